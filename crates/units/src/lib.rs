@@ -1,0 +1,24 @@
+//! Quantities as types, and the way people write them.
+//!
+//! | type | what it holds | written |
+//! |---|---|---|
+//! | [`Time`] | an instant, nanoseconds since the clock's origin | `4.5 s` |
+//! | [`Duration`] | a span, nanoseconds | `50 ms` |
+//! | [`Bytes`] | an amount of data | `64 MiB`, `1 GB`, `1460 B` |
+//! | [`Rate`] | bits per second | `8 Mbit/s` |
+//! | [`Probability`] | a share from 0 to 1 | `1 %`, `0.01` |
+//!
+//! All are integers but [`Probability`], so that a simulation gives the same bits everywhere.
+//! Prefixes follow SI (`k` = 1000) and IEC (`Ki` = 1024).
+
+mod bytes;
+mod parse;
+mod probability;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use parse::{ParseError, nearest};
+pub use probability::Probability;
+pub use rate::Rate;
+pub use time::{Duration, Time};

@@ -1,0 +1,128 @@
+//! Data rates.
+
+use crate::parse::{ParseError, quantity, to_integer, trimmed};
+use crate::{Bytes, Duration};
+use std::fmt;
+use std::str::FromStr;
+
+/// A data rate in bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// Nothing moves.
+    pub const ZERO: Self = Self(0);
+
+    /// From bits per second.
+    pub const fn from_bits_per_sec(bps: u64) -> Self {
+        Self(bps)
+    }
+    /// From bytes per second.
+    pub const fn from_bytes_per_sec(bps: u64) -> Self {
+        Self(bps.saturating_mul(8))
+    }
+    /// In bits per second.
+    pub const fn as_bits_per_sec(self) -> u64 {
+        self.0
+    }
+    /// In bytes per second, rounded down.
+    pub const fn as_bytes_per_sec(self) -> u64 {
+        self.0 / 8
+    }
+    /// The mean rate at which `bytes` pass in `span`; zero if no time passes.
+    pub fn over(bytes: Bytes, span: Duration) -> Self {
+        match span.as_nanos() {
+            0 => Self::ZERO,
+            ns => Self(
+                u64::try_from(u128::from(bytes.get()) * 8_000_000_000 / u128::from(ns))
+                    .unwrap_or(u64::MAX),
+            ),
+        }
+    }
+    /// How long `bytes` take at this rate, rounded down to the nanosecond. A rate of zero takes
+    /// forever.
+    pub fn time_for(self, bytes: Bytes) -> Duration {
+        if self.0 == 0 {
+            return Duration::MAX;
+        }
+        let ns = u128::from(bytes.get()) * 8_000_000_000 / u128::from(self.0);
+        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+    /// How much passes in `span`: the bandwidth-delay product. Rounded down to the byte.
+    pub fn bytes_in(self, span: Duration) -> Bytes {
+        let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000;
+        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+    /// This rate times a factor of at least zero.
+    pub fn mul_f64(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor).round() as u64)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        const UNITS: &[(&str, f64)] = &[
+            ("bit/s", 1.0),
+            ("kbit/s", 1e3),
+            ("Mbit/s", 1e6),
+            ("Gbit/s", 1e9),
+            ("bps", 1.0),
+            ("kbps", 1e3),
+            ("Mbps", 1e6),
+            ("Gbps", 1e9),
+            ("B/s", 8.0),
+            ("kB/s", 8e3),
+            ("MB/s", 8e6),
+            ("GB/s", 8e9),
+        ];
+        let bps = quantity(text, UNITS, "a rate", "8 Mbit/s")?;
+        Ok(Self(to_integer(bps, text, "a rate")?))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bps = self.0 as f64;
+        let text = match self.0 {
+            0..1_000 => format!("{} bit/s", self.0),
+            1_000..1_000_000 => format!("{} kbit/s", trimmed(bps / 1e3, 3)),
+            1_000_000..1_000_000_000 => format!("{} Mbit/s", trimmed(bps / 1e6, 3)),
+            _ => format!("{} Gbit/s", trimmed(bps / 1e9, 3)),
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_write_rates() {
+        assert_eq!("8 Mbit/s".parse(), Ok(Rate::from_bits_per_sec(8_000_000)));
+        assert_eq!(
+            "1.5Gbps".parse(),
+            Ok(Rate::from_bits_per_sec(1_500_000_000))
+        );
+        assert_eq!("1 MB/s".parse(), Ok(Rate::from_bits_per_sec(8_000_000)));
+        let error = "8 mbits".parse::<Rate>().expect_err("no unit").to_string();
+        assert!(error.contains("did you mean `Mbit/s`?"), "{error}");
+    }
+
+    #[test]
+    fn a_1500_byte_packet_takes_12_us_at_1_gbit() {
+        let rate = Rate::from_bits_per_sec(1_000_000_000);
+        assert_eq!(rate.time_for(Bytes::new(1500)), Duration::from_micros(12));
+        // 1 Gbit/s x 90 ms = 11.25 MB in flight.
+        assert_eq!(
+            rate.bytes_in(Duration::from_millis(90)),
+            Bytes::new(11_250_000)
+        );
+        assert_eq!(
+            Rate::over(Bytes::new(11_250_000), Duration::from_millis(90)),
+            rate
+        );
+        assert_eq!(Rate::ZERO.time_for(Bytes::new(1)), Duration::MAX);
+    }
+}
