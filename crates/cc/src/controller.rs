@@ -1,0 +1,88 @@
+//! The seam every algorithm stands behind.
+
+use crate::discriminator::Verdict;
+use crate::event::{Ack, Loss, Timeout};
+use std::fmt::Debug;
+use whimbrel_units::{Bytes, Rate, Time};
+
+/// One flow's (or one path's) congestion control: told what happened, it answers with a window.
+///
+/// The order of calls for one acknowledgment is: [`on_loss`](Self::on_loss) if it revealed an episode,
+/// [`on_recovery_end`](Self::on_recovery_end) if it ended one, then [`on_ack`](Self::on_ack).
+pub trait Controller: Send + Sync + Debug {
+    /// A packet of `size` bytes was sent at `now`; `in_flight` counts it already.
+    fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
+        let _ = (now, size, in_flight);
+    }
+
+    /// Data was acknowledged.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// An episode of loss (or of congestion marks) began.
+    fn on_loss(&mut self, loss: &Loss) -> LossResponse;
+
+    /// Everything that was in flight when the last episode began is acknowledged.
+    fn on_recovery_end(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// The retransmission timer fired.
+    fn on_timeout(&mut self, timeout: &Timeout);
+
+    /// The last [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout) was a mistake: nothing had
+    /// been lost (RFC 4015, RFC 9438 section 4.9). What it reduced may be restored.
+    fn on_spurious(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// The greatest payload of one packet has changed.
+    fn on_mss(&mut self, mss: Bytes);
+
+    /// Congestion window: how many bytes may be in flight. Never below one segment.
+    fn cwnd(&self) -> Bytes;
+
+    /// Slow start threshold, if the algorithm has one that has been set.
+    fn ssthresh(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// The rate at which packets should leave, if the algorithm sets one. Obeyed together with the window.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// What it is doing, in a word for a trace: "slow start".
+    fn phase(&self) -> &'static str;
+
+    /// A copy with all its state.
+    fn clone_box(&self) -> Box<dyn Controller>;
+}
+
+impl Clone for Box<dyn Controller> {
+    fn clone(&self) -> Self {
+        self.clone_box()
+    }
+}
+
+/// What an algorithm did about an episode of loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LossResponse {
+    /// The window was reduced: the transport lets the flight shrink to it (RFC 6937). Otherwise the
+    /// window stands and the transport goes on filling it.
+    pub reduced: bool,
+    /// What it took the loss for, if it tells the two apart.
+    pub verdict: Option<Verdict>,
+}
+
+impl LossResponse {
+    /// Reduced without asking what the loss was: every law without a discriminator.
+    pub const REDUCED: Self = Self {
+        reduced: true,
+        verdict: None,
+    };
+    /// Took notice and left the window alone.
+    pub const KEPT: Self = Self {
+        reduced: false,
+        verdict: None,
+    };
+}

@@ -1,0 +1,81 @@
+//! What a transport tells an algorithm. Plain values: any transport can fill them in.
+
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// Data was acknowledged. Told once per acknowledgment that delivered something new, after the
+/// transport has updated its own counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ack {
+    /// When the acknowledgment arrived.
+    pub now: Time,
+    /// Bytes newly delivered by it, cumulatively or selectively: every byte is counted once.
+    pub acked: Bytes,
+    /// The round-trip sample it gave, if it gave one (Karn's rule is the transport's business).
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 6298 section 2).
+    pub srtt: Duration,
+    /// Least round-trip time of the connection so far.
+    pub min_rtt: Duration,
+    /// Bytes still in flight after it.
+    pub in_flight: Bytes,
+    /// Bytes delivered on this connection so far, this acknowledgment included.
+    pub delivered: Bytes,
+    /// Delivery rate measured over the flight of the newest packet acknowledged
+    /// (draft-cheng-iccrg-delivery-rate-estimation), if it could be measured.
+    pub delivery_rate: Option<Rate>,
+    /// The rate sample, or the lack of data to send, was limited by the application.
+    pub app_limited: bool,
+    /// The sender used its whole window before this acknowledgment: growth is earned
+    /// (RFC 7661; RFC 9002 section 7.8).
+    pub cwnd_limited: bool,
+    /// The transport is repairing losses: RFC 5681 lets no window grow meanwhile.
+    pub in_recovery: bool,
+    /// This acknowledgment is the first of a new round trip: it acknowledges a packet sent after
+    /// the previous round began.
+    pub round_start: bool,
+    /// When the acknowledged packet arrived, by the receiver's clock, where the transport knows it.
+    pub receiver_time: Option<Time>,
+}
+
+/// How congestion showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// Packets were lost.
+    Loss,
+    /// Packets arrived marked "congestion experienced" (RFC 3168): congestion without any doubt.
+    Ecn,
+}
+
+/// An episode of loss began: the transport has found packets missing and was not yet repairing. Told
+/// once an episode (one "congestion event" of RFC 9002).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Loss {
+    /// When it was noticed.
+    pub now: Time,
+    /// How it showed.
+    pub signal: Signal,
+    /// Bytes in flight just before the loss was taken off: the FlightSize of RFC 5681.
+    pub in_flight: Bytes,
+    /// Bytes found lost so far.
+    pub lost: Bytes,
+    /// Position of the lost packet in the order of first transmission (TCP: the sequence number of the
+    /// hole; QUIC: the packet number). Only ever compared with [`next_order`](Self::next_order).
+    pub lost_order: u64,
+    /// Position of the next packet to be sent, in the same order.
+    pub next_order: u64,
+    /// When the lost packet was sent.
+    pub sent: Time,
+}
+
+/// The retransmission timer fired, or in QUIC persistent congestion was established.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timeout {
+    /// When.
+    pub now: Time,
+    /// Bytes in flight just before: the FlightSize of RFC 5681.
+    pub in_flight: Bytes,
+    /// The same data has already timed out: RFC 5681 section 3.1 then leaves ssthresh alone.
+    pub repeated: bool,
+    /// Position of the next packet to be sent, as in [`Loss::next_order`].
+    pub next_order: u64,
+}

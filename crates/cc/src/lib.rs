@@ -1,0 +1,33 @@
+//! Congestion control algorithms. No I/O, no clock, no randomness, nothing allocated per packet:
+//! each is told what happened on one path and answers with a window, and a rate if it has one.
+//!
+//! * [`Controller`] is what an algorithm is: one flow's (or one path's) window law.
+//! * [`LossDiscriminator`] is what tells a random loss from congestion; [`Discriminate`] puts one on
+//!   any window law.
+//! * [`registry`] is the table of all of them: name, citation, parameters, constructor.
+//!
+//! The transport owns recovery: which packet to resend, when an episode of loss begins and ends, how
+//! many packets are in flight. No algorithm counts duplicate ACKs.
+//!
+//! To add an algorithm: one file with its citation, its equations and an
+//! [`Entry`](registry::Entry), and one line in [`registry::ALL`].
+
+mod cerl;
+mod controller;
+mod cubic;
+mod discriminator;
+mod event;
+mod hystart;
+mod newreno;
+pub mod registry;
+#[cfg(test)]
+mod testing;
+mod window;
+
+pub use cerl::Cerl;
+pub use controller::{Controller, LossResponse};
+pub use cubic::{Cubic, CubicConfig};
+pub use discriminator::{Discriminate, LossDiscriminator, Verdict};
+pub use event::{Ack, Loss, Signal, Timeout};
+pub use newreno::NewReno;
+pub use registry::{Setup, Spec};

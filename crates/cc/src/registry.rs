@@ -1,0 +1,303 @@
+//! The table of algorithms: `name -> what it is, citation, parameters with defaults, constructor`.
+//!
+//! People name one as `cubic`, or with parameters as `cubic?hystart=false&C=0.6`. Defaults stand only in an
+//! algorithm's own [`Entry`].
+
+use crate::Controller;
+use crate::{cerl, cubic, newreno};
+use std::fmt;
+use std::str::FromStr;
+use whimbrel_units::{Bytes, nearest};
+
+/// All algorithms, in the order in which they are shown.
+pub static ALL: &[&Entry] = &[&newreno::ENTRY, &cubic::ENTRY, &cerl::ENTRY];
+
+/// One algorithm of the table.
+#[derive(Debug)]
+pub struct Entry {
+    /// As people type it.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub citation: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// Makes one for a new connection.
+    pub build: fn(&Setup, &Values) -> Box<dyn Controller>,
+}
+
+/// What every connection tells its algorithm at birth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// Greatest payload of one packet.
+    pub mss: Bytes,
+    /// Window to begin with (RFC 6928: ten segments).
+    pub initial_window: Bytes,
+}
+
+/// One parameter of an algorithm.
+#[derive(Debug)]
+pub struct Parameter {
+    /// As people type it: the symbol of the paper where there is one.
+    pub name: &'static str,
+    /// Its value when nobody sets it.
+    pub default: Value,
+    /// Least and greatest value, for numbers.
+    pub range: (f64, f64),
+    /// What it does, with its unit.
+    pub meaning: &'static str,
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// On or off.
+    Switch(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(n) => n.fmt(f),
+            Self::Switch(s) => s.fmt(f),
+        }
+    }
+}
+
+/// The values of an algorithm's parameters: those that were set over the defaults.
+#[derive(Debug)]
+pub struct Values<'a> {
+    entry: &'static Entry,
+    set: &'a [(&'static str, Value)],
+}
+
+impl Values<'_> {
+    fn get(&self, name: &str) -> Value {
+        let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+        let default = || {
+            self.entry
+                .parameters
+                .iter()
+                .find(|p| p.name == name)
+                .map(|p| p.default)
+        };
+        set.or_else(default)
+            .unwrap_or_else(|| panic!("{} declares no parameter {name}", self.entry.name))
+    }
+
+    /// The value of a numeric parameter that the entry declares.
+    ///
+    /// # Panics
+    /// If the entry declares no such number: a mistake in the algorithm's own file.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(n) => n,
+            Value::Switch(_) => panic!("{}?{name} is a switch", self.entry.name),
+        }
+    }
+
+    /// The value of a switch that the entry declares.
+    ///
+    /// # Panics
+    /// If the entry declares no such switch: a mistake in the algorithm's own file.
+    pub fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(s) => s,
+            Value::Number(_) => panic!("{}?{name} is a number", self.entry.name),
+        }
+    }
+}
+
+/// An algorithm with its parameters, as somebody chose it: `cerl?A=0.6`.
+#[derive(Clone)]
+pub struct Spec {
+    entry: &'static Entry,
+    set: Vec<(&'static str, Value)>,
+}
+
+impl Spec {
+    /// The algorithm of the table.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// A controller for a new connection.
+    pub fn build(&self, setup: &Setup) -> Box<dyn Controller> {
+        (self.entry.build)(
+            setup,
+            &Values {
+                entry: self.entry,
+                set: &self.set,
+            },
+        )
+    }
+}
+
+impl PartialEq for Spec {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.entry, other.entry) && self.set == other.set
+    }
+}
+
+impl fmt::Debug for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Spec({self})")
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)?;
+        for (i, (name, value)) in self.set.iter().enumerate() {
+            write!(f, "{}{name}={value}", if i == 0 { '?' } else { '&' })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a choice of algorithm was not understood. Its text is meant to be shown to a person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SpecError(String);
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (name, query) = match text.trim().split_once('?') {
+            Some((name, query)) => (name, Some(query)),
+            None => (text.trim(), None),
+        };
+        let names = || ALL.iter().map(|e| e.name);
+        let entry = ALL
+            .iter()
+            .find(|e| e.name == name)
+            .ok_or_else(|| SpecError(unknown("controller", name, names())))?;
+        let mut set: Vec<(&'static str, Value)> = Vec::new();
+        for pair in query.into_iter().flat_map(|q| q.split('&')) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| {
+                SpecError(format!(
+                    "`{text}`: `{pair}` must be written parameter=value"
+                ))
+            })?;
+            let known = || entry.parameters.iter().map(|p| p.name);
+            let parameter = entry
+                .parameters
+                .iter()
+                .find(|p| p.name == key)
+                .ok_or_else(|| {
+                    SpecError(unknown(&format!("parameter of `{name}`"), key, known()))
+                })?;
+            if set.iter().any(|(n, _)| *n == key) {
+                return Err(SpecError(format!("`{text}`: `{key}` is set twice")));
+            }
+            set.push((
+                parameter.name,
+                parameter
+                    .read(value)
+                    .map_err(|e| SpecError(format!("`{text}`: {e}")))?,
+            ));
+        }
+        Ok(Self { entry, set })
+    }
+}
+
+impl Parameter {
+    fn read(&self, text: &str) -> Result<Value, String> {
+        let (least, greatest) = self.range;
+        match self.default {
+            Value::Switch(_) => text
+                .parse()
+                .map(Value::Switch)
+                .map_err(|_| format!("`{}` is a switch: true or false, not `{text}`", self.name)),
+            Value::Number(_) => match text.parse::<f64>() {
+                Ok(n) if (least..=greatest).contains(&n) => Ok(Value::Number(n)),
+                _ => Err(format!(
+                    "`{}` must be a number from {least} to {greatest}, not `{text}`",
+                    self.name
+                )),
+            },
+        }
+    }
+}
+
+fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let near = nearest(word, known.clone());
+    let all = known.collect::<Vec<_>>().join(", ");
+    match near {
+        Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`? Known: {all}"),
+        None if all.is_empty() => format!("unknown {what} `{word}`: it has none"),
+        None => format!("unknown {what} `{word}`. Known: {all}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_default_is_in_its_range_and_every_name_is_unique() {
+        for (i, entry) in ALL.iter().enumerate() {
+            assert!(
+                ALL[..i].iter().all(|e| e.name != entry.name),
+                "{}",
+                entry.name
+            );
+            assert!(!entry.citation.is_empty() && !entry.summary.is_empty());
+            for p in entry.parameters {
+                if let Value::Number(n) = p.default {
+                    assert!(
+                        (p.range.0..=p.range.1).contains(&n),
+                        "{}?{}",
+                        entry.name,
+                        p.name
+                    );
+                }
+            }
+            let setup = Setup {
+                mss: Bytes::new(1460),
+                initial_window: Bytes::new(14600),
+            };
+            let spec: Spec = entry.name.parse().expect("in the table");
+            assert_eq!(
+                spec.build(&setup).cwnd(),
+                Bytes::new(14600),
+                "{}",
+                entry.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_or_parameter_names_the_nearest_and_the_known() {
+        let error = "cubik".parse::<Spec>().expect_err("unknown").to_string();
+        assert!(error.contains("did you mean `cubic`?"), "{error}");
+        let error = "cerl?B=0.6"
+            .parse::<Spec>()
+            .expect_err("unknown")
+            .to_string();
+        assert!(error.contains("Known: A"), "{error}");
+        assert!("cerl?A=7".parse::<Spec>().is_err());
+        assert!("cerl?A".parse::<Spec>().is_err());
+        assert!("cerl?A=0.5&A=0.6".parse::<Spec>().is_err());
+        assert!("cubic?hystart=maybe".parse::<Spec>().is_err());
+    }
+
+    #[test]
+    fn a_choice_reads_back_as_written() {
+        for text in ["cerl?A=0.6", "cubic", "cubic?hystart=false"] {
+            assert_eq!(text.parse::<Spec>().expect("valid").to_string(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reading_a_choice_never_panics(text in ".*") {
+            let _ = text.parse::<Spec>();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What the loss-based laws share: the window of RFC 5681, grown by counting bytes (RFC 3465).
+
+use crate::event::Ack;
+use crate::registry::Setup;
+use whimbrel_units::Bytes;
+
+/// A window in bytes with its slow start threshold (RFC 5681 section 3.1).
+///
+/// Always holds: `cwnd >= mss >= 1` and `ssthresh >= 2*mss`. Sums saturate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Slow start threshold, bytes; `u64::MAX` until it is first set.
+    pub ssthresh: u64,
+    /// Greatest payload of one packet, bytes.
+    pub mss: u64,
+    /// The current slow start follows a timeout: L of RFC 3465 is then 1 (section 2.3).
+    after_timeout: bool,
+}
+
+impl Window {
+    pub fn new(setup: &Setup) -> Self {
+        let mss = setup.mss.get().max(1);
+        Self {
+            cwnd: setup.initial_window.get().max(mss),
+            ssthresh: u64::MAX,
+            mss,
+            after_timeout: false,
+        }
+    }
+
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Nothing has set ssthresh yet: the slow start that looks for the path's capacity.
+    pub fn in_initial_slow_start(&self) -> bool {
+        self.ssthresh == u64::MAX
+    }
+
+    /// Whether this acknowledgment may let the window grow at all.
+    pub fn may_grow(ack: &Ack) -> bool {
+        !ack.in_recovery && ack.cwnd_limited
+    }
+
+    /// The bytes an episode of loss is reckoned from: FlightSize, and of it no more than the window
+    /// allowed. What limited transmit (RFC 3042) sent beyond the window "MUST NOT be included"
+    /// (RFC 5681 section 3.2 step 2).
+    pub fn flight(&self, in_flight: Bytes) -> u64 {
+        in_flight.get().min(self.cwnd)
+    }
+
+    /// Slow start with appropriate byte counting (RFC 3465 section 2.2): grows by what was
+    /// acknowledged, at most `limit` segments per ACK, never past ssthresh. Returns the bytes left over
+    /// for congestion avoidance.
+    pub fn slow_start(&mut self, acked: u64, limit: u64) -> u64 {
+        let limit = if self.after_timeout { 1 } else { limit };
+        let room = self.ssthresh.saturating_sub(self.cwnd);
+        let grow = acked.min(limit.saturating_mul(self.mss)).min(room);
+        self.cwnd = self.cwnd.saturating_add(grow);
+        if self.in_slow_start() {
+            0
+        } else {
+            acked - grow
+        }
+    }
+
+    /// Ends slow start where it stands (RFC 9406 section 4.2).
+    pub fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd.max(self.mss.saturating_mul(2));
+    }
+
+    /// An episode of loss: the window comes down to `ssthresh`, which is at least two segments (RFC
+    /// 5681 equation 4). It never goes up, not even to those two.
+    pub fn reduce_to(&mut self, ssthresh: u64) {
+        self.set_ssthresh(ssthresh);
+        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.after_timeout = false;
+    }
+
+    /// Congestion marks: as [`reduce_to`](Self::reduce_to), but the window itself may come down to one
+    /// segment (RFC 9438 section 4.6).
+    pub fn reduce_for_marks_to(&mut self, ssthresh: u64) {
+        self.set_ssthresh(ssthresh);
+        self.cwnd = self.cwnd.min(ssthresh.max(self.mss));
+        self.after_timeout = false;
+    }
+
+    /// The retransmission timer fired: the loss window is one segment (RFC 5681 section 3.1). `None`
+    /// leaves ssthresh alone.
+    pub fn collapse(&mut self, ssthresh: Option<u64>) {
+        if let Some(ssthresh) = ssthresh {
+            self.set_ssthresh(ssthresh);
+        }
+        self.cwnd = self.mss;
+        self.after_timeout = true;
+    }
+
+    /// The reduction from `before` was a mistake: takes it back, unless the window has outgrown it since
+    /// (RFC 9438 section 4.9.2). The segment size is not part of the mistake.
+    pub fn restore(&mut self, before: &Self) {
+        if self.cwnd < before.cwnd {
+            let mss = self.mss;
+            *self = *before;
+            self.set_mss(mss);
+        }
+    }
+
+    /// The segment size changed. The window is in bytes and stays what it is, but for the floors.
+    pub fn set_mss(&mut self, mss: u64) {
+        self.mss = mss.max(1);
+        self.cwnd = self.cwnd.max(self.mss);
+        self.set_ssthresh(self.ssthresh);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh.max(self.mss.saturating_mul(2));
+    }
+
+    /// For [`Controller::ssthresh`](crate::Controller::ssthresh).
+    pub fn ssthresh(&self) -> Option<Bytes> {
+        (!self.in_initial_slow_start()).then(|| Bytes::new(self.ssthresh))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MSS, setup};
+
+    #[test]
+    fn what_slow_start_cannot_use_is_left_for_congestion_avoidance() {
+        let mut window = Window::new(&setup(10));
+        window.ssthresh = 11 * MSS;
+        // RFC 3465 section 2.2: never past ssthresh. Of three segments one fits.
+        assert_eq!(window.slow_start(3 * MSS, 2), 2 * MSS);
+        assert_eq!(window.cwnd, 11 * MSS);
+        assert!(!window.in_slow_start());
+    }
+
+    #[test]
+    fn a_larger_segment_raises_the_floors_and_a_smaller_one_changes_nothing() {
+        let mut window = Window::new(&setup(2));
+        window.reduce_to(0);
+        assert_eq!((window.cwnd, window.ssthresh), (2 * MSS, 2 * MSS));
+        window.set_mss(9000);
+        assert_eq!((window.cwnd, window.ssthresh), (9000, 18000));
+        window.set_mss(1200);
+        assert_eq!((window.cwnd, window.ssthresh), (9000, 18000));
+    }
+
+    #[test]
+    fn a_reduction_never_raises_the_window() {
+        let mut window = Window::new(&setup(10));
+        window.collapse(Some(5 * MSS));
+        window.reduce_to(50 * MSS);
+        assert_eq!((window.cwnd, window.ssthresh), (MSS, 50 * MSS));
+    }
+
+    #[test]
+    fn marks_may_bring_the_window_to_one_segment_and_losses_to_two() {
+        let mut marked = Window::new(&setup(2));
+        marked.reduce_for_marks_to(MSS);
+        assert_eq!((marked.cwnd, marked.ssthresh), (MSS, 2 * MSS));
+        let mut lost = Window::new(&setup(2));
+        lost.reduce_to(MSS);
+        assert_eq!((lost.cwnd, lost.ssthresh), (2 * MSS, 2 * MSS));
+    }
+}
