@@ -1,0 +1,111 @@
+//! A value that changes at set times.
+
+use whimbrel_units::Time;
+
+/// A value in steps: each holds from its time until the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule<T> {
+    /// The first step begins at time zero; times strictly increase.
+    steps: Vec<(Time, T)>,
+}
+
+impl<T: Copy> Schedule<T> {
+    /// The same value for ever.
+    pub fn constant(value: T) -> Self {
+        Self { steps: vec![(Time::ZERO, value)] }
+    }
+
+    /// Values in steps.
+    ///
+    /// # Errors
+    /// A sentence, if there is no step, the first does not begin at zero, or times do not increase.
+    pub fn steps(steps: Vec<(Time, T)>) -> Result<Self, &'static str> {
+        match steps.first() {
+            None => return Err("a schedule needs at least one step"),
+            Some((start, _)) if *start != Time::ZERO => {
+                return Err("the first step of a schedule must begin at 0 s");
+            }
+            Some(_) => {}
+        }
+        if steps.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err("the steps of a schedule must be in order of time");
+        }
+        Ok(Self { steps })
+    }
+
+    /// All steps, in order.
+    pub fn all(&self) -> &[(Time, T)] {
+        &self.steps
+    }
+
+    /// Whether the value never changes.
+    pub fn is_constant(&self) -> bool {
+        self.steps.len() == 1
+    }
+}
+
+/// Reads a schedule at times that never go back: constant cost per reading.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<T> {
+    schedule: Schedule<T>,
+    at: usize,
+}
+
+impl<T: Copy> Cursor<T> {
+    pub fn new(schedule: Schedule<T>) -> Self {
+        Self { schedule, at: 0 }
+    }
+
+    /// The value in force at `now`.
+    #[inline]
+    pub fn at(&mut self, now: Time) -> T {
+        let steps = &self.schedule.steps;
+        while self.at + 1 < steps.len() && steps[self.at + 1].0 <= now {
+            self.at += 1;
+        }
+        steps[self.at].1
+    }
+
+    /// When the value in force at the last reading ends, if it does.
+    pub fn until(&self) -> Option<Time> {
+        self.schedule.steps.get(self.at + 1).map(|(time, _)| *time)
+    }
+
+    /// Whether the value never changes.
+    pub fn is_constant(&self) -> bool {
+        self.schedule.is_constant()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn each_step_holds_from_its_time_until_the_next() {
+        let schedule = Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
+        let mut cursor = Cursor::new(schedule);
+        assert_eq!((cursor.at(s(0)), cursor.until()), ('a', Some(s(2))));
+        assert_eq!(cursor.at(Time::from_nanos(1_999_999_999)), 'a');
+        assert_eq!((cursor.at(s(2)), cursor.until()), ('b', Some(s(3))));
+        assert_eq!((cursor.at(s(900)), cursor.until()), ('c', None));
+    }
+
+    #[test]
+    fn a_long_pause_skips_steps() {
+        let schedule = Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
+        assert_eq!(Cursor::new(schedule).at(Time::MAX), 'c');
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused() {
+        assert!(Schedule::<u8>::steps(vec![]).is_err());
+        assert!(Schedule::steps(vec![(s(1), 1)]).is_err());
+        assert!(Schedule::steps(vec![(s(0), 1), (s(2), 2), (s(2), 3)]).is_err());
+        assert!(Schedule::steps(vec![(s(0), 1), (s(2), 2), (s(1), 3)]).is_err());
+    }
+}

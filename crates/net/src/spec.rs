@@ -1,0 +1,111 @@
+//! The description of a link, as data.
+
+use crate::schedule::Schedule;
+use crate::trace::Trace;
+use std::sync::Arc;
+use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkSpec {
+    /// How fast packets are served.
+    pub service: ServiceSpec,
+    /// Propagation delay, constant or in steps. A step down lets later packets overtake earlier ones.
+    pub delay: Schedule<Duration>,
+    /// How much may wait for service.
+    pub queue: QueueLimit,
+    /// What the channel does to packets.
+    pub loss: LossSpec,
+}
+
+/// How fast a link serves packets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ServiceSpec {
+    /// At once: the link only delays.
+    Unlimited,
+    /// At a rate, constant or in steps. A packet is served at the rate in force, bit by bit.
+    Rate(Schedule<Rate>),
+    /// By the delivery opportunities of a trace, repeated for ever.
+    Trace(Arc<Trace>),
+}
+
+impl ServiceSpec {
+    /// What the link can carry from time zero until `until`; no answer if it has no limit.
+    ///
+    /// Against [`Counters::served_bytes`](crate::Counters::served_bytes), the link's utilisation.
+    pub fn capacity(&self, until: Time) -> Option<Bytes> {
+        match self {
+            Self::Unlimited => None,
+            Self::Rate(schedule) => {
+                let steps = schedule.all();
+                let ends = steps.iter().skip(1).map(|(time, _)| *time).chain([Time::MAX]);
+                let parts = steps.iter().zip(ends).map(|((from, rate), to)| {
+                    rate.bytes_in(to.min(until).since(*from))
+                });
+                Some(parts.fold(Bytes::ZERO, Bytes::saturating_add))
+            }
+            Self::Trace(trace) => Some(trace.capacity(until)),
+        }
+    }
+
+    /// Its rate: the first step's, or a trace's mean; no answer if it has no limit.
+    pub fn nominal_rate(&self) -> Option<Rate> {
+        match self {
+            Self::Unlimited => None,
+            Self::Rate(schedule) => schedule.all().first().map(|(_, rate)| *rate),
+            Self::Trace(trace) => Some(trace.mean_rate()),
+        }
+    }
+}
+
+/// How much may wait in a DropTail queue. The packet being served is not waiting (as in ns-2, ns-3 and
+/// Linux, where it already sits in the device). On a trace a packet waits for its opportunity, so only one
+/// that has been sent in part does not wait (as in mahimahi).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Never overflows.
+    Unlimited,
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes.
+    Bytes(Bytes),
+}
+
+/// What the channel does to packets that were served.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LossSpec {
+    /// Each packet is lost with this probability, independently.
+    pub random: Probability,
+    /// Each packet that is not lost arrives corrupted with this probability, independently.
+    pub corrupt: Probability,
+    /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves
+    /// the link within one.
+    pub outages: Vec<Outage>,
+}
+
+/// A span of total loss: `from <= t < to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// Its first instant.
+    pub from: Time,
+    /// The first instant after it.
+    pub to: Time,
+}
+
+/// Why a packet did not arrive: the truth that every guess is judged against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropCause {
+    /// The queue had no room: congestion.
+    QueueOverflow,
+    /// The channel lost it at random.
+    Random,
+    /// It was sent during an outage.
+    Outage,
+}
+
+impl DropCause {
+    /// Whether slowing down could have prevented it.
+    pub const fn is_congestion(self) -> bool {
+        matches!(self, Self::QueueOverflow)
+    }
+}

@@ -1,0 +1,171 @@
+//! Capacity traces in mahimahi's format: each line is a time in milliseconds at which the link may
+//! deliver 1504 bytes; the trace repeats from its last line's time, so that a line `0` coincides with
+//! the last line of the round before.
+//!
+//! R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015. What the paper
+//! leaves open is done as in its `link_queue.cc`:
+//! - an opportunity serves packets that wait when it comes: one that arrives at that very time is late;
+//! - small packets share an opportunity, a large packet takes several;
+//! - what an opportunity has left when the queue is empty is lost;
+//! - a packet waits in the queue until the first opportunity that takes any of it.
+//!
+//! It departs from that file in being lenient: empty lines are skipped.
+
+use crate::service::Served;
+use std::sync::Arc;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// Bytes that one opportunity delivers.
+const OPPORTUNITY: u32 = 1504;
+/// Most lines a trace may have: an hour at 10 Gbit/s takes 3 billion, a recorded path a few million.
+const MOST_LINES: usize = 50_000_000;
+
+/// A capacity trace.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Times of the opportunities in one period, nanoseconds, in order.
+    opportunities: Vec<u64>,
+    /// Length of a period, nanoseconds; at least the last opportunity's time, and not zero.
+    period: u64,
+}
+
+/// Why a trace was not understood. Its text is meant to be shown to a person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct TraceError {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Trace {
+    /// Reads a trace.
+    ///
+    /// # Errors
+    /// Names the first line that is not a whole number of milliseconds, or is earlier than the line before it,
+    /// or says that there is nothing in the trace or that it spans no time.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let mut opportunities = Vec::new();
+        let mut last = 0;
+        let mut lines = 0;
+        for (i, line) in text.lines().enumerate() {
+            lines = i + 1;
+            let fail = |why: String| TraceError { line: lines, why };
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            // 2^40 ms are 34 years: leaves room for nanoseconds in 64 bits.
+            let ms: u64 = line
+                .parse()
+                .ok()
+                .filter(|ms| *ms < 1 << 40)
+                .ok_or_else(|| fail(format!("`{line}` is not a whole number of milliseconds")))?;
+            if ms < last {
+                return Err(fail(format!("{ms} ms comes after {last} ms: times must not go back")));
+            }
+            if opportunities.len() == MOST_LINES {
+                return Err(fail(format!("a trace may have at most {MOST_LINES} lines")));
+            }
+            last = ms;
+            opportunities.push(ms * 1_000_000);
+        }
+        let fail = |why: &str| TraceError { line: lines.max(1), why: why.to_owned() };
+        if opportunities.is_empty() {
+            return Err(fail("the trace is empty: it needs one time in milliseconds per line"));
+        }
+        if last == 0 {
+            return Err(fail("the trace ends at 0 ms: it must span some time"));
+        }
+        Ok(Self { opportunities, period: last * 1_000_000 })
+    }
+
+    /// The mean rate over one period.
+    pub fn mean_rate(&self) -> Rate {
+        let bytes = self.opportunities.len() as u64 * u64::from(OPPORTUNITY);
+        Rate::over(Bytes::new(bytes), self.period())
+    }
+
+    /// The length after which it repeats.
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(self.period)
+    }
+
+    /// What it may deliver from time zero until `until`, that time included.
+    pub fn capacity(&self, until: Time) -> Bytes {
+        let rounds = until.as_nanos() / self.period;
+        let within = until.as_nanos() % self.period;
+        let all = self.opportunities.len() as u64;
+        let some = self.opportunities.partition_point(|t| *t <= within) as u64;
+        Bytes::new(u64::from(OPPORTUNITY)).times(rounds.saturating_mul(all).saturating_add(some))
+    }
+
+    pub(crate) fn reader(this: Arc<Self>) -> Reader {
+        Reader { trace: this, round: 0, next: 0, left: 0, left_at: Time::ZERO }
+    }
+}
+
+/// Serves packets by a trace's opportunities, at times that never go back.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader {
+    trace: Arc<Trace>,
+    /// Periods gone by.
+    round: u64,
+    /// The next opportunity of this period.
+    next: usize,
+    /// Bytes left of the opportunity at `left_at`.
+    left: u32,
+    left_at: Time,
+}
+
+impl Reader {
+    /// Serves a packet that arrives now, after all before it.
+    pub fn serve(&mut self, now: Time, size: u32) -> Served {
+        if self.left_at <= now || self.left == 0 {
+            self.left = OPPORTUNITY;
+            self.left_at = self.advance(now);
+        }
+        let begins = self.left_at;
+        let mut need = size;
+        while self.left < need {
+            need -= self.left;
+            self.left = OPPORTUNITY;
+            self.left_at = self.advance(now);
+        }
+        self.left -= need;
+        Served { begins, ends: self.left_at }
+    }
+
+    /// Takes the first unused opportunity after `now`; `Time::MAX` at the end of all time.
+    fn advance(&mut self, now: Time) -> Time {
+        let now = now.as_nanos();
+        let Trace { opportunities, period } = &*self.trace;
+        // All opportunities of earlier rounds are at or before the start of this one.
+        let round = now / period;
+        if round > self.round {
+            self.round = round;
+            self.next = 0;
+        }
+        if self.next == opportunities.len() {
+            self.round += 1;
+            self.next = 0;
+        }
+        let Some(base) = self.round.checked_mul(*period) else { return Time::MAX };
+        let ahead = &opportunities[self.next..];
+        let skip = match ahead.first() {
+            // Busy: the next one is the answer.
+            Some(first) if base.saturating_add(*first) > now => 0,
+            // Idle for long: skip by bisection.
+            _ => ahead.partition_point(|t| base.saturating_add(*t) <= now),
+        };
+        match ahead.get(skip) {
+            Some(t) => {
+                self.next += skip + 1;
+                Time::from_nanos(base.saturating_add(*t))
+            }
+            // Only if `now` is the greatest time: within a round its last opportunity is still to come.
+            None => Time::MAX,
+        }
+    }
+}
