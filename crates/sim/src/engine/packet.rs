@@ -1,0 +1,70 @@
+//! A packet in the simulator: one cache line.
+
+use whimbrel_units::Time;
+
+/// A packet on its way. Sequence numbers count segments of one MSS, from 0; `TcpFlow::size` bounds
+/// them to 32 bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet {
+    /// When it comes out of the link it is on.
+    pub at: Time,
+    /// When its sender sent it (the TSval of RFC 7323).
+    pub sent: Time,
+    /// The `sent` of the packet that it answers (TSecr).
+    pub echo: Time,
+    /// Index of its flow.
+    pub flow: u32,
+    /// The segment that it carries, if it has [`Flags::DATA`].
+    pub seg: u32,
+    /// The next segment that its sender expects from the other end.
+    pub ack: u32,
+    /// Bytes on the wire; never more than an IP packet's 65,535.
+    pub size: u16,
+    /// Which link of its route it is on.
+    pub hop: u8,
+    /// What it is.
+    pub flags: Flags,
+    /// Ranges that its sender holds beyond `ack`, the most recent first; empty ones are unused (RFC 2018).
+    pub sacks: [Block; 3],
+}
+
+/// A range of segments: `start <= seg < end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Block {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Block {
+    pub fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+}
+
+/// What a packet is, in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    /// It travels from the flow's far end to its near end.
+    pub const BACKWARD: Self = Self(1);
+    /// It carries data.
+    pub const DATA: Self = Self(2);
+    /// It opens the connection.
+    pub const SYN: Self = Self(4);
+    /// Some of its bits were changed on the way.
+    pub const CORRUPTED: Self = Self(8);
+    /// Its first SACK block names data that came twice (RFC 2883).
+    pub const DSACK: Self = Self(16);
+    /// It is a datagram, not TCP.
+    pub const UDP: Self = Self(32);
+
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 64, "a packet is one cache line");

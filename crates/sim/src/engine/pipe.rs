@@ -1,0 +1,101 @@
+//! A link with the packets that are on it.
+
+use super::packet::{Flags, Packet};
+use std::collections::VecDeque;
+use whimbrel_net::{DropCause, Fate, Link, LinkSpec};
+use whimbrel_units::Time;
+
+/// A link with the packets that are on it, in the order in which they come out.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    pub link: Link,
+    on_it: VecDeque<Packet>,
+    /// Packets that came out so far, and their size.
+    pub came_out: u64,
+    pub came_out_bytes: u64,
+    /// `came_out_bytes` when the link was last sampled.
+    pub sampled_bytes: u64,
+}
+
+/// What becomes of a packet that was offered to a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// It comes out then.
+    ComesOut(Time),
+    /// It will not come out.
+    Dropped(DropCause),
+}
+
+impl Pipe {
+    pub fn new(spec: &LinkSpec, seed: u64) -> Self {
+        Self {
+            link: Link::new(spec, seed),
+            on_it: VecDeque::new(),
+            came_out: 0,
+            came_out_bytes: 0,
+            sampled_bytes: 0,
+        }
+    }
+
+    /// Decides what becomes of a packet. If it comes out, it must be held here or passed on.
+    #[inline]
+    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offered {
+        match self.link.offer(now, u32::from(packet.size)) {
+            Fate::Dropped(cause) => Offered::Dropped(cause),
+            Fate::Delivered { at, corrupted } => {
+                if corrupted {
+                    packet.flags = packet.flags.with(Flags::CORRUPTED);
+                }
+                Offered::ComesOut(at)
+            }
+        }
+    }
+
+    /// Keeps a packet until it comes out; true if it is the next to do so.
+    #[inline]
+    pub fn hold(&mut self, packet: Packet) -> bool {
+        // Only a delay that stepped down lets a packet overtake others.
+        let overtakes = self.on_it.back().is_some_and(|last| last.at > packet.at);
+        if overtakes {
+            let behind = self
+                .on_it
+                .iter()
+                .rev()
+                .take_while(|p| p.at > packet.at)
+                .count();
+            let place = self.on_it.len() - behind;
+            self.on_it.insert(place, packet);
+            place == 0
+        } else {
+            self.on_it.push_back(packet);
+            self.on_it.len() == 1
+        }
+    }
+
+    /// A packet goes on to the next link at once.
+    #[inline]
+    pub fn pass_on(&mut self, packet: &Packet) {
+        self.came_out += 1;
+        self.came_out_bytes += u64::from(packet.size);
+    }
+
+    /// When the next packet comes out.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        self.on_it.front().map(|p| p.at)
+    }
+
+    /// Takes the next packet out.
+    #[inline]
+    pub fn leave(&mut self) -> Option<Packet> {
+        let packet = self.on_it.pop_front()?;
+        self.came_out += 1;
+        self.came_out_bytes += u64::from(packet.size);
+        Some(packet)
+    }
+
+    /// Packets on it.
+    pub fn len(&self) -> usize {
+        self.on_it.len()
+    }
+}

@@ -1,0 +1,26 @@
+//! A packet-level simulator of transport protocols over paths.
+//!
+//! [`Network`] describes one run, [`run`] plays it, [`Outcome`] is what was measured.
+
+mod engine;
+mod measure;
+mod network;
+mod outcome;
+#[cfg(test)]
+mod properties;
+pub mod scenario;
+pub mod sweep;
+mod tcp;
+mod udp;
+
+pub use network::{
+    FlowSpec, LinkId, NamedLink, Network, OnOff, Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow,
+};
+pub use outcome::{
+    Confusion, FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, Outcome, Summary,
+};
+
+/// Plays one run: the same network gives the same outcome, bit for bit, on any machine.
+pub fn run(network: &Network) -> Outcome {
+    engine::world::World::new(network).play()
+}

@@ -1,0 +1,277 @@
+//! One end of a TCP connection: the handshake, and the halves that send and receive.
+
+use super::receiver::{AckFields, Receiver};
+use super::sender::{Sender, SenderCounters, Transmission, earliest};
+use crate::engine::packet::{Block, Flags, Packet};
+use crate::measure::Delays;
+use crate::network::{Recovery, TcpFlow, TcpSettings};
+use whimbrel_net::DropCause;
+use whimbrel_units::{Duration, Time};
+
+/// RFC 6298 section 2.1, for the SYN.
+const INITIAL_SYN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How far the handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handshake {
+    /// The near end has not started, or the far end has heard nothing.
+    Closed,
+    /// The near end has sent its SYN, so many times; it is sent again at `retry_at`.
+    SynSent { tries: u32, retry_at: Time },
+    /// The far end has answered a SYN.
+    SynReceived,
+    /// Data may flow.
+    Established,
+}
+
+/// One end of a TCP connection.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    flow: u32,
+    /// What all its packets have in common: their direction.
+    direction: Flags,
+    handshake: Handshake,
+    sender: Option<Sender>,
+    receiver: Option<Receiver>,
+    header: u32,
+    /// One-way delays of the data packets that arrived here.
+    pub one_way: Delays,
+    /// RTT samples taken here.
+    pub rtt: Delays,
+}
+
+impl Endpoint {
+    /// The end that opens the connection and sends.
+    pub fn near(flow: u32, tcp: &TcpFlow) -> Self {
+        Self::new(flow, Flags::default(), tcp, true, tcp.two_way)
+    }
+
+    /// The end that answers and receives.
+    pub fn far(flow: u32, tcp: &TcpFlow) -> Self {
+        Self::new(flow, Flags::BACKWARD, tcp, tcp.two_way, true)
+    }
+
+    fn new(flow: u32, direction: Flags, tcp: &TcpFlow, sends: bool, receives: bool) -> Self {
+        let settings: &TcpSettings = &tcp.settings;
+        let sack = settings.recovery != Recovery::NewReno;
+        Self {
+            flow,
+            direction,
+            handshake: Handshake::Closed,
+            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings)),
+            receiver: receives.then(|| Receiver::new(settings, sack)),
+            header: settings.header.get() as u32,
+            one_way: Delays::new(),
+            rtt: Delays::new(),
+        }
+    }
+
+    /// The sending half, if it has one.
+    pub fn sender(&self) -> Option<&Sender> {
+        self.sender.as_ref()
+    }
+
+    /// Segments delivered to its application.
+    pub fn delivered(&self) -> u32 {
+        self.receiver.as_ref().map_or(0, Receiver::next)
+    }
+
+    /// What its sending half counted.
+    pub fn counters(&self) -> SenderCounters {
+        self.sender
+            .as_ref()
+            .map(|s| *s.counters())
+            .unwrap_or_default()
+    }
+
+    /// When its next timer is due.
+    #[inline]
+    pub fn deadline(&self, now: Time) -> Option<Time> {
+        let handshake = match self.handshake {
+            Handshake::SynSent { retry_at, .. } => return Some(retry_at),
+            Handshake::Closed | Handshake::SynReceived => None,
+            Handshake::Established => self.sender.as_ref().and_then(|s| s.deadline(now)),
+        };
+        earliest(
+            handshake,
+            self.receiver.as_ref().and_then(Receiver::deadline),
+        )
+    }
+
+    /// Opens the connection.
+    pub fn start(&mut self, now: Time, out: &mut Vec<Packet>) {
+        self.send_syn(now, 0, out);
+    }
+
+    /// Sends no new data from now on.
+    pub fn stop(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.stop();
+        }
+    }
+
+    /// A packet arrived intact. Returns how many segments it delivered to the application.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) -> u32 {
+        if packet.flags.has(Flags::SYN) {
+            self.on_syn(now, packet, out);
+            return 0;
+        }
+        if self.handshake != Handshake::Established {
+            self.on_established(now, packet);
+        }
+        let mut in_order = 0;
+        let mut ack_now = false;
+        if packet.flags.has(Flags::DATA) {
+            self.one_way.add(now.since(packet.sent));
+            if let Some(receiver) = &mut self.receiver {
+                let received = receiver.on_data(now, packet);
+                in_order = received.in_order;
+                // Out of order: a duplicate ACK carries no data (RFC 5681 section 2), so none may wait for any.
+                if received.ack_now && in_order == 0 {
+                    self.send_ack(now, out);
+                } else {
+                    ack_now = received.ack_now;
+                }
+            }
+        }
+        if let Some(sender) = &mut self.sender {
+            if let Some(rtt) = sender.on_ack(now, packet) {
+                self.rtt.add(rtt);
+            }
+            let sent = self.send_data(now, out);
+            ack_now &= !sent;
+        }
+        if ack_now {
+            self.send_ack(now, out);
+        }
+        in_order
+    }
+
+    /// A timer is due, or may be.
+    pub fn on_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
+        if let Handshake::SynSent { tries, retry_at } = self.handshake {
+            if retry_at <= now {
+                self.send_syn(now, tries, out);
+            }
+            return;
+        }
+        if let (Handshake::Established, Some(sender)) = (self.handshake, &mut self.sender) {
+            sender.on_timer(now);
+            self.send_data(now, out);
+        }
+        if self
+            .receiver
+            .as_ref()
+            .and_then(Receiver::deadline)
+            .is_some_and(|at| at <= now)
+        {
+            self.send_ack(now, out);
+        }
+    }
+
+    /// Notes what really became of a data packet that was sent from here.
+    pub fn note_drop(&mut self, packet: &Packet, cause: DropCause) {
+        if let Some(sender) = &mut self.sender {
+            sender.note_drop(packet.seg, packet.sent, cause);
+        }
+    }
+
+    fn send_syn(&mut self, now: Time, tries: u32, out: &mut Vec<Packet>) {
+        let wait = INITIAL_SYN_TIMEOUT * (1 << tries.min(6));
+        self.handshake = Handshake::SynSent {
+            tries: tries + 1,
+            retry_at: now + wait,
+        };
+        out.push(self.packet(now, Flags::SYN, 0, self.header, None));
+    }
+
+    fn on_syn(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_syn(packet.sent);
+        }
+        if self.direction.has(Flags::BACKWARD) {
+            // The far end answers each SYN: an earlier answer may have been lost.
+            if self.handshake == Handshake::Closed {
+                self.handshake = Handshake::SynReceived;
+            }
+            let mut answer = self.packet(now, Flags::SYN, 0, self.header, None);
+            answer.echo = packet.sent;
+            out.push(answer);
+        } else if self.handshake != Handshake::Established {
+            self.on_established(now, packet);
+            self.send_data(now, out);
+        }
+    }
+
+    /// The other end has answered: data may flow, and the handshake gives the first RTT sample.
+    fn on_established(&mut self, now: Time, packet: &Packet) {
+        self.handshake = Handshake::Established;
+        let rtt = (packet.echo > Time::ZERO).then(|| now.since(packet.echo));
+        if let Some(sender) = &mut self.sender {
+            sender.on_handshake(rtt);
+            if let Some(rtt) = rtt {
+                self.rtt.add(rtt);
+            }
+        }
+    }
+
+    /// Sends what the sender may; true if anything left (it carried the acknowledgment too).
+    #[inline]
+    fn send_data(&mut self, now: Time, out: &mut Vec<Packet>) -> bool {
+        let mut sent = false;
+        while let Some(Transmission { seg, size }) = self
+            .sender
+            .as_mut()
+            .and_then(|sender| sender.next_segment(now))
+        {
+            let ack = self.receiver.as_mut().map(Receiver::acknowledge);
+            out.push(self.packet(now, Flags::DATA, seg, size, ack));
+            sent = true;
+        }
+        sent
+    }
+
+    fn send_ack(&mut self, now: Time, out: &mut Vec<Packet>) {
+        if let Some(ack) = self.receiver.as_mut().map(Receiver::acknowledge) {
+            out.push(self.packet(now, Flags::default(), 0, self.header, Some(ack)));
+        }
+    }
+
+    #[inline]
+    fn packet(
+        &self,
+        now: Time,
+        what: Flags,
+        seg: u32,
+        size: u32,
+        ack: Option<AckFields>,
+    ) -> Packet {
+        let mut packet = Packet {
+            at: now,
+            sent: now,
+            echo: Time::ZERO,
+            flow: self.flow,
+            seg,
+            ack: 0,
+            size: size as u16,
+            hop: 0,
+            flags: self.direction.with(what),
+            sacks: [Block::default(); 3],
+        };
+        if let Some(ack) = ack {
+            packet.ack = ack.ack;
+            packet.echo = ack.echo;
+            packet.sacks = ack.sacks;
+            if ack.dsack {
+                packet.flags = packet.flags.with(Flags::DSACK);
+            }
+            // RFC 2018 section 3: two bytes and eight for each block, with two of padding.
+            let blocks = ack.sacks.iter().filter(|b| !b.is_empty()).count() as u16;
+            if blocks > 0 {
+                packet.size += 4 + 8 * blocks;
+            }
+        }
+        packet
+    }
+}

@@ -1,0 +1,136 @@
+//! Recovery without SACK (RFC 6582): three duplicate ACKs, inflation, partial acknowledgments.
+//!
+//! What the papers' simulators ran. RFC 6582's "Impatient" variant of section 4: only the first partial
+//! acknowledgment restarts the retransmission timer, so that a window with very many losses falls back to slow start. At
+//! the end of a recovery the window is ssthresh (option 2 of section 3.2 step 3).
+//!
+//! A hole that shows in a partial acknowledgment while the window was not reduced is a loss of its own and is judged.
+
+use super::sender::{Phase, Sender, Truth};
+use crate::engine::packet::{Flags, Packet};
+use whimbrel_units::Time;
+
+/// DupThresh of RFC 5681.
+const THRESHOLD: u32 = 3;
+
+/// Duplicate acknowledgments and the inflation that they cause.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct DuplicateAcks {
+    count: u32,
+    /// What is added to cwnd, in segments; negative after partial ACKs.
+    inflation: i64,
+    /// One beyond `recover` of RFC 6582: no new recovery before more than all below it is acknowledged.
+    recover: Option<u32>,
+    /// A segment to retransmit whatever the window says.
+    retransmit: Option<u32>,
+    /// A partial acknowledgment has already restarted the timer in this recovery.
+    partial_seen: bool,
+    /// The last acknowledgment was a partial one, and not the first.
+    timer_runs_on: bool,
+}
+
+impl DuplicateAcks {
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The window with inflation, at least one segment.
+    pub fn inflated(&self, cwnd: u32) -> u32 {
+        (i64::from(cwnd) + self.inflation).clamp(1, i64::from(u32::MAX)) as u32
+    }
+
+    pub fn take_retransmission(&mut self) -> Option<u32> {
+        self.retransmit.take()
+    }
+
+    pub fn timer_runs_on(&self) -> bool {
+        self.timer_runs_on
+    }
+
+    /// A recovery is over.
+    pub fn reset(&mut self) {
+        *self = Self {
+            recover: self.recover,
+            ..Self::default()
+        };
+    }
+
+    /// RFC 6582 section 3.2 step 4: what was sent before a timeout starts no recovery.
+    pub fn on_timeout(&mut self, next: u32) {
+        *self = Self {
+            recover: Some(next),
+            ..Self::default()
+        };
+    }
+}
+
+impl Sender {
+    pub(super) fn newreno_on_ack(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        una_before: u32,
+        in_flight: u32,
+    ) {
+        self.duplicates.timer_runs_on = false;
+        if packet.ack > una_before {
+            self.newreno_on_new_ack(now, packet.ack, packet.ack - una_before);
+        } else if packet.ack == una_before
+            && self.board.outstanding() > 0
+            && !packet.flags.has(Flags::DATA)
+        {
+            self.newreno_on_duplicate(now, in_flight);
+        }
+    }
+
+    fn newreno_on_duplicate(&mut self, now: Time, in_flight: u32) {
+        let d = &mut self.duplicates;
+        d.count += 1;
+        match self.phase {
+            Phase::Repair { .. } | Phase::Recovery { .. } => d.inflation += 1,
+            // Strictly more (RFC 6582 section 3.2 step 2): what was sent twice makes duplicates of its own.
+            Phase::Open
+                if d.count == THRESHOLD && d.recover.is_none_or(|r| self.board.una() > r) =>
+            {
+                // What limited transmit sent is not part of the flight (RFC 3042, RFC 5681 section 3.2).
+                let flight = in_flight.saturating_sub(THRESHOLD - 1).max(1);
+                self.newreno_found_hole(now, flight);
+                self.duplicates.inflation = i64::from(THRESHOLD);
+            }
+            Phase::Open | Phase::AfterTimeout { .. } => {}
+        }
+    }
+
+    fn newreno_on_new_ack(&mut self, now: Time, ack: u32, acked: u32) {
+        let until = match self.phase {
+            Phase::Repair { until } | Phase::Recovery { until, .. } => until,
+            Phase::Open | Phase::AfterTimeout { .. } => {
+                self.duplicates.count = 0;
+                return;
+            }
+        };
+        if ack >= until {
+            return; // A full acknowledgment: the sender ends the recovery.
+        }
+        // RFC 6582 section 3.2 step 3: deflate by what was acknowledged, add back one, resend the next hole.
+        self.duplicates.inflation -= i64::from(acked) - 1;
+        if let Phase::Repair { .. } = self.phase {
+            let flight = self.board.in_flight();
+            let inflation = self.duplicates.inflation;
+            self.newreno_found_hole(now, flight);
+            self.duplicates.inflation = inflation;
+        } else {
+            self.duplicates.retransmit = Some(self.board.una());
+        }
+        self.duplicates.timer_runs_on = self.duplicates.partial_seen;
+        self.duplicates.partial_seen = true;
+    }
+
+    fn newreno_found_hole(&mut self, now: Time, flight: u32) {
+        let hole = self.board.una();
+        let truth = Truth::from(self.board.get(hole).dropped);
+        self.begin_episode(now, hole, truth, flight);
+        self.duplicates.recover = Some(self.board.next());
+        self.duplicates.retransmit = Some(hole);
+    }
+}

@@ -1,0 +1,299 @@
+//! Time-based loss detection and tail loss probes (RFC 8985).
+//!
+//! A segment is lost when one that was sent later has arrived and a reordering window has passed since.
+//! Transmissions are kept in the order in which they left, so that only the oldest ones are ever looked at: the
+//! cost of an acknowledgment does not grow with the window.
+//!
+//! Departs from RFC 8985 in one point: where section 6.2 step 5 arms the reordering timer for the last of the
+//! segments that might be lost, it is armed for the first, and again for the next: a loss is noticed
+//! when it is due.
+
+use super::rtt::RttEstimator;
+use super::scoreboard::{Scoreboard, Segment};
+use super::sender::{Delivery, Phase, Sender, Truth, earliest};
+use crate::engine::packet::{Flags, Packet};
+use std::collections::VecDeque;
+use whimbrel_units::{Duration, Time};
+
+/// DupThresh of RFC 8985 section 6.2 step 4.
+const THRESHOLD: u32 = 3;
+/// Recoveries for which a widened reordering window is kept (section 6.2 step 4).
+const PERSIST: u32 = 16;
+/// Section 7.2: the probe timeout before any RTT sample.
+const NO_RTT_YET: Duration = Duration::from_secs(1);
+/// WCDelAckT of section 7.2: a lone segment's acknowledgment may be delayed by this.
+const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// State of RACK and TLP.
+#[derive(Debug, Clone)]
+pub(super) struct Rack {
+    probes: bool,
+    /// Transmissions that may still be found lost, oldest first: segment and transmission number.
+    transmissions: VecDeque<(u32, u32)>,
+    /// The number of the most recent transmission that was delivered (RACK.xmit_ts, RACK.end_seq).
+    newest: Option<u32>,
+    /// The RTT of that transmission (RACK.rtt).
+    rtt: Duration,
+    /// One beyond the highest segment delivered (RACK.fack).
+    fack: u32,
+    reordering_seen: bool,
+    /// Reordering window as a multiple of min_rtt/4, and for how many recoveries it stays widened.
+    multiplier: u32,
+    persist: u32,
+    /// A DSACK widens the window at most once a round trip: until this segment is acknowledged.
+    dsack_round: Option<u32>,
+    reorder_at: Option<Time>,
+    probe_at: Option<Time>,
+    /// The probe timer fired: a probe leaves next.
+    probe_due: bool,
+    probe: Option<Probe>,
+}
+
+/// A tail loss probe under way (section 7.3).
+#[derive(Debug, Clone, Copy)]
+struct Probe {
+    /// One beyond the probed segment: TLP.end_seq.
+    end: u32,
+    /// The probe sent old data again, whose first transmission met this.
+    resent: Option<Truth>,
+    /// When that first transmission left.
+    sent: Time,
+}
+
+impl Rack {
+    pub fn new(probes: bool) -> Self {
+        Self {
+            probes,
+            transmissions: VecDeque::new(),
+            newest: None,
+            rtt: Duration::ZERO,
+            fack: 0,
+            reordering_seen: false,
+            multiplier: 1,
+            persist: PERSIST,
+            dsack_round: None,
+            reorder_at: None,
+            probe_at: None,
+            probe_due: false,
+            probe: None,
+        }
+    }
+
+    /// When its next timer is due.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        earliest(self.reorder_at, self.probe_at)
+    }
+
+    #[inline]
+    pub fn on_sent(&mut self, seg: u32, transmission: u32) {
+        self.transmissions.push_back((seg, transmission));
+    }
+
+    /// The retransmission timer fired.
+    pub fn on_timeout(&mut self) {
+        self.reorder_at = None;
+        self.probe_at = None;
+        self.probe_due = false;
+        self.probe = None;
+    }
+
+    /// Section 6.3: whether the timer's firing makes this segment lost.
+    pub fn overdue(&self, now: Time, segment: &Segment) -> bool {
+        segment.sent + self.rtt <= now
+    }
+
+    /// Losses were taken back: everything that is neither acknowledged nor SACKed is watched again.
+    pub fn watch_again(&mut self, board: &Scoreboard) {
+        let mut all: Vec<_> = (board.una()..board.next())
+            .filter(|seg| !board.get(*seg).sacked)
+            .map(|seg| (seg, board.get(seg).transmission))
+            .collect();
+        all.sort_by_key(|(_, transmission)| *transmission);
+        self.transmissions = all.into();
+    }
+
+    /// Arms the probe timer, or stops it where section 7.2 allows no probe.
+    #[inline]
+    pub fn rearm_probe(&mut self, now: Time, board: &Scoreboard, rtt: &RttEstimator, open: bool) {
+        let allowed = self.probes
+            && open
+            && board.outstanding() > 0
+            && board.sacked() == 0
+            && self.probe.is_none();
+        self.probe_at = allowed.then(|| {
+            let srtt = rtt.srtt();
+            let wait = if srtt.is_zero() { NO_RTT_YET } else { srtt * 2 };
+            let wait = if board.outstanding() == 1 {
+                wait + WORST_ACK_DELAY
+            } else {
+                wait
+            };
+            now + wait.min(rtt.rto())
+        });
+    }
+
+    /// Whether a probe must leave now.
+    #[inline]
+    pub fn take_probe(&mut self) -> bool {
+        std::mem::take(&mut self.probe_due)
+    }
+
+    /// A probe leaves: new data, or old data whose first transmission met `resent`.
+    pub fn on_probe_sent(&mut self, seg: u32, resent: Option<Truth>, sent: Time) {
+        self.probe = Some(Probe {
+            end: seg + 1,
+            resent,
+            sent,
+        });
+        self.probe_at = None;
+    }
+
+    /// Section 6.2 step 2: the most recently sent of what was delivered. A retransmission's
+    /// acknowledgment may be its original's: then it came too soon, or echoes an earlier time.
+    fn update(&mut self, now: Time, packet: &Packet, delivery: &Delivery, min_rtt: Duration) {
+        let doubtful = |segment: &Segment| {
+            segment.retransmitted
+                && (now.since(segment.sent) < min_rtt || packet.echo < segment.sent)
+        };
+        let newest = delivery
+            .newest
+            .map(|(_, segment)| segment)
+            .filter(|s| !doubtful(s));
+        let Some(segment) = newest.or(delivery.newest_sent_once) else {
+            return;
+        };
+        self.rtt = now.since(segment.sent);
+        let later = |than: u32| segment.transmission.wrapping_sub(than) as i32 > 0;
+        if self.newest.is_none_or(later) {
+            self.newest = Some(segment.transmission);
+        }
+    }
+
+    /// Section 6.2 step 4.
+    fn reordering_window(
+        &self,
+        board: &Scoreboard,
+        rtt: &RttEstimator,
+        repairing: bool,
+    ) -> Duration {
+        if !self.reordering_seen && (repairing || board.sacked() >= THRESHOLD) {
+            return Duration::ZERO;
+        }
+        (rtt.min_rtt() * u64::from(self.multiplier) / 4).min(rtt.srtt())
+    }
+
+    /// The window that DSACKs widened narrows again after some recoveries without any.
+    fn on_episode(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// A DSACK says that a retransmission was not needed: section 6.2 step 4.
+    fn on_dsack(&mut self, board: &Scoreboard) {
+        if self.dsack_round.is_none_or(|end| board.una() >= end) {
+            self.dsack_round = Some(board.next());
+            self.multiplier += 1;
+            self.persist = PERSIST;
+        }
+    }
+}
+
+impl Sender {
+    pub(super) fn rack_on_ack(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        delivery: &Delivery,
+        in_flight: u32,
+    ) {
+        if packet.flags.has(Flags::DSACK) {
+            self.rack.on_dsack(&self.board);
+        }
+        if delivery.segments > 0 {
+            // Section 6.2 step 3: a segment sent once arrived below one that had already arrived.
+            self.rack.reordering_seen |= delivery
+                .lowest_sent_once
+                .is_some_and(|low| low < self.rack.fack);
+            let highest = self
+                .board
+                .ranges()
+                .highest()
+                .unwrap_or(0)
+                .max(self.board.una());
+            self.rack.fack = self.rack.fack.max(highest);
+            self.rack.update(now, packet, delivery, self.rtt.min_rtt());
+        }
+        self.rack_process_probe(now, packet);
+        self.rack_detect(now, in_flight);
+        if self.rack.probe_at.is_some() && self.board.sacked() > 0 {
+            self.rack.probe_at = None;
+        }
+    }
+
+    /// Section 6.2 step 5: looks at the oldest transmissions until one is not yet due.
+    fn rack_detect(&mut self, now: Time, in_flight: u32) {
+        self.rack.reorder_at = None;
+        let Some(newest) = self.rack.newest else {
+            return;
+        };
+        let repairing = !matches!(self.phase, Phase::Open);
+        let wait = self.rack.rtt
+            + self
+                .rack
+                .reordering_window(&self.board, &self.rtt, repairing);
+        let mut found: Option<(u32, Truth)> = None;
+        while let Some((seg, transmission)) = self.rack.transmissions.front().copied() {
+            if self.board.holds(seg) {
+                let segment = *self.board.get(seg);
+                if segment.transmission == transmission && !segment.sacked && !segment.lost {
+                    let sent_before = newest.wrapping_sub(transmission) as i32 > 0;
+                    if !sent_before {
+                        break;
+                    }
+                    let due = segment.sent + wait;
+                    if due > now {
+                        self.rack.reorder_at = Some(due);
+                        break;
+                    }
+                    self.mark_lost(seg);
+                    let truth = Truth::from(segment.dropped);
+                    found = Some(found.map_or((seg, truth), |(s, t)| (s.min(seg), t.max(truth))));
+                }
+            }
+            self.rack.transmissions.pop_front();
+        }
+        if let (Some((seg, truth)), Phase::Open | Phase::Repair { .. }) = (found, self.phase) {
+            self.rack.on_episode();
+            self.begin_episode(now, seg, truth, in_flight);
+        }
+    }
+
+    pub(super) fn rack_on_timer(&mut self, now: Time) {
+        if self.rack.reorder_at.is_some_and(|at| at <= now) {
+            let in_flight = self.board.in_flight();
+            self.rack_detect(now, in_flight);
+        }
+        if self.rack.probe_at.is_some_and(|at| at <= now) {
+            // Section 7.3: the probe, and then the retransmission timer, begin anew.
+            self.rack.probe_at = None;
+            self.rack.probe_due = true;
+            self.restart_rto(now);
+        }
+    }
+
+    /// What the acknowledgment of a probe tells (section 7.4): a probe that had to send old data again,
+    /// and that no duplicate answered, has repaired a loss, which the window must answer for.
+    fn rack_process_probe(&mut self, now: Time, packet: &Packet) {
+        let Some(probe) = self.rack.probe.filter(|probe| packet.ack >= probe.end) else {
+            return;
+        };
+        let duplicate = packet.flags.has(Flags::DSACK) && packet.sacks[0].end == probe.end;
+        self.rack.probe = None;
+        if let (Some(truth), false) = (probe.resent, duplicate) {
+            self.loss_repaired_by_probe(now, probe.end - 1, probe.sent, truth);
+        }
+    }
+}

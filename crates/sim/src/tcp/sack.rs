@@ -1,0 +1,74 @@
+//! Recovery by SACK (RFC 2018, RFC 6675), with the flight reduced by RFC 6937.
+//!
+//! A segment is lost when three segments beyond it were SACKed: with full-size segments this is what IsLost() of
+//! RFC 6675 section 4 comes to ("more than (DupThresh - 1) * SMSS bytes"). A retransmission that is lost
+//! again is not noticed before the timer (section 5.1): [`super::rack`] mends that.
+
+use super::sender::{Phase, Sender, Truth};
+use crate::network::Recovery;
+use whimbrel_units::Time;
+
+/// What SACK-based recovery remembers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SackJudge {
+    /// All segments below were judged: SACKed, lost, or retransmitted.
+    below: u32,
+    /// The rescue retransmission of this recovery was made (NextSeg rule 4).
+    rescued_until: u32,
+}
+
+/// DupThresh of RFC 6675.
+const THRESHOLD: u32 = 3;
+
+impl Sender {
+    pub(super) fn sack_on_ack(&mut self, now: Time, in_flight: u32) {
+        // During AfterTimeout everything is marked already, and RFC 6675 section 5.1 lets no recovery begin.
+        if matches!(self.phase, Phase::AfterTimeout { .. }) {
+            return;
+        }
+        let Some(boundary) = self.board.ranges().nth_from_top(THRESHOLD) else {
+            return;
+        };
+        // What lies below the highest segment already judged was marked then.
+        let from = self.sack.below.max(self.board.una());
+        let mut found: Option<(u32, Truth)> = None;
+        for seg in from..boundary {
+            let segment = *self.board.get(seg);
+            if segment.retransmitted || !self.mark_lost(seg) {
+                continue;
+            }
+            let truth = Truth::from(segment.dropped);
+            found = Some(found.map_or((seg, truth), |(first, t)| (first, t.max(truth))));
+        }
+        self.sack.below = from.max(boundary);
+        if let (Some((first, truth)), Phase::Open | Phase::Repair { .. }) = (found, self.phase) {
+            self.begin_episode(now, first, truth, in_flight);
+        }
+    }
+
+    /// NextSeg rules 3 and 4 of RFC 6675: when nothing is known to be lost and no new data may be sent, the
+    /// lowest hole below what was SACKed is worth a guess, and once in a recovery the last segment is.
+    pub(super) fn sack_extra_segment(&mut self) -> Option<u32> {
+        let Phase::Recovery { until, .. } = self.phase else {
+            return None;
+        };
+        if self.mode != Recovery::Sack || self.may_send_new() {
+            return None;
+        }
+        let untried = |seg: &u32| {
+            let segment = self.board.get(*seg);
+            !segment.sacked && !segment.retransmitted
+        };
+        let highest = self.board.ranges().highest()?;
+        let hole = (self.sack.below.max(self.board.una())..highest).find(untried);
+        if hole.is_some() {
+            return hole;
+        }
+        let last = self.board.next() - 1;
+        if self.sack.rescued_until == until || !self.board.holds(last) || !untried(&last) {
+            return None;
+        }
+        self.sack.rescued_until = until;
+        Some(last)
+    }
+}

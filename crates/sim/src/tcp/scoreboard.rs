@@ -1,0 +1,261 @@
+//! What a sender knows of each segment that it has sent and that is not yet acknowledged (RFC 6675's
+//! scoreboard). A ring, so that finding a segment costs nothing however large the window is, and counts
+//! that are kept as things happen, so that no acknowledgment walks the window.
+
+use super::ranges::Ranges;
+use crate::engine::packet::Block;
+use whimbrel_net::DropCause;
+use whimbrel_units::Time;
+
+/// One segment that was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment {
+    /// When it was last sent.
+    pub sent: Time,
+    /// When the flight began that its delivery rate is measured over
+    /// (draft-cheng-iccrg-delivery-rate-estimation: `P.first_sent_time`).
+    pub flight_began: Time,
+    /// When the last delivery before it was sent happened (`P.delivered_time`).
+    pub delivered_at: Time,
+    /// Segments delivered when it was sent (`P.delivered`), wrapping.
+    pub delivered: u32,
+    /// Number of its last transmission, in the order of all transmissions.
+    pub transmission: u32,
+    /// It was sent when the sender had nothing more to send.
+    pub app_limited: bool,
+    /// The receiver has it, out of order.
+    pub sacked: bool,
+    /// Taken for lost, and not sent again since.
+    pub lost: bool,
+    /// It was sent more than once.
+    pub retransmitted: bool,
+    /// The truth, which the sender's algorithms never see: what became of its last transmission.
+    pub dropped: Option<DropCause>,
+}
+
+const UNSENT: Segment = Segment {
+    sent: Time::ZERO,
+    flight_began: Time::ZERO,
+    delivered_at: Time::ZERO,
+    delivered: 0,
+    transmission: 0,
+    app_limited: false,
+    sacked: false,
+    lost: false,
+    retransmitted: false,
+    dropped: None,
+};
+
+/// All segments from the first unacknowledged to the last sent.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    ring: Vec<Segment>,
+    una: u32,
+    next: u32,
+    sacked: u32,
+    lost: u32,
+    ranges: Ranges,
+}
+
+impl Scoreboard {
+    pub fn new() -> Self {
+        Self {
+            ring: vec![UNSENT; 64],
+            una: 0,
+            next: 0,
+            sacked: 0,
+            lost: 0,
+            ranges: Ranges::default(),
+        }
+    }
+
+    /// The first segment that is not acknowledged (SND.UNA).
+    #[inline]
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// The first segment that was never sent (SND.NXT).
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.next - self.una
+    }
+
+    /// Segments that the receiver holds out of order.
+    #[inline]
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Segments taken for lost and not sent again.
+    #[inline]
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Segments on the network as far as the sender can tell: RFC 6675's pipe.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.next - self.una - self.sacked - self.lost
+    }
+
+    /// What the receiver holds beyond the first hole.
+    pub fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+
+    #[inline]
+    fn slot(&self, seg: u32) -> usize {
+        seg as usize & (self.ring.len() - 1)
+    }
+
+    /// A segment from `una` to before `next`.
+    #[inline]
+    pub fn get(&self, seg: u32) -> &Segment {
+        debug_assert!(self.holds(seg));
+        &self.ring[self.slot(seg)]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, seg: u32) -> &mut Segment {
+        debug_assert!(self.holds(seg));
+        let slot = self.slot(seg);
+        &mut self.ring[slot]
+    }
+
+    /// Whether the segment was sent and is not cumulatively acknowledged.
+    #[inline]
+    pub fn holds(&self, seg: u32) -> bool {
+        (self.una..self.next).contains(&seg)
+    }
+
+    /// Records that the next new segment was sent.
+    #[inline]
+    pub fn send_new(&mut self, segment: Segment) -> u32 {
+        if self.outstanding() as usize == self.ring.len() {
+            self.grow();
+        }
+        let seg = self.next;
+        let slot = self.slot(seg);
+        self.ring[slot] = segment;
+        self.next += 1;
+        seg
+    }
+
+    /// Records that a segment was sent again. It is in flight again if it was taken for lost.
+    pub fn send_again(&mut self, seg: u32, segment: Segment) {
+        let before = *self.get(seg);
+        debug_assert!(!before.sacked, "the receiver has segment {seg}");
+        self.lost -= u32::from(before.lost);
+        *self.get_mut(seg) = Segment {
+            retransmitted: true,
+            ..segment
+        };
+    }
+
+    /// Twice the room, every segment at its new place.
+    #[cold]
+    fn grow(&mut self) {
+        let mut ring = vec![UNSENT; self.ring.len() * 2];
+        for seg in self.una..self.next {
+            ring[seg as usize & (self.ring.len() * 2 - 1)] = *self.get(seg);
+        }
+        self.ring = ring;
+    }
+
+    /// Everything below `ack` is acknowledged; calls `delivered` for what was not yet known to be.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u32, mut delivered: impl FnMut(u32, &Segment)) {
+        let ack = ack.min(self.next);
+        while self.una < ack {
+            let segment = *self.get(self.una);
+            if segment.sacked {
+                self.sacked -= 1;
+            } else {
+                self.lost -= u32::from(segment.lost);
+                delivered(self.una, &segment);
+            }
+            self.una += 1;
+        }
+        if !self.ranges.is_empty() {
+            self.ranges.forget_below(ack);
+        }
+    }
+
+    /// The receiver holds this range; calls `delivered` for what was not yet known to be.
+    pub fn sack(&mut self, block: Block, mut delivered: impl FnMut(u32, &Segment)) {
+        let block = Block {
+            start: block.start.max(self.una),
+            end: block.end.min(self.next),
+        };
+        let mask = self.ring.len() - 1;
+        let ring = &mut self.ring;
+        let (sacked, lost) = (&mut self.sacked, &mut self.lost);
+        self.ranges.insert(block, |new| {
+            for seg in new.start..new.end {
+                let segment = &mut ring[seg as usize & mask];
+                *sacked += 1;
+                *lost -= u32::from(segment.lost);
+                segment.lost = false;
+                segment.sacked = true;
+                delivered(seg, segment);
+            }
+        });
+    }
+
+    /// Takes a segment for lost. False if it already is, or the receiver has it.
+    pub fn mark_lost(&mut self, seg: u32) -> bool {
+        let segment = self.get_mut(seg);
+        if segment.sacked || segment.lost {
+            return false;
+        }
+        segment.lost = true;
+        self.lost += 1;
+        true
+    }
+
+    /// Takes back that a segment was lost.
+    pub fn unmark_lost(&mut self, seg: u32) {
+        let segment = self.get_mut(seg);
+        let was = segment.lost;
+        segment.lost = false;
+        self.lost -= u32::from(was);
+    }
+
+    /// Notes the truth about a segment's last transmission.
+    pub fn note_drop(&mut self, seg: u32, sent: Time, cause: DropCause) {
+        if self.holds(seg) && self.get(seg).sent == sent {
+            self.get_mut(seg).dropped = Some(cause);
+        }
+    }
+
+    /// Counts everything anew and compares: for tests, which call it at every acknowledgment.
+    #[cfg(test)]
+    pub fn check(&self) {
+        let all = || (self.una..self.next).map(|seg| (seg, self.get(seg)));
+        assert_eq!(
+            self.sacked,
+            all().filter(|(_, s)| s.sacked).count() as u32,
+            "sacked"
+        );
+        assert_eq!(
+            self.lost,
+            all().filter(|(_, s)| s.lost).count() as u32,
+            "lost"
+        );
+        assert!(
+            all().all(|(_, s)| !(s.sacked && s.lost)),
+            "what the receiver has is not lost"
+        );
+        assert!(
+            all().all(|(seg, s)| s.sacked == self.ranges.holding(seg).is_some()),
+            "the ranges are the SACKed segments"
+        );
+    }
+}
