@@ -53,7 +53,7 @@ impl Pipe {
 
     /// Keeps a packet until it comes out; true if it is the next to do so.
     #[inline]
-    pub fn hold(&mut self, packet: Packet) -> bool {
+    pub fn hold(&mut self, packet: &Packet) -> bool {
         // Only a delay that stepped down lets a packet overtake others.
         let overtakes = self.on_it.back().is_some_and(|last| last.at > packet.at);
         if overtakes {
@@ -64,10 +64,10 @@ impl Pipe {
                 .take_while(|p| p.at > packet.at)
                 .count();
             let place = self.on_it.len() - behind;
-            self.on_it.insert(place, packet);
+            self.on_it.insert(place, *packet);
             place == 0
         } else {
-            self.on_it.push_back(packet);
+            self.on_it.push_back(*packet);
             self.on_it.len() == 1
         }
     }

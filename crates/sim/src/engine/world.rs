@@ -4,7 +4,7 @@ use super::calendar::Calendar;
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
 use crate::measure::Delays;
-use crate::network::{FlowSpec, LinkId, Network, Traffic};
+use crate::network::{FlowSpec, Network, Traffic};
 use crate::outcome::{FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
 use crate::udp::Datagrams;
@@ -21,8 +21,7 @@ pub(crate) struct World<'a> {
     /// Which links are entered from one link only, in order; see [`only_feeders`].
     runs_on: Vec<bool>,
     flows: Vec<Flow>,
-    /// Links that packets pass, forward then backward for each flow.
-    routes: Vec<Box<[u32]>>,
+    routes: Routes,
     /// The time that the calendar holds for each endpoint; it may be earlier than its timer, never later.
     scheduled: Vec<Time>,
     /// Packets that an endpoint has just sent.
@@ -71,7 +70,7 @@ impl<'a> World<'a> {
             pipes: network.links.iter().enumerate().map(pipe).collect(),
             runs_on: vec![false; links],
             flows: Vec::with_capacity(flows),
-            routes: Vec::with_capacity(2 * flows),
+            routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * flows],
             out: Vec::with_capacity(64),
             unfinished: 0,
@@ -104,9 +103,6 @@ impl<'a> World<'a> {
                 Actor::Udp(Box::new(Datagrams::new(id, *udp, seed)))
             }
         };
-        let route = |links: &[LinkId]| links.iter().map(|l| l.0).collect();
-        self.routes.push(route(&spec.forward));
-        self.routes.push(route(&spec.backward));
         self.flows.push(Flow {
             actor,
             start: spec.start,
@@ -169,41 +165,33 @@ impl<'a> World<'a> {
         };
         self.calendar.set(link, pipe.next());
         packet.hop += 1;
-        let route = &self.routes[route_of(&packet)];
-        match route.get(usize::from(packet.hop)) {
-            Some(next) => {
-                let next = *next as usize;
-                self.enter(next, packet);
-            }
+        match self.routes.link(&packet) {
+            Some(next) => self.enter(next, &mut packet),
             None => self.arrive(&packet),
         }
     }
 
     /// A packet is put on a link, and on those behind it that nothing else can enter before it.
     #[inline]
-    fn enter(&mut self, mut link: usize, mut packet: Packet) {
+    fn enter(&mut self, mut link: usize, packet: &mut Packet) {
         let mut now = self.now;
         loop {
-            match self.pipes[link].offer(now, &mut packet) {
-                Offered::Dropped(cause) => return self.on_drop(&packet, cause),
+            match self.pipes[link].offer(now, packet) {
+                Offered::Dropped(cause) => return self.on_drop(packet, cause),
                 Offered::ComesOut(at) => now = at,
             }
-            let next = self.routes[route_of(&packet)].get(usize::from(packet.hop) + 1);
-            match next
-                .map(|next| *next as usize)
-                .filter(|next| self.runs_on[*next])
-            {
+            packet.hop += 1;
+            match self.routes.link(packet).filter(|next| self.runs_on[*next]) {
                 Some(next) => {
-                    self.pipes[link].pass_on(&packet);
-                    packet.hop += 1;
+                    self.pipes[link].pass_on(packet);
                     link = next;
                 }
                 None => break,
             }
         }
+        packet.hop -= 1;
         packet.at = now;
-        let pipe = &mut self.pipes[link];
-        if pipe.hold(packet) {
+        if self.pipes[link].hold(packet) {
             self.calendar.set(link, Some(now));
         }
     }
@@ -266,13 +254,14 @@ impl<'a> World<'a> {
     /// Puts what an endpoint sent on the first link of its route.
     #[inline]
     fn send_out(&mut self) {
-        let mut i = 0;
-        while let Some(packet) = self.out.get(i).copied() {
-            let first = self.routes[route_of(&packet)][0] as usize;
-            self.enter(first, packet);
-            i += 1;
+        let mut out = std::mem::take(&mut self.out);
+        for packet in &mut out {
+            if let Some(first) = self.routes.link(packet) {
+                self.enter(first, packet);
+            }
         }
-        self.out.clear();
+        out.clear();
+        self.out = out;
     }
 
     /// A flow is done when both ends have all they were to get.
@@ -426,8 +415,34 @@ impl<'a> World<'a> {
     }
 }
 
-fn route_of(packet: &Packet) -> usize {
-    2 * packet.flow as usize + usize::from(packet.flags.has(Flags::BACKWARD))
+/// The links that packets pass: for each flow and direction one row of the same length.
+struct Routes {
+    links: Vec<u32>,
+    row: usize,
+}
+
+impl Routes {
+    /// Ends a route that is shorter than its row.
+    const END: u32 = u32::MAX;
+
+    fn new(network: &Network) -> Self {
+        let routes = || network.flows.iter().flat_map(|f| [&f.forward, &f.backward]);
+        let row = routes().map(Vec::len).max().unwrap_or(0) + 1;
+        let mut links = Vec::with_capacity(2 * network.flows.len() * row);
+        for route in routes() {
+            links.extend(route.iter().map(|link| link.0));
+            links.resize(links.len().next_multiple_of(row), Self::END);
+        }
+        Self { links, row }
+    }
+
+    /// The link that a packet is on, or goes on next, by its `hop`.
+    #[inline]
+    fn link(&self, packet: &Packet) -> Option<usize> {
+        let route = 2 * packet.flow as usize + usize::from(packet.flags.has(Flags::BACKWARD));
+        let link = self.links[route * self.row + usize::from(packet.hop)];
+        (link != Self::END).then_some(link as usize)
+    }
 }
 
 /// Which links are only ever entered from one other link that keeps its packets in order. What such a link does
