@@ -28,7 +28,8 @@ pub struct Ack {
     /// The sender used its whole window before this acknowledgment: growth is earned
     /// (RFC 7661; RFC 9002 section 7.8).
     pub cwnd_limited: bool,
-    /// The transport is repairing losses: RFC 5681 lets no window grow meanwhile.
+    /// The transport is repairing losses that the window was reduced for: RFC 5681 lets it not grow
+    /// meanwhile. False while it repairs losses that the controller kept its window for.
     pub in_recovery: bool,
     /// This acknowledgment is the first of a new round trip: it acknowledges a packet sent after
     /// the previous round began.

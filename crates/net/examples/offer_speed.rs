@@ -14,11 +14,28 @@ fn main() {
         queue: QueueLimit::Packets(1000),
         loss: LossSpec::default(),
     };
-    let loss = LossSpec { random: one_percent, ..LossSpec::default() };
-    let lossy = LinkSpec { loss, ..plain.clone() };
-    let both = LossSpec { random: one_percent, corrupt: one_percent, outages: vec![] };
-    let corrupting = LinkSpec { loss: both, ..plain.clone() };
-    for (name, spec) in [("rate", plain), ("rate, loss", lossy), ("rate, loss, corruption", corrupting)] {
+    let loss = LossSpec {
+        random: one_percent,
+        ..LossSpec::default()
+    };
+    let lossy = LinkSpec {
+        loss,
+        ..plain.clone()
+    };
+    let both = LossSpec {
+        random: one_percent,
+        corrupt: one_percent,
+        outages: vec![],
+    };
+    let corrupting = LinkSpec {
+        loss: both,
+        ..plain.clone()
+    };
+    for (name, spec) in [
+        ("rate", plain),
+        ("rate, loss", lossy),
+        ("rate, loss, corruption", corrupting),
+    ] {
         let mut link = Link::new(&spec, 1);
         let packets = 50_000_000_u64;
         let start = Instant::now();

@@ -122,7 +122,10 @@ impl Link {
                 self.counters.delivered += 1;
                 self.counters.delivered_bytes = self.counters.delivered_bytes.saturating_add(bytes);
                 self.counters.corrupted += u64::from(corrupted);
-                Fate::Delivered { at: served.ends + self.delay.at(served.ends), corrupted }
+                Fate::Delivered {
+                    at: served.ends + self.delay.at(served.ends),
+                    corrupted,
+                }
             }
         }
     }
@@ -130,7 +133,10 @@ impl Link {
     /// What waits at `now`, which is not earlier than the last offer.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         self.leave_queue(now);
-        Backlog { packets: self.waiting.len() as u32, bytes: Bytes::new(self.waiting_bytes) }
+        Backlog {
+            packets: self.waiting.len() as u32,
+            bytes: Bytes::new(self.waiting_bytes),
+        }
     }
 
     /// What the link did so far.
@@ -196,8 +202,14 @@ impl Channel {
         other.jump();
         Self {
             outages: outages.into(),
-            random: Chance { threshold: threshold(spec.loss.random), rng },
-            corrupt: Chance { threshold: threshold(spec.loss.corrupt), rng: other },
+            random: Chance {
+                threshold: threshold(spec.loss.random),
+                rng,
+            },
+            corrupt: Chance {
+                threshold: threshold(spec.loss.corrupt),
+                rng: other,
+            },
         }
     }
 

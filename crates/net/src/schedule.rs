@@ -12,7 +12,9 @@ pub struct Schedule<T> {
 impl<T: Copy> Schedule<T> {
     /// The same value for ever.
     pub fn constant(value: T) -> Self {
-        Self { steps: vec![(Time::ZERO, value)] }
+        Self {
+            steps: vec![(Time::ZERO, value)],
+        }
     }
 
     /// Values in steps.
@@ -87,7 +89,8 @@ mod tests {
 
     #[test]
     fn each_step_holds_from_its_time_until_the_next() {
-        let schedule = Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
+        let schedule =
+            Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
         let mut cursor = Cursor::new(schedule);
         assert_eq!((cursor.at(s(0)), cursor.until()), ('a', Some(s(2))));
         assert_eq!(cursor.at(Time::from_nanos(1_999_999_999)), 'a');
@@ -97,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_long_pause_skips_steps() {
-        let schedule = Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
+        let schedule =
+            Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
         assert_eq!(Cursor::new(schedule).at(Time::MAX), 'c');
     }
 

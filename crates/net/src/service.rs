@@ -45,12 +45,16 @@ impl Server {
             ServiceSpec::Rate(schedule) if schedule.is_constant() => {
                 Kind::Constant(Constant::new(schedule.all()[0].1))
             }
-            ServiceSpec::Rate(schedule) => {
-                Kind::Steps(Steps { rate: Cursor::new(schedule.clone()), carried: 0 })
-            }
+            ServiceSpec::Rate(schedule) => Kind::Steps(Steps {
+                rate: Cursor::new(schedule.clone()),
+                carried: 0,
+            }),
             ServiceSpec::Trace(trace) => Kind::Trace(Trace::reader(Arc::clone(trace))),
         };
-        Self { kind, free_at: Time::ZERO }
+        Self {
+            kind,
+            free_at: Time::ZERO,
+        }
     }
 
     /// When a packet that arrives now would begin to be served, by the packets before it.
@@ -65,11 +69,18 @@ impl Server {
         let idle = self.free_at < now;
         let begins = if idle { now } else { self.free_at };
         let served = match &mut self.kind {
-            Kind::Unlimited => Served { begins: now, ends: now },
-            Kind::Constant(constant) => {
-                Served { begins, ends: begins + constant.time_for(size, idle) }
-            }
-            Kind::Steps(steps) => Served { begins, ends: steps.serve(begins, size, idle) },
+            Kind::Unlimited => Served {
+                begins: now,
+                ends: now,
+            },
+            Kind::Constant(constant) => Served {
+                begins,
+                ends: begins + constant.time_for(size, idle),
+            },
+            Kind::Steps(steps) => Served {
+                begins,
+                ends: steps.serve(begins, size, idle),
+            },
             Kind::Trace(reader) => reader.serve(now, size),
         };
         self.free_at = served.ends;
@@ -96,8 +107,18 @@ struct Work {
 
 impl Constant {
     fn new(rate: Rate) -> Self {
-        let nothing = (0, Work { time: Duration::ZERO, rest: 0 });
-        Self { rate: rate.as_bits_per_sec(), known: [nothing; 2], carried: 0 }
+        let nothing = (
+            0,
+            Work {
+                time: Duration::ZERO,
+                rest: 0,
+            },
+        );
+        Self {
+            rate: rate.as_bits_per_sec(),
+            known: [nothing; 2],
+            carried: 0,
+        }
     }
 
     #[inline]
@@ -127,7 +148,10 @@ impl Constant {
 
     fn work(&self, size: u32) -> Work {
         if self.rate == 0 {
-            return Work { time: Duration::MAX, rest: 0 };
+            return Work {
+                time: Duration::MAX,
+                rest: 0,
+            };
         }
         // 2^32 bytes x 2^33 does not fit 64 bits.
         let work = u128::from(size) * u128::from(WORK_PER_BYTE);

@@ -38,10 +38,15 @@ impl ServiceSpec {
             Self::Unlimited => None,
             Self::Rate(schedule) => {
                 let steps = schedule.all();
-                let ends = steps.iter().skip(1).map(|(time, _)| *time).chain([Time::MAX]);
-                let parts = steps.iter().zip(ends).map(|((from, rate), to)| {
-                    rate.bytes_in(to.min(until).since(*from))
-                });
+                let ends = steps
+                    .iter()
+                    .skip(1)
+                    .map(|(time, _)| *time)
+                    .chain([Time::MAX]);
+                let parts = steps
+                    .iter()
+                    .zip(ends)
+                    .map(|((from, rate), to)| rate.bytes_in(to.min(until).since(*from)));
                 Some(parts.fold(Bytes::ZERO, Bytes::saturating_add))
             }
             Self::Trace(trace) => Some(trace.capacity(until)),

@@ -63,7 +63,9 @@ impl Trace {
                 .filter(|ms| *ms < 1 << 40)
                 .ok_or_else(|| fail(format!("`{line}` is not a whole number of milliseconds")))?;
             if ms < last {
-                return Err(fail(format!("{ms} ms comes after {last} ms: times must not go back")));
+                return Err(fail(format!(
+                    "{ms} ms comes after {last} ms: times must not go back"
+                )));
             }
             if opportunities.len() == MOST_LINES {
                 return Err(fail(format!("a trace may have at most {MOST_LINES} lines")));
@@ -71,14 +73,22 @@ impl Trace {
             last = ms;
             opportunities.push(ms * 1_000_000);
         }
-        let fail = |why: &str| TraceError { line: lines.max(1), why: why.to_owned() };
+        let fail = |why: &str| TraceError {
+            line: lines.max(1),
+            why: why.to_owned(),
+        };
         if opportunities.is_empty() {
-            return Err(fail("the trace is empty: it needs one time in milliseconds per line"));
+            return Err(fail(
+                "the trace is empty: it needs one time in milliseconds per line",
+            ));
         }
         if last == 0 {
             return Err(fail("the trace ends at 0 ms: it must span some time"));
         }
-        Ok(Self { opportunities, period: last * 1_000_000 })
+        Ok(Self {
+            opportunities,
+            period: last * 1_000_000,
+        })
     }
 
     /// The mean rate over one period.
@@ -102,7 +112,13 @@ impl Trace {
     }
 
     pub(crate) fn reader(this: Arc<Self>) -> Reader {
-        Reader { trace: this, round: 0, next: 0, left: 0, left_at: Time::ZERO }
+        Reader {
+            trace: this,
+            round: 0,
+            next: 0,
+            left: 0,
+            left_at: Time::ZERO,
+        }
     }
 }
 
@@ -134,13 +150,19 @@ impl Reader {
             self.left_at = self.advance(now);
         }
         self.left -= need;
-        Served { begins, ends: self.left_at }
+        Served {
+            begins,
+            ends: self.left_at,
+        }
     }
 
     /// Takes the first unused opportunity after `now`; `Time::MAX` at the end of all time.
     fn advance(&mut self, now: Time) -> Time {
         let now = now.as_nanos();
-        let Trace { opportunities, period } = &*self.trace;
+        let Trace {
+            opportunities,
+            period,
+        } = &*self.trace;
         // All opportunities of earlier rounds are at or before the start of this one.
         let round = now / period;
         if round > self.round {
@@ -151,7 +173,9 @@ impl Reader {
             self.round += 1;
             self.next = 0;
         }
-        let Some(base) = self.round.checked_mul(*period) else { return Time::MAX };
+        let Some(base) = self.round.checked_mul(*period) else {
+            return Time::MAX;
+        };
         let ahead = &opportunities[self.next..];
         let skip = match ahead.first() {
             // Busy: the next one is the answer.

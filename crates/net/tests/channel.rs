@@ -9,17 +9,25 @@ use whimbrel_units::{Probability, Time};
 const PACKETS: u64 = 1_000_000;
 
 fn lossy(loss: LossSpec) -> LinkSpec {
-    LinkSpec { loss, ..serving(ServiceSpec::Unlimited) }
+    LinkSpec {
+        loss,
+        ..serving(ServiceSpec::Unlimited)
+    }
 }
 
 /// Fates of packets offered a microsecond apart.
 fn fates(spec: &LinkSpec, seed: u64, packets: u64) -> Vec<Fate> {
     let mut link = Link::new(spec, seed);
-    (0..packets).map(|i| link.offer(Time::from_nanos(i * 1_000), 1000)).collect()
+    (0..packets)
+        .map(|i| link.offer(Time::from_nanos(i * 1_000), 1000))
+        .collect()
 }
 
 fn lost(fates: &[Fate]) -> Vec<bool> {
-    fates.iter().map(|f| *f == Fate::Dropped(DropCause::Random)).collect()
+    fates
+        .iter()
+        .map(|f| *f == Fate::Dropped(DropCause::Random))
+        .collect()
 }
 
 /// Whether a count of events of this probability is within four standard deviations of its mean.
@@ -32,12 +40,22 @@ fn plausible(count: u64, of: u64, p: f64) -> bool {
 fn random_loss_has_its_probability() {
     for (seed, p) in [(1, 0.000_1), (2, 0.01), (3, 0.5), (4, 0.999)] {
         let random = Probability::new(p).expect("a probability");
-        let mut link = Link::new(&lossy(LossSpec { random, ..LossSpec::default() }), seed);
+        let mut link = Link::new(
+            &lossy(LossSpec {
+                random,
+                ..LossSpec::default()
+            }),
+            seed,
+        );
         for i in 0..PACKETS {
             link.offer(Time::from_nanos(i), 1000);
         }
         let counters = link.counters();
-        assert!(plausible(counters.random, PACKETS, p), "{} of {PACKETS} at {p}", counters.random);
+        assert!(
+            plausible(counters.random, PACKETS, p),
+            "{} of {PACKETS} at {p}",
+            counters.random
+        );
         assert_eq!(counters.random + counters.delivered, PACKETS);
     }
 }
@@ -45,23 +63,35 @@ fn random_loss_has_its_probability() {
 #[test]
 fn random_loss_comes_singly() {
     // The share of losses right after a loss is the loss rate itself.
-    let spec = lossy(LossSpec { random: percent(10.0), ..LossSpec::default() });
+    let spec = lossy(LossSpec {
+        random: percent(10.0),
+        ..LossSpec::default()
+    });
     let lost = lost(&fates(&spec, 5, PACKETS));
     let losses = lost.iter().filter(|l| **l).count() as u64;
     let pairs = lost.windows(2).filter(|w| w[0] && w[1]).count() as u64;
-    assert!(plausible(pairs, losses, 0.1), "{pairs} pairs in {losses} losses");
+    assert!(
+        plausible(pairs, losses, 0.1),
+        "{pairs} pairs in {losses} losses"
+    );
 }
 
 #[test]
 fn never_and_always_are_exact() {
     assert!(!lost(&fates(&lossy(LossSpec::default()), 1, 1000)).contains(&true));
-    let certain = lossy(LossSpec { random: Probability::ONE, ..LossSpec::default() });
+    let certain = lossy(LossSpec {
+        random: Probability::ONE,
+        ..LossSpec::default()
+    });
     assert!(!lost(&fates(&certain, 1, 1000)).contains(&false));
 }
 
 #[test]
 fn corruption_is_marked_and_not_dropped() {
-    let spec = lossy(LossSpec { corrupt: percent(1.0), ..LossSpec::default() });
+    let spec = lossy(LossSpec {
+        corrupt: percent(1.0),
+        ..LossSpec::default()
+    });
     let mut link = Link::new(&spec, 6);
     let mut marked = 0;
     for i in 0..PACKETS {
@@ -77,7 +107,11 @@ fn corruption_is_marked_and_not_dropped() {
 
 #[test]
 fn corruption_and_loss_do_not_know_of_each_other() {
-    let both = LossSpec { random: percent(20.0), corrupt: percent(20.0), outages: vec![] };
+    let both = LossSpec {
+        random: percent(20.0),
+        corrupt: percent(20.0),
+        outages: vec![],
+    };
     let mut link = Link::new(&lossy(both), 7);
     for i in 0..PACKETS {
         link.offer(Time::from_nanos(i), 1000);
@@ -90,21 +124,46 @@ fn corruption_and_loss_do_not_know_of_each_other() {
 #[test]
 fn the_same_seed_loses_the_same_packets_whatever_else_is_on() {
     let random = percent(5.0);
-    let plain = lossy(LossSpec { random, ..LossSpec::default() });
+    let plain = lossy(LossSpec {
+        random,
+        ..LossSpec::default()
+    });
     let pattern = lost(&fates(&plain, 8, 10_000));
     assert_eq!(pattern, lost(&fates(&plain, 8, 10_000)));
     assert_ne!(pattern, lost(&fates(&plain, 9, 10_000)));
 
-    let corrupting = lossy(LossSpec { random, corrupt: percent(30.0), outages: vec![] });
+    let corrupting = lossy(LossSpec {
+        random,
+        corrupt: percent(30.0),
+        outages: vec![],
+    });
     assert_eq!(pattern, lost(&fates(&corrupting, 8, 10_000)));
 
-    let rated = LinkSpec { loss: plain.loss.clone(), ..at_rate(mbit(1)) };
+    let rated = LinkSpec {
+        loss: plain.loss.clone(),
+        ..at_rate(mbit(1))
+    };
     assert_eq!(pattern, lost(&fates(&rated, 8, 10_000)));
 
     // 3 to 4 ms: packets 3000 to 3999.
-    let outages = vec![Outage { from: ms(3), to: ms(4) }];
-    let dark = fates(&lossy(LossSpec { random, outages, ..LossSpec::default() }), 8, 10_000);
-    assert!(dark[3000..4000].iter().all(|f| *f == Fate::Dropped(DropCause::Outage)));
+    let outages = vec![Outage {
+        from: ms(3),
+        to: ms(4),
+    }];
+    let dark = fates(
+        &lossy(LossSpec {
+            random,
+            outages,
+            ..LossSpec::default()
+        }),
+        8,
+        10_000,
+    );
+    assert!(
+        dark[3000..4000]
+            .iter()
+            .all(|f| *f == Fate::Dropped(DropCause::Outage))
+    );
     assert_eq!(pattern[..3000], lost(&dark)[..3000]);
     assert_eq!(pattern[4000..], lost(&dark)[4000..]);
 }
@@ -113,12 +172,28 @@ fn the_same_seed_loses_the_same_packets_whatever_else_is_on() {
 fn an_outage_begins_with_its_first_instant_and_ends_before_its_last() {
     // Out of order and overlapping on purpose.
     let outages = vec![
-        Outage { from: ms(30), to: ms(40) },
-        Outage { from: ms(10), to: ms(20) },
-        Outage { from: ms(12), to: ms(15) },
+        Outage {
+            from: ms(30),
+            to: ms(40),
+        },
+        Outage {
+            from: ms(10),
+            to: ms(20),
+        },
+        Outage {
+            from: ms(12),
+            to: ms(15),
+        },
     ];
-    let mut link = Link::new(&lossy(LossSpec { outages, ..LossSpec::default() }), 1);
-    let mut dark = |ns: u64| link.offer(Time::from_nanos(ns), 1) == Fate::Dropped(DropCause::Outage);
+    let mut link = Link::new(
+        &lossy(LossSpec {
+            outages,
+            ..LossSpec::default()
+        }),
+        1,
+    );
+    let mut dark =
+        |ns: u64| link.offer(Time::from_nanos(ns), 1) == Fate::Dropped(DropCause::Outage);
     assert!(!dark(9_999_999));
     assert!(dark(10_000_000));
     assert!(dark(17_000_000));
@@ -133,10 +208,28 @@ fn an_outage_begins_with_its_first_instant_and_ends_before_its_last() {
 #[test]
 fn an_outage_counts_when_the_last_bit_leaves() {
     // 12 ms of service into an outage that begins at 11 ms.
-    let outages = vec![Outage { from: ms(11), to: ms(13) }];
-    let loss = LossSpec { outages, ..LossSpec::default() };
-    let mut link = Link::new(&LinkSpec { loss, ..at_rate(mbit(1)) }, 1);
+    let outages = vec![Outage {
+        from: ms(11),
+        to: ms(13),
+    }];
+    let loss = LossSpec {
+        outages,
+        ..LossSpec::default()
+    };
+    let mut link = Link::new(
+        &LinkSpec {
+            loss,
+            ..at_rate(mbit(1))
+        },
+        1,
+    );
     assert_eq!(link.offer(ms(0), 1500), Fate::Dropped(DropCause::Outage));
     // What was lost used the link: this one leaves at 24 ms.
-    assert_eq!(link.offer(ms(0), 1500), Fate::Delivered { at: ms(24), corrupted: false });
+    assert_eq!(
+        link.offer(ms(0), 1500),
+        Fate::Delivered {
+            at: ms(24),
+            corrupted: false
+        }
+    );
 }

@@ -57,14 +57,21 @@ fn small_packets_do_not_exceed_the_rate_by_rounding() {
     assert_eq!(last, Some(Time::from_nanos(528)));
     // Two sizes in turn: 66 + 77 B are 11.44 ns, fifty pairs 572 ns.
     let mut link = Link::new(&at_rate(mbit(100_000)), 1);
-    let last = (0..100).map(|i| delivered(&mut link, us(0), if i % 2 == 0 { 66 } else { 77 })).max();
+    let last = (0..100)
+        .map(|i| delivered(&mut link, us(0), if i % 2 == 0 { 66 } else { 77 }))
+        .max();
     assert_eq!(last, Some(Time::from_nanos(572)));
 }
 
 #[test]
 fn a_rate_step_takes_hold_within_a_packet() {
     // 1 Mbit/s for 6 ms carries half of 1500 B; 2 Mbit/s the other half in 3 ms.
-    let steps = vec![(ms(0), mbit(1)), (ms(6), mbit(2)), (ms(20), Rate::ZERO), (ms(30), mbit(1))];
+    let steps = vec![
+        (ms(0), mbit(1)),
+        (ms(6), mbit(2)),
+        (ms(20), Rate::ZERO),
+        (ms(30), mbit(1)),
+    ];
     let schedule = Schedule::steps(steps).expect("in order");
     let mut link = Link::new(&serving(ServiceSpec::Rate(schedule.clone())), 1);
     assert_eq!(delivered(&mut link, ms(0), 1500), ms(9));
@@ -98,7 +105,10 @@ fn a_rate_of_zero_for_good_is_never() {
 #[test]
 fn a_delay_step_down_lets_packets_overtake() {
     let mut spec = serving(ServiceSpec::Unlimited);
-    let steps = vec![(ms(0), Duration::from_millis(300)), (ms(10), Duration::from_millis(25))];
+    let steps = vec![
+        (ms(0), Duration::from_millis(300)),
+        (ms(10), Duration::from_millis(25)),
+    ];
     spec.delay = Schedule::steps(steps).expect("in order");
     let mut link = Link::new(&spec, 1);
     assert!(!link.keeps_order());
@@ -110,7 +120,10 @@ fn a_delay_step_down_lets_packets_overtake() {
 fn the_delay_is_the_one_in_force_when_the_last_bit_left() {
     // Arrives before the step, leaves at 12 ms, after it.
     let mut spec = at_rate(mbit(1));
-    let steps = vec![(ms(0), Duration::from_millis(300)), (ms(10), Duration::from_millis(25))];
+    let steps = vec![
+        (ms(0), Duration::from_millis(300)),
+        (ms(10), Duration::from_millis(25)),
+    ];
     spec.delay = Schedule::steps(steps).expect("in order");
     assert_eq!(delivered(&mut Link::new(&spec, 1), ms(0), 1500), ms(37));
 }
@@ -140,7 +153,10 @@ fn extreme_numbers_saturate_at_never() {
     for _ in 0..3 {
         delivered(&mut link, ms(0), 1500);
     }
-    assert_eq!(delivered(&mut link, ms(0), 1500), Time::from_nanos(48_000_000_000_000));
+    assert_eq!(
+        delivered(&mut link, ms(0), 1500),
+        Time::from_nanos(48_000_000_000_000)
+    );
     for _ in 0..1000 {
         delivered(&mut link, ms(0), u32::MAX);
     }

@@ -24,7 +24,8 @@ fn schedule<T: Copy + std::fmt::Debug>(
 }
 
 fn service() -> impl Strategy<Value = ServiceSpec> {
-    let rate = || prop_oneof![1 => Just(0), 9 => 1_u64..200_000_000_000].prop_map(Rate::from_bits_per_sec);
+    let rate =
+        || prop_oneof![1 => Just(0), 9 => 1_u64..200_000_000_000].prop_map(Rate::from_bits_per_sec);
     prop_oneof![
         Just(ServiceSpec::Unlimited),
         rate().prop_map(|r| ServiceSpec::Rate(Schedule::constant(r))),
@@ -49,11 +50,23 @@ fn spec() -> impl Strategy<Value = LinkSpec> {
         from: Time::from_nanos(from.into()),
         to: Time::from_nanos(to.into()),
     });
-    let loss = (probability(), probability(), prop::collection::vec(outage, 0..3))
-        .prop_map(|(random, corrupt, outages)| LossSpec { random, corrupt, outages });
+    let loss = (
+        probability(),
+        probability(),
+        prop::collection::vec(outage, 0..3),
+    )
+        .prop_map(|(random, corrupt, outages)| LossSpec {
+            random,
+            corrupt,
+            outages,
+        });
     let delay = schedule((0_u64..300_000_000).prop_map(Duration::from_nanos));
-    (service(), delay, queue, loss)
-        .prop_map(|(service, delay, queue, loss)| LinkSpec { service, delay, queue, loss })
+    (service(), delay, queue, loss).prop_map(|(service, delay, queue, loss)| LinkSpec {
+        service,
+        delay,
+        queue,
+        loss,
+    })
 }
 
 /// Times and sizes, in order of time.

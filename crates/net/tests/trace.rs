@@ -124,9 +124,18 @@ fn the_end_of_time_is_never() {
 fn what_is_no_trace_is_refused_with_its_line() {
     let why = |text: &str| Trace::parse(text).expect_err(text).to_string();
     assert!(why("").contains("the trace is empty"), "{}", why(""));
-    assert_eq!(why("0\n0\n"), "line 2: the trace ends at 0 ms: it must span some time");
-    assert_eq!(why("5\n4\n"), "line 2: 4 ms comes after 5 ms: times must not go back");
-    assert_eq!(why("1\n\n2.5\n"), "line 3: `2.5` is not a whole number of milliseconds");
+    assert_eq!(
+        why("0\n0\n"),
+        "line 2: the trace ends at 0 ms: it must span some time"
+    );
+    assert_eq!(
+        why("5\n4\n"),
+        "line 2: 4 ms comes after 5 ms: times must not go back"
+    );
+    assert_eq!(
+        why("1\n\n2.5\n"),
+        "line 3: `2.5` is not a whole number of milliseconds"
+    );
     assert!(why("-1\n").starts_with("line 1"));
     assert!(why("1099511627776\n").starts_with("line 1"));
     assert!(Trace::parse("1\r\n2\r\n\r\n").is_ok());

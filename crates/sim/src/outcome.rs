@@ -33,18 +33,17 @@ impl Outcome {
         )
     }
 
-    /// Jain's index of the flows' goodput: 1 is equal shares, 1/n is one flow taking all. 1 if nothing moved.
+    /// Jain's index of the TCP flows' goodput: 1 is equal shares, 1/n is one flow taking all. 1 if nothing moved.
+    /// Datagram sources share nothing: they count only where there is nothing else.
     pub fn jain(&self) -> f64 {
-        let rates = || {
-            self.flows
-                .iter()
-                .map(|f| f.goodput.as_bits_per_sec() as f64)
-        };
-        let squares: f64 = rates().map(|r| r * r).sum();
+        let any_tcp = self.flows.iter().any(|f| f.controller.is_some());
+        let flows = self.flows.iter().filter(|f| f.controller.is_some() || !any_tcp);
+        let rates: Vec<f64> = flows.map(|f| f.goodput.as_bits_per_sec() as f64).collect();
+        let squares: f64 = rates.iter().map(|r| r * r).sum();
         if squares == 0.0 {
             1.0
         } else {
-            rates().sum::<f64>().powi(2) / (self.flows.len() as f64 * squares)
+            rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
         }
     }
 

@@ -1,0 +1,170 @@
+//! One direction of the path at work: read, ask, hold, write.
+
+use crate::clock::Clock;
+use crate::held::{Buffer, Held, Packet};
+use crate::report::{DirectionReport, LatenessMeter};
+use crate::{MTU, sys};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::EventFd;
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+use nix::unistd::{read, write};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use whimbrel_net::{Fate, Link, LinkSpec};
+use whimbrel_units::Time;
+
+/// Packets written or read in one go, before it is the other's turn.
+const BATCH: usize = 32;
+/// Most packets held per direction: half a gibibyte of buffers.
+const MOST_HELD: usize = (512 << 20) / MTU as usize;
+
+/// Tells both directions to stop.
+pub(crate) struct Stop {
+    flag: AtomicBool,
+    wake: EventFd,
+}
+
+impl Stop {
+    pub fn new() -> Result<Self, Errno> {
+        Ok(Self {
+            flag: AtomicBool::new(false),
+            wake: EventFd::new()?,
+        })
+    }
+
+    pub fn stop(&self) {
+        self.flag.store(true, Ordering::Release);
+        // Nobody reads it, so that it stays readable and wakes both; it cannot overflow.
+        let _ = self.wake.write(1);
+    }
+
+    fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Acquire)
+    }
+}
+
+/// One direction of the path.
+pub(crate) struct Direction<'a> {
+    from: &'a OwnedFd,
+    to: &'a OwnedFd,
+    clock: Clock,
+    link: Link,
+    held: Held,
+    /// Chooses the bits to flip.
+    rng: Xoshiro256PlusPlus,
+    lateness: LatenessMeter,
+    report: DirectionReport,
+}
+
+impl<'a> Direction<'a> {
+    pub fn new(
+        from: &'a OwnedFd,
+        to: &'a OwnedFd,
+        clock: Clock,
+        spec: &LinkSpec,
+        seed: u64,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            clock,
+            link: Link::new(spec, seed),
+            held: Held::default(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(!seed),
+            lateness: LatenessMeter::new(),
+            report: DirectionReport::default(),
+        }
+    }
+
+    /// Works until told to stop.
+    pub fn run(mut self, stop: &Stop) -> DirectionReport {
+        // The default lets the kernel wake us 50 us late to save power. Best effort.
+        let _ = prctl::set_timerslack(1);
+        sys::hurry();
+        while !stop.is_set() {
+            self.write_due();
+            if self.read_batch() == 0 {
+                self.sleep(stop);
+            }
+        }
+        self.report.counters = *self.link.counters();
+        self.report.on_the_way = self.held.len() as u64;
+        self.report.lateness = self.lateness.result();
+        self.report
+    }
+
+    /// Writes packets that are due, but not so many at once that those that come would wait to be read: their time of
+    /// arrival is when they are read. A write is slow when TCP is, which does its work within it.
+    fn write_due(&mut self) {
+        let mut now = self.clock.now();
+        for _ in 0..BATCH {
+            let Some(packet) = self.held.pop_due(now) else {
+                return;
+            };
+            self.lateness.record(now, packet.due);
+            // A TUN device takes a packet at once; it refuses what is no IP packet, as a corrupted one may be.
+            match write(self.to, packet.bytes()) {
+                Ok(_) => self.report.arrived += 1,
+                Err(_) => self.report.refused += 1,
+            }
+            self.held.recycle(packet.buffer);
+            now = self.clock.now();
+        }
+    }
+
+    /// Reads some packets and decides what becomes of them. Returns how many.
+    fn read_batch(&mut self) -> usize {
+        for count in 0..BATCH {
+            let mut buffer = self.held.buffer();
+            match read(self.from, buffer.as_mut_slice()) {
+                Ok(len) if len > 0 => self.take(buffer, len),
+                // Nothing there. An error is not to be expected, and sleeping until the next packet is right then too.
+                _ => {
+                    self.held.recycle(buffer);
+                    return count;
+                }
+            }
+        }
+        BATCH
+    }
+
+    fn take(&mut self, mut buffer: Buffer, len: usize) {
+        if self.held.len() >= MOST_HELD {
+            self.report.out_of_memory += 1;
+            self.held.recycle(buffer);
+            return;
+        }
+        let now = self.clock.now();
+        match self.link.offer(now, len as u32) {
+            Fate::Delivered { at: due, corrupted } if due < Time::MAX => {
+                if corrupted {
+                    // One random bit, as netem's `corrupt` does; checksums catch it.
+                    let bit = self.rng.random_range(0..len * 8);
+                    buffer[bit / 8] ^= 1 << (bit % 8);
+                }
+                self.held.push(Packet { due, buffer, len });
+            }
+            _ => self.held.recycle(buffer),
+        }
+    }
+
+    /// Sleeps until a packet comes, one is due, or the end.
+    fn sleep(&mut self, stop: &Stop) {
+        let now = self.clock.now();
+        let due = self.held.next_due();
+        if due.is_some_and(|due| due <= now) {
+            return;
+        }
+        let timeout = due.map(|due| TimeSpec::from_duration(due.since(now).into()));
+        let mut fds = [
+            PollFd::new(self.from.as_fd(), PollFlags::POLLIN),
+            PollFd::new(stop.wake.as_fd(), PollFlags::POLLIN),
+        ];
+        // An error (a signal) is a reason to look again, no more.
+        let _ = ppoll(&mut fds, timeout, None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Packets on their way: held from when they were read until they are due.
+
+use crate::MTU;
+use std::collections::VecDeque;
+use whimbrel_units::Time;
+
+/// Where a packet's bytes live. A TUN device gives no packet larger than its MTU.
+pub(crate) type Buffer = Box<[u8; MTU as usize]>;
+
+/// A packet on its way.
+pub(crate) struct Packet {
+    /// When it is to be written.
+    pub due: Time,
+    pub buffer: Buffer,
+    /// Length of the packet in the buffer.
+    pub len: usize,
+}
+
+impl Packet {
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+/// Packets in the order in which they are due; those due at the same time in the order they came.
+/// Buffers are used again: nothing is allocated once as many packets were on their way as ever will be.
+#[derive(Default)]
+pub(crate) struct Held {
+    packets: VecDeque<Packet>,
+    spare: Vec<Buffer>,
+}
+
+impl Held {
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// An empty buffer.
+    pub fn buffer(&mut self) -> Buffer {
+        self.spare
+            .pop()
+            .unwrap_or_else(|| Box::new([0; MTU as usize]))
+    }
+
+    /// Gives a buffer back.
+    pub fn recycle(&mut self, buffer: Buffer) {
+        self.spare.push(buffer);
+    }
+
+    /// When the next packet is due.
+    pub fn next_due(&self) -> Option<Time> {
+        self.packets.front().map(|p| p.due)
+    }
+
+    pub fn push(&mut self, packet: Packet) {
+        // Nearly always the last: only a step down of the delay lets packets overtake.
+        match self.packets.back() {
+            Some(last) if last.due > packet.due => {
+                let at = self.packets.partition_point(|p| p.due <= packet.due);
+                self.packets.insert(at, packet);
+            }
+            _ => self.packets.push_back(packet),
+        }
+    }
+
+    /// The next packet, if it is due.
+    pub fn pop_due(&mut self, now: Time) -> Option<Packet> {
+        if self.next_due()? <= now {
+            self.packets.pop_front()
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn packets_leave_when_due_and_in_order(dues in prop::collection::vec(0_u64..50, 1..100)) {
+            let mut held = Held::default();
+            for (i, due) in dues.iter().enumerate() {
+                let buffer = held.buffer();
+                held.push(Packet { due: Time::from_nanos(*due), buffer, len: i });
+            }
+            let mut expected: Vec<_> = dues.iter().copied().enumerate().map(|(i, due)| (due, i)).collect();
+            expected.sort_unstable();
+            let mut got = Vec::new();
+            for now in 0..50 {
+                while let Some(packet) = held.pop_due(Time::from_nanos(now)) {
+                    prop_assert_eq!(packet.due, Time::from_nanos(now));
+                    got.push((now, packet.len));
+                    held.recycle(packet.buffer);
+                }
+            }
+            prop_assert_eq!(got, expected);
+            prop_assert_eq!(held.len(), 0);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The network namespaces of the two ends.
+
+use crate::error::LinkError;
+use crate::{address, tun};
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{getegid, geteuid};
+use std::fs::{self, File};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+
+/// Greatest TCP buffer in the namespaces, bytes: 1 Gbit/s x 1 s of RTT is 125 MB, and the kernel
+/// counts each segment's overhead against it.
+const MOST_TCP_BUFFER: u32 = 256 << 20;
+
+/// One end: a namespace and the TUN device in it.
+pub(crate) struct End {
+    /// Keeps the namespace alive, and is the way into it.
+    pub namespace: File,
+    /// The path's side of the device.
+    pub tun: OwnedFd,
+}
+
+/// Both ends.
+pub(crate) struct Ends {
+    pub near: End,
+    pub far: End,
+    /// What could not be set, for the user to know.
+    pub notes: Vec<String>,
+}
+
+/// Makes both ends. The calling thread is back in its own network namespace afterwards if it has the
+/// rights to return; without them (in a user namespace) it stays in the near one.
+pub(crate) fn make(congestion: Option<&str>) -> Result<Ends, LinkError> {
+    let own = current()?;
+    let mut notes = Vec::new();
+    let far = end(address::FAR, congestion, &mut notes)?;
+    let near = end(address::NEAR, congestion, &mut notes)?;
+    let _ = setns(&own, CloneFlags::CLONE_NEWNET);
+    notes.dedup();
+    Ok(Ends { near, far, notes })
+}
+
+fn end(
+    address: Ipv4Addr,
+    congestion: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<End, LinkError> {
+    enter_new()?;
+    let namespace = current()?;
+    let tun = tun::make(address)?;
+    set_tcp(congestion, notes)?;
+    Ok(End { namespace, tun })
+}
+
+/// The thread's network namespace.
+fn current() -> Result<File, LinkError> {
+    File::open("/proc/thread-self/ns/net").map_err(LinkError::io("opening a network namespace"))
+}
+
+/// Enters a new network namespace; as an ordinary user, in a new user namespace.
+fn enter_new() -> Result<(), LinkError> {
+    match unshare(CloneFlags::CLONE_NEWNET) {
+        Err(Errno::EPERM) => {}
+        other => return other.map_err(LinkError::os("making a network namespace")),
+    }
+    let (uid, gid) = (geteuid(), getegid());
+    let refused = |errno| LinkError::NotAllowed { errno };
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(refused)?;
+    // Root inside is the user outside: rights over the namespaces that it makes and nothing else
+    // (user_namespaces(7)). `setgroups` must be given up before groups may be mapped.
+    let write = |file: &str, text: String| {
+        fs::write(format!("/proc/self/{file}"), text)
+            .map_err(LinkError::io("mapping the user into a user namespace"))
+    };
+    write("setgroups", "deny".to_owned())?;
+    write("uid_map", format!("0 {uid} 1"))?;
+    write("gid_map", format!("0 {gid} 1"))?;
+    unshare(CloneFlags::CLONE_NEWNET).map_err(refused)
+}
+
+/// Prepares TCP in the current namespace for paths that are long and fat, and for runs that do not know of each other.
+fn set_tcp(congestion: Option<&str>, notes: &mut Vec<String>) -> Result<(), LinkError> {
+    let ipv4 = |name: &str| format!("/proc/sys/net/ipv4/{name}");
+    let settings = [
+        ("tcp_rmem", format!("4096 131072 {MOST_TCP_BUFFER}")),
+        ("tcp_wmem", format!("4096 65536 {MOST_TCP_BUFFER}")),
+        ("tcp_no_metrics_save", "1".to_owned()),
+    ];
+    for (name, value) in settings {
+        if let Err(e) = fs::write(ipv4(name), &value) {
+            notes.push(format!(
+                "net.ipv4.{name} could not be set to `{value}` in the namespaces: {e}"
+            ));
+        }
+    }
+    if let Some(name) = congestion
+        && fs::write(ipv4("tcp_congestion_control"), name).is_err()
+    {
+        let known =
+            fs::read_to_string(ipv4("tcp_available_congestion_control")).unwrap_or_default();
+        let known = known.split_whitespace().collect::<Vec<_>>().join(", ");
+        return Err(LinkError::Congestion {
+            name: name.to_owned(),
+            known,
+        });
+    }
+    Ok(())
+}
+
+/// How many packets the kernel dropped because the emulator did not fetch them in time. The thread enters
+/// the namespace for it.
+pub(crate) fn missed(end: &End) -> Option<u64> {
+    setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
+    let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+    dropped_by(&table, tun::NAME)
+}
+
+/// Column "transmit, drop" of `/proc/net/dev`: 8 columns of what was received, then bytes, packets, errors, drops.
+fn dropped_by(table: &str, device: &str) -> Option<u64> {
+    let line = table
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
+    line.split_whitespace().nth(11)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_read_from_the_right_column() {
+        let table = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
+whimbrel0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+";
+        assert_eq!(dropped_by(table, "whimbrel0"), Some(12));
+        assert_eq!(dropped_by(table, "lo"), Some(0));
+        assert_eq!(dropped_by(table, "eth0"), None);
+        assert_eq!(dropped_by("lo:", "lo"), None);
+    }
+}

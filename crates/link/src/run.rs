@@ -1,0 +1,338 @@
+//! Puts the parts together: namespaces, commands, the two directions, and the end.
+
+use crate::address::{FAR, NEAR};
+use crate::clock::Clock;
+use crate::direction::{Direction, Stop};
+use crate::error::LinkError;
+use crate::init::{self, Heard, Message};
+use crate::namespace::{self, Ends};
+use crate::report::{DirectionReport, Report};
+use crate::{PathSpec, init::path_of};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use whimbrel_net::LinkSpec;
+use whimbrel_units::{Duration, Time};
+
+/// What may be left out.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// A command for `sh -c` in the far namespace: started first, given up to two seconds to open a socket,
+    /// asked to end when COMMAND has ended. Its standard output goes to standard error.
+    pub far: Option<OsString>,
+    /// TCP congestion control in both namespaces, by the kernel's name; otherwise the host's.
+    pub congestion: Option<String>,
+}
+
+/// What the first process of the PID namespace is to do.
+pub(crate) struct Job<'a> {
+    pub near: &'a File,
+    pub far: &'a File,
+    pub far_command: Option<&'a OsStr>,
+    /// Program and arguments; not empty.
+    pub command: &'a [OsString],
+    /// The signals that COMMAND finds blocked: those that were when the emulator started.
+    pub signals: SigSet,
+    pub environment: Vec<(&'static str, String)>,
+}
+
+/// Runs a command behind an emulated path, and tells what happened on it.
+///
+/// Time on the path (schedules, outages) counts from the start of the command. The command and the far one find the two
+/// addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and in `WHIMBREL_NEAR_NETNS` and
+/// `WHIMBREL_FAR_NETNS` paths of the namespaces for `nsenter --net=PATH`.
+///
+/// Must be called before the process starts any thread. As an ordinary user it puts the process into a user namespace
+/// of its own, for good.
+///
+/// # Errors
+/// If the system does not allow it, or a command cannot be started: see [`LinkError`].
+pub fn run(spec: &PathSpec, command: &[OsString], options: &Options) -> Result<Report, LinkError> {
+    if command.is_empty() {
+        return Err(LinkError::NoCommand);
+    }
+    // Before namespaces change what it says.
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if threads != 1 {
+        return Err(LinkError::Threads(threads));
+    }
+    let ends = namespace::make(options.congestion.as_deref())?;
+    let blocked = Blocked::new()?;
+    let queue = SignalFd::with_flags(
+        &init::signals(),
+        SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
+    )
+    .map_err(LinkError::os("opening a queue of signals"))?;
+    let job = Job {
+        near: &ends.near.namespace,
+        far: &ends.far.namespace,
+        far_command: options.far.as_deref(),
+        command,
+        signals: blocked.0,
+        environment: vec![
+            ("WHIMBREL_NEAR", NEAR.to_string()),
+            ("WHIMBREL_FAR", FAR.to_string()),
+            ("WHIMBREL_NEAR_NETNS", path_of(&ends.near.namespace)),
+            ("WHIMBREL_FAR_NETNS", path_of(&ends.far.namespace)),
+        ],
+    };
+    let (ours, theirs) = UnixStream::pair().map_err(LinkError::io("making a pair of sockets"))?;
+    let mut init = Init::spawn(&job, ours, theirs)?;
+    init.wait_until_ready()?;
+    let mut report = emulate(spec, &ends, &mut init, &queue)?;
+    init.listen_to_the_end();
+    if let Some((status, why)) = init.failure.take() {
+        let command = command[0].to_string_lossy().into_owned();
+        return Err(LinkError::Command {
+            command,
+            why,
+            status,
+        });
+    }
+    report
+        .notes
+        .extend(ends.notes.iter().cloned().chain(init.notes.drain(..)));
+    Ok(report)
+}
+
+/// Both directions at work, until COMMAND has ended.
+fn emulate(
+    spec: &PathSpec,
+    ends: &Ends,
+    init: &mut Init,
+    queue: &SignalFd,
+) -> Result<Report, LinkError> {
+    let stop = Stop::new().map_err(LinkError::os("making an event"))?;
+    let clock = Clock::start();
+    let (near, far) = (&ends.near.tun, &ends.far.tun);
+    // Seeds of their own, or both directions would lose the same packets.
+    let forward = Direction::new(near, far, clock, &spec.forward, spec.seed);
+    let backward = Direction::new(
+        far,
+        near,
+        clock,
+        &spec.backward,
+        spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15,
+    );
+    thread::scope(|scope| {
+        // Whatever goes wrong, the threads must be told to stop or the scope never ends.
+        let threads =
+            start(scope, forward, &stop).and_then(|f| Ok((f, start(scope, backward, &stop)?)));
+        let outcome = threads.and_then(|threads| {
+            init.go()?;
+            Ok((threads, init.supervise(queue, clock)?))
+        });
+        stop.stop();
+        let ((forward, backward), (status, elapsed)) = outcome?;
+        let failed = |_| LinkError::Failed("an emulating thread failed".to_owned());
+        let mut forward = forward.join().map_err(failed)?;
+        let mut backward = backward.join().map_err(failed)?;
+        forward.missed = namespace::missed(&ends.near);
+        backward.missed = namespace::missed(&ends.far);
+        with_capacity(&mut forward, &spec.forward, elapsed);
+        with_capacity(&mut backward, &spec.backward, elapsed);
+        Ok(Report {
+            status,
+            elapsed,
+            forward,
+            backward,
+            notes: Vec::new(),
+        })
+    })
+}
+
+fn start<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    direction: Direction<'env>,
+    stop: &'env Stop,
+) -> Result<ScopedJoinHandle<'scope, DirectionReport>, LinkError> {
+    thread::Builder::new()
+        .name("direction".to_owned())
+        .spawn_scoped(scope, || direction.run(stop))
+        .map_err(LinkError::io("starting a thread"))
+}
+
+fn with_capacity(report: &mut DirectionReport, spec: &LinkSpec, elapsed: Duration) {
+    report.capacity = spec.service.capacity(Time::ZERO + elapsed);
+}
+
+/// The signals that the emulator takes from a queue, blocked while this lives.
+struct Blocked(SigSet);
+
+impl Blocked {
+    fn new() -> Result<Self, LinkError> {
+        let mut before = SigSet::empty();
+        sigprocmask(
+            SigmaskHow::SIG_BLOCK,
+            Some(&init::signals()),
+            Some(&mut before),
+        )
+        .map_err(LinkError::os("blocking signals"))?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.0), None);
+    }
+}
+
+/// The first process of the PID namespace, as seen from here. Dropping it kills it and all that it started.
+struct Init {
+    pid: Pid,
+    control: BufReader<UnixStream>,
+    /// Its exit status, once it has ended.
+    status: Option<u8>,
+    /// COMMAND could not be started: the status that a shell gives, and why.
+    failure: Option<(u8, String)>,
+    notes: Vec<String>,
+}
+
+impl Init {
+    fn spawn(job: &Job<'_>, ours: UnixStream, theirs: UnixStream) -> Result<Self, LinkError> {
+        let (pid, ours) = init::spawn(job, ours, theirs)?;
+        Ok(Self {
+            pid,
+            control: BufReader::new(ours),
+            status: None,
+            failure: None,
+            notes: Vec::new(),
+        })
+    }
+
+    fn next_message(&mut self) -> Option<Message> {
+        let mut line = String::new();
+        self.control.read_line(&mut line).ok()?;
+        Message::read(&line)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), LinkError> {
+        loop {
+            match self.next_message() {
+                Some(Message::Ready) => return Ok(()),
+                Some(Message::FarEnded(0)) => self.note_far(0),
+                Some(Message::FarEnded(status)) => return Err(LinkError::FarEnded { status }),
+                Some(Message::NoFar(status, why)) => {
+                    return Err(LinkError::Command {
+                        command: "/bin/sh".to_owned(),
+                        why,
+                        status,
+                    });
+                }
+                Some(Message::NoCommand(_, why)) => return Err(LinkError::Failed(why)),
+                Some(Message::Ended) | None => {
+                    return Err(LinkError::Failed(
+                        "the process that runs the commands ended early".to_owned(),
+                    ));
+                }
+            }
+        }
+    }
+
+    fn note_far(&mut self, status: u8) {
+        self.notes.push(format!(
+            "the far command ended before COMMAND, with status {status}"
+        ));
+    }
+
+    /// Lets COMMAND start.
+    fn go(&mut self) -> Result<(), LinkError> {
+        self.control
+            .get_mut()
+            .write_all(b"g")
+            .map_err(LinkError::io("starting the command"))
+    }
+
+    /// Waits for the end, passing signals on. Gives COMMAND's status and the time of its end.
+    fn supervise(&mut self, queue: &SignalFd, clock: Clock) -> Result<(u8, Duration), LinkError> {
+        let mut ended = None;
+        let mut urgent_before = false;
+        loop {
+            if let Some(status) = self.reap() {
+                let at = ended.unwrap_or_else(|| clock.now());
+                return Ok((status, at.since(Time::ZERO)));
+            }
+            let mut fds = [
+                PollFd::new(queue.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.control.get_ref().as_fd(), PollFlags::POLLIN),
+            ];
+            // Once COMMAND has ended there is nothing more to hear.
+            let count = if ended.is_none() { 2 } else { 1 };
+            match poll(&mut fds[..count], PollTimeout::NONE) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(errno) => {
+                    return Err(LinkError::Os {
+                        doing: "waiting for the command",
+                        errno,
+                    });
+                }
+            }
+            let spoke = fds[1].any() == Some(true);
+            if ended.is_none() && spoke {
+                match self.next_message() {
+                    Some(Message::FarEnded(status)) => self.note_far(status),
+                    Some(Message::NoCommand(status, why)) => self.failure = Some((status, why)),
+                    _ => ended = Some(clock.now()),
+                }
+            }
+            while let Ok(Some(info)) = queue.read_signal() {
+                if let Heard::Pass(signal, urgent) = Heard::from(&info) {
+                    // Whoever asks twice does not want to wait.
+                    let _ = kill(
+                        self.pid,
+                        if urgent && urgent_before {
+                            Signal::SIGKILL
+                        } else {
+                            signal
+                        },
+                    );
+                    urgent_before |= urgent;
+                }
+            }
+        }
+    }
+
+    /// Its exit status, if it has ended.
+    fn reap(&mut self) -> Option<u8> {
+        if self.status.is_none() {
+            self.status = match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(_, status)) => Some(status as u8),
+                Ok(WaitStatus::Signaled(_, signal, _)) => Some(128 + signal as u8),
+                Ok(_) | Err(Errno::EINTR) => None,
+                // No such child: somebody else took its status.
+                Err(_) => Some(1),
+            };
+        }
+        self.status
+    }
+
+    /// Hears what it said last.
+    fn listen_to_the_end(&mut self) {
+        while let Some(message) = self.next_message() {
+            match message {
+                Message::FarEnded(status) => self.note_far(status),
+                Message::NoCommand(status, why) => self.failure = Some((status, why)),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Drop for Init {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            let _ = kill(self.pid, Signal::SIGKILL);
+            let _ = waitpid(self.pid, None);
+        }
+    }
+}

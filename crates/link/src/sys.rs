@@ -1,0 +1,81 @@
+//! The few system calls that no library wraps: interface requests, priorities. Their `unsafe` is all here.
+
+use nix::errno::Errno;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// A request about one network interface (netdevice(7)).
+pub(crate) struct InterfaceRequest(libc::ifreq);
+
+impl InterfaceRequest {
+    /// A request about the interface of this name, which is cut to 15 bytes.
+    pub fn new(name: &str) -> Self {
+        let mut ifr_name = [0; libc::IFNAMSIZ];
+        for (to, from) in ifr_name
+            .iter_mut()
+            .take(libc::IFNAMSIZ - 1)
+            .zip(name.bytes())
+        {
+            *to = from as libc::c_char;
+        }
+        // The longest member of the union, so that all of it is initialised.
+        let ifru_map = libc::__c_anonymous_ifru_map {
+            mem_start: 0,
+            mem_end: 0,
+            base_addr: 0,
+            irq: 0,
+            dma: 0,
+            port: 0,
+        };
+        Self(libc::ifreq {
+            ifr_name,
+            ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_map },
+        })
+    }
+
+    /// With flags, as for `SIOCSIFFLAGS` and `TUNSETIFF`.
+    pub fn flags(mut self, flags: libc::c_int) -> Self {
+        // All flags in use fit the kernel's 16 bits.
+        self.0.ifr_ifru.ifru_flags = flags as libc::c_short;
+        self
+    }
+
+    /// With a number, as for `SIOCSIFMTU` (bytes).
+    pub fn number(mut self, number: libc::c_int) -> Self {
+        self.0.ifr_ifru.ifru_mtu = number;
+        self
+    }
+
+    /// With an IPv4 address, as for `SIOCSIFADDR` and `SIOCSIFNETMASK`.
+    pub fn address(mut self, address: Ipv4Addr) -> Self {
+        let mut sa_data = [0; 14];
+        // A `sockaddr_in`: two bytes of port, then the address in network order.
+        for (to, from) in sa_data[2..6].iter_mut().zip(address.octets()) {
+            *to = from as libc::c_char;
+        }
+        let sa_family = libc::AF_INET as libc::sa_family_t;
+        self.0.ifr_ifru.ifru_addr = libc::sockaddr { sa_family, sa_data };
+        self
+    }
+
+    /// Makes the request on this socket or device.
+    pub fn send(&mut self, fd: impl AsFd, request: libc::Ioctl) -> Result<(), Errno> {
+        // SAFETY: the requests that this crate makes all take a pointer to an `ifreq`, and keep it no longer
+        // than the call; `self.0` is one, wholly initialised.
+        let result = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), request, &raw mut self.0) };
+        Errno::result(result).map(drop)
+    }
+}
+
+/// Lets the calling thread run before others as soon as it has something to do, if the user may. The emulator's work is
+/// little and made by the commands' own traffic, so it cannot starve them; the other way round it would
+/// be milliseconds late whenever they keep all cores busy.
+pub(crate) fn hurry() {
+    let first = libc::sched_param { sched_priority: 1 };
+    // SAFETY: `first` is a valid `sched_param` that lives through the call; 0 is the calling thread.
+    let real_time = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const first) };
+    if real_time != 0 {
+        // SAFETY: no pointers; 0 is the calling thread (on Linux, not the process).
+        let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+    }
+}

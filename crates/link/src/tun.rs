@@ -1,0 +1,78 @@
+//! TUN devices: a network interface on one side, a file of packets on the other.
+
+use crate::error::LinkError;
+use crate::sys::InterfaceRequest;
+use crate::{MTU, address, netlink};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::OwnedFd;
+
+/// The interface's name in both namespaces.
+pub(crate) const NAME: &str = "whimbrel0";
+/// Packets that may wait between the kernel's IP layer and the emulator. The kernel drops what does not fit
+/// without asking the path, so this is larger than any burst that the emulator is behind with: TCP sends
+/// up to a window at once.
+const RING: u32 = 20_000;
+
+/// Makes a TUN device in the current network namespace, with `address` on it, and brings it and the loopback up.
+pub(crate) fn make(address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
+    let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let tun = open("/dev/net/tun", flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => LinkError::NoTun,
+        Errno::EACCES | Errno::EPERM => LinkError::TunNotAllowed { errno },
+        errno => LinkError::Os {
+            doing: "opening /dev/net/tun",
+            errno,
+        },
+    })?;
+    // No header in front of packets, one packet per read and write, checksums done by the kernel.
+    let kind = libc::IFF_TUN | libc::IFF_NO_PI;
+    InterfaceRequest::new(NAME)
+        .flags(kind)
+        .send(&tun, libc::TUNSETIFF as libc::Ioctl)
+        .map_err(LinkError::os("making a TUN device"))?;
+    // IPv6 would send its own router solicitations over the path; best effort, as it may not exist.
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{NAME}/disable_ipv6"), "1");
+
+    netlink::set_transmit_queue(NAME, RING).map_err(LinkError::os("setting the transmit queue"))?;
+
+    // Any socket will do: it stands for its network namespace.
+    let socket =
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(LinkError::io("opening a socket"))?;
+    let about = |name| InterfaceRequest::new(name);
+    let steps = [
+        (
+            about(NAME).number(MTU as libc::c_int),
+            libc::SIOCSIFMTU,
+            "setting the MTU",
+        ),
+        (
+            about(NAME).address(address),
+            libc::SIOCSIFADDR,
+            "setting the address",
+        ),
+        (
+            about(NAME).address(address::MASK),
+            libc::SIOCSIFNETMASK,
+            "setting the netmask",
+        ),
+        (
+            about(NAME).flags(libc::IFF_UP | libc::IFF_RUNNING),
+            libc::SIOCSIFFLAGS,
+            "bringing the device up",
+        ),
+        (
+            about("lo").flags(libc::IFF_UP | libc::IFF_RUNNING),
+            libc::SIOCSIFFLAGS,
+            "bringing the loopback up",
+        ),
+    ];
+    for (mut request, number, doing) in steps {
+        request
+            .send(&socket, number as libc::Ioctl)
+            .map_err(LinkError::os(doing))?;
+    }
+    Ok(tun)
+}

@@ -1,0 +1,190 @@
+//! What the test program does when it is not the tester.
+
+use std::env;
+use std::ffi::OsString;
+use std::net::{SocketAddr, UdpSocket};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
+use whimbrel_net::{LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_units::{Probability, Rate};
+
+const PORT: u16 = 7000;
+/// What the sink answers with its counts.
+const REPORT: &[u8] = b"report";
+
+/// Exit status of the emulator when this system does not allow it.
+pub const NOT_ALLOWED: u8 = 77;
+
+pub fn play(args: &[String]) -> ExitCode {
+    let number = |i: usize| args.get(i).and_then(|a| a.parse::<u64>().ok()).unwrap_or(0);
+    match args.first().map(String::as_str) {
+        Some("emulate") => emulate(&args[1..]),
+        Some("echo") => echo(),
+        Some("sink") => sink(),
+        Some("rtt") => rtt(number(1)),
+        Some("blast") => blast(number(1), number(2), number(3)),
+        other => panic!("unknown role {other:?}"),
+    }
+}
+
+fn setting(name: &str) -> Option<f64> {
+    env::var(name).ok()?.parse().ok()
+}
+
+/// The emulator, its path from the environment. Shows `key value` lines about the path on standard error.
+fn emulate(command: &[String]) -> ExitCode {
+    let share = |name| Probability::new(setting(name).unwrap_or(0.0)).expect("a share");
+    let ms = whimbrel_units::Duration::from_millis(setting("DELAY_MS").unwrap_or(0.0) as u64);
+    let backward = LinkSpec {
+        service: setting("RATE").map_or(ServiceSpec::Unlimited, |bps| {
+            ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(bps as u64)))
+        }),
+        delay: Schedule::constant(ms),
+        queue: setting("QUEUE").map_or(QueueLimit::Unlimited, |p| QueueLimit::Packets(p as u32)),
+        loss: LossSpec::default(),
+    };
+    let loss = LossSpec {
+        random: share("LOSS"),
+        corrupt: share("CORRUPT"),
+        outages: vec![],
+    };
+    let spec = PathSpec {
+        forward: LinkSpec {
+            loss,
+            ..backward.clone()
+        },
+        backward,
+        seed: 1,
+    };
+    let options = Options {
+        far: env::var_os("FAR"),
+        congestion: env::var("CONGESTION").ok(),
+    };
+    let command: Vec<OsString> = command.iter().map(OsString::from).collect();
+    match run(&spec, &command, &options) {
+        Ok(report) => {
+            eprintln!("{report:#?}");
+            let forward = report.forward;
+            let c = forward.counters;
+            println!(
+                "offered {}\ndelivered {}\nrandom {}",
+                c.offered, c.delivered, c.random
+            );
+            println!("overflow {}\ncorrupted {}", c.queue_overflow, c.corrupted);
+            println!(
+                "arrived {}\nlate_p50_us {}",
+                forward.arrived,
+                forward.lateness.p50.as_nanos() / 1000
+            );
+            println!("missed {}", forward.missed.map_or(-1, |m| m as i64));
+            println!("notes {}", report.notes.len());
+            ExitCode::from(report.status)
+        }
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::from(match e {
+                LinkError::Command { status, .. } => status,
+                LinkError::NotAllowed { .. }
+                | LinkError::NoTun
+                | LinkError::TunNotAllowed { .. } => NOT_ALLOWED,
+                _ => 125,
+            })
+        }
+    }
+}
+
+fn far_socket() -> UdpSocket {
+    UdpSocket::bind((FAR, PORT)).expect("a port at the far end")
+}
+
+fn near_socket() -> UdpSocket {
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    socket
+        .connect(SocketAddr::from((FAR, PORT)))
+        .expect("an address");
+    socket
+        .set_read_timeout(Some(Duration::from_millis(500)))
+        .expect("a timeout");
+    socket
+}
+
+/// Sends every datagram back.
+fn echo() -> ExitCode {
+    let socket = far_socket();
+    let mut buffer = [0; 2000];
+    while let Ok((len, from)) = socket.recv_from(&mut buffer) {
+        let _ = socket.send_to(&buffer[..len], from);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Counts datagrams, and says what it counted when asked: packets, payload bytes, microseconds from first to last.
+fn sink() -> ExitCode {
+    let socket = far_socket();
+    let mut buffer = [0; 2000];
+    let (mut packets, mut bytes) = (0_u64, 0_u64);
+    let mut span = (Instant::now(), Instant::now());
+    while let Ok((len, from)) = socket.recv_from(&mut buffer) {
+        if &buffer[..len] == REPORT {
+            let us = (span.1 - span.0).as_micros();
+            let _ = socket.send_to(format!("{packets} {bytes} {us}").as_bytes(), from);
+            continue;
+        }
+        let now = Instant::now();
+        span = (if packets == 0 { now } else { span.0 }, now);
+        packets += 1;
+        bytes += len as u64;
+    }
+    ExitCode::SUCCESS
+}
+
+/// Shows the least and the median round-trip time of some datagrams to an echo, in microseconds.
+fn rtt(count: u64) -> ExitCode {
+    let socket = near_socket();
+    let mut times: Vec<u128> = (0..count)
+        .map(|_| {
+            let start = Instant::now();
+            socket.send(b"ping").expect("sent");
+            socket.recv(&mut [0; 10]).expect("an echo");
+            start.elapsed().as_micros()
+        })
+        .collect();
+    times.sort_unstable();
+    println!(
+        "rtt_min_us {}\nrtt_median_us {}",
+        times[0],
+        times[times.len() / 2]
+    );
+    ExitCode::SUCCESS
+}
+
+/// Sends datagrams of 1472 bytes (1500 with headers), so many in bursts of `burst` every `gap_us`; shows what the sink got.
+fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
+    let socket = near_socket();
+    let start = Instant::now();
+    for i in 0..count {
+        if i % burst == 0 {
+            let due = Duration::from_micros(i / burst * gap_us);
+            sleep(due.saturating_sub(start.elapsed()));
+        }
+        let _ = socket.send(&[1; 1472]);
+    }
+    // What is in the queue arrives before the question does, if the question is not lost.
+    for _ in 0..50 {
+        let _ = socket.send(REPORT);
+        let mut buffer = [0; 100];
+        if let Ok(len) = socket.recv(&mut buffer) {
+            let text = String::from_utf8_lossy(&buffer[..len]).into_owned();
+            let words: Vec<&str> = text.split(' ').collect();
+            println!(
+                "got {}\ngot_bytes {}\ngot_us {}",
+                words[0], words[1], words[2]
+            );
+            return ExitCode::SUCCESS;
+        }
+    }
+    println!("got 0\ngot_bytes 0\ngot_us 0");
+    ExitCode::SUCCESS
+}

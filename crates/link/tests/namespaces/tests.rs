@@ -1,0 +1,335 @@
+//! The tests.
+
+use crate::roles::NOT_ALLOWED;
+use std::collections::HashMap;
+use std::env;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const TESTS: &[(&str, fn())] = &[
+    (
+        "a_round_trip_takes_twice_the_delay",
+        a_round_trip_takes_twice_the_delay,
+    ),
+    (
+        "a_blast_gets_the_rate_of_the_link",
+        a_blast_gets_the_rate_of_the_link,
+    ),
+    (
+        "packets_are_lost_with_the_probability",
+        packets_are_lost_with_the_probability,
+    ),
+    (
+        "checksums_catch_corrupted_packets",
+        checksums_catch_corrupted_packets,
+    ),
+    (
+        "the_status_of_the_command_is_passed_on",
+        the_status_of_the_command_is_passed_on,
+    ),
+    (
+        "the_ends_have_their_own_networks",
+        the_ends_have_their_own_networks,
+    ),
+    (
+        "a_far_command_that_fails_is_an_error",
+        a_far_command_that_fails_is_an_error,
+    ),
+    ("a_signal_reaches_the_command", a_signal_reaches_the_command),
+    (
+        "nothing_is_left_of_a_killed_emulator",
+        nothing_is_left_of_a_killed_emulator,
+    ),
+    ("nothing_is_left_at_the_end", nothing_is_left_at_the_end),
+];
+
+/// Runs the tests whose names contain one of `filters`, all if there are none.
+pub fn run_all(filters: &[String]) -> ExitCode {
+    let words: Vec<&String> = filters.iter().filter(|f| !f.starts_with('-')).collect();
+    let probe = emulate(&[], &["true"]);
+    if probe.status == i32::from(NOT_ALLOWED) {
+        println!(
+            "skipped: all tests of the emulator: {}",
+            probe.errors.trim()
+        );
+        return ExitCode::SUCCESS;
+    }
+    for (name, test) in TESTS {
+        if words.is_empty() || words.iter().any(|w| name.contains(w.as_str())) {
+            let start = Instant::now();
+            test();
+            println!(
+                "test {name} ... ok ({:.1} s)",
+                start.elapsed().as_secs_f64()
+            );
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn own_path() -> PathBuf {
+    env::current_exe().expect("a path")
+}
+
+fn own(role: &str) -> String {
+    format!("{} role {role}", own_path().display())
+}
+
+/// What an emulator said.
+struct Outcome {
+    status: i32,
+    values: HashMap<String, i64>,
+    output: String,
+    errors: String,
+}
+
+impl Outcome {
+    fn value(&self, key: &str) -> i64 {
+        *self
+            .values
+            .get(key)
+            .unwrap_or_else(|| panic!("no {key} in {}{}", self.output, self.errors))
+    }
+}
+
+fn emulator(settings: &[(&str, &str)], command: &[&str]) -> Command {
+    let mut emulator = Command::new(own_path());
+    emulator
+        .args(["role", "emulate"])
+        .args(command)
+        .envs(settings.iter().copied());
+    emulator
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    emulator
+}
+
+fn emulate(settings: &[(&str, &str)], command: &[&str]) -> Outcome {
+    outcome(emulator(settings, command).spawn().expect("the emulator"))
+}
+
+fn outcome(emulator: Child) -> Outcome {
+    let result = emulator.wait_with_output().expect("an end");
+    let output = String::from_utf8_lossy(&result.stdout).into_owned();
+    let values = output
+        .lines()
+        .filter_map(|l| l.split_once(' '))
+        .filter_map(|(key, value)| Some((key.to_owned(), value.parse().ok()?)))
+        .collect();
+    let errors = String::from_utf8_lossy(&result.stderr).into_owned();
+    let signal = result.status.signal().map(|s| -s);
+    Outcome {
+        status: result.status.code().or(signal).unwrap_or(0),
+        values,
+        output,
+        errors,
+    }
+}
+
+fn shell(settings: &[(&str, &str)], command: &str) -> Outcome {
+    emulate(settings, &["sh", "-c", command])
+}
+
+fn a_round_trip_takes_twice_the_delay() {
+    let far = own("echo");
+    let seen = shell(&[("DELAY_MS", "20"), ("FAR", &far)], &own("rtt 15"));
+    assert_eq!(seen.status, 0, "{}", seen.errors);
+    // Never early; late by what waking up takes, with room for a busy machine.
+    assert!(seen.value("rtt_min_us") >= 40_000, "{}", seen.output);
+    assert!(seen.value("rtt_median_us") < 45_000, "{}", seen.output);
+    assert_eq!(
+        (
+            seen.value("offered"),
+            seen.value("arrived"),
+            seen.value("missed")
+        ),
+        (15, 15, 0)
+    );
+}
+
+fn a_blast_gets_the_rate_of_the_link() {
+    // 20 Mbit/s for one second into 10 Mbit/s with a queue of 40.
+    let settings = [
+        ("RATE", "10e6"),
+        ("DELAY_MS", "5"),
+        ("QUEUE", "40"),
+        ("FAR", &own("sink")),
+    ];
+    let seen = shell(&settings, &own("blast 1667 1 600"));
+    let (packets, us) = (seen.value("got"), seen.value("got_us"));
+    let rate = (packets - 1) as f64 * 1500.0 * 8.0 / us as f64;
+    assert!((rate - 10.0).abs() < 0.5, "{rate} Mbit/s; {}", seen.output);
+    assert!(seen.value("overflow") > 500, "{}", seen.output);
+    assert_eq!(
+        seen.value("offered"),
+        seen.value("delivered") + seen.value("overflow")
+    );
+}
+
+fn packets_are_lost_with_the_probability() {
+    let seen = shell(
+        &[("LOSS", "0.1"), ("FAR", &own("sink"))],
+        &own("blast 2000 20 1000"),
+    );
+    // 2000 x 0.1 = 200, standard deviation 13.4; the question may be lost and asked again.
+    let lost = 2000 - seen.value("got");
+    assert!((lost - 200).abs() <= 67, "{}", seen.output);
+    assert_eq!(
+        seen.value("offered"),
+        seen.value("delivered") + seen.value("random")
+    );
+    assert_eq!(seen.value("missed"), 0);
+}
+
+fn checksums_catch_corrupted_packets() {
+    let seen = shell(
+        &[("CORRUPT", "0.5"), ("FAR", &own("sink"))],
+        &own("blast 400 20 1000"),
+    );
+    // 400 x 0.5, standard deviation 10: each corrupted packet is dropped by the far kernel, each other arrives.
+    let got = seen.value("got");
+    assert!((got - 200).abs() <= 50, "{}", seen.output);
+    assert!(
+        (400 - got - seen.value("corrupted")).abs() <= 20,
+        "{}",
+        seen.output
+    );
+}
+
+fn the_status_of_the_command_is_passed_on() {
+    assert_eq!(shell(&[], "exit 7").status, 7);
+    assert_eq!(shell(&[], "kill -9 $$").status, 137);
+    let missing = emulate(&[], &["no-such-program-anywhere"]);
+    assert_eq!(missing.status, 127);
+    assert!(
+        missing
+            .errors
+            .contains("cannot run `no-such-program-anywhere`"),
+        "{}",
+        missing.errors
+    );
+    assert_eq!(emulate(&[], &["/etc/passwd"]).status, 126);
+}
+
+fn the_ends_have_their_own_networks() {
+    let script = "readlink /proc/self/ns/net; stat -L -c 'net:[%i]' $WHIMBREL_NEAR_NETNS $WHIMBREL_FAR_NETNS; \
+                  echo $WHIMBREL_NEAR $WHIMBREL_FAR; cat /proc/sys/net/ipv4/tcp_congestion_control";
+    let seen = shell(&[("CONGESTION", "reno")], script);
+    let lines: Vec<&str> = seen.output.lines().collect();
+    let own = fs::read_link("/proc/self/ns/net")
+        .expect("a link")
+        .display()
+        .to_string();
+    assert_eq!(lines[0], lines[1]);
+    assert!(
+        lines[2] != lines[1] && lines[1] != own && lines[2] != own,
+        "{} {own}",
+        seen.output
+    );
+    assert_eq!(&lines[3..5], ["10.77.0.1 10.77.0.2", "reno"]);
+    let unknown = shell(&[("CONGESTION", "no-such")], "true");
+    assert!(
+        unknown.errors.contains("it has: ") && unknown.errors.contains("reno"),
+        "{}",
+        unknown.errors
+    );
+}
+
+fn a_far_command_that_fails_is_an_error() {
+    let seen = shell(&[("FAR", "exit 3")], "echo started");
+    assert_eq!(seen.status, 125);
+    assert!(
+        seen.errors.contains("far command ended with status 3"),
+        "{}",
+        seen.errors
+    );
+    assert!(!seen.output.contains("started"));
+}
+
+fn a_signal_reaches_the_command() {
+    for (signal, number) in [("TERM", 15), ("INT", 2)] {
+        let start = Instant::now();
+        let emulator = emulator(&[], &["sh", "-c", "echo 1 > /dev/null; exec sleep 54321.5"]);
+        let child = { emulator }.spawn().expect("the emulator");
+        wait_for(|| holders("54321.5").len() == 1);
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &child.id().to_string()])
+                .status()
+                .is_ok()
+        );
+        assert_eq!(outcome(child).status, 128 + number);
+        assert!(start.elapsed() < Duration::from_secs(2));
+    }
+}
+
+fn nothing_is_left_of_a_killed_emulator() {
+    // Children, a daemon in a session of its own, and the far command.
+    let command = "sleep 65432.1 & setsid sleep 65432.1 & trap '' TERM HUP INT; sleep 65432.1";
+    let settings = [("FAR", "sleep 65432.1")];
+    let mut child = emulator(&settings, &["sh", "-c", command])
+        .spawn()
+        .expect("the emulator");
+    wait_for(|| holders("65432.1").len() >= 5);
+    let namespaces: Vec<_> = holders("65432.1")
+        .iter()
+        .filter_map(|pid| network_of(*pid))
+        .collect();
+    assert!(namespaces.len() >= 4);
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    wait_for(|| holders("65432.1").is_empty());
+    wait_for(|| {
+        !namespaces
+            .iter()
+            .any(|n| processes().any(|pid| network_of(pid).as_ref() == Some(n)))
+    });
+}
+
+fn nothing_is_left_at_the_end() {
+    let seen = shell(&[], "sleep 76543.2 & exit 0");
+    assert_eq!(seen.status, 0);
+    wait_for(|| holders("76543.2").is_empty());
+}
+
+fn wait_for(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "it did not come about in 5 s"
+        );
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc")
+        .expect("/proc")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// Processes with this text in their command line.
+fn holders(text: &str) -> Vec<u32> {
+    processes()
+        .filter(|pid| *pid != std::process::id())
+        .filter(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(text)
+        })
+        // The emulator itself has it in its arguments too.
+        .filter(|pid| !fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == own_path()))
+        .collect()
+}
+
+fn network_of(pid: u32) -> Option<PathBuf> {
+    let own = fs::read_link("/proc/self/ns/net").ok();
+    fs::read_link(format!("/proc/{pid}/ns/net"))
+        .ok()
+        .filter(|n| Some(n) != own.as_ref())
+}
