@@ -111,6 +111,9 @@ pub struct TcpSettings {
     pub limited_transmit: bool,
     /// Tail loss probes (RFC 8985 section 7), with `Recovery::Rack`.
     pub tail_loss_probe: bool,
+    /// Spread the window over the round trip at this multiple of cwnd/srtt, where the controller sets no
+    /// rate of its own (RFC 9002 section 7.7: 1.25). `None`: acknowledgments alone set the pace.
+    pub pacing: Option<f64>,
 }
 
 impl Default for TcpSettings {
@@ -128,6 +131,7 @@ impl Default for TcpSettings {
             max_rto: Duration::from_secs(60),
             limited_transmit: true,
             tail_loss_probe: true,
+            pacing: None,
         }
     }
 }

@@ -63,7 +63,8 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         Just(Recovery::Sack),
         Just(Recovery::Rack)
     ];
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    let pacing = prop::option::of(1.0f64..3.0);
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), pacing);
     (
         recovery,
         switches,
@@ -74,12 +75,21 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         4u64..400,
     )
         .prop_map(
-            |(recovery, (timestamps, limited, probe), every, delay, rto, initial, window)| {
+            |(
+                recovery,
+                (timestamps, limited, probe, pacing),
+                every,
+                delay,
+                rto,
+                initial,
+                window,
+            )| {
                 TcpSettings {
                     recovery,
                     timestamps,
                     limited_transmit: limited,
                     tail_loss_probe: probe,
+                    pacing,
                     ack_every: every,
                     ack_delay: ms(delay),
                     min_rto: ms(rto),

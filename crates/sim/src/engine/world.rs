@@ -313,9 +313,7 @@ impl<'a> World<'a> {
                 if stops {
                     ends.iter_mut().for_each(Endpoint::stop);
                 }
-                if ends[end].deadline(now).is_some_and(|at| at <= now) {
-                    ends[end].on_timer(now, &mut self.out);
-                }
+                ends[end].on_timer(now, &mut self.out);
                 ends[end].deadline(now)
             }
             Actor::Udp(datagrams) => {

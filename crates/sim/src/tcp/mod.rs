@@ -4,14 +4,8 @@
 //! the first RTT sample. There is no tear-down: a flow is over when its data is acknowledged.
 
 mod endpoint;
-mod newreno;
-mod prr;
-mod rack;
 mod ranges;
 mod receiver;
-mod rtt;
-mod sack;
-mod scoreboard;
 mod sender;
 
 pub(crate) use endpoint::Endpoint;

@@ -4,7 +4,7 @@
 //! RFC 6675 section 4 comes to ("more than (DupThresh - 1) * SMSS bytes"). A retransmission that is lost
 //! again is not noticed before the timer (section 5.1): [`super::rack`] mends that.
 
-use super::sender::{Phase, Sender, Truth};
+use super::{Phase, Sender, Truth};
 use crate::network::Recovery;
 use whimbrel_units::Time;
 

@@ -8,9 +8,10 @@
 //! segments that might be lost, it is armed for the first, and again for the next: a loss is noticed
 //! when it is due.
 
+use super::delivery::Delivery;
 use super::rtt::RttEstimator;
 use super::scoreboard::{Scoreboard, Segment};
-use super::sender::{Delivery, Phase, Sender, Truth, earliest};
+use super::{Phase, Sender, Truth, earliest};
 use crate::engine::packet::{Flags, Packet};
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};

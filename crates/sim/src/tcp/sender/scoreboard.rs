@@ -2,8 +2,8 @@
 //! scoreboard). A ring, so that finding a segment costs nothing however large the window is, and counts
 //! that are kept as things happen, so that no acknowledgment walks the window.
 
-use super::ranges::Ranges;
 use crate::engine::packet::Block;
+use crate::tcp::ranges::Ranges;
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;
 

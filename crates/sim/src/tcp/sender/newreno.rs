@@ -6,7 +6,7 @@
 //!
 //! A hole that shows in a partial acknowledgment while the window was not reduced is a loss of its own and is judged.
 
-use super::sender::{Phase, Sender, Truth};
+use super::{Phase, Sender, Truth};
 use crate::engine::packet::{Flags, Packet};
 use whimbrel_units::Time;
 

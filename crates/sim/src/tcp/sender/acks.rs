@@ -1,0 +1,136 @@
+//! What an acknowledgment means: what it delivered, how long that took, which episode it ends.
+
+use super::delivery::Delivery;
+use super::losses::Eifel;
+use super::{Phase, Sender};
+use crate::engine::packet::{Flags, Packet};
+use crate::network::Recovery;
+use whimbrel_cc::Ack;
+use whimbrel_units::{Duration, Time};
+
+impl Sender {
+    /// An acknowledgment arrived. Returns the RTT sample that it gave.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, packet: &Packet) -> Option<Duration> {
+        let board = &mut self.board;
+        if packet.ack > board.next() {
+            return None; // Acknowledges what was never sent (RFC 9293 section 3.10.7.4).
+        }
+        let in_flight_before = board.in_flight();
+        let una_before = board.una();
+        let mut delivery = Delivery::default();
+        board.acknowledge(packet.ack, |seg, segment| delivery.add(seg, segment));
+        let advanced = board.una() > una_before;
+        if self.mode != Recovery::NewReno {
+            let skip = usize::from(packet.flags.has(Flags::DSACK));
+            for block in packet.sacks[skip..].iter().take_while(|b| !b.is_empty()) {
+                board.sack(*block, |seg, segment| delivery.add(seg, segment));
+            }
+        }
+        let sample = self.rtt_sample(now, packet, advanced, &delivery);
+        if let Some(rtt) = sample {
+            let first = self
+                .rtt_round_ends
+                .is_none_or(|end| self.board.una() >= end);
+            if first {
+                self.rtt_round_ends = Some(self.board.next());
+            }
+            self.rtt.add(rtt, first);
+        }
+        let rate = self
+            .rate
+            .on_ack(now, &delivery, self.mss, self.rtt.min_rtt());
+
+        let reduced_before = matches!(self.phase, Phase::Recovery { .. });
+        if advanced {
+            self.check_spurious(now, packet);
+        }
+        match self.mode {
+            Recovery::NewReno => self.newreno_on_ack(now, packet, una_before, in_flight_before),
+            Recovery::Sack => self.sack_on_ack(now, in_flight_before),
+            Recovery::Rack => self.rack_on_ack(now, packet, &delivery, in_flight_before),
+        }
+        if let Phase::Recovery { prr, .. } = &mut self.phase
+            && self.mode != Recovery::NewReno
+        {
+            prr.on_ack(delivery.segments, self.board.in_flight());
+        }
+        if advanced {
+            self.on_advance(now);
+        }
+        #[cfg(test)]
+        self.board.check();
+        if delivery.segments > 0 {
+            let in_recovery = reduced_before || matches!(self.phase, Phase::Recovery { .. });
+            self.controller.on_ack(&Ack {
+                now,
+                acked: self.bytes(delivery.segments),
+                rtt: sample,
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min_rtt(),
+                in_flight: self.in_flight(),
+                delivered: self.bytes(self.rate.delivered),
+                delivery_rate: rate.rate,
+                app_limited: rate.app_limited,
+                cwnd_limited: self.cwnd_limited,
+                in_recovery,
+                round_start: rate.round_start,
+                receiver_time: None,
+            });
+        }
+        sample
+    }
+
+    /// With timestamps every acknowledgment that advances gives a sample (RFC 7323 section 4.1); without,
+    /// and for SACKs, only segments that were sent once do (Karn's algorithm, RFC 6298 section 3).
+    #[inline]
+    fn rtt_sample(
+        &self,
+        now: Time,
+        packet: &Packet,
+        advanced: bool,
+        delivery: &Delivery,
+    ) -> Option<Duration> {
+        if self.timestamps && advanced {
+            return Some(now.since(packet.echo));
+        }
+        delivery
+            .newest_sent_once
+            .map(|segment| now.since(segment.sent))
+    }
+
+    /// New data was acknowledged: an episode may be over, and the timer starts anew (RFC 6298 section 5.3).
+    fn on_advance(&mut self, now: Time) {
+        let una = self.board.una();
+        if self.timed_out_una.is_some_and(|seg| una > seg) {
+            self.timed_out_una = None;
+        }
+        let over = match self.phase {
+            Phase::Open => false,
+            Phase::Repair { until }
+            | Phase::Recovery { until, .. }
+            | Phase::AfterTimeout { until } => una >= until,
+        };
+        if over {
+            if matches!(self.phase, Phase::Recovery { .. }) {
+                self.controller.on_recovery_end(now);
+            }
+            self.phase = Phase::Open;
+            self.eifel = Eifel::Off;
+            self.duplicates.reset();
+        }
+        if !(self.mode == Recovery::NewReno && self.duplicates.timer_runs_on()) {
+            self.restart_rto(now);
+        }
+        self.rack.rearm_probe(
+            now,
+            &self.board,
+            &self.rtt,
+            matches!(self.phase, Phase::Open),
+        );
+    }
+
+    pub(super) fn restart_rto(&mut self, now: Time) {
+        self.rto_at = (self.board.outstanding() > 0).then(|| now + self.rtt.rto());
+    }
+}

@@ -1,0 +1,176 @@
+//! What a loss means: the episode it begins, the controller's verdict and the truth, mistakes that are taken
+//! back, and the retransmission timer.
+
+use super::prr::Prr;
+use super::{Phase, Sender, Truth};
+use crate::engine::packet::Packet;
+use crate::network::Recovery;
+use std::cmp::Reverse;
+use whimbrel_cc::{Loss, LossResponse, Signal, Timeout, Verdict};
+use whimbrel_net::DropCause;
+use whimbrel_units::Time;
+
+/// Eifel detection (RFC 3522): an acknowledgment that echoes a time before the first retransmission was
+/// caused by the original, so nothing had been lost.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Eifel {
+    /// Nothing was reduced, or it is known that it was right.
+    Off,
+    /// The window was reduced for the first unacknowledged segment, which was sent once so far.
+    Armed,
+    /// That segment was sent again then.
+    Resent(Time),
+}
+
+impl Sender {
+    /// Takes a segment for lost and will send it again.
+    pub(super) fn mark_lost(&mut self, seg: u32) -> bool {
+        let new = self.board.mark_lost(seg);
+        if new {
+            self.resend.push(Reverse(seg));
+        }
+        new
+    }
+
+    /// Losses were found (the lowest is `lost_seg`; `truth` is what really became of them): asks the controller, and
+    /// begins a recovery or a repair. Called only when no recovery is under way.
+    pub(super) fn begin_episode(&mut self, now: Time, lost_seg: u32, truth: Truth, flight: u32) {
+        let lost = self.board.lost().max(1);
+        let loss = Loss {
+            now,
+            signal: Signal::Loss,
+            in_flight: self.bytes(flight),
+            lost: self.bytes(lost),
+            lost_order: u64::from(lost_seg),
+            next_order: u64::from(self.board.next()),
+            sent: self.board.get(lost_seg).sent,
+        };
+        let response = self.controller.on_loss(&loss);
+        self.counters.episodes += 1;
+        self.count_verdict(&response, truth);
+        let until = self.board.next();
+        self.phase = if response.reduced {
+            self.arm_eifel(lost_seg);
+            Phase::Recovery {
+                until,
+                prr: Prr::begin(self.cwnd(), self.board.outstanding()),
+            }
+        } else {
+            Phase::Repair { until }
+        };
+    }
+
+    fn count_verdict(&mut self, response: &LossResponse, truth: Truth) {
+        let Some(verdict) = response.verdict else {
+            return;
+        };
+        let confusion = self.counters.confusion.get_or_insert_default();
+        let count = match (truth, verdict) {
+            (Truth::Congestion, Verdict::Congestion) => &mut confusion.congestion_as_congestion,
+            (Truth::Congestion, Verdict::Random) => &mut confusion.congestion_as_random,
+            (Truth::Random, Verdict::Congestion) => &mut confusion.random_as_congestion,
+            (Truth::Random, Verdict::Random) => &mut confusion.random_as_random,
+            (Truth::NothingLost, _) => &mut confusion.spurious,
+        };
+        *count += 1;
+    }
+
+    /// Only the segment that was believed lost proves anything, and only if it was not sent again before.
+    fn arm_eifel(&mut self, lost_seg: u32) {
+        let usable = self.timestamps && self.mode == Recovery::Rack;
+        let first = lost_seg == self.board.una() && !self.board.get(lost_seg).retransmitted;
+        self.eifel = if usable && first {
+            Eifel::Armed
+        } else {
+            Eifel::Off
+        };
+    }
+
+    /// The first acknowledgment that advances after a reduction settles whether it was a mistake. As Linux,
+    /// which runs with RACK, does; the other modes stand for simulators that do not.
+    pub(super) fn check_spurious(&mut self, now: Time, packet: &Packet) {
+        let Eifel::Resent(resent) = self.eifel else {
+            return;
+        };
+        self.eifel = Eifel::Off;
+        if packet.echo >= resent {
+            return;
+        }
+        self.counters.spurious += 1;
+        self.controller.on_spurious(now);
+        self.phase = Phase::Open;
+        self.timed_out_una = None;
+        for seg in self.board.una()..self.board.next() {
+            self.board.unmark_lost(seg);
+        }
+        self.resend.clear();
+        self.rack.watch_again(&self.board);
+    }
+
+    /// A tail loss probe repaired a loss before it was noticed: the window answers for it all the same
+    /// (RFC 8985 section 7.4.2).
+    pub(super) fn loss_repaired_by_probe(&mut self, now: Time, seg: u32, sent: Time, truth: Truth) {
+        if !matches!(self.phase, Phase::Open) {
+            return;
+        }
+        let response = self.controller.on_loss(&Loss {
+            now,
+            signal: Signal::Loss,
+            in_flight: self.bytes(self.board.in_flight() + 1),
+            lost: self.bytes(1),
+            lost_order: u64::from(seg),
+            next_order: u64::from(self.board.next()),
+            sent,
+        });
+        self.counters.episodes += 1;
+        self.count_verdict(&response, truth);
+        if response.reduced {
+            self.controller.on_recovery_end(now);
+        }
+    }
+
+    /// Notes what really became of a transmission.
+    pub fn note_drop(&mut self, seg: u32, sent: Time, cause: DropCause) {
+        self.board.note_drop(seg, sent, cause);
+    }
+
+    /// Does what timers ask for at `now`. True if something may be sent because of it.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.rto_at.is_some_and(|at| at <= now) {
+            self.on_rto(now);
+        } else if self.rack.deadline().is_some_and(|at| at <= now) {
+            self.rack_on_timer(now);
+        }
+    }
+
+    /// The retransmission timer fired (RFC 6298 section 5.4 to 5.7; RFC 5681 section 3.1).
+    fn on_rto(&mut self, now: Time) {
+        let una = self.board.una();
+        let flight = self.board.in_flight().max(1);
+        let repeated = self.timed_out_una == Some(una);
+        self.timed_out_una = Some(una);
+        self.counters.timeouts += 1;
+        self.controller.on_timeout(&Timeout {
+            now,
+            in_flight: self.bytes(flight),
+            repeated,
+            next_order: u64::from(self.board.next()),
+        });
+        self.arm_eifel(una);
+        for seg in una..self.board.next() {
+            let segment = self.board.get(seg);
+            let overdue =
+                self.mode != Recovery::Rack || seg == una || self.rack.overdue(now, segment);
+            if overdue {
+                self.mark_lost(seg);
+            }
+        }
+        self.phase = Phase::AfterTimeout {
+            until: self.board.next(),
+        };
+        self.duplicates.on_timeout(self.board.next());
+        self.rtt.back_off();
+        self.rack.on_timeout();
+        self.rto_at = Some(now + self.rtt.rto());
+    }
+}

@@ -1,0 +1,280 @@
+//! The sending half of a TCP endpoint: what to send, when, and what an acknowledgment means.
+//!
+//! What all recovery modes share is here and in [`acks`], [`losses`] and [`transmit`]. How losses are found is in
+//! [`newreno`] (RFC 6582), [`sack`] (RFC 6675) and [`rack`] (RFC 8985).
+//!
+//! A loss that the controller does not reduce for (a discriminator took it for random) is repaired, but is no
+//! recovery in the sense of RFC 5681: the window goes on growing, and losses found meanwhile are judged
+//! anew. Otherwise a flow at 1 % loss with a window of some hundreds of segments would be in recovery for ever
+//! and its window would be frozen. Once it does reduce, losses of the same window are the same episode.
+
+mod acks;
+mod delivery;
+mod losses;
+mod newreno;
+mod pacer;
+mod prr;
+mod rack;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod transmit;
+
+use crate::network::{Recovery, TcpSettings};
+use crate::outcome::Confusion;
+use delivery::RateEstimator;
+use losses::Eifel;
+use newreno::DuplicateAcks;
+use pacer::Pacer;
+use prr::Prr;
+use rack::Rack;
+use rtt::RttEstimator;
+use sack::SackJudge;
+use scoreboard::Scoreboard;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use whimbrel_cc::{Controller, Setup, Spec};
+use whimbrel_net::DropCause;
+use whimbrel_units::{Bytes, Duration, Time};
+
+/// Where the sender stands between losses.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// Nothing is being repaired.
+    Open,
+    /// Losses are being repaired for which the window was not reduced.
+    Repair {
+        /// First segment that had not been sent when it began: it ends when all below is acknowledged.
+        until: u32,
+    },
+    /// Losses are being repaired for which the window was reduced: fast recovery.
+    Recovery {
+        /// As above.
+        until: u32,
+        /// Lets the flight shrink to ssthresh; NewReno mode inflates instead.
+        prr: Prr,
+    },
+    /// The retransmission timer fired: everything is sent again in slow start.
+    AfterTimeout {
+        /// As above.
+        until: u32,
+    },
+}
+
+/// What the sender counts for the outcome.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SenderCounters {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub retransmits: u64,
+    pub timeouts: u64,
+    pub episodes: u64,
+    pub spurious: u64,
+    pub confusion: Option<Confusion>,
+}
+
+/// The sending half of a TCP endpoint.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    controller: Box<dyn Controller>,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    phase: Phase,
+    mode: Recovery,
+    duplicates: DuplicateAcks,
+    sack: SackJudge,
+    rack: Rack,
+    counters: SenderCounters,
+    /// Segments marked lost, lowest first; entries go stale and are checked when taken.
+    resend: BinaryHeap<Reverse<u32>>,
+    /// Segments there are to send in all; `u32::MAX`: endless.
+    total: u32,
+    /// Payload of the last of them.
+    last_payload: u32,
+    mss: u32,
+    header: u32,
+    window: u32,
+    limited_transmit: bool,
+    timestamps: bool,
+    /// When the oldest data times out.
+    rto_at: Option<Time>,
+    /// Data that already timed out once and is still not acknowledged: ssthresh stays (RFC 5681).
+    timed_out_una: Option<u32>,
+    /// The round trip of the RTT estimator ends when all below is acknowledged.
+    rtt_round_ends: Option<u32>,
+    /// Whether the last reduction may still prove to have been a mistake.
+    eifel: Eifel,
+    pacer: Pacer,
+    /// The window, not the data, the peer or the pace, stopped the sender when it last stopped.
+    cwnd_limited: bool,
+    rate: RateEstimator,
+    /// Transmissions so far.
+    transmissions: u32,
+}
+
+impl Sender {
+    /// A sender of `size` bytes (endless when `None`).
+    pub fn new(spec: &Spec, size: Option<Bytes>, settings: &TcpSettings) -> Self {
+        let mss = settings.mss;
+        let setup = Setup {
+            mss,
+            initial_window: mss.times(u64::from(settings.initial_window.max(1))),
+        };
+        let (total, last_payload) = match size {
+            None => (u32::MAX, mss.get()),
+            Some(size) => {
+                let segments = size.get().div_ceil(mss.get());
+                let last = size.get() - segments.saturating_sub(1) * mss.get();
+                (u32::try_from(segments).unwrap_or(u32::MAX - 1), last)
+            }
+        };
+        Self {
+            controller: spec.build(&setup),
+            board: Scoreboard::new(),
+            rtt: RttEstimator::new(settings),
+            phase: Phase::Open,
+            mode: settings.recovery,
+            duplicates: DuplicateAcks::default(),
+            sack: SackJudge::default(),
+            rack: Rack::new(settings.recovery == Recovery::Rack && settings.tail_loss_probe),
+            counters: SenderCounters::default(),
+            resend: BinaryHeap::new(),
+            total,
+            last_payload: last_payload as u32,
+            mss: mss.get() as u32,
+            header: settings.header.get() as u32,
+            window: u32::try_from(settings.receive_window.get() / mss.get())
+                .unwrap_or(u32::MAX)
+                .max(1),
+            limited_transmit: settings.limited_transmit,
+            timestamps: settings.timestamps,
+            rto_at: None,
+            timed_out_una: None,
+            rtt_round_ends: None,
+            eifel: Eifel::Off,
+            pacer: Pacer::new(settings.pacing),
+            cwnd_limited: false,
+            rate: RateEstimator::default(),
+            transmissions: 0,
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+
+    /// The congestion control.
+    pub fn controller(&self) -> &dyn Controller {
+        &*self.controller
+    }
+
+    /// Smoothed RTT, zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        self.rtt.srtt()
+    }
+
+    /// Bytes in flight.
+    pub fn in_flight(&self) -> Bytes {
+        self.bytes(self.board.in_flight())
+    }
+
+    /// The window as the transport applies it: the controller's, with NewReno's inflation.
+    pub fn effective_cwnd(&self) -> Bytes {
+        match (self.mode, self.phase) {
+            (Recovery::NewReno, Phase::Repair { .. } | Phase::Recovery { .. }) => {
+                self.bytes(self.duplicates.inflated(self.cwnd()))
+            }
+            _ => self.controller.cwnd(),
+        }
+    }
+
+    /// Payload of so many segments from the first on: the last one may be short.
+    pub fn payload(&self, segments: u32) -> u64 {
+        let full = u64::from(segments) * u64::from(self.mss);
+        if segments == self.total {
+            full - u64::from(self.mss - self.last_payload)
+        } else {
+            full
+        }
+    }
+
+    /// How many segments there are to send; `None`: endless.
+    pub fn total(&self) -> Option<u32> {
+        (self.total != u32::MAX).then_some(self.total)
+    }
+
+    /// No new data from now on: what was sent is still delivered.
+    pub fn stop(&mut self) {
+        if self.board.next() < self.total {
+            self.total = self.board.next();
+            self.last_payload = self.mss;
+        }
+    }
+
+    /// When a timer is due, if any runs.
+    #[inline]
+    pub fn deadline(&self, now: Time) -> Option<Time> {
+        let timers = earliest(self.rto_at, self.rack.deadline());
+        if self.pacer.until() > now && self.has_something_to_send() {
+            earliest(timers, Some(self.pacer.until()))
+        } else {
+            timers
+        }
+    }
+
+    /// The handshake's round trip.
+    pub fn on_handshake(&mut self, rtt: Option<Duration>) {
+        if let Some(rtt) = rtt {
+            self.rtt.add(rtt, true);
+        }
+    }
+
+    fn bytes(&self, segments: u32) -> Bytes {
+        Bytes::new(u64::from(segments) * u64::from(self.mss))
+    }
+
+    /// The controller's window in segments, at least one.
+    #[inline]
+    fn cwnd(&self) -> u32 {
+        let segments = self.controller.cwnd().get() / u64::from(self.mss);
+        segments.clamp(1, u64::from(u32::MAX / 2)) as u32
+    }
+}
+
+/// A segment that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transmission {
+    pub seg: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+}
+
+/// What really became of the segments that a sender found missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Truth {
+    /// They arrived or are on their way.
+    NothingLost,
+    /// The channel lost them.
+    Random,
+    /// A queue dropped at least one of them.
+    Congestion,
+}
+
+impl From<Option<DropCause>> for Truth {
+    fn from(cause: Option<DropCause>) -> Self {
+        match cause {
+            None => Self::NothingLost,
+            Some(cause) if cause.is_congestion() => Self::Congestion,
+            Some(_) => Self::Random,
+        }
+    }
+}
+
+/// The earlier of two times, either of which may be never.
+pub(super) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

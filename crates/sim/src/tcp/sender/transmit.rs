@@ -1,0 +1,173 @@
+//! What leaves next, and whether it may.
+
+use super::losses::Eifel;
+use super::scoreboard::Segment;
+use super::{Phase, Sender, Transmission, Truth};
+use crate::network::Recovery;
+use std::cmp::Reverse;
+use whimbrel_units::{Bytes, Time};
+
+impl Sender {
+    pub(super) fn has_something_to_send(&self) -> bool {
+        !self.resend.is_empty() || self.may_send_new()
+    }
+
+    #[inline]
+    pub(super) fn may_send_new(&self) -> bool {
+        self.board.next() < self.total && self.board.outstanding() < self.window
+    }
+
+    /// Whether the congestion window lets one more segment out now.
+    #[inline]
+    fn window_open(&self) -> bool {
+        let cwnd = self.cwnd();
+        let in_flight = self.board.in_flight();
+        match (self.mode, &self.phase) {
+            (Recovery::NewReno, Phase::Repair { .. } | Phase::Recovery { .. }) => {
+                in_flight < self.duplicates.inflated(cwnd)
+            }
+            (_, Phase::Recovery { prr, .. }) => prr.allowance() > 0,
+            (Recovery::NewReno, Phase::Open) if self.limited_transmit => {
+                in_flight < cwnd + self.duplicates.count().min(2)
+            }
+            (Recovery::Sack | Recovery::Rack, Phase::Open) if !self.limited_transmit => {
+                in_flight + self.board.sacked() < cwnd
+            }
+            _ => in_flight < cwnd,
+        }
+    }
+
+    /// The next segment to send now, if any may be. Call until it gives none.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Transmission> {
+        if self.pacer.until() > now {
+            return None;
+        }
+        if let Some(seg) = self.forced_segment() {
+            return Some(self.transmit(now, seg));
+        }
+        let resend = self.next_lost().or_else(|| self.sack_extra_segment());
+        if resend.is_none() && !self.may_send_new() {
+            self.note_idle();
+            return None;
+        }
+        if !self.window_open() {
+            self.cwnd_limited = true;
+            return None;
+        }
+        match resend {
+            // Its entry in `resend` is stale now and goes when it is next looked at.
+            Some(seg) => Some(self.transmit(now, seg)),
+            None => Some(self.transmit(now, self.board.next())),
+        }
+    }
+
+    /// What leaves whatever the window says: NewReno's fast retransmission, a tail loss probe.
+    #[inline]
+    fn forced_segment(&mut self) -> Option<u32> {
+        if let Some(seg) = self.duplicates.take_retransmission() {
+            return Some(seg);
+        }
+        if !self.rack.take_probe() {
+            return None;
+        }
+        // RFC 8985 section 7.3: new data if there is any, else the last segment again.
+        if self.may_send_new() {
+            self.rack.on_probe_sent(self.board.next(), None, Time::ZERO);
+            return Some(self.board.next());
+        }
+        let last = self
+            .board
+            .next()
+            .checked_sub(1)
+            .filter(|seg| self.board.holds(*seg))?;
+        let segment = *self.board.get(last);
+        if segment.sacked {
+            return None;
+        }
+        self.rack
+            .on_probe_sent(last, Some(Truth::from(segment.dropped)), segment.sent);
+        Some(last)
+    }
+
+    /// The lowest segment taken for lost; stale entries are thrown away.
+    #[inline]
+    fn next_lost(&mut self) -> Option<u32> {
+        while let Some(Reverse(seg)) = self.resend.peek().copied() {
+            if self.board.holds(seg) && self.board.get(seg).lost {
+                return Some(seg);
+            }
+            self.resend.pop();
+        }
+        None
+    }
+
+    /// Nothing to send though the window has room: samples are limited by the application from here on.
+    fn note_idle(&mut self) {
+        self.cwnd_limited = false;
+        if self.board.in_flight() < self.cwnd() {
+            self.rate.on_idle(self.board.in_flight());
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Time, seg: u32) -> Transmission {
+        self.rate.on_sent(now, self.board.in_flight() == 0);
+        let segment = Segment {
+            sent: now,
+            flight_began: self.rate.flight_began,
+            delivered_at: self.rate.delivered_at,
+            delivered: self.rate.delivered,
+            transmission: self.transmissions,
+            app_limited: self.rate.app_limited_until.is_some(),
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            dropped: None,
+        };
+        let again = seg < self.board.next();
+        if again {
+            self.board.send_again(seg, segment);
+            self.counters.retransmits += 1;
+            if let Eifel::Armed = self.eifel {
+                self.eifel = Eifel::Resent(now);
+            }
+        } else {
+            self.board.send_new(segment);
+        }
+        if self.mode == Recovery::Rack {
+            self.rack.on_sent(seg, self.transmissions);
+        }
+        self.transmissions = self.transmissions.wrapping_add(1);
+        if let Phase::Recovery { prr, .. } = &mut self.phase {
+            prr.on_sent();
+        }
+        let payload = if seg + 1 == self.total {
+            self.last_payload
+        } else {
+            self.mss
+        };
+        let size = payload + self.header;
+        self.counters.packets += 1;
+        self.counters.wire_bytes += u64::from(size);
+        // As Linux: the first unacknowledged segment, sent again, has its own full timeout; otherwise a
+        // retransmission that waits in the same queue as the original is overtaken by the timer.
+        let head_again = again && seg == self.board.una() && self.mode == Recovery::Rack;
+        if self.rto_at.is_none() || head_again {
+            self.rto_at = Some(now + self.rtt.rto());
+        }
+        if !again {
+            self.rack.rearm_probe(
+                now,
+                &self.board,
+                &self.rtt,
+                matches!(self.phase, Phase::Open),
+            );
+        }
+        self.controller
+            .on_sent(now, Bytes::new(u64::from(payload)), self.in_flight());
+        self.pacer
+            .on_sent(now, size, &*self.controller, self.rtt.srtt());
+        Transmission { seg, size }
+    }
+}
