@@ -37,7 +37,10 @@ impl Outcome {
     /// Datagram sources share nothing: they count only where there is nothing else.
     pub fn jain(&self) -> f64 {
         let any_tcp = self.flows.iter().any(|f| f.controller.is_some());
-        let flows = self.flows.iter().filter(|f| f.controller.is_some() || !any_tcp);
+        let flows = self
+            .flows
+            .iter()
+            .filter(|f| f.controller.is_some() || !any_tcp);
         let rates: Vec<f64> = flows.map(|f| f.goodput.as_bits_per_sec() as f64).collect();
         let squares: f64 = rates.iter().map(|r| r * r).sum();
         if squares == 0.0 {

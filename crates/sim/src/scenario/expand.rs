@@ -1,0 +1,437 @@
+//! From what is written to what runs: copies of links, mirrored routes, drawn starts, queues in bytes.
+
+use super::flow::{Drawn, FlowForm, Hop};
+use super::link::{Direction, LinkForm};
+use super::run::RunForm;
+use super::{ScenarioError, fields::Field};
+use crate::network::{FlowSpec, LinkId, NamedLink, Network, Traffic};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use whimbrel_net::{LinkSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_units::{Duration, Rate, Time};
+
+/// The most flows of one run, all `[[flow]]` together.
+const MOST_FLOWS: u64 = 100_000;
+/// The most directed links of one run, copies counted.
+const MOST_LINKS: u64 = 1_000_000;
+/// The most steps of schedules and outages on all links of one run.
+const MOST_STEPS: u64 = 20_000_000;
+/// The most samples of one run.
+const MOST_SAMPLES: u64 = 20_000_000;
+/// Tells the stream that draws starts from those of the links and sources, which the engine derives from
+/// the same seed.
+const STARTS: u64 = 0x57A2_7500_0000_0001;
+
+/// A scenario at one point, checked: nothing in it can fail any more.
+#[derive(Debug, Clone)]
+pub(super) struct Form {
+    links: Vec<LinkForm>,
+    flows: Vec<FlowForm>,
+    run: RunForm,
+}
+
+impl Form {
+    /// Checks what concerns several parts, and resolves queues in `bdp`. `root` is for errors.
+    pub fn new(
+        links: Vec<LinkForm>,
+        flows: Vec<FlowForm>,
+        run: RunForm,
+        whole: &Field<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let count: u64 = flows.iter().map(|f| u64::from(f.count)).sum();
+        if count > MOST_FLOWS {
+            return Err(whole.fail(format!("{count} flows are more than {MOST_FLOWS}")));
+        }
+        let copies: u64 = flows
+            .iter()
+            .map(|f| u64::from(f.count) * own_links(f))
+            .sum();
+        let directed = copies + 2 * links.len() as u64;
+        if directed > MOST_LINKS {
+            return Err(whole.fail(format!(
+                "{directed} links, copies counted, are more than {MOST_LINKS}"
+            )));
+        }
+        let steps: u64 = flows
+            .iter()
+            .map(|f| u64::from(f.count) * own_steps(f, &links))
+            .sum();
+        if steps > MOST_STEPS {
+            return Err(whole.fail(format!(
+                "the schedules and outages of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
+            )));
+        }
+        if let Some(sample) = run.sample {
+            let samples =
+                (run.duration.as_nanos() / sample.as_nanos()).saturating_mul(count + directed);
+            if samples > MOST_SAMPLES {
+                return Err(whole.fail(format!(
+                    "a `sample` every {sample} gives {samples} samples in a run, more than {MOST_SAMPLES}; \
+                     sample less often"
+                )));
+            }
+        }
+        let mut form = Self { links, flows, run };
+        form.resolve_queues()?;
+        Ok(form)
+    }
+
+    pub fn run(&self) -> &RunForm {
+        &self.run
+    }
+
+    pub fn flows(&self) -> &[FlowForm] {
+        &self.flows
+    }
+
+    pub fn set_sample(&mut self, sample: Duration) {
+        self.run.sample = Some(sample);
+    }
+
+    /// A queue of x bdp holds x times the link's rate (the greatest of a schedule, the mean of a trace)
+    /// times the greatest base RTT of the flows that pass it, and at least one of their largest packets.
+    fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
+        for index in 0..self.links.len() {
+            let passing = |flow: &&FlowForm| {
+                flow.route
+                    .iter()
+                    .chain(flow.back.iter().flatten())
+                    .any(|hop| hop.link == index)
+            };
+            let rtt = self
+                .flows
+                .iter()
+                .filter(passing)
+                .map(|flow| self.base_rtt(flow))
+                .max();
+            let packet = self
+                .flows
+                .iter()
+                .filter(passing)
+                .map(FlowForm::packet)
+                .max();
+            let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
+            let link = &mut self.links[index];
+            for direction in [&mut link.forward, &mut link.reverse] {
+                let Some(bdp) = &direction.bdp else { continue };
+                let Some(rate) = rate_for_bdp(&direction.spec) else {
+                    return Err(bdp.without_rate.clone());
+                };
+                let product = rate.bytes_in(rtt).mul_f64(bdp.multiple);
+                direction.spec.queue = QueueLimit::Bytes(product.max(packet));
+            }
+        }
+        Ok(())
+    }
+
+    /// Propagation delays of a flow's route and its way back, added up; of a schedule the greatest.
+    fn base_rtt(&self, flow: &FlowForm) -> Duration {
+        let forward = |hop: &Hop| longest_delay(&self.links[hop.link].forward);
+        let mirrored = |hop: &Hop| longest_delay(&self.links[hop.link].reverse);
+        let there = flow.route.iter().map(forward);
+        let back: Box<dyn Iterator<Item = Duration>> = match &flow.back {
+            Some(back) => Box::new(back.iter().map(forward)),
+            None => Box::new(flow.route.iter().map(mirrored)),
+        };
+        there
+            .chain(back)
+            .fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// What all flows together would carry if each link were shared by max-min fairness: headers
+    /// included, loss left out. `None` if some flow meets no limit at all.
+    pub fn capacity(&self) -> Option<Rate> {
+        let span = self.run.duration;
+        // Two-way flows load the mirrored links too: they count as a second group of flows.
+        let mut groups: Vec<Group> = Vec::new();
+        for flow in &self.flows {
+            groups.push(self.group(flow, false));
+            if matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.two_way) {
+                groups.push(self.group(flow, true));
+            }
+        }
+        let mut left: HashMap<(usize, bool), f64> = HashMap::new();
+        for key in groups.iter().flat_map(|g| &g.shared) {
+            let link = &self.links[key.0];
+            let direction = if key.1 { &link.reverse } else { &link.forward };
+            left.insert(
+                *key,
+                mean_rate(&direction.spec, span).unwrap_or(f64::INFINITY),
+            );
+        }
+        // Progressive filling: each round, the groups that are limited most get their share and are done.
+        let mut total = 0.0;
+        while !groups.is_empty() {
+            let mut users: HashMap<(usize, bool), f64> = HashMap::new();
+            for group in &groups {
+                for key in &group.shared {
+                    *users.entry(*key).or_default() += group.count;
+                }
+            }
+            let of = |key| {
+                left.get(key).copied().unwrap_or(f64::INFINITY)
+                    / users.get(key).copied().unwrap_or(1.0)
+            };
+            let shares: Vec<f64> = groups
+                .iter()
+                .map(|g| g.shared.iter().map(of).fold(g.limit, f64::min))
+                .collect();
+            let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+            if !least.is_finite() {
+                return None;
+            }
+            let mut shares = shares.into_iter();
+            groups.retain(|group| {
+                // Rounding must not split groups that meet the same limit into rounds of their own.
+                let done = shares
+                    .next()
+                    .is_none_or(|share| share <= least * (1.0 + 1e-9));
+                if done {
+                    total += group.count * least;
+                    for key in &group.shared {
+                        left.entry(*key)
+                            .and_modify(|rate| *rate = (*rate - group.count * least).max(0.0));
+                    }
+                }
+                !done
+            });
+        }
+        Some(Rate::from_bits_per_sec(total.round() as u64))
+    }
+
+    fn group(&self, flow: &FlowForm, far_end: bool) -> Group {
+        let span = self.run.duration;
+        let (hops, reversed) = match (&flow.back, far_end) {
+            (_, false) => (&flow.route, false),
+            (Some(back), true) => (back, false),
+            (None, true) => (&flow.route, true),
+        };
+        let direction = |hop: &Hop| {
+            let link = &self.links[hop.link];
+            if reversed {
+                &link.reverse
+            } else {
+                &link.forward
+            }
+        };
+        let offered = match &flow.traffic {
+            Traffic::Tcp(_) => f64::INFINITY,
+            Traffic::Udp(udp) => {
+                let duty = udp
+                    .on_off
+                    .map_or(1.0, |b| b.on.as_secs_f64() / (b.on + b.off).as_secs_f64());
+                udp.rate.as_bits_per_sec() as f64 * duty
+            }
+        };
+        let own = hops
+            .iter()
+            .filter(|hop| hop.own)
+            .filter_map(|hop| mean_rate(&direction(hop).spec, span));
+        let shared = hops
+            .iter()
+            .filter(|hop| !hop.own)
+            .map(|hop| (hop.link, reversed))
+            .collect();
+        Group {
+            count: f64::from(flow.count),
+            limit: own.fold(offered, f64::min),
+            shared,
+        }
+    }
+
+    /// The run with this seed.
+    pub fn network(&self, seed: u64) -> Network {
+        let mut links = Links {
+            forms: &self.links,
+            links: Vec::new(),
+            shared: HashMap::new(),
+        };
+        let mut starts = Xoshiro256PlusPlus::seed_from_u64(seed ^ STARTS);
+        let mut flows = Vec::new();
+        for form in &self.flows {
+            for _ in 0..form.count {
+                let number = flows.len() + 1;
+                flows.push(links.flow(form, number, &mut starts));
+            }
+        }
+        let links = links.links;
+        Network {
+            links,
+            flows,
+            duration: self.run.duration,
+            seed,
+            sample: self.run.sample,
+        }
+    }
+}
+
+/// Flows of one `[[flow]]`, seen by [`Form::capacity`].
+struct Group {
+    count: f64,
+    /// The most that one of them could carry on its own links, bits per second.
+    limit: f64,
+    /// Shared links, and whether in the mirrored direction.
+    shared: Vec<(usize, bool)>,
+}
+
+fn own_links(flow: &FlowForm) -> u64 {
+    let own = |hops: &[Hop]| hops.iter().filter(|hop| hop.own).count() as u64;
+    own(&flow.route) + own(flow.back.as_ref().unwrap_or(&flow.route))
+}
+
+/// Steps of the schedules and outages on the links of which each flow has a copy.
+fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
+    let steps = |spec: &LinkSpec| {
+        let rates = match &spec.service {
+            ServiceSpec::Rate(schedule) => schedule.all().len(),
+            ServiceSpec::Unlimited | ServiceSpec::Trace(_) => 0,
+        };
+        (rates + spec.delay.all().len() + spec.loss.outages.len()) as u64
+    };
+    let hops = flow
+        .route
+        .iter()
+        .chain(flow.back.iter().flatten())
+        .filter(|hop| hop.own);
+    hops.map(|hop| steps(&links[hop.link].forward.spec) + steps(&links[hop.link].reverse.spec))
+        .sum()
+}
+
+fn longest_delay(direction: &Direction) -> Duration {
+    direction
+        .spec
+        .delay
+        .all()
+        .iter()
+        .map(|(_, delay)| *delay)
+        .max()
+        .unwrap_or_default()
+}
+
+fn rate_for_bdp(spec: &LinkSpec) -> Option<Rate> {
+    match &spec.service {
+        ServiceSpec::Unlimited => None,
+        ServiceSpec::Rate(schedule) => schedule.all().iter().map(|(_, rate)| *rate).max(),
+        ServiceSpec::Trace(trace) => Some(trace.mean_rate()),
+    }
+}
+
+/// Bits per second, mean over the first `span`; `None` if unlimited.
+fn mean_rate(spec: &LinkSpec, span: Duration) -> Option<f64> {
+    match &spec.service {
+        ServiceSpec::Unlimited => None,
+        ServiceSpec::Rate(schedule) => Some(mean_of(schedule, span)),
+        ServiceSpec::Trace(trace) => Some(trace.mean_rate().as_bits_per_sec() as f64),
+    }
+}
+
+fn mean_of(schedule: &Schedule<Rate>, span: Duration) -> f64 {
+    let end = Time::ZERO + span;
+    let steps = schedule.all();
+    let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([Time::MAX]);
+    let bits: f64 = steps
+        .iter()
+        .zip(ends)
+        .map(|((from, rate), to)| {
+            rate.as_bits_per_sec() as f64 * to.min(end).since(*from).as_secs_f64()
+        })
+        .sum();
+    bits / span.as_secs_f64()
+}
+
+/// The directed links of a run as they come into use.
+struct Links<'a> {
+    forms: &'a [LinkForm],
+    links: Vec<NamedLink>,
+    /// By form and whether mirrored.
+    shared: HashMap<(usize, bool), LinkId>,
+}
+
+impl Links<'_> {
+    /// One flow with its own copies of links. `number` counts all flows of the run from 1.
+    fn flow(
+        &mut self,
+        form: &FlowForm,
+        number: usize,
+        starts: &mut Xoshiro256PlusPlus,
+    ) -> FlowSpec {
+        let named_alone = form.name.is_some() && form.count == 1;
+        let name = if named_alone {
+            form.label()
+        } else {
+            format!("{} #{number}", form.label())
+        };
+        let hops: Vec<Hop> = form
+            .route
+            .iter()
+            .chain(form.back.iter().flatten())
+            .copied()
+            .collect();
+        let forward = (0..form.route.len())
+            .map(|i| self.hop(&hops, i, false, number))
+            .collect();
+        let backward = match &form.back {
+            Some(_) => (form.route.len()..hops.len())
+                .map(|i| self.hop(&hops, i, false, number))
+                .collect(),
+            None => (0..form.route.len())
+                .rev()
+                .map(|i| self.hop(&hops, i, true, number))
+                .collect(),
+        };
+        FlowSpec {
+            name,
+            forward,
+            backward,
+            start: draw(form.start, starts),
+            stop: form.stop.map(|stop| draw(stop, starts)),
+            traffic: form.traffic.clone(),
+        }
+    }
+
+    /// The link of the `at`th hop: the shared one, or this flow's own copy.
+    fn hop(&mut self, hops: &[Hop], at: usize, mirrored: bool, number: usize) -> LinkId {
+        let hop = hops[at];
+        if let Some(id) = self.shared.get(&(hop.link, mirrored)).filter(|_| !hop.own) {
+            return *id;
+        }
+        let form = &self.forms[hop.link];
+        let mut name = form.name.clone();
+        if hop.own {
+            // A link that stands several times in a route is a link of its own each time.
+            let before = hops[..at].iter().filter(|h| **h == hop).count();
+            let several = hops.iter().filter(|h| **h == hop).count() > 1;
+            name += &if several {
+                format!("*[{number}.{}]", before + 1)
+            } else {
+                format!("*[{number}]")
+            };
+        }
+        let spec = if mirrored {
+            &form.reverse.spec
+        } else {
+            &form.forward.spec
+        };
+        if mirrored {
+            name += " (reverse)";
+        }
+        let id = LinkId(u32::try_from(self.links.len()).unwrap_or(u32::MAX));
+        self.links.push(NamedLink {
+            name,
+            spec: spec.clone(),
+        });
+        if !hop.own {
+            self.shared.insert((hop.link, mirrored), id);
+        }
+        id
+    }
+}
+
+/// A fixed instant takes nothing from the stream, so that it moves no other flow's.
+fn draw(drawn: Drawn, stream: &mut Xoshiro256PlusPlus) -> Time {
+    if drawn.from == drawn.to {
+        return drawn.from;
+    }
+    Time::from_nanos(stream.random_range(drawn.from.as_nanos()..=drawn.to.as_nanos()))
+}

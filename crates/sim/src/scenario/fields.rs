@@ -1,0 +1,275 @@
+//! Reading a [`Document`](super::document::Document): typed values, and errors that name file, line, key and the nearest right word.
+
+use super::ScenarioError;
+use super::document::{Node, Place, Table, Value};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use whimbrel_units::nearest;
+
+/// A table whose keys are being read.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    table: &'a Table,
+    place: &'a Place,
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// The table at a node; `path` is how errors call it, empty for the whole file.
+    ///
+    /// # Errors
+    /// If it is not a table.
+    pub fn new(node: &'a Node, path: &str) -> Result<Self, ScenarioError> {
+        match &node.value {
+            Value::Table(table) => Ok(Self {
+                table,
+                place: &node.place,
+                path: path.to_owned(),
+            }),
+            other => Err(ScenarioError::new(
+                &node.place,
+                path,
+                format!("must be a table, not {}", other.kind()),
+            )),
+        }
+    }
+
+    /// An error about this table.
+    pub fn fail(&self, why: impl Display) -> ScenarioError {
+        ScenarioError::new(self.place, &self.path, why)
+    }
+
+    /// How errors call this table.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Checks that no other keys than these stand here.
+    ///
+    /// # Errors
+    /// Names the first other key and the nearest of these.
+    pub fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
+        match self
+            .table
+            .entries
+            .iter()
+            .find(|e| !known.contains(&e.key.as_str()))
+        {
+            None => Ok(()),
+            Some(entry) => {
+                let why = unknown("key", &entry.key, known.iter().copied());
+                Err(ScenarioError::new(&entry.place, &self.path, why))
+            }
+        }
+    }
+
+    /// A key's value, if it was written.
+    pub fn get(&self, key: &str) -> Option<Field<'a>> {
+        self.table.get(key).map(|node| Field {
+            node,
+            path: self.child(key),
+        })
+    }
+
+    /// A key's value.
+    ///
+    /// # Errors
+    /// If it was not written; `example` then says how it could be.
+    pub fn required(&self, key: &str, example: &str) -> Result<Field<'a>, ScenarioError> {
+        self.get(key).ok_or_else(|| {
+            self.fail(format!(
+                "`{key}` is missing; write e.g. `{key} = {example}`"
+            ))
+        })
+    }
+
+    /// All keys and values, in written order.
+    pub fn all(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> {
+        self.table.entries.iter().map(|e| {
+            (
+                e.key.as_str(),
+                Field {
+                    node: &e.node,
+                    path: self.child(&e.key),
+                },
+            )
+        })
+    }
+
+    fn child(&self, key: &str) -> String {
+        if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        }
+    }
+}
+
+/// One value that is being read.
+#[derive(Debug, Clone)]
+pub struct Field<'a> {
+    node: &'a Node,
+    path: String,
+}
+
+impl<'a> Field<'a> {
+    /// A value that is called `path` in errors.
+    pub fn new(node: &'a Node, path: &str) -> Self {
+        Self {
+            node,
+            path: path.to_owned(),
+        }
+    }
+
+    /// The same value under another name in errors.
+    pub fn named(&self, path: &str) -> Self {
+        Self {
+            node: self.node,
+            path: path.to_owned(),
+        }
+    }
+
+    /// An error about this value.
+    pub fn fail(&self, why: impl Display) -> ScenarioError {
+        ScenarioError::new(&self.node.place, &self.path, why)
+    }
+
+    /// The value itself.
+    pub fn value(&self) -> &'a Value {
+        &self.node.value
+    }
+
+    /// A string.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn text(&self) -> Result<&'a str, ScenarioError> {
+        match &self.node.value {
+            Value::Text(text) => Ok(text),
+            other => Err(self.wrong_kind("a string", other)),
+        }
+    }
+
+    /// What a person wrote as a string or as a bare number: `"8 Mbit/s"`, `"1 %"`, `0.01`.
+    ///
+    /// # Errors
+    /// The text of `T`'s own error.
+    pub fn parse<T>(&self) -> Result<T, ScenarioError>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        let text = match &self.node.value {
+            Value::Text(text) => text.clone(),
+            Value::Integer(_) | Value::Float(_) => self.node.value.to_string(),
+            other => return Err(self.wrong_kind("a string", other)),
+        };
+        text.parse().map_err(|error| self.fail(error))
+    }
+
+    /// A whole number in a range.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+        let (least, greatest) = (*range.start(), *range.end());
+        match &self.node.value {
+            Value::Integer(n) => match u64::try_from(*n) {
+                Ok(n) if range.contains(&n) => Ok(n),
+                _ => Err(self.fail(format!("must be from {least} to {greatest}, not {n}"))),
+            },
+            Value::Float(n) => Err(self.fail(format!(
+                "must be a whole number from {least} to {greatest}, not {n}"
+            ))),
+            other => Err(self.wrong_kind("a whole number", other)),
+        }
+    }
+
+    /// A number.
+    ///
+    /// # Errors
+    /// If it is none, or not finite.
+    pub fn number(&self) -> Result<f64, ScenarioError> {
+        match &self.node.value {
+            Value::Integer(n) => Ok(*n as f64),
+            Value::Float(n) if n.is_finite() => Ok(*n),
+            other => Err(self.wrong_kind("a number", other)),
+        }
+    }
+
+    /// True or false.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn switch(&self) -> Result<bool, ScenarioError> {
+        match &self.node.value {
+            Value::Switch(on) => Ok(*on),
+            other => Err(self.wrong_kind("true or false", other)),
+        }
+    }
+
+    /// A list.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn list(&self) -> Result<Vec<Field<'a>>, ScenarioError> {
+        match &self.node.value {
+            Value::List(items) => Ok(items
+                .iter()
+                .map(|node| Field {
+                    node,
+                    path: self.path.clone(),
+                })
+                .collect()),
+            other => Err(self.wrong_kind("a list", other)),
+        }
+    }
+
+    /// A list of exactly two.
+    ///
+    /// # Errors
+    /// If it is anything else; `example` says how it could be written.
+    pub fn pair(&self, example: &str) -> Result<(Field<'a>, Field<'a>), ScenarioError> {
+        match <[Field<'a>; 2]>::try_from(self.list()?) {
+            Ok([first, second]) => Ok((first, second)),
+            Err(items) => Err(self.fail(format!(
+                "must be a pair, not a list of {}; write e.g. `{example}`",
+                items.len()
+            ))),
+        }
+    }
+
+    /// A table.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn fields(&self) -> Result<Fields<'a>, ScenarioError> {
+        Fields::new(self.node, &self.path)
+    }
+
+    fn wrong_kind(&self, wanted: &str, found: &Value) -> ScenarioError {
+        let hint = match found {
+            Value::List(_) if wanted != "a table" && !self.path.starts_with("experiment") => {
+                format!(
+                    "; to try several values, write `\"{}\" = {found}` under [sweep]",
+                    self.path
+                )
+            }
+            _ => String::new(),
+        };
+        self.fail(format!("must be {wanted}, not {}{hint}", found.kind()))
+    }
+}
+
+/// "unknown `what` `word`, did you mean `this`?", or all that would be right if nothing is near.
+pub fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    if let Some(near) = nearest(word, known.clone()) {
+        return format!("unknown {what} `{word}`, did you mean `{near}`?");
+    }
+    let all: Vec<_> = known.map(|k| format!("`{k}`")).collect();
+    match all.len() {
+        0 => format!("unknown {what} `{word}`: there is none"),
+        _ => format!("unknown {what} `{word}`; known: {}", all.join(", ")),
+    }
+}

@@ -1,0 +1,287 @@
+//! `[link.NAME]`: both directions of a link.
+
+use super::ScenarioError;
+use super::document::Value;
+use super::fields::{Field, Fields};
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Trace};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// Keys of one direction.
+const DIRECTION: [&str; 4] = ["rate", "delay", "queue", "loss"];
+/// Keys of a link.
+pub(super) const KEYS: [&str; 5] = ["rate", "delay", "queue", "loss", "reverse"];
+/// The largest trace that is read: an hour at 80 Mbit/s is a fifth of it.
+const LARGEST_TRACE: u64 = 1 << 28;
+/// The most steps a schedule may have.
+const MOST_STEPS: usize = 1_000_000;
+
+/// Both directions of a link, as written.
+#[derive(Debug, Clone)]
+pub(super) struct LinkForm {
+    pub name: String,
+    /// The written direction.
+    pub forward: Direction,
+    /// The mirrored one.
+    pub reverse: Direction,
+}
+
+/// One direction. `spec.queue` is unlimited until a queue in `bdp` has been resolved.
+#[derive(Debug, Clone)]
+pub(super) struct Direction {
+    pub spec: LinkSpec,
+    /// A queue in multiples of the bandwidth-delay product.
+    pub bdp: Option<Bdp>,
+}
+
+/// `queue = "2.5 bdp"`, and what to say if it has no meaning.
+#[derive(Debug, Clone)]
+pub(super) struct Bdp {
+    pub multiple: f64,
+    pub without_rate: ScenarioError,
+}
+
+/// Reads `[link.NAME]`.
+pub(super) fn read(
+    name: &str,
+    field: &Field<'_>,
+    traces: &mut Traces,
+) -> Result<LinkForm, ScenarioError> {
+    let fields = field.fields()?;
+    fields.only(&KEYS)?;
+    let nothing = LinkSpec {
+        service: ServiceSpec::Unlimited,
+        delay: Schedule::constant(Duration::ZERO),
+        queue: QueueLimit::Unlimited,
+        loss: LossSpec::default(),
+    };
+    let forward = read_direction(
+        &fields,
+        Direction {
+            spec: nothing,
+            bdp: None,
+        },
+        traces,
+    )?;
+    // The ACK path is the same road with its own queue; what the channel loses at random it loses of
+    // the written direction only, as in the papers' simulators, unless `reverse.loss` says otherwise.
+    let mut reverse = forward.clone();
+    reverse.spec.loss = LossSpec {
+        outages: forward.spec.loss.outages.clone(),
+        ..LossSpec::default()
+    };
+    if let Some(overrides) = fields.get("reverse") {
+        let overrides = overrides.fields()?;
+        overrides.only(&DIRECTION)?;
+        reverse = read_direction(&overrides, reverse, traces)?;
+    }
+    Ok(LinkForm {
+        name: name.to_owned(),
+        forward,
+        reverse,
+    })
+}
+
+/// One direction: what is written over what is inherited.
+fn read_direction(
+    fields: &Fields<'_>,
+    inherited: Direction,
+    traces: &mut Traces,
+) -> Result<Direction, ScenarioError> {
+    let Direction { mut spec, mut bdp } = inherited;
+    if let Some(field) = fields.get("rate") {
+        spec.service = read_service(&field, traces)?;
+    }
+    if let Some(field) = fields.get("delay") {
+        spec.delay = schedule(&field, "50 ms")?;
+    }
+    if let Some(field) = fields.get("queue") {
+        (spec.queue, bdp) = read_queue(&field)?;
+    }
+    if let Some(field) = fields.get("loss") {
+        spec.loss = read_loss(&field, spec.loss.outages)?;
+    }
+    if let Some(bdp) = &mut bdp {
+        let why =
+            "a queue in `bdp` needs the link's `rate`; write one, or the queue in packets or bytes";
+        bdp.without_rate = fields
+            .get("queue")
+            .map_or_else(|| fields.fail(why), |field| field.fail(why));
+    }
+    Ok(Direction { spec, bdp })
+}
+
+fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, ScenarioError> {
+    if let Value::Table(_) = field.value() {
+        let fields = field.fields()?;
+        fields.only(&["trace"])?;
+        let trace = fields.required("trace", "\"starlink.down\"")?;
+        return Ok(ServiceSpec::Trace(traces.read(&trace)?));
+    }
+    let rates: Schedule<Rate> = schedule(field, "8 Mbit/s")?;
+    if rates.all().iter().any(|(_, rate)| *rate == Rate::ZERO) {
+        return Err(field.fail(
+            "a rate must be greater than zero; for a link that is down for a while write e.g. \
+             `loss = { outages = [[\"4 s\", \"5 s\"]] }`",
+        ));
+    }
+    Ok(ServiceSpec::Rate(rates))
+}
+
+/// A constant, or steps: `[["0 s", "25 ms"], ["5 s", "300 ms"]]`.
+fn schedule<T>(field: &Field<'_>, example: &str) -> Result<Schedule<T>, ScenarioError>
+where
+    T: FromStr + Copy,
+    T::Err: Display,
+{
+    let Value::List(steps) = field.value() else {
+        return Ok(Schedule::constant(field.parse()?));
+    };
+    if steps.len() > MOST_STEPS {
+        return Err(field.fail(format!("a schedule may have at most {MOST_STEPS} steps")));
+    }
+    let step = |step: Field<'_>| {
+        let (from, value) = step.pair(&format!("[\"5 s\", \"{example}\"]"))?;
+        Ok((time(&from)?, value.parse()?))
+    };
+    let steps = field
+        .list()?
+        .into_iter()
+        .map(step)
+        .collect::<Result<_, ScenarioError>>()?;
+    Schedule::steps(steps).map_err(|why| field.fail(why))
+}
+
+fn read_queue(field: &Field<'_>) -> Result<(QueueLimit, Option<Bdp>), ScenarioError> {
+    let text = field.text()?.trim();
+    let number = |unit: &str| text.strip_suffix(unit).map(str::trim);
+    if let Some(multiple) = number("bdp") {
+        let multiple: f64 = multiple
+            .parse()
+            .ok()
+            .filter(|m| (0.0..=1e6).contains(m))
+            .ok_or_else(|| {
+                field.fail(format!(
+                    "`{text}` is not a queue; write e.g. `1 bdp` or `2.5 bdp`"
+                ))
+            })?;
+        return Ok((
+            QueueLimit::Unlimited,
+            Some(Bdp {
+                multiple,
+                without_rate: field.fail(""),
+            }),
+        ));
+    }
+    if let Some(packets) = number("packets").or_else(|| number("packet")) {
+        let packets = packets.parse().map_err(|_| {
+            field.fail(format!(
+                "`{text}` is not a whole number of packets; write e.g. `50 packets`"
+            ))
+        })?;
+        return Ok((QueueLimit::Packets(packets), None));
+    }
+    match text.parse::<Bytes>() {
+        Ok(bytes) => Ok((QueueLimit::Bytes(bytes), None)),
+        Err(_) => Err(field.fail(format!(
+            "`{text}` is not a queue; write e.g. `50 packets`, `64 kB` or `1 bdp`"
+        ))),
+    }
+}
+
+/// `"1 %"`, or a table. `outages` are those that hold when none are written.
+fn read_loss(field: &Field<'_>, outages: Vec<Outage>) -> Result<LossSpec, ScenarioError> {
+    let Value::Table(_) = field.value() else {
+        return Ok(LossSpec {
+            random: field.parse()?,
+            outages,
+            ..LossSpec::default()
+        });
+    };
+    let fields = field.fields()?;
+    fields.only(&["random", "corrupt", "outages"])?;
+    let share = |key| {
+        fields
+            .get(key)
+            .map_or(Ok(Default::default()), |field| field.parse())
+    };
+    let outages = match fields.get("outages") {
+        None => outages,
+        Some(field) => read_outages(&field)?,
+    };
+    Ok(LossSpec {
+        random: share("random")?,
+        corrupt: share("corrupt")?,
+        outages,
+    })
+}
+
+fn read_outages(field: &Field<'_>) -> Result<Vec<Outage>, ScenarioError> {
+    let mut outages: Vec<Outage> = Vec::new();
+    for item in field.list()? {
+        let (from, to) = item.pair("[\"4 s\", \"5 s\"]")?;
+        let outage = Outage {
+            from: time(&from)?,
+            to: time(&to)?,
+        };
+        if outage.from >= outage.to {
+            return Err(item.fail(format!(
+                "an outage from {} to {} has no length",
+                outage.from, outage.to
+            )));
+        }
+        if outages.last().is_some_and(|last| last.to > outage.from) {
+            return Err(item.fail("outages must be in order of time and must not overlap"));
+        }
+        outages.push(outage);
+    }
+    Ok(outages)
+}
+
+/// An instant, written as the span since the run's start.
+pub(super) fn time(field: &Field<'_>) -> Result<Time, ScenarioError> {
+    Ok(Time::ZERO + field.parse::<Duration>()?)
+}
+
+/// Traces that were read, so that the points of a sweep share them.
+#[derive(Debug)]
+pub(super) struct Traces {
+    folder: PathBuf,
+    known: HashMap<PathBuf, Arc<Trace>>,
+}
+
+impl Traces {
+    pub fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn read(&mut self, field: &Field<'_>) -> Result<Arc<Trace>, ScenarioError> {
+        let path = self.folder.join(field.text()?);
+        if let Some(trace) = self.known.get(&path) {
+            return Ok(Arc::clone(trace));
+        }
+        let shown = path.display();
+        let unreadable = |error| field.fail(format!("cannot read the trace {shown}: {error}"));
+        let about = std::fs::metadata(&path).map_err(unreadable)?;
+        // A device or a pipe has no end.
+        if !about.is_file() {
+            return Err(field.fail(format!("the trace {shown} is not a file")));
+        }
+        if about.len() > LARGEST_TRACE {
+            let largest = LARGEST_TRACE >> 20;
+            return Err(field.fail(format!("the trace {shown} is larger than {largest} MiB")));
+        }
+        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+        let trace = Trace::parse(&text).map_err(|error| field.fail(format!("{shown}: {error}")))?;
+        let trace = Arc::new(trace);
+        self.known.insert(path, Arc::clone(&trace));
+        Ok(trace)
+    }
+}

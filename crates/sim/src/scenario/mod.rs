@@ -1,0 +1,246 @@
+//! Scenario files: a path and its flows as a person writes them, turned into [`Network`]s.
+//!
+//! ```toml
+//! [link.access]                    # a '*' in a route gives each flow its own copy
+//! rate = "1 Mbit/s"                # or { trace = "file" } (mahimahi), or [["0 s", "10 Mbit/s"], ["5 s", "50 Mbit/s"]]
+//! delay = "10 ms"                  # or a schedule: [["0 s", "25 ms"], ["5 s", "300 ms"]]
+//! [link.L]
+//! rate = "8 Mbit/s"                # left out: packets are served at once
+//! delay = "50 ms"                  # left out: none
+//! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
+//! loss = "1 %"                     # or { random = "1 %", corrupt = "1 %", outages = [["4 s", "5 s"]] }
+//! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, loss
+//! [[flow]]
+//! count = 10                       # left out: 1
+//! controller = "cerl"              # or "cerl?A=0.6"; left out: "cubic"
+//! route = ["access*", "L", "access*"]
+//! start = "0 s .. 5 s"             # drawn evenly for each flow; left out: 0 s
+//! size = "1 GB"                    # left out: endless
+//! [run]
+//! duration = "100 s"
+//! seeds = 10                       # a count, from `seed` (1 when left out) upwards, or a list
+//! [sweep]
+//! "link.L.loss" = ["0 %", "1 %"]
+//! "flow.controller" = ["newreno", "cubic", "cerl"]
+//! ```
+//!
+//! **Links.** Each `[link.NAME]` has two directions. The mirrored one has the same rate, delay and
+//! outages and a queue of its own of the same size; `reverse` overrides these. **Random loss and
+//! corruption apply to the written direction only**, as in the papers' simulators, unless `reverse.loss`
+//! is written. A queue in packets or bytes counts what waits, the packet in service not. `"x bdp"` is x
+//! times the link's rate (the greatest of a schedule, the mean of a trace) times the greatest base RTT
+//! of the flows that pass it (the propagation delays of the route and the way back, of a schedule the
+//! greatest), in bytes, and at least one full packet.
+//!
+//! **Routes.** `route` lists links in the order in which data passes them; `NAME*` is a copy of its own
+//! for each flow and for each time it stands in the route. Acknowledgments take the route mirrored, or
+//! `back`, a list of links in order and in their written direction.
+//!
+//! **Flows.** `kind = "tcp"` (when left out): `controller`, `size`, `two_way`, and the settings of
+//! [`TcpSettings`] under their names; these may also stand in `[run]` for all flows,
+//! and a flow's own win. `kind = "udp"`: `rate`, `packet` (1500 B), and `on`, `off`, `exponential` for
+//! bursts. `stop` takes an instant or a span like `start`; `name` names a flow.
+//!
+//! **Run.** `duration` (60 s), `seeds`, `seed`, `sample` (record time series at this interval).
+//!
+//! **Sweep.** Every combination of the values, the last line turning fastest. Keys are `link.NAME.KEY`,
+//! `run.KEY`, `flow.KEY` (all flows that can have it), `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`).
+//! A key that is not written is added.
+//!
+//! A table `[experiment]` is left to whoever reads experiments: such a file is a scenario too.
+
+pub mod document;
+mod error;
+mod expand;
+pub mod fields;
+mod flow;
+mod link;
+mod points;
+mod run;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use error::ScenarioError;
+pub use points::{Parameter, ParameterValue, Setting};
+
+use crate::network::{Network, TcpSettings, Traffic};
+use document::{Document, Node};
+use expand::Form;
+use fields::{Field, Fields};
+use std::path::Path;
+use whimbrel_units::{Duration, Rate};
+
+/// The most runs of a scenario, all points and seeds together.
+const MOST_RUNS: usize = 1_000_000;
+
+/// A scenario: one point, or one for each combination of its sweep.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    points: Vec<Point>,
+}
+
+/// One combination of a sweep's values, ready to run with any seed.
+#[derive(Debug, Clone)]
+pub struct Point {
+    parameters: Vec<Parameter>,
+    form: Form,
+}
+
+impl Scenario {
+    /// Reads a scenario. `path` names the file in errors; traces are looked for beside it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with file, line, key and the nearest right word. All points of the
+    /// sweep are checked.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ScenarioError> {
+        Self::from_document(Document::parse(text, path)?, &[])
+    }
+
+    /// Makes a scenario of a file that is read already, with `settings` over what it says.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn from_document(
+        mut document: Document,
+        settings: &[Setting],
+    ) -> Result<Self, ScenarioError> {
+        let root = Fields::new(&document.root, "")?;
+        root.only(&["link", "flow", "run", "sweep", "experiment"])?;
+        points::set_all(&mut document.root, settings)?;
+        let root = Fields::new(&document.root, "")?;
+        let axes = points::axes(&root)?;
+        let mut traces = link::Traces::new(&document.folder);
+        let mut points: Vec<Point> = Vec::new();
+        let mut runs = 0;
+        for combination in points::combinations(&document.root, &axes) {
+            let (parameters, tree) = combination?;
+            let form = read(&tree, &mut traces)?;
+            runs += form.run().seeds.len();
+            if runs > MOST_RUNS {
+                return Err(root.fail(format!("points times seeds are more than {MOST_RUNS} runs")));
+            }
+            points.push(Point { parameters, form });
+        }
+        Ok(Self { points })
+    }
+
+    /// The combinations of the sweep, in order; one without parameters if there is no sweep.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Records time series at this interval, whatever the file says.
+    pub fn set_sample(&mut self, sample: Duration) {
+        for point in &mut self.points {
+            point.form.set_sample(sample);
+        }
+    }
+}
+
+impl Point {
+    /// The swept values that make this point.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The seeds that the scenario asks for.
+    pub fn seeds(&self) -> &[u64] {
+        &self.form.run().seeds
+    }
+
+    /// How long a run is.
+    pub fn duration(&self) -> Duration {
+        self.form.run().duration
+    }
+
+    /// The interval at which time series are recorded, if they are.
+    pub fn sample(&self) -> Option<Duration> {
+        self.form.run().sample
+    }
+
+    /// The controllers of its TCP flows, each once, in the order of the flows.
+    pub fn controllers(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for flow in self.form.flows() {
+            if let Traffic::Tcp(tcp) = &flow.traffic {
+                let name = tcp.controller.to_string();
+                if !all.contains(&name) {
+                    all.push(name);
+                }
+            }
+        }
+        all
+    }
+
+    /// What all flows together would carry, headers included, if the links lost nothing and were shared by max-min
+    /// fairness, in the mean over the run; `None` if some flow meets no limit at all.
+    pub fn capacity(&self) -> Option<Rate> {
+        self.form.capacity()
+    }
+
+    /// The run with this seed.
+    pub fn network(&self, seed: u64) -> Network {
+        self.form.network(seed)
+    }
+}
+
+/// Reads one point's tree.
+fn read(tree: &Node, traces: &mut link::Traces) -> Result<Form, ScenarioError> {
+    let root = Fields::new(tree, "")?;
+    let run = run::read(&root)?;
+    let mut links = Vec::new();
+    if let Some(all) = root.get("link") {
+        for (name, field) in all.fields()?.all() {
+            if name.is_empty() || name.ends_with('*') {
+                return Err(field.fail(
+                    "a link's name must not be empty or end in `*`, which stands for own copies",
+                ));
+            }
+            links.push(link::read(name, &field, traces)?);
+        }
+    }
+    let flows = read_flows(&root, &links, run.settings)?;
+    Form::new(links, flows, run, &Field::new(tree, ""))
+}
+
+fn read_flows(
+    root: &Fields<'_>,
+    links: &[link::LinkForm],
+    settings: TcpSettings,
+) -> Result<Vec<flow::FlowForm>, ScenarioError> {
+    let written = root
+        .get("flow")
+        .ok_or_else(|| root.fail("there is no flow; write e.g. [[flow]] with `route = [\"L\"]`"))?;
+    if let document::Value::Table(_) = written.value() {
+        return Err(written.fail("flows are a list: write [[flow]], with two brackets"));
+    }
+    let written = written.list()?;
+    if written.is_empty() {
+        return Err(root.fail("there is no flow; write e.g. [[flow]] with `route = [\"L\"]`"));
+    }
+    let mut flows: Vec<flow::FlowForm> = Vec::new();
+    for (index, field) in written.iter().enumerate() {
+        // Errors call a flow as a sweep would.
+        let path = if written.len() == 1 {
+            "flow".to_owned()
+        } else {
+            format!("flow.{index}")
+        };
+        let fields = field.named(&path).fields()?;
+        let flow = flow::read(&fields, links, settings)?;
+        if let Some(name) = &flow.name {
+            let key = points::is_flow_key(name);
+            if name.is_empty() || key || name.parse::<usize>().is_ok() {
+                return Err(fields.fail(format!(
+                    "`{name}` cannot name a flow: a sweep would take it for a key"
+                )));
+            }
+            if flows.iter().any(|f| f.name.as_ref() == Some(name)) {
+                return Err(fields.fail(format!("two flows are named `{name}`")));
+            }
+        }
+        flows.push(flow);
+    }
+    Ok(flows)
+}

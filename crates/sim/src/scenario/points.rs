@@ -1,0 +1,334 @@
+//! `[sweep]` and `--set`: values put into the tree before it is read, so that they pass the same checks.
+
+use super::ScenarioError;
+use super::document::{Node, Place, Table, Value, dotted_key, loose_value};
+use super::fields::{Fields, unknown};
+use super::{flow, link, run, settings};
+use std::fmt;
+use std::str::FromStr;
+
+/// The most points of a sweep.
+const MOST_POINTS: usize = 100_000;
+
+/// A value given on the command line: `link.L.loss=2 %`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// What to set, as in `[sweep]`.
+    pub key: String,
+    /// Its value: TOML, or else a string as it stands.
+    pub value: String,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+            }),
+            _ => Err(format!(
+                "`{text}` must be written key=value, e.g. `link.L.loss=2 %`"
+            )),
+        }
+    }
+}
+
+/// One swept value of a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// As written in `[sweep]`: `link.L.loss`.
+    pub key: String,
+    /// Its value at this point.
+    pub value: ParameterValue,
+}
+
+/// A swept value. Shown as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParameterValue {
+    /// A string, or a list or table in TOML's words.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Float(f64),
+    /// True or false.
+    Switch(bool),
+}
+
+impl fmt::Display for ParameterValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.pad(text),
+            Self::Integer(n) => n.fmt(f),
+            Self::Float(n) => n.fmt(f),
+            Self::Switch(on) => on.fmt(f),
+        }
+    }
+}
+
+impl From<&Value> for ParameterValue {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Integer(n) => Self::Integer(*n),
+            Value::Float(n) => Self::Float(*n),
+            Value::Switch(on) => Self::Switch(*on),
+            other => Self::Text(other.to_string()),
+        }
+    }
+}
+
+/// One line of `[sweep]`.
+#[derive(Debug, Clone)]
+pub(super) struct Axis {
+    key: String,
+    values: Vec<Node>,
+}
+
+/// Puts the settings of the command line into the tree. One for a swept key takes the key out of the sweep.
+pub(super) fn set_all(root: &mut Node, settings: &[Setting]) -> Result<(), ScenarioError> {
+    for setting in settings {
+        let place = Place::named(&format!("--set {}={}", setting.key, setting.value));
+        let node = loose_value(&setting.value, &place);
+        if let Value::Table(table) = &mut root.value
+            && let Some(Value::Table(sweep)) = table.get_mut("sweep").map(|node| &mut node.value)
+        {
+            sweep.entries.retain(|entry| entry.key != setting.key);
+        }
+        put(root, &setting.key, node, &place)?;
+    }
+    Ok(())
+}
+
+/// Reads `[sweep]`.
+pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<Axis>, ScenarioError> {
+    let Some(sweep) = root.get("sweep") else {
+        return Ok(Vec::new());
+    };
+    let mut axes = Vec::new();
+    let mut points = 1_usize;
+    for (key, field) in sweep.fields()?.all() {
+        if let Value::Table(_) = field.value() {
+            return Err(field.fail(format!(
+                "write the whole key in quotes: `\"{key}.…\" = […]`"
+            )));
+        }
+        let values: Vec<Node> = match field.value() {
+            Value::List(items) if !items.is_empty() => items.clone(),
+            Value::List(_) => return Err(field.fail("needs at least one value")),
+            other => {
+                return Err(field.fail(format!("must be a list of values, not {}", other.kind())));
+            }
+        };
+        points = points.saturating_mul(values.len());
+        if points > MOST_POINTS {
+            return Err(field.fail(format!("the sweep has more than {MOST_POINTS} points")));
+        }
+        axes.push(Axis {
+            key: key.to_owned(),
+            values,
+        });
+    }
+    Ok(axes)
+}
+
+/// The combinations of all values, the last axis turning fastest, each with the tree it gives.
+pub(super) fn combinations<'a>(
+    root: &'a Node,
+    axes: &'a [Axis],
+) -> impl Iterator<Item = Result<(Vec<Parameter>, Node), ScenarioError>> + 'a {
+    let total: usize = axes.iter().map(|axis| axis.values.len()).product();
+    (0..total).map(move |index| {
+        let mut tree = root.clone();
+        let mut parameters = Vec::with_capacity(axes.len());
+        let mut rest = total;
+        for axis in axes {
+            rest /= axis.values.len();
+            let node = &axis.values[index / rest % axis.values.len()];
+            put(&mut tree, &axis.key, node.clone(), &node.place)?;
+            parameters.push(Parameter {
+                key: axis.key.clone(),
+                value: ParameterValue::from(&node.value),
+            });
+        }
+        Ok((parameters, tree))
+    })
+}
+
+/// Sets `key` in the tree: `link.L.loss`, `run.recovery`, `flow.controller` for all flows that can have
+/// one, `flow.0.controller` and `flow.NAME.controller` for one.
+fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), ScenarioError> {
+    let fail = |why: String| ScenarioError::new(place, key, why);
+    let path = dotted_key(key).ok_or_else(|| {
+        fail(format!(
+            "`{key}` is not a key; write e.g. `link.L.loss`, `flow.controller`, `run.recovery`"
+        ))
+    })?;
+    let Value::Table(table) = &mut root.value else {
+        return Err(fail("there is no table".to_owned()));
+    };
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["link", name, rest @ ..] if !rest.is_empty() => {
+            let links =
+                table_at(table, "link").ok_or_else(|| fail("there are no links".to_owned()))?;
+            let names: Vec<String> = links.entries.iter().map(|e| e.key.clone()).collect();
+            let link = table_at(links, name)
+                .ok_or_else(|| fail(unknown("link", name, names.iter().map(String::as_str))))?;
+            first_known(rest, &link::KEYS).map_err(fail)?;
+            descend(link, rest, node, place).map_err(fail)
+        }
+        ["flow", rest @ ..] if !rest.is_empty() => put_flow(table, rest, node, place).map_err(fail),
+        ["run", rest @ ..] if !rest.is_empty() => {
+            let known: Vec<&str> = run::KEYS.into_iter().chain(settings::KEYS).collect();
+            first_known(rest, &known).map_err(fail)?;
+            if table.get("run").is_none() {
+                table.set(
+                    "run",
+                    place,
+                    Node {
+                        place: place.clone(),
+                        value: Value::Table(Table::default()),
+                    },
+                );
+            }
+            let run =
+                table_at(table, "run").ok_or_else(|| fail("`run` is not a table".to_owned()))?;
+            descend(run, rest, node, place).map_err(fail)
+        }
+        [first @ ("link" | "flow" | "run")] => Err(fail(format!(
+            "`{first}` alone is not a key; write e.g. `link.L.loss`"
+        ))),
+        ["link", _] => Err(fail(
+            "a whole link cannot be set; write e.g. `link.L.loss`".to_owned(),
+        )),
+        _ => {
+            let first = path.first().copied().unwrap_or_default();
+            Err(fail(unknown(
+                "key",
+                first,
+                ["link", "flow", "run"].into_iter(),
+            )))
+        }
+    }
+}
+
+fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Result<(), String> {
+    let Some(Value::List(flows)) = root.get_mut("flow").map(|node| &mut node.value) else {
+        return Err("there is no [[flow]]".to_owned());
+    };
+    let (first, rest) = path.split_first().ok_or("a key is missing")?;
+    let keys: Vec<&str> = flow_keys().collect();
+    if keys.contains(first) {
+        let mut any = false;
+        for flow in flows.iter_mut() {
+            if let Value::Table(flow) = &mut flow.value
+                && applies(flow, first)
+            {
+                descend(flow, path, node.clone(), place)?;
+                any = true;
+            }
+        }
+        return if any {
+            Ok(())
+        } else {
+            Err(format!("no flow can have `{first}`"))
+        };
+    }
+    let named = |node: &Node| match &node.value {
+        Value::Table(flow) => flow.get("name").map(|n| n.value.to_string()),
+        _ => None,
+    };
+    let names: Vec<Option<String>> = flows.iter().map(named).collect();
+    let index = match first.parse::<usize>() {
+        Ok(index) => Some(index),
+        Err(_) => names
+            .iter()
+            .position(|name| name.as_deref() == Some(*first)),
+    };
+    let count = flows.len();
+    let Some(index) = index else {
+        let known = names
+            .iter()
+            .flatten()
+            .map(String::as_str)
+            .chain(keys.iter().copied());
+        return Err(unknown("key or flow", first, known));
+    };
+    let flow = flows.get_mut(index).ok_or_else(|| {
+        format!(
+            "there is no flow {index}: the first is 0, the last {}",
+            count.saturating_sub(1)
+        )
+    })?;
+    let Value::Table(flow) = &mut flow.value else {
+        return Err("the flow is not a table".to_owned());
+    };
+    first_known(rest, &keys)?;
+    descend(flow, rest, node, place)
+}
+
+fn flow_keys() -> impl Iterator<Item = &'static str> {
+    flow::SHARED_KEYS
+        .into_iter()
+        .chain(flow::TCP_KEYS)
+        .chain(flow::UDP_KEYS)
+        .chain(settings::KEYS)
+}
+
+/// Whether `flow.WORD` would be a key of all flows, not the name of one.
+pub(super) fn is_flow_key(word: &str) -> bool {
+    flow_keys().any(|key| key == word)
+}
+
+/// Whether a flow's kind has this key.
+fn applies(flow: &Table, key: &str) -> bool {
+    let udp = flow
+        .get("kind")
+        .is_some_and(|kind| kind.value.to_string() == "udp");
+    flow::SHARED_KEYS.contains(&key) || flow::UDP_KEYS.contains(&key) == udp
+}
+
+fn first_known(path: &[&str], known: &[&str]) -> Result<(), String> {
+    match path.first() {
+        Some(first) if known.contains(first) => Ok(()),
+        Some(first) => Err(unknown("key", first, known.iter().copied())),
+        None => Err("a key is missing; write e.g. `flow.0.controller`".to_owned()),
+    }
+}
+
+fn table_at<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Table> {
+    match table.get_mut(key).map(|node| &mut node.value) {
+        Some(Value::Table(inner)) => Some(inner),
+        _ => None,
+    }
+}
+
+/// Sets the value at `path` below `table`, making the tables on the way.
+fn descend(table: &mut Table, path: &[&str], node: Node, place: &Place) -> Result<(), String> {
+    let (first, rest) = path.split_first().ok_or("a key is missing")?;
+    if rest.is_empty() {
+        table.set(first, place, node);
+        return Ok(());
+    }
+    if table.get(first).is_none() {
+        table.set(
+            first,
+            place,
+            Node {
+                place: place.clone(),
+                value: Value::Table(Table::default()),
+            },
+        );
+    }
+    match table.get_mut(first).map(|node| &mut node.value) {
+        Some(Value::Table(inner)) => descend(inner, rest, node, place),
+        Some(other) => Err(format!(
+            "`{first}` is {}, so it has no `{}`",
+            other.kind(),
+            rest.join(".")
+        )),
+        None => Err(format!("`{first}` is missing")),
+    }
+}

@@ -1,0 +1,112 @@
+//! `[run]`: how long, with which seeds, what to record.
+
+use super::ScenarioError;
+use super::document::Value;
+use super::fields::{Field, Fields};
+use super::settings;
+use crate::network::TcpSettings;
+use std::collections::HashSet;
+use whimbrel_units::Duration;
+
+/// Keys of `[run]`, the settings of all flows besides.
+pub(super) const KEYS: [&str; 4] = ["duration", "seeds", "seed", "sample"];
+
+/// A scenario that says nothing runs for a minute.
+const DURATION: Duration = Duration::from_secs(60);
+/// The most runs of one point.
+const MOST_SEEDS: u64 = 100_000;
+/// The greatest seed: the greatest whole number of TOML.
+const GREATEST_SEED: u64 = i64::MAX as u64;
+
+/// `[run]`, as written.
+#[derive(Debug, Clone)]
+pub(super) struct RunForm {
+    pub duration: Duration,
+    pub seeds: Vec<u64>,
+    pub sample: Option<Duration>,
+    /// Settings for all flows.
+    pub settings: TcpSettings,
+}
+
+impl Default for RunForm {
+    fn default() -> Self {
+        Self {
+            duration: DURATION,
+            seeds: vec![1],
+            sample: None,
+            settings: TcpSettings::default(),
+        }
+    }
+}
+
+/// Reads `[run]`.
+pub(super) fn read(root: &Fields<'_>) -> Result<RunForm, ScenarioError> {
+    let mut form = RunForm::default();
+    let Some(field) = root.get("run") else {
+        return Ok(form);
+    };
+    let fields = field.fields()?;
+    let known: Vec<&str> = KEYS.into_iter().chain(settings::KEYS).collect();
+    fields.only(&known)?;
+    form.settings = settings::read(&fields, form.settings)?;
+    if let Some(field) = fields.get("duration") {
+        form.duration = positive(&field)?;
+    }
+    form.sample = fields
+        .get("sample")
+        .map(|field| positive(&field))
+        .transpose()?;
+    let first = fields
+        .get("seed")
+        .map(|field| field.integer(0..=GREATEST_SEED))
+        .transpose()?;
+    match fields.get("seeds") {
+        None => form.seeds = vec![first.unwrap_or(1)],
+        Some(field) if matches!(field.value(), Value::List(_)) => {
+            if first.is_some() {
+                return Err(field.fail("`seed` has no meaning beside a list of `seeds`"));
+            }
+            form.seeds = list(&field)?;
+        }
+        Some(field) => {
+            let count = field.integer(1..=MOST_SEEDS)?;
+            let first = first.unwrap_or(1);
+            form.seeds = (0..count).map(|i| first.saturating_add(i)).collect();
+        }
+    }
+    Ok(form)
+}
+
+fn positive(field: &Field<'_>) -> Result<Duration, ScenarioError> {
+    let span: Duration = field.parse()?;
+    if span.is_zero() {
+        Err(field.fail("must be greater than zero"))
+    } else {
+        Ok(span)
+    }
+}
+
+fn list(field: &Field<'_>) -> Result<Vec<u64>, ScenarioError> {
+    let items = field.list()?;
+    if items.is_empty() || items.len() as u64 > MOST_SEEDS {
+        return Err(field.fail(format!(
+            "must have 1 to {MOST_SEEDS} seeds, not {}",
+            items.len()
+        )));
+    }
+    let seeds: Vec<u64> = items
+        .iter()
+        .map(|item| item.integer(0..=GREATEST_SEED))
+        .collect::<Result<_, _>>()?;
+    let mut seen = HashSet::new();
+    if let Some((item, seed)) = items
+        .iter()
+        .zip(&seeds)
+        .find(|(_, seed)| !seen.insert(**seed))
+    {
+        return Err(item.fail(format!(
+            "seed {seed} stands twice: it would give the same run twice"
+        )));
+    }
+    Ok(seeds)
+}
