@@ -1,0 +1,297 @@
+//! Results for programs: one object whose `runs` lists every run with every flow, in base units.
+//!
+//! Fields are never renamed; new ones may come.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use whimbrel_sim::scenario::{ParameterValue, Point};
+use whimbrel_sim::sweep::Run;
+use whimbrel_sim::{
+    Confusion, FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, Summary,
+};
+
+#[derive(Serialize)]
+struct RunJson<'a> {
+    parameters: Map<String, Value>,
+    seed: u64,
+    duration_s: f64,
+    wall_s: f64,
+    events: u64,
+    delivered_packets: u64,
+    total: TotalJson,
+    flows: Vec<FlowJson<'a>>,
+    /// Shared links; the flows' own copies are left out.
+    links: Vec<LinkJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct TotalJson {
+    goodput_bps: u64,
+    throughput_bps: u64,
+    capacity_bps: Option<u64>,
+    jain: f64,
+    loss_ratio: f64,
+    delay_ms: SummaryJson,
+}
+
+#[derive(Serialize)]
+struct FlowJson<'a> {
+    name: &'a str,
+    controller: Option<&'a str>,
+    start_s: f64,
+    active_s: f64,
+    goodput_bps: u64,
+    throughput_bps: u64,
+    delivered_bytes: u64,
+    packets_sent: u64,
+    retransmits: u64,
+    timeouts: u64,
+    loss_episodes: u64,
+    spurious: u64,
+    lost: LossJson,
+    rtt_ms: SummaryJson,
+    one_way_delay_ms: SummaryJson,
+    completion_s: Option<f64>,
+    discrimination: Option<ConfusionJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<FlowSampleJson>,
+}
+
+#[derive(Serialize)]
+struct SummaryJson {
+    min: f64,
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct LossJson {
+    queue_overflow: u64,
+    random: u64,
+    outage: u64,
+    corrupted: u64,
+}
+
+#[derive(Serialize)]
+struct ConfusionJson {
+    congestion_as_congestion: u64,
+    congestion_as_random: u64,
+    random_as_congestion: u64,
+    random_as_random: u64,
+    spurious: u64,
+    accuracy: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct FlowSampleJson {
+    at_s: f64,
+    cwnd_bytes: u64,
+    ssthresh_bytes: Option<u64>,
+    in_flight_bytes: u64,
+    srtt_ms: f64,
+    rate_bps: u64,
+    phase: &'static str,
+}
+
+#[derive(Serialize)]
+struct LinkJson<'a> {
+    name: &'a str,
+    utilisation: f64,
+    mean_queue_packets: f64,
+    mean_wait_ms: f64,
+    offered: u64,
+    delivered: u64,
+    lost: LossJson,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<LinkSampleJson>,
+}
+
+#[derive(Serialize)]
+struct LinkSampleJson {
+    at_s: f64,
+    queue_packets: u32,
+    queue_bytes: u64,
+    rate_bps: u64,
+}
+
+/// `{"runs": [...]}` of all runs, in their order.
+///
+/// # Errors
+/// If the writer fails.
+pub fn json(runs: &[Run<'_>], to: impl std::io::Write) -> std::io::Result<()> {
+    #[derive(Serialize)]
+    struct All<'a> {
+        runs: Vec<RunJson<'a>>,
+    }
+    let all = All {
+        runs: runs.iter().map(RunJson::from).collect(),
+    };
+    serde_json::to_writer_pretty(to, &all).map_err(std::io::Error::from)
+}
+
+/// The sweep's values and, as `controller`, what the TCP flows run, joined by ", " if they differ, null
+/// if there is none.
+fn parameters(point: &Point) -> Map<String, Value> {
+    let value = |value: &ParameterValue| match value {
+        ParameterValue::Text(text) => Value::from(text.as_str()),
+        ParameterValue::Integer(n) => Value::from(*n),
+        ParameterValue::Float(n) => Value::from(*n),
+        ParameterValue::Switch(on) => Value::from(*on),
+    };
+    let mut map: Map<String, Value> = point
+        .parameters()
+        .iter()
+        .map(|p| (p.key.clone(), value(&p.value)))
+        .collect();
+    let controllers = point.controllers();
+    let controller = (!controllers.is_empty()).then(|| controllers.join(", "));
+    map.insert("controller".to_owned(), Value::from(controller));
+    map
+}
+
+impl<'a> From<&'a Run<'_>> for RunJson<'a> {
+    fn from(run: &'a Run<'_>) -> Self {
+        let outcome = &run.outcome;
+        let shared = |link: &&LinkOutcome| !link.name.contains("*[");
+        Self {
+            parameters: parameters(run.point),
+            seed: run.seed,
+            duration_s: outcome.duration.as_secs_f64(),
+            wall_s: run.wall.as_secs_f64(),
+            events: outcome.events,
+            delivered_packets: outcome.delivered_packets,
+            total: TotalJson {
+                goodput_bps: outcome.goodput().as_bits_per_sec(),
+                throughput_bps: outcome.throughput().as_bits_per_sec(),
+                capacity_bps: run.point.capacity().map(|rate| rate.as_bits_per_sec()),
+                jain: outcome.jain(),
+                loss_ratio: outcome.loss_ratio(),
+                delay_ms: SummaryJson::from(&outcome.one_way_delay),
+            },
+            flows: outcome.flows.iter().map(FlowJson::from).collect(),
+            links: outcome
+                .links
+                .iter()
+                .filter(shared)
+                .map(LinkJson::from)
+                .collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
+    fn from(flow: &'a FlowOutcome) -> Self {
+        Self {
+            name: &flow.name,
+            controller: flow.controller.as_deref(),
+            start_s: flow.start.as_secs_f64(),
+            active_s: flow.active.as_secs_f64(),
+            goodput_bps: flow.goodput.as_bits_per_sec(),
+            throughput_bps: flow.throughput.as_bits_per_sec(),
+            delivered_bytes: flow.delivered.get(),
+            packets_sent: flow.packets_sent,
+            retransmits: flow.retransmits,
+            timeouts: flow.timeouts,
+            loss_episodes: flow.loss_episodes,
+            spurious: flow.spurious,
+            lost: LossJson::from(&flow.lost),
+            rtt_ms: SummaryJson::from(&flow.rtt),
+            one_way_delay_ms: SummaryJson::from(&flow.one_way_delay),
+            completion_s: flow.completion.map(|span| span.as_secs_f64()),
+            discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
+            samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
+        }
+    }
+}
+
+impl From<&Summary> for SummaryJson {
+    fn from(s: &Summary) -> Self {
+        Self {
+            min: s.min.as_millis_f64(),
+            mean: s.mean.as_millis_f64(),
+            p50: s.p50.as_millis_f64(),
+            p95: s.p95.as_millis_f64(),
+            p99: s.p99.as_millis_f64(),
+            max: s.max.as_millis_f64(),
+        }
+    }
+}
+
+impl From<&LossCounts> for LossJson {
+    fn from(lost: &LossCounts) -> Self {
+        let LossCounts {
+            queue_overflow,
+            random,
+            outage,
+            corrupted,
+        } = *lost;
+        Self {
+            queue_overflow,
+            random,
+            outage,
+            corrupted,
+        }
+    }
+}
+
+impl From<&Confusion> for ConfusionJson {
+    fn from(c: &Confusion) -> Self {
+        Self {
+            congestion_as_congestion: c.congestion_as_congestion,
+            congestion_as_random: c.congestion_as_random,
+            random_as_congestion: c.random_as_congestion,
+            random_as_random: c.random_as_random,
+            spurious: c.spurious,
+            accuracy: c.accuracy(),
+        }
+    }
+}
+
+impl From<&FlowSample> for FlowSampleJson {
+    fn from(s: &FlowSample) -> Self {
+        Self {
+            at_s: s.at.as_secs_f64(),
+            cwnd_bytes: s.cwnd.get(),
+            ssthresh_bytes: s.ssthresh.map(|bytes| bytes.get()),
+            in_flight_bytes: s.in_flight.get(),
+            srtt_ms: s.srtt.as_millis_f64(),
+            rate_bps: s.rate.as_bits_per_sec(),
+            phase: s.phase,
+        }
+    }
+}
+
+impl<'a> From<&'a LinkOutcome> for LinkJson<'a> {
+    fn from(link: &'a LinkOutcome) -> Self {
+        let c = &link.counters;
+        Self {
+            name: &link.name,
+            utilisation: link.utilisation,
+            mean_queue_packets: link.mean_queue,
+            mean_wait_ms: link.mean_wait.as_millis_f64(),
+            offered: c.offered,
+            delivered: c.delivered,
+            lost: LossJson {
+                queue_overflow: c.queue_overflow,
+                random: c.random,
+                outage: c.outage,
+                corrupted: c.corrupted,
+            },
+            samples: link.samples.iter().map(LinkSampleJson::from).collect(),
+        }
+    }
+}
+
+impl From<&LinkSample> for LinkSampleJson {
+    fn from(s: &LinkSample) -> Self {
+        Self {
+            at_s: s.at.as_secs_f64(),
+            queue_packets: s.queue,
+            queue_bytes: s.queue_bytes.get(),
+            rate_bps: s.rate.as_bits_per_sec(),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Results for people.
+
+use crate::rows::Row;
+use crate::stat::{Stat, decimals};
+use comfy_table::{
+    Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
+};
+
+/// One line below the heads: numbers carry the rest.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none())
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .content_lines(ContentLineStyle::none());
+
+/// A column of numbers.
+struct Quantity {
+    /// Its name and, below it, its unit; goodput's unit depends on the numbers.
+    head: &'static str,
+    /// From the row's unit to the shown one.
+    factor: f64,
+    of: fn(&Row) -> Option<Stat>,
+    /// Fixed decimals; as the numbers need it when `None`.
+    decimals: Option<usize>,
+}
+
+const QUANTITIES: [Quantity; 9] = [
+    Quantity {
+        head: "share\n%",
+        factor: 100.0,
+        of: |row| row.share,
+        decimals: None,
+    },
+    Quantity {
+        head: "RTT\nms",
+        factor: 1e3,
+        of: |row| row.rtt_mean,
+        decimals: None,
+    },
+    Quantity {
+        head: "RTT p95\nms",
+        factor: 1e3,
+        of: |row| row.rtt_p95,
+        decimals: None,
+    },
+    Quantity {
+        head: "queue\nms",
+        factor: 1e3,
+        of: |row| Some(row.queue_delay),
+        decimals: None,
+    },
+    Quantity {
+        head: "resent\n%",
+        factor: 100.0,
+        of: |row| Some(row.retransmits),
+        decimals: None,
+    },
+    Quantity {
+        head: "lost\n%",
+        factor: 100.0,
+        of: |row| Some(row.loss),
+        decimals: None,
+    },
+    Quantity {
+        head: "Jain\n",
+        factor: 1.0,
+        of: |row| Some(row.jain),
+        decimals: Some(3),
+    },
+    Quantity {
+        head: "judged\nright %",
+        factor: 100.0,
+        of: |row| row.accuracy,
+        decimals: None,
+    },
+    Quantity {
+        head: "done in\ns",
+        factor: 1.0,
+        of: |row| row.completion,
+        decimals: None,
+    },
+];
+
+/// What the columns of [`table`] mean, for a command's help.
+pub const COLUMNS: &str = "\
+goodput         data delivered to the applications, all flows together, mean ± standard deviation
+share           goodput over what the links could carry (headers included, flows sharing fairly)
+RTT, RTT p95    mean and 95th percentile of the round-trip time
+queue           mean wait in the queue that was longest
+resent, lost    data packets sent again, and lost for any cause, of those sent
+Jain            fairness of the flows' goodput: 1 is equal shares
+judged right    of the decisions random loss or congestion, by algorithms that make them
+done in         from a flow's start until all its data was delivered";
+
+/// A table of rows; columns that say nothing here are left out. Ends with a newline.
+///
+/// Sweep keys stand by their last word where that is unique: `loss` for `link.L.loss`. On a terminal that is too
+/// narrow for all standard deviations, goodput alone keeps its own.
+pub fn table(rows: &[Row]) -> String {
+    let mut shown = columns(rows, true);
+    // Each column is followed by two spaces, the last by none.
+    let width: usize = shown.iter().map(|column| column.width() + 2).sum();
+    if Table::new()
+        .width()
+        .is_some_and(|terminal| width > usize::from(terminal) + 2)
+    {
+        shown = columns(rows, false);
+    }
+    let heads: Vec<String> = shown.iter().map(|c| c.head.clone()).collect();
+    let right: Vec<bool> = shown.iter().map(|c| c.right).collect();
+    let line = |i: usize| shown.iter().map(|c| c.cells[i].clone()).collect();
+    plain(
+        &heads,
+        &right,
+        &(0..rows.len()).map(line).collect::<Vec<_>>(),
+    )
+}
+
+fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
+    let mut columns = parameter_columns(rows);
+    columns.push(Column::text("controller", false, rows, |row| {
+        row.controller.clone()
+    }));
+    if rows.iter().any(|row| row.flows > 1) {
+        columns.push(Column::text("flows", true, rows, |row| {
+            row.flows.to_string()
+        }));
+    }
+    let (factor, unit) = rate_unit(rows);
+    let goodput = Quantity {
+        head: "",
+        factor,
+        of: |row| Some(row.goodput),
+        decimals: None,
+    };
+    columns.extend(Column::number(
+        &format!("goodput\n{unit}"),
+        &goodput,
+        rows,
+        true,
+    ));
+    let several = rows.iter().any(|row| row.jain.mean != 1.0);
+    for quantity in QUANTITIES
+        .iter()
+        .filter(|q| several || !q.head.starts_with("Jain"))
+    {
+        columns.extend(Column::number(quantity.head, quantity, rows, all_spreads));
+    }
+    columns
+}
+
+/// Any table in the house's style; `right` says which columns hold numbers. Ends with a newline.
+pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
+    let cell = |(i, text): (usize, &String)| {
+        let right = right.get(i).copied().unwrap_or(false);
+        let alignment = if right {
+            CellAlignment::Right
+        } else {
+            CellAlignment::Left
+        };
+        Cell::new(text).set_alignment(alignment)
+    };
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    // Cells wrap on a terminal that is too narrow; nothing wraps in a file.
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(heads.iter().enumerate().map(cell));
+    for line in lines {
+        table.add_row(line.iter().enumerate().map(cell));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+struct Column {
+    head: String,
+    right: bool,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn width(&self) -> usize {
+        let lines = self
+            .head
+            .lines()
+            .chain(self.cells.iter().map(String::as_str));
+        lines.map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+
+    fn text(head: &str, right: bool, rows: &[Row], show: impl Fn(&Row) -> String) -> Self {
+        Self {
+            head: head.to_owned(),
+            right,
+            cells: rows.iter().map(show).collect(),
+        }
+    }
+
+    /// `None` if no row has a value.
+    fn number(head: &str, quantity: &Quantity, rows: &[Row], spread: bool) -> Option<Self> {
+        let stats: Vec<Option<Stat>> = rows.iter().map(quantity.of).collect();
+        let greatest = stats
+            .iter()
+            .flatten()
+            .map(|stat| stat.mean * quantity.factor)
+            .reduce(f64::max)?;
+        let decimals = quantity.decimals.unwrap_or(decimals(greatest));
+        let show = |stat: &Option<Stat>| match stat {
+            Some(stat) if spread => stat.show(quantity.factor, decimals),
+            Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, decimals),
+            None => "-".to_owned(),
+        };
+        Some(Self {
+            head: head.to_owned(),
+            right: true,
+            cells: stats.iter().map(show).collect(),
+        })
+    }
+}
+
+/// One column per swept key; the controller has its own.
+fn parameter_columns(rows: &[Row]) -> Vec<Column> {
+    let Some(first) = rows.first() else {
+        return Vec::new();
+    };
+    let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
+    let keys: Vec<&str> = first.parameters.iter().map(|p| p.key.as_str()).collect();
+    let column = |(i, key): (usize, &&str)| {
+        let short = last(key);
+        let unique = keys.iter().filter(|k| last(k) == short).count() == 1;
+        let head = if unique { short } else { (*key).to_owned() };
+        let show = |row: &Row| {
+            row.parameters
+                .get(i)
+                .map(|p| p.value.to_string())
+                .unwrap_or_default()
+        };
+        Column::text(&head, true, rows, show)
+    };
+    keys.iter()
+        .enumerate()
+        .filter(|(_, key)| **key != "flow.controller")
+        .map(column)
+        .collect()
+}
+
+fn rate_unit(rows: &[Row]) -> (f64, &'static str) {
+    let greatest = rows.iter().map(|row| row.goodput.mean).fold(0.0, f64::max);
+    match greatest {
+        x if x >= 2e9 => (1e-9, "Gbit/s"),
+        x if x >= 1e6 => (1e-6, "Mbit/s"),
+        _ => (1e-3, "kbit/s"),
+    }
+}
