@@ -1,0 +1,49 @@
+//! The papers' experiments: scenario, what is measured, and the paper's numbers, as data. A new figure is a new file.
+//!
+//! An experiment is a [scenario file](whimbrel_sim::scenario) with a table `[experiment]` more (so that
+//! `whimbrel sim` runs it too), at `experiments/PAPER/NAME.toml`:
+//!
+//! ```toml
+//! [experiment]
+//! paper = "T. Saedi, MSc thesis, Lakehead University, 2019"
+//! place = "Fig 3.5, section 3.2.1.1; gains in section 3.3"
+//! claim = "CERL beats NewReno at every loss rate below 10 %"   # one sentence
+//! note = "The queue is not given: 50 packets is ns-2's default"  # how open points were read; may be left out
+//! measure = "mean flow goodput"            # of every row that names none
+//! tolerance = "25 %"                       # of every row that names none
+//! scenario = "topology-1.toml"             # a scenario file beside this one, instead of [link], [flow], ... here
+//!
+//! [[experiment.row]]
+//! label = "CERL over {over}"
+//! where = { "flow.controller" = "cerl" }   # points of the sweep; a list means any of them. The measure's mean over all
+//! over = { "flow.controller" = ["newreno", "cubic"] }  # gain in % over the same points but with this; a list: a row each
+//! paper = [83, 46]                         # one number per row; left out if the paper gives none
+//!
+//! [[experiment.row]]
+//! label = "CERL at {link.L.loss}"
+//! where = { "flow.controller" = "cerl" }
+//! each = "link.L.loss"                     # a row for each of this key's values
+//!
+//! [[experiment.order]]                     # claims that each is greater than the next
+//! key = "flow.controller"
+//! greatest_first = ["cerl", "cubic", "newreno"]
+//! where = { "link.L.loss" = ["1 %", "2 %"] }
+//! ```
+//!
+//! A row's number is the [measure](Measure) averaged over the points for each seed; what is shown is the mean and
+//! standard deviation over the seeds. `flows = "cerl"` looks only at flows with this controller or name. A row is
+//! **judged** if it has a paper's number (right if within `tolerance` of it, relative to the paper's number) or a bound,
+//! `above = 0` or `below = 5`. An order makes one row for each neighbouring pair: the gain, judged by `above = 0`; `each`
+//! asks for it at every value. The verdict: all judged rows right, it *holds*; some, *in part*; none, it *does not hold*.
+
+mod judge;
+mod library;
+mod measure;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use judge::{JudgedRow, Judgement, Verdict};
+pub use library::{Library, LibraryError};
+pub use measure::Measure;
+pub use read::{Experiment, RowSpec, Selection};

@@ -1,0 +1,407 @@
+//! Reading `[experiment]`.
+
+use crate::Measure;
+use crate::library::Library;
+use whimbrel_sim::scenario::document::{Document, Value};
+use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
+use whimbrel_sim::scenario::{Parameter, Scenario, ScenarioError, Setting};
+use whimbrel_units::Probability;
+
+const KEYS: [&str; 9] = [
+    "paper",
+    "place",
+    "claim",
+    "note",
+    "measure",
+    "tolerance",
+    "scenario",
+    "row",
+    "order",
+];
+const ROW_KEYS: [&str; 10] = [
+    "label",
+    "where",
+    "over",
+    "each",
+    "paper",
+    "measure",
+    "flows",
+    "tolerance",
+    "above",
+    "below",
+];
+const ORDER_KEYS: [&str; 6] = ["key", "greatest_first", "where", "each", "measure", "flows"];
+
+/// An experiment of a paper.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// `PAPER/NAME`, from where its file lies.
+    pub id: String,
+    /// The paper, in one line.
+    pub paper: String,
+    /// Where in the paper: figure or table, and section.
+    pub place: String,
+    /// What the paper claims, in one sentence.
+    pub claim: String,
+    /// How open points of the paper were read.
+    pub note: Option<String>,
+    /// What is measured.
+    pub rows: Vec<RowSpec>,
+    document: Document,
+}
+
+/// One number of the paper, or one that its claim is judged by.
+#[derive(Debug, Clone)]
+pub struct RowSpec {
+    /// What people read.
+    pub label: String,
+    /// What is measured.
+    pub measure: Measure,
+    /// Of which flows, by controller or name; of all when `None`.
+    pub flows: Option<String>,
+    /// At which points of the sweep.
+    pub at: Selection,
+    /// The gain in % over these points; the value itself when `None`.
+    pub over: Option<Selection>,
+    /// The paper's number, in the row's unit.
+    pub paper: Option<f64>,
+    /// How far from the paper's number is still right, as a share of it.
+    pub tolerance: f64,
+    /// It must be greater than this.
+    pub above: Option<f64>,
+    /// It must be less than this.
+    pub below: Option<f64>,
+}
+
+/// Points of a sweep: for each key any of these values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection(Vec<(String, Vec<String>)>);
+
+impl Selection {
+    /// Whether a point is among them.
+    pub fn takes(&self, parameters: &[Parameter]) -> bool {
+        self.0.iter().all(|(key, values)| {
+            parameters
+                .iter()
+                .any(|p| p.key == *key && values.contains(&p.value.to_string()))
+        })
+    }
+
+    /// These points, but with this value of a key.
+    fn with(&self, key: &str, value: &str) -> Self {
+        let mut all = self.0.clone();
+        all.retain(|(k, _)| k != key);
+        all.push((key.to_owned(), vec![value.to_owned()]));
+        Self(all)
+    }
+}
+
+impl Experiment {
+    /// Whether a file holds an experiment: it has a table `[experiment]`.
+    pub fn is_one(document: &Document) -> bool {
+        matches!(&document.root.value, Value::Table(root) if root.get("experiment").is_some())
+    }
+
+    /// Reads one file of a library, whose id is `id`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with file, line, key and the nearest right word; the scenario is checked too.
+    pub fn read(id: &str, own: Document, library: &Library) -> Result<Self, ScenarioError> {
+        let root = Fields::new(&own.root, "")?;
+        let fields = root.required("experiment", "{ paper = … }")?.fields()?;
+        fields.only(&KEYS)?;
+        let document = match fields.get("scenario") {
+            None => own.clone(),
+            Some(field) => library.document(id, &field)?,
+        };
+        let scenario = Scenario::from_document(document.clone(), &[])?;
+        let rows = Reader {
+            fields: &fields,
+            scenario: &scenario,
+        }
+        .rows()?;
+        let text = |key, example| fields.required(key, example)?.text().map(str::to_owned);
+        Ok(Self {
+            id: id.to_owned(),
+            paper: text("paper", "\"Author, title, venue, year\"")?,
+            place: text("place", "\"Fig 3.5, section 3.2.1.1\"")?,
+            claim: text("claim", "\"What the paper says, in one sentence\"")?,
+            note: fields
+                .get("note")
+                .map(|field| field.text().map(str::to_owned))
+                .transpose()?,
+            rows,
+            document,
+        })
+    }
+
+    /// Its scenario, with `settings` over what the file says.
+    ///
+    /// # Errors
+    /// If a setting is wrong.
+    pub fn scenario(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
+        Scenario::from_document(self.document.clone(), settings)
+    }
+}
+
+struct Reader<'a> {
+    fields: &'a Fields<'a>,
+    scenario: &'a Scenario,
+}
+
+impl Reader<'_> {
+    fn rows(&self) -> Result<Vec<RowSpec>, ScenarioError> {
+        let mut rows = Vec::new();
+        for (key, keys) in [("row", &ROW_KEYS[..]), ("order", &ORDER_KEYS[..])] {
+            let Some(all) = self.fields.get(key) else {
+                continue;
+            };
+            for field in all.list()? {
+                let fields = field.fields()?;
+                fields.only(keys)?;
+                rows.extend(if key == "row" {
+                    self.row(&fields)?
+                } else {
+                    self.order(&fields)?
+                });
+            }
+        }
+        if rows
+            .iter()
+            .all(|row| row.paper.is_none() && row.above.is_none() && row.below.is_none())
+        {
+            return Err(self.fields.fail(
+                "nothing here can be judged: give a row the paper's number (`paper = 46`) or a bound (`above = 0`), \
+                 or write [[experiment.order]]",
+            ));
+        }
+        Ok(rows)
+    }
+
+    /// One `[[experiment.row]]`: one row, or one for each value of `each` or `over`.
+    fn row(&self, fields: &Fields<'_>) -> Result<Vec<RowSpec>, ScenarioError> {
+        let label = fields.required("label", "\"CERL over NewReno\"")?.text()?;
+        let at = self.selection(fields.get("where"))?;
+        let number = |key| fields.get(key).map(|field| field.number()).transpose();
+        let (above, below) = (number("above")?, number("below")?);
+        let base = RowSpec {
+            label: label.to_owned(),
+            above,
+            below,
+            ..self.base(fields)?
+        };
+        let mut rows = Vec::new();
+        for (label, at) in self.each(fields, &base.label, &at)? {
+            let row = RowSpec {
+                label,
+                at: at.clone(),
+                ..base.clone()
+            };
+            match fields.get("over") {
+                None => rows.push(row),
+                Some(over) => {
+                    let (key, values) = self.over(&over)?;
+                    for value in values {
+                        let label = row.label.replace("{over}", &value);
+                        rows.push(RowSpec {
+                            label,
+                            over: Some(at.with(&key, &value)),
+                            ..row.clone()
+                        });
+                    }
+                }
+            }
+        }
+        let Some(field) = fields.get("paper") else {
+            return Ok(rows);
+        };
+        let numbers: Vec<f64> = match field.value() {
+            Value::List(_) => field
+                .list()?
+                .iter()
+                .map(Field::number)
+                .collect::<Result<_, _>>()?,
+            _ => vec![field.number()?],
+        };
+        if numbers.len() != rows.len() {
+            let (numbers, rows) = (numbers.len(), rows.len());
+            return Err(field.fail(format!(
+                "there are {numbers} of the paper's numbers for {rows} rows"
+            )));
+        }
+        for (row, number) in rows.iter_mut().zip(numbers) {
+            row.paper = Some(number);
+        }
+        Ok(rows)
+    }
+
+    /// One `[[experiment.order]]`: a row for each neighbouring pair.
+    fn order(&self, fields: &Fields<'_>) -> Result<Vec<RowSpec>, ScenarioError> {
+        let key = fields.required("key", "\"flow.controller\"")?;
+        let order = fields.required("greatest_first", "[\"cerl\", \"newreno\"]")?;
+        let values: Vec<&str> = order
+            .list()?
+            .iter()
+            .map(Field::text)
+            .collect::<Result<_, _>>()?;
+        if values.len() < 2 {
+            return Err(order.fail("an order needs at least two values"));
+        }
+        let key_name = self.known_key(&key, key.text()?)?;
+        for value in &values {
+            self.known_value(&order, &key_name, value)?;
+        }
+        let base = RowSpec {
+            above: Some(0.0),
+            ..self.base(fields)?
+        };
+        let mut rows = Vec::new();
+        for (suffix, at) in self.each(fields, "", &self.selection(fields.get("where"))?)? {
+            for pair in values.windows(2) {
+                rows.push(RowSpec {
+                    label: format!("{} over {}{suffix}", pair[0], pair[1]),
+                    at: at.with(&key_name, pair[0]),
+                    over: Some(at.with(&key_name, pair[1])),
+                    ..base.clone()
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What a row says of itself, or the experiment for all.
+    fn base(&self, fields: &Fields<'_>) -> Result<RowSpec, ScenarioError> {
+        let measure = fields.get("measure").or(self.fields.get("measure"));
+        let measure = measure.ok_or_else(|| {
+            fields.fail("`measure` is missing here and under [experiment]; write e.g. `measure = \"total goodput\"`")
+        })?;
+        let tolerance = fields.get("tolerance").or(self.fields.get("tolerance"));
+        let tolerance: Probability =
+            tolerance.map_or(Ok(Probability::ZERO), |field| field.parse())?;
+        Ok(RowSpec {
+            label: String::new(),
+            measure: measure
+                .text()?
+                .parse()
+                .map_err(|why: String| measure.fail(why))?,
+            flows: fields
+                .get("flows")
+                .map(|field| field.text().map(str::to_owned))
+                .transpose()?,
+            at: Selection::default(),
+            over: None,
+            paper: None,
+            tolerance: tolerance.get(),
+            above: None,
+            below: None,
+        })
+    }
+
+    /// The rows that `each` asks for: label and points.
+    fn each(
+        &self,
+        fields: &Fields<'_>,
+        label: &str,
+        at: &Selection,
+    ) -> Result<Vec<(String, Selection)>, ScenarioError> {
+        let Some(field) = fields.get("each") else {
+            return Ok(vec![(label.to_owned(), at.clone())]);
+        };
+        let key = self.known_key(&field, field.text()?)?;
+        let chosen =
+            at.0.iter()
+                .find(|(k, _)| *k == key)
+                .map(|(_, values)| values.clone());
+        let placeholder = format!("{{{key}}}");
+        let labelled = |value: &String| {
+            let label = if label.contains(&placeholder) {
+                label.replace(&placeholder, value)
+            } else {
+                format!(
+                    "{label}, {} {value}",
+                    key.rsplit('.').next().unwrap_or(&key)
+                )
+            };
+            (label, at.with(&key, value))
+        };
+        Ok(chosen
+            .unwrap_or_else(|| self.values(&key))
+            .iter()
+            .map(labelled)
+            .collect())
+    }
+
+    fn selection(&self, field: Option<Field<'_>>) -> Result<Selection, ScenarioError> {
+        let Some(field) = field else {
+            return Ok(Selection::default());
+        };
+        field
+            .fields()?
+            .all()
+            .map(|(key, field)| self.choice(key, &field))
+            .collect::<Result<_, _>>()
+            .map(Selection)
+    }
+
+    fn over(&self, field: &Field<'_>) -> Result<(String, Vec<String>), ScenarioError> {
+        let fields = field.fields()?;
+        let mut all = fields.all();
+        match (all.next(), all.next()) {
+            (Some((key, field)), None) => self.choice(key, &field),
+            _ => Err(field.fail(
+                "must have one key; write e.g. `over = { \"flow.controller\" = \"newreno\" }`",
+            )),
+        }
+    }
+
+    fn choice(&self, key: &str, field: &Field<'_>) -> Result<(String, Vec<String>), ScenarioError> {
+        let key = self.known_key(field, key)?;
+        let values: Vec<String> = match field.value() {
+            Value::List(items) => items.iter().map(|item| item.value.to_string()).collect(),
+            other => vec![other.to_string()],
+        };
+        for value in &values {
+            self.known_value(field, &key, value)?;
+        }
+        Ok((key, values))
+    }
+
+    fn known_key(&self, field: &Field<'_>, key: &str) -> Result<String, ScenarioError> {
+        let parameters = self
+            .scenario
+            .points()
+            .first()
+            .map_or(&[][..], |point| point.parameters());
+        let known = parameters.iter().map(|p| p.key.as_str());
+        if known.clone().any(|k| k == key) {
+            return Ok(key.to_owned());
+        }
+        Err(field.fail(unknown("key of the sweep", key, known)))
+    }
+
+    fn known_value(&self, field: &Field<'_>, key: &str, value: &str) -> Result<(), ScenarioError> {
+        let known = self.values(key);
+        if known.iter().any(|v| v == value) {
+            return Ok(());
+        }
+        let what = format!("value of `{key}` in the sweep");
+        Err(field.fail(unknown(&what, value, known.iter().map(String::as_str))))
+    }
+
+    /// The values of a key in the sweep, in order.
+    fn values(&self, key: &str) -> Vec<String> {
+        let mut values: Vec<String> = Vec::new();
+        for parameter in self
+            .scenario
+            .points()
+            .iter()
+            .flat_map(|point| point.parameters())
+        {
+            let value = parameter.value.to_string();
+            if parameter.key == key && !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+}

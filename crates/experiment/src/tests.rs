@@ -1,0 +1,124 @@
+//! What an experiment's author writes, what becomes of it, and what they are told when it is wrong.
+
+use crate::{Experiment, Library};
+use std::path::Path;
+use whimbrel_sim::scenario::ScenarioError;
+use whimbrel_sim::scenario::document::Document;
+
+const SCENARIO: &str = r#"
+[link.L]
+[[flow]]
+route = ["L"]
+[sweep]
+"link.L.loss" = ["0 %", "1 %", "2 %"]
+"flow.controller" = ["newreno", "cubic", "cerl"]
+"#;
+
+fn read(experiment: &str) -> Result<Experiment, ScenarioError> {
+    let text = format!(
+        "[experiment]\npaper = \"P\"\nplace = \"Q\"\nclaim = \"C\"\nmeasure = \"jain\"\n{experiment}\n{SCENARIO}"
+    );
+    let document = Document::parse(&text, Path::new("a.toml"))?;
+    Experiment::read("p/a", document, &Library::Embedded)
+}
+
+#[test]
+fn lists_make_rows_and_take_the_papers_numbers_in_order() {
+    let experiment = read(
+        "tolerance = \"5 %\"\n[[experiment.row]]\nlabel = \"CERL over {over} at {link.L.loss}\"\nwhere = { \"flow.controller\" = \"cerl\" }\n\
+         over = { \"flow.controller\" = [\"newreno\", \"cubic\"] }\neach = \"link.L.loss\"\npaper = [1, 2, 3, 4, 5, 6]\n",
+    )
+    .expect("an experiment");
+    let rows: Vec<(&str, Option<f64>)> = experiment
+        .rows
+        .iter()
+        .map(|r| (r.label.as_str(), r.paper))
+        .collect();
+    assert_eq!(rows[0], ("CERL over newreno at 0 %", Some(1.0)));
+    assert_eq!(rows[1], ("CERL over cubic at 0 %", Some(2.0)));
+    assert_eq!(rows[5], ("CERL over cubic at 2 %", Some(6.0)));
+    assert_eq!(experiment.rows[0].tolerance, 0.05);
+    let scenario = experiment.scenario(&[]).expect("a scenario");
+    let over = experiment.rows[1].over.as_ref().expect("a gain");
+    let count = |selection: &crate::Selection| {
+        scenario
+            .points()
+            .iter()
+            .filter(|point| selection.takes(point.parameters()))
+            .count()
+    };
+    assert_eq!((count(&experiment.rows[1].at), count(over)), (1, 1));
+}
+
+#[test]
+fn an_order_is_a_gain_above_zero_for_each_neighbouring_pair() {
+    let experiment = read(
+        "[[experiment.order]]\nkey = \"flow.controller\"\ngreatest_first = [\"cerl\", \"cubic\", \"newreno\"]\n\
+         where = { \"link.L.loss\" = [\"1 %\", \"2 %\"] }\neach = \"link.L.loss\"\n",
+    )
+    .expect("an experiment");
+    let labels: Vec<&str> = experiment.rows.iter().map(|r| r.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "cerl over cubic, loss 1 %",
+            "cubic over newreno, loss 1 %",
+            "cerl over cubic, loss 2 %",
+            "cubic over newreno, loss 2 %"
+        ]
+    );
+    assert!(experiment.rows.iter().all(|row| row.above == Some(0.0)));
+}
+
+#[test]
+fn mistakes_name_file_line_key_and_the_nearest_right_word() {
+    let row = |text: &str| format!("[[experiment.row]]\n{text}\nabove = 0");
+    for (text, expected) in [
+        (
+            row("labl = \"\""),
+            "a.toml:7: experiment.row: unknown key `labl`, did you mean `label`?",
+        ),
+        (
+            row("label = \"\"\nmeasure = \"total goodputt\""),
+            "a.toml:8: experiment.row.measure: unknown measure `total goodputt`, did you mean `total goodput`?",
+        ),
+        (
+            row("label = \"\"\nwhere = { \"link.L.los\" = \"1 %\" }"),
+            "a.toml:8: experiment.row.where.link.L.los: unknown key of the sweep `link.L.los`, did you mean `link.L.loss`?",
+        ),
+        (
+            row("label = \"\"\nwhere = { \"flow.controller\" = \"cerk\" }"),
+            "a.toml:8: experiment.row.where.flow.controller: unknown value of `flow.controller` in the sweep `cerk`, did you mean `cerl`?",
+        ),
+        (
+            row("label = \"\"\npaper = [1, 2]"),
+            "a.toml:8: experiment.row.paper: there are 2 of the paper's numbers for 1 rows",
+        ),
+        (
+            row("label = \"\"").replace("above = 0", ""),
+            "a.toml:1: experiment: nothing here can be judged: give a row the paper's number (`paper = 46`) or a bound (`above = 0`), or write [[experiment.order]]",
+        ),
+        (
+            row("label = \"\"") + "\n[link.M]\nlos = 1",
+            "a.toml:10: link.M: unknown key `los`, did you mean `loss`?",
+        ),
+        (
+            "scenario = \"none.toml\"".to_owned(),
+            "a.toml:6: experiment.scenario: cannot read experiments/p/none.toml: entity not found",
+        ),
+    ] {
+        let found = read(&text).expect_err("wrong").to_string();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn every_experiment_that_is_built_in_can_be_read() {
+    let all = Library::Embedded.experiments("").expect("experiments");
+    assert!(all.iter().any(|experiment| experiment.id == "cerl/fig-3.5"));
+    let cerl = Library::Embedded.experiments("cerl/fig-3.5").expect("one");
+    assert_eq!(
+        cerl[0].scenario(&[]).expect("a scenario").points().len(),
+        2 * 11 * 3
+    );
+}
