@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Builds the referee: ns-3 from its Python wheel in a private environment, and dumbbell.cc linked against it.
+# Everything goes to target/referee (or $WHIMBREL_REFEREE_DIR); what is already there is not done again.
+set -euo pipefail
+
+version=3.44.post0
+here=$(cd "$(dirname "$0")" && pwd)
+out=${WHIMBREL_REFEREE_DIR:-$here/../target/referee}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+venv=$out/venv
+
+fail() { echo "referee/build.sh: $*" >&2; exit 1; }
+
+command -v python3 >/dev/null || fail "python3 is missing"
+command -v g++ >/dev/null || fail "g++ is missing (Debian: apt install g++)"
+
+installed() { compgen -G "$venv/lib/python3*/site-packages/ns3-$version.dist-info" >/dev/null; }
+if ! installed; then
+    python3 -m venv "$venv" >/dev/null 2>&1 || fail "python3-venv is missing (Debian: apt install python3-venv)"
+    # --no-deps: its Python bindings' dependencies are not needed for C++.
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "ns3==$version" ||
+        fail "could not install ns3==$version"
+    installed || fail "ns3==$version was installed but is not where it is expected"
+fi
+
+# The wheel's .pc files name its builder's directories, so the paths are found here.
+ns3=$(echo "$venv"/lib/python3*/site-packages/ns3)
+libs=$ns3/lib64
+if [[ ! -x $out/dumbbell || $here/dumbbell.cc -nt $out/dumbbell || $here/build.sh -nt $out/dumbbell ]]; then
+    link=()
+    for module in core network internet point-to-point applications stats bridge traffic-control nix-vector-routing; do
+        link+=("-lns${version%.post*}-$module")
+    done
+    g++ -std=c++20 -O2 -Wall -I"$ns3/include" "$here/dumbbell.cc" -o "$out/dumbbell.new" \
+        -L"$libs" -Wl,-rpath,"$libs" -Wl,-rpath-link,"$libs" -Wl,--no-as-needed "${link[@]}"
+    mv "$out/dumbbell.new" "$out/dumbbell"
+fi
+echo "$out/dumbbell"

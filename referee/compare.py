@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Holds Whimbrel's goodput against ns-3's: {newreno, cubic} x {1, 10 flows} x 6 loss rates, mean over seeds.
+
+The experiment is dumbbell.cc's on ns-3's side and dumbbell.toml's on ours. Exits with 1 if a point differs by more than
+the tolerance and is not in KNOWN. Python 3 standard library only.
+
+    referee/compare.py                 the table (ns-3's half comes from target/referee/cache when it is there)
+    referee/compare.py --ns3-only      ns-3's half alone
+    referee/compare.py --stock         against ns-3.44's own NewReno and PRR, flaws included (see README.md)
+    referee/compare.py --json          the same as JSON
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import ns3sim
+
+CONTROLLERS = ["newreno", "cubic"]
+FLOWS = [1, 10]
+LOSSES = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05]
+SEGMENT = 1460  # payload bytes of a packet, in both simulators
+SCENARIO = ns3sim.HERE / "dumbbell.toml"
+
+# Points that differ for a reason we understand and stand by: (controller, flows, loss) -> the reason.
+KNOWN = {}
+
+
+def goodput(run):
+    """Of all flows together, from what both simulators count alike: packets delivered in order over the whole run."""
+    return run["delivered_packets"] * SEGMENT * 8 / run["duration_s"]
+
+
+def ns3_point(controller, flows, loss, seed, stock):
+    """dumbbell.cc's parameters for one run of dumbbell.toml; all that is not named here is dumbbell.cc's default."""
+    if stock and controller == "newreno":
+        controller = "newreno-stock"
+    return {"controller": controller, "recovery": "prr" if stock else "rfc6675", "flows": flows, "loss": loss,
+            "seed": seed, "starts": ns3sim.start_times(flows, seed)}
+
+
+def ns3_goodputs(points, seeds, stock, jobs):
+    """{point: [total goodput in bit/s, one per seed]}"""
+    runs = [ns3_point(*point, seed, stock) for point in points for seed in range(1, seeds + 1)]
+    answers = ns3sim.run_all(runs, jobs)
+    return {point: [goodput(answer) for answer in answers[i * seeds:(i + 1) * seeds]]
+            for i, point in enumerate(points)}
+
+
+def whimbrel_goodputs(binary, flows, seeds):
+    """The same from Whimbrel, for one number of flows: the scenario says `count` and `seeds` once, we write them in."""
+    text = SCENARIO.read_text()
+    for old, new in [("count = 10", f"count = {flows}"), ("seeds = 10", f"seeds = {seeds}")]:
+        if text.count(old) != 1:
+            sys.exit(f"compare.py: {SCENARIO} must say '{old}' exactly once")
+        text = text.replace(old, new)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
+        scenario.write(text)
+        scenario.flush()
+        done = subprocess.run([binary, "sim", scenario.name, "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    goodputs = {}
+    for run in json.loads(done.stdout)["runs"]:
+        parameters = run["parameters"]
+        point = (parameter(parameters, "controller"), flows, probability(parameter(parameters, "link.L.loss")))
+        goodputs.setdefault(point, []).append(goodput(run))
+    return goodputs
+
+
+def parameter(parameters, name):
+    """A swept value; the controller may stand as `controller` or `flow.controller`."""
+    for key in (name, f"flow.{name}"):
+        if key in parameters:
+            return parameters[key]
+    sys.exit(f"compare.py: a run has no parameter '{name}', only {sorted(parameters)}")
+
+
+def probability(value):
+    """0.01 or '1 %' -> 0.01"""
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return round(float(value.rstrip().rstrip("%")) / 100, 9)
+    return round(float(value), 9)
+
+
+def spread(values):
+    return {"mean": statistics.fmean(values), "sd": statistics.stdev(values) if len(values) > 1 else 0.0}
+
+
+def judge(point, theirs, ours, tolerance):
+    """One line of the table."""
+    controller, flows, loss = point
+    line = {"controller": controller, "flows": flows, "loss": loss, "ns3": spread(theirs)}
+    if ours is None:
+        return line
+    line["whimbrel"] = spread(ours)
+    line["ratio"] = line["whimbrel"]["mean"] / line["ns3"]["mean"]
+    if abs(line["ratio"] - 1) <= tolerance:
+        line["verdict"] = "ok"
+    elif point in KNOWN:
+        line["verdict"] = "known"
+        line["reason"] = KNOWN[point]
+    else:
+        line["verdict"] = "differs"
+    return line
+
+
+def print_table(lines):
+    def megabits(value):
+        return f"{value['mean'] / 1e6:7.3f} ± {value['sd'] / 1e6:5.3f}"
+    print(f"{'controller':10} {'flows':>5} {'loss %':>6}  {'ns-3 Mbit/s':^15}  {'Whimbrel Mbit/s':^15}  {'ratio':>5}")
+    for line in lines:
+        text = f"{line['controller']:10} {line['flows']:5} {line['loss'] * 100:6g}  {megabits(line['ns3'])}"
+        if "whimbrel" in line:
+            text += f"  {megabits(line['whimbrel'])}  {line['ratio']:5.3f}  {line['verdict']}"
+            text += f": {line['reason']}" if "reason" in line else ""
+        print(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "whimbrel"),
+                        help="the whimbrel command (default: %(default)s)")
+    parser.add_argument("--ns3-only", action="store_true", help="run and print ns-3's half alone")
+    parser.add_argument("--stock", action="store_true", help="ns-3's own NewReno and PRR instead of the RFCs'")
+    parser.add_argument("--seeds", type=int, default=10, help="runs per point (default: %(default)s)")
+    parser.add_argument("--tolerance", type=float, default=0.10, help="of the mean goodput (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, help="ns-3 processes at once (default: one per core)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    if not options.ns3_only and not Path(options.whimbrel).exists():
+        parser.error(f"{options.whimbrel} does not exist; build it, name it with --whimbrel, or use --ns3-only")
+
+    ns3sim.build()
+    points = [(controller, flows, loss) for controller in CONTROLLERS for flows in FLOWS for loss in LOSSES]
+    theirs = ns3_goodputs(points, options.seeds, options.stock, options.jobs)
+    ours = {}
+    if not options.ns3_only:
+        for flows in FLOWS:
+            ours |= whimbrel_goodputs(options.whimbrel, flows, options.seeds)
+        missing = [point for point in points if len(ours.get(point, [])) != options.seeds]
+        if missing:
+            sys.exit(f"compare.py: whimbrel did not give {options.seeds} runs for {missing}")
+    lines = [judge(point, theirs[point], ours.get(point), options.tolerance) for point in points]
+
+    if options.json:
+        print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
+    else:
+        print_table(lines)
+    return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

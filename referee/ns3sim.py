@@ -1,0 +1,59 @@
+"""Runs target/referee/dumbbell, ns-3's side of every comparison, and keeps its answers.
+
+ns-3's answer depends on its program and its parameters alone, so an answer is kept in target/referee/cache under the
+hash of both. Python 3 standard library only.
+"""
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+OUT = Path(os.environ.get("WHIMBREL_REFEREE_DIR", HERE.parent / "target" / "referee"))
+PROGRAM = OUT / "dumbbell"
+CACHE = OUT / "cache"
+
+
+def build():
+    """Builds the program if it is not up to date."""
+    subprocess.run([str(HERE / "build.sh")], check=True, stdout=subprocess.DEVNULL)
+
+
+def start_times(flows, seed, low=0.0, high=5.0):
+    """One start per flow, even over low..high seconds; the same for the same flows and seed."""
+    generator = random.Random(f"starts {flows} {seed}")
+    return [round(generator.uniform(low, high), 6) for _ in range(flows)]
+
+
+def arguments(parameters):
+    """{'rate': '8Mbps', 'loss': 0.01} -> ['--rate=8Mbps', '--loss=0.01']; lists become comma separated."""
+    def text(value):
+        return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [f"--{name}={text(value)}" for name, value in sorted(parameters.items())]
+
+
+def run(parameters, cached=True):
+    """One simulation, as a dictionary of what dumbbell prints."""
+    command = arguments(parameters)
+    what = "\0".join([*(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("dumbbell.cc", "build.sh")),
+                      *command])
+    kept = CACHE / (hashlib.sha256(what.encode()).hexdigest() + ".json")
+    if cached and kept.exists():
+        return json.loads(kept.read_text())
+    answer = subprocess.run([str(PROGRAM), *command], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if cached:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_suffix(f".{os.getpid()}.tmp")
+        unfinished.write_text(answer)
+        unfinished.replace(kept)
+    return json.loads(answer)
+
+
+def run_all(points, jobs=None):
+    """Many simulations at once; answers in the order of the points."""
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        return list(pool.map(run, points))
