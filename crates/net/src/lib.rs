@@ -14,12 +14,14 @@
 //! 5. the **propagation delay** in force when its last bit left.
 
 mod link;
+mod queue;
 mod schedule;
 mod service;
 mod spec;
 mod trace;
 
 pub use link::{Backlog, Counters, Fate, Link};
+pub use queue::Queue;
 pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
 pub use trace::{Trace, TraceError};

@@ -53,11 +53,11 @@ impl ServiceSpec {
         }
     }
 
-    /// Its rate: the first step's, or a trace's mean; no answer if it has no limit.
+    /// Its rate: the greatest of the steps, or a trace's mean; no answer if it has no limit.
     pub fn nominal_rate(&self) -> Option<Rate> {
         match self {
             Self::Unlimited => None,
-            Self::Rate(schedule) => schedule.all().first().map(|(_, rate)| *rate),
+            Self::Rate(schedule) => schedule.all().iter().map(|(_, rate)| *rate).max(),
             Self::Trace(trace) => Some(trace.mean_rate()),
         }
     }

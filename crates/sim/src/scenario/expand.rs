@@ -8,7 +8,7 @@ use crate::network::{FlowSpec, LinkId, NamedLink, Network, Traffic};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
-use whimbrel_net::{LinkSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{LinkSpec, Schedule, ServiceSpec};
 use whimbrel_units::{Duration, Rate, Time};
 
 /// The most flows of one run, all `[[flow]]` together.
@@ -114,12 +114,9 @@ impl Form {
             let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
             let link = &mut self.links[index];
             for direction in [&mut link.forward, &mut link.reverse] {
-                let Some(bdp) = &direction.bdp else { continue };
-                let Some(rate) = rate_for_bdp(&direction.spec) else {
-                    return Err(bdp.without_rate.clone());
-                };
-                let product = rate.bytes_in(rtt).mul_f64(bdp.multiple);
-                direction.spec.queue = QueueLimit::Bytes(product.max(packet));
+                let Some(written) = &direction.queue else { continue };
+                let limit = written.queue.limit(&direction.spec.service, rtt, packet);
+                direction.spec.queue = limit.ok_or_else(|| written.without_rate.clone())?;
             }
         }
         Ok(())
@@ -307,14 +304,6 @@ fn longest_delay(direction: &Direction) -> Duration {
         .map(|(_, delay)| *delay)
         .max()
         .unwrap_or_default()
-}
-
-fn rate_for_bdp(spec: &LinkSpec) -> Option<Rate> {
-    match &spec.service {
-        ServiceSpec::Unlimited => None,
-        ServiceSpec::Rate(schedule) => schedule.all().iter().map(|(_, rate)| *rate).max(),
-        ServiceSpec::Trace(trace) => Some(trace.mean_rate()),
-    }
 }
 
 /// Bits per second, mean over the first `span`; `None` if unlimited.

@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Trace};
-use whimbrel_units::{Bytes, Duration, Rate, Time};
+use whimbrel_net::{LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace};
+use whimbrel_units::{Duration, Rate, Time};
 
 /// Keys of one direction.
 const DIRECTION: [&str; 4] = ["rate", "delay", "queue", "loss"];
@@ -30,18 +30,17 @@ pub(super) struct LinkForm {
     pub reverse: Direction,
 }
 
-/// One direction. `spec.queue` is unlimited until a queue in `bdp` has been resolved.
+/// One direction. `spec.queue` is unlimited until the queue, which may depend on the flows' routes, has been resolved.
 #[derive(Debug, Clone)]
 pub(super) struct Direction {
     pub spec: LinkSpec,
-    /// A queue in multiples of the bandwidth-delay product.
-    pub bdp: Option<Bdp>,
+    pub queue: Option<WrittenQueue>,
 }
 
-/// `queue = "2.5 bdp"`, and what to say if it has no meaning.
+/// A queue as written, and what to say if it has no meaning.
 #[derive(Debug, Clone)]
-pub(super) struct Bdp {
-    pub multiple: f64,
+pub(super) struct WrittenQueue {
+    pub queue: Queue,
     pub without_rate: ScenarioError,
 }
 
@@ -63,7 +62,7 @@ pub(super) fn read(
         &fields,
         Direction {
             spec: nothing,
-            bdp: None,
+            queue: None,
         },
         traces,
     )?;
@@ -92,7 +91,7 @@ fn read_direction(
     inherited: Direction,
     traces: &mut Traces,
 ) -> Result<Direction, ScenarioError> {
-    let Direction { mut spec, mut bdp } = inherited;
+    let Direction { mut spec, mut queue } = inherited;
     if let Some(field) = fields.get("rate") {
         spec.service = read_service(&field, traces)?;
     }
@@ -100,19 +99,19 @@ fn read_direction(
         spec.delay = schedule(&field, "50 ms")?;
     }
     if let Some(field) = fields.get("queue") {
-        (spec.queue, bdp) = read_queue(&field)?;
+        queue = Some(WrittenQueue { queue: field.parse()?, without_rate: field.fail("") });
     }
     if let Some(field) = fields.get("loss") {
         spec.loss = read_loss(&field, spec.loss.outages)?;
     }
-    if let Some(bdp) = &mut bdp {
+    if let Some(queue) = &mut queue {
         let why =
             "a queue in `bdp` needs the link's `rate`; write one, or the queue in packets or bytes";
-        bdp.without_rate = fields
+        queue.without_rate = fields
             .get("queue")
             .map_or_else(|| fields.fail(why), |field| field.fail(why));
     }
-    Ok(Direction { spec, bdp })
+    Ok(Direction { spec, queue })
 }
 
 fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, ScenarioError> {
@@ -154,43 +153,6 @@ where
         .map(step)
         .collect::<Result<_, ScenarioError>>()?;
     Schedule::steps(steps).map_err(|why| field.fail(why))
-}
-
-fn read_queue(field: &Field<'_>) -> Result<(QueueLimit, Option<Bdp>), ScenarioError> {
-    let text = field.text()?.trim();
-    let number = |unit: &str| text.strip_suffix(unit).map(str::trim);
-    if let Some(multiple) = number("bdp") {
-        let multiple: f64 = multiple
-            .parse()
-            .ok()
-            .filter(|m| (0.0..=1e6).contains(m))
-            .ok_or_else(|| {
-                field.fail(format!(
-                    "`{text}` is not a queue; write e.g. `1 bdp` or `2.5 bdp`"
-                ))
-            })?;
-        return Ok((
-            QueueLimit::Unlimited,
-            Some(Bdp {
-                multiple,
-                without_rate: field.fail(""),
-            }),
-        ));
-    }
-    if let Some(packets) = number("packets").or_else(|| number("packet")) {
-        let packets = packets.parse().map_err(|_| {
-            field.fail(format!(
-                "`{text}` is not a whole number of packets; write e.g. `50 packets`"
-            ))
-        })?;
-        return Ok((QueueLimit::Packets(packets), None));
-    }
-    match text.parse::<Bytes>() {
-        Ok(bytes) => Ok((QueueLimit::Bytes(bytes), None)),
-        Err(_) => Err(field.fail(format!(
-            "`{text}` is not a queue; write e.g. `50 packets`, `64 kB` or `1 bdp`"
-        ))),
-    }
 }
 
 /// `"1 %"`, or a table. `outages` are those that hold when none are written.

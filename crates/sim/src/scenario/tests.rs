@@ -393,19 +393,19 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         ),
         (
             with("queue = \"50 pakets\""),
-            "scenario.toml:3: link.L.queue: `50 pakets` is not a queue; write e.g. `50 packets`, `64 kB` or `1 bdp`",
+            "scenario.toml:3: link.L.queue: `50 pakets` is not a queue; write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
         ),
         (
             with("queue = \"1.5 packets\""),
-            "scenario.toml:3: link.L.queue: `1.5 packets` is not a whole number of packets; write e.g. `50 packets`",
+            "scenario.toml:3: link.L.queue: `1.5 packets` is not a queue; write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
         ),
         (
             with("queue = \"-1 bdp\""),
-            "scenario.toml:3: link.L.queue: `-1 bdp` is not a queue; write e.g. `1 bdp` or `2.5 bdp`",
+            "scenario.toml:3: link.L.queue: `-1 bdp` is not a queue; write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
         ),
         (
             with("queue = 50"),
-            "scenario.toml:3: link.L.queue: must be a string, not a number",
+            "scenario.toml:3: link.L.queue: `50` is not a queue; write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
         ),
         (
             with("reverse = { los = 0 }"),

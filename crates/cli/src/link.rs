@@ -1,0 +1,385 @@
+//! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs, shows what happened.
+
+mod show;
+
+use crate::failure::BadInput;
+use anyhow::Context;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
+use whimbrel_link::{LinkError, Options, PathSpec};
+use whimbrel_net::{LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace};
+use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
+
+/// Run a program behind an emulated path
+///
+/// COMMAND runs at the near end of a path (10.77.0.1), in a network of its own that has nothing but the path and a
+/// loopback. At the far end (10.77.0.2) is the command of --far. Without COMMAND it is your shell. Needs root
+/// or a system that lets everybody make namespaces; the host's own network is never touched, and nothing stays
+/// behind, however it ends.
+///
+/// Both directions have the same rate, delay, outages, and a queue each; random loss and corruption apply from near to far
+/// only. The --reverse-* flags say what differs from far to near.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two networks in
+WHIMBREL_NEAR_NETNS and WHIMBREL_FAR_NETNS, for `nsenter --net=$WHIMBREL_FAR_NETNS ...`.
+UDP socket buffers cannot be raised within a namespace: for fast QUIC, set net.core.rmem_max and
+net.core.wmem_max on the host. Exit status: COMMAND's; 128 + signal if one killed it; 127 if it was not found.
+
+Examples:
+  whimbrel link --rate '50 Mbit/s' --delay '50 ms' --loss '1 %' \\
+      --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
+  whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
+  whimbrel link --trace starlink.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
+  whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
+pub struct LinkArgs {
+    /// Rate of each direction [default: unlimited]
+    #[arg(long, value_parser = rate, help_heading = "Path")]
+    rate: Option<Rate>,
+    /// Capacity trace in mahimahi's format instead of a rate, repeated for ever
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "rate",
+        help_heading = "Path"
+    )]
+    trace: Option<PathBuf>,
+    /// Propagation delay of each direction [default: 0 s]
+    #[arg(long, help_heading = "Path")]
+    delay: Option<Duration>,
+    /// Round-trip time of the empty path: twice the delay
+    #[arg(long, conflicts_with_all = ["delay", "reverse_delay"], help_heading = "Path")]
+    rtt: Option<Duration>,
+    /// What may wait in front of the link: `1 bdp` (rate x RTT), `100 packets`, `64 kB`, `unlimited`
+    #[arg(long, default_value = "1 bdp", help_heading = "Path")]
+    queue: Queue,
+    /// Random loss, near to far
+    #[arg(long, default_value = "0 %", help_heading = "Path")]
+    loss: Probability,
+    /// Packets with a flipped bit, near to far; checksums catch nearly all of them
+    #[arg(long, default_value = "0 %", help_heading = "Path")]
+    corrupt: Probability,
+    /// A span in which everything is lost, both ways, such as `4 s..5 s` from COMMAND's start; repeatable
+    #[arg(long, value_name = "FROM..TO", value_parser = outage, help_heading = "Path")]
+    outage: Vec<Outage>,
+    /// Chooses which packets are lost and corrupted
+    #[arg(long, default_value_t = 1, help_heading = "Path")]
+    seed: u64,
+
+    /// Rate from far to near
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Far to near, where it differs")]
+    reverse_rate: Option<Rate>,
+    /// Capacity trace from far to near
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "reverse_rate",
+        help_heading = "Far to near, where it differs"
+    )]
+    reverse_trace: Option<PathBuf>,
+    /// Propagation delay from far to near
+    #[arg(
+        long,
+        value_name = "DELAY",
+        help_heading = "Far to near, where it differs"
+    )]
+    reverse_delay: Option<Duration>,
+    /// Queue from far to near
+    #[arg(
+        long,
+        value_name = "QUEUE",
+        help_heading = "Far to near, where it differs"
+    )]
+    reverse_queue: Option<Queue>,
+    /// Random loss from far to near
+    #[arg(
+        long,
+        value_name = "LOSS",
+        default_value = "0 %",
+        help_heading = "Far to near, where it differs"
+    )]
+    reverse_loss: Probability,
+    /// Packets with a flipped bit from far to near
+    #[arg(
+        long,
+        value_name = "CORRUPT",
+        default_value = "0 %",
+        help_heading = "Far to near, where it differs"
+    )]
+    reverse_corrupt: Probability,
+
+    /// Command at the far end, for `sh -c`: started first and given up to 2 s to open a socket; ended with COMMAND
+    #[arg(long, value_name = "COMMAND")]
+    far: Option<OsString>,
+    /// TCP congestion control of both ends, by the kernel's name [default: the host's]
+    #[arg(long, value_name = "NAME")]
+    tcp: Option<String>,
+    /// Write the statistics of the path to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Do not show the statistics of the path
+    #[arg(long, short)]
+    quiet: bool,
+    /// What to run at the near end [default: your shell]
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the command behind the path. Its standard output is the command's alone; all else goes to standard error.
+pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
+    let spec = path(&args)?;
+    let options = Options {
+        far: args.far.clone(),
+        congestion: args.tcp.clone(),
+    };
+    // Not after hours of running that it cannot be written.
+    let json = args.json.as_deref().map(create).transpose()?;
+    let command = if args.command.is_empty() {
+        shell(args.quiet)
+    } else {
+        args.command.clone()
+    };
+    let report = match whimbrel_link::run(&spec, &command, &options) {
+        Ok(report) => report,
+        Err(error @ LinkError::Command { status, .. }) => {
+            eprintln!("error: {error}");
+            return Ok(ExitCode::from(status));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if !args.quiet {
+        eprint!("{}", show::table(&report));
+    }
+    if let Some((mut file, path)) = json {
+        use std::io::Write;
+        writeln!(file, "{:#}", show::json(&report))
+            .with_context(|| format!("{}", path.display()))?;
+    }
+    Ok(ExitCode::from(report.status))
+}
+
+fn create(path: &Path) -> anyhow::Result<(std::fs::File, PathBuf)> {
+    let file = std::fs::File::create(path)
+        .map_err(|e| BadInput::new(format!("{}: {e}", path.display())))?;
+    Ok((file, path.to_owned()))
+}
+
+fn shell(quiet: bool) -> Vec<OsString> {
+    if !quiet {
+        eprintln!(
+            "This shell is at {}, the far end is {}.",
+            whimbrel_link::NEAR,
+            whimbrel_link::FAR
+        );
+    }
+    vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())]
+}
+
+/// The path that the flags describe.
+fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
+    let delay = args
+        .delay
+        .or(args.rtt.map(|rtt| rtt / 2))
+        .unwrap_or_default();
+    let reverse_delay = args.reverse_delay.unwrap_or(delay);
+    let base_rtt = delay.saturating_add(reverse_delay);
+    let service = service(args.rate, args.trace.as_deref())?.unwrap_or(ServiceSpec::Unlimited);
+    let reverse_service = service_or(args.reverse_rate, args.reverse_trace.as_deref(), &service)?;
+    let reverse_queue = args.reverse_queue.unwrap_or(args.queue);
+    let loss = |random, corrupt| LossSpec {
+        random,
+        corrupt,
+        outages: args.outage.clone(),
+    };
+    Ok(PathSpec {
+        forward: LinkSpec {
+            queue: limit(args.queue, &service, base_rtt),
+            service,
+            delay: Schedule::constant(delay),
+            loss: loss(args.loss, args.corrupt),
+        },
+        backward: LinkSpec {
+            queue: limit(reverse_queue, &reverse_service, base_rtt),
+            service: reverse_service,
+            delay: Schedule::constant(reverse_delay),
+            loss: loss(args.reverse_loss, args.reverse_corrupt),
+        },
+        seed: args.seed,
+    })
+}
+
+/// What a queue comes to. A link without a rate never has one.
+fn limit(queue: Queue, service: &ServiceSpec, base_rtt: Duration) -> QueueLimit {
+    let packet = Bytes::new(u64::from(whimbrel_link::MTU));
+    queue.limit(service, base_rtt, packet).unwrap_or(QueueLimit::Unlimited)
+}
+
+fn service_or(
+    rate: Option<Rate>,
+    trace: Option<&Path>,
+    other: &ServiceSpec,
+) -> anyhow::Result<ServiceSpec> {
+    Ok(service(rate, trace)?.unwrap_or_else(|| other.clone()))
+}
+
+fn service(rate: Option<Rate>, trace: Option<&Path>) -> anyhow::Result<Option<ServiceSpec>> {
+    let Some(path) = trace else {
+        return Ok(rate.map(|rate| ServiceSpec::Rate(Schedule::constant(rate))));
+    };
+    let fail = |why: &dyn std::fmt::Display| BadInput::new(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+    let trace = Trace::parse(&text).map_err(|e| fail(&e))?;
+    Ok(Some(ServiceSpec::Trace(Arc::new(trace))))
+}
+
+fn rate(text: &str) -> Result<Rate, ParseError> {
+    match Rate::from_str(text)? {
+        Rate::ZERO => Err(ParseError::new(
+            "a rate must be greater than zero; for a link that is down for a while use `--outage '4 s..5 s'`",
+        )),
+        rate => Ok(rate),
+    }
+}
+
+fn outage(text: &str) -> Result<Outage, ParseError> {
+    let example = "write e.g. `4 s..5 s`";
+    let (from, to) = text
+        .split_once("..")
+        .ok_or_else(|| ParseError::new(format!("`{text}` is not a span of time; {example}")))?;
+    let (from, to): (Duration, Duration) = (from.parse()?, to.parse()?);
+    if from >= to {
+        return Err(ParseError::new(format!(
+            "an outage from {from} to {to} has no length; {example}"
+        )));
+    }
+    Ok(Outage {
+        from: Time::ZERO + from,
+        to: Time::ZERO + to,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use whimbrel_net::QueueLimit;
+    use whimbrel_units::Bytes;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        link: LinkArgs,
+    }
+
+    fn args(flags: &[&str]) -> Result<LinkArgs, String> {
+        Alone::try_parse_from(["link"].iter().chain(flags))
+            .map(|alone| alone.link)
+            .map_err(|e| e.to_string())
+    }
+
+    fn spec(flags: &[&str]) -> PathSpec {
+        path(&args(flags).expect("good flags")).expect("a path")
+    }
+
+    #[test]
+    fn both_directions_are_alike_but_for_loss() {
+        let spec = spec(&[
+            "--rate", "8 Mbit/s", "--rtt", "100 ms", "--loss", "1 %", "--outage", "4 s..5 s",
+        ]);
+        assert_eq!(
+            spec.forward.delay,
+            Schedule::constant(Duration::from_millis(50))
+        );
+        // 8 Mbit/s x 100 ms.
+        assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(100_000)));
+        assert_eq!(spec.forward.loss.random.get(), 0.01);
+        let mut expected = spec.forward.clone();
+        expected.loss.random = Probability::ZERO;
+        assert_eq!(spec.backward, expected);
+    }
+
+    #[test]
+    fn what_differs_is_said() {
+        let spec = spec(&[
+            "--rate",
+            "8 Mbit/s",
+            "--delay",
+            "30 ms",
+            "--queue",
+            "7 packets",
+            "--reverse-rate",
+            "1 Mbit/s",
+            "--reverse-delay",
+            "70 ms",
+            "--reverse-loss",
+            "2 %",
+            "--reverse-corrupt",
+            "3 %",
+            "--reverse-queue",
+            "2 bdp",
+        ]);
+        assert_eq!(spec.forward.queue, QueueLimit::Packets(7));
+        let backward = &spec.backward;
+        assert_eq!(
+            backward.service.nominal_rate(),
+            Some(Rate::from_bits_per_sec(1_000_000))
+        );
+        assert_eq!(
+            backward.delay,
+            Schedule::constant(Duration::from_millis(70))
+        );
+        assert_eq!(
+            (backward.loss.random.get(), backward.loss.corrupt.get()),
+            (0.02, 0.03)
+        );
+        // 2 x 1 Mbit/s x 100 ms.
+        assert_eq!(backward.queue, QueueLimit::Bytes(Bytes::new(25_000)));
+    }
+
+    #[test]
+    fn nothing_said_is_a_path_without_limits() {
+        let spec = spec(&[]);
+        assert_eq!(spec.forward, spec.backward);
+        assert_eq!(spec.forward.service, ServiceSpec::Unlimited);
+        assert_eq!(spec.forward.queue, QueueLimit::Unlimited);
+    }
+
+    #[test]
+    fn the_command_is_what_follows_two_dashes() {
+        let args = args(&["--loss", "1%", "--", "ls", "-l", "--rate"]).expect("good flags");
+        assert_eq!(args.command, ["ls", "-l", "--rate"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_is_right() {
+        for (flags, says) in [
+            (["--rate", "8 mbits"], "did you mean `Mbit/s`?"),
+            (["--rate", "0 bit/s"], "--outage '4 s..5 s'"),
+            (["--delay", "5"], "its unit is missing"),
+            (["--outage", "4 s"], "write e.g. `4 s..5 s`"),
+            (["--outage", "5 s..4 s"], "has no length"),
+            (["--loss", "101 %"], "0 % to 100 %"),
+            (
+                ["--queue", "50 pakets"],
+                "write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
+            ),
+        ] {
+            let error = args(&flags)
+                .err()
+                .unwrap_or_else(|| panic!("{flags:?} were taken"));
+            assert!(error.contains(says), "{flags:?}: {error}");
+        }
+        assert!(args(&["--rtt", "5 ms", "--delay", "1 ms"]).is_err());
+        assert!(args(&["--rate", "1 Mbit/s", "--trace", "f"]).is_err());
+        let missing = path(&args(&["--trace", "/no/such/file"]).expect("good flags"));
+        assert!(
+            missing
+                .expect_err("no file")
+                .to_string()
+                .starts_with("/no/such/file: ")
+        );
+    }
+}
