@@ -2,7 +2,7 @@
 //!
 //! A run has a fixed set of event sources: each link (its next packet to come out), each endpoint (its
 //! next timer), the sampler. Each has one slot that holds the time of its next event. The earliest is
-//! found by a tournament: a complete binary tree whose inner nodes hold the lesser of their two
+//! found by a tournament: a complete tree whose inner nodes hold the least of their four
 //! children. Changing a slot replays one path to the root: no allocation, no stale entries, and a tree
 //! of a few kilobytes however many packets are in flight.
 //!
@@ -18,8 +18,9 @@ const NEVER: u64 = u64::MAX;
 /// The next event of every source.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// Node 1 is the root; node `i` has children `2i` and `2i + 1`; leaves are the upper half.
+    /// Node 0 is the root; node `i` has children `4i + 1` to `4i + 4`; the last level is the slots.
     nodes: Vec<u64>,
+    first_slot: usize,
     /// Bits of a slot's number; the rest of a node is its time.
     slot_bits: u32,
 }
@@ -27,10 +28,16 @@ pub(crate) struct Calendar {
 impl Calendar {
     /// A calendar for `slots` sources, none of which has an event yet.
     pub fn new(slots: usize) -> Self {
-        let leaves = slots.next_power_of_two().max(2);
+        let mut leaves = 4_usize;
+        while leaves < slots {
+            leaves *= 4;
+        }
+        let first_slot = (leaves - 1) / 3;
+        let nodes = vec![NEVER; first_slot + leaves];
         Self {
-            nodes: vec![NEVER; 2 * leaves],
-            slot_bits: leaves.trailing_zeros(),
+            nodes,
+            first_slot,
+            slot_bits: slots.max(2).next_power_of_two().trailing_zeros(),
         }
     }
 
@@ -42,7 +49,7 @@ impl Calendar {
     /// The earliest event and its source.
     #[inline]
     pub fn next(&self) -> Option<(Time, usize)> {
-        let node = self.nodes[1];
+        let node = self.nodes[0];
         let time = node >> self.slot_bits;
         let slot = (node ^ self.scramble(time)) & self.slot_mask();
         (node != NEVER).then(|| (Time::from_nanos(time), slot as usize))
@@ -58,17 +65,19 @@ impl Calendar {
             }
             _ => NEVER,
         };
-        let nodes = &mut self.nodes[..];
-        let mut at = (nodes.len() / 2 + slot) & (nodes.len() - 1);
-        nodes[at] = node;
-        let mut least = node;
-        while at > 1 {
-            least = least.min(nodes[at ^ 1]);
-            at /= 2;
-            if nodes[at] == least {
+        let mut at = self.first_slot + slot;
+        self.nodes[at] = node;
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            let siblings = &self.nodes[4 * parent + 1..4 * parent + 5];
+            let least = siblings[0]
+                .min(siblings[1])
+                .min(siblings[2].min(siblings[3]));
+            if self.nodes[parent] == least {
                 break;
             }
-            nodes[at] = least;
+            self.nodes[parent] = least;
+            at = parent;
         }
     }
 

@@ -114,7 +114,9 @@ impl Form {
             let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
             let link = &mut self.links[index];
             for direction in [&mut link.forward, &mut link.reverse] {
-                let Some(written) = &direction.queue else { continue };
+                let Some(written) = &direction.queue else {
+                    continue;
+                };
                 let limit = written.queue.limit(&direction.spec.service, rtt, packet);
                 direction.spec.queue = limit.ok_or_else(|| written.without_rate.clone())?;
             }

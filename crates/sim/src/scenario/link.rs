@@ -91,7 +91,10 @@ fn read_direction(
     inherited: Direction,
     traces: &mut Traces,
 ) -> Result<Direction, ScenarioError> {
-    let Direction { mut spec, mut queue } = inherited;
+    let Direction {
+        mut spec,
+        mut queue,
+    } = inherited;
     if let Some(field) = fields.get("rate") {
         spec.service = read_service(&field, traces)?;
     }
@@ -99,7 +102,10 @@ fn read_direction(
         spec.delay = schedule(&field, "50 ms")?;
     }
     if let Some(field) = fields.get("queue") {
-        queue = Some(WrittenQueue { queue: field.parse()?, without_rate: field.fail("") });
+        queue = Some(WrittenQueue {
+            queue: field.parse()?,
+            without_rate: field.fail(""),
+        });
     }
     if let Some(field) = fields.get("loss") {
         spec.loss = read_loss(&field, spec.loss.outages)?;

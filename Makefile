@@ -1,0 +1,39 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+WHIMBREL := target/release/whimbrel
+
+.PHONY: demo test build lint docs referee bench picture clean
+
+## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
+demo: build
+	$(WHIMBREL) demo
+
+## All tests, the ones through the real command included.
+test: | cargo
+	cargo test --workspace --locked
+
+build: | cargo
+	cargo build --release --locked -p whimbrel-cli
+
+## Formatting, lints and documentation; warnings are errors.
+lint: | cargo
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+## Holds the simulator against ns-3 (downloads ns-3's wheel on the first run).
+referee: build
+	referee/compare.py --whimbrel $(WHIMBREL)
+
+## Speed of the simulator, beside ns-3, and of transfers.
+bench: build
+	bench/run.py --whimbrel $(WHIMBREL)
+
+clean:
+	rm -rf target
+
+# What everything else is built with, asked for in one line.
+.PHONY: cargo
+cargo:
+	@command -v cargo >/dev/null || { echo "Rust 1.88 or newer is needed: install it from https://rustup.rs and try again" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "A C linker is needed: install gcc (Debian: apt-get install gcc) and try again" >&2; exit 1; }
