@@ -1,6 +1,8 @@
 //! The event engine: what happens next, and where packets are meanwhile.
 
-pub(crate) mod calendar;
+mod calendar;
+mod collect;
 pub(crate) mod packet;
-pub(crate) mod pipe;
+mod pipe;
+mod routes;
 pub(crate) mod world;

@@ -3,24 +3,24 @@
 use super::calendar::Calendar;
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
-use crate::measure::Delays;
+use super::routes::{Routes, sole_feeders};
 use crate::network::{FlowSpec, Network, Traffic};
-use crate::outcome::{FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, Outcome};
+use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
 use crate::udp::Datagrams;
 use whimbrel_net::DropCause;
-use whimbrel_units::{Bytes, Duration, Rate, Time};
+use whimbrel_units::Time;
 
 /// A run under way.
 pub(crate) struct World<'a> {
-    network: &'a Network,
-    now: Time,
-    end: Time,
-    calendar: Calendar,
-    pipes: Vec<Pipe>,
-    /// Which links are entered from one link only, in order; see [`only_feeders`].
+    pub(super) network: &'a Network,
+    pub(super) now: Time,
+    pub(super) end: Time,
+    pub(super) calendar: Calendar,
+    pub(super) pipes: Vec<Pipe>,
+    /// Which links are entered from one link only, in order; see [`sole_feeders`].
     runs_on: Vec<bool>,
-    flows: Vec<Flow>,
+    pub(super) flows: Vec<Flow>,
     routes: Routes,
     /// The time that the calendar holds for each endpoint; it may be earlier than its timer, never later.
     scheduled: Vec<Time>,
@@ -28,24 +28,24 @@ pub(crate) struct World<'a> {
     out: Vec<Packet>,
     /// TCP flows that are not yet done; the run is over when there were any and none is left.
     unfinished: usize,
-    events: u64,
-    link_samples: Vec<Vec<LinkSample>>,
+    pub(super) events: u64,
+    pub(super) link_samples: Vec<Vec<LinkSample>>,
 }
 
 /// A flow in a run.
-struct Flow {
-    actor: Actor,
-    start: Time,
-    stop: Option<Time>,
-    started: bool,
-    finished: Option<Time>,
-    lost: LossCounts,
-    samples: Vec<FlowSample>,
-    sampled_bytes: u64,
+pub(super) struct Flow {
+    pub(super) actor: Actor,
+    pub(super) start: Time,
+    pub(super) stop: Option<Time>,
+    pub(super) started: bool,
+    pub(super) finished: Option<Time>,
+    pub(super) lost: LossCounts,
+    pub(super) samples: Vec<FlowSample>,
+    pub(super) sampled_bytes: u64,
 }
 
 /// Who sends and receives.
-enum Actor {
+pub(super) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
     Udp(Box<Datagrams>),
@@ -340,140 +340,6 @@ impl<'a> World<'a> {
             self.check_finished(index);
         }
     }
-
-    // ------------------------------------------------------------------ measurement
-
-    fn on_sample(&mut self, slot: usize) {
-        let Some(interval) = self.network.sample else {
-            return;
-        };
-        let now = self.now;
-        for flow in &mut self.flows {
-            let Actor::Tcp(ends) = &flow.actor else {
-                continue;
-            };
-            let Some(sender) = ends[0].sender().filter(|_| flow.started) else {
-                continue;
-            };
-            let delivered = payload_delivered(ends);
-            flow.samples.push(FlowSample {
-                at: now,
-                cwnd: sender.effective_cwnd(),
-                ssthresh: sender.controller().ssthresh(),
-                in_flight: sender.in_flight(),
-                srtt: sender.srtt(),
-                rate: Rate::over(Bytes::new(delivered - flow.sampled_bytes), interval),
-                phase: sender.controller().phase(),
-            });
-            flow.sampled_bytes = delivered;
-        }
-        for (pipe, samples) in self.pipes.iter_mut().zip(&mut self.link_samples) {
-            let backlog = pipe.link.backlog(now);
-            let before: u64 = std::mem::replace(&mut pipe.sampled_bytes, pipe.came_out_bytes);
-            samples.push(LinkSample {
-                at: now,
-                queue: backlog.packets,
-                queue_bytes: backlog.bytes,
-                rate: Rate::over(Bytes::new(pipe.came_out_bytes - before), interval),
-            });
-        }
-        self.calendar.set(slot, Some(now + interval));
-    }
-
-    fn outcome(mut self) -> Outcome {
-        let duration = self.end.since(Time::ZERO);
-        let mut one_way_delay = Delays::new();
-        let mut delivered_packets = 0;
-        let flows = std::mem::take(&mut self.flows)
-            .into_iter()
-            .zip(&self.network.flows)
-            .map(|(flow, spec)| {
-                let (outcome, one_way, packets) = flow_outcome(flow, spec, self.end);
-                one_way_delay.merge(&one_way);
-                delivered_packets += packets;
-                outcome
-            })
-            .collect();
-        let links = std::mem::take(&mut self.pipes)
-            .into_iter()
-            .zip(&self.network.links)
-            .zip(self.link_samples)
-            .map(|((pipe, named), samples)| {
-                link_outcome(&pipe, &named.name, duration, self.end, samples)
-            })
-            .collect();
-        Outcome {
-            duration,
-            flows,
-            links,
-            events: self.events,
-            delivered_packets,
-            one_way_delay: one_way_delay.summary(),
-        }
-    }
-}
-
-/// The links that packets pass: for each flow and direction one row of the same length.
-struct Routes {
-    links: Vec<u32>,
-    row: usize,
-}
-
-impl Routes {
-    /// Ends a route that is shorter than its row.
-    const END: u32 = u32::MAX;
-
-    fn new(network: &Network) -> Self {
-        let routes = || network.flows.iter().flat_map(|f| [&f.forward, &f.backward]);
-        let row = routes().map(Vec::len).max().unwrap_or(0) + 1;
-        let mut links = Vec::with_capacity(2 * network.flows.len() * row);
-        for route in routes() {
-            links.extend(route.iter().map(|link| link.0));
-            links.resize(links.len().next_multiple_of(row), Self::END);
-        }
-        Self { links, row }
-    }
-
-    /// The link that a packet is on, or goes on next, by its `hop`.
-    #[inline]
-    fn link(&self, packet: &Packet) -> Option<usize> {
-        let route = 2 * packet.flow as usize + usize::from(packet.flags.has(Flags::BACKWARD));
-        let link = self.links[route * self.row + usize::from(packet.hop)];
-        (link != Self::END).then_some(link as usize)
-    }
-}
-
-/// Which links are only ever entered from one other link that keeps its packets in order. What such a link does
-/// to a packet is settled as soon as that packet is on the link before it: nobody can come between. So it
-/// is computed then, and the packet needs one event less: a flow's own access link behind a shared
-/// bottleneck costs none.
-fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Fed {
-        Never,
-        By(u32),
-        Otherwise,
-    }
-    let mut fed = vec![Fed::Never; network.links.len()];
-    for flow in &network.flows {
-        for route in [&flow.forward, &flow.backward] {
-            let mut before = None;
-            for link in route {
-                let by = before.map_or(Fed::Otherwise, Fed::By);
-                let known = &mut fed[link.0 as usize];
-                *known = if *known == Fed::Never || *known == by {
-                    by
-                } else {
-                    Fed::Otherwise
-                };
-                before = Some(link.0);
-            }
-        }
-    }
-    let in_order = |link: u32| pipes[link as usize].link.keeps_order();
-    fed.into_iter()
-        .map(|fed| matches!(fed, Fed::By(link) if in_order(link)))
-        .collect()
 }
 
 /// The seed of one random stream: far apart for any two indices and salts.
@@ -484,120 +350,4 @@ fn stream(seed: u64, salt: u64, index: usize) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
-}
-
-/// Payload that both ends of a connection have delivered to their applications.
-fn payload_delivered(ends: &[Endpoint; 2]) -> u64 {
-    let to = |sender: &Endpoint, receiver: &Endpoint| {
-        sender
-            .sender()
-            .map_or(0, |s| s.payload(receiver.delivered()))
-    };
-    to(&ends[0], &ends[1]) + to(&ends[1], &ends[0])
-}
-
-fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays, u64) {
-    let until = flow.finished.or(spec.stop).unwrap_or(end).min(end);
-    let active = until.since(flow.start);
-    let mut outcome = FlowOutcome {
-        name: spec.name.clone(),
-        controller: None,
-        start: flow.start,
-        active,
-        delivered: Bytes::ZERO,
-        goodput: Rate::ZERO,
-        sent_on_wire: Bytes::ZERO,
-        throughput: Rate::ZERO,
-        packets_sent: 0,
-        retransmits: 0,
-        timeouts: 0,
-        loss_episodes: 0,
-        spurious: 0,
-        lost: flow.lost,
-        rtt: crate::Summary::default(),
-        one_way_delay: crate::Summary::default(),
-        completion: None,
-        discrimination: None,
-        samples: flow.samples,
-    };
-    let mut one_way = Delays::new();
-    let mut packets = 0;
-    match (flow.actor, &spec.traffic) {
-        (Actor::Tcp(ends), Traffic::Tcp(tcp)) => {
-            let mut rtt = Delays::new();
-            for end in ends.iter() {
-                let c = end.counters();
-                outcome.sent_on_wire += Bytes::new(c.wire_bytes);
-                outcome.packets_sent += c.packets;
-                outcome.retransmits += c.retransmits;
-                outcome.timeouts += c.timeouts;
-                outcome.loss_episodes += c.episodes;
-                outcome.spurious += c.spurious;
-                outcome.discrimination = add_confusions(outcome.discrimination, c.confusion);
-                one_way.merge(&end.one_way);
-                rtt.merge(&end.rtt);
-                packets += u64::from(end.delivered());
-            }
-            outcome.controller = Some(tcp.controller.to_string());
-            outcome.delivered = Bytes::new(payload_delivered(&ends));
-            outcome.rtt = rtt.summary();
-            outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
-        }
-        (Actor::Udp(datagrams), Traffic::Udp(udp)) => {
-            outcome.packets_sent = u64::from(datagrams.sent);
-            outcome.sent_on_wire = udp.packet.times(outcome.packets_sent);
-            outcome.delivered = udp.packet.times(datagrams.arrived);
-            packets = datagrams.arrived;
-            one_way = datagrams.one_way;
-        }
-        _ => unreachable!("an actor is made from its own traffic"),
-    }
-    outcome.goodput = Rate::over(outcome.delivered, active);
-    outcome.throughput = Rate::over(outcome.sent_on_wire, active);
-    outcome.one_way_delay = one_way.summary();
-    (outcome, one_way, packets)
-}
-
-fn add_confusions(
-    a: Option<crate::Confusion>,
-    b: Option<crate::Confusion>,
-) -> Option<crate::Confusion> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(crate::Confusion {
-            congestion_as_congestion: a.congestion_as_congestion + b.congestion_as_congestion,
-            congestion_as_random: a.congestion_as_random + b.congestion_as_random,
-            random_as_congestion: a.random_as_congestion + b.random_as_congestion,
-            random_as_random: a.random_as_random + b.random_as_random,
-            spurious: a.spurious + b.spurious,
-        }),
-        (a, b) => a.or(b),
-    }
-}
-
-fn link_outcome(
-    pipe: &Pipe,
-    name: &str,
-    duration: Duration,
-    end: Time,
-    samples: Vec<LinkSample>,
-) -> LinkOutcome {
-    let counters = *pipe.link.counters();
-    // Service is computed ahead: what lies beyond the end did not happen.
-    let busy = counters.busy - pipe.link.busy_beyond(end);
-    let served = counters.offered - counters.queue_overflow;
-    let share = |span: Duration| span.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
-    LinkOutcome {
-        name: name.to_owned(),
-        counters,
-        utilisation: share(busy).min(1.0),
-        mean_queue: share(counters.waited),
-        mean_wait: if served == 0 {
-            Duration::ZERO
-        } else {
-            counters.waited / served
-        },
-        in_transit: pipe.len() as u64,
-        came_out: pipe.came_out,
-        samples,
-    }
 }

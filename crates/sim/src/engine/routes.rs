@@ -1,0 +1,68 @@
+//! Which way packets go, and where nobody can come between.
+
+use super::packet::{Flags, Packet};
+use super::pipe::Pipe;
+use crate::network::Network;
+
+/// The links that packets pass: for each flow and direction one row of the same length.
+pub(super) struct Routes {
+    links: Vec<u32>,
+    row: usize,
+}
+
+impl Routes {
+    /// Ends a route that is shorter than its row.
+    const END: u32 = u32::MAX;
+
+    pub fn new(network: &Network) -> Self {
+        let routes = || network.flows.iter().flat_map(|f| [&f.forward, &f.backward]);
+        let row = routes().map(Vec::len).max().unwrap_or(0) + 1;
+        let mut links = Vec::with_capacity(2 * network.flows.len() * row);
+        for route in routes() {
+            links.extend(route.iter().map(|link| link.0));
+            links.resize(links.len().next_multiple_of(row), Self::END);
+        }
+        Self { links, row }
+    }
+
+    /// The link that a packet is on, or goes on next, by its `hop`.
+    #[inline]
+    pub fn link(&self, packet: &Packet) -> Option<usize> {
+        let route = 2 * packet.flow as usize + usize::from(packet.flags.has(Flags::BACKWARD));
+        let link = self.links[route * self.row + usize::from(packet.hop)];
+        (link != Self::END).then_some(link as usize)
+    }
+}
+
+/// Which links are only ever entered from one other link that keeps its packets in order. What such a link does
+/// to a packet is settled as soon as that packet is on the link before it: nobody can come between. So it
+/// is computed then, and the packet needs one event less: a flow's own access link behind a shared
+/// bottleneck costs none.
+pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Fed {
+        Never,
+        By(u32),
+        Otherwise,
+    }
+    let mut fed = vec![Fed::Never; network.links.len()];
+    for flow in &network.flows {
+        for route in [&flow.forward, &flow.backward] {
+            let mut before = None;
+            for link in route {
+                let by = before.map_or(Fed::Otherwise, Fed::By);
+                let known = &mut fed[link.0 as usize];
+                *known = if *known == Fed::Never || *known == by {
+                    by
+                } else {
+                    Fed::Otherwise
+                };
+                before = Some(link.0);
+            }
+        }
+    }
+    let in_order = |link: u32| pipes[link as usize].link.keeps_order();
+    fed.into_iter()
+        .map(|fed| matches!(fed, Fed::By(link) if in_order(link)))
+        .collect()
+}
