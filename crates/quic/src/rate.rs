@@ -1,0 +1,181 @@
+//! Delivery rate, estimated per acknowledgment.
+//!
+//! Y. Cheng, N. Cardwell, S. Hassas Yeganeh, V. Jacobson, "Delivery Rate Estimation",
+//! draft-cheng-iccrg-delivery-rate-estimation-02. Names in brackets are the draft's. Units: bytes and
+//! nanoseconds.
+//!
+//! * on sending: the packet carries the state of that moment (section 3.2)
+//! * on acknowledgment: `rate = (C.delivered - P.delivered) / max(send_elapsed, ack_elapsed)` for the
+//!   newest packet P acknowledged (section 3.3)
+//! * no rate if that took less than the least round-trip time (section 3.3)
+
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// The state a packet carries from when it was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tag {
+    /// [P.delivered]
+    delivered: Bytes,
+    /// [P.delivered_time]
+    delivered_at: Time,
+    /// [P.first_sent_time]
+    first_sent_at: Time,
+    /// [P.is_app_limited]
+    app_limited: bool,
+}
+
+/// A rate over the flight of one packet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RateSample {
+    /// The rate, unless the time was too short to tell.
+    pub rate: Option<Rate>,
+    /// The application had too little to send while it was measured.
+    pub app_limited: bool,
+}
+
+/// The connection's side of the estimate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RateEstimator {
+    /// [C.delivered]
+    delivered: Bytes,
+    /// [C.delivered_time]
+    delivered_at: Time,
+    /// [C.first_sent_time]
+    first_sent_at: Time,
+    /// [C.app_limited]: application-limited until this much is delivered.
+    app_limited_until: Option<Bytes>,
+    /// The newest packet acknowledged in the present batch.
+    newest: Option<(u64, Time, Tag)>,
+}
+
+impl RateEstimator {
+    /// Bytes delivered so far.
+    pub fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    /// A packet is sent; `idle`: nothing was in flight before it.
+    pub fn on_sent(&mut self, now: Time, idle: bool) -> Tag {
+        if idle {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        Tag {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            app_limited: self.app_limited_until.is_some(),
+        }
+    }
+
+    /// `size` bytes were delivered that carried no state.
+    pub fn on_untagged(&mut self, now: Time, size: Bytes) {
+        self.delivered += size;
+        self.delivered_at = now;
+    }
+
+    /// A packet was delivered: the `order`-th, sent at `sent`.
+    pub fn on_acked(&mut self, now: Time, size: Bytes, order: u64, sent: Time, tag: Tag) {
+        self.on_untagged(now, size);
+        if self.newest.is_none_or(|(newest, ..)| order > newest) {
+            self.newest = Some((order, sent, tag));
+            self.first_sent_at = sent;
+        }
+    }
+
+    /// The batch of acknowledgments is complete.
+    pub fn on_end(&mut self, min_rtt: Duration) -> RateSample {
+        if self
+            .app_limited_until
+            .is_some_and(|until| self.delivered > until)
+        {
+            self.app_limited_until = None;
+        }
+        let Some((_, sent, tag)) = self.newest.take() else {
+            return RateSample {
+                rate: None,
+                app_limited: self.app_limited_until.is_some(),
+            };
+        };
+        let send_elapsed = sent.since(tag.first_sent_at);
+        let ack_elapsed = self.delivered_at.since(tag.delivered_at);
+        let elapsed = send_elapsed.max(ack_elapsed);
+        let measured = !elapsed.is_zero() && elapsed >= min_rtt;
+        RateSample {
+            rate: measured.then(|| Rate::over(self.delivered - tag.delivered, elapsed)),
+            app_limited: tag.app_limited,
+        }
+    }
+
+    /// The application has nothing to send: all that is in flight now was limited by it.
+    pub fn on_app_limited(&mut self, in_flight: Bytes) {
+        self.app_limited_until = Some(self.delivered.saturating_add(in_flight));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS * ms
+    }
+
+    /// The draft's own picture: a steady 1 packet of 1250 bytes every ms is 10 Mbit/s, whatever the
+    /// round-trip time.
+    #[test]
+    fn a_steady_stream_is_measured_at_its_rate() {
+        let mut c = RateEstimator::default();
+        let size = Bytes::new(1250);
+        let mut tags = Vec::new();
+        let mut last = None;
+        for ms in 0..300 {
+            if ms >= 100 {
+                let n = ms - 100;
+                c.on_acked(at(ms), size, n, at(n), tags[n as usize]);
+                last = c.on_end(MS * 100).rate;
+            }
+            tags.push(c.on_sent(at(ms), ms == 0));
+        }
+        assert_eq!(last, Some(Rate::from_bits_per_sec(10_000_000)));
+    }
+
+    /// Acknowledgments that arrive compressed must not inflate the rate: the send side limits it.
+    #[test]
+    fn compressed_acknowledgments_do_not_inflate_the_rate() {
+        let mut c = RateEstimator::default();
+        let size = Bytes::new(1250);
+        let tags: Vec<Tag> = (0..100).map(|ms| c.on_sent(at(ms), ms == 0)).collect();
+        for (n, tag) in tags.iter().enumerate() {
+            c.on_acked(at(200), size, n as u64, at(n as u64), *tag);
+        }
+        let rate = c.on_end(MS * 100).rate.expect("measured");
+        assert!(rate <= Rate::from_bits_per_sec(10_000_000), "{rate}");
+    }
+
+    #[test]
+    fn an_application_limited_sample_says_so_until_it_is_delivered() {
+        let mut c = RateEstimator::default();
+        let size = Bytes::new(1000);
+        let before = c.on_sent(at(0), true);
+        c.on_app_limited(size);
+        let during = c.on_sent(at(1), false);
+        c.on_acked(at(10), size, 0, at(0), before);
+        assert!(!c.on_end(MS).app_limited);
+        c.on_acked(at(11), size, 1, at(1), during);
+        assert!(c.on_end(MS).app_limited);
+        let after = c.on_sent(at(12), true);
+        c.on_acked(at(22), size, 2, at(12), after);
+        assert!(!c.on_end(MS).app_limited);
+    }
+
+    #[test]
+    fn a_flight_shorter_than_the_least_round_trip_gives_no_rate() {
+        let mut c = RateEstimator::default();
+        let tag = c.on_sent(at(0), true);
+        c.on_acked(at(5), Bytes::new(1000), 0, at(0), tag);
+        assert_eq!(c.on_end(MS * 10).rate, None);
+    }
+}

@@ -1,0 +1,511 @@
+//! Behaviour of the adapter: noq's calls as they come, and what the algorithm is told of them.
+
+use crate::{Adapter, Monitor, Snapshot};
+use noq_proto::congestion::Controller as _;
+use proptest::prelude::*;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+use whimbrel_cc::{Ack, Loss, LossResponse, Setup, Signal, Timeout, Verdict};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+const MTU: u64 = 1200;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Told {
+    Sent(u64),
+    Ack(Ack),
+    Loss(Loss),
+    RecoveryEnd,
+    Timeout(Timeout),
+    Spurious,
+    Mss(u64),
+}
+
+/// Writes down what it is told.
+#[derive(Debug, Clone)]
+struct Recorder {
+    told: Arc<Mutex<Vec<Told>>>,
+    response: LossResponse,
+    pacing: Option<Rate>,
+    cwnd: u64,
+}
+
+impl Recorder {
+    fn note(&self, told: Told) {
+        self.told.lock().expect("one thread").push(told);
+    }
+}
+
+impl whimbrel_cc::Controller for Recorder {
+    fn on_sent(&mut self, _now: Time, _size: Bytes, in_flight: Bytes) {
+        self.note(Told::Sent(in_flight.get()));
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        self.note(Told::Ack(*ack));
+    }
+    fn on_loss(&mut self, loss: &Loss) -> LossResponse {
+        self.note(Told::Loss(*loss));
+        self.response
+    }
+    fn on_recovery_end(&mut self, _now: Time) {
+        self.note(Told::RecoveryEnd);
+    }
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.note(Told::Timeout(*timeout));
+    }
+    fn on_spurious(&mut self, _now: Time) {
+        self.note(Told::Spurious);
+    }
+    fn on_mss(&mut self, mss: Bytes) {
+        self.note(Told::Mss(mss.get()));
+    }
+    fn cwnd(&self) -> Bytes {
+        Bytes::new(self.cwnd)
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing
+    }
+    fn phase(&self) -> &'static str {
+        "recording"
+    }
+    fn clone_box(&self) -> Box<dyn whimbrel_cc::Controller> {
+        Box::new(self.clone())
+    }
+}
+
+/// An adapter over a recorder, driven in milliseconds; packet `n` has number `n`.
+struct Bench {
+    adapter: Adapter,
+    monitor: Monitor,
+    told: Arc<Mutex<Vec<Told>>>,
+    origin: Instant,
+    sent: Vec<u64>,
+    in_flight: u64,
+}
+
+impl Bench {
+    fn new(response: LossResponse) -> Self {
+        Self::of(|r| r.response = response)
+    }
+
+    fn of(set: impl FnOnce(&mut Recorder)) -> Self {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let mut law = Recorder {
+            told: Arc::clone(&told),
+            response: LossResponse::REDUCED,
+            pacing: None,
+            cwnd: 10 * MTU,
+        };
+        set(&mut law);
+        let setup = Setup {
+            mss: Bytes::new(MTU),
+            initial_window: Bytes::new(10 * MTU),
+        };
+        let origin = Instant::now();
+        let monitor = Monitor::default();
+        let adapter = Adapter::new(Box::new(law), &setup, origin, monitor.clone());
+        Self {
+            adapter,
+            monitor,
+            told,
+            origin,
+            sent: Vec::new(),
+            in_flight: 0,
+        }
+    }
+
+    fn at(&self, ms: u64) -> Instant {
+        self.origin + std::time::Duration::from_millis(ms)
+    }
+
+    fn send(&mut self, ms: u64, packets: u64) {
+        for _ in 0..packets {
+            let number = self.sent.len() as u64;
+            self.adapter.on_packet_sent(self.at(ms), MTU as u16, number);
+            self.sent.push(ms);
+            self.in_flight += MTU;
+        }
+    }
+
+    /// What noq does with an ACK frame: the packets one by one, then the end.
+    fn ack(&mut self, ms: u64, numbers: impl IntoIterator<Item = u64>) {
+        let mut largest = None;
+        for n in numbers {
+            let sent = self.at(self.sent[n as usize]);
+            self.adapter.packet_acked(self.at(ms), sent, MTU, n);
+            self.in_flight -= MTU;
+            largest = largest.max(Some(n));
+        }
+        self.adapter
+            .on_end_acks(self.at(ms), self.in_flight, false, largest);
+    }
+
+    /// What noq does when it finds packets lost.
+    fn lose(&mut self, ms: u64, numbers: &[u64], persistent: bool) {
+        for n in numbers {
+            self.adapter.on_packet_lost(MTU as u16, *n, self.at(ms));
+            self.in_flight -= MTU;
+        }
+        let largest = *numbers.iter().max().expect("some");
+        let bytes = MTU * numbers.len() as u64;
+        let sent = self.at(self.sent[largest as usize]);
+        self.adapter
+            .on_congestion_event(self.at(ms), sent, persistent, false, bytes, largest);
+    }
+
+    /// noq asks for the window; what was told since the last time, but for packets sent.
+    fn told(&mut self) -> Vec<Told> {
+        self.adapter.window();
+        let all = std::mem::take(&mut *self.told.lock().expect("one thread"));
+        all.into_iter()
+            .filter(|t| !matches!(t, Told::Sent(_)))
+            .collect()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.monitor.snapshot()
+    }
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn acks(told: &[Told]) -> Vec<Ack> {
+    told.iter()
+        .filter_map(|t| if let Told::Ack(a) = t { Some(*a) } else { None })
+        .collect()
+}
+
+fn losses(told: &[Told]) -> Vec<Loss> {
+    told.iter()
+        .filter_map(|t| {
+            if let Told::Loss(l) = t {
+                Some(*l)
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn an_ack_frame_is_told_once_with_all_its_packets() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 2);
+    b.send(10, 2);
+    b.ack(110, [0, 1, 2]);
+    let told = b.told();
+    let [Told::Ack(ack)] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(ack.now, Time::ZERO + ms(110));
+    assert_eq!(ack.acked, Bytes::new(3 * MTU));
+    assert_eq!(
+        ack.rtt,
+        Some(ms(100)),
+        "of the newest packet, sent at 10 ms"
+    );
+    assert_eq!(ack.srtt, ms(100));
+    assert_eq!(ack.min_rtt, ms(100));
+    assert_eq!(ack.in_flight, Bytes::new(MTU));
+    assert_eq!(ack.delivered, Bytes::new(3 * MTU));
+    assert!(ack.round_start && !ack.in_recovery && !ack.app_limited);
+}
+
+#[test]
+fn an_older_packet_acknowledged_late_gives_no_round_trip_sample() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 3);
+    b.ack(100, [1, 2]);
+    b.ack(130, [0]);
+    let acks = acks(&b.told());
+    assert_eq!(
+        acks.iter().map(|a| a.rtt).collect::<Vec<_>>(),
+        [Some(ms(100)), None]
+    );
+    assert_eq!(acks[1].delivered, Bytes::new(3 * MTU));
+}
+
+#[test]
+fn a_loss_is_told_before_the_acknowledgment_that_revealed_it() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 6);
+    b.ack(100, [1, 2, 3]);
+    b.lose(100, &[0], false);
+    let told = b.told();
+    let [Told::Loss(loss), Told::Ack(ack)] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        loss.in_flight,
+        Bytes::new(3 * MTU),
+        "before the loss is taken off"
+    );
+    assert_eq!(
+        (loss.lost, loss.lost_order, loss.next_order),
+        (Bytes::new(MTU), 0, 6)
+    );
+    assert_eq!((loss.now, loss.sent), (Time::ZERO + ms(100), Time::ZERO));
+    assert_eq!(loss.signal, Signal::Loss);
+    assert!(ack.in_recovery, "RFC 9002 section 7.3.2: no growth");
+    assert_eq!(
+        ack.in_flight,
+        Bytes::new(2 * MTU),
+        "after the loss is taken off"
+    );
+}
+
+/// RFC 9002 section 7.3.2: entered once for all packets sent before, left with the acknowledgment of a
+/// packet sent after.
+#[test]
+fn an_episode_is_told_once_a_round_trip_and_ends_with_a_packet_sent_after_it() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 10);
+    b.ack(100, [3]);
+    b.lose(100, &[0], false);
+    b.lose(100, &[1, 2], false);
+    b.send(101, 3); // 10, 11, 12
+    b.ack(110, [7]);
+    b.lose(110, &[4, 5], false);
+    let told = b.told();
+    assert_eq!(losses(&told).len(), 1, "{told:?}");
+    assert!(!told.contains(&Told::RecoveryEnd));
+    b.ack(201, [10]);
+    let told = b.told();
+    let [Told::RecoveryEnd, Told::Ack(ack)] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert!(!ack.in_recovery);
+    // A packet sent before the episode began tells nothing new even after it ended.
+    b.lose(202, &[6], false);
+    assert!(b.told().is_empty());
+    // One sent after does.
+    b.lose(203, &[11], false);
+    assert_eq!(losses(&b.told()).len(), 1);
+    assert_eq!((b.snapshot().episodes, b.snapshot().reductions), (2, 2));
+    assert_eq!(b.snapshot().lost, Bytes::new(7 * MTU));
+}
+
+#[test]
+fn a_loss_for_which_the_window_stands_lets_it_go_on_growing_and_the_next_is_judged_anew() {
+    let random = LossResponse {
+        reduced: false,
+        verdict: Some(Verdict::Random),
+    };
+    let mut b = Bench::new(random);
+    b.send(0, 6);
+    b.ack(100, [1, 2]);
+    b.lose(100, &[0], false);
+    // Of the same flight.
+    b.ack(101, [4]);
+    b.lose(101, &[3], false);
+    b.send(102, 1);
+    b.ack(202, [6]);
+    let told = b.told();
+    assert_eq!(losses(&told).len(), 2, "{told:?}");
+    assert!(acks(&told).iter().all(|a| !a.in_recovery));
+    assert!(
+        !told.contains(&Told::RecoveryEnd),
+        "there was none: {told:?}"
+    );
+    let s = b.snapshot();
+    assert_eq!((s.episodes, s.reductions), (2, 0));
+    assert_eq!(s.verdicts.map(|v| (v.congestion, v.random)), Some((0, 2)));
+}
+
+#[test]
+fn persistent_congestion_is_a_timeout_and_not_also_a_loss() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 10);
+    b.ack(900, [9]);
+    b.lose(900, &[0, 1, 2, 3, 4, 5, 6, 7, 8], true);
+    b.send(901, 2);
+    b.ack(1001, [10]);
+    let told = b.told();
+    let [
+        Told::Timeout(t),
+        Told::Ack(old),
+        Told::RecoveryEnd,
+        Told::Ack(new),
+    ] = told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        (t.in_flight, t.repeated, t.next_order),
+        (Bytes::new(9 * MTU), false, 10)
+    );
+    assert!(!old.in_recovery && !new.in_recovery);
+    assert_eq!(b.snapshot().timeouts, 1);
+}
+
+#[test]
+fn marks_are_an_episode_without_a_loss() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 4);
+    b.ack(100, [0, 1]);
+    b.adapter
+        .on_congestion_event(b.at(100), b.at(0), false, true, 0, 1);
+    b.ack(101, [2]);
+    b.adapter
+        .on_congestion_event(b.at(101), b.at(0), false, true, 0, 2);
+    let told = b.told();
+    let [loss] = losses(&told)[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        (loss.signal, loss.lost, loss.lost_order),
+        (Signal::Ecn, Bytes::ZERO, 1)
+    );
+    assert_eq!(b.snapshot().marked, 1);
+    b.adapter.on_spurious_congestion_event();
+    assert!(
+        !b.told().contains(&Told::Spurious),
+        "a mark is never a mistake"
+    );
+}
+
+#[test]
+fn reordering_taken_for_loss_is_taken_back_once() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 6);
+    b.ack(100, [3]);
+    b.lose(100, &[0], false);
+    b.adapter.on_spurious_congestion_event();
+    b.adapter.on_spurious_congestion_event();
+    b.ack(102, [4]);
+    let told = b.told();
+    assert_eq!(told.iter().filter(|t| **t == Told::Spurious).count(), 1);
+    assert!(!acks(&told).last().expect("one").in_recovery);
+    assert_eq!(b.snapshot().spurious, 1);
+}
+
+#[test]
+fn rounds_are_counted_by_packets_sent_after_they_began() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 4);
+    b.ack(100, [0]); // round 1 begins; it ends with packet 4
+    b.send(100, 2); // 4, 5
+    b.ack(101, [1, 2]);
+    b.ack(102, [3]);
+    b.ack(200, [4]); // round 2
+    b.ack(201, [5]);
+    let starts: Vec<bool> = acks(&b.told()).iter().map(|a| a.round_start).collect();
+    assert_eq!(starts, [true, false, false, true, false]);
+}
+
+#[test]
+fn growth_is_earned_by_using_the_window_in_this_round_or_the_last() {
+    let mut b = Bench::new(LossResponse::REDUCED); // ten packets of window
+    b.send(0, 2);
+    b.ack(100, [0]);
+    assert!(!acks(&b.told())[0].cwnd_limited, "two of ten packets");
+    b.send(100, 1);
+    b.adapter.on_cwnd_limited();
+    b.ack(101, [1]);
+    assert!(acks(&b.told())[0].cwnd_limited, "held back by the window");
+    b.ack(200, [2]); // a round begins
+    b.send(200, 1);
+    assert!(acks(&b.told())[0].cwnd_limited);
+    b.ack(300, [3]); // another, in which it was not
+    assert!(acks(&b.told())[0].cwnd_limited, "the round before was");
+    b.send(300, 1);
+    b.ack(400, [4]);
+    b.send(400, 1);
+    b.ack(500, [5]);
+    assert!(!acks(&b.told())[1].cwnd_limited);
+    b.send(500, 5); // half of the window, held back by pacing only
+    b.ack(600, [6]);
+    assert!(acks(&b.told())[0].cwnd_limited);
+}
+
+#[test]
+fn the_delivery_rate_is_what_the_path_delivered() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    for t in 0..300 {
+        if t >= 100 {
+            b.ack(t, [t - 100]);
+        }
+        b.send(t, 1);
+    }
+    // 1200 bytes a millisecond.
+    let last = *acks(&b.told()).last().expect("many");
+    assert_eq!(last.delivery_rate, Some(Rate::from_bits_per_sec(9_600_000)));
+}
+
+#[test]
+fn window_and_pacing_rate_reach_noq_in_its_units() {
+    let mut b = Bench::of(|r| r.pacing = Some(Rate::from_bits_per_sec(80_000_000)));
+    let metrics = b.adapter.metrics();
+    assert_eq!(metrics.congestion_window, 10 * MTU);
+    assert_eq!(metrics.pacing_rate, Some(10_000_000), "bytes per second");
+    assert_eq!(metrics.send_quantum, Some(10_000), "a millisecond's worth");
+    b.adapter.on_mtu_update(1452);
+    b.adapter.on_mtu_update(1452);
+    assert_eq!(b.told(), [Told::Mss(1452)]);
+    // RFC 9002 section 7.2: never below two datagrams.
+    let tiny = Bench::of(|r| r.cwnd = 1);
+    assert_eq!(tiny.adapter.window(), 2 * MTU);
+    assert_eq!(tiny.adapter.metrics().pacing_rate, None);
+}
+
+#[test]
+fn noq_counts_what_is_in_flight() {
+    let mut b = Bench::new(LossResponse::REDUCED);
+    b.send(0, 3);
+    b.adapter.packet_acked(b.at(100), b.at(0), MTU, 0);
+    b.adapter.on_end_acks(b.at(100), 500, false, Some(0)); // a space was discarded meanwhile
+    assert_eq!(acks(&b.told())[0].in_flight, Bytes::new(500));
+    b.send(101, 1);
+    assert!(
+        b.told
+            .lock()
+            .expect("one thread")
+            .contains(&Told::Sent(500 + MTU))
+    );
+}
+
+#[test]
+fn samples_are_spaced_and_bounded() {
+    let monitor = Monitor::sampling(ms(100));
+    for t in 0..100_000u64 {
+        monitor.update(|s| s.time = Time::ZERO + ms(t * 50));
+    }
+    let samples = monitor.samples();
+    assert_eq!(samples[1].time.since(samples[0].time), ms(100));
+    for t in 0..200_000u64 {
+        monitor.update(|s| s.time = Time::ZERO + ms(5_000_000 + t * 100));
+    }
+    assert!(monitor.samples().len() <= 60_000);
+}
+
+proptest! {
+    /// Whatever noq calls in whatever order: no panic, and an episode at most once per round trip.
+    #[test]
+    fn no_sequence_of_calls_breaks_it(calls in prop::collection::vec((0u8..8, 0u64..40, 0u64..30), 1..200)) {
+        let mut b = Bench::new(LossResponse::REDUCED);
+        let mut t = 0;
+        for (what, number, wait) in calls {
+            t += wait;
+            let (now, then) = (b.at(t), b.at(t.saturating_sub(number)));
+            match what {
+                0..3 => b.send(t, number % 5),
+                3 => b.adapter.packet_acked(now, then, MTU, number),
+                4 => b.adapter.on_end_acks(now, number * MTU, wait % 2 == 0, Some(number)),
+                5 => b.adapter.on_packet_lost(MTU as u16, number, now),
+                6 => b.adapter.on_congestion_event(now, then, wait % 5 == 0, wait % 7 == 0, MTU, number),
+                _ => b.adapter.on_spurious_congestion_event(),
+            }
+            b.adapter.metrics();
+        }
+        let mut end = 0;
+        for told in b.told() {
+            match told {
+                Told::Loss(l) => { prop_assert!(l.lost_order >= end); end = l.next_order; }
+                Told::Timeout(l) => { end = l.next_order; }
+                _ => {}
+            }
+        }
+    }
+}
