@@ -1,0 +1,112 @@
+//! Goodput and CPU time of a transfer over loopback, both ends in one process: what the software can do
+//! where the network is no limit.
+//!
+//! `cargo bench -p whimbrel-transfer --bench loopback -- [controller]` prints one JSON object:
+//! `goodput_bps` (bits per second, from the request to the confirmation that the file is stored),
+//! `cpu_s_per_gb` (seconds of CPU, user and system, sender and receiver together, per 10^9 bytes), the
+//! median by goodput of `runs` transfers of `bytes` bytes. Files are kept in `WHIMBREL_BENCH_DIR`, by
+//! default `/dev/shm`, so that no disk is measured; `WHIMBREL_BENCH_BYTES` sets the size.
+
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use whimbrel_transfer::{Identity, Limits, SendOptions, ServeOptions, Server, ServerAddress, send};
+
+const RUNS: usize = 3;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Cargo adds `--bench`.
+    let controller = std::env::args().skip(1).find(|a| !a.starts_with("--"));
+    let controller = controller.unwrap_or_else(|| "cubic".to_owned());
+    let bytes = std::env::var("WHIMBREL_BENCH_BYTES").map_or(Ok(1_000_000_000), |b| b.parse())?;
+    let base =
+        std::env::var_os("WHIMBREL_BENCH_DIR").map_or_else(|| "/dev/shm".into(), PathBuf::from);
+    let base = base.join(format!("whimbrel-bench-{}", std::process::id()));
+    let result = run(&base, &controller, bytes);
+    fs::remove_dir_all(&base)?;
+    println!("{}", result?);
+    Ok(())
+}
+
+fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, Box<dyn Error>> {
+    let stored = base.join("stored");
+    fs::create_dir_all(&stored)?;
+    let file = base.join("file");
+    fill(&file, bytes)?;
+    let identity = Identity::load_or_create(&base.join("identity"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let mut runs = Vec::new();
+    for _ in 0..RUNS {
+        let options = ServeOptions {
+            directory: stored.clone(),
+            listen: ([127, 0, 0, 1], 0).into(),
+            overwrite: true,
+            limits: Limits::default(),
+        };
+        let before = cpu_seconds()?;
+        let summary = runtime.block_on(async {
+            let server = Server::bind(options, &identity)?;
+            let address = ServerAddress {
+                host: "127.0.0.1".to_owned(),
+                port: server.local_addr()?.port(),
+            };
+            let spec = controller.parse()?;
+            let mut options = SendOptions::new(&file, address, identity.token().clone(), spec);
+            options.fingerprint = Some(identity.fingerprint());
+            let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+            let serving = tokio::spawn(async move {
+                server
+                    .run(|_| (), async { stopped.await.unwrap_or_default() })
+                    .await;
+            });
+            let summary = send(options, |_| (), std::future::pending()).await?;
+            stop.send(()).ok();
+            serving.await?;
+            Ok::<_, Box<dyn Error>>(summary)
+        })?;
+        runs.push((
+            summary.goodput_bps,
+            (cpu_seconds()? - before) / (bytes as f64 / 1e9),
+            summary,
+        ));
+        fs::remove_file(stored.join("file"))?;
+    }
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (goodput, cpu, summary) = &runs[RUNS / 2];
+    Ok(format!(
+        "{{\"benchmark\":\"transfer-loopback\",\"controller\":\"{controller}\",\"bytes\":{bytes},\"runs\":{RUNS},\
+         \"goodput_bps\":{goodput:.0},\"cpu_s_per_gb\":{cpu:.3},\"lost_packets\":{},\"sent_packets\":{}}}",
+        summary.lost_packets, summary.sent_packets
+    ))
+}
+
+/// Fills a file with bytes that do not repeat.
+fn fill(path: &std::path::Path, bytes: u64) -> Result<(), Box<dyn Error>> {
+    let mut file = fs::File::create(path)?;
+    let mut stream = blake3::Hasher::new().finalize_xof();
+    let mut buffer = vec![0; 1 << 20];
+    let mut left = bytes;
+    while left > 0 {
+        let take = left.min(buffer.len() as u64) as usize;
+        stream.fill(&mut buffer[..take]);
+        file.write_all(&buffer[..take])?;
+        left -= take as u64;
+    }
+    Ok(())
+}
+
+/// CPU time of this process so far, from `/proc/self/stat` (in ticks of 10 ms).
+fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit_once(") ").ok_or("no such format")?.1;
+    let ticks: Vec<f64> = fields
+        .split(' ')
+        .skip(11)
+        .take(2)
+        .map(str::parse)
+        .collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<f64>() / 100.0)
+}

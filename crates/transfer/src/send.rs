@@ -1,0 +1,524 @@
+//! Sending one file.
+
+use crate::chunks::Chunks;
+use crate::summary::{Summary, TracePoint, VerdictCounts, goodput};
+use crate::wire::{self, Message, Put};
+use crate::{
+    Error, FileName, Fingerprint, KnownHosts, Token, framing, server, socket, tls, transport,
+};
+use bytes::Bytes;
+use noq::{Connection, ConnectionError, Endpoint, EndpointConfig, PathId, TokioRuntime, VarInt};
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::{interval, timeout};
+use whimbrel_cc::Spec;
+use whimbrel_quic::{Factory, Monitor};
+use whimbrel_units::Duration as Span;
+
+/// Chunks read ahead of what noq has taken.
+const READ_AHEAD: usize = 4;
+/// Time between looks at how far it is.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A server as a person names it: `host`, `host:port` or `[v6]:port`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAddress {
+    /// A name or an address.
+    pub host: String,
+    /// UDP port.
+    pub port: u16,
+}
+
+impl FromStr for ServerAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no server; write host, host:port or [IPv6 address]:port");
+        let named = |host: &str, port| Self {
+            host: host.to_owned(),
+            port,
+        };
+        if text.parse::<Ipv6Addr>().is_ok() {
+            return Ok(named(text, crate::DEFAULT_PORT));
+        }
+        if let Some(rest) = text.strip_prefix('[') {
+            let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
+            host.parse::<Ipv6Addr>().map_err(|_| wrong())?;
+            let port = match port.strip_prefix(':') {
+                Some(port) => port.parse().map_err(|_| wrong())?,
+                None if port.is_empty() => crate::DEFAULT_PORT,
+                None => return Err(wrong()),
+            };
+            return Ok(named(host, port));
+        }
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, port.parse().map_err(|_| wrong())?),
+            None => (text, crate::DEFAULT_PORT),
+        };
+        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '/' || c == '@') {
+            return Err(wrong());
+        }
+        Ok(named(host, port))
+    }
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// How to send.
+#[derive(Debug, Clone)]
+pub struct SendOptions {
+    /// The file.
+    pub file: PathBuf,
+    /// The name it is to have there; its own if not given.
+    pub name: Option<String>,
+    /// To whom.
+    pub server: ServerAddress,
+    /// The right to do so.
+    pub token: Token,
+    /// Who the server is; if not given, what is pinned for it.
+    pub fingerprint: Option<Fingerprint>,
+    /// Where servers are pinned. One that `fingerprint` names is pinned here once it has proved itself.
+    pub known_hosts: Option<KnownHosts>,
+    /// The congestion controller.
+    pub controller: Spec,
+    /// Time between the points of a trace; none is taken if not given.
+    pub trace: Option<Span>,
+    /// How long to try one address of the server.
+    pub connect: Span,
+    /// A server silent for so long is gone.
+    pub idle: Span,
+}
+
+impl SendOptions {
+    /// With the defaults: CUBIC, no trace, 10 s to connect, 30 s of silence.
+    pub fn new(
+        file: impl Into<PathBuf>,
+        server: ServerAddress,
+        token: Token,
+        controller: Spec,
+    ) -> Self {
+        Self {
+            file: file.into(),
+            name: None,
+            server,
+            token,
+            fingerprint: None,
+            known_hosts: None,
+            controller,
+            trace: None,
+            connect: Span::from_secs(10),
+            idle: Span::from_secs(30),
+        }
+    }
+}
+
+/// How far a transfer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the file the server has acknowledged, about: QUIC's overhead is not told apart.
+    pub bytes: u64,
+    /// Bytes of the file.
+    pub size: u64,
+}
+
+/// Sends one file and waits until the server has it under its name, on disk. `on_progress` is called ten
+/// times a second; when `stop` completes, the transfer is given up and the server told.
+///
+/// # Errors
+/// If the file cannot be read, the server cannot be reached, is not the one it should be, refuses, or the
+/// connection breaks. No file is then stored there, unless the connection broke after the last byte: what the
+/// server had not confirmed may or may not be.
+pub async fn send(
+    options: SendOptions,
+    mut on_progress: impl FnMut(Progress),
+    stop: impl Future<Output = ()>,
+) -> Result<Summary, Error> {
+    let (file, size) = open(&options.file)?;
+    let name = name_of(&options)?;
+    let mut factory = Factory::new(options.controller.clone());
+    if let Some(interval) = options.trace {
+        factory = factory.sampling(interval);
+    }
+    let monitor = factory.monitor();
+    tokio::pin!(stop);
+    let begun = Instant::now();
+    let (endpoint, connection) = tokio::select! {
+        connected = connect(&options, factory) => connected?,
+        () = &mut stop => return Err(Error::Stopped),
+    };
+    let connected = Instant::now();
+    let transfer = put(&connection, &options, &name, file, size);
+    tokio::pin!(transfer);
+    let mut tick = interval(TICK);
+    let result = loop {
+        tokio::select! {
+            result = &mut transfer => break result,
+            () = &mut stop => break Err(Error::Stopped),
+            _ = tick.tick() => {
+                let bytes = monitor.snapshot().delivered.get().min(size);
+                on_progress(Progress { bytes, size });
+            }
+        }
+    };
+    let took = connected.elapsed();
+    // Streams only say that they are lost, the connection says why.
+    let result = result.map_err(|error| match (error, connection.close_reason()) {
+        (Error::Lost(_), Some(reason)) => Error::Lost(why(&reason)),
+        (error, _) => error,
+    });
+    if result.is_ok() {
+        on_progress(Progress { bytes: size, size });
+    }
+    let summary = result.map(|hash| {
+        let times = (connected - begun, took);
+        summarize(&connection, &monitor, &options, &name, size, hash, times)
+    });
+    connection.close(VarInt::from_u32(server::close::DONE), b"");
+    // The server learns at once; if the network does not let it, its own timeout does.
+    timeout(Duration::from_secs(1), endpoint.wait_idle())
+        .await
+        .ok();
+    summary
+}
+
+fn open(path: &Path) -> Result<(File, u64), Error> {
+    let file = File::open(path).map_err(Error::file(path, "open"))?;
+    let meta = file.metadata().map_err(Error::file(path, "look at"))?;
+    if !meta.is_file() {
+        let cause = std::io::Error::other("it is not a plain file");
+        return Err(Error::file(path, "send")(cause));
+    }
+    Ok((file, meta.len()))
+}
+
+fn name_of(options: &SendOptions) -> Result<FileName, Error> {
+    let own = || {
+        options
+            .file
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+    };
+    let name = options.name.clone().or_else(own).unwrap_or_default();
+    FileName::new(&name)
+        .map_err(|e| Error::file(&options.file, "send")(std::io::Error::other(e.to_string())))
+}
+
+/// Finds the server and makes sure that it is the right one.
+async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, Connection), Error> {
+    let host = options.server.to_string();
+    let failed = |why: String| Error::Connect {
+        host: host.clone(),
+        why,
+    };
+    let pinned = match &options.known_hosts {
+        Some(known) => known.get(&host)?,
+        None => None,
+    };
+    let expected = options.fingerprint.or(pinned);
+    let mut transport = transport::client(options.idle);
+    transport.congestion_controller_factory(Arc::new(factory));
+    let transport = Arc::new(transport);
+    let addresses: Vec<SocketAddr> =
+        tokio::net::lookup_host((options.server.host.as_str(), options.server.port))
+            .await
+            .map_err(|e| failed(format!("its name is not known: {e}")))?
+            .collect();
+    let mut why = "its name has no address".to_owned();
+    for address in addresses {
+        let (crypto, pin) = tls::client_config(expected)?;
+        let mut config = noq::ClientConfig::new(Arc::new(crypto));
+        config.transport_config(Arc::clone(&transport));
+        let any: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let local = SocketAddr::new(any, 0);
+        let socket = socket::open(local)?;
+        let endpoint = Endpoint::new(
+            EndpointConfig::default(),
+            None,
+            socket,
+            Arc::new(TokioRuntime),
+        )
+        .map_err(|cause| Error::Socket {
+            address: local,
+            cause,
+        })?;
+        let connecting = endpoint
+            .connect_with(config, address, tls::SERVER_NAME)
+            .map_err(|e| failed(e.to_string()))?;
+        match timeout(options.connect.into(), connecting).await {
+            Ok(Ok(connection)) => {
+                if let (Some(known), Some(print)) = (&options.known_hosts, options.fingerprint)
+                    && pinned != Some(print)
+                {
+                    known.set(&host, print)?;
+                }
+                return Ok((endpoint, connection));
+            }
+            Ok(Err(error)) => match (pin.seen(), expected) {
+                (Some(found), None) => return Err(Error::Unknown { host, found }),
+                (Some(found), Some(expected)) if found != expected => {
+                    return Err(Error::Impostor {
+                        host,
+                        expected,
+                        found,
+                    });
+                }
+                _ => why = refused(&error, address),
+            },
+            Err(_) => {
+                why = format!(
+                    "{address} did not answer for {}; is `whimbrel serve` running there, and does a \
+                     firewall let UDP port {} through?",
+                    options.connect, options.server.port
+                );
+            }
+        }
+    }
+    Err(failed(why))
+}
+
+fn refused(error: &ConnectionError, address: SocketAddr) -> String {
+    match error {
+        ConnectionError::ConnectionClosed(close)
+            if close.error_code == noq::TransportErrorCode::CONNECTION_REFUSED =>
+        {
+            format!(
+                "{address} takes no more connections now, or none from here; try again in a minute"
+            )
+        }
+        error => format!("{address}: {}", why(error)),
+    }
+}
+
+/// Why a connection was lost. What a peer says goes to a terminal only without control characters.
+pub(crate) fn why(reason: &ConnectionError) -> String {
+    match reason {
+        ConnectionError::LocallyClosed => "it was closed at this end".to_owned(),
+        ConnectionError::TimedOut => "the other side fell silent".to_owned(),
+        ConnectionError::ApplicationClosed(closed) => {
+            match u32::try_from(closed.error_code.into_inner()) {
+                Ok(server::close::DONE) => "the other side left".to_owned(),
+                Ok(server::close::STOPPING) => "the server was stopped".to_owned(),
+                _ => wire::Refusal::new(wire::Reason::Internal, closed.to_string()).text,
+            }
+        }
+        other => wire::Refusal::new(wire::Reason::Internal, other.to_string()).text,
+    }
+}
+
+/// The conversation of one file; the hash is what both sides computed.
+async fn put(
+    connection: &Connection,
+    options: &SendOptions,
+    name: &FileName,
+    file: File,
+    size: u64,
+) -> Result<blake3::Hash, Error> {
+    let lost = |e: ConnectionError| Error::Lost(why(&e));
+    let (mut send, mut receive) = connection.open_bi().await.map_err(lost)?;
+    // What is said here goes ahead of data.
+    send.set_priority(i32::MAX).ok();
+    let put = Put {
+        version: wire::VERSION,
+        token: options.token.clone(),
+        size,
+        name: name.as_str().to_owned(),
+    };
+    framing::write(&mut send, &Message::Put(put)).await?;
+    let transfer = match framing::read(&mut receive).await? {
+        Message::Accepted { transfer } => transfer,
+        Message::Refused(refusal) => return Err(Error::Refused(refusal)),
+        _ => return Err(Error::Protocol("a message out of turn".to_owned())),
+    };
+    let all = async {
+        let hash = send_chunks(connection, transfer, &options.file, file, size).await?;
+        framing::write(&mut send, &Message::Finish { hash }).await?;
+        send.finish().ok();
+        Ok::<_, Error>(hash)
+    };
+    tokio::pin!(all);
+    let answer = framing::read(&mut receive);
+    tokio::pin!(answer);
+    let mut sent = None;
+    loop {
+        tokio::select! {
+            // An answer first: a refusal says more than the streams that stop because of it.
+            biased;
+            message = &mut answer => return match (message?, sent) {
+                (Message::Stored { bytes, hash }, Some(mine)) if bytes == size && hash == mine => Ok(hash),
+                (Message::Refused(refusal), _) => Err(Error::Refused(refusal)),
+                _ => Err(Error::Protocol("its answer does not fit what was sent".to_owned())),
+            },
+            hash = &mut all, if sent.is_none() => match hash {
+                Ok(hash) => sent = Some(hash),
+                // Streams that the server stopped: its reason is on the way.
+                Err(Error::Lost(why)) => {
+                    let said = timeout(Duration::from_secs(2), &mut answer).await;
+                    return match said {
+                        Ok(Ok(Message::Refused(refusal))) => Err(Error::Refused(refusal)),
+                        _ => Err(Error::Lost(why)),
+                    };
+                }
+                Err(error) => return Err(error),
+            },
+        }
+    }
+}
+
+/// Sends every chunk on a stream of its own. Returns when noq has taken the last: how much it takes
+/// ahead of acknowledgments is its send window.
+async fn send_chunks(
+    connection: &Connection,
+    transfer: u64,
+    path: &Path,
+    file: File,
+    size: u64,
+) -> Result<blake3::Hash, Error> {
+    let (read, mut chunks) = mpsc::channel(READ_AHEAD);
+    let own_path = path.to_owned();
+    let reader = spawn_blocking(move || read_chunks(file, &own_path, size, &read));
+    let mut index = 0;
+    while let Some(data) = chunks.recv().await {
+        let mut stream = connection
+            .open_uni()
+            .await
+            .map_err(|e| Error::Lost(why(&e)))?;
+        // Retransmissions of old chunks go before new chunks.
+        stream
+            .set_priority(-i32::try_from(index).unwrap_or(i32::MAX))
+            .ok();
+        let header = Bytes::copy_from_slice(&wire::chunk_header(transfer, index));
+        let sent = stream.write_all_chunks(&mut [header, data]).await;
+        sent.map_err(|e| Error::Lost(e.to_string()))?;
+        stream.finish().ok();
+        index += 1;
+    }
+    reader.await.map_err(|_| Error::Stopped)?
+}
+
+/// Reads and hashes the file from beginning to end; each chunk goes into the channel.
+fn read_chunks(
+    mut file: File,
+    path: &Path,
+    size: u64,
+    to: &mpsc::Sender<Bytes>,
+) -> Result<blake3::Hash, Error> {
+    let mut hasher = blake3::Hasher::new();
+    let chunks = Chunks::of(size);
+    for (_, length) in (0..).map_while(|index| chunks.range(index)) {
+        let mut data = Vec::with_capacity(length as usize);
+        let read = Read::by_ref(&mut file).take(length).read_to_end(&mut data);
+        if read.map_err(Error::file(path, "read"))? as u64 != length {
+            return Err(Error::Changed(path.to_owned()));
+        }
+        hasher.update(&data);
+        if to.blocking_send(data.into()).is_err() {
+            return Err(Error::Stopped);
+        }
+    }
+    Ok(hasher.finalize())
+}
+
+fn summarize(
+    connection: &Connection,
+    monitor: &Monitor,
+    options: &SendOptions,
+    name: &FileName,
+    size: u64,
+    hash: blake3::Hash,
+    (connecting, took): (Duration, Duration),
+) -> Summary {
+    let stats = connection.stats();
+    let path = connection.path_stats(PathId::ZERO);
+    let now = monitor.snapshot();
+    Summary {
+        name: name.as_str().to_owned(),
+        bytes: size,
+        seconds: took.as_secs_f64(),
+        connect_seconds: connecting.as_secs_f64(),
+        goodput_bps: goodput(size, took.into()),
+        lost_packets: stats.lost_packets,
+        sent_packets: stats.sent_packets,
+        rtt_ms: now.srtt.as_millis_f64(),
+        min_rtt_ms: now.min_rtt.as_millis_f64(),
+        cwnd_bytes: now.cwnd.get(),
+        mtu_bytes: path.map_or(0, |p| p.current_mtu),
+        controller: options.controller.to_string(),
+        blake3: hash.to_hex().to_string(),
+        loss_episodes: now.episodes,
+        reductions: now.reductions,
+        timeouts: now.timeouts,
+        spurious: now.spurious,
+        verdicts: VerdictCounts::of(&now),
+        samples: options.trace.map(|_| {
+            monitor
+                .samples()
+                .into_iter()
+                .map(TracePoint::from)
+                .collect()
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn people_name_servers() {
+        for (text, host, port, shown) in [
+            ("example.org", "example.org", 4440, "example.org:4440"),
+            ("example.org:99", "example.org", 99, "example.org:99"),
+            ("192.0.2.1:99", "192.0.2.1", 99, "192.0.2.1:99"),
+            ("::1", "::1", 4440, "[::1]:4440"),
+            ("[::1]", "::1", 4440, "[::1]:4440"),
+            ("[::1]:99", "::1", 99, "[::1]:99"),
+        ] {
+            let address: ServerAddress = text.parse().expect(text);
+            assert_eq!((&*address.host, address.port), (host, port));
+            assert_eq!(address.to_string(), shown);
+        }
+        for wrong in [
+            "",
+            ":99",
+            "a:b",
+            "a:99999",
+            "[::1",
+            "[::1]99",
+            "[a]:9",
+            "a b",
+            "user@host",
+        ] {
+            assert!(wrong.parse::<ServerAddress>().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reading_a_server_never_panics(text in ".*") {
+            if let Ok(address) = text.parse::<ServerAddress>() {
+                prop_assert_eq!(address.to_string().parse(), Ok(address));
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! TLS 1.3 for both sides: the server's certificate is its own, and pinned.
+//!
+//! Nothing here is home-made: rustls checks the handshake, ring does the cryptography. What is decided here
+//! is only *whose* certificate is the right one: the one with the pinned fingerprint, instead of one that
+//! an authority has signed. That the server holds the certificate's key is verified as always.
+
+use crate::{Error, Fingerprint, Identity};
+use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq::rustls;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::version::TLS13;
+use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The protocol both sides must speak (RFC 7301).
+pub const ALPN: &[u8] = b"whimbrel/1";
+
+/// The name in every certificate; who the server is, its fingerprint says.
+pub(crate) const SERVER_NAME: &str = "whimbrel";
+
+/// The server's side.
+pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Error> {
+    let bad = |e: rustls::Error| Error::Identity(format!("its certificate does not work: {e}"));
+    let mut config = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])
+        .map_err(bad)?
+        .with_no_client_auth()
+        .with_single_cert(vec![identity.certificate().clone()], identity.key())
+        .map_err(bad)?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    QuicServerConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))
+}
+
+/// The client's side, and what it will have seen of the server.
+pub(crate) fn client_config(
+    expected: Option<Fingerprint>,
+) -> Result<(QuicClientConfig, Arc<Pin>), Error> {
+    let bad = |e: rustls::Error| Error::Identity(e.to_string());
+    let pin = Arc::new(Pin {
+        expected,
+        seen: Mutex::new(None),
+        provider: provider(),
+    });
+    let verifier: Arc<dyn ServerCertVerifier> = pin.clone();
+    let mut config = rustls::ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])
+        .map_err(bad)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    // Resumption would skip the look at the certificate.
+    config.resumption = rustls::client::Resumption::disabled();
+    let config = QuicClientConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))?;
+    Ok((config, pin))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// Takes the certificate with one fingerprint, and no other.
+#[derive(Debug)]
+pub(crate) struct Pin {
+    /// None: no certificate is right, but which it was is remembered.
+    expected: Option<Fingerprint>,
+    seen: Mutex<Option<Fingerprint>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pin {
+    /// The fingerprint of the certificate the server showed, if it came to that.
+    pub fn seen(&self) -> Option<Fingerprint> {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ServerCertVerifier for Pin {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let found = Fingerprint::of_certificate(end_entity);
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        if self.expected == Some(found) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        // QUIC is TLS 1.3 only (RFC 9001 section 4.2).
+        Err(rustls::PeerIncompatible::Tls12NotOffered.into())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}

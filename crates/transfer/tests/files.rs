@@ -1,0 +1,234 @@
+//! Files arrive whole, or not at all and with a reason.
+
+mod common;
+
+use common::{Scratch, Service, UNDER_WAY, bring, limits, names};
+use std::fs;
+use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};
+use whimbrel_units::Bytes;
+
+fn reason(error: Error) -> Reason {
+    match error {
+        Error::Refused(refusal) => refusal.reason,
+        other => panic!("not refused: {other}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_arrives_whole_by_every_controller() {
+    let scratch = Scratch::new();
+    let mut service = Service::start(&scratch);
+    for entry in whimbrel_cc::registry::ALL {
+        let file = scratch.file(entry.name, 8_000_001);
+        let mut options = service.options(&file);
+        options.controller = entry.name.parse().expect("in the table");
+        let summary = bring(options)
+            .await
+            .unwrap_or_else(|e| panic!("{}: {e}", entry.name));
+        let sent = fs::read(&file).expect("mine");
+        assert!(
+            fs::read(service.directory.join(entry.name)).expect("stored") == sent,
+            "{}",
+            entry.name
+        );
+        assert_eq!(summary.bytes, 8_000_001);
+        assert_eq!(summary.blake3, blake3::hash(&sent).to_hex().to_string());
+        assert!(summary.seconds > 0.0 && summary.goodput_bps > 0.0);
+        assert!(summary.sent_packets > 5_000 && summary.rtt_ms > 0.0 && summary.cwnd_bytes > 0);
+        let Event::Stored { name, bytes, .. } = service.event().await else {
+            panic!("not stored")
+        };
+        assert_eq!((name.as_str(), bytes), (entry.name, Bytes::new(8_000_001)));
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_smallest_files_arrive_and_so_do_those_at_the_edge_of_a_chunk() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch);
+    for size in [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1] {
+        let name = format!("size-{size}");
+        let file = scratch.file(&name, size);
+        bring(service.options(&file)).await.expect("stored");
+        assert_eq!(
+            fs::read(service.directory.join(&name)).ok(),
+            fs::read(&file).ok(),
+            "{size}"
+        );
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_token_is_refused_and_soon_its_owner_too() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a", 1000);
+    let service = Service::start(&scratch);
+    let wrong = || {
+        let mut options = service.options(&file);
+        options.token = Token::random().expect("randomness");
+        options
+    };
+    for _ in 0..10 {
+        assert_eq!(
+            reason(bring(wrong()).await.expect_err("a wrong token")),
+            Reason::Token
+        );
+    }
+    let error = bring(wrong()).await.expect_err("shut out").to_string();
+    assert!(error.contains("takes no more connections"), "{error}");
+    assert!(names(&service.directory).is_empty());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_the_pinned_one_gets_nothing() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a", 1000);
+    let service = Service::start(&scratch);
+    let right = service.identity.fingerprint();
+    let mut options = service.options(&file);
+    options.fingerprint = Some(Fingerprint::of_certificate(b"another"));
+    match bring(options).await.expect_err("not the pinned one") {
+        Error::Impostor { found, .. } => assert_eq!(found, right),
+        other => panic!("{other}"),
+    }
+    assert!(names(&service.directory).is_empty());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_pinned_on_first_use_and_known_after_that() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch);
+    let known = KnownHosts::at(scratch.0.join("known_hosts"));
+    let options = |name, fingerprint| {
+        let mut options = service.options(&scratch.file(name, 10));
+        options.known_hosts = Some(known.clone());
+        options.fingerprint = fingerprint;
+        options
+    };
+    let error = bring(options("a", None)).await.expect_err("unknown");
+    let text = error.to_string();
+    assert!(matches!(error, Error::Unknown { .. }));
+    assert!(
+        text.contains(&format!("--fingerprint {}", service.identity.fingerprint())),
+        "{text}"
+    );
+    bring(options("a", Some(service.identity.fingerprint())))
+        .await
+        .expect("named");
+    bring(options("b", None)).await.expect("remembered");
+    known
+        .set(
+            &service.address.to_string(),
+            Fingerprint::of_certificate(b"old"),
+        )
+        .expect("written");
+    let error = bring(options("c", None)).await.expect_err("changed");
+    assert!(matches!(error, Error::Impostor { .. }), "{error}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_there_stays_unless_the_server_overwrites() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch);
+    fs::write(service.directory.join("a"), "old").expect("written");
+    let file = scratch.file("a", 5000);
+    assert_eq!(
+        reason(bring(service.options(&file)).await.expect_err("there")),
+        Reason::Exists
+    );
+    assert_eq!(
+        fs::read(service.directory.join("a")).expect("there"),
+        b"old"
+    );
+    service.stop().await;
+    let service = Service::with(&scratch, limits(), true);
+    bring(service.options(&file)).await.expect("replaced");
+    assert_eq!(
+        fs::read(service.directory.join("a")).ok(),
+        fs::read(&file).ok()
+    );
+    assert_eq!(names(&service.directory), ["a"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_larger_than_the_server_takes_is_refused_before_it_is_sent() {
+    let scratch = Scratch::new();
+    let service = Service::with(
+        &scratch,
+        Limits {
+            file: Bytes::new(999),
+            ..limits()
+        },
+        false,
+    );
+    let error = bring(service.options(&scratch.file("a", 1000)))
+        .await
+        .expect_err("too large");
+    assert!(error.to_string().contains("1 kB"), "{error}");
+    assert_eq!(reason(error), Reason::TooLarge);
+    bring(service.options(&scratch.file("b", 999)))
+        .await
+        .expect("fits");
+    assert_eq!(names(&service.directory), ["b"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_is_stopped_leaves_nothing() {
+    let scratch = Scratch::new();
+    let mut service = Service::start(&scratch);
+    let file = scratch.file("a", 200_000_000);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let mut stop = Some(stop);
+    let watch = |progress: whimbrel_transfer::Progress| {
+        if progress.bytes > UNDER_WAY {
+            stop.take().map(|s| s.send(()));
+        }
+    };
+    let stopped = async { stopped.await.unwrap_or_default() };
+    let result = whimbrel_transfer::send(service.options(&file), watch, stopped).await;
+    assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
+    let Event::Failed {
+        name: Some(name), ..
+    } = service.event().await
+    else {
+        panic!("not failed")
+    };
+    assert_eq!(name.as_str(), "a");
+    let directory = service.stop().await;
+    assert!(names(&directory).is_empty(), "{:?}", names(&directory));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_stopped_tells_its_client_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch);
+    let directory = service.directory.clone();
+    let file = scratch.file("a", 200_000_000);
+    let options = service.options(&file);
+    let (under_way, begun) = tokio::sync::oneshot::channel::<()>();
+    let mut under_way = Some(under_way);
+    let client = tokio::spawn(async move {
+        let watch = move |progress: whimbrel_transfer::Progress| {
+            if progress.bytes > UNDER_WAY {
+                under_way.take().map(|s| s.send(()));
+            }
+        };
+        whimbrel_transfer::send(options, watch, std::future::pending()).await
+    });
+    begun.await.expect("it begins");
+    service.stop().await;
+    let error = client
+        .await
+        .expect("no panic")
+        .expect_err("stopped")
+        .to_string();
+    assert!(error.contains("stopped"), "{error}");
+    assert!(names(&directory).is_empty(), "{:?}", names(&directory));
+}
