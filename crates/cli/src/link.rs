@@ -214,7 +214,9 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
 /// What a queue comes to. A link without a rate never has one.
 fn limit(queue: Queue, service: &ServiceSpec, base_rtt: Duration) -> QueueLimit {
     let packet = Bytes::new(u64::from(whimbrel_link::MTU));
-    queue.limit(service, base_rtt, packet).unwrap_or(QueueLimit::Unlimited)
+    queue
+        .limit(service, base_rtt, packet)
+        .unwrap_or(QueueLimit::Unlimited)
 }
 
 fn service_or(

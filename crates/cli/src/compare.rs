@@ -1,0 +1,175 @@
+//! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
+
+use crate::play::{PlayArgs, play};
+use std::fmt::{Display, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::str::FromStr;
+use whimbrel_cc::{Spec, registry};
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_units::{Duration, Probability, Rate};
+
+/// Compare algorithms on a path
+///
+/// One bottleneck link, given by flags; each run has flows of one algorithm only. Lists, separated by
+/// commas, are swept: every combination is run.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  whimbrel compare
+  whimbrel compare --rate 1Gbit/s --rtt 90ms --loss 0% --controllers cubic,newreno
+  whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
+  whimbrel compare --controllers cubic,cerl --plot windows.svg
+  whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
+
+For what the columns mean: whimbrel sim --help")]
+pub struct CompareArgs {
+    /// Rate of the bottleneck
+    #[arg(long, default_value = "50 Mbit/s", value_delimiter = ',', value_parser = written::<Rate>)]
+    rate: Vec<String>,
+    /// Round-trip time of the empty path
+    #[arg(long, default_value = "100 ms", value_delimiter = ',', value_parser = half)]
+    rtt: Vec<String>,
+    /// What may wait at the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB`
+    #[arg(long, default_value = "1 bdp", value_delimiter = ',')]
+    queue: Vec<String>,
+    /// Random loss of data packets
+    #[arg(long, default_value = "1 %", value_delimiter = ',', value_parser = written::<Probability>)]
+    loss: Vec<String>,
+    /// Flows at once, all with the same algorithm
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    flows: u32,
+    /// How long, in the simulation's time
+    #[arg(long, default_value = "30 s", value_parser = written::<Duration>)]
+    duration: String,
+    /// Which algorithms [default: all]; see `whimbrel controllers`
+    #[arg(long, value_delimiter = ',', value_parser = written::<Spec>)]
+    controllers: Vec<String>,
+    /// Runs of each combination, with different seeds
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    seeds: u32,
+    /// How lost data is found
+    #[arg(long, default_value = "rack", value_parser = ["newreno", "sack", "rack"])]
+    recovery: String,
+    /// Print the scenario file that these flags stand for, and run nothing
+    #[arg(long)]
+    print_scenario: bool,
+    #[command(flatten)]
+    play: PlayArgs,
+}
+
+/// Checks that a `T` was written, and keeps the words.
+fn written<T>(text: &str) -> Result<String, T::Err>
+where
+    T: FromStr,
+{
+    text.parse::<T>().map(|_| text.trim().to_owned())
+}
+
+/// Half of a time: the delay of each direction.
+fn half(text: &str) -> Result<String, whimbrel_units::ParseError> {
+    let half = text.parse::<Duration>()? / 2;
+    let short = half.to_string();
+    Ok(if short.parse() == Ok(half) {
+        short
+    } else {
+        format!("{} ns", half.as_nanos())
+    })
+}
+
+/// Writes the scenario; runs it, or prints it.
+pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
+    let text = scenario(&args);
+    let scenario = Scenario::parse(&text, Path::new("compare"))?;
+    if args.print_scenario {
+        use std::io::Write as _;
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    play(&scenario, &title(&args), &args.play)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn scenario(args: &CompareArgs) -> String {
+    let mut link = String::new();
+    let mut sweep = String::new();
+    let keys = [
+        ("rate", &args.rate),
+        ("delay", &args.rtt),
+        ("queue", &args.queue),
+        ("loss", &args.loss),
+    ];
+    for (key, values) in keys {
+        let note = if key == "delay" { "    # each way" } else { "" };
+        match values.as_slice() {
+            [one] => line(&mut link, key, format!("{one:?}{note}")),
+            several => line(
+                &mut sweep,
+                &format!("\"link.L.{key}\""),
+                format!("{several:?}"),
+            ),
+        }
+    }
+    let all = || {
+        registry::ALL
+            .iter()
+            .map(|entry| entry.name.to_owned())
+            .collect()
+    };
+    let controllers: Vec<String> = if args.controllers.is_empty() {
+        all()
+    } else {
+        args.controllers.clone()
+    };
+    line(
+        &mut sweep,
+        "\"flow.controller\"",
+        format!("{controllers:?}"),
+    );
+    let mut flow = String::new();
+    if args.flows != 1 {
+        line(&mut flow, "count", args.flows);
+        line(
+            &mut flow,
+            "start",
+            "\"0 s .. 1 s\"    # drawn evenly, so that flows are not in step",
+        );
+    }
+    let CompareArgs {
+        duration,
+        seeds,
+        recovery,
+        ..
+    } = args;
+    format!(
+        "[link.L]\n{link}\n[[flow]]\n{flow}route = [\"L\"]\n\n\
+         [run]\nduration = {duration:?}\nseeds = {seeds}\nrecovery = {recovery:?}\n\n[sweep]\n{sweep}"
+    )
+}
+
+fn line(text: &mut String, key: &str, value: impl Display) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{key} = {value}");
+}
+
+/// What all runs have in common; swept values are for others to say.
+fn title(args: &CompareArgs) -> String {
+    let whole = |half: &String| {
+        half.parse::<Duration>()
+            .map_or_else(|_| half.clone(), |d| (d * 2).to_string())
+    };
+    let rtt: Vec<String> = args.rtt.iter().map(whole).collect();
+    let all = [
+        ("", &args.rate),
+        ("RTT ", &rtt),
+        ("queue ", &args.queue),
+        ("loss ", &args.loss),
+    ];
+    let fixed = all
+        .iter()
+        .filter_map(|(name, values)| match values.as_slice() {
+            [one] => Some(format!("{name}{one}")),
+            _ => None,
+        });
+    fixed.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,41 @@
+//! How the command fails: 2 for input that is wrong, 1 for everything else, quietly if nobody reads on.
+
+use std::fmt::{self, Display};
+use std::process::ExitCode;
+use whimbrel_sim::scenario::ScenarioError;
+
+/// Input that is wrong, and what to do about it.
+#[derive(Debug)]
+pub struct BadInput(String);
+
+impl BadInput {
+    /// With this text.
+    pub fn new(text: impl Display) -> Self {
+        Self(text.to_string())
+    }
+}
+
+impl Display for BadInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadInput {}
+
+/// Prints an error to stderr and gives the exit status that goes with it.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    // `whimbrel … | head`: the reader has seen enough.
+    let pipe = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
+    if error
+        .chain()
+        .any(|cause| cause.downcast_ref().is_some_and(pipe))
+    {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("error: {error:#}");
+    let bad_input = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<BadInput>() || cause.is::<ScenarioError>()
+    };
+    ExitCode::from(if error.chain().any(bad_input) { 2 } else { 1 })
+}

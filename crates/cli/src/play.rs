@@ -1,0 +1,99 @@
+//! Running a scenario and showing what came of it: what `sim` and `compare` share.
+
+use crate::failure::BadInput;
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::sweep::{self, Job, Run};
+
+/// How many samples a picture's curves have.
+const PICTURE_SAMPLES: u64 = 1000;
+/// Work that takes less is over before a bar could be read.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How to run, and how to show it.
+#[derive(clap::Args)]
+pub struct PlayArgs {
+    /// Print JSON: every run with every flow, in base units
+    #[arg(long)]
+    json: bool,
+    /// Run on so many threads [default: all cores]; results are the same on any number
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+/// Runs all points with all seeds; prints a table or JSON, and draws.
+pub fn play(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<()> {
+    let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
+    if let Some(path) = &args.plot {
+        let svg = draw(scenario, title, args.threads)?;
+        fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if args.json {
+        whimbrel_report::json(&runs, &mut out)?;
+        writeln!(out)?;
+    } else {
+        write!(
+            out,
+            "{}",
+            whimbrel_report::table(&whimbrel_report::rows(&runs))
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Runs all jobs. A bar on stderr shows how far it is, if it lasts and somebody looks.
+pub fn run_all<'a>(
+    jobs: &[Job<'a>],
+    threads: Option<NonZeroUsize>,
+) -> anyhow::Result<Vec<Run<'a>>> {
+    let begin = Instant::now();
+    let bar = ProgressBar::with_draw_target(Some(jobs.len() as u64), ProgressDrawTarget::hidden());
+    // The template is ours and tested: if it were wrong, the bar would look plain.
+    if let Ok(style) = ProgressStyle::with_template("{pos}/{len} runs {wide_bar} {eta} left") {
+        bar.set_style(style);
+    }
+    let done = || {
+        bar.inc(1);
+        if bar.is_hidden() && begin.elapsed() > PATIENCE && io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    };
+    let runs = sweep::run_all(jobs, threads, done)?;
+    bar.finish_and_clear();
+    Ok(runs)
+}
+
+/// Each point once more with its first seed, sampled: the results that are printed stay free of samples
+/// that nobody asked for.
+fn draw(scenario: &Scenario, title: &str, threads: Option<NonZeroUsize>) -> anyhow::Result<String> {
+    let mut sampled = scenario.clone();
+    if let Some(longest) = sampled.points().iter().map(|point| point.duration()).max() {
+        let interval = longest / PICTURE_SAMPLES;
+        sampled.set_sample(interval.max(whimbrel_units::Duration::from_millis(1)));
+    }
+    let first = |point| -> Option<Job<'_>> {
+        let point: &whimbrel_sim::scenario::Point = point;
+        point.seeds().first().map(|&seed| Job { point, seed })
+    };
+    let jobs: Vec<Job<'_>> = sampled.points().iter().filter_map(first).collect();
+    let runs = run_all(&jobs, threads)?;
+    let curves = whimbrel_report::curves(&runs);
+    let separator = if title.is_empty() || curves.at.is_empty() {
+        ""
+    } else {
+        ", "
+    };
+    let title = format!("{title}{separator}{}", curves.at);
+    Ok(whimbrel_report::picture(&title, &curves.all).map_err(BadInput::new)?)
+}

@@ -1,0 +1,94 @@
+//! `whimbrel sim`: run a scenario file.
+
+use crate::failure::BadInput;
+use crate::play::{PlayArgs, play};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use whimbrel_sim::scenario::document::Document;
+use whimbrel_sim::scenario::{Scenario, Setting};
+
+/// Simulate a scenario file
+///
+/// Runs every combination of the file's sweep with every seed, on all cores, and prints a row for each
+/// combination: mean ± standard deviation over the seeds.
+#[derive(clap::Args)]
+#[command(after_help = format!("{EXAMPLES}\n\nColumns:\n{}", whimbrel_report::COLUMNS))]
+pub struct SimArgs {
+    /// The scenario file, `-` for stdin
+    #[arg(value_name = "SCENARIO.toml")]
+    scenario: PathBuf,
+    /// Runs of each combination, with seeds 1 to N; stands over the file's own
+    #[arg(long, value_name = "N")]
+    seeds: Option<u32>,
+    /// Set a value over the file's own; takes its key out of the sweep. May be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<Setting>,
+    #[command(flatten)]
+    play: PlayArgs,
+}
+
+const EXAMPLES: &str = "\
+A scenario file:
+  [link.L]
+  rate  = \"8 Mbit/s\"         # or { trace = \"file\" } in mahimahi's format
+  delay = \"50 ms\"            # or steps: [[\"0 s\", \"25 ms\"], [\"5 s\", \"300 ms\"]]
+  queue = \"1 bdp\"            # or \"50 packets\", \"64 kB\"; none: never overflows
+  loss  = \"1 %\"              # of the data direction
+
+  [[flow]]
+  count = 10
+  controller = \"cerl\"
+  route = [\"L\"]              # \"NAME*\": a copy of its own for each flow
+  start = \"0 s .. 5 s\"       # drawn evenly
+
+  [run]
+  duration = \"100 s\"
+  seeds = 10
+
+  [sweep]                    # every combination
+  \"link.L.loss\" = [\"0 %\", \"1 %\", \"5 %\"]
+  \"flow.controller\" = [\"newreno\", \"cubic\", \"cerl\"]
+
+Examples:
+  whimbrel sim path.toml
+  whimbrel sim path.toml --set link.L.loss='2 %' --set run.recovery=newreno --seeds 3
+  whimbrel compare --print-scenario | whimbrel sim - --json";
+
+/// Runs the file.
+pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
+    let (text, path) = read(&args.scenario)?;
+    let mut settings = args.settings;
+    if let Some(seeds) = args.seeds {
+        settings.push(Setting {
+            key: "run.seeds".to_owned(),
+            value: seeds.to_string(),
+        });
+    }
+    let scenario = Scenario::from_document(Document::parse(&text, &path)?, &settings)?;
+    let title = path
+        .file_stem()
+        .map(|name| name.to_string_lossy().into_owned());
+    play(&scenario, &title.unwrap_or_default(), &args.play)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A scenario's text, and how errors call its file.
+fn read(path: &Path) -> anyhow::Result<(String, PathBuf)> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| {
+                BadInput::new(format!("cannot read the scenario from stdin: {error}"))
+            })?;
+        return Ok((text, PathBuf::from("<stdin>")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        BadInput::new(format!(
+            "cannot read {}: {error}; see `whimbrel sim --help` for what it holds",
+            path.display()
+        ))
+    })?;
+    Ok((text, path.to_owned()))
+}

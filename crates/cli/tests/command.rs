@@ -1,0 +1,482 @@
+//! The command as people and programs use it: real processes, their output and exit status.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Ten flows over a lossy link, short.
+const SCENARIO: &str = r#"
+[link.access]
+rate = "1 Mbit/s"
+delay = "10 ms"
+[link.L]
+rate = "8 Mbit/s"
+delay = "50 ms"
+queue = "50 packets"
+[[flow]]
+count = 3
+route = ["access*", "L", "access*"]
+start = "0 s .. 1 s"
+[[flow]]
+controller = "cubic"
+route = ["L"]
+size = "100 kB"
+[run]
+duration = "5 s"
+seeds = 2
+[sweep]
+"link.L.loss" = ["0 %", "1 %"]
+"flow.0.controller" = ["newreno", "cerl"]
+"#;
+
+fn whimbrel(args: &[&str]) -> Output {
+    piped(args, "")
+}
+
+fn piped(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that does not read its input may be gone by now.
+    let _ = child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(input.as_bytes());
+    child.wait_with_output().expect("the command ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        text(&output.stderr),
+        "",
+        "nothing on stderr when all is well and nobody looks"
+    );
+    text(&output.stdout)
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).expect("JSON")
+}
+
+/// Runs the command on input that is wrong: status 2, nothing on stdout.
+fn refused(args: &[&str], input: &str) -> String {
+    let output = piped(args, input);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    assert_eq!(text(&output.stdout), "");
+    error
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("whimbrel-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn json_has_every_run_with_every_flow() {
+    let all = json(&piped(&["sim", "-", "--json"], SCENARIO));
+    let runs = all["runs"].as_array().expect("a list");
+    assert_eq!(runs.len(), 2 * 2 * 2);
+    let run = &runs[7];
+    assert_eq!(run["parameters"]["link.L.loss"], "1 %");
+    assert_eq!(run["parameters"]["flow.0.controller"], "cerl");
+    assert_eq!(run["parameters"]["controller"], "cerl, cubic");
+    assert_eq!(run["seed"], 2);
+    assert_eq!(run["duration_s"], 5.0);
+    let number = |value: &Value, path: &str| {
+        value
+            .pointer(path)
+            .and_then(Value::as_f64)
+            .unwrap_or_else(|| panic!("no number {path} in {value}"))
+    };
+    for path in [
+        "/wall_s",
+        "/delivered_packets",
+        "/total/goodput_bps",
+        "/total/throughput_bps",
+        "/total/jain",
+        "/total/loss_ratio",
+        "/total/delay_ms/min",
+        "/total/delay_ms/mean",
+        "/total/delay_ms/p95",
+    ] {
+        assert!(number(run, path) > 0.0, "{path}");
+    }
+    let flows = run["flows"].as_array().expect("a list");
+    assert_eq!(flows.len(), 4);
+    for flow in flows {
+        for path in [
+            "/goodput_bps",
+            "/throughput_bps",
+            "/retransmits",
+            "/rtt_ms/min",
+            "/rtt_ms/mean",
+            "/rtt_ms/p95",
+            "/one_way_delay_ms/min",
+            "/one_way_delay_ms/mean",
+            "/one_way_delay_ms/p95",
+        ] {
+            number(flow, path);
+        }
+        assert!(number(flow, "/throughput_bps") >= number(flow, "/goodput_bps"));
+    }
+    assert_eq!(flows[0]["controller"], "cerl");
+    assert!(flows[0]["discrimination"]["random_as_random"].is_u64());
+    assert_eq!(flows[0]["completion_s"], Value::Null);
+    assert_eq!(flows[3]["controller"], "cubic");
+    assert_eq!(flows[3]["discrimination"], Value::Null);
+    // 100 kB over a path of 100 ms cannot take less than a round trip and a bit.
+    assert!(number(&flows[3], "/completion_s") > 0.2);
+    // The base RTT of the ten-flow part: 2 x (10 + 50 + 10) ms.
+    assert!(number(&flows[0], "/rtt_ms/min") >= 140.0);
+}
+
+#[test]
+fn the_same_bits_on_one_thread_and_on_two() {
+    let run = |threads: &str| {
+        let mut all = json(&piped(
+            &["sim", "-", "--json", "--threads", threads],
+            SCENARIO,
+        ));
+        for run in all["runs"].as_array_mut().expect("a list") {
+            run["wall_s"] = Value::Null;
+        }
+        all
+    };
+    assert_eq!(run("1"), run("2"));
+}
+
+#[test]
+fn compare_prints_the_scenario_that_sim_runs() {
+    let flags = [
+        "compare",
+        "--rate",
+        "10Mbit/s",
+        "--loss",
+        "0.5%,1%",
+        "--rtt",
+        "33ms",
+        "--flows",
+        "2",
+        "--duration",
+        "3s",
+    ];
+    let with = |more: &[&'static str]| whimbrel(&[&flags[..], more].concat());
+    let scenario = stdout(&with(&["--print-scenario"]));
+    let runs = |all: Value| {
+        let runs = all["runs"].as_array().expect("a list").clone();
+        runs.into_iter()
+            .map(|run| run["flows"].clone())
+            .collect::<Vec<_>>()
+    };
+    let piped = runs(json(&piped(&["sim", "-", "--json"], &scenario)));
+    assert_eq!(piped, runs(json(&with(&["--json"]))));
+    let controllers = json(&whimbrel(&["controllers", "--json"]));
+    assert_eq!(
+        piped.len(),
+        2 * 3 * controllers.as_array().expect("a list").len()
+    );
+}
+
+#[test]
+fn a_table_has_a_row_for_each_controller_of_each_point() {
+    let table = stdout(&piped(&["sim", "-"], SCENARIO));
+    let lines: Vec<&str> = table.lines().collect();
+    for head in [
+        "loss",
+        "controller",
+        "flows",
+        "goodput",
+        "share",
+        "RTT p95",
+        "Jain",
+        "done in",
+    ] {
+        assert!(lines[0].contains(head), "no {head} in\n{table}");
+    }
+    // Two lines of heads, one below them, and 2 x 2 points of two controllers.
+    assert_eq!(lines.len(), 3 + 8, "{table}");
+    assert!(table.contains('±'));
+    let one = stdout(&piped(
+        &["sim", "-", "--seeds", "1", "--set", "link.L.loss=2 %"],
+        SCENARIO,
+    ));
+    assert_eq!(one.lines().count(), 3 + 4, "{one}");
+    assert!(!one.contains('±'));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let folder = Folder::new("wrong");
+    let file = folder.write("a.toml", &SCENARIO.replace("queue", "queu"));
+    assert_eq!(
+        refused(&["sim", &file], ""),
+        format!("error: {file}:8: link.L: unknown key `queu`, did you mean `queue`?\n")
+    );
+    assert!(
+        refused(&["sim", "-"], "[[flow]]\nroute = [\"L\"]\n")
+            .starts_with("error: <stdin>:2: flow.route: unknown link `L`")
+    );
+    assert!(refused(&["sim", "no/such.toml"], "").starts_with("error: cannot read no/such.toml: "));
+    assert!(
+        refused(&["sim", "-", "--set", "link.L.rate=fast"], SCENARIO)
+            .contains("--set link.L.rate=fast: link.L.rate: ")
+    );
+    assert!(
+        refused(&["sim", "-", "--set", "rate"], SCENARIO).contains("must be written key=value")
+    );
+    assert!(refused(&["compare", "--controllers", "cubik"], "").contains("did you mean `cubic`?"));
+    assert!(refused(&["compare", "--rate", "8 mbits"], "").contains("did you mean `Mbit/s`?"));
+    assert!(
+        refused(&["compare", "--queue", "1 bpd"], "")
+            .contains("link.L.queue: `1 bpd` is not a queue")
+    );
+    assert!(refused(&["compare", "--threads", "0"], "").contains("--threads"));
+    assert!(refused(&["simulate"], "").contains("'sim'"));
+    assert!(
+        refused(&["reproduce", "curl/fig-3.5"], "")
+            .contains("unknown experiment `curl/fig-3.5`, did you mean `cerl/fig-3.5`?")
+    );
+    // Right input, but the machine refuses: status 1.
+    let output = whimbrel(&[
+        "compare",
+        "--duration",
+        "1s",
+        "--seeds",
+        "1",
+        "--plot",
+        "/no/such/folder/a.svg",
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("cannot write /no/such/folder/a.svg"));
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args(["compare", "--duration", "1s", "--seeds", "20", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!(text(&output.stderr), "");
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_picture_is_drawn_and_the_results_are_the_same() {
+    let folder = Folder::new("picture");
+    let path = folder.0.join("a.svg");
+    let plain = [
+        "compare",
+        "--duration",
+        "3s",
+        "--seeds",
+        "2",
+        "--controllers",
+        "cubic,cerl",
+    ];
+    let drawn = stdout(&whimbrel(
+        &[&plain[..], &["--plot", path.to_str().expect("UTF-8")]].concat(),
+    ));
+    assert_eq!(drawn, stdout(&whimbrel(&plain)));
+    let svg = std::fs::read_to_string(path).expect("a picture");
+    for word in [
+        "<svg",
+        "cubic",
+        "cerl",
+        "congestion window",
+        "50 Mbit/s, RTT 100 ms, queue 1 bdp, loss 1 %",
+    ] {
+        assert!(svg.contains(word), "no {word}");
+    }
+}
+
+#[test]
+fn series_stand_in_json_when_they_are_asked_for() {
+    let args = ["sim", "-", "--json", "--set", "run.sample=500 ms"];
+    let all = json(&piped(&args, SCENARIO));
+    let samples = all["runs"][0]["flows"][3]["samples"]
+        .as_array()
+        .expect("a list");
+    assert!(!samples.is_empty() && samples[0]["cwnd_bytes"].is_u64());
+    assert!(
+        json(&piped(&args[..3], SCENARIO))["runs"][0]["flows"][3]
+            .get("samples")
+            .is_none()
+    );
+}
+
+#[test]
+fn controllers_say_where_they_come_from_and_what_can_be_set() {
+    let all = json(&whimbrel(&["controllers", "--json"]));
+    let cerl = all
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|c| c["name"] == "cerl")
+        .expect("CERL");
+    assert!(
+        cerl["citation"]
+            .as_str()
+            .expect("a string")
+            .contains("El-Ocla")
+    );
+    assert_eq!(cerl["parameters"][0]["name"], "A");
+    assert_eq!(cerl["parameters"][0]["default"], 0.55);
+    let shown = stdout(&whimbrel(&["controllers"]));
+    assert!(shown.contains("?A=0.55  (0 to 1)"), "{shown}");
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let help = stdout(&whimbrel(&["--help"]));
+    for command in ["controllers", "sim", "compare", "reproduce"] {
+        assert!(help.contains(command), "{help}");
+        let own = stdout(&whimbrel(&[command, "--help"]));
+        assert!(
+            own.contains(&format!("whimbrel {command}")) && own.contains("--json"),
+            "{own}"
+        );
+    }
+}
+
+#[test]
+fn an_experiment_is_run_and_judged() {
+    let folder = Folder::new("experiment");
+    let experiment = r#"
+        [experiment]
+        paper = "A paper"
+        place = "Fig 1"
+        claim = "CERL is faster than NewReno on a lossy link"
+        measure = "total goodput"
+        tolerance = "10 %"
+        [[experiment.row]]
+        label = "{over}"
+        where = { "flow.controller" = "cerl" }
+        over = { "flow.controller" = "newreno" }
+        above = 50
+        [[experiment.row]]
+        label = "CERL's RTT"
+        where = { "flow.controller" = "cerl" }
+        measure = "rtt mean"
+        paper = 1000
+        [link.L]
+        rate = "10 Mbit/s"
+        delay = "50 ms"
+        queue = "1 bdp"
+        loss = "2 %"
+        [[flow]]
+        route = ["L"]
+        [run]
+        duration = "20 s"
+        seeds = 3
+        [sweep]
+        "flow.controller" = ["newreno", "cerl"]
+        "#;
+    folder.write("paper/fig-1.toml", experiment);
+    let dir = folder.0.to_str().expect("UTF-8");
+    let all = json(&whimbrel(&[
+        "reproduce",
+        "paper",
+        "--experiments",
+        dir,
+        "--json",
+    ]));
+    let told = &all[0];
+    assert_eq!(
+        (told["id"].as_str(), told["place"].as_str()),
+        (Some("paper/fig-1"), Some("Fig 1"))
+    );
+    assert_eq!(told["verdict"], "in part");
+    assert!(
+        told["reason"]
+            .as_str()
+            .expect("a string")
+            .starts_with("1 of 2 right; wrong: CERL's RTT: "),
+        "{told}"
+    );
+    assert_eq!(
+        (&told["rows"][0]["label"], &told["rows"][0]["unit"]),
+        (&Value::from("newreno"), &Value::from("%"))
+    );
+    assert_eq!(told["rows"][0]["paper"], Value::Null);
+    assert!(told["rows"][0]["measured"].as_f64().expect("a number") > 50.0);
+    assert!(
+        told["rows"][0]["measured_stddev"]
+            .as_f64()
+            .expect("a number")
+            > 0.0
+    );
+    assert_eq!(told["rows"][1]["paper"], 1000.0);
+    assert!(told["seconds"].is_f64());
+
+    let shown = stdout(&whimbrel(&["reproduce", "--experiments", dir]));
+    for words in [
+        "paper/fig-1\nA paper\nFig 1\nClaim: CERL is faster",
+        "in part: 1 of 2 right",
+    ] {
+        assert!(shown.contains(words), "no {words} in\n{shown}");
+    }
+    // The same file is a scenario.
+    stdout(&whimbrel(&[
+        "sim",
+        folder.0.join("paper/fig-1.toml").to_str().expect("UTF-8"),
+    ]));
+
+    folder.write(
+        "paper/fig-2.toml",
+        &experiment.replace("rtt mean", "rtt men"),
+    );
+    let error = refused(&["reproduce", "--experiments", dir], "");
+    assert!(error.ends_with("paper/fig-2.toml:16: experiment.row.measure: unknown measure `rtt men`, did you mean `rtt mean`?\n"), "{error}");
+}
+
+#[test]
+fn the_experiments_are_listed_and_built_in() {
+    let list = json(&whimbrel(&["reproduce", "--list", "--json"]));
+    assert!(
+        list.as_array()
+            .expect("a list")
+            .iter()
+            .any(|e| e["id"] == "cerl/fig-3.5")
+    );
+    // In a folder that has none, those that were built in are there all the same.
+    let elsewhere = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args(["reproduce", "--list", "--json"])
+        .current_dir(Path::new("/"))
+        .output()
+        .expect("the command runs");
+    assert_eq!(json(&elsewhere), list);
+}
