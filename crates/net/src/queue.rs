@@ -17,7 +17,12 @@ impl Queue {
     /// What it comes to on a link with this service, on a path with this round-trip time when it is empty: x bdp
     /// are x times rate times RTT in bytes, and never less than one `packet`. `None` if it is written in
     /// bandwidth-delay products and the link has no rate.
-    pub fn limit(self, service: &ServiceSpec, base_rtt: Duration, packet: Bytes) -> Option<QueueLimit> {
+    pub fn limit(
+        self,
+        service: &ServiceSpec,
+        base_rtt: Duration,
+        packet: Bytes,
+    ) -> Option<QueueLimit> {
         match self {
             Self::Fixed(limit) => Some(limit),
             Self::Bdp(multiple) => {
@@ -93,8 +98,14 @@ mod tests {
         let bytes = |n| Some(QueueLimit::Bytes(Bytes::new(n)));
         let (rtt, packet) = (Duration::from_millis(90), Bytes::new(1500));
         // 1 Gbit/s x 90 ms.
-        assert_eq!(Queue::Bdp(1.0).limit(&at(1000), rtt, packet), bytes(11_250_000));
+        assert_eq!(
+            Queue::Bdp(1.0).limit(&at(1000), rtt, packet),
+            bytes(11_250_000)
+        );
         assert_eq!(Queue::Bdp(0.1).limit(&at(1), rtt, packet), bytes(1500));
-        assert_eq!(Queue::Bdp(1.0).limit(&ServiceSpec::Unlimited, rtt, packet), None);
+        assert_eq!(
+            Queue::Bdp(1.0).limit(&ServiceSpec::Unlimited, rtt, packet),
+            None
+        );
     }
 }

@@ -39,7 +39,11 @@ pub struct Line {
 /// # Errors
 /// If there is nothing to draw, or more lines than colours.
 pub fn race(race: &Race) -> Result<String, PictureError> {
-    let points = || race.lines.iter().flat_map(|l| l.measured.iter().chain(&l.predicted));
+    let points = || {
+        race.lines
+            .iter()
+            .flat_map(|l| l.measured.iter().chain(&l.predicted))
+    };
     let end = points().map(|(t, _)| *t).fold(0.0, f64::max);
     let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
     if end <= FIRST || top <= 0.0 {
@@ -81,25 +85,46 @@ fn draw(svg: &mut String, race: &Race, end: f64, top: f64) -> Result<(), Box<dyn
         .draw()?;
     let per_second = race.capacity.as_bytes_per_sec() as f64 / MEGABYTE;
     let steps = (0..=200).map(|i| FIRST * (end / FIRST).powf(f64::from(i) / 200.0));
-    let limit = steps.map(|t| (t, t * per_second)).take_while(|(_, y)| *y <= top);
+    let limit = steps
+        .map(|t| (t, t * per_second))
+        .take_while(|(_, y)| *y <= top);
     chart.draw_series(LineSeries::new(limit, BLACK.mix(0.45).stroke_width(1)))?;
     for (line, colour) in race.lines.iter().zip(PALETTE) {
         let visible = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
-            points.iter().filter(|(t, _)| *t >= FIRST).map(|(t, y)| (*t, y / MEGABYTE)).collect()
+            points
+                .iter()
+                .filter(|(t, _)| *t >= FIRST)
+                .map(|(t, y)| (*t, y / MEGABYTE))
+                .collect()
         };
-        chart.draw_series(LineSeries::new(visible(&line.measured), colour.stroke_width(3)))?;
+        chart.draw_series(LineSeries::new(
+            visible(&line.measured),
+            colour.stroke_width(3),
+        ))?;
         let predicted = visible(&line.predicted).into_iter();
-        chart.draw_series(DashedLineSeries::new(predicted, 7, 5, colour.stroke_width(2)))?;
+        chart.draw_series(DashedLineSeries::new(
+            predicted,
+            7,
+            5,
+            colour.stroke_width(2),
+        ))?;
     }
     area.present()?;
     Ok(())
 }
 
 fn draw_head(area: &Area<'_>, race: &Race) -> Result<(), Box<dyn Error>> {
-    area.draw(&Text::new(race.title.clone(), (24, 16), (FONT, 22).into_font()))?;
+    area.draw(&Text::new(
+        race.title.clone(),
+        (24, 16),
+        (FONT, 22).into_font(),
+    ))?;
     let mut x = 24;
     for (line, colour) in race.lines.iter().zip(PALETTE) {
-        let ways = [("measured", &line.measured, 4), ("predicted", &line.predicted, 2)];
+        let ways = [
+            ("measured", &line.measured, 4),
+            ("predicted", &line.predicted, 2),
+        ];
         for (word, points, width) in ways {
             if points.is_empty() {
                 continue;
@@ -120,7 +145,11 @@ fn draw_head(area: &Area<'_>, race: &Race) -> Result<(), Box<dyn Error>> {
     }
     let limit = vec![(x, 62), (x + 26, 62)];
     area.draw(&PathElement::new(limit, BLACK.mix(0.45).stroke_width(1)))?;
-    area.draw(&Text::new("the link's rate", (x + 33, 53), (FONT, 16).into_font()))?;
+    area.draw(&Text::new(
+        "the link's rate",
+        (x + 33, 53),
+        (FONT, 16).into_font(),
+    ))?;
     Ok(())
 }
 
@@ -130,16 +159,30 @@ mod tests {
 
     #[test]
     fn a_race_names_its_contestants_and_axes() {
-        let points = |rate: f64| (1..100).map(|i| (f64::from(i), f64::from(i) * rate)).collect();
+        let points = |rate: f64| {
+            (1..100)
+                .map(|i| (f64::from(i), f64::from(i) * rate))
+                .collect()
+        };
         let line = Line {
             label: "cerl".to_owned(),
             measured: points(1e6),
             predicted: points(1.1e6),
         };
         let capacity = Rate::from_bits_per_sec(50_000_000);
-        let mut the_race = Race { title: "A title".to_owned(), capacity, lines: vec![line] };
+        let mut the_race = Race {
+            title: "A title".to_owned(),
+            capacity,
+            lines: vec![line],
+        };
         let svg = race(&the_race).expect("a picture");
-        for text in ["A title", "cerl measured", "cerl predicted", "delivered (MB)", "time (s)"] {
+        for text in [
+            "A title",
+            "cerl measured",
+            "cerl predicted",
+            "delivered (MB)",
+            "time (s)",
+        ] {
             assert!(svg.contains(text), "{text}");
         }
         the_race.lines.clear();
