@@ -29,7 +29,9 @@ pub struct Ack {
     /// (RFC 7661; RFC 9002 section 7.8).
     pub cwnd_limited: bool,
     /// The transport is repairing losses that the window was reduced for: RFC 5681 lets it not grow
-    /// meanwhile. False while it repairs losses that the controller kept its window for.
+    /// The window may not grow: the transport is repairing losses that it was reduced for, or (TCP) the
+    /// acknowledgment is a duplicate and tells of a loss that is not yet certain (RFC 5681 section 3.2). False while
+    /// losses are repaired that the controller kept its window for.
     pub in_recovery: bool,
     /// This acknowledgment is the first of a new round trip: it acknowledges a packet sent after
     /// the previous round began.

@@ -61,7 +61,10 @@ impl Sender {
         #[cfg(test)]
         self.board.check();
         if delivery.segments > 0 {
-            let in_recovery = reduced_before || matches!(self.phase, Phase::Recovery { .. });
+            // A duplicate acknowledgment grows nothing either (RFC 5681 section 3.1), though it may deliver by SACK;
+            // unless losses that the window was kept for are being repaired: then hardly any other comes.
+            let reduced = reduced_before || matches!(self.phase, Phase::Recovery { .. });
+            let suspicious = !advanced && matches!(self.phase, Phase::Open);
             self.controller.on_ack(&Ack {
                 now,
                 acked: self.bytes(delivery.segments),
@@ -73,7 +76,7 @@ impl Sender {
                 delivery_rate: rate.rate,
                 app_limited: rate.app_limited,
                 cwnd_limited: self.cwnd_limited,
-                in_recovery,
+                in_recovery: reduced || suspicious,
                 round_start: rate.round_start,
                 receiver_time: None,
             });
