@@ -32,13 +32,15 @@ pub enum LinkError {
         /// What the kernel said.
         errno: Errno,
     },
-    /// The kernel does not have this TCP congestion control.
-    #[error("this kernel has no TCP congestion control `{name}` for namespaces; it has: {known}")]
+    /// The namespaces may not have this TCP congestion control as their default.
+    #[error("{}", congestion(name, *known, available))]
     Congestion {
         /// What was asked for.
         name: String,
-        /// What there is.
-        known: String,
+        /// The kernel has it, and reserves it.
+        known: bool,
+        /// What it has.
+        available: String,
     },
     /// A system call failed that should not.
     #[error("{doing}: {errno}")]
@@ -84,5 +86,17 @@ impl LinkError {
             doing,
             errno: Errno::from_raw(e.raw_os_error().unwrap_or(libc::EIO)),
         }
+    }
+}
+
+/// A kernel lets namespaces choose only what its administrator allows to everybody.
+fn congestion(name: &str, known: bool, available: &str) -> String {
+    if known {
+        format!(
+            "this kernel does not let namespaces choose `{name}`: add it to net.ipv4.tcp_allowed_congestion_control on \
+             the host, or let the program ask for it by itself (TCP_CONGESTION)"
+        )
+    } else {
+        format!("this kernel has no TCP congestion control `{name}`; it has: {available}")
     }
 }

@@ -97,12 +97,12 @@ fn set_tcp(congestion: Option<&str>, notes: &mut Vec<String>) -> Result<(), Link
     if let Some(name) = congestion
         && fs::write(ipv4("tcp_congestion_control"), name).is_err()
     {
-        let known =
+        let available =
             fs::read_to_string(ipv4("tcp_available_congestion_control")).unwrap_or_default();
-        let known = known.split_whitespace().collect::<Vec<_>>().join(", ");
         return Err(LinkError::Congestion {
             name: name.to_owned(),
-            known,
+            known: available.split_whitespace().any(|n| n == name),
+            available: available.trim().to_owned(),
         });
     }
     Ok(())
