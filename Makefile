@@ -2,7 +2,7 @@
 
 WHIMBREL := target/release/whimbrel
 
-.PHONY: demo test build lint docs referee bench picture clean
+.PHONY: demo test build lint referee referee-linux bench clean
 
 ## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
 demo: build
@@ -24,6 +24,10 @@ lint: | cargo
 ## Holds the simulator against ns-3 (downloads ns-3's wheel on the first run).
 referee: build
 	referee/compare.py --whimbrel $(WHIMBREL)
+
+## Holds the simulator against the Linux kernel's TCP, sent through an emulated path (needs the rights that takes).
+referee-linux: build
+	referee/linux.py --whimbrel $(WHIMBREL)
 
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build

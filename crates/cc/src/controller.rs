@@ -51,6 +51,11 @@ pub trait Controller: Send + Sync + Debug {
         None
     }
 
+    /// Whether it tells random loss from congestion: its responses to losses then carry a verdict.
+    fn discriminates(&self) -> bool {
+        false
+    }
+
     /// What it is doing, in a word for a trace: "slow start".
     fn phase(&self) -> &'static str;
 

@@ -127,6 +127,10 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator> Controller for Discr
         self.law.pacing_rate()
     }
 
+    fn discriminates(&self) -> bool {
+        true
+    }
+
     fn phase(&self) -> &'static str {
         self.law.phase()
     }

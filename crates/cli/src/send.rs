@@ -39,7 +39,7 @@ const STOPPED: u8 = 130;
   sent_packets, lost_packets, mtu_bytes
   rtt_ms, min_rtt_ms, cwnd_bytes      at the end
   controller, loss_episodes, reductions, timeouts, spurious
-  verdicts               {congestion, random}: episodes by what they were taken for; null if it told nothing
+  verdicts               {congestion, random}: episodes by what they were taken for; null if it does not tell
   blake3                 the file's hash; the server computed the same
   samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes, rtt_ms, delivered_bytes}]
 Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server; 4 the server is not known or not the

@@ -17,11 +17,11 @@
 //!
 //! Times are since the connection began; sizes are those of QUIC packets, headers included.
 
-use crate::Monitor;
 use crate::flight::Flight;
 use crate::rate::RateEstimator;
 use crate::rounds::Rounds;
 use crate::rtt::Rtt;
+use crate::{Monitor, Verdicts};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
@@ -127,7 +127,8 @@ impl Adapter {
             newest_acked: None,
             now: Time::ZERO,
         };
-        inner.report(|_| ());
+        let judges = inner.law.discriminates();
+        inner.report(|s| s.verdicts = judges.then(Verdicts::default));
         Self {
             origin: now,
             initial_window: setup.initial_window.get(),

@@ -42,8 +42,7 @@ pub struct Summary {
     pub timeouts: u64,
     /// Episodes that proved to have been reordering.
     pub spurious: u64,
-    /// How the controller judged the episodes; null if it judged none: it does not tell random loss from
-    /// congestion, or there was no loss.
+    /// How the controller judged the episodes; null if it does not tell random loss from congestion.
     pub verdicts: Option<VerdictCounts>,
     /// The trace, if one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

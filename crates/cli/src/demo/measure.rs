@@ -1,16 +1,19 @@
 //! The real half: this very command as path, server and sender, in processes of their own.
 
 use super::DemoArgs;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -61,6 +64,11 @@ pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Result<Measurement, String>>> 
     if let Err(why) = allowed(&whimbrel) {
         return Ok(args.controllers.iter().map(|_| Err(why.clone())).collect());
     }
+    // Watched from here on, so that what follows is cleared away when somebody has seen enough.
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stopped)).context("signals cannot be watched")?;
+    }
     let scratch = tempfile::Builder::new()
         .prefix("whimbrel-demo-")
         .tempdir()
@@ -90,7 +98,7 @@ pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Result<Measurement, String>>> 
             )
         })
         .collect::<anyhow::Result<_>>()?;
-    Ok(finish(races, &hash))
+    finish(races, &hash, &stopped)
 }
 
 /// Whether the system lets us make a path at all.
@@ -230,26 +238,36 @@ impl Drop for Race {
 }
 
 /// Shows progress until all have ended.
-fn finish(mut races: Vec<Race>, hash: &str) -> Vec<Result<Measurement, String>> {
+///
+/// # Errors
+/// If it was stopped by a signal.
+fn finish(
+    mut races: Vec<Race>,
+    hash: &str,
+    stopped: &AtomicBool,
+) -> anyhow::Result<Vec<Result<Measurement, String>>> {
     loop {
         let mut running = false;
         for race in &mut races {
             match race.link.try_wait() {
                 Ok(None) => {
                     running = true;
-                    race.bar
-                        .set_position(race.stored().min(race.bar.length().unwrap_or(0)));
+                    let whole = race.bar.length().unwrap_or(0);
+                    race.bar.set_position(race.stored().min(whole));
                 }
                 _ if !race.bar.is_finished() => race.bar.finish(),
                 _ => {}
             }
+        }
+        if stopped.load(Ordering::Relaxed) {
+            bail!("stopped before all transfers had ended");
         }
         if !running {
             break;
         }
         thread::sleep(LOOK);
     }
-    races.iter_mut().map(|race| race.result(hash)).collect()
+    Ok(races.iter_mut().map(|race| race.result(hash)).collect())
 }
 
 fn last_line(text: &str) -> String {

@@ -128,7 +128,9 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
                 outcome.timeouts += c.timeouts;
                 outcome.loss_episodes += c.episodes;
                 outcome.spurious += c.spurious;
-                outcome.discrimination = add_confusions(outcome.discrimination, c.confusion);
+                let judges = end.sender().is_some_and(|s| s.controller().discriminates());
+                let confusion = c.confusion.or_else(|| judges.then(Confusion::default));
+                outcome.discrimination = add_confusions(outcome.discrimination, confusion);
                 one_way.merge(&end.one_way);
                 rtt.merge(&end.rtt);
                 packets += u64::from(end.delivered());

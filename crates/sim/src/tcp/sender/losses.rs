@@ -134,7 +134,7 @@ impl Sender {
         self.board.note_drop(seg, sent, cause);
     }
 
-    /// Does what timers ask for at `now`. True if something may be sent because of it.
+    /// Does what timers ask for at `now`.
     pub fn on_timer(&mut self, now: Time) {
         if self.rto_at.is_some_and(|at| at <= now) {
             self.on_rto(now);

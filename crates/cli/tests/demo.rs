@@ -1,0 +1,64 @@
+//! The whole house at once: a real file, by `send` to `serve`, through `link`, beside the simulator. Where the
+//! system allows no namespaces only the prediction can be looked at.
+
+use serde_json::Value;
+use std::process::Command;
+
+#[test]
+fn a_real_file_crosses_an_emulated_path_under_every_controller() {
+    let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args([
+            "demo", "--json", "--size", "300kB", "--rate", "20Mbit/s", "--rtt", "10ms",
+        ])
+        .args([
+            "--loss",
+            "0.5%",
+            "--controllers",
+            "newreno,cubic,cerl?A=0.6",
+        ])
+        .output()
+        .expect("the command starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let contestants = json["contestants"].as_array().expect("a list");
+    assert_eq!(contestants.len(), 3);
+    for c in contestants {
+        let name = &c["controller"];
+        let predicted = c["predicted"]["goodput_bps"].as_f64().expect("a number");
+        // 300 kB in slow start from 10 segments take four or more round trips of 10 ms.
+        assert!((1e6..20e6).contains(&predicted), "{name}: {predicted}");
+        if let Some(why) = c["not_measured"].as_str() {
+            println!("skipped: {name} was not measured: {why}");
+            continue;
+        }
+        let measured = &c["measured"];
+        assert!(
+            measured["goodput_bps"].as_f64().expect("a number") > 0.0,
+            "{name}"
+        );
+        assert_eq!(
+            measured["blake3"].as_str().map(str::len),
+            Some(64),
+            "{name}"
+        );
+        // Every packet but the last of 1452 bytes at most.
+        assert!(
+            measured["sent_packets"].as_u64().expect("a number") > 200,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_race_without_a_file_or_a_rate_is_refused_with_what_to_write() {
+    for (flag, value, says) in [("--size", "0B", "8 MiB"), ("--rate", "0bit/s", "50 Mbit/s")] {
+        let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+            .args(["demo", flag, value])
+            .output()
+            .expect("the command starts");
+        assert_eq!(output.status.code(), Some(2));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(flag) && errors.contains(says), "{errors}");
+    }
+}
