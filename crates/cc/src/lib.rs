@@ -15,6 +15,7 @@
 mod cerl;
 mod controller;
 mod cubic;
+pub mod delivery_rate;
 mod discriminator;
 mod event;
 mod hystart;

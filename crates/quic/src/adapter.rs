@@ -18,7 +18,6 @@
 //! Times are since the connection began; sizes are those of QUIC packets, headers included.
 
 use crate::flight::Flight;
-use crate::rate::RateEstimator;
 use crate::rounds::Rounds;
 use crate::rtt::Rtt;
 use crate::{Monitor, Verdicts};
@@ -27,6 +26,7 @@ use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Ack, Loss, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 

@@ -4,8 +4,8 @@
 //! controller and each begins at zero (RFC 9002 section 7: one controller, appendix A.1). So the order
 //! of transmission is counted here, and a packet is found by the time it was sent and its number.
 
-use crate::rate::Tag;
 use std::collections::VecDeque;
+use whimbrel_cc::delivery_rate::Tag;
 use whimbrel_units::{Duration, Time};
 
 /// How many packets from the start of a connection may belong to a handshake space, where numbers

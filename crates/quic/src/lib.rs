@@ -28,7 +28,6 @@ mod adapter;
 mod factory;
 mod flight;
 mod monitor;
-mod rate;
 mod rounds;
 mod rtt;
 #[cfg(test)]

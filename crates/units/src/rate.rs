@@ -31,12 +31,17 @@ impl Rate {
     }
     /// The mean rate at which `bytes` pass in `span`; zero if no time passes.
     pub fn over(bytes: Bytes, span: Duration) -> Self {
-        match span.as_nanos() {
-            0 => Self::ZERO,
-            ns => Self(
-                u64::try_from(u128::from(bytes.get()) * 8_000_000_000 / u128::from(ns))
-                    .unwrap_or(u64::MAX),
-            ),
+        let ns = span.as_nanos();
+        if ns == 0 {
+            return Self::ZERO;
+        }
+        // Two gigabytes fit into 64 bits, whose division takes a fraction of the time.
+        match bytes.get().checked_mul(8_000_000_000) {
+            Some(bits) => Self(bits / ns),
+            None => {
+                let bits = u128::from(bytes.get()) * 8_000_000_000;
+                Self(u64::try_from(bits / u128::from(ns)).unwrap_or(u64::MAX))
+            }
         }
     }
     /// How long `bytes` take at this rate, rounded down to the nanosecond. A rate of zero takes

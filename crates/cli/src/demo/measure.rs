@@ -67,7 +67,8 @@ pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Result<Measurement, String>>> 
     // Watched from here on, so that what follows is cleared away when somebody has seen enough.
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stopped)).context("signals cannot be watched")?;
+        signal_hook::flag::register(signal, Arc::clone(&stopped))
+            .context("signals cannot be watched")?;
     }
     let scratch = tempfile::Builder::new()
         .prefix("whimbrel-demo-")

@@ -6,6 +6,7 @@ use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::network::Recovery;
 use whimbrel_cc::Ack;
+use whimbrel_cc::delivery_rate::RateSample;
 use whimbrel_units::{Duration, Time};
 
 impl Sender {
@@ -37,9 +38,7 @@ impl Sender {
             }
             self.rtt.add(rtt, first);
         }
-        let rate = self
-            .rate
-            .on_ack(now, &delivery, self.mss, self.rtt.min_rtt());
+        let (rate, round_start) = self.on_delivery(now, &delivery);
 
         let reduced_before = matches!(self.phase, Phase::Recovery { .. });
         if advanced {
@@ -72,12 +71,12 @@ impl Sender {
                 srtt: self.rtt.srtt(),
                 min_rtt: self.rtt.min_rtt(),
                 in_flight: self.in_flight(),
-                delivered: self.bytes(self.rate.delivered),
+                delivered: self.rate.delivered(),
                 delivery_rate: rate.rate,
                 app_limited: rate.app_limited,
                 cwnd_limited: self.cwnd_limited,
                 in_recovery: reduced || suspicious,
-                round_start: rate.round_start,
+                round_start,
                 receiver_time: None,
             });
         }
@@ -100,6 +99,23 @@ impl Sender {
         delivery
             .newest_sent_once
             .map(|segment| now.since(segment.sent))
+    }
+
+    /// The delivery rate, and whether a round trip begins: what was acknowledged was sent after the last began.
+    #[inline]
+    fn on_delivery(&mut self, now: Time, delivery: &Delivery) -> (RateSample, bool) {
+        let Some((_, newest)) = delivery.newest else {
+            return (RateSample::default(), false);
+        };
+        let round_start = newest.transmission.wrapping_sub(self.round_ends) as i32 >= 0;
+        if round_start {
+            self.round_ends = self.transmissions;
+        }
+        let size = self.bytes(delivery.segments);
+        let order = u64::from(newest.transmission);
+        self.rate
+            .on_acked(now, size, order, newest.sent, newest.tag);
+        (self.rate.on_end(self.rtt.min_rtt()), round_start)
     }
 
     /// New data was acknowledged: an episode may be over, and the timer starts anew (RFC 6298 section 5.3).

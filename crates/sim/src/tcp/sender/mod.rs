@@ -22,7 +22,6 @@ mod transmit;
 
 use crate::network::{Recovery, TcpSettings};
 use crate::outcome::Confusion;
-use delivery::RateEstimator;
 use losses::Eifel;
 use newreno::DuplicateAcks;
 use pacer::Pacer;
@@ -33,6 +32,7 @@ use sack::SackJudge;
 use scoreboard::Scoreboard;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Controller, Setup, Spec};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Time};
@@ -108,8 +108,10 @@ pub(crate) struct Sender {
     /// The window, not the data, the peer or the pace, stopped the sender when it last stopped.
     cwnd_limited: bool,
     rate: RateEstimator,
-    /// Transmissions so far.
+    /// Transmissions so far, wrapping.
     transmissions: u32,
+    /// The round trip ends when this transmission or a later one is acknowledged.
+    round_ends: u32,
 }
 
 impl Sender {
@@ -156,6 +158,7 @@ impl Sender {
             cwnd_limited: false,
             rate: RateEstimator::default(),
             transmissions: 0,
+            round_ends: 0,
         }
     }
 

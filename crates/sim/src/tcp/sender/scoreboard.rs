@@ -4,25 +4,19 @@
 
 use crate::engine::packet::Block;
 use crate::tcp::ranges::Ranges;
+use whimbrel_cc::delivery_rate::Tag;
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;
 
 /// One segment that was sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
     /// When it was last sent.
     pub sent: Time,
-    /// When the flight began that its delivery rate is measured over
-    /// (draft-cheng-iccrg-delivery-rate-estimation: `P.first_sent_time`).
-    pub flight_began: Time,
-    /// When the last delivery before it was sent happened (`P.delivered_time`).
-    pub delivered_at: Time,
-    /// Segments delivered when it was sent (`P.delivered`), wrapping.
-    pub delivered: u32,
+    /// What its delivery rate is measured from.
+    pub tag: Tag,
     /// Number of its last transmission, in the order of all transmissions.
     pub transmission: u32,
-    /// It was sent when the sender had nothing more to send.
-    pub app_limited: bool,
     /// The receiver has it, out of order.
     pub sacked: bool,
     /// Taken for lost, and not sent again since.
@@ -32,19 +26,6 @@ pub(crate) struct Segment {
     /// The truth, which the sender's algorithms never see: what became of its last transmission.
     pub dropped: Option<DropCause>,
 }
-
-const UNSENT: Segment = Segment {
-    sent: Time::ZERO,
-    flight_began: Time::ZERO,
-    delivered_at: Time::ZERO,
-    delivered: 0,
-    transmission: 0,
-    app_limited: false,
-    sacked: false,
-    lost: false,
-    retransmitted: false,
-    dropped: None,
-};
 
 /// All segments from the first unacknowledged to the last sent.
 #[derive(Debug)]
@@ -60,7 +41,7 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub fn new() -> Self {
         Self {
-            ring: vec![UNSENT; 64],
+            ring: vec![Segment::default(); 64],
             una: 0,
             next: 0,
             sacked: 0,
@@ -162,7 +143,7 @@ impl Scoreboard {
     /// Twice the room, every segment at its new place.
     #[cold]
     fn grow(&mut self) {
-        let mut ring = vec![UNSENT; self.ring.len() * 2];
+        let mut ring = vec![Segment::default(); self.ring.len() * 2];
         for seg in self.una..self.next {
             ring[seg as usize & (self.ring.len() * 2 - 1)] = *self.get(seg);
         }

@@ -106,24 +106,17 @@ impl Sender {
     fn note_idle(&mut self) {
         self.cwnd_limited = false;
         if self.board.in_flight() < self.cwnd() {
-            self.rate.on_idle(self.board.in_flight());
+            self.rate.on_app_limited(self.in_flight());
         }
     }
 
     #[inline]
     fn transmit(&mut self, now: Time, seg: u32) -> Transmission {
-        self.rate.on_sent(now, self.board.in_flight() == 0);
         let segment = Segment {
             sent: now,
-            flight_began: self.rate.flight_began,
-            delivered_at: self.rate.delivered_at,
-            delivered: self.rate.delivered,
+            tag: self.rate.on_sent(now, self.board.in_flight() == 0),
             transmission: self.transmissions,
-            app_limited: self.rate.app_limited_until.is_some(),
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            dropped: None,
+            ..Segment::default()
         };
         let again = seg < self.board.next();
         if again {

@@ -1,4 +1,5 @@
-//! Delivery rate, estimated per acknowledgment.
+//! Delivery rate, estimated per acknowledgment: what every transport fills [`Ack::delivery_rate`](crate::Ack)
+//! with, so that the algorithms that live by it see the same number in all their worlds.
 //!
 //! Y. Cheng, N. Cardwell, S. Hassas Yeganeh, V. Jacobson, "Delivery Rate Estimation",
 //! draft-cheng-iccrg-delivery-rate-estimation-02. Names in brackets are the draft's. Units: bytes and
@@ -12,8 +13,8 @@
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The state a packet carries from when it was sent.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tag {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tag {
     /// [P.delivered]
     delivered: Bytes,
     /// [P.delivered_time]
@@ -25,8 +26,8 @@ pub(crate) struct Tag {
 }
 
 /// A rate over the flight of one packet.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct RateSample {
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RateSample {
     /// The rate, unless the time was too short to tell.
     pub rate: Option<Rate>,
     /// The application had too little to send while it was measured.
@@ -35,7 +36,7 @@ pub(crate) struct RateSample {
 
 /// The connection's side of the estimate.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RateEstimator {
+pub struct RateEstimator {
     /// [C.delivered]
     delivered: Bytes,
     /// [C.delivered_time]
@@ -50,11 +51,13 @@ pub(crate) struct RateEstimator {
 
 impl RateEstimator {
     /// Bytes delivered so far.
+    #[inline]
     pub fn delivered(&self) -> Bytes {
         self.delivered
     }
 
-    /// A packet is sent; `idle`: nothing was in flight before it.
+    /// A packet is sent at `now`; `idle`: nothing was in flight before it.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, idle: bool) -> Tag {
         if idle {
             self.first_sent_at = now;
@@ -69,12 +72,14 @@ impl RateEstimator {
     }
 
     /// `size` bytes were delivered that carried no state.
+    #[inline]
     pub fn on_untagged(&mut self, now: Time, size: Bytes) {
         self.delivered += size;
         self.delivered_at = now;
     }
 
-    /// A packet was delivered: the `order`-th, sent at `sent`.
+    /// Data was delivered whose newest packet is the `order`-th that was sent, at `sent`: `size` bytes of it.
+    #[inline]
     pub fn on_acked(&mut self, now: Time, size: Bytes, order: u64, sent: Time, tag: Tag) {
         self.on_untagged(now, size);
         if self.newest.is_none_or(|(newest, ..)| order > newest) {
@@ -84,6 +89,7 @@ impl RateEstimator {
     }
 
     /// The batch of acknowledgments is complete.
+    #[inline]
     pub fn on_end(&mut self, min_rtt: Duration) -> RateSample {
         if self
             .app_limited_until
