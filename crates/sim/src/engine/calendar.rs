@@ -6,9 +6,10 @@
 //! children. Changing a slot replays one path to the root: no allocation, no stale entries, and a tree
 //! of a few kilobytes however many packets are in flight.
 //!
-//! A node is one integer: the time in its high bits, the slot below. Among events of the same nanosecond the
-//! slot decides, scrambled by a hash of the time: always the same for the same run, and no source is favoured
-//! for its number (with equal paths ties are the rule, and the first of ten flows would always
+//! A node is one integer: the time in its high bits, below it whether it is a timer, then the slot. So of events in
+//! the same nanosecond packets come before timers: one that arrives just when a timer fires was in time. Among
+//! packets the slot decides, scrambled by a hash of the time: always the same for the same run, and no source
+//! is favoured for its number (with equal paths ties are the rule, and the first of ten flows would always
 //! get the last place in a queue).
 
 use whimbrel_units::Time;
@@ -21,13 +22,15 @@ pub(crate) struct Calendar {
     /// Node 0 is the root; node `i` has children `4i + 1` to `4i + 4`; the last level is the slots.
     nodes: Vec<u64>,
     first_slot: usize,
-    /// Bits of a slot's number; the rest of a node is its time.
+    /// Bits of a slot's number; above them one bit for timers, and the time.
     slot_bits: u32,
+    /// The first slot that is a timer's; those before are links'.
+    first_timer: usize,
 }
 
 impl Calendar {
-    /// A calendar for `slots` sources, none of which has an event yet.
-    pub fn new(slots: usize) -> Self {
+    /// A calendar for `slots` sources, the first `links` of them links. None has an event yet.
+    pub fn new(slots: usize, links: usize) -> Self {
         let mut leaves = 4_usize;
         while leaves < slots {
             leaves *= 4;
@@ -37,31 +40,34 @@ impl Calendar {
         Self {
             nodes,
             first_slot,
-            slot_bits: slots.max(2).next_power_of_two().trailing_zeros(),
+            slot_bits: slot_bits(slots),
+            first_timer: links,
         }
     }
 
-    /// The latest time that it can hold: 9 years for 60 sources, 4.8 hours for a million.
-    pub fn horizon(&self) -> Time {
-        Time::from_nanos((NEVER >> self.slot_bits) - 1)
+    /// The latest time that a calendar for so many slots can hold: 4 years for 60, 2.4 hours for a million.
+    pub fn horizon(slots: usize) -> Time {
+        Time::from_nanos((NEVER >> (slot_bits(slots) + 1)) - 1)
     }
 
     /// The earliest event and its source.
     #[inline]
     pub fn next(&self) -> Option<(Time, usize)> {
         let node = self.nodes[0];
-        let time = node >> self.slot_bits;
+        let time = node >> (self.slot_bits + 1);
         let slot = (node ^ self.scramble(time)) & self.slot_mask();
         (node != NEVER).then(|| (Time::from_nanos(time), slot as usize))
     }
 
-    /// The next event of `slot` is at `time`; `None`, or a time beyond the horizon: it has none.
+    /// The next event of `slot` is at `time`; `None`, or a time that no calendar holds: it has none.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Option<Time>) {
         let node = match time {
-            Some(time) if time <= self.horizon() => {
+            Some(time) if time.as_nanos() < NEVER >> (self.slot_bits + 1) => {
                 let time = time.as_nanos();
-                (time << self.slot_bits) | (slot as u64 ^ self.scramble(time)) & self.slot_mask()
+                let timer = u64::from(slot >= self.first_timer);
+                let low = (slot as u64 ^ self.scramble(time)) & self.slot_mask();
+                (((time << 1) | timer) << self.slot_bits) | low
             }
             _ => NEVER,
         };
@@ -91,6 +97,11 @@ impl Calendar {
     }
 }
 
+/// Bits that tell so many slots apart.
+fn slot_bits(slots: usize) -> u32 {
+    slots.max(2).next_power_of_two().trailing_zeros()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +113,7 @@ mod tests {
         fn the_earliest_event_is_always_found(
             changes in prop::collection::vec((0usize..37, prop::option::of(0u64..1000)), 1..200)
         ) {
-            let mut calendar = Calendar::new(37);
+            let mut calendar = Calendar::new(37, 20);
             let mut model = BTreeMap::new();
             for (slot, time) in changes {
                 calendar.set(slot, time.map(Time::from_nanos));
@@ -120,10 +131,24 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_arrives_when_a_timer_fires_was_in_time() {
+        for t in 0..1000 {
+            let mut calendar = Calendar::new(10, 5);
+            (0..10).for_each(|slot| calendar.set(slot, Some(Time::from_nanos(t))));
+            for _ in 0..5 {
+                let (_, slot) = calendar.next().expect("events");
+                assert!(slot < 5, "a link's");
+                calendar.set(slot, None);
+            }
+            assert!(calendar.next().is_some_and(|(_, slot)| slot >= 5));
+        }
+    }
+
+    #[test]
     fn ties_favour_nobody() {
         let mut wins = [0; 4];
         for t in 0..4000 {
-            let mut calendar = Calendar::new(4);
+            let mut calendar = Calendar::new(4, 4);
             (0..4).for_each(|slot| calendar.set(slot, Some(Time::from_nanos(t * 12_112))));
             wins[calendar.next().expect("four events").1] += 1;
         }

@@ -2,7 +2,7 @@
 
 use super::packet::{Flags, Packet};
 use super::pipe::Pipe;
-use crate::network::Network;
+use crate::network::{FlowSpec, Network, Traffic};
 
 /// The links that packets pass: for each flow and direction one row of the same length.
 pub(super) struct Routes {
@@ -65,4 +65,35 @@ pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     fed.into_iter()
         .map(|fed| matches!(fed, Fed::By(link) if in_order(link)))
         .collect()
+}
+
+/// Flows whose receiver is settled as soon as a packet is on its last link: all that it hears comes from that
+/// link, in order, and all that it says goes on a link that nobody else enters. So it receives then, at
+/// the time at which the packet will be there, and the packet needs no event of its own.
+///
+/// A receiver that also sends has acknowledgments and timers of its own in between, and is left alone.
+pub(super) fn settled_receivers(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
+    let mut entered = vec![0_u32; network.links.len()];
+    let routes = network.flows.iter().flat_map(|f| [&f.forward, &f.backward]);
+    for link in routes.flatten() {
+        entered[link.0 as usize] += 1;
+    }
+    let settled = |flow: &FlowSpec| {
+        let last_in_order = flow
+            .forward
+            .last()
+            .is_some_and(|link| pipes[link.0 as usize].link.keeps_order());
+        let answers_alone = match &flow.traffic {
+            Traffic::Tcp(tcp) => {
+                let own = flow
+                    .backward
+                    .first()
+                    .is_some_and(|link| entered[link.0 as usize] == 1);
+                !tcp.two_way && own
+            }
+            Traffic::Udp(_) => true,
+        };
+        last_in_order && answers_alone
+    };
+    network.flows.iter().map(settled).collect()
 }

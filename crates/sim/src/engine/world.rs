@@ -3,13 +3,13 @@
 use super::calendar::Calendar;
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
-use super::routes::{Routes, sole_feeders};
+use super::routes::{Routes, settled_receivers, sole_feeders};
 use crate::network::{FlowSpec, Network, Traffic};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
 use crate::udp::Datagrams;
 use whimbrel_net::DropCause;
-use whimbrel_units::Time;
+use whimbrel_units::{Duration, Time};
 
 /// A run under way.
 pub(crate) struct World<'a> {
@@ -24,9 +24,11 @@ pub(crate) struct World<'a> {
     routes: Routes,
     /// The time that the calendar holds for each endpoint; it may be earlier than its timer, never later.
     scheduled: Vec<Time>,
-    /// Packets that an endpoint has just sent.
-    out: Vec<Packet>,
-    /// TCP flows that are not yet done; the run is over when there were any and none is left.
+    /// Flows whose receiver is settled ahead; see [`settled_receivers`].
+    ahead: Vec<bool>,
+    /// Room for what endpoints send, kept for the next time.
+    spare: Vec<Vec<Packet>>,
+    /// Connections that are not yet done; the run is over when the last one is.
     unfinished: usize,
     pub(super) events: u64,
     pub(super) link_samples: Vec<Vec<LinkSample>>,
@@ -55,6 +57,16 @@ pub(super) enum Actor {
 const LINK_STREAM: u64 = 0x6c69_6e6b;
 const UDP_STREAM: u64 = 0x7564_7000;
 
+/// Sources of events: links, two endpoints a flow, the sampler.
+fn slots(links: usize, flows: usize) -> usize {
+    links + 2 * flows + 1
+}
+
+/// The longest run that can be played with so many directed links and flows.
+pub(crate) fn longest_run(links: usize, flows: usize) -> Duration {
+    Calendar::horizon(slots(links, flows)).since(Time::ZERO)
+}
+
 impl<'a> World<'a> {
     pub fn new(network: &'a Network) -> Self {
         let links = network.links.len();
@@ -66,13 +78,14 @@ impl<'a> World<'a> {
             network,
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            calendar: Calendar::new(links + 2 * flows + 1),
+            calendar: Calendar::new(slots(links, flows), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
             runs_on: vec![false; links],
             flows: Vec::with_capacity(flows),
             routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * flows],
-            out: Vec::with_capacity(64),
+            ahead: vec![false; flows],
+            spare: Vec::new(),
             unfinished: 0,
             events: 0,
             link_samples: vec![Vec::new(); links],
@@ -83,6 +96,7 @@ impl<'a> World<'a> {
         // A sampled queue is looked at in the middle of things: nothing may be decided ahead.
         if network.sample.is_none() {
             world.runs_on = sole_feeders(network, &world.pipes);
+            world.ahead = settled_receivers(network, &world.pipes);
         }
         if let Some(interval) = network.sample {
             let sampler = world.sampler_slot();
@@ -134,24 +148,12 @@ impl<'a> World<'a> {
                 self.on_link(slot);
             } else if slot < sampler {
                 self.on_timer(slot - links);
-                if self.unfinished == 0 && self.has_tcp() {
-                    self.end = self.now;
-                    break;
-                }
             } else {
                 self.on_sample(sampler);
-            }
-            if self.unfinished == 0 && self.has_tcp() {
-                self.end = self.now;
-                break;
             }
         }
         self.now = self.end;
         self.outcome()
-    }
-
-    fn has_tcp(&self) -> bool {
-        self.flows.iter().any(|f| matches!(f.actor, Actor::Tcp(_)))
     }
 
     // ------------------------------------------------------------------ packets
@@ -166,34 +168,46 @@ impl<'a> World<'a> {
         self.calendar.set(link, pipe.next());
         packet.hop += 1;
         match self.routes.link(&packet) {
-            Some(next) => self.enter(next, &mut packet),
-            None => self.arrive(&packet),
+            Some(next) => self.enter(self.now, next, &mut packet),
+            None => self.arrive(self.now, &packet),
         }
     }
 
-    /// A packet is put on a link, and on those behind it that nothing else can enter before it.
+    /// A packet is put on a link at `at`, and on those behind it that nothing else can enter before it.
     #[inline]
-    fn enter(&mut self, mut link: usize, packet: &mut Packet) {
-        let mut now = self.now;
+    fn enter(&mut self, at: Time, mut link: usize, packet: &mut Packet) {
+        let mut at = at;
         loop {
-            match self.pipes[link].offer(now, packet) {
+            match self.pipes[link].offer(at, packet) {
                 Offered::Dropped(cause) => return self.on_drop(packet, cause),
-                Offered::ComesOut(at) => now = at,
+                Offered::ComesOut(out) => at = out,
             }
             packet.hop += 1;
-            match self.routes.link(packet).filter(|next| self.runs_on[*next]) {
+            let next = self.routes.link(packet);
+            match next.filter(|next| self.runs_on[*next]) {
                 Some(next) => {
                     self.pipes[link].pass_on(packet);
                     link = next;
+                }
+                None if next.is_none() && self.receiver_is_settled(at, packet) => {
+                    self.pipes[link].pass_on(packet);
+                    return self.arrive(at, packet);
                 }
                 None => break,
             }
         }
         packet.hop -= 1;
-        packet.at = now;
+        packet.at = at;
         if self.pipes[link].hold(packet) {
-            self.calendar.set(link, Some(now));
+            self.calendar.set(link, Some(at));
         }
+    }
+
+    /// Whether a packet that reaches its receiver at `at` may be received now. Not beyond the end: that does not
+    /// happen.
+    #[inline]
+    fn receiver_is_settled(&self, at: Time, packet: &Packet) -> bool {
+        self.ahead[packet.flow as usize] && !packet.flags.has(Flags::BACKWARD) && at <= self.end
     }
 
     #[cold]
@@ -212,25 +226,25 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A packet reaches the end of its route.
+    /// A packet reaches the end of its route at `at`.
     #[inline]
-    fn arrive(&mut self, packet: &Packet) {
+    fn arrive(&mut self, at: Time, packet: &Packet) {
         let index = packet.flow as usize;
         if packet.flags.has(Flags::CORRUPTED) {
             self.on_corrupted(packet);
             return;
         }
-        let now = self.now;
         match &mut self.flows[index].actor {
-            Actor::Udp(datagrams) => datagrams.on_arrival(now, packet),
+            Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
             Actor::Tcp(ends) => {
                 let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-                let in_order = ends[end].on_packet(now, packet, &mut self.out);
-                let due = ends[end].deadline(now);
+                let mut out = self.spare.pop().unwrap_or_default();
+                let in_order = ends[end].on_packet(at, packet, &mut out);
+                let due = ends[end].deadline(at);
                 self.reschedule(2 * index + end, due);
-                self.send_out();
+                self.send(out);
                 if in_order > 0 {
-                    self.check_finished(index);
+                    self.check_finished(index, at);
                 }
             }
         }
@@ -253,20 +267,19 @@ impl<'a> World<'a> {
 
     /// Puts what an endpoint sent on the first link of its route.
     #[inline]
-    fn send_out(&mut self) {
-        let mut out = std::mem::take(&mut self.out);
+    fn send(&mut self, mut out: Vec<Packet>) {
         for packet in &mut out {
             if let Some(first) = self.routes.link(packet) {
-                self.enter(first, packet);
+                self.enter(packet.at, first, packet);
             }
         }
         out.clear();
-        self.out = out;
+        self.spare.push(out);
     }
 
-    /// A flow is done when both ends have all they were to get.
+    /// A flow is done when both ends have all they were to get; the run when all connections are.
     #[inline]
-    fn check_finished(&mut self, index: usize) {
+    fn check_finished(&mut self, index: usize, at: Time) {
         let flow = &mut self.flows[index];
         let Actor::Tcp(ends) = &flow.actor else {
             return;
@@ -277,8 +290,12 @@ impl<'a> World<'a> {
                 .is_none_or(|s| s.total().is_some_and(|t| receiver.delivered() >= t))
         };
         if flow.finished.is_none() && complete(&ends[0], &ends[1]) && complete(&ends[1], &ends[0]) {
-            flow.finished = Some(self.now);
+            flow.finished = Some(at);
             self.unfinished -= 1;
+            if self.unfinished == 0 {
+                let last = self.flows.iter().filter_map(|f| f.finished).max();
+                self.end = self.end.min(last.unwrap_or(self.end));
+            }
         }
     }
 
@@ -305,25 +322,26 @@ impl<'a> World<'a> {
         let starts = end == 0 && !flow.started && flow.start <= now;
         let stops = end == 0 && flow.stop.is_some_and(|stop| stop <= now);
         flow.started |= starts;
+        let mut out = self.spare.pop().unwrap_or_default();
         let mut due = match &mut flow.actor {
             Actor::Tcp(ends) => {
                 if starts {
-                    ends[0].start(now, &mut self.out);
+                    ends[0].start(now, &mut out);
                 }
                 if stops {
                     ends.iter_mut().for_each(Endpoint::stop);
                 }
-                ends[end].on_timer(now, &mut self.out);
+                ends[end].on_timer(now, &mut out);
                 ends[end].deadline(now)
             }
             Actor::Udp(datagrams) => {
                 if starts {
-                    datagrams.start(now, &mut self.out);
+                    datagrams.start(now, &mut out);
                 }
                 if stops {
                     datagrams.stop();
                 }
-                datagrams.on_timer(now, &mut self.out);
+                datagrams.on_timer(now, &mut out);
                 datagrams.deadline()
             }
         };
@@ -335,9 +353,9 @@ impl<'a> World<'a> {
             });
         }
         self.schedule(endpoint, due);
-        self.send_out();
+        self.send(out);
         if stops {
-            self.check_finished(index);
+            self.check_finished(index, now);
         }
     }
 }

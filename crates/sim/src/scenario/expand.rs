@@ -4,6 +4,7 @@ use super::flow::{Drawn, FlowForm, Hop};
 use super::link::{Direction, LinkForm};
 use super::run::RunForm;
 use super::{ScenarioError, fields::Field};
+use crate::engine::world::longest_run;
 use crate::network::{FlowSpec, LinkId, NamedLink, Network, Traffic};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -60,6 +61,13 @@ impl Form {
         if steps > MOST_STEPS {
             return Err(whole.fail(format!(
                 "the schedules and outages of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
+            )));
+        }
+        let longest = longest_run(directed as usize, count as usize);
+        if run.duration > longest {
+            return Err(whole.fail(format!(
+                "run.duration: with {count} flows and {directed} links a run may last {longest}, not {}",
+                run.duration
             )));
         }
         if let Some(sample) = run.sample {

@@ -120,6 +120,12 @@ impl Endpoint {
         if self.handshake != Handshake::Established {
             self.on_established(now, packet);
         }
+        // A receiver that is settled ahead of events meets its own timer here.
+        if let Some(due) = self.receiver.as_ref().and_then(Receiver::deadline)
+            && due < now
+        {
+            self.send_ack(due, out);
+        }
         let mut in_order = 0;
         let mut ack_now = false;
         if packet.flags.has(Flags::DATA) {
