@@ -10,8 +10,7 @@
 //!   jitter and slow start resumes; after 5 rounds, the one it began in included, `ssthresh = cwnd`
 //!
 //! Only in the initial slow start: later ones know where to stop (section 4.3). L is 8, the RFC's value for
-//! a sender that does not pace: the laws here set no pacing rate of their own, so a transport may send
-//! every ACK's growth as one burst. (A sender that paces could take L as infinite.)
+//! a sender that does not pace, and without bound for one that does ([`Setup::paced`](crate::Setup)).
 //!
 //! Departs in nothing. Where the RFC is silent: rounds and samples are counted even while the window
 //! may not grow.
@@ -106,7 +105,7 @@ impl HyStart {
         }
         let grow = match self.css {
             None => acked,
-            Some(_) => acked.min(L.saturating_mul(window.mss)) / CSS_GROWTH_DIVISOR,
+            Some(_) => window.limited(acked, L) / CSS_GROWTH_DIVISOR,
         };
         // ssthresh is still without bound: nothing is left over.
         window.slow_start(grow, L);

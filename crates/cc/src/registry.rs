@@ -34,6 +34,10 @@ pub struct Setup {
     pub mss: Bytes,
     /// Window to begin with (RFC 6928: ten segments).
     pub initial_window: Bytes,
+    /// The transport spreads what the window allows over the round trip by itself (RFC 9002 section 7.7). Then
+    /// growth makes no bursts, and nothing limits how much of it one acknowledgment may bring (L of RFC 3465
+    /// and RFC 9406).
+    pub paced: bool,
 }
 
 /// One parameter of an algorithm.
@@ -261,6 +265,7 @@ mod tests {
             let setup = Setup {
                 mss: Bytes::new(1460),
                 initial_window: Bytes::new(14600),
+                paced: false,
             };
             let spec: Spec = entry.name.parse().expect("in the table");
             assert_eq!(

@@ -12,6 +12,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
     Setup {
         mss: Bytes::new(MSS),
         initial_window: Bytes::new(segments * MSS),
+        paced: false,
     }
 }
 

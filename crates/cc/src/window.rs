@@ -15,6 +15,8 @@ pub(crate) struct Window {
     pub ssthresh: u64,
     /// Greatest payload of one packet, bytes.
     pub mss: u64,
+    /// The transport paces: L bounds nothing.
+    paced: bool,
     /// The current slow start follows a timeout: L of RFC 3465 is then 1 (section 2.3).
     after_timeout: bool,
 }
@@ -26,6 +28,7 @@ impl Window {
             cwnd: setup.initial_window.get().max(mss),
             ssthresh: u64::MAX,
             mss,
+            paced: setup.paced,
             after_timeout: false,
         }
     }
@@ -51,13 +54,24 @@ impl Window {
         in_flight.get().min(self.cwnd)
     }
 
+    /// Of the bytes acknowledged at once, those that may count in slow start: L segments, one after a timeout
+    /// (RFC 3465 section 2.3), and all for a sender that paces (RFC 9406 section 4.3 takes L as infinite
+    /// then): L is there to bound bursts.
+    pub fn limited(&self, acked: u64, limit: u64) -> u64 {
+        let segments = match (self.after_timeout, self.paced) {
+            (true, _) => 1,
+            (false, true) => return acked,
+            (false, false) => limit,
+        };
+        acked.min(segments.saturating_mul(self.mss))
+    }
+
     /// Slow start with appropriate byte counting (RFC 3465 section 2.2): grows by what was
     /// acknowledged, at most `limit` segments per ACK, never past ssthresh. Returns the bytes left over
     /// for congestion avoidance.
     pub fn slow_start(&mut self, acked: u64, limit: u64) -> u64 {
-        let limit = if self.after_timeout { 1 } else { limit };
         let room = self.ssthresh.saturating_sub(self.cwnd);
-        let grow = acked.min(limit.saturating_mul(self.mss)).min(room);
+        let grow = self.limited(acked, limit).min(room);
         self.cwnd = self.cwnd.saturating_add(grow);
         if self.in_slow_start() {
             0
@@ -137,6 +151,19 @@ mod tests {
         assert_eq!(window.slow_start(3 * MSS, 2), 2 * MSS);
         assert_eq!(window.cwnd, 11 * MSS);
         assert!(!window.in_slow_start());
+    }
+
+    #[test]
+    fn an_acknowledgment_of_many_segments_counts_whole_if_the_sender_paces() {
+        for (paced, counted) in [(false, 2), (true, 30)] {
+            let mut window = Window::new(&Setup { paced, ..setup(10) });
+            window.slow_start(30 * MSS, 2);
+            assert_eq!(window.cwnd, (10 + counted) * MSS);
+            // After a timeout nobody knows what the path still takes.
+            window.collapse(None);
+            window.slow_start(30 * MSS, 2);
+            assert_eq!(window.cwnd, 2 * MSS);
+        }
     }
 
     #[test]

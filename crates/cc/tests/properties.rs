@@ -118,9 +118,10 @@ fn any_event() -> impl Strategy<Value = Event> {
 }
 
 fn any_setup() -> impl Strategy<Value = Setup> {
-    (1u64..10_000, 1u64..1_000).prop_map(|(mss, segments)| Setup {
+    (1u64..10_000, 1u64..1_000, any::<bool>()).prop_map(|(mss, segments, paced)| Setup {
         mss: Bytes::new(mss),
         initial_window: Bytes::new(mss * segments),
+        paced,
     })
 }
 

@@ -44,6 +44,8 @@ impl ControllerFactory for Factory {
         let setup = Setup {
             mss: Bytes::new(mss),
             initial_window: Bytes::new(initial_window),
+            // noq does, by RFC 9002 section 7.7.
+            paced: true,
         };
         let law = self.spec.build(&setup);
         Box::new(Adapter::new(law, &setup, now, self.monitor.clone()))

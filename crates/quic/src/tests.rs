@@ -100,6 +100,7 @@ impl Bench {
         let setup = Setup {
             mss: Bytes::new(MTU),
             initial_window: Bytes::new(10 * MTU),
+            paced: true,
         };
         let origin = Instant::now();
         let monitor = Monitor::default();

@@ -121,6 +121,7 @@ impl Sender {
         let setup = Setup {
             mss,
             initial_window: mss.times(u64::from(settings.initial_window.max(1))),
+            paced: settings.pacing.is_some(),
         };
         let (total, last_payload) = match size {
             None => (u32::MAX, mss.get()),

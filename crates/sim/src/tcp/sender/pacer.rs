@@ -74,6 +74,7 @@ mod tests {
         let setup = Setup {
             mss,
             initial_window: mss.times(segments),
+            paced: true,
         };
         let controller = "newreno"
             .parse::<whimbrel_cc::Spec>()
