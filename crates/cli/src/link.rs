@@ -1,5 +1,6 @@
 //! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs, shows what happened.
 
+mod scenario;
 mod show;
 
 use crate::failure::BadInput;
@@ -34,8 +35,26 @@ Examples:
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
   whimbrel link --trace starlink.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
+  whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
 pub struct LinkArgs {
+    /// Take the path from a scenario file: what `whimbrel sim` runs, real traffic crosses. With a sweep, its first values
+    #[arg(
+        long,
+        value_name = "FILE.toml",
+        conflicts_with_all = ["rate", "trace", "delay", "rtt", "queue", "loss", "corrupt", "outage", "reverse_rate",
+            "reverse_trace", "reverse_delay", "reverse_queue", "reverse_loss", "reverse_corrupt"],
+        help_heading = "Path"
+    )]
+    scenario: Option<PathBuf>,
+    /// Which link of the scenario [default: the only one that flows share]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "scenario",
+        help_heading = "Path"
+    )]
+    link: Option<String>,
     /// Rate of each direction [default: unlimited]
     #[arg(long, value_parser = rate, help_heading = "Path")]
     rate: Option<Rate>,
@@ -130,7 +149,10 @@ pub struct LinkArgs {
 
 /// Runs the command behind the path. Its standard output is the command's alone; all else goes to standard error.
 pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
-    let spec = path(&args)?;
+    let spec = match &args.scenario {
+        Some(file) => scenario::path(file, args.link.as_deref(), args.seed)?,
+        None => path(&args)?,
+    };
     let options = Options {
         far: args.far.clone(),
         congestion: args.tcp.clone(),

@@ -74,7 +74,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// A scenario's text, and how errors call its file.
-fn read(path: &Path) -> anyhow::Result<(String, PathBuf)> {
+pub fn read(path: &Path) -> anyhow::Result<(String, PathBuf)> {
     if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin()

@@ -1,0 +1,146 @@
+//! A path taken from a scenario file: what the simulator runs, real traffic crosses.
+
+use crate::failure::BadInput;
+use crate::sim;
+use std::path::Path;
+use whimbrel_link::PathSpec;
+use whimbrel_net::LinkSpec;
+use whimbrel_sim::NamedLink;
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_units::nearest;
+
+/// How the mirrored direction of a link is called in a network.
+const REVERSE: &str = " (reverse)";
+
+/// Both directions of a link of the scenario's first point: of the one called `name`, or of the only one that
+/// flows share.
+pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSpec> {
+    let (text, file) = sim::read(file)?;
+    let scenario = Scenario::parse(&text, &file)?;
+    let links = scenario
+        .points()
+        .first()
+        .map(|point| point.network(seed).links);
+    let links = links.unwrap_or_default();
+    let shared = |link: &&NamedLink| !link.name.contains("*[") && !link.name.ends_with(REVERSE);
+    let names: Vec<&str> = links
+        .iter()
+        .filter(shared)
+        .map(|link| link.name.as_str())
+        .collect();
+    let name = match (name, names.as_slice()) {
+        (Some(name), _) => name,
+        (None, [only]) => only,
+        (None, []) => {
+            return Err(
+                BadInput::new(format!("{}: no link that flows share", file.display())).into(),
+            );
+        }
+        (None, several) => {
+            let text = format!(
+                "{}: say which link with --link: {}",
+                file.display(),
+                several.join(", ")
+            );
+            return Err(BadInput::new(text).into());
+        }
+    };
+    let spec = |wanted: &str| -> Option<LinkSpec> {
+        links
+            .iter()
+            .find(|link| link.name == wanted)
+            .map(|link| link.spec.clone())
+    };
+    match (spec(name), spec(&format!("{name}{REVERSE}"))) {
+        (Some(forward), Some(backward)) => Ok(PathSpec {
+            forward,
+            backward,
+            seed,
+        }),
+        _ => {
+            let near = nearest(name, names.iter().copied());
+            let hint = near
+                .map(|near| format!(", did you mean `{near}`"))
+                .unwrap_or_default();
+            let text = format!(
+                "{}: no flow passes a shared link `{name}` there and back{hint}; known: {}",
+                file.display(),
+                names.join(", ")
+            );
+            Err(BadInput::new(text).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use whimbrel_net::QueueLimit;
+    use whimbrel_units::{Bytes, Duration, Time};
+
+    const TWO: &str = r#"
+[link.down]
+rate = "8 Mbit/s"
+delay = [["0 s", "50 ms"], ["5 s", "300 ms"]]
+queue = "1 bdp"
+loss = { random = "1 %", outages = [["4 s", "5 s"]] }
+reverse = { rate = "1 Mbit/s" }
+[link.other]
+[link.own]
+[[flow]]
+route = ["own*", "down", "other"]
+"#;
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(text.as_bytes()).expect("written");
+        file
+    }
+
+    #[test]
+    fn a_link_is_emulated_as_it_is_simulated() {
+        let spec = path(file(TWO).path(), Some("down"), 7).expect("a path");
+        // 8 Mbit/s times twice 300 ms.
+        assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(600_000)));
+        assert_eq!(spec.backward.queue, QueueLimit::Bytes(Bytes::new(75_000)));
+        assert_eq!(spec.forward.loss.random.get(), 0.01);
+        assert!(
+            spec.backward.loss.random.is_zero(),
+            "loss is of the written direction"
+        );
+        let second = spec.forward.delay.all()[1];
+        assert_eq!(
+            second,
+            (
+                Time::ZERO + Duration::from_secs(5),
+                Duration::from_millis(300)
+            )
+        );
+        assert_eq!(spec.backward.loss.outages.len(), 1, "outages are of both");
+        assert_eq!(spec.seed, 7);
+    }
+
+    #[test]
+    fn which_link_is_asked_for_where_it_is_not_clear() {
+        let two = file(TWO);
+        let error = |name| {
+            path(two.path(), name, 1)
+                .map(|_| ())
+                .expect_err("unclear")
+                .to_string()
+        };
+        assert!(
+            error(None).ends_with("say which link with --link: down, other"),
+            "{}",
+            error(None)
+        );
+        let wrong = error(Some("dawn"));
+        assert!(
+            wrong.ends_with("did you mean `down`; known: down, other"),
+            "{wrong}"
+        );
+        let one = TWO.replace(", \"other\"", "");
+        assert!(path(file(&one).path(), None, 1).is_ok());
+    }
+}
