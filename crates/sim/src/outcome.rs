@@ -150,6 +150,16 @@ impl Confusion {
     }
 }
 
+impl std::ops::AddAssign for Confusion {
+    fn add_assign(&mut self, other: Self) {
+        self.congestion_as_congestion += other.congestion_as_congestion;
+        self.congestion_as_random += other.congestion_as_random;
+        self.random_as_congestion += other.random_as_congestion;
+        self.random_as_random += other.random_as_random;
+        self.spurious += other.spurious;
+    }
+}
+
 /// A distribution in a few numbers. All zero if there was no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {

@@ -129,8 +129,9 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
                 outcome.loss_episodes += c.episodes;
                 outcome.spurious += c.spurious;
                 let judges = end.sender().is_some_and(|s| s.controller().discriminates());
-                let confusion = c.confusion.or_else(|| judges.then(Confusion::default));
-                outcome.discrimination = add_confusions(outcome.discrimination, confusion);
+                if let Some(confusion) = c.confusion.or_else(|| judges.then(Confusion::default)) {
+                    *outcome.discrimination.get_or_insert_default() += confusion;
+                }
                 one_way.merge(&end.one_way);
                 rtt.merge(&end.rtt);
                 packets += u64::from(end.delivered());
@@ -153,19 +154,6 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
     outcome.throughput = Rate::over(outcome.sent_on_wire, active);
     outcome.one_way_delay = one_way.summary();
     (outcome, one_way, packets)
-}
-
-fn add_confusions(a: Option<Confusion>, b: Option<Confusion>) -> Option<Confusion> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(Confusion {
-            congestion_as_congestion: a.congestion_as_congestion + b.congestion_as_congestion,
-            congestion_as_random: a.congestion_as_random + b.congestion_as_random,
-            random_as_congestion: a.random_as_congestion + b.random_as_congestion,
-            random_as_random: a.random_as_random + b.random_as_random,
-            spurious: a.spurious + b.spurious,
-        }),
-        (a, b) => a.or(b),
-    }
 }
 
 fn link_outcome(
