@@ -6,6 +6,7 @@
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
 
 mod json;
+mod legend;
 mod picture;
 mod race;
 mod rows;

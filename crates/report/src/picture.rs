@@ -1,6 +1,6 @@
 //! Windows, goodput and queue over time as an SVG picture.
 
-use plotters::coord::Shift;
+use crate::legend::{self, Area, Entry, FONT};
 use plotters::prelude::*;
 use std::error::Error;
 use whimbrel_sim::scenario::Parameter;
@@ -21,7 +21,6 @@ pub(crate) const PALETTE: [RGBColor; 8] = [
 ];
 const SIZE: (u32, u32) = (960, 780);
 const HEAD: u32 = 84;
-pub(crate) const FONT: &str = "sans-serif";
 /// Goodput is shown as the mean over so many spans: sample by sample it is a cloud.
 const SPANS: usize = 60;
 
@@ -155,7 +154,12 @@ fn draw(
     let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
     let (head, panels) = area.split_vertically(HEAD);
-    draw_head(&head, title, curves)?;
+    let entries = curves.iter().zip(PALETTE).map(|(curve, colour)| Entry {
+        label: curve.label.clone(),
+        style: colour.stroke_width(4),
+        dashed: false,
+    });
+    legend::head(&head, title, entries)?;
     let panels = panels.split_evenly((3, 1));
     let windows = curves.iter().map(|c| {
         c.flow
@@ -197,29 +201,6 @@ fn draw(
         end,
     )?;
     area.present()?;
-    Ok(())
-}
-
-pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-fn draw_head(area: &Area<'_>, title: &str, curves: &[Curve<'_>]) -> Result<(), Box<dyn Error>> {
-    area.draw(&Text::new(
-        title.to_owned(),
-        (24, 16),
-        (FONT, 22).into_font(),
-    ))?;
-    let mut x = 24;
-    for (curve, colour) in curves.iter().zip(PALETTE) {
-        let line = vec![(x, 62), (x + 26, 62)];
-        area.draw(&PathElement::new(line, colour.stroke_width(4)))?;
-        area.draw(&Text::new(
-            curve.label.clone(),
-            (x + 33, 53),
-            (FONT, 16).into_font(),
-        ))?;
-        // No font is at hand to measure with: 9 pixels a character is what a wide one takes at this size.
-        x += 33 + 24 + 9 * i32::try_from(curve.label.chars().count()).unwrap_or(20);
-    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! One file under several algorithms: data delivered over time, measured and predicted.
 
-use crate::picture::{Area, FONT, PALETTE, PictureError, number};
+use crate::legend::{self, Entry, FONT};
+use crate::picture::{PALETTE, PictureError, number};
 use plotters::prelude::*;
 use std::error::Error;
 use whimbrel_units::Rate;
@@ -62,7 +63,7 @@ fn draw(svg: &mut String, race: &Race, end: f64, top: f64) -> Result<(), Box<dyn
     let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
     let (head, panel) = area.split_vertically(HEAD);
-    draw_head(&head, race)?;
+    legend::head(&head, &race.title, entries(race))?;
     let mut chart = ChartBuilder::on(&panel)
         .margin_left(10)
         .margin_right(24)
@@ -113,44 +114,26 @@ fn draw(svg: &mut String, race: &Race, end: f64, top: f64) -> Result<(), Box<dyn
     Ok(())
 }
 
-fn draw_head(area: &Area<'_>, race: &Race) -> Result<(), Box<dyn Error>> {
-    area.draw(&Text::new(
-        race.title.clone(),
-        (24, 16),
-        (FONT, 22).into_font(),
-    ))?;
-    let mut x = 24;
-    for (line, colour) in race.lines.iter().zip(PALETTE) {
-        let ways = [
-            ("measured", &line.measured, 4),
-            ("predicted", &line.predicted, 2),
-        ];
-        for (word, points, width) in ways {
-            if points.is_empty() {
-                continue;
-            }
-            let from = (x, 62);
-            // Dashes by hand: a path in pixels has no dashed style.
-            let dash = if width == 4 { 26 } else { 7 };
-            for start in (0..26).step_by(dash as usize + 3) {
-                let to = (x + (start + dash).min(26), 62);
-                let piece = vec![(from.0 + start, from.1), to];
-                area.draw(&PathElement::new(piece, colour.stroke_width(width)))?;
-            }
-            let label = format!("{} {word}", line.label);
-            let width = 9 * i32::try_from(label.chars().count()).unwrap_or(20);
-            area.draw(&Text::new(label, (x + 33, 53), (FONT, 16).into_font()))?;
-            x += 33 + 24 + width;
-        }
-    }
-    let limit = vec![(x, 62), (x + 26, 62)];
-    area.draw(&PathElement::new(limit, BLACK.mix(0.45).stroke_width(1)))?;
-    area.draw(&Text::new(
-        "the link's rate",
-        (x + 33, 53),
-        (FONT, 16).into_font(),
-    ))?;
-    Ok(())
+/// Two lines for each contestant, as far as there are, and the link's.
+fn entries(race: &Race) -> impl Iterator<Item = Entry> {
+    let of = |(line, colour): (&Line, RGBColor)| {
+        let entry = |word, points: &[(f64, f64)], width, dashed| {
+            (!points.is_empty()).then(|| Entry {
+                label: format!("{} {word}", line.label),
+                style: colour.stroke_width(width),
+                dashed,
+            })
+        };
+        let measured = entry("measured", &line.measured, 4, false);
+        [measured, entry("predicted", &line.predicted, 2, true)]
+    };
+    let limit = Entry {
+        label: "the link's rate".to_owned(),
+        style: BLACK.mix(0.45).stroke_width(1),
+        dashed: false,
+    };
+    let contestants = race.lines.iter().zip(PALETTE).flat_map(of).flatten();
+    contestants.chain([limit])
 }
 
 #[cfg(test)]

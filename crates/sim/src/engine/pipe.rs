@@ -37,7 +37,7 @@ impl Pipe {
         }
     }
 
-    /// Decides what becomes of a packet. If it comes out, it must be held here or passed on.
+    /// Decides what becomes of a packet. If it comes out, it must be held here, or counted out and put on the next link.
     #[inline]
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offered {
         match self.link.offer(now, u32::from(packet.size)) {
@@ -72,9 +72,9 @@ impl Pipe {
         }
     }
 
-    /// A packet goes on to the next link at once.
+    /// Counts a packet that comes out, or goes on to the next link at once.
     #[inline]
-    pub fn pass_on(&mut self, packet: &Packet) {
+    pub fn count_out(&mut self, packet: &Packet) {
         self.came_out += 1;
         self.came_out_bytes += u64::from(packet.size);
     }
@@ -89,8 +89,7 @@ impl Pipe {
     #[inline]
     pub fn leave(&mut self) -> Option<Packet> {
         let packet = self.on_it.pop_front()?;
-        self.came_out += 1;
-        self.came_out_bytes += u64::from(packet.size);
+        self.count_out(&packet);
         Some(packet)
     }
 

@@ -186,11 +186,11 @@ impl<'a> World<'a> {
             let next = self.routes.link(packet);
             match next.filter(|next| self.runs_on[*next]) {
                 Some(next) => {
-                    self.pipes[link].pass_on(packet);
+                    self.pipes[link].count_out(packet);
                     link = next;
                 }
                 None if next.is_none() && self.receiver_is_settled(at, packet) => {
-                    self.pipes[link].pass_on(packet);
+                    self.pipes[link].count_out(packet);
                     return self.arrive(at, packet);
                 }
                 None => break,

@@ -104,7 +104,7 @@ impl Sender {
     /// The delivery rate, and whether a round trip begins: what was acknowledged was sent after the last began.
     #[inline]
     fn on_delivery(&mut self, now: Time, delivery: &Delivery) -> (RateSample, bool) {
-        let Some((_, newest)) = delivery.newest else {
+        let Some(newest) = delivery.newest else {
             return (RateSample::default(), false);
         };
         let round_start = newest.transmission.wrapping_sub(self.round_ends) as i32 >= 0;

@@ -7,8 +7,8 @@ use super::scoreboard::Segment;
 pub(super) struct Delivery {
     /// Segments newly known to have arrived.
     pub segments: u32,
-    /// The most recently sent of them, and its number.
-    pub newest: Option<(u32, Segment)>,
+    /// The most recently sent of them.
+    pub newest: Option<Segment>,
     /// The most recently sent of them that was sent once only: its RTT is beyond doubt (Karn).
     pub newest_sent_once: Option<Segment>,
     /// A segment sent once arrived after one that was sent later and lies beyond it: reordering.
@@ -21,8 +21,8 @@ impl Delivery {
         self.segments += 1;
         let newer =
             |than: &Segment| segment.transmission.wrapping_sub(than.transmission) as i32 > 0;
-        if self.newest.as_ref().is_none_or(|(_, newest)| newer(newest)) {
-            self.newest = Some((seg, *segment));
+        if self.newest.as_ref().is_none_or(newer) {
+            self.newest = Some(*segment);
         }
         if !segment.retransmitted {
             if self.newest_sent_once.as_ref().is_none_or(newer) {

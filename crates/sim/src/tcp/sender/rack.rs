@@ -157,10 +157,7 @@ impl Rack {
             segment.retransmitted
                 && (now.since(segment.sent) < min_rtt || packet.echo < segment.sent)
         };
-        let newest = delivery
-            .newest
-            .map(|(_, segment)| segment)
-            .filter(|s| !doubtful(s));
+        let newest = delivery.newest.filter(|s| !doubtful(s));
         let Some(segment) = newest.or(delivery.newest_sent_once) else {
             return;
         };
