@@ -42,22 +42,36 @@
 use crate::discriminator::{Discriminate, LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::newreno::NewReno;
-use crate::registry::{Entry, Parameter, Value};
+use crate::registry::{DiscriminatorEntry, Entry, Feed, Parameter, Value};
 use whimbrel_units::Duration;
 
-/// Its place in the registry.
+const A: Parameter = Parameter {
+    name: "A",
+    default: Value::Number(0.55),
+    range: (0.0, 1.0),
+    meaning: "share of the longest queue seen from which a loss is congestion; 0: every loss is",
+};
+
+const CITATION: &str = "H. El-Ocla, \"TCP CERL: Congestion control enhancement over wireless networks\", \
+                        Wireless Networks 16(1), 2010";
+
+/// Its place in the registry, to be put on any law.
+pub(crate) static DISCRIMINATOR: DiscriminatorEntry = DiscriminatorEntry {
+    name: "cerl",
+    summary: "a loss while the queue is short is the channel's",
+    citation: CITATION,
+    parameters: &[A],
+    build: |values| Box::new(Cerl::new(values.number("A"))),
+};
+
+/// Its place in the registry, on NewReno as in the paper.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl",
     summary: "NewReno that ignores losses while the queue is short",
-    citation: "H. El-Ocla, \"TCP CERL: Congestion control enhancement over wireless networks\", \
-               Wireless Networks 16(1), 2010",
+    citation: CITATION,
+    feed: Feed::Acknowledgments,
     parameters: &[
-        Parameter {
-            name: "A",
-            default: Value::Number(0.55),
-            range: (0.0, 1.0),
-            meaning: "share of the longest queue seen from which a loss is congestion; 0 is NewReno",
-        },
+        A,
         Parameter {
             name: "once_per_window",
             default: Value::Switch(true),
@@ -129,6 +143,10 @@ impl LossDiscriminator for Cerl {
         } else {
             Verdict::Congestion
         }
+    }
+
+    fn clone_box(&self) -> Box<dyn LossDiscriminator> {
+        Box::new(self.clone())
     }
 }
 

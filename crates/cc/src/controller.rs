@@ -1,14 +1,19 @@
 //! The seam every algorithm stands behind.
 
 use crate::discriminator::Verdict;
-use crate::event::{Ack, Loss, Timeout};
+use crate::burst::{Bandwidth, BurstPlan, BurstReport};
+use crate::event::{Ack, Loss, LostPacket, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
 
 /// One flow's (or one path's) congestion control: told what happened, it answers with a window.
 ///
-/// The order of calls for one acknowledgment is: [`on_loss`](Self::on_loss) if it revealed an episode,
-/// [`on_recovery_end`](Self::on_recovery_end) if it ended one, then [`on_ack`](Self::on_ack).
+/// The order of calls for one acknowledgment is: [`on_packet_lost`](Self::on_packet_lost) for each packet that it showed
+/// to be lost, [`on_loss`](Self::on_loss) if it revealed an episode, [`on_recovery_end`](Self::on_recovery_end) if it
+/// ended one, then [`on_ack`](Self::on_ack).
+///
+/// An algorithm that lives on bursts ([`Feed::Bursts`](crate::registry::Feed)) is told [`on_bandwidth`](Self::on_bandwidth)
+/// once and then [`on_burst`](Self::on_burst) for each burst, and nothing of single packets.
 pub trait Controller: Send + Sync + Debug {
     /// A packet of `size` bytes was sent at `now`; `in_flight` counts it already.
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
@@ -18,10 +23,16 @@ pub trait Controller: Send + Sync + Debug {
     /// Data was acknowledged.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// A packet was found lost.
+    fn on_packet_lost(&mut self, lost: &LostPacket) {
+        let _ = lost;
+    }
+
     /// An episode of loss (or of congestion marks) began.
     fn on_loss(&mut self, loss: &Loss) -> LossResponse;
 
-    /// Everything that was in flight when the last episode began is acknowledged.
+    /// Everything that was in flight when the last episode began is acknowledged, whether the window was reduced for
+    /// it or not.
     fn on_recovery_end(&mut self, now: Time) {
         let _ = now;
     }
@@ -33,6 +44,22 @@ pub trait Controller: Send + Sync + Debug {
     /// been lost (RFC 4015, RFC 9438 section 4.9). What it reduced may be restored.
     fn on_spurious(&mut self, now: Time) {
         let _ = now;
+    }
+
+    /// What the path passes was measured.
+    fn on_bandwidth(&mut self, bandwidth: &Bandwidth) {
+        let _ = bandwidth;
+    }
+
+    /// A burst was reported. Answers for its losses, if it had any.
+    fn on_burst(&mut self, burst: &BurstReport) -> Option<LossResponse> {
+        let _ = burst;
+        None
+    }
+
+    /// How the next burst leaves; `None` if the algorithm does not plan bursts, or not yet: it has heard of no bandwidth.
+    fn burst_plan(&self) -> Option<BurstPlan> {
+        None
     }
 
     /// The greatest payload of one packet has changed.
@@ -61,6 +88,61 @@ pub trait Controller: Send + Sync + Debug {
 
     /// A copy with all its state.
     fn clone_box(&self) -> Box<dyn Controller>;
+}
+
+/// So that a law chosen at run time can stand where a law is asked for.
+impl Controller for Box<dyn Controller> {
+    fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
+        (**self).on_sent(now, size, in_flight);
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        (**self).on_ack(ack);
+    }
+    fn on_packet_lost(&mut self, lost: &LostPacket) {
+        (**self).on_packet_lost(lost);
+    }
+    fn on_loss(&mut self, loss: &Loss) -> LossResponse {
+        (**self).on_loss(loss)
+    }
+    fn on_recovery_end(&mut self, now: Time) {
+        (**self).on_recovery_end(now);
+    }
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        (**self).on_timeout(timeout);
+    }
+    fn on_spurious(&mut self, now: Time) {
+        (**self).on_spurious(now);
+    }
+    fn on_bandwidth(&mut self, bandwidth: &Bandwidth) {
+        (**self).on_bandwidth(bandwidth);
+    }
+    fn on_burst(&mut self, burst: &BurstReport) -> Option<LossResponse> {
+        (**self).on_burst(burst)
+    }
+    fn burst_plan(&self) -> Option<BurstPlan> {
+        (**self).burst_plan()
+    }
+    fn on_mss(&mut self, mss: Bytes) {
+        (**self).on_mss(mss);
+    }
+    fn cwnd(&self) -> Bytes {
+        (**self).cwnd()
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        (**self).ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        (**self).pacing_rate()
+    }
+    fn discriminates(&self) -> bool {
+        (**self).discriminates()
+    }
+    fn phase(&self) -> &'static str {
+        (**self).phase()
+    }
+    fn clone_box(&self) -> Box<dyn Controller> {
+        (**self).clone_box()
+    }
 }
 
 impl Clone for Box<dyn Controller> {

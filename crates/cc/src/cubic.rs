@@ -27,7 +27,7 @@
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::hystart::SlowStart;
-use crate::registry::{Entry, Parameter, Setup, Value, Values};
+use crate::registry::{Entry, Feed, Parameter, Setup, Value, Values};
 use crate::window::Window;
 use whimbrel_units::{Bytes, Time};
 
@@ -36,6 +36,7 @@ pub(crate) static ENTRY: Entry = Entry {
     name: "cubic",
     summary: "Cubic growth around the window of the last loss: the default of most systems",
     citation: "RFC 9438; RFC 9406 (slow start)",
+    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "C",

@@ -10,6 +10,7 @@
 //!   newest packet P acknowledged (section 3.3)
 //! * no rate if that took less than the least round-trip time (section 3.3)
 
+use crate::event::AtSending;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The state a packet carries from when it was sent.
@@ -23,6 +24,24 @@ pub struct Tag {
     first_sent_at: Time,
     /// [P.is_app_limited]
     app_limited: bool,
+    /// [P.lost] of draft-ietf-ccwg-bbr: [C.lost] when it was sent.
+    lost: Bytes,
+    /// [P.tx_in_flight] of draft-ietf-ccwg-bbr: in flight then, the packet included.
+    in_flight: Bytes,
+}
+
+impl Tag {
+    /// The counts of the moment when the packet was sent, which was at `sent`.
+    #[inline]
+    pub fn at_sending(&self, sent: Time) -> AtSending {
+        AtSending {
+            sent,
+            in_flight: self.in_flight,
+            delivered: self.delivered,
+            lost: self.lost,
+            app_limited: self.app_limited,
+        }
+    }
 }
 
 /// A rate over the flight of one packet.
@@ -32,6 +51,8 @@ pub struct RateSample {
     pub rate: Option<Rate>,
     /// The application had too little to send while it was measured.
     pub app_limited: bool,
+    /// The counts when the newest packet acknowledged was sent.
+    pub newest: Option<AtSending>,
 }
 
 /// The connection's side of the estimate.
@@ -45,6 +66,8 @@ pub struct RateEstimator {
     first_sent_at: Time,
     /// [C.app_limited]: application-limited until this much is delivered.
     app_limited_until: Option<Bytes>,
+    /// [C.lost] of draft-ietf-ccwg-bbr.
+    lost: Bytes,
     /// The newest packet acknowledged in the present batch.
     newest: Option<(u64, Time, Tag)>,
 }
@@ -56,9 +79,21 @@ impl RateEstimator {
         self.delivered
     }
 
-    /// A packet is sent at `now`; `idle`: nothing was in flight before it.
+    /// Bytes found lost so far.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, idle: bool) -> Tag {
+    pub fn lost(&self) -> Bytes {
+        self.lost
+    }
+
+    /// A packet of `size` was found lost.
+    #[inline]
+    pub fn on_lost(&mut self, size: Bytes) {
+        self.lost += size;
+    }
+
+    /// A packet is sent at `now`; `idle`: nothing was in flight before it, `in_flight`: what is with it.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, idle: bool, in_flight: Bytes) -> Tag {
         if idle {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -68,6 +103,8 @@ impl RateEstimator {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             app_limited: self.app_limited_until.is_some(),
+            lost: self.lost,
+            in_flight,
         }
     }
 
@@ -101,6 +138,7 @@ impl RateEstimator {
             return RateSample {
                 rate: None,
                 app_limited: self.app_limited_until.is_some(),
+                newest: None,
             };
         };
         let send_elapsed = sent.since(tag.first_sent_at);
@@ -110,6 +148,7 @@ impl RateEstimator {
         RateSample {
             rate: measured.then(|| Rate::over(self.delivered - tag.delivered, elapsed)),
             app_limited: tag.app_limited,
+            newest: Some(tag.at_sending(sent)),
         }
     }
 
@@ -143,7 +182,7 @@ mod tests {
                 c.on_acked(at(ms), size, n, at(n), tags[n as usize]);
                 last = c.on_end(MS * 100).rate;
             }
-            tags.push(c.on_sent(at(ms), ms == 0));
+            tags.push(c.on_sent(at(ms), ms == 0, Bytes::ZERO));
         }
         assert_eq!(last, Some(Rate::from_bits_per_sec(10_000_000)));
     }
@@ -153,7 +192,7 @@ mod tests {
     fn compressed_acknowledgments_do_not_inflate_the_rate() {
         let mut c = RateEstimator::default();
         let size = Bytes::new(1250);
-        let tags: Vec<Tag> = (0..100).map(|ms| c.on_sent(at(ms), ms == 0)).collect();
+        let tags: Vec<Tag> = (0..100).map(|ms| c.on_sent(at(ms), ms == 0, Bytes::ZERO)).collect();
         for (n, tag) in tags.iter().enumerate() {
             c.on_acked(at(200), size, n as u64, at(n as u64), *tag);
         }
@@ -165,14 +204,14 @@ mod tests {
     fn an_application_limited_sample_says_so_until_it_is_delivered() {
         let mut c = RateEstimator::default();
         let size = Bytes::new(1000);
-        let before = c.on_sent(at(0), true);
+        let before = c.on_sent(at(0), true, Bytes::ZERO);
         c.on_app_limited(size);
-        let during = c.on_sent(at(1), false);
+        let during = c.on_sent(at(1), false, Bytes::ZERO);
         c.on_acked(at(10), size, 0, at(0), before);
         assert!(!c.on_end(MS).app_limited);
         c.on_acked(at(11), size, 1, at(1), during);
         assert!(c.on_end(MS).app_limited);
-        let after = c.on_sent(at(12), true);
+        let after = c.on_sent(at(12), true, Bytes::ZERO);
         c.on_acked(at(22), size, 2, at(12), after);
         assert!(!c.on_end(MS).app_limited);
     }
@@ -180,7 +219,7 @@ mod tests {
     #[test]
     fn a_flight_shorter_than_the_least_round_trip_gives_no_rate() {
         let mut c = RateEstimator::default();
-        let tag = c.on_sent(at(0), true);
+        let tag = c.on_sent(at(0), true, Bytes::ZERO);
         c.on_acked(at(5), Bytes::new(1000), 0, at(0), tag);
         assert_eq!(c.on_end(MS * 10).rate, None);
     }

@@ -1,7 +1,8 @@
 //! Random or congestion? The seam for everything that answers, and its composition with a window law.
 
 use crate::controller::{Controller, LossResponse};
-use crate::event::{Ack, Loss, Signal, Timeout};
+use crate::burst::{Bandwidth, BurstPlan, BurstReport};
+use crate::event::{Ack, Loss, LostPacket, Signal, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
 
@@ -15,12 +16,34 @@ pub enum Verdict {
 }
 
 /// Tells random loss from congestion by what it has seen of the path.
-pub trait LossDiscriminator: Clone + Send + Sync + Debug + 'static {
+pub trait LossDiscriminator: Send + Sync + Debug + 'static {
     /// Data was acknowledged: the place to learn from RTT samples and rates.
     fn on_ack(&mut self, ack: &Ack);
 
     /// An episode of loss began: what was it?
     fn judge(&mut self, loss: &Loss) -> Verdict;
+
+    /// A copy with all its state.
+    fn clone_box(&self) -> Box<dyn LossDiscriminator>;
+}
+
+/// So that a discriminator chosen at run time can stand where one is asked for.
+impl LossDiscriminator for Box<dyn LossDiscriminator> {
+    fn on_ack(&mut self, ack: &Ack) {
+        (**self).on_ack(ack);
+    }
+    fn judge(&mut self, loss: &Loss) -> Verdict {
+        (**self).judge(loss)
+    }
+    fn clone_box(&self) -> Box<dyn LossDiscriminator> {
+        (**self).clone_box()
+    }
+}
+
+impl Clone for Box<dyn LossDiscriminator> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
 }
 
 /// A window law that reduces only for losses its discriminator takes for congestion.
@@ -60,7 +83,7 @@ impl<L, D> Discriminate<L, D> {
     }
 }
 
-impl<L: Controller + Clone + 'static, D: LossDiscriminator> Controller for Discriminate<L, D> {
+impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller for Discriminate<L, D> {
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
         self.law.on_sent(now, size, in_flight);
     }
@@ -92,8 +115,24 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator> Controller for Discr
         }
     }
 
+    fn on_packet_lost(&mut self, lost: &LostPacket) {
+        self.law.on_packet_lost(lost);
+    }
+
     fn on_recovery_end(&mut self, now: Time) {
         self.law.on_recovery_end(now);
+    }
+
+    fn on_bandwidth(&mut self, bandwidth: &Bandwidth) {
+        self.law.on_bandwidth(bandwidth);
+    }
+
+    fn on_burst(&mut self, burst: &BurstReport) -> Option<LossResponse> {
+        self.law.on_burst(burst)
+    }
+
+    fn burst_plan(&self) -> Option<BurstPlan> {
+        self.law.burst_plan()
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
@@ -154,6 +193,9 @@ mod tests {
         fn on_ack(&mut self, _: &Ack) {}
         fn judge(&mut self, _: &Loss) -> Verdict {
             self.0
+        }
+        fn clone_box(&self) -> Box<dyn LossDiscriminator> {
+            Box::new(self.clone())
         }
     }
 

@@ -28,7 +28,6 @@ pub struct Ack {
     /// The sender used its whole window before this acknowledgment: growth is earned
     /// (RFC 7661; RFC 9002 section 7.8).
     pub cwnd_limited: bool,
-    /// The transport is repairing losses that the window was reduced for: RFC 5681 lets it not grow
     /// The window may not grow: the transport is repairing losses that it was reduced for, or (TCP) the
     /// acknowledgment is a duplicate and tells of a loss that is not yet certain (RFC 5681 section 3.2). False while
     /// losses are repaired that the controller kept its window for.
@@ -36,8 +35,43 @@ pub struct Ack {
     /// This acknowledgment is the first of a new round trip: it acknowledges a packet sent after
     /// the previous round began.
     pub round_start: bool,
-    /// When the acknowledged packet arrived, by the receiver's clock, where the transport knows it.
+    /// When the newest packet it acknowledges arrived, by the receiver's clock, where the transport knows it: only
+    /// differences between two such times mean anything. TCP knows when the acknowledgment left the receiver
+    /// (TSval of RFC 7323), which is later by what the receiver delayed it.
     pub receiver_time: Option<Time>,
+    /// Bytes found lost on this connection so far.
+    pub lost: Bytes,
+    /// What the transport's counts were when the newest packet it acknowledges was sent.
+    pub newest: Option<AtSending>,
+}
+
+/// The transport's counts at the moment when a packet was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtSending {
+    /// When.
+    pub sent: Time,
+    /// Bytes in flight, the packet included (tx_in_flight of draft-ietf-ccwg-bbr).
+    pub in_flight: Bytes,
+    /// [`Ack::delivered`] at that moment.
+    pub delivered: Bytes,
+    /// [`Ack::lost`] at that moment.
+    pub lost: Bytes,
+    /// The application had too little to send.
+    pub app_limited: bool,
+}
+
+/// One packet was found lost. Told for every one of them, in the order in which they are found, and before the
+/// [`Loss`] of the episode that it begins, if it begins one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostPacket {
+    /// When it was noticed.
+    pub now: Time,
+    /// Its payload.
+    pub size: Bytes,
+    /// Bytes found lost on this connection so far, this packet included.
+    pub lost: Bytes,
+    /// The transport's counts when it was sent.
+    pub at: AtSending,
 }
 
 /// How congestion showed.

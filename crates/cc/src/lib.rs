@@ -12,6 +12,7 @@
 //! To add an algorithm: one file with its citation, its equations and an
 //! [`Entry`](registry::Entry), and one line in [`registry::ALL`].
 
+mod burst;
 mod cerl;
 mod controller;
 mod cubic;
@@ -25,10 +26,11 @@ pub mod registry;
 mod testing;
 mod window;
 
+pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
 pub use cerl::Cerl;
 pub use controller::{Controller, LossResponse};
 pub use cubic::{Cubic, CubicConfig};
 pub use discriminator::{Discriminate, LossDiscriminator, Verdict};
-pub use event::{Ack, Loss, Signal, Timeout};
+pub use event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
 pub use newreno::NewReno;
 pub use registry::{Setup, Spec};

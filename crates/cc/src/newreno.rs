@@ -21,7 +21,7 @@
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::hystart::SlowStart;
-use crate::registry::{Entry, Parameter, Setup, Value};
+use crate::registry::{Entry, Feed, Parameter, Setup, Value};
 use crate::window::Window;
 use whimbrel_units::{Bytes, Time};
 
@@ -30,6 +30,7 @@ pub(crate) static ENTRY: Entry = Entry {
     name: "newreno",
     summary: "Additive increase, halving on loss: the standard every other is measured by",
     citation: "RFC 5681; RFC 6582; RFC 3465",
+    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "L",

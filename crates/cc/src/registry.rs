@@ -1,9 +1,10 @@
 //! The table of algorithms: `name -> what it is, citation, parameters with defaults, constructor`.
 //!
-//! People name one as `cubic`, or with parameters as `cubic?hystart=false&C=0.6`. Defaults stand only in an
-//! algorithm's own [`Entry`].
+//! People name one as `cubic`, or with parameters as `cubic?hystart=false&C=0.6`. A discriminator is put on any law that
+//! has none of its own with a plus: `cubic+cerl`, `cubic?C=0.6+cerl?A=0.7`. Defaults stand only in an algorithm's own
+//! [`Entry`].
 
-use crate::Controller;
+use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{cerl, cubic, newreno};
 use std::fmt;
 use std::str::FromStr;
@@ -11,6 +12,18 @@ use whimbrel_units::{Bytes, nearest};
 
 /// All algorithms, in the order in which they are shown.
 pub static ALL: &[&Entry] = &[&newreno::ENTRY, &cubic::ENTRY, &cerl::ENTRY];
+
+/// All discriminators that can be put on a law, in the order in which they are shown.
+pub static DISCRIMINATORS: &[&DiscriminatorEntry] = &[&cerl::DISCRIMINATOR];
+
+/// What an algorithm is told of the path, and so which transports can carry it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feed {
+    /// Acknowledgments: TCP, QUIC.
+    Acknowledgments,
+    /// Reports on bursts: AATP.
+    Bursts,
+}
 
 /// One algorithm of the table.
 #[derive(Debug)]
@@ -21,10 +34,27 @@ pub struct Entry {
     pub summary: &'static str,
     /// Where it comes from.
     pub citation: &'static str,
+    /// What it lives on.
+    pub feed: Feed,
     /// What can be set.
     pub parameters: &'static [Parameter],
     /// Makes one for a new connection.
     pub build: fn(&Setup, &Values) -> Box<dyn Controller>,
+}
+
+/// One discriminator of the table.
+#[derive(Debug)]
+pub struct DiscriminatorEntry {
+    /// As people type it, after a plus.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub citation: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// Makes one for a new connection.
+    pub build: fn(&Values) -> Box<dyn LossDiscriminator>,
 }
 
 /// What every connection tells its algorithm at birth.
@@ -38,6 +68,9 @@ pub struct Setup {
     /// growth makes no bursts, and nothing limits how much of it one acknowledgment may bring (L of RFC 3465
     /// and RFC 9406).
     pub paced: bool,
+    /// Differs between connections: for algorithms that must not march in step (BBR's gain cycle). The same seed gives
+    /// the same decisions.
+    pub seed: u64,
 }
 
 /// One parameter of an algorithm.
@@ -74,7 +107,8 @@ impl fmt::Display for Value {
 /// The values of an algorithm's parameters: those that were set over the defaults.
 #[derive(Debug)]
 pub struct Values<'a> {
-    entry: &'static Entry,
+    name: &'static str,
+    parameters: &'static [Parameter],
     set: &'a [(&'static str, Value)],
 }
 
@@ -82,14 +116,13 @@ impl Values<'_> {
     fn get(&self, name: &str) -> Value {
         let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
         let default = || {
-            self.entry
-                .parameters
+            self.parameters
                 .iter()
                 .find(|p| p.name == name)
                 .map(|p| p.default)
         };
         set.or_else(default)
-            .unwrap_or_else(|| panic!("{} declares no parameter {name}", self.entry.name))
+            .unwrap_or_else(|| panic!("{} declares no parameter {name}", self.name))
     }
 
     /// The value of a numeric parameter that the entry declares.
@@ -99,7 +132,7 @@ impl Values<'_> {
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Number(n) => n,
-            Value::Switch(_) => panic!("{}?{name} is a switch", self.entry.name),
+            Value::Switch(_) => panic!("{}?{name} is a switch", self.name),
         }
     }
 
@@ -110,15 +143,23 @@ impl Values<'_> {
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
             Value::Switch(s) => s,
-            Value::Number(_) => panic!("{}?{name} is a number", self.entry.name),
+            Value::Number(_) => panic!("{}?{name} is a number", self.name),
         }
     }
 }
 
-/// An algorithm with its parameters, as somebody chose it: `cerl?A=0.6`.
+/// An algorithm with its parameters, as somebody chose it: `cerl?A=0.6`, `cubic+cerl`.
 #[derive(Clone)]
 pub struct Spec {
     entry: &'static Entry,
+    set: Vec<(&'static str, Value)>,
+    discriminator: Option<DiscriminatorSpec>,
+}
+
+/// A discriminator with its parameters, as somebody chose it.
+#[derive(Clone)]
+struct DiscriminatorSpec {
+    entry: &'static DiscriminatorEntry,
     set: Vec<(&'static str, Value)>,
 }
 
@@ -130,10 +171,24 @@ impl Spec {
 
     /// A controller for a new connection.
     pub fn build(&self, setup: &Setup) -> Box<dyn Controller> {
+        let law = self.law(setup);
+        let Some(DiscriminatorSpec { entry, set }) = &self.discriminator else {
+            return law;
+        };
+        let discriminator = (entry.build)(&Values {
+            name: entry.name,
+            parameters: entry.parameters,
+            set,
+        });
+        Box::new(Discriminate::new(law, discriminator))
+    }
+
+    fn law(&self, setup: &Setup) -> Box<dyn Controller> {
         (self.entry.build)(
             setup,
             &Values {
-                entry: self.entry,
+                name: self.entry.name,
+                parameters: self.entry.parameters,
                 set: &self.set,
             },
         )
@@ -142,7 +197,12 @@ impl Spec {
 
 impl PartialEq for Spec {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.entry, other.entry) && self.set == other.set
+        let same = match (&self.discriminator, &other.discriminator) {
+            (None, None) => true,
+            (Some(a), Some(b)) => std::ptr::eq(a.entry, b.entry) && a.set == b.set,
+            _ => false,
+        };
+        same && std::ptr::eq(self.entry, other.entry) && self.set == other.set
     }
 }
 
@@ -154,12 +214,25 @@ impl fmt::Debug for Spec {
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
-        for (i, (name, value)) in self.set.iter().enumerate() {
-            write!(f, "{}{name}={value}", if i == 0 { '?' } else { '&' })?;
+        write_choice(f, self.entry.name, &self.set)?;
+        if let Some(DiscriminatorSpec { entry, set }) = &self.discriminator {
+            f.write_str("+")?;
+            write_choice(f, entry.name, set)?;
         }
         Ok(())
     }
+}
+
+fn write_choice(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    set: &[(&'static str, Value)],
+) -> fmt::Result {
+    f.write_str(name)?;
+    for (i, (name, value)) in set.iter().enumerate() {
+        write!(f, "{}{name}={value}", if i == 0 { '?' } else { '&' })?;
+    }
+    Ok(())
 }
 
 /// Why a choice of algorithm was not understood. Its text is meant to be shown to a person.
@@ -171,42 +244,88 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (name, query) = match text.trim().split_once('?') {
-            Some((name, query)) => (name, Some(query)),
+        let (law, discriminator) = match text.trim().split_once('+') {
+            Some((law, discriminator)) => (law, Some(discriminator)),
             None => (text.trim(), None),
         };
+        let (name, query) = split_query(law);
         let names = || ALL.iter().map(|e| e.name);
         let entry = ALL
             .iter()
             .find(|e| e.name == name)
             .ok_or_else(|| SpecError(unknown("controller", name, names())))?;
-        let mut set: Vec<(&'static str, Value)> = Vec::new();
-        for pair in query.into_iter().flat_map(|q| q.split('&')) {
-            let (key, value) = pair.split_once('=').ok_or_else(|| {
-                SpecError(format!(
-                    "`{text}`: `{pair}` must be written parameter=value"
-                ))
-            })?;
-            let known = || entry.parameters.iter().map(|p| p.name);
-            let parameter = entry
-                .parameters
-                .iter()
-                .find(|p| p.name == key)
-                .ok_or_else(|| {
-                    SpecError(unknown(&format!("parameter of `{name}`"), key, known()))
-                })?;
-            if set.iter().any(|(n, _)| *n == key) {
-                return Err(SpecError(format!("`{text}`: `{key}` is set twice")));
-            }
-            set.push((
-                parameter.name,
-                parameter
-                    .read(value)
-                    .map_err(|e| SpecError(format!("`{text}`: {e}")))?,
-            ));
+        let mut spec = Self {
+            entry,
+            set: read_parameters(text, name, query, entry.parameters)?,
+            discriminator: None,
+        };
+        let Some(discriminator) = discriminator else {
+            return Ok(spec);
+        };
+        let (name, query) = split_query(discriminator);
+        let names = || DISCRIMINATORS.iter().map(|e| e.name);
+        let entry = DISCRIMINATORS
+            .iter()
+            .find(|e| e.name == name)
+            .ok_or_else(|| SpecError(unknown("discriminator", name, names())))?;
+        if spec.entry.feed != Feed::Acknowledgments || spec.law(&PROBE).discriminates() {
+            return Err(SpecError(format!(
+                "`{text}`: `{}` answers losses in its own way; put `{name}` on another law, such as `cubic+{name}`",
+                spec.entry.name
+            )));
         }
-        Ok(Self { entry, set })
+        spec.discriminator = Some(DiscriminatorSpec {
+            entry,
+            set: read_parameters(text, name, query, entry.parameters)?,
+        });
+        Ok(spec)
     }
+}
+
+/// A connection that is only asked what its law can do.
+const PROBE: Setup = Setup {
+    mss: Bytes::new(1448),
+    initial_window: Bytes::new(14_480),
+    paced: false,
+    seed: 0,
+};
+
+fn split_query(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('?') {
+        Some((name, query)) => (name.trim(), Some(query)),
+        None => (text.trim(), None),
+    }
+}
+
+/// `A=0.6&once_per_window=false`; `text` is the whole choice, for errors.
+fn read_parameters(
+    text: &str,
+    name: &str,
+    query: Option<&str>,
+    parameters: &'static [Parameter],
+) -> Result<Vec<(&'static str, Value)>, SpecError> {
+    let mut set: Vec<(&'static str, Value)> = Vec::new();
+    for pair in query.into_iter().flat_map(|q| q.split('&')) {
+        let (key, value) = pair.split_once('=').ok_or_else(|| {
+            SpecError(format!(
+                "`{text}`: `{pair}` must be written parameter=value"
+            ))
+        })?;
+        let known = || parameters.iter().map(|p| p.name);
+        let parameter = parameters
+            .iter()
+            .find(|p| p.name == key)
+            .ok_or_else(|| SpecError(unknown(&format!("parameter of `{name}`"), key, known())))?;
+        if set.iter().any(|(n, _)| *n == key) {
+            return Err(SpecError(format!("`{text}`: `{key}` is set twice")));
+        }
+        let value = parameter.read(value);
+        set.push((
+            parameter.name,
+            value.map_err(|e| SpecError(format!("`{text}`: {e}")))?,
+        ));
+    }
+    Ok(set)
 }
 
 impl Parameter {
@@ -266,6 +385,7 @@ mod tests {
                 mss: Bytes::new(1460),
                 initial_window: Bytes::new(14600),
                 paced: false,
+                seed: 1,
             };
             let spec: Spec = entry.name.parse().expect("in the table");
             assert_eq!(
@@ -294,8 +414,29 @@ mod tests {
 
     #[test]
     fn a_choice_reads_back_as_written() {
-        for text in ["cerl?A=0.6", "cubic", "cubic?hystart=false"] {
+        for text in [
+            "cerl?A=0.6",
+            "cubic",
+            "cubic?hystart=false",
+            "cubic?C=0.6+cerl?A=0.7",
+        ] {
             assert_eq!(text.parse::<Spec>().expect("valid").to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_discriminator_is_put_on_a_law_that_has_none() {
+        let spec: Spec = "cubic+cerl".parse().expect("valid");
+        assert!(spec.build(&PROBE).discriminates());
+        assert_ne!(spec, "cubic".parse().expect("valid"));
+        for (wrong, why) in [
+            ("cubic+", "unknown discriminator"),
+            ("cubic+cerk", "did you mean `cerl`?"),
+            ("cerl+cerl", "on another law"),
+            ("cubic+cerl?A=7", "must be a number from 0 to 1"),
+        ] {
+            let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
+            assert!(error.contains(why), "{error}");
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
         mss: Bytes::new(MSS),
         initial_window: Bytes::new(segments * MSS),
         paced: false,
+        seed: 1,
     }
 }
 
@@ -31,6 +32,8 @@ pub(crate) const ACK: Ack = Ack {
     in_recovery: false,
     round_start: false,
     receiver_time: None,
+    lost: Bytes::ZERO,
+    newest: None,
 };
 
 /// A loss with the whole window in flight.

@@ -67,6 +67,8 @@ prop_compose! {
             in_recovery,
             round_start,
             receiver_time: None,
+            lost: Bytes::ZERO,
+            newest: None,
         };
         Event::Ack { after, ack }
     }
@@ -122,6 +124,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
         mss: Bytes::new(mss),
         initial_window: Bytes::new(mss * segments),
         paced,
+        seed: 1,
     })
 }
 

@@ -19,9 +19,11 @@ mod schedule;
 mod service;
 mod spec;
 mod trace;
+mod wifi;
 
 pub use link::{Backlog, Counters, Fate, Link};
 pub use queue::Queue;
 pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
 pub use trace::{Trace, TraceError};
+pub use wifi::{Departure, Side, Wifi, WifiSpec};

@@ -106,11 +106,13 @@ pub enum DropCause {
     Random,
     /// It was sent during an outage.
     Outage,
+    /// On a shared medium: it was sent as often as allowed and collided each time with what others sent.
+    Contention,
 }
 
 impl DropCause {
     /// Whether slowing down could have prevented it.
     pub const fn is_congestion(self) -> bool {
-        matches!(self, Self::QueueOverflow)
+        matches!(self, Self::QueueOverflow | Self::Contention)
     }
 }
