@@ -25,7 +25,7 @@ fn main() {
     let both = LossSpec {
         random: one_percent,
         corrupt: one_percent,
-        outages: vec![],
+        ..LossSpec::default()
     };
     let corrupting = LinkSpec {
         loss: both,

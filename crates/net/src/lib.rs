@@ -1,19 +1,29 @@
-//! What happens to packets on one direction of a link: rate, queue, loss, corruption, outage, delay.
+//! What happens to packets on a link: rate, queue, loss, corruption, outage, delay; and on Wi-Fi the other direction.
 //!
-//! A [`Link`] knows neither a simulator nor sockets. It is told the time and a packet's size, and says
-//! when the packet comes out at the far end, or why it does not: the [`DropCause`] travels with the
-//! drop, so that whoever guesses the cause can be judged against the truth. The same code serves
-//! virtual time (the simulator) and real time (the link emulator).
+//! There are two kinds of link, and neither knows a simulator or sockets. The same code serves virtual time (the
+//! simulator) and real time (the link emulator). The [`DropCause`] travels with each drop, so that whoever guesses
+//! the cause can be judged against the truth.
 //!
-//! A packet goes through, in this order:
+//! A [`Link`] is one direction by itself. It is told the time and a packet's size, and says at once when the packet
+//! comes out at the far end, or why it does not. A packet goes through, in this order:
 //! 1. the **queue** (DropTail): dropped on arrival if the packets that wait leave no room;
 //! 2. the **service**: first in, first out, at the link's rate or by the opportunities of a trace;
-//! 3. the **outages** and **random loss**: a packet lost here has used the link's capacity, as one that
-//!    a radio sent and nobody understood;
+//! 3. the **outages** and **random loss**, singly or in the bursts of a [`GilbertElliott`] channel: a packet lost
+//!    here has used the link's capacity, as one that a radio sent and nobody understood;
 //! 4. **corruption**: marked, not dropped; what a receiver makes of it is the receiver's business;
 //! 5. the **propagation delay** in force when its last bit left.
+//!
+//! A [`Wifi`] is both directions of an IEEE 802.11n link, whose two stations share one channel: each has a queue,
+//! but when a packet leaves it depends on what the other one sends, so it says so afterwards, as a [`Departure`].
+//! Frames that collide, are lost on the air or fall into an outage are sent again until their tries are used up.
+//! What passes meets random loss, corruption and delay as above.
+//!
+//! [`RandomOutages`] draws outages at random times for either.
 
+mod channel;
+mod gilbert_elliott;
 mod link;
+mod outages;
 mod queue;
 mod schedule;
 mod service;
@@ -21,9 +31,11 @@ mod spec;
 mod trace;
 mod wifi;
 
+pub use gilbert_elliott::GilbertElliott;
 pub use link::{Backlog, Counters, Fate, Link};
+pub use outages::{RandomOutages, RandomOutagesError};
 pub use queue::Queue;
 pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
 pub use trace::{Trace, TraceError};
-pub use wifi::{Departure, Side, Wifi, WifiSpec};
+pub use wifi::{Aggregation, AirCounters, Departure, HtMode, NoSuchRate, Side, Wifi, WifiSpec};

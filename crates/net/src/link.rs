@@ -1,12 +1,14 @@
 //! One direction of a link at work.
 
+use crate::channel::Channel;
+use crate::outages::Outages;
 use crate::schedule::Cursor;
 use crate::service::Server;
-use crate::spec::{DropCause, LinkSpec, Outage, QueueLimit};
-use rand::{RngExt, SeedableRng};
+use crate::spec::{DropCause, LinkSpec, QueueLimit};
+use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use whimbrel_units::{Bytes, Duration, Probability, Time};
+use whimbrel_units::{Bytes, Duration, Time};
 
 /// What becomes of a packet that was offered to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +33,8 @@ pub struct Backlog {
     pub bytes: Bytes,
 }
 
-/// What a link did so far. Every offered packet is counted in exactly one of delivered, `queue_overflow`, `random`, `outage`.
+/// What a link did so far. Every offered packet is counted in exactly one of delivered,
+/// `queue_overflow`, `random`, `outage`, `contention`; on a Wi-Fi link, once it has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Packets offered.
@@ -44,10 +47,12 @@ pub struct Counters {
     pub served_bytes: Bytes,
     /// Packets dropped because the queue was full.
     pub queue_overflow: u64,
-    /// Packets lost at random.
+    /// Packets lost at random, singly or in bursts.
     pub random: u64,
     /// Packets lost in outages.
     pub outage: u64,
+    /// Packets given up because they collided as often as they may be sent; only on a Wi-Fi link.
+    pub contention: u64,
     /// Delivered packets that were corrupted.
     pub corrupted: u64,
     /// Time that served packets waited before their service began, added up.
@@ -61,13 +66,34 @@ pub struct Counters {
     pub busy: Duration,
 }
 
+impl Counters {
+    #[inline]
+    pub(crate) fn count_delivered(&mut self, size: u32, corrupted: bool) {
+        self.delivered += 1;
+        self.delivered_bytes = self.delivered_bytes.saturating_add(Bytes::new(size.into()));
+        self.corrupted += u64::from(corrupted);
+    }
+
+    #[inline]
+    pub(crate) fn count_served(&mut self, size: u32) {
+        self.served_bytes = self.served_bytes.saturating_add(Bytes::new(size.into()));
+    }
+
+    #[inline]
+    pub(crate) fn count_wait(&mut self, wait: Duration) {
+        self.waited = self.waited.saturating_add(wait);
+        self.longest_wait = self.longest_wait.max(wait);
+    }
+}
+
 /// One direction of a link. Packets must be offered in order of time.
 #[derive(Debug, Clone)]
 pub struct Link {
     server: Server,
     delay: Cursor<Duration>,
     queue: QueueLimit,
-    loss: Channel,
+    channel: Channel,
+    outages: Outages,
     /// When each waiting packet's service begins, and its size.
     waiting: VecDeque<(Time, u32)>,
     waiting_bytes: u64,
@@ -81,7 +107,8 @@ impl Link {
             server: Server::new(&spec.service),
             delay: Cursor::new(spec.delay.clone()),
             queue: spec.queue,
-            loss: Channel::new(spec, seed),
+            channel: Channel::new(&spec.loss, Xoshiro256PlusPlus::seed_from_u64(seed)),
+            outages: Outages::new(spec.loss.outages.clone()),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             counters: Counters::default(),
@@ -102,30 +129,23 @@ impl Link {
         if served.begins > now {
             self.waiting.push_back((served.begins, size));
             self.waiting_bytes += u64::from(size);
-            let wait = served.begins.since(now);
-            self.counters.waited = self.counters.waited.saturating_add(wait);
-            self.counters.longest_wait = self.counters.longest_wait.max(wait);
+            self.counters.count_wait(served.begins.since(now));
             self.counters.most_waiting = self.counters.most_waiting.max(self.waiting.len() as u32);
         }
         self.counters.busy += served.ends.since(last_end.max(now));
-        let bytes = Bytes::new(u64::from(size));
-        self.counters.served_bytes = self.counters.served_bytes.saturating_add(bytes);
-        match self.loss.fate(served.ends) {
-            ChannelFate::Lost(cause) => {
-                match cause {
-                    DropCause::Outage => self.counters.outage += 1,
-                    _ => self.counters.random += 1,
-                }
-                Fate::Dropped(cause)
-            }
-            ChannelFate::Arrives { corrupted } => {
-                self.counters.delivered += 1;
-                self.counters.delivered_bytes = self.counters.delivered_bytes.saturating_add(bytes);
-                self.counters.corrupted += u64::from(corrupted);
-                Fate::Delivered {
-                    at: served.ends + self.delay.at(served.ends),
-                    corrupted,
-                }
+        self.counters.count_served(size);
+        let passage = self.channel.pass(served.ends);
+        if self.outages.cover(served.ends) {
+            self.counters.outage += 1;
+            Fate::Dropped(DropCause::Outage)
+        } else if passage.lost {
+            self.counters.random += 1;
+            Fate::Dropped(DropCause::Random)
+        } else {
+            self.counters.count_delivered(size, passage.corrupted);
+            Fate::Delivered {
+                at: served.ends + self.delay.at(served.ends),
+                corrupted: passage.corrupted,
             }
         }
     }
@@ -167,89 +187,7 @@ impl Link {
 
     #[inline]
     fn has_room(&self, size: u32) -> bool {
-        match self.queue {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
-            QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(size) <= limit.get(),
-        }
+        self.queue
+            .has_room(self.waiting.len(), self.waiting_bytes, size)
     }
-}
-
-/// Outages, random loss and corruption.
-///
-/// Each served packet has its own draw for loss and for corruption, from two generators: the same seed
-/// loses the same packets whatever else is switched on.
-#[derive(Debug, Clone)]
-struct Channel {
-    /// In order of their beginning.
-    outages: VecDeque<Outage>,
-    random: Chance,
-    corrupt: Chance,
-}
-
-enum ChannelFate {
-    Arrives { corrupted: bool },
-    Lost(DropCause),
-}
-
-impl Channel {
-    fn new(spec: &LinkSpec, seed: u64) -> Self {
-        let mut outages = spec.loss.outages.clone();
-        outages.sort_by_key(|o| o.from);
-        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut other = rng.clone();
-        // 2^128 draws ahead: they never meet.
-        other.jump();
-        Self {
-            outages: outages.into(),
-            random: Chance {
-                threshold: threshold(spec.loss.random),
-                rng,
-            },
-            corrupt: Chance {
-                threshold: threshold(spec.loss.corrupt),
-                rng: other,
-            },
-        }
-    }
-
-    #[inline]
-    fn fate(&mut self, at: Time) -> ChannelFate {
-        let lost = self.random.happens();
-        let corrupted = self.corrupt.happens();
-        while self.outages.front().is_some_and(|o| o.to <= at) {
-            self.outages.pop_front();
-        }
-        if self.outages.front().is_some_and(|o| o.from <= at) {
-            ChannelFate::Lost(DropCause::Outage)
-        } else if lost {
-            ChannelFate::Lost(DropCause::Random)
-        } else {
-            ChannelFate::Arrives { corrupted }
-        }
-    }
-}
-
-/// Something that happens to a packet with a set probability.
-#[derive(Debug, Clone)]
-struct Chance {
-    /// The probability as a threshold for 64 random bits; `u64::MAX` is certainty.
-    threshold: u64,
-    rng: Xoshiro256PlusPlus,
-}
-
-impl Chance {
-    #[inline]
-    fn happens(&mut self) -> bool {
-        match self.threshold {
-            0 => false,
-            u64::MAX => true,
-            threshold => self.rng.random::<u64>() < threshold,
-        }
-    }
-}
-
-fn threshold(p: Probability) -> u64 {
-    // 2^64 as f64; the cast saturates, so certainty becomes u64::MAX.
-    (p.get() * 18_446_744_073_709_551_616.0) as u64
 }

@@ -1,5 +1,6 @@
 //! The description of a link, as data.
 
+use crate::gilbert_elliott::GilbertElliott;
 use crate::schedule::Schedule;
 use crate::trace::Trace;
 use std::sync::Arc;
@@ -76,11 +77,25 @@ pub enum QueueLimit {
     Bytes(Bytes),
 }
 
+impl QueueLimit {
+    /// Whether a packet of `size` bytes may join so many packets and bytes that wait.
+    #[inline]
+    pub(crate) fn has_room(self, packets: usize, bytes: u64, size: u32) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Packets(limit) => packets < limit as usize,
+            Self::Bytes(limit) => bytes + u64::from(size) <= limit.get(),
+        }
+    }
+}
+
 /// What the channel does to packets that were served.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LossSpec {
     /// Each packet is lost with this probability, independently.
     pub random: Probability,
+    /// Besides, packets are lost in bursts. The cause of such a loss is [`DropCause::Random`].
+    pub gilbert_elliott: Option<GilbertElliott>,
     /// Each packet that is not lost arrives corrupted with this probability, independently.
     pub corrupt: Probability,
     /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves
@@ -102,11 +117,12 @@ pub struct Outage {
 pub enum DropCause {
     /// The queue had no room: congestion.
     QueueOverflow,
-    /// The channel lost it at random.
+    /// The channel lost it at random, singly or in a bad state of a [`GilbertElliott`] channel.
     Random,
     /// It was sent during an outage.
     Outage,
-    /// On a shared medium: it was sent as often as allowed and collided each time with what others sent.
+    /// On a shared medium: it was sent as often as allowed, collided with what the other side sent, and was never
+    /// lost by the channel itself.
     Contention,
 }
 

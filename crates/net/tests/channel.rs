@@ -110,7 +110,7 @@ fn corruption_and_loss_do_not_know_of_each_other() {
     let both = LossSpec {
         random: percent(20.0),
         corrupt: percent(20.0),
-        outages: vec![],
+        ..LossSpec::default()
     };
     let mut link = Link::new(&lossy(both), 7);
     for i in 0..PACKETS {
@@ -135,7 +135,7 @@ fn the_same_seed_loses_the_same_packets_whatever_else_is_on() {
     let corrupting = lossy(LossSpec {
         random,
         corrupt: percent(30.0),
-        outages: vec![],
+        ..LossSpec::default()
     });
     assert_eq!(pattern, lost(&fates(&corrupting, 8, 10_000)));
 

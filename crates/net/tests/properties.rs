@@ -59,6 +59,7 @@ fn spec() -> impl Strategy<Value = LinkSpec> {
             random,
             corrupt,
             outages,
+            ..LossSpec::default()
         });
     let delay = schedule((0_u64..300_000_000).prop_map(Duration::from_nanos));
     (service(), delay, queue, loss).prop_map(|(service, delay, queue, loss)| LinkSpec {

@@ -1,0 +1,95 @@
+//! What the channel does to packets that left a sender: random loss, bursts of it, corruption.
+//!
+//! Each packet has its own draw for loss and for corruption, from generators of their own: the same seed loses
+//! the same packets whatever else is switched on.
+
+use crate::gilbert_elliott::Bursts;
+use crate::spec::LossSpec;
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use whimbrel_units::{Probability, Time};
+
+/// The channel of one direction at work, outages not included.
+#[derive(Debug, Clone)]
+pub(crate) struct Channel {
+    random: Chance,
+    corrupt: Chance,
+    bursts: Option<Bursts>,
+}
+
+/// What the channel did to a packet.
+pub(crate) struct Passage {
+    /// It was lost at random, singly or in a burst.
+    pub lost: bool,
+    /// Some of its bits were changed.
+    pub corrupted: bool,
+}
+
+impl Channel {
+    /// Takes its draws from `rng` and from what lies up to four jumps ahead of it.
+    pub fn new(spec: &LossSpec, rng: Xoshiro256PlusPlus) -> Self {
+        // Each 2^128 draws ahead of the one before: they never meet.
+        let ahead = |jumps: u32| {
+            let mut rng = rng.clone();
+            (0..jumps).for_each(|_| rng.jump());
+            rng
+        };
+        Self {
+            random: Chance::new(spec.random, ahead(0)),
+            corrupt: Chance::new(spec.corrupt, ahead(1)),
+            bursts: spec
+                .gilbert_elliott
+                .as_ref()
+                .map(|bursts| Bursts::new(bursts, ahead(2), ahead(3))),
+        }
+    }
+
+    /// What becomes of the next packet, which leaves at `at`. Times never go back.
+    #[inline]
+    pub fn pass(&mut self, at: Time) -> Passage {
+        let alone = self.random.happens();
+        let corrupted = self.corrupt.happens();
+        let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
+        Passage {
+            lost: alone || in_burst,
+            corrupted,
+        }
+    }
+}
+
+/// Something that happens with a set probability.
+#[derive(Debug, Clone)]
+pub(crate) struct Chance {
+    threshold: u64,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Chance {
+    pub fn new(p: Probability, rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            threshold: threshold(p),
+            rng,
+        }
+    }
+
+    #[inline]
+    pub fn happens(&mut self) -> bool {
+        happens(self.threshold, &mut self.rng)
+    }
+}
+
+/// The probability as a threshold for 64 random bits; `u64::MAX` is certainty.
+pub(crate) fn threshold(p: Probability) -> u64 {
+    // 2^64 as f64; the cast saturates, so certainty becomes u64::MAX.
+    (p.get() * 18_446_744_073_709_551_616.0) as u64
+}
+
+/// Whether what has the probability of this [`threshold`] happens now.
+#[inline]
+pub(crate) fn happens(threshold: u64, rng: &mut Xoshiro256PlusPlus) -> bool {
+    match threshold {
+        0 => false,
+        u64::MAX => true,
+        threshold => rng.random::<u64>() < threshold,
+    }
+}

@@ -1,0 +1,235 @@
+//! How long things take on a Wi-Fi channel, worked out once.
+//!
+//! IEEE Std 802.11-2016. Of a data frame: MAC header of a QoS data frame 26 bytes (9.2.3, three addresses), FCS 4,
+//! LLC/SNAP header 8 (RFC 1042): 38 bytes around a packet, unencrypted (CCMP adds 16). In an aggregate each frame has
+//! a delimiter of 4 bytes before it and is padded to a multiple of 4, the last one not (9.7.1); its length must fit
+//! the delimiter's 12 bits.
+
+use super::mode::{HtTiming, LegacyMode};
+use super::spec::{Aggregation, WifiSpec};
+use whimbrel_units::Duration;
+
+/// aSlotTime (Table 19-25, 5 GHz): the time in which a station notices that another has begun.
+const SLOT: Duration = Duration::from_micros(9);
+/// aSIFSTime (Table 19-25, 5 GHz).
+const SIFS: Duration = Duration::from_micros(16);
+/// aPHY-RX-START-Delay of OFDM, of which control frames are (Table 17-21): from a frame's first signal until the
+/// receiver says so.
+const RX_START_DELAY: Duration = Duration::from_micros(20);
+/// Header, FCS and LLC/SNAP around a packet.
+const AROUND_PACKET: u64 = 26 + 4 + 8;
+const DELIMITER: u64 = 4;
+/// Longest frame that a delimiter can announce.
+const LONGEST_AGGREGATED: u64 = 4095;
+/// Control frames (9.3.1.2, 9.3.1.3, 9.3.1.4, 9.3.1.9.3), bytes.
+const RTS: u64 = 20;
+const CTS: u64 = 14;
+const ACK: u64 = 14;
+/// Compressed, with a bitmap of 64 bits.
+const BLOCK_ACK: u64 = 32;
+
+/// Durations on one channel.
+#[derive(Debug, Clone)]
+pub(super) struct Timing {
+    pub slot: Duration,
+    pub sifs: Duration,
+    /// Idle time before the back-off counts (10.22.2.4).
+    pub aifs: Duration,
+    /// The same after a frame that was not understood, from its end: EIFS - DIFS + AIFS (10.3.2.3.7), leaving time
+    /// for somebody's acknowledgment at 6 Mbit/s.
+    pub eifs: Duration,
+    /// How long a sender waits for the beginning of an answer (10.3.2.9).
+    pub timeout: Duration,
+    pub rts: Duration,
+    pub cts: Duration,
+    ack: Duration,
+    block_ack: Duration,
+    pub ht: HtTiming,
+    pub rts_cts: bool,
+    most_bytes: u64,
+    most_frames: usize,
+}
+
+impl Timing {
+    pub fn new(spec: &WifiSpec) -> Self {
+        let ht = spec.mode.timing();
+        let control = spec.mode.control();
+        let aifs = SIFS + SLOT * u64::from(spec.aifsn);
+        let most = spec.aggregation.unwrap_or(Aggregation {
+            bytes: 0,
+            frames: 1,
+        });
+        let most_bytes = most.bytes.min(Aggregation::MOST.bytes);
+        Self {
+            slot: SLOT,
+            sifs: SIFS,
+            aifs,
+            eifs: SIFS + LegacyMode::BASIC_6.frame(ACK) + aifs,
+            timeout: SIFS + SLOT + RX_START_DELAY,
+            rts: control.frame(RTS),
+            cts: control.frame(CTS),
+            ack: control.frame(ACK),
+            block_ack: control.frame(BLOCK_ACK),
+            rts_cts: spec.rts_cts,
+            most_bytes: u64::from(most_bytes).min(ht.bytes_within(spec.longest)),
+            most_frames: usize::from(most.frames.clamp(1, Aggregation::MOST.frames)),
+            ht,
+        }
+    }
+
+    /// An access as full as it gets with packets of this size, and how many they are.
+    pub fn full_load(&self, size: u32) -> (Load, u64) {
+        let mut load = Load::default();
+        let mut packets = 0;
+        while load.take(size, self).is_some() {
+            packets += 1;
+        }
+        (load, packets)
+    }
+
+    /// From the beginning of an access until data is sent.
+    pub fn before_data(&self) -> Duration {
+        if self.rts_cts {
+            self.rts + self.cts + self.sifs * 2
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// The answer to this load.
+    pub fn answer(&self, load: &Load) -> Duration {
+        if load.frames == 1 {
+            self.ack
+        } else {
+            self.block_ack
+        }
+    }
+
+    /// From the beginning of an access to the end of the answer.
+    pub fn access(&self, load: &Load) -> Duration {
+        self.before_data() + self.ht.frame(load.bytes()) + self.sifs + self.answer(load)
+    }
+}
+
+/// What goes into one access: a frame alone, or an aggregate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Load {
+    pub frames: usize,
+    /// Length of the first frame, which has no delimiter if it goes alone.
+    first: u64,
+    /// Length as an aggregate, the last frame not padded.
+    aggregate: u64,
+}
+
+impl Load {
+    /// Adds a packet if there is room: a first one always has, whatever its size. Gives where its frame ends in the
+    /// aggregate.
+    #[inline]
+    pub fn take(&mut self, size: u32, timing: &Timing) -> Option<u64> {
+        let frame = u64::from(size) + AROUND_PACKET;
+        let fits = self.frames == 0
+            || (self.frames < timing.most_frames
+                && self.first <= LONGEST_AGGREGATED
+                && frame <= LONGEST_AGGREGATED
+                && self.with(frame) <= timing.most_bytes);
+        if !fits {
+            return None;
+        }
+        if self.frames == 0 {
+            self.first = frame;
+        }
+        self.aggregate = self.with(frame);
+        self.frames += 1;
+        Some(self.aggregate)
+    }
+
+    #[inline]
+    const fn with(&self, frame: u64) -> u64 {
+        self.aggregate.next_multiple_of(4) + DELIMITER + frame
+    }
+
+    /// Length of all that is sent.
+    pub const fn bytes(&self) -> u64 {
+        if self.frames == 1 {
+            self.first
+        } else {
+            self.aggregate
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_units::Rate;
+
+    fn spec(kbit: u64) -> WifiSpec {
+        WifiSpec::at(Rate::from_bits_per_sec(kbit * 1000)).expect("a rate")
+    }
+
+    fn packets(spec: &WifiSpec, size: u32) -> u64 {
+        Timing::new(spec).full_load(size).1
+    }
+
+    #[test]
+    fn an_aggregate_holds_what_its_bytes_its_time_and_its_bitmap_allow() {
+        // 4 + 1538 bytes, padded to 1544: 42 of them less the last padding are 64 846 bytes, 43 more than 65 535.
+        let fast = Timing::new(&spec(300_000));
+        let (load, count) = fast.full_load(1500);
+        assert_eq!((count, load.bytes()), (42, 64_846));
+        // 5484 us at 6.5 Mbit/s: 1362 symbols after 36 us are 35 412 bits, 4423 bytes: two, three would be 4630.
+        assert_eq!(packets(&spec(6_500), 1500), 2);
+        // In the 10 ms of 802.11-2012, 8093 bytes: five, 7718.
+        let longer = WifiSpec {
+            longest: Duration::from_millis(10),
+            ..spec(6_500)
+        };
+        assert_eq!(packets(&longer, 1500), 5);
+        assert_eq!(packets(&spec(300_000), 40), 64);
+        let few = WifiSpec {
+            aggregation: Some(Aggregation {
+                bytes: 8_000,
+                frames: 64,
+            }),
+            ..spec(300_000)
+        };
+        assert_eq!(packets(&few, 1500), 5);
+    }
+
+    #[test]
+    fn a_frame_that_fits_no_aggregate_goes_alone_without_a_delimiter() {
+        let timing = Timing::new(&spec(300_000));
+        // 4057 + 38 = 4095 can be announced, one byte more cannot.
+        assert_eq!(timing.full_load(4057).1, 15);
+        let (load, count) = timing.full_load(4058);
+        assert_eq!((count, load.bytes()), (1, 4096));
+        assert_eq!(timing.full_load(u32::MAX).1, 1);
+        let mut mixed = Load::default();
+        assert!(mixed.take(1500, &timing).is_some());
+        assert!(mixed.take(5000, &timing).is_none());
+        let alone = WifiSpec {
+            aggregation: None,
+            ..spec(300_000)
+        };
+        assert_eq!(packets(&alone, 1500), 1);
+    }
+
+    #[test]
+    fn intervals_are_those_of_best_effort_in_5_ghz() {
+        let timing = Timing::new(&spec(300_000));
+        // 16 + 3 x 9; 16 + 44 + 43; 16 + 9 + 20.
+        assert_eq!(timing.aifs, Duration::from_micros(43));
+        assert_eq!(timing.eifs, Duration::from_micros(103));
+        assert_eq!(timing.timeout, Duration::from_micros(45));
+        // 20 bytes at 24 Mbit/s: 182 / 96: 2 symbols.
+        assert_eq!(
+            (timing.rts, timing.cts),
+            (Duration::from_micros(28), Duration::from_micros(28))
+        );
+        let difs = WifiSpec {
+            aifsn: 2,
+            ..spec(6_500)
+        };
+        assert_eq!(Timing::new(&difs).aifs, Duration::from_micros(34));
+    }
+}
