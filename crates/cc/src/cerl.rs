@@ -43,6 +43,7 @@ use crate::discriminator::{Discriminate, LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::newreno::NewReno;
 use crate::registry::{DiscriminatorEntry, Entry, Feed, Parameter, Value};
+use std::cmp::Ordering;
 use whimbrel_units::Duration;
 
 const A: Parameter = Parameter {
@@ -112,11 +113,9 @@ impl Cerl {
     pub fn new(a: f64) -> Self {
         Self { a, seen: None }
     }
-}
 
-impl LossDiscriminator for Cerl {
-    fn on_ack(&mut self, ack: &Ack) {
-        let Some(rtt) = ack.rtt else { return };
+    /// A round-trip time was measured.
+    pub(crate) fn sample(&mut self, rtt: Duration) {
         self.seen = Some(match self.seen {
             None => Samples {
                 latest: rtt,
@@ -131,17 +130,33 @@ impl LossDiscriminator for Cerl {
         });
     }
 
+    /// How the queue l compares with the threshold N; `None` before the first sample.
+    pub(crate) fn level(&self) -> Option<Ordering> {
+        self.seen.map(|seen| {
+            // l over B, equation 4.1; l_max of 4.2 likewise.
+            let queue = seen.latest - seen.least;
+            queue.cmp(&self.longest().mul_f64(self.a))
+        })
+    }
+
+    /// The longest queue seen, as time.
+    pub(crate) fn longest(&self) -> Duration {
+        self.seen
+            .map_or(Duration::ZERO, |seen| seen.greatest - seen.least)
+    }
+}
+
+impl LossDiscriminator for Cerl {
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.sample(rtt);
+        }
+    }
+
     fn judge(&mut self, _loss: &Loss) -> Verdict {
-        let Some(seen) = self.seen else {
-            return Verdict::Congestion;
-        };
-        // l and l_max over B, equations 4.1 and 4.2.
-        let queue = seen.latest - seen.least;
-        let longest = seen.greatest - seen.least;
-        if queue < longest.mul_f64(self.a) {
-            Verdict::Random
-        } else {
-            Verdict::Congestion
+        match self.level() {
+            Some(Ordering::Less) => Verdict::Random,
+            _ => Verdict::Congestion,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The seam every algorithm stands behind.
 
-use crate::discriminator::Verdict;
 use crate::burst::{Bandwidth, BurstPlan, BurstReport};
+use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, LostPacket, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
@@ -31,8 +31,8 @@ pub trait Controller: Send + Sync + Debug {
     /// An episode of loss (or of congestion marks) began.
     fn on_loss(&mut self, loss: &Loss) -> LossResponse;
 
-    /// Everything that was in flight when the last episode began is acknowledged, whether the window was reduced for
-    /// it or not.
+    /// Everything that was in flight when the last episode began, or the timer last fired, is acknowledged, whether
+    /// the window was reduced for it or not.
     fn on_recovery_end(&mut self, now: Time) {
         let _ = now;
     }

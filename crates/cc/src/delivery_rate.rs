@@ -192,7 +192,9 @@ mod tests {
     fn compressed_acknowledgments_do_not_inflate_the_rate() {
         let mut c = RateEstimator::default();
         let size = Bytes::new(1250);
-        let tags: Vec<Tag> = (0..100).map(|ms| c.on_sent(at(ms), ms == 0, Bytes::ZERO)).collect();
+        let tags: Vec<Tag> = (0..100)
+            .map(|ms| c.on_sent(at(ms), ms == 0, Bytes::ZERO))
+            .collect();
         for (n, tag) in tags.iter().enumerate() {
             c.on_acked(at(200), size, n as u64, at(n as u64), *tag);
         }

@@ -1,7 +1,7 @@
 //! Random or congestion? The seam for everything that answers, and its composition with a window law.
 
-use crate::controller::{Controller, LossResponse};
 use crate::burst::{Bandwidth, BurstPlan, BurstReport};
+use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, LostPacket, Signal, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
@@ -83,7 +83,9 @@ impl<L, D> Discriminate<L, D> {
     }
 }
 
-impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller for Discriminate<L, D> {
+impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
+    for Discriminate<L, D>
+{
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
         self.law.on_sent(now, size, in_flight);
     }

@@ -12,23 +12,33 @@
 //! To add an algorithm: one file with its citation, its equations and an
 //! [`Entry`](registry::Entry), and one line in [`registry::ALL`].
 
+mod aatp;
+mod bbr;
+mod bbr3;
 mod burst;
 mod cerl;
 mod controller;
+mod copa;
 mod cubic;
 pub mod delivery_rate;
 mod discriminator;
 mod event;
+pub mod fairness;
 mod hystart;
+mod jitter;
 mod newreno;
 pub mod registry;
+mod splitmix;
 #[cfg(test)]
 mod testing;
+mod verus;
 mod window;
+mod windowed;
 
 pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
 pub use cerl::Cerl;
 pub use controller::{Controller, LossResponse};
+pub use copa::Copa;
 pub use cubic::{Cubic, CubicConfig};
 pub use discriminator::{Discriminate, LossDiscriminator, Verdict};
 pub use event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};

@@ -5,16 +5,27 @@
 //! [`Entry`].
 
 use crate::{Controller, Discriminate, LossDiscriminator};
-use crate::{cerl, cubic, newreno};
+use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
 
 /// All algorithms, in the order in which they are shown.
-pub static ALL: &[&Entry] = &[&newreno::ENTRY, &cubic::ENTRY, &cerl::ENTRY];
+pub static ALL: &[&Entry] = &[
+    &newreno::ENTRY,
+    &cubic::ENTRY,
+    &bbr::ENTRY,
+    &bbr3::ENTRY,
+    &copa::ENTRY,
+    &verus::ENTRY,
+    &cerl::ENTRY,
+    &aatp::ORIGINAL,
+    &aatp::ENHANCED,
+];
 
 /// All discriminators that can be put on a law, in the order in which they are shown.
-pub static DISCRIMINATORS: &[&DiscriminatorEntry] = &[&cerl::DISCRIMINATOR];
+pub static DISCRIMINATORS: &[&DiscriminatorEntry] =
+    &[&cerl::DISCRIMINATOR, &jitter::LTD, &jitter::JITTER_OR_LEVEL];
 
 /// What an algorithm is told of the path, and so which transports can carry it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

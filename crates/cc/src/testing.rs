@@ -1,8 +1,11 @@
 //! What the tests of this crate share: events to start from, and a path that loses only when told to.
 
-use crate::event::{Ack, Loss, Signal, Timeout};
+use crate::delivery_rate::{RateEstimator, Tag};
+use crate::event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
+use crate::splitmix::SplitMix64;
 use crate::{Controller, Setup};
-use whimbrel_units::{Bytes, Duration, Time};
+use std::collections::VecDeque;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Segment size of the tests: windows in segments are whole numbers of it.
 pub(crate) const MSS: u64 = 1000;
@@ -140,5 +143,301 @@ impl Path {
             controller.on_loss(&loss(controller, self.now));
         }
         sent as f64 / rounds
+    }
+}
+
+/// A bottleneck of a given rate with a finite first-in-first-out queue, packet by packet: flows that always have data share
+/// it, each with a path of its own length behind it. ACKs are neither lost nor delayed, one for each packet.
+pub(crate) struct Bottleneck {
+    pub now: Time,
+    /// May be changed between runs; a packet that is being sent keeps its time.
+    pub rate: Rate,
+    /// Packets that may wait, besides the one being sent.
+    pub room: usize,
+    /// Probability with which the channel loses a packet before it can wait.
+    pub loss: f64,
+    pub flows: Vec<Flow>,
+    random: SplitMix64,
+    /// Flow and packet, the one being sent first.
+    queue: VecDeque<(usize, Flying)>,
+    /// When the packet being sent has left.
+    busy_until: Time,
+}
+
+/// One flow through a [`Bottleneck`].
+pub(crate) struct Flow {
+    pub controller: Box<dyn Controller>,
+    /// Bytes delivered and lost so far.
+    pub delivered: u64,
+    pub lost: u64,
+    pub srtt: Duration,
+    /// The application has data to send.
+    pub talks: bool,
+    rates: RateEstimator,
+    /// Round-trip time of its path without queue and transmission.
+    delay: Duration,
+    starts: Time,
+    min_rtt: Duration,
+    /// Sent and neither acknowledged nor found lost, oldest first.
+    flying: VecDeque<Flying>,
+    /// ACKs on their way, with the time of their arrival.
+    acks: VecDeque<(Time, u64)>,
+    next_order: u64,
+    paced_until: Time,
+    window_full: bool,
+    round_ends: u64,
+    /// An episode lasts until this packet is acknowledged; with whether the window was reduced for it.
+    episode: Option<(u64, bool)>,
+    /// When something last came back.
+    heard: Time,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flying {
+    order: u64,
+    at: AtSending,
+    tag: Tag,
+}
+
+impl Bottleneck {
+    pub fn new(rate: Rate, room: usize) -> Self {
+        Self {
+            now: Time::ZERO,
+            rate,
+            room,
+            loss: 0.0,
+            flows: Vec::new(),
+            random: SplitMix64::new(1),
+            queue: VecDeque::new(),
+            busy_until: Time::MAX,
+        }
+    }
+
+    /// A flow begins now.
+    pub fn add(&mut self, controller: Box<dyn Controller>, delay: Duration) {
+        self.flows.push(Flow {
+            controller,
+            delivered: 0,
+            lost: 0,
+            srtt: Duration::ZERO,
+            talks: true,
+            rates: RateEstimator::default(),
+            delay,
+            starts: self.now,
+            min_rtt: Duration::MAX,
+            flying: VecDeque::new(),
+            acks: VecDeque::new(),
+            next_order: 0,
+            paced_until: self.now,
+            window_full: false,
+            round_ends: 0,
+            episode: None,
+            heard: self.now,
+        });
+    }
+
+    /// Packets waiting or being sent.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Lets time pass; returns the mean and the greatest number of packets queued, by time.
+    pub fn run(&mut self, span: Duration) -> (f64, usize) {
+        let (began, end) = (self.now, self.now + span);
+        let (mut area, mut most) = (0.0, 0);
+        loop {
+            for flow in 0..self.flows.len() {
+                self.send(flow);
+            }
+            most = most.max(self.queued());
+            let next = self.flows.iter().map(Flow::next_event).min();
+            let next = next.unwrap_or(Time::MAX).min(self.busy_until);
+            let until = next.min(end);
+            area += self.queued() as f64 * until.since(self.now).as_secs_f64();
+            self.now = until;
+            if next >= end {
+                return (area / end.since(began).as_secs_f64(), most);
+            }
+            if self.busy_until <= self.now {
+                self.depart();
+            }
+            for flow in &mut self.flows {
+                flow.hear(self.now);
+            }
+        }
+    }
+
+    /// Sends what the flow's window and pacing let out now.
+    fn send(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        while flow.paced_until <= self.now {
+            let in_flight = flow.flying.len() as u64 * MSS;
+            if in_flight + MSS > flow.controller.cwnd().get() {
+                flow.window_full = true;
+                return;
+            }
+            if !flow.talks {
+                flow.rates.on_app_limited(Bytes::new(in_flight));
+                return;
+            }
+            let idle = flow.flying.is_empty();
+            if idle {
+                flow.heard = self.now;
+            }
+            let in_flight = Bytes::new(in_flight + MSS);
+            let tag = flow.rates.on_sent(self.now, idle, in_flight);
+            let packet = Flying {
+                order: flow.next_order,
+                at: tag.at_sending(self.now),
+                tag,
+            };
+            flow.next_order += 1;
+            flow.flying.push_back(packet);
+            flow.controller
+                .on_sent(self.now, Bytes::new(MSS), in_flight);
+            if let Some(rate) = flow.controller.pacing_rate() {
+                flow.paced_until = self.now + rate.time_for(Bytes::new(MSS));
+            }
+            if self.random.unit() >= self.loss && self.queue.len() <= self.room {
+                self.queue.push_back((index, packet));
+                if self.queue.len() == 1 {
+                    self.busy_until = self.now + self.rate.time_for(Bytes::new(MSS));
+                }
+            }
+        }
+    }
+
+    /// The packet being sent has left, and the next one follows.
+    fn depart(&mut self) {
+        if let Some((index, packet)) = self.queue.pop_front() {
+            let flow = &mut self.flows[index];
+            let arrives = self.now + flow.delay;
+            flow.acks.push_back((arrives, packet.order));
+        }
+        self.busy_until = match self.queue.is_empty() {
+            true => Time::MAX,
+            false => self.now + self.rate.time_for(Bytes::new(MSS)),
+        };
+    }
+}
+
+impl Flow {
+    /// Long enough for everything that is not lost to have come back.
+    const TIMEOUT: Duration = Duration::from_secs(3);
+
+    /// Its rate between then and now, if it had delivered this much then.
+    pub fn rate_since(&self, delivered: u64, span: Duration) -> Rate {
+        Rate::over(Bytes::new(self.delivered - delivered), span)
+    }
+
+    fn next_event(&self) -> Time {
+        let ack = self.acks.front().map_or(Time::MAX, |(at, _)| *at);
+        let in_flight = self.flying.len() as u64 * MSS;
+        let open = self.talks && in_flight + MSS <= self.controller.cwnd().get();
+        let send = if open { self.paced_until } else { Time::MAX };
+        let timeout = match self.flying.is_empty() {
+            true => Time::MAX,
+            false => self.heard + Self::TIMEOUT,
+        };
+        ack.min(send.max(self.starts)).min(timeout)
+    }
+
+    fn hear(&mut self, now: Time) {
+        while self.acks.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, order) = self.acks.pop_front().expect("there is one");
+            self.acknowledge(now, order);
+        }
+        if !self.flying.is_empty() && now >= self.heard + Self::TIMEOUT {
+            let in_flight = Bytes::new(self.flying.len() as u64 * MSS);
+            self.heard = now;
+            self.episode = None;
+            while let Some(packet) = self.flying.pop_front() {
+                self.lose(now, packet);
+            }
+            self.controller.on_timeout(&Timeout {
+                now,
+                in_flight,
+                repeated: false,
+                next_order: self.next_order,
+            });
+        }
+    }
+
+    /// Packets arrive in order: what is missing before this one is lost.
+    fn acknowledge(&mut self, now: Time, order: u64) {
+        let in_flight = Bytes::new(self.flying.len() as u64 * MSS);
+        let mut first_lost = None;
+        let packet = loop {
+            let oldest = self.flying.front().filter(|p| p.order <= order);
+            let Some(packet) = oldest.copied() else {
+                return; // It was given up at a timeout.
+            };
+            self.flying.pop_front();
+            if packet.order == order {
+                break packet;
+            }
+            self.lose(now, packet);
+            first_lost.get_or_insert(packet);
+        };
+        self.heard = now;
+        self.delivered += MSS;
+        // Losses after one that the window was kept for are told too, as transports do.
+        let told = self.episode.is_some_and(|(_, reduced)| reduced);
+        if let (Some(lost), false) = (first_lost, told) {
+            let response = self.controller.on_loss(&Loss {
+                now,
+                signal: Signal::Loss,
+                in_flight,
+                lost: Bytes::new(MSS),
+                lost_order: lost.order,
+                next_order: self.next_order,
+                sent: lost.at.sent,
+            });
+            self.episode = Some((self.next_order, response.reduced));
+        }
+        if self.episode.is_some_and(|(end, _)| order >= end) {
+            self.episode = None;
+            self.controller.on_recovery_end(now);
+        }
+        let rtt = now.since(packet.at.sent);
+        self.srtt = match self.srtt.is_zero() {
+            true => rtt,
+            false => (self.srtt * 7 + rtt) / 8,
+        };
+        self.min_rtt = self.min_rtt.min(rtt);
+        let (size, sent) = (Bytes::new(MSS), packet.at.sent);
+        self.rates.on_acked(now, size, order, sent, packet.tag);
+        let sample = self.rates.on_end(self.min_rtt);
+        let round_start = order >= self.round_ends;
+        if round_start {
+            self.round_ends = self.next_order;
+        }
+        self.controller.on_ack(&Ack {
+            now,
+            rtt: Some(rtt),
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            in_flight: Bytes::new(self.flying.len() as u64 * MSS),
+            delivered: Bytes::new(self.delivered),
+            lost: Bytes::new(self.lost),
+            cwnd_limited: self.window_full,
+            in_recovery: self.episode.is_some_and(|(_, reduced)| reduced),
+            round_start,
+            delivery_rate: sample.rate,
+            app_limited: sample.app_limited || !self.talks,
+            newest: sample.newest,
+            ..ACK
+        });
+    }
+
+    fn lose(&mut self, now: Time, packet: Flying) {
+        self.lost += MSS;
+        self.rates.on_lost(Bytes::new(MSS));
+        self.controller.on_packet_lost(&LostPacket {
+            now,
+            size: Bytes::new(MSS),
+            lost: Bytes::new(self.lost),
+            at: packet.at,
+        });
     }
 }

@@ -1,9 +1,34 @@
 //! What holds for every algorithm of the registry, whatever happens to it.
 
 use proptest::prelude::*;
-use whimbrel_cc::registry::{self, Spec};
-use whimbrel_cc::{Ack, Controller, Loss, Setup, Signal, Timeout};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_cc::registry::{self, Feed, Spec};
+use whimbrel_cc::{
+    Ack, AtSending, Bandwidth, BurstPlan, BurstReport, Controller, Loss, LostPacket, Setup, Share,
+    Signal, Spans, Timeout,
+};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// What a law lives by, and so what may be asked of its window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Losses: the window grows with what is acknowledged and while nothing is repaired, falls when something is lost,
+    /// and is one segment after a timeout (RFC 5681).
+    Losses,
+    /// Delays and rates: the window follows an estimate of the path, up and down, with every acknowledgment.
+    Path,
+    /// Bursts: what counts is the rate at which the next one leaves.
+    Bursts,
+}
+
+/// Every law of the table is named here, so that a new one is held to something.
+fn class(spec: &Spec) -> Class {
+    match spec.entry().name {
+        "newreno" | "cubic" | "cerl" => Class::Losses,
+        "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
+        "aatp" | "enhanced-aatp" => Class::Bursts,
+        other => panic!("which class does `{other}` belong to?"),
+    }
+}
 
 /// Something a transport may tell, with numbers it may get wrong.
 #[derive(Debug, Clone)]
@@ -22,10 +47,16 @@ enum Event {
         loss: Loss,
     },
     RecoveryEnd,
+    PacketLost {
+        after: u64,
+        lost: LostPacket,
+    },
     Timeout {
         after: u64,
         timeout: Timeout,
     },
+    Bandwidth(Bandwidth),
+    Burst(BurstReport),
     Spurious,
     Mss(u64),
 }
@@ -45,6 +76,90 @@ fn any_span() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0u64..200_000_000, 1 => any_size()]
 }
 
+fn any_duration() -> impl Strategy<Value = Duration> {
+    any_span().prop_map(Duration::from_nanos)
+}
+
+/// Rates in bits per second: mostly those of a path, now and then none or all.
+fn any_rate() -> impl Strategy<Value = Rate> {
+    prop_oneof![4 => 0u64..1_000_000_000, 1 => any_size()].prop_map(Rate::from_bits_per_sec)
+}
+
+prop_compose! {
+    fn any_sending()(
+        (sent, in_flight) in (any_size(), any_size()),
+        (delivered, lost) in (any_size(), any_size()),
+        app_limited in prop::bool::weighted(0.2),
+    ) -> AtSending {
+        AtSending {
+            sent: Time::from_nanos(sent),
+            in_flight: Bytes::new(in_flight),
+            delivered: Bytes::new(delivered),
+            lost: Bytes::new(lost),
+            app_limited,
+        }
+    }
+}
+
+prop_compose! {
+    fn any_packet_lost()(
+        after in any_span(),
+        (size, lost) in (any_size(), any_size()),
+        at in any_sending(),
+    ) -> Event {
+        let now = Time::ZERO;
+        Event::PacketLost {
+            after,
+            lost: LostPacket { now, size: Bytes::new(size), lost: Bytes::new(lost), at },
+        }
+    }
+}
+
+prop_compose! {
+    fn any_bandwidth()(
+        (rate, allocated) in (any_rate(), prop::option::of(any_rate())),
+        packet in prop_oneof![4 => 40u64..10_000, 1 => any_size()],
+        restart in any::<bool>(),
+    ) -> Event {
+        let (now, packet) = (Time::ZERO, Bytes::new(packet));
+        Event::Bandwidth(Bandwidth { now, rate, packet, allocated, restart })
+    }
+}
+
+/// Numbers as a formula may make them: mostly of a burst's size, now and then none at all.
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![4 => -100.0..1000.0f64, 1 => any::<f64>()]
+}
+
+prop_compose! {
+    fn any_burst()(
+        (packets, received, lost_before) in (0u32..300, 0u32..300, prop_oneof![4 => Just(0), 1 => any::<u32>()]),
+        (interval, increase) in (any_duration(), any_number()),
+        spans in prop::option::of((any_duration(), any_duration())),
+        (rtt, srtt, min_rtt) in (prop::option::of(any_duration()), any_duration(), any_duration()),
+        share in prop::option::of((any_rate(), any_rate(), any_number(), any_number())),
+    ) -> Event {
+        Event::Burst(BurstReport {
+            now: Time::ZERO,
+            packets,
+            received,
+            lost_before,
+            interval,
+            increase,
+            spans: spans.map(|(sent, received)| Spans { sent, received }),
+            rtt,
+            srtt,
+            min_rtt,
+            share: share.map(|(allocated, delivered, fairness, adapter)| Share {
+                allocated,
+                delivered,
+                fairness,
+                adapter,
+            }),
+        })
+    }
+}
+
 prop_compose! {
     fn any_ack()(
         after in any_span(),
@@ -52,6 +167,8 @@ prop_compose! {
         (rtt, srtt, min_rtt) in (prop::option::of(any_span()), any_span(), any_span()),
         (app_limited, cwnd_limited) in (any::<bool>(), prop::bool::weighted(0.8)),
         (in_recovery, round_start) in (prop::bool::weighted(0.2), any::<bool>()),
+        (delivery_rate, receiver_time) in (prop::option::of(any_rate()), prop::option::of(any_size())),
+        (lost, newest) in (any_size(), prop::option::weighted(0.8, any_sending())),
     ) -> Event {
         let ack = Ack {
             now: Time::ZERO,
@@ -61,14 +178,14 @@ prop_compose! {
             min_rtt: Duration::from_nanos(min_rtt),
             in_flight: Bytes::new(in_flight),
             delivered: Bytes::new(delivered),
-            delivery_rate: None,
+            delivery_rate,
             app_limited,
             cwnd_limited,
             in_recovery,
             round_start,
-            receiver_time: None,
-            lost: Bytes::ZERO,
-            newest: None,
+            receiver_time: receiver_time.map(Time::from_nanos),
+            lost: Bytes::new(lost),
+            newest,
         };
         Event::Ack { after, ack }
     }
@@ -110,7 +227,10 @@ fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         12 => any_ack(),
         2 => any_loss(),
+        3 => any_packet_lost(),
         1 => any_timeout(),
+        1 => any_bandwidth(),
+        4 => any_burst(),
         1 => Just(Event::Spurious),
         1 => Just(Event::RecoveryEnd),
         1 => prop_oneof![500u64..10_000, any_size()].prop_map(Event::Mss),
@@ -120,15 +240,16 @@ fn any_event() -> impl Strategy<Value = Event> {
 }
 
 fn any_setup() -> impl Strategy<Value = Setup> {
-    (1u64..10_000, 1u64..1_000, any::<bool>()).prop_map(|(mss, segments, paced)| Setup {
+    let setup = (1u64..10_000, 1u64..1_000, any::<bool>(), any::<u64>());
+    setup.prop_map(|(mss, segments, paced, seed)| Setup {
         mss: Bytes::new(mss),
         initial_window: Bytes::new(mss * segments),
         paced,
-        seed: 1,
+        seed,
     })
 }
 
-/// A way of every algorithm: as it is, and with each of its switches turned.
+/// A way of every algorithm: as it is, with each of its switches turned, and with each discriminator on CUBIC.
 fn all_specs() -> Vec<Spec> {
     let mut specs = Vec::new();
     for entry in registry::ALL {
@@ -139,10 +260,28 @@ fn all_specs() -> Vec<Spec> {
             }
         }
     }
+    for entry in registry::DISCRIMINATORS {
+        specs.push(format!("cubic+{}", entry.name));
+        for parameter in entry.parameters {
+            if let registry::Value::Switch(on) = parameter.default {
+                specs.push(format!("cubic+{}?{}={}", entry.name, parameter.name, !on));
+            }
+        }
+    }
     specs
         .iter()
         .map(|text| text.parse().expect("from the table"))
         .collect()
+}
+
+/// What a controller answers with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Seen {
+    cwnd: Bytes,
+    ssthresh: Option<Bytes>,
+    pacing_rate: Option<Rate>,
+    plan: Option<BurstPlan>,
+    phase: &'static str,
 }
 
 /// A connection with its clock and segment size.
@@ -186,6 +325,19 @@ impl Connection {
                 let now = self.pass(*after);
                 self.controller.on_loss(&Loss { now, ..*loss });
             }
+            Event::PacketLost { after, lost } => {
+                let now = self.pass(*after);
+                self.controller.on_packet_lost(&LostPacket { now, ..*lost });
+            }
+            Event::Bandwidth(bandwidth) => {
+                let now = self.now;
+                self.controller
+                    .on_bandwidth(&Bandwidth { now, ..*bandwidth });
+            }
+            Event::Burst(burst) => {
+                let now = self.now;
+                self.controller.on_burst(&BurstReport { now, ..*burst });
+            }
             Event::RecoveryEnd => self.controller.on_recovery_end(self.now),
             Event::Timeout { after, timeout } => {
                 let now = self.pass(*after);
@@ -199,18 +351,21 @@ impl Connection {
         }
     }
 
-    fn seen(&self) -> (Bytes, Option<Bytes>, &'static str) {
-        (
-            self.controller.cwnd(),
-            self.controller.ssthresh(),
-            self.controller.phase(),
-        )
+    /// Everything it answers with.
+    fn seen(&self) -> Seen {
+        Seen {
+            cwnd: self.controller.cwnd(),
+            ssthresh: self.controller.ssthresh(),
+            pacing_rate: self.controller.pacing_rate(),
+            plan: self.controller.burst_plan(),
+            phase: self.controller.phase(),
+        }
     }
 }
 
 proptest! {
     #[test]
-    fn the_window_is_never_below_one_segment_nor_ssthresh_below_two(
+    fn no_window_is_below_one_segment_no_ssthresh_below_two_and_no_rate_is_nothing(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
@@ -218,23 +373,29 @@ proptest! {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 connection.tell(event);
-                let (cwnd, ssthresh, phase) = connection.seen();
+                let Seen { cwnd, ssthresh, pacing_rate, plan, phase } = connection.seen();
                 let mss = connection.mss;
                 prop_assert!(cwnd.get() >= mss.max(1), "{spec}: {cwnd} after {event:?}");
                 if let Some(ssthresh) = ssthresh {
                     prop_assert!(ssthresh.get() >= mss.saturating_mul(2), "{spec}: {ssthresh}");
                 }
+                prop_assert!(pacing_rate.is_none_or(|r| r > Rate::ZERO), "{spec}: {event:?}");
+                if let Some(BurstPlan { rate, increase }) = plan {
+                    prop_assert!(rate > Rate::ZERO, "{spec}: {event:?}");
+                    prop_assert!(increase.is_finite() && increase >= 0.0, "{spec}: {increase}");
+                }
+                prop_assert_eq!(plan.is_some() && class(&spec) != Class::Bursts, false, "{}", spec);
                 prop_assert!(!phase.is_empty());
             }
         }
     }
 
     #[test]
-    fn only_acks_and_taken_back_mistakes_raise_the_window(
+    fn only_acks_and_taken_back_mistakes_raise_a_window_that_lives_by_losses(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
-        for spec in all_specs() {
+        for spec in all_specs().into_iter().filter(|spec| class(spec) == Class::Losses) {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let before = connection.controller.cwnd();
@@ -259,11 +420,51 @@ proptest! {
     }
 
     #[test]
-    fn the_answer_to_a_loss_says_whether_the_window_was_reduced(
+    fn no_news_of_losses_raises_a_window(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
         for spec in all_specs() {
+            let mut connection = Connection::new(&spec, &setup);
+            for event in &events {
+                let before = connection.controller.cwnd();
+                connection.tell(event);
+                let after = connection.controller.cwnd();
+                if matches!(event, Event::PacketLost { .. } | Event::Loss { .. } | Event::Timeout { .. }) {
+                    prop_assert!(after <= before, "{spec}: {before} to {after} by {event:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_bursts_that_lost_something_are_answered_and_only_by_laws_that_live_by_them(
+        setup in any_setup(),
+        events in prop::collection::vec(any_event(), 1..200),
+    ) {
+        for spec in all_specs() {
+            prop_assert_eq!(spec.entry().feed == Feed::Bursts, class(&spec) == Class::Bursts);
+            let mut connection = Connection::new(&spec, &setup);
+            for event in &events {
+                let Event::Burst(burst) = event else {
+                    connection.tell(event);
+                    continue;
+                };
+                let response = connection.controller.on_burst(burst);
+                if class(&spec) != Class::Bursts || !burst.has_loss() {
+                    prop_assert_eq!(response, None, "{}: {:?}", spec, burst);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_answer_to_a_loss_says_whether_the_window_was_reduced(
+        setup in any_setup(),
+        events in prop::collection::vec(any_event(), 1..200),
+    ) {
+        // A law that follows the path sets its window itself and says so by keeping it.
+        for spec in all_specs().into_iter().filter(|spec| class(spec) != Class::Path) {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let Event::Loss { after, loss } = event else {
