@@ -11,6 +11,9 @@
 //! * Recovery: no growth during an episode that reduced the window (section 7.3.2). An episode for
 //!   which the algorithm left the window alone was no congestion event in the RFC's sense: the window goes
 //!   on growing as though nothing had been lost, and the next losses are judged anew, as in the simulator.
+//!   Its end is told all the same, when a packet is acknowledged that was sent after the last of them.
+//! * Lost packets: each is told with the counts of the moment when it was sent, before the episode it
+//!   begins. What noq calls lost and later hears of after all stays counted as lost, and is delivered too.
 //! * Persistent congestion (section 7.6) is told as a timeout, instead of a loss.
 //! * In flight: noq counts; between its counts the adapter keeps one of its own, put right at each
 //!   ACK frame.
@@ -27,7 +30,7 @@ use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::delivery_rate::RateEstimator;
-use whimbrel_cc::{Ack, Loss, Setup, Signal, Timeout};
+use whimbrel_cc::{Ack, Loss, LostPacket, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Most bytes handed to the kernel at once when the algorithm paces: BBR's send_quantum (draft-ietf-ccwg-bbr-04
@@ -95,6 +98,8 @@ struct Episode {
     /// The order of the first packet sent after the last episode began: losses before it tell nothing
     /// new.
     end: u64,
+    /// It ends when this packet or a later one is acknowledged: the first that was sent after its last loss.
+    repaired: u64,
     /// It has not ended.
     open: bool,
     /// It reduced the window.
@@ -163,12 +168,13 @@ impl Inner {
     fn packet_sent(&mut self, now: Time, bytes: u64, number: u64) {
         self.settle();
         self.now = now;
-        let tag = self.rate.on_sent(now, self.in_flight == 0);
-        self.flight.sent(now, number, tag);
+        let idle = self.in_flight == 0;
         self.in_flight += bytes;
+        let in_flight = Bytes::new(self.in_flight);
+        let tag = self.rate.on_sent(now, idle, in_flight);
+        self.flight.sent(now, number, tag);
         self.rounds.on_in_flight(self.in_flight);
-        self.law
-            .on_sent(now, Bytes::new(bytes), Bytes::new(self.in_flight));
+        self.law.on_sent(now, Bytes::new(bytes), in_flight);
     }
 
     fn packet_acked(&mut self, now: Time, sent: Time, bytes: u64, number: u64) {
@@ -223,6 +229,8 @@ impl Inner {
             in_recovery: false,
             round_start: self.rounds.on_ack(newest, self.flight.next_order()),
             receiver_time: None,
+            lost: self.rate.lost(),
+            newest: rate.newest,
         };
         self.waiting = Some(Waiting { ack, newest });
         self.flight.tidy(now);
@@ -233,11 +241,12 @@ impl Inner {
         let Some(Waiting { mut ack, newest }) = self.waiting.take() else {
             return;
         };
-        if self.episode.open && newest >= self.episode.end {
+        if self.episode.open && newest >= self.episode.repaired {
             self.episode.open = false;
             self.law.on_recovery_end(ack.now);
         }
         ack.in_flight = Bytes::new(self.in_flight);
+        ack.lost = self.rate.lost();
         ack.in_recovery = self.episode.open && self.episode.reduced;
         self.law.on_ack(&ack);
         self.report(|s| s.delivery_rate = ack.delivery_rate.or(s.delivery_rate));
@@ -257,6 +266,14 @@ impl Inner {
             self.in_flight = self.in_flight.saturating_sub(bytes);
             self.lost.bytes += bytes;
             self.lost.newest = self.lost.newest.max(Some(packet.order));
+            let size = Bytes::new(bytes);
+            self.rate.on_lost(size);
+            self.law.on_packet_lost(&LostPacket {
+                now,
+                size,
+                lost: self.rate.lost(),
+                at: packet.tag.at_sending(packet.sent),
+            });
         }
     }
 
@@ -285,6 +302,7 @@ impl Inner {
             // A new start, as after TCP's timeout: the window grows at once (RFC 9002 appendix B.8).
             self.episode = Episode {
                 end: next_order,
+                repaired: next_order,
                 open: true,
                 reduced: false,
                 revocable: true,
@@ -307,7 +325,8 @@ impl Inner {
                 } else {
                     self.episode.end
                 },
-                open: told.reduced,
+                repaired: next_order,
+                open: true,
                 reduced: told.reduced,
                 revocable: signal == Signal::Loss,
             };

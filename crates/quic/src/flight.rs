@@ -21,6 +21,8 @@ const FORGET: Duration = Duration::from_secs(10);
 pub(crate) struct Packet {
     /// Its place in the order of transmission, from 0.
     pub order: u64,
+    /// When.
+    pub sent: Time,
     /// What the delivery rate needs of that moment.
     pub tag: Tag,
 }
@@ -107,6 +109,7 @@ impl Flight {
         entry.gone = true;
         Some(Packet {
             order: self.first + index as u64,
+            sent: entry.sent,
             tag: entry.tag,
         })
     }

@@ -7,7 +7,7 @@
 //! use std::sync::Arc;
 //! use whimbrel_quic::Factory;
 //!
-//! let factory = Factory::new("newreno".parse()?);
+//! let factory = Factory::new("newreno".parse()?)?;
 //! let monitor = factory.monitor(); // what the algorithm is doing, readable at any time
 //! let mut transport = noq_proto::TransportConfig::default();
 //! transport.congestion_controller_factory(Arc::new(factory));
@@ -34,5 +34,5 @@ mod rtt;
 mod tests;
 
 pub use adapter::Adapter;
-pub use factory::Factory;
+pub use factory::{Factory, NotCarried};
 pub use monitor::{Monitor, Sample, Snapshot, Verdicts};

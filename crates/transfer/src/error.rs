@@ -75,6 +75,9 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
+    /// The congestion controller cannot run here.
+    #[error(transparent)]
+    Controller(#[from] whimbrel_quic::NotCarried),
     /// The person stopped it.
     #[error("stopped; the file is not stored there")]
     Stopped,

@@ -152,7 +152,7 @@ pub async fn send(
 ) -> Result<Summary, Error> {
     let (file, size) = open(&options.file)?;
     let name = name_of(&options)?;
-    let mut factory = Factory::new(options.controller.clone());
+    let mut factory = Factory::new(options.controller.clone())?;
     if let Some(interval) = options.trace {
         factory = factory.sampling(interval);
     }
