@@ -2,22 +2,27 @@
 //!
 //! [`Network`] describes one run, [`run`] plays it, [`Outcome`] is what was measured.
 
+mod aatp;
 mod engine;
 mod measure;
 mod network;
 mod outcome;
 #[cfg(test)]
 mod properties;
+mod ranges;
+mod rtt;
 pub mod scenario;
 pub mod sweep;
 mod tcp;
 mod udp;
 
 pub use network::{
-    FlowSpec, LinkId, NamedLink, Network, OnOff, Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, OnOff,
+    Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow,
 };
 pub use outcome::{
-    Confusion, FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, Outcome, Summary,
+    AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
+    LinkOutcome, LinkSample, LossCounts, Outcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

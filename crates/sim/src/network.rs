@@ -2,7 +2,8 @@
 //! file says for people is turned into this for the engine.
 
 use whimbrel_cc::Spec;
-use whimbrel_net::LinkSpec;
+use whimbrel_cc::fairness::{Adapter, Priority};
+use whimbrel_net::{LinkSpec, Side, WifiSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Everything one run needs. Seeds included: it determines the outcome bit for bit.
@@ -10,6 +11,10 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 pub struct Network {
     /// All directed links.
     pub links: Vec<NamedLink>,
+    /// Wi-Fi channels, each shared by two of the links.
+    pub channels: Vec<WifiSpec>,
+    /// Nodes that share their bandwidth among the AATP flows that they receive.
+    pub destinations: Vec<Destination>,
     /// All flows.
     pub flows: Vec<FlowSpec>,
     /// When the run ends, if the flows do not all end before.
@@ -29,8 +34,30 @@ pub struct LinkId(pub u32);
 pub struct NamedLink {
     /// As in the scenario: `L`, `access*[3]` for flow 3's own copy; the mirrored direction is `L (reverse)`.
     pub name: String,
-    /// What it does to packets.
+    /// What it does to packets. On a Wi-Fi channel its service does not count: the channel serves.
     pub spec: LinkSpec,
+    /// The Wi-Fi channel that it is one direction of.
+    pub on_channel: Option<OnChannel>,
+}
+
+/// One direction of a Wi-Fi channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnChannel {
+    /// Index in [`Network::channels`].
+    pub channel: usize,
+    /// Who sends on it.
+    pub side: Side,
+}
+
+/// A node that receives AATP flows and shares its bandwidth among them by their priorities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Destination {
+    /// As in the scenario.
+    pub name: String,
+    /// How strongly it answers unfairness.
+    pub adapter: Adapter,
+    /// What it can receive, if it need not be estimated.
+    pub bandwidth: Option<Rate>,
 }
 
 /// One flow: who sends what over which links, from when to when.
@@ -55,8 +82,50 @@ pub struct FlowSpec {
 pub enum Traffic {
     /// A TCP connection with bulk data.
     Tcp(TcpFlow),
+    /// An AATP connection with bulk data.
+    Aatp(AatpFlow),
     /// Datagrams that nobody acknowledges.
     Udp(UdpFlow),
+}
+
+/// An AATP connection.
+#[derive(Debug, Clone)]
+pub struct AatpFlow {
+    /// Its law; one that lives on bursts.
+    pub controller: Spec,
+    /// How much to send; endless when `None`.
+    pub size: Option<Bytes>,
+    /// Its priority at the destination.
+    pub priority: Priority,
+    /// Index in [`Network::destinations`] of the node that receives it.
+    pub destination: usize,
+    /// The protocol's settings.
+    pub settings: AatpSettings,
+}
+
+/// Settings of an AATP connection. The defaults are the paper's configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AatpSettings {
+    /// Size of a full packet on the wire, headers included.
+    pub packet: Bytes,
+    /// Resolution of the system's timers: the least interval between bursts (5).
+    pub timer: Duration,
+    /// A sender that hears nothing for so long, but never longer than 10 RTT + 1 s, stops and only asks now and then
+    /// whether the path is back (RFC 8084). `None`: it sends on for ever, as in the paper.
+    pub circuit_breaker: Option<Duration>,
+    /// Measures the path again with a packet train at this interval, while data flows. `None`: never, as in the paper.
+    pub reestimate: Option<Duration>,
+}
+
+impl Default for AatpSettings {
+    fn default() -> Self {
+        Self {
+            packet: Bytes::new(1500),
+            timer: Duration::from_millis(1),
+            circuit_breaker: None,
+            reestimate: None,
+        }
+    }
 }
 
 /// A TCP connection.

@@ -1,5 +1,8 @@
 //! What was measured in one run.
 
+use whimbrel_cc::Verdict;
+use whimbrel_cc::fairness::{Priority, jain};
+use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// What was measured in one run.
@@ -11,6 +14,8 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// Per directed link, in the network's order.
     pub links: Vec<LinkOutcome>,
+    /// Per destination node, in the network's order.
+    pub destinations: Vec<DestinationOutcome>,
     /// Events that were played.
     pub events: u64,
     /// Data packets delivered to the receiving applications, each counted once.
@@ -33,21 +38,15 @@ impl Outcome {
         )
     }
 
-    /// Jain's index of the TCP flows' goodput: 1 is equal shares, 1/n is one flow taking all. 1 if nothing moved.
+    /// Jain's index of the goodput of the flows that have a controller: 1 is equal shares, 1/n is one flow taking all. 1 if nothing moved.
     /// Datagram sources share nothing: they count only where there is nothing else.
     pub fn jain(&self) -> f64 {
-        let any_tcp = self.flows.iter().any(|f| f.controller.is_some());
+        let any_controlled = self.flows.iter().any(|f| f.controller.is_some());
         let flows = self
             .flows
             .iter()
-            .filter(|f| f.controller.is_some() || !any_tcp);
-        let rates: Vec<f64> = flows.map(|f| f.goodput.as_bits_per_sec() as f64).collect();
-        let squares: f64 = rates.iter().map(|r| r * r).sum();
-        if squares == 0.0 {
-            1.0
-        } else {
-            rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
-        }
+            .filter(|f| f.controller.is_some() || !any_controlled);
+        jain(flows.map(|f| f.goodput.as_bits_per_sec() as f64))
     }
 
     /// Data packets dropped anywhere over data packets sent.
@@ -101,8 +100,51 @@ pub struct FlowOutcome {
     pub completion: Option<Duration>,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
+    /// What only an AATP connection has.
+    pub aatp: Option<AatpOutcome>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
+}
+
+/// What an AATP connection did besides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AatpOutcome {
+    /// Its priority.
+    pub priority: Priority,
+    /// What its packet trains measured last, or what it was told; zero if it never got so far.
+    pub bandwidth: Rate,
+    /// From its start until its bandwidth was known.
+    pub set_up: Option<Duration>,
+    /// Bursts that were reported.
+    pub bursts: u64,
+    /// Reported bursts by the state that the law was in afterwards, in the order in which the states first came up.
+    pub states: Vec<(&'static str, u64)>,
+    /// Times the circuit breaker stopped it.
+    pub breaks: u64,
+    /// Round trips as the receiver measured them.
+    pub receiver_rtt: Summary,
+}
+
+/// What a destination node saw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DestinationOutcome {
+    /// Its name in the network.
+    pub name: String,
+    /// Weighted fairness of its flows, mean over the time in which it had any; 1 if it had none.
+    pub mean_fairness: f64,
+    /// Its state over time, if the run was sampled.
+    pub samples: Vec<DestinationSample>,
+}
+
+/// A destination node at an instant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DestinationSample {
+    /// When.
+    pub at: Time,
+    /// Flows that it served.
+    pub flows: u32,
+    /// Their weighted fairness (WF), 1 if there were none.
+    pub fairness: f64,
 }
 
 /// Losses by their true cause.
@@ -116,12 +158,14 @@ pub struct LossCounts {
     pub outage: u64,
     /// It arrived corrupted and its checksum threw it away.
     pub corrupted: u64,
+    /// It collided on a shared medium as often as it was tried.
+    pub contention: u64,
 }
 
 impl LossCounts {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.queue_overflow + self.random + self.outage + self.corrupted
+        self.queue_overflow + self.random + self.outage + self.corrupted + self.contention
     }
 }
 
@@ -141,7 +185,39 @@ pub struct Confusion {
     pub spurious: u64,
 }
 
+/// What really became of the packets that a sender found missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Truth {
+    /// They arrived or are on their way.
+    NothingLost,
+    /// The channel lost them.
+    Random,
+    /// A queue dropped at least one of them, or others' traffic on a shared medium did.
+    Congestion,
+}
+
+impl From<Option<DropCause>> for Truth {
+    fn from(cause: Option<DropCause>) -> Self {
+        match cause {
+            None => Self::NothingLost,
+            Some(cause) if cause.is_congestion() => Self::Congestion,
+            Some(_) => Self::Random,
+        }
+    }
+}
+
 impl Confusion {
+    /// Counts one decision.
+    pub(crate) fn count(&mut self, truth: Truth, verdict: Verdict) {
+        *match (truth, verdict) {
+            (Truth::Congestion, Verdict::Congestion) => &mut self.congestion_as_congestion,
+            (Truth::Congestion, Verdict::Random) => &mut self.congestion_as_random,
+            (Truth::Random, Verdict::Congestion) => &mut self.random_as_congestion,
+            (Truth::Random, Verdict::Random) => &mut self.random_as_random,
+            (Truth::NothingLost, _) => &mut self.spurious,
+        } += 1;
+    }
+
     /// Share of the decisions on real losses that were right; `None` if there were none.
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.congestion_as_congestion + self.random_as_random;
@@ -192,7 +268,8 @@ pub struct LinkOutcome {
     pub mean_queue: f64,
     /// Time packets waited before their service, mean over all that were served.
     pub mean_wait: Duration,
-    /// Packets still on the link when the run ended: offered = delivered on to the next node + dropped + these.
+    /// Packets still on the link when the run ended (on Wi-Fi those that wait for the channel too): offered = delivered on
+    /// to the next node + dropped + these.
     pub in_transit: u64,
     /// Packets that came out at its far end before the run ended.
     pub came_out: u64,
@@ -215,6 +292,8 @@ pub struct FlowSample {
     pub srtt: Duration,
     /// Data delivered since the last sample, per second.
     pub rate: Rate,
+    /// The controller's own rate, if it sets one.
+    pub pacing_rate: Option<Rate>,
     /// What the controller was doing.
     pub phase: &'static str,
 }

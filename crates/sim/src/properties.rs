@@ -3,12 +3,13 @@
 //! `Scoreboard::check`).
 
 use crate::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, OnOff, Outcome, Recovery, TcpFlow,
-    TcpSettings, Traffic, UdpFlow, run,
+    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, NamedLink, Network,
+    OnChannel, OnOff, Outcome, Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow, run,
 };
 use proptest::prelude::*;
-use whimbrel_cc::registry;
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_cc::fairness::{Adapter, Priority};
+use whimbrel_cc::registry::{self, Feed};
+use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 fn ms(ms: u64) -> Duration {
@@ -51,6 +52,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                         })
                         .into_iter()
                         .collect(),
+                    ..LossSpec::default()
                 },
             }
         },
@@ -101,28 +103,55 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         )
 }
 
-fn tcp() -> impl Strategy<Value = TcpFlow> {
+/// A bulk flow under any law, on the transport that carries it.
+fn bulk() -> impl Strategy<Value = Traffic> {
+    let aatp = (
+        1u8..=8,
+        prop::option::of(500u64..4000),
+        prop::option::of(50u64..4000),
+    );
     (
         0..registry::ALL.len(),
         1u64..200_000,
         any::<bool>(),
         settings(),
+        aatp,
     )
-        .prop_map(|(entry, size, two_way, settings)| TcpFlow {
-            controller: registry::ALL[entry].name.parse().expect("registered"),
-            size: Some(Bytes::new(size)),
-            two_way,
-            settings,
-        })
+        .prop_map(
+            |(entry, size, two_way, settings, (priority, breaker, every))| {
+                let entry = registry::ALL[entry];
+                let controller = entry.name.parse().expect("registered");
+                let size = Some(Bytes::new(size));
+                match entry.feed {
+                    Feed::Acknowledgments => Traffic::Tcp(TcpFlow {
+                        controller,
+                        size,
+                        two_way,
+                        settings,
+                    }),
+                    Feed::Bursts => Traffic::Aatp(AatpFlow {
+                        controller,
+                        size,
+                        priority: Priority::new(priority).expect("1 to 8"),
+                        destination: 0,
+                        settings: AatpSettings {
+                            circuit_breaker: breaker.map(ms),
+                            reestimate: every.map(ms),
+                            ..AatpSettings::default()
+                        },
+                    }),
+                }
+            },
+        )
 }
 
-/// Some TCP flows and a bursty datagram source over two links in each direction, all shared or only the
+/// Some bulk flows and a bursty datagram source over two links in each direction, all shared or only the
 /// middle ones: then each flow has a last link there and a first link back of its own.
 fn network() -> impl Strategy<Value = Network> {
     let links = prop::collection::vec(link(), 4);
-    let flows = prop::collection::vec((tcp(), 0u64..2000), 1..4);
-    let switches = (any::<bool>(), any::<bool>());
-    (links, flows, switches, any::<u64>()).prop_map(|(specs, flows, (udp, own), seed)| {
+    let flows = prop::collection::vec((bulk(), 0u64..2000), 1..4);
+    let switches = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.3));
+    (links, flows, switches, any::<u64>()).prop_map(|(specs, flows, (udp, own, wifi), seed)| {
         let bursts = udp.then(|| {
             let on_off = OnOff {
                 on: ms(100),
@@ -142,15 +171,22 @@ fn network() -> impl Strategy<Value = Network> {
         let name = |i: usize, spec: &LinkSpec| NamedLink {
             name: format!("link {i}"),
             spec: spec.clone(),
+            on_channel: None,
         };
         let mut links: Vec<_> = specs
             .iter()
             .enumerate()
             .map(|(i, spec)| name(i, spec))
             .collect();
-        let tcp = flows
-            .into_iter()
-            .map(|(tcp, start)| (Traffic::Tcp(tcp), start));
+        // The second link there and the first one back are the two directions of a Wi-Fi channel.
+        let mut channels = Vec::new();
+        if wifi {
+            let rate = Rate::from_bits_per_sec(6_500_000);
+            channels.push(WifiSpec::at(rate).expect("an 802.11n rate"));
+            for (link, side) in [(1, Side::Forward), (2, Side::Reverse)] {
+                links[link].on_channel = Some(OnChannel { channel: 0, side });
+            }
+        }
         let mut flow = |(i, (traffic, start)): (usize, (Traffic, u64))| {
             let mut ids = [0, 1, 2, 3];
             if own && i > 0 {
@@ -169,9 +205,20 @@ fn network() -> impl Strategy<Value = Network> {
                 traffic,
             }
         };
-        let flows = tcp.chain(bursts).enumerate().map(&mut flow).collect();
+        let flows = flows
+            .into_iter()
+            .chain(bursts)
+            .enumerate()
+            .map(&mut flow)
+            .collect();
         Network {
             links,
+            channels,
+            destinations: vec![Destination {
+                name: "node".to_owned(),
+                adapter: Adapter::default(),
+                bandwidth: None,
+            }],
             flows,
             duration: Duration::from_secs(20_000),
             seed,
@@ -183,16 +230,11 @@ fn network() -> impl Strategy<Value = Network> {
 fn check_links(outcome: &Outcome) {
     for link in &outcome.links {
         let c = &link.counters;
+        let dropped = c.queue_overflow + c.random + c.outage + c.contention;
         assert_eq!(
             c.offered,
-            c.delivered + c.queue_overflow + c.random + c.outage,
-            "{}: every packet has one fate",
-            link.name
-        );
-        assert_eq!(
-            c.delivered,
-            link.came_out + link.in_transit,
-            "{}: none made, none lost",
+            link.came_out + link.in_transit + dropped,
+            "{}: every packet has one fate, none made, none lost",
             link.name
         );
         assert!((0.0..=1.0).contains(&link.utilisation));
@@ -225,9 +267,12 @@ proptest! {
         let outcome = run(&network);
         check_links(&outcome);
         for (flow, spec) in outcome.flows.iter().zip(&network.flows) {
-            let Traffic::Tcp(tcp) = &spec.traffic else { continue };
-            let ways = if tcp.two_way { 2 } else { 1 };
-            let size = tcp.size.expect("all have one").times(ways);
+            let size = match &spec.traffic {
+                Traffic::Tcp(tcp) => tcp.size.map(|s| s.times(if tcp.two_way { 2 } else { 1 })),
+                Traffic::Aatp(aatp) => aatp.size,
+                Traffic::Udp(_) => continue,
+            };
+            let size = size.expect("all have one");
             prop_assert_eq!(flow.delivered, size, "{:?}", flow);
             prop_assert!(flow.completion.is_some());
             prop_assert!(flow.packets_sent >= flow.retransmits);

@@ -40,6 +40,7 @@ fn link(name: &str) -> NamedLink {
     NamedLink {
         name: name.to_owned(),
         spec,
+        on_channel: None,
     }
 }
 
@@ -56,6 +57,8 @@ fn path(segments: u64, recovery: Recovery) -> Network {
     };
     Network {
         links: vec![link("there"), link("back")],
+        channels: Vec::new(),
+        destinations: Vec::new(),
         flows: vec![flow(Traffic::Tcp(tcp))],
         duration: Duration::from_secs(100),
         seed: 1,
@@ -93,7 +96,7 @@ fn leaves(k: u32) -> f64 {
 fn tcp(network: &mut Network) -> &mut TcpFlow {
     match &mut network.flows[0].traffic {
         Traffic::Tcp(tcp) => tcp,
-        Traffic::Udp(_) => panic!("the first flow is TCP"),
+        Traffic::Aatp(_) | Traffic::Udp(_) => panic!("the first flow is TCP"),
     }
 }
 

@@ -3,11 +3,13 @@
 use super::pipe::Pipe;
 use super::world::{Actor, Flow, World};
 use crate::measure::Delays;
-use crate::network::{FlowSpec, Traffic};
+use crate::network::{FlowSpec, OnChannel, Traffic};
 use crate::outcome::{
-    Confusion, FlowOutcome, FlowSample, LinkOutcome, LinkSample, Outcome, Summary,
+    AatpOutcome, Confusion, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample,
+    Outcome, Summary,
 };
 use crate::tcp::Endpoint;
+use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 impl World<'_> {
@@ -17,26 +19,49 @@ impl World<'_> {
         };
         let now = self.now;
         for flow in &mut self.flows {
-            let Actor::Tcp(ends) = &flow.actor else {
+            if !flow.started {
                 continue;
+            }
+            let (controller, cwnd, in_flight, srtt, delivered) = match &flow.actor {
+                Actor::Tcp(ends) => {
+                    let Some(s) = ends[0].sender() else { continue };
+                    let cwnd = s.effective_cwnd();
+                    let delivered = payload_delivered(ends);
+                    (s.controller(), cwnd, s.in_flight(), s.srtt(), delivered)
+                }
+                Actor::Aatp(connection) => {
+                    let s = &connection.source;
+                    let cwnd = s.controller().cwnd();
+                    let delivered = connection.payload_delivered();
+                    (s.controller(), cwnd, s.in_flight(), s.srtt(), delivered)
+                }
+                Actor::Udp(_) => continue,
             };
-            let Some(sender) = ends[0].sender().filter(|_| flow.started) else {
-                continue;
-            };
-            let delivered = payload_delivered(ends);
             flow.samples.push(FlowSample {
                 at: now,
-                cwnd: sender.effective_cwnd(),
-                ssthresh: sender.controller().ssthresh(),
-                in_flight: sender.in_flight(),
-                srtt: sender.srtt(),
+                cwnd,
+                ssthresh: controller.ssthresh(),
+                in_flight,
+                srtt,
                 rate: Rate::over(Bytes::new(delivered - flow.sampled_bytes), interval),
-                phase: sender.controller().phase(),
+                pacing_rate: controller.pacing_rate(),
+                phase: controller.phase(),
             });
             flow.sampled_bytes = delivered;
         }
+        for node in &mut self.nodes {
+            let (flows, fairness) = node.state();
+            node.samples.push(DestinationSample {
+                at: now,
+                flows,
+                fairness,
+            });
+        }
         for (pipe, samples) in self.pipes.iter_mut().zip(&mut self.link_samples) {
-            let backlog = pipe.link.backlog(now);
+            let backlog = match pipe.on_channel {
+                Some(on) => self.channels[on.channel].wifi.backlog(on.side),
+                None => pipe.link.backlog(now),
+            };
             let before: u64 = std::mem::replace(&mut pipe.sampled_bytes, pipe.came_out_bytes);
             samples.push(LinkSample {
                 at: now,
@@ -67,13 +92,29 @@ impl World<'_> {
             .zip(&self.network.links)
             .zip(self.link_samples)
             .map(|((pipe, named), samples)| {
-                link_outcome(&pipe, &named.name, duration, self.end, samples)
+                let (counters, waiting) = match pipe.on_channel {
+                    Some(OnChannel { channel, side }) => {
+                        let channel = &self.channels[channel];
+                        (*channel.wifi.counters(side), channel.waiting(side))
+                    }
+                    None => (*pipe.link.counters(), 0),
+                };
+                let in_transit = (pipe.len() + waiting) as u64;
+                let name = named.name.clone();
+                link_outcome(
+                    &pipe, counters, in_transit, name, duration, self.end, samples,
+                )
             })
+            .collect();
+        let destinations = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .map(|node| node.finish(self.end))
             .collect();
         Outcome {
             duration,
             flows,
             links,
+            destinations,
             events: self.events,
             delivered_packets,
             one_way_delay: one_way_delay.summary(),
@@ -113,6 +154,7 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
         one_way_delay: Summary::default(),
         completion: None,
         discrimination: None,
+        aatp: None,
         samples: flow.samples,
     };
     let mut one_way = Delays::new();
@@ -141,6 +183,30 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
         }
+        (Actor::Aatp(connection), Traffic::Aatp(aatp)) => {
+            outcome.delivered = Bytes::new(connection.payload_delivered());
+            packets = u64::from(connection.sink.delivered().0);
+            let c = connection.source.counters;
+            outcome.controller = Some(aatp.controller.to_string());
+            outcome.sent_on_wire = Bytes::new(c.wire_bytes);
+            outcome.packets_sent = c.packets;
+            outcome.retransmits = c.retransmits;
+            outcome.timeouts = c.timeouts;
+            outcome.loss_episodes = c.episodes;
+            outcome.discrimination = c.confusion;
+            outcome.rtt = connection.source.rtt.summary();
+            outcome.completion = aatp.size.and(flow.finished).map(|at| at.since(flow.start));
+            outcome.aatp = Some(AatpOutcome {
+                priority: aatp.priority,
+                bandwidth: c.bandwidth,
+                set_up: c.known_at.map(|at| at.since(flow.start)),
+                bursts: c.bursts,
+                states: c.states,
+                breaks: c.breaks,
+                receiver_rtt: connection.sink.rtt.summary(),
+            });
+            one_way = connection.sink.one_way;
+        }
         (Actor::Udp(datagrams), Traffic::Udp(udp)) => {
             outcome.packets_sent = u64::from(datagrams.sent);
             outcome.sent_on_wire = udp.packet.times(outcome.packets_sent);
@@ -158,18 +224,19 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
 
 fn link_outcome(
     pipe: &Pipe,
-    name: &str,
+    counters: Counters,
+    in_transit: u64,
+    name: String,
     duration: Duration,
     end: Time,
     samples: Vec<LinkSample>,
 ) -> LinkOutcome {
-    let counters = *pipe.link.counters();
     // Service is computed ahead: what lies beyond the end did not happen.
     let busy = counters.busy - pipe.link.busy_beyond(end);
     let served = counters.offered - counters.queue_overflow;
     let share = |span: Duration| span.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
     LinkOutcome {
-        name: name.to_owned(),
+        name,
         counters,
         utilisation: share(busy).min(1.0),
         mean_queue: share(counters.waited),
@@ -178,7 +245,7 @@ fn link_outcome(
         } else {
             counters.waited / served
         },
-        in_transit: pipe.len() as u64,
+        in_transit,
         came_out: pipe.came_out,
         samples,
     }

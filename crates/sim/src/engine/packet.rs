@@ -58,6 +58,8 @@ impl Flags {
     pub const DSACK: Self = Self(16);
     /// It is a datagram, not TCP.
     pub const UDP: Self = Self(32);
+    /// It carries an encoded message, whose number among the [`Mail`](super::mail::Mail) is in `seg`.
+    pub const MAIL: Self = Self(64);
 
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

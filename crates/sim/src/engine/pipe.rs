@@ -1,14 +1,17 @@
 //! A link with the packets that are on it.
 
 use super::packet::{Flags, Packet};
+use crate::network::{NamedLink, OnChannel};
 use std::collections::VecDeque;
-use whimbrel_net::{DropCause, Fate, Link, LinkSpec};
+use whimbrel_net::{DropCause, Fate, Link};
 use whimbrel_units::Time;
 
 /// A link with the packets that are on it, in the order in which they come out.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     pub link: Link,
+    /// The Wi-Fi channel that decides instead of `link` when packets leave.
+    pub on_channel: Option<OnChannel>,
     on_it: VecDeque<Packet>,
     /// Packets that came out so far, and their size.
     pub came_out: u64,
@@ -27,9 +30,10 @@ pub(crate) enum Offered {
 }
 
 impl Pipe {
-    pub fn new(spec: &LinkSpec, seed: u64) -> Self {
+    pub fn new(link: &NamedLink, seed: u64) -> Self {
         Self {
-            link: Link::new(spec, seed),
+            link: Link::new(&link.spec, seed),
+            on_channel: link.on_channel,
             on_it: VecDeque::new(),
             came_out: 0,
             came_out_bytes: 0,

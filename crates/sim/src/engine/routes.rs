@@ -37,7 +37,7 @@ impl Routes {
 /// Which links are only ever entered from one other link that keeps its packets in order. What such a link does
 /// to a packet is settled as soon as that packet is on the link before it: nobody can come between. So it
 /// is computed then, and the packet needs one event less: a flow's own access link behind a shared
-/// bottleneck costs none.
+/// bottleneck costs none. What a Wi-Fi channel does is never settled: the other side may take it first.
 pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum Fed {
@@ -63,7 +63,10 @@ pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     }
     let in_order = |link: u32| pipes[link as usize].link.keeps_order();
     fed.into_iter()
-        .map(|fed| matches!(fed, Fed::By(link) if in_order(link)))
+        .zip(pipes)
+        .map(|(fed, pipe)| {
+            pipe.on_channel.is_none() && matches!(fed, Fed::By(link) if in_order(link))
+        })
         .collect()
 }
 
@@ -88,10 +91,12 @@ pub(super) fn settled_receivers(network: &Network, pipes: &[Pipe]) -> Vec<bool> 
                 let own = flow
                     .backward
                     .first()
-                    .is_some_and(|link| entered[link.0 as usize] == 1);
+                    .map(|link| link.0 as usize)
+                    .is_some_and(|link| entered[link] == 1 && pipes[link].on_channel.is_none());
                 !tcp.two_way && own
             }
             Traffic::Udp(_) => true,
+            Traffic::Aatp(_) => false,
         };
         last_in_order && answers_alone
     };

@@ -1,14 +1,17 @@
 //! One run: packets move from link to link, endpoints and timers react, until the time is up or all is sent.
 
 use super::calendar::Calendar;
+use super::channel::{Channel, Left};
+use super::mail::{Mail, Outbox};
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
 use super::routes::{Routes, settled_receivers, sole_feeders};
-use crate::network::{FlowSpec, Network, Traffic};
+use crate::aatp::{Connection, Node};
+use crate::network::{FlowSpec, Network, OnChannel, Traffic};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
 use crate::udp::Datagrams;
-use whimbrel_net::DropCause;
+use whimbrel_net::{DropCause, Fate};
 use whimbrel_units::{Duration, Time};
 
 /// A run under way.
@@ -18,6 +21,10 @@ pub(crate) struct World<'a> {
     pub(super) end: Time,
     pub(super) calendar: Calendar,
     pub(super) pipes: Vec<Pipe>,
+    pub(super) channels: Vec<Channel>,
+    /// Destination nodes.
+    pub(super) nodes: Vec<Node>,
+    mail: Mail,
     /// Which links are entered from one link only, in order; see [`sole_feeders`].
     runs_on: Vec<bool>,
     pub(super) flows: Vec<Flow>,
@@ -28,6 +35,8 @@ pub(crate) struct World<'a> {
     ahead: Vec<bool>,
     /// Room for what endpoints send, kept for the next time.
     spare: Vec<Vec<Packet>>,
+    /// Room for what leaves a channel.
+    left: Vec<Left>,
     /// Connections that are not yet done; the run is over when the last one is.
     unfinished: usize,
     pub(super) events: u64,
@@ -50,21 +59,25 @@ pub(super) struct Flow {
 pub(super) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
+    Aatp(Box<Connection>),
     Udp(Box<Datagrams>),
 }
 
 /// Salts, so that links and sources of the same index have different random streams.
 const LINK_STREAM: u64 = 0x6c69_6e6b;
 const UDP_STREAM: u64 = 0x7564_7000;
+const LAW_STREAM: u64 = 0x6c61_7700;
+const CHANNEL_STREAM: u64 = 0x7769_6669;
 
-/// Sources of events: links, two endpoints a flow, the sampler.
-fn slots(links: usize, flows: usize) -> usize {
-    links + 2 * flows + 1
+/// Sources of events: links, two endpoints a flow, Wi-Fi channels, the sampler.
+fn slots(links: usize, flows: usize, channels: usize) -> usize {
+    links + 2 * flows + channels + 1
 }
 
 /// The longest run that can be played with so many directed links and flows.
 pub(crate) fn longest_run(links: usize, flows: usize) -> Duration {
-    Calendar::horizon(slots(links, flows)).since(Time::ZERO)
+    // A Wi-Fi channel is two links.
+    Calendar::horizon(slots(links, flows, links / 2)).since(Time::ZERO)
 }
 
 impl<'a> World<'a> {
@@ -72,20 +85,24 @@ impl<'a> World<'a> {
         let links = network.links.len();
         let flows = network.flows.len();
         let pipe = |(i, link): (usize, &crate::NamedLink)| {
-            Pipe::new(&link.spec, stream(network.seed, LINK_STREAM, i))
+            Pipe::new(link, stream(network.seed, LINK_STREAM, i))
         };
         let mut world = Self {
             network,
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            calendar: Calendar::new(slots(links, flows), links),
+            calendar: Calendar::new(slots(links, flows, network.channels.len()), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
+            channels: Channel::all(network, |i| stream(network.seed, CHANNEL_STREAM, i)),
+            nodes: network.destinations.iter().map(Node::new).collect(),
+            mail: Mail::default(),
             runs_on: vec![false; links],
             flows: Vec::with_capacity(flows),
             routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * flows],
             ahead: vec![false; flows],
             spare: Vec::new(),
+            left: Vec::new(),
             unfinished: 0,
             events: 0,
             link_samples: vec![Vec::new(); links],
@@ -110,7 +127,16 @@ impl<'a> World<'a> {
         let actor = match &spec.traffic {
             Traffic::Tcp(tcp) => {
                 self.unfinished += 1;
-                Actor::Tcp(Box::new([Endpoint::near(id, tcp), Endpoint::far(id, tcp)]))
+                let seed = stream(self.network.seed, LAW_STREAM, index);
+                Actor::Tcp(Box::new([
+                    Endpoint::near(id, tcp, seed),
+                    Endpoint::far(id, tcp, !seed),
+                ]))
+            }
+            Traffic::Aatp(aatp) => {
+                self.unfinished += 1;
+                let seed = stream(self.network.seed, LAW_STREAM, index);
+                Actor::Aatp(Box::new(Connection::new(id, aatp, seed)))
             }
             Traffic::Udp(udp) => {
                 let seed = stream(self.network.seed, UDP_STREAM, index);
@@ -130,14 +156,18 @@ impl<'a> World<'a> {
         self.schedule(2 * index, Some(spec.start));
     }
 
-    fn sampler_slot(&self) -> usize {
+    fn first_channel_slot(&self) -> usize {
         self.pipes.len() + self.scheduled.len()
+    }
+
+    fn sampler_slot(&self) -> usize {
+        self.first_channel_slot() + self.channels.len()
     }
 
     /// Plays the run to its end.
     pub fn play(mut self) -> Outcome {
         let links = self.pipes.len();
-        let sampler = self.sampler_slot();
+        let (channels, sampler) = (self.first_channel_slot(), self.sampler_slot());
         while let Some((time, slot)) = self.calendar.next() {
             if time > self.end {
                 break;
@@ -146,8 +176,10 @@ impl<'a> World<'a> {
             self.events += 1;
             if slot < links {
                 self.on_link(slot);
-            } else if slot < sampler {
+            } else if slot < channels {
                 self.on_timer(slot - links);
+            } else if slot < sampler {
+                self.on_channel(slot - channels);
             } else {
                 self.on_sample(sampler);
             }
@@ -178,6 +210,9 @@ impl<'a> World<'a> {
     fn enter(&mut self, at: Time, mut link: usize, packet: &mut Packet) {
         let mut at = at;
         loop {
+            if let Some(on) = self.pipes[link].on_channel {
+                return self.enter_channel(at, on, packet);
+            }
             match self.pipes[link].offer(at, packet) {
                 Offered::Dropped(cause) => return self.on_drop(packet, cause),
                 Offered::ComesOut(out) => at = out,
@@ -197,10 +232,48 @@ impl<'a> World<'a> {
             }
         }
         packet.hop -= 1;
+        self.hold(at, link, packet);
+    }
+
+    /// Keeps a packet on a link until it comes out at `at`.
+    #[inline]
+    fn hold(&mut self, at: Time, link: usize, packet: &mut Packet) {
         packet.at = at;
         if self.pipes[link].hold(packet) {
             self.calendar.set(link, Some(at));
         }
+    }
+
+    /// A packet is put into a station's queue; when it leaves is the channel's business.
+    fn enter_channel(&mut self, at: Time, on: OnChannel, packet: &Packet) {
+        if !self.channels[on.channel].offer(at, on.side, packet) {
+            self.on_drop(packet, DropCause::QueueOverflow);
+        }
+        self.schedule_channel(on.channel);
+    }
+
+    /// Something happens on a channel.
+    fn on_channel(&mut self, channel: usize) {
+        let mut left = std::mem::take(&mut self.left);
+        self.channels[channel].advance(self.now, &mut left);
+        for (link, fate, mut packet) in left.drain(..) {
+            match fate {
+                Fate::Dropped(cause) => self.on_drop(&packet, cause),
+                Fate::Delivered { at, corrupted } => {
+                    if corrupted {
+                        packet.flags = packet.flags.with(Flags::CORRUPTED);
+                    }
+                    self.hold(at, link, &mut packet);
+                }
+            }
+        }
+        self.left = left;
+        self.schedule_channel(channel);
+    }
+
+    fn schedule_channel(&mut self, channel: usize) {
+        let slot = self.first_channel_slot() + channel;
+        self.calendar.set(slot, self.channels[channel].next());
     }
 
     /// Whether a packet that reaches its receiver at `at` may be received now. Not beyond the end: that does not
@@ -212,17 +285,28 @@ impl<'a> World<'a> {
 
     #[cold]
     fn on_drop(&mut self, packet: &Packet, cause: DropCause) {
-        if !packet.flags.has(Flags::DATA) {
-            return;
-        }
-        let flow = &mut self.flows[packet.flow as usize];
-        *match cause {
-            DropCause::QueueOverflow => &mut flow.lost.queue_overflow,
-            DropCause::Random => &mut flow.lost.random,
-            DropCause::Outage => &mut flow.lost.outage,
-        } += 1;
-        if let Actor::Tcp(ends) = &mut flow.actor {
-            ends[usize::from(packet.flags.has(Flags::BACKWARD))].note_drop(packet, cause);
+        let lost = &mut self.flows[packet.flow as usize].lost;
+        let count = match cause {
+            DropCause::QueueOverflow => &mut lost.queue_overflow,
+            DropCause::Random => &mut lost.random,
+            DropCause::Outage => &mut lost.outage,
+            DropCause::Contention => &mut lost.contention,
+        };
+        *count += u64::from(packet.flags.has(Flags::DATA));
+        self.forget(packet, cause);
+    }
+
+    /// A packet will not be received: its sender's book is told the truth, and its bytes are thrown away.
+    fn forget(&mut self, packet: &Packet, cause: DropCause) {
+        match &mut self.flows[packet.flow as usize].actor {
+            Actor::Tcp(ends) if packet.flags.has(Flags::DATA) => {
+                ends[usize::from(packet.flags.has(Flags::BACKWARD))].note_drop(packet, cause);
+            }
+            Actor::Aatp(connection) => {
+                connection.note_drop(self.mail.read(packet.seg), cause);
+                self.mail.burn(packet.seg, None);
+            }
+            Actor::Tcp(_) | Actor::Udp(_) => {}
         }
     }
 
@@ -236,6 +320,22 @@ impl<'a> World<'a> {
         }
         match &mut self.flows[index].actor {
             Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
+            Actor::Aatp(connection) => {
+                let end = usize::from(!packet.flags.has(Flags::BACKWARD));
+                let node = &mut self.nodes[connection.destination];
+                let mut packets = self.spare.pop().unwrap_or_default();
+                let bytes = self.mail.take(packet.seg);
+                let mut out = Outbox {
+                    packets: &mut packets,
+                    mail: &mut self.mail,
+                };
+                connection.on_bytes(at, end, &bytes, node, &mut out);
+                let due = connection.deadline(end);
+                self.mail.burn(packet.seg, Some(bytes));
+                self.reschedule(2 * index + end, due);
+                self.send(packets);
+                self.check_finished(index, at);
+            }
             Actor::Tcp(ends) => {
                 let end = usize::from(!packet.flags.has(Flags::BACKWARD));
                 let mut out = self.spare.pop().unwrap_or_default();
@@ -253,16 +353,10 @@ impl<'a> World<'a> {
     /// The checksum throws a corrupted packet away.
     #[cold]
     fn on_corrupted(&mut self, packet: &Packet) {
-        if !packet.flags.has(Flags::DATA) {
-            return;
-        }
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.lost.corrupted += 1;
-        if let Actor::Tcp(ends) = &mut flow.actor {
-            // Whatever changed it, it was no queue.
-            ends[usize::from(packet.flags.has(Flags::BACKWARD))]
-                .note_drop(packet, DropCause::Random);
-        }
+        let lost = &mut self.flows[packet.flow as usize].lost;
+        lost.corrupted += u64::from(packet.flags.has(Flags::DATA));
+        // Whatever changed it, it was no queue.
+        self.forget(packet, DropCause::Random);
     }
 
     /// Puts what an endpoint sent on the first link of its route.
@@ -281,15 +375,17 @@ impl<'a> World<'a> {
     #[inline]
     fn check_finished(&mut self, index: usize, at: Time) {
         let flow = &mut self.flows[index];
-        let Actor::Tcp(ends) = &flow.actor else {
-            return;
-        };
-        let complete = |sender: &Endpoint, receiver: &Endpoint| {
+        let has_all = |sender: &Endpoint, receiver: &Endpoint| {
             sender
                 .sender()
                 .is_none_or(|s| s.total().is_some_and(|t| receiver.delivered() >= t))
         };
-        if flow.finished.is_none() && complete(&ends[0], &ends[1]) && complete(&ends[1], &ends[0]) {
+        let complete = match &flow.actor {
+            Actor::Tcp(ends) => has_all(&ends[0], &ends[1]) && has_all(&ends[1], &ends[0]),
+            Actor::Aatp(connection) => connection.is_complete(),
+            Actor::Udp(_) => return,
+        };
+        if complete && flow.finished.is_none() {
             flow.finished = Some(at);
             self.unfinished -= 1;
             if self.unfinished == 0 {
@@ -333,6 +429,21 @@ impl<'a> World<'a> {
                 }
                 ends[end].on_timer(now, &mut out);
                 ends[end].deadline(now)
+            }
+            Actor::Aatp(connection) => {
+                let node = &mut self.nodes[connection.destination];
+                let mut out = Outbox {
+                    packets: &mut out,
+                    mail: &mut self.mail,
+                };
+                if starts {
+                    connection.source.start(now, &mut out);
+                }
+                if stops {
+                    connection.source.stop();
+                }
+                connection.on_timer(now, end, node, &mut out);
+                connection.deadline(end)
             }
             Actor::Udp(datagrams) => {
                 if starts {

@@ -42,23 +42,30 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The end that opens the connection and sends.
-    pub fn near(flow: u32, tcp: &TcpFlow) -> Self {
-        Self::new(flow, Flags::default(), tcp, true, tcp.two_way)
+    pub fn near(flow: u32, tcp: &TcpFlow, seed: u64) -> Self {
+        Self::new(flow, Flags::default(), tcp, seed, true, tcp.two_way)
     }
 
     /// The end that answers and receives.
-    pub fn far(flow: u32, tcp: &TcpFlow) -> Self {
-        Self::new(flow, Flags::BACKWARD, tcp, tcp.two_way, true)
+    pub fn far(flow: u32, tcp: &TcpFlow, seed: u64) -> Self {
+        Self::new(flow, Flags::BACKWARD, tcp, seed, tcp.two_way, true)
     }
 
-    fn new(flow: u32, direction: Flags, tcp: &TcpFlow, sends: bool, receives: bool) -> Self {
+    fn new(
+        flow: u32,
+        direction: Flags,
+        tcp: &TcpFlow,
+        seed: u64,
+        sends: bool,
+        receives: bool,
+    ) -> Self {
         let settings: &TcpSettings = &tcp.settings;
         let sack = settings.recovery != Recovery::NewReno;
         Self {
             flow,
             direction,
             handshake: Handshake::Closed,
-            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings)),
+            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, seed)),
             receiver: receives.then(|| Receiver::new(settings, sack)),
             header: settings.header.get() as u32,
             one_way: Delays::new(),

@@ -4,7 +4,6 @@
 //! the first RTT sample. There is no tear-down: a flow is over when its data is acknowledged.
 
 mod endpoint;
-mod ranges;
 mod receiver;
 mod sender;
 

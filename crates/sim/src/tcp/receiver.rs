@@ -2,9 +2,9 @@
 //! acknowledgments (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2), timestamp echo (RFC 7323
 //! section 4.3). Its application reads at once, so the window it offers never closes.
 
-use super::ranges::Ranges;
 use crate::engine::packet::{Block, Packet};
 use crate::network::TcpSettings;
+use crate::ranges::Ranges;
 use whimbrel_units::{Duration, Time};
 
 /// The receiving half of a TCP endpoint.

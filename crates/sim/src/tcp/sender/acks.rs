@@ -77,14 +77,18 @@ impl Sender {
                 cwnd_limited: self.cwnd_limited,
                 in_recovery: reduced || suspicious,
                 round_start,
-                receiver_time: None,
+                // The receiver's clock when it answered: TSval (RFC 7323).
+                receiver_time: self.timestamps.then_some(packet.sent),
+                lost: self.rate.lost(),
+                newest: rate.newest,
             });
         }
         sample
     }
 
     /// With timestamps every acknowledgment that advances gives a sample (RFC 7323 section 4.1); without,
-    /// and for SACKs, only segments that were sent once do (Karn's algorithm, RFC 6298 section 3).
+    /// and for SACKs, only segments that were sent once do (Karn's algorithm, RFC 6298 section 3), and none if a
+    /// retransmission was acknowledged with them: they may have waited behind the hole that it filled.
     #[inline]
     fn rtt_sample(
         &self,
@@ -95,6 +99,9 @@ impl Sender {
     ) -> Option<Duration> {
         if self.timestamps && advanced {
             return Some(now.since(packet.echo));
+        }
+        if advanced && delivery.any_sent_again {
+            return None;
         }
         delivery
             .newest_sent_once
@@ -131,9 +138,7 @@ impl Sender {
             | Phase::AfterTimeout { until } => una >= until,
         };
         if over {
-            if matches!(self.phase, Phase::Recovery { .. }) {
-                self.controller.on_recovery_end(now);
-            }
+            self.controller.on_recovery_end(now);
             self.phase = Phase::Open;
             self.eifel = Eifel::Off;
             self.duplicates.reset();

@@ -11,6 +11,8 @@ pub(super) struct Delivery {
     pub newest: Option<Segment>,
     /// The most recently sent of them that was sent once only: its RTT is beyond doubt (Karn).
     pub newest_sent_once: Option<Segment>,
+    /// One of them was sent more than once.
+    pub any_sent_again: bool,
     /// A segment sent once arrived after one that was sent later and lies beyond it: reordering.
     pub lowest_sent_once: Option<u32>,
 }
@@ -24,6 +26,7 @@ impl Delivery {
         if self.newest.as_ref().is_none_or(newer) {
             self.newest = Some(*segment);
         }
+        self.any_sent_again |= segment.retransmitted;
         if !segment.retransmitted {
             if self.newest_sent_once.as_ref().is_none_or(newer) {
                 self.newest_sent_once = Some(*segment);

@@ -2,11 +2,12 @@
 //! back, and the retransmission timer.
 
 use super::prr::Prr;
-use super::{Phase, Sender, Truth};
+use super::{Phase, Sender};
 use crate::engine::packet::Packet;
 use crate::network::Recovery;
+use crate::outcome::Truth;
 use std::cmp::Reverse;
-use whimbrel_cc::{Loss, LossResponse, Signal, Timeout, Verdict};
+use whimbrel_cc::{Loss, LossResponse, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;
 
@@ -24,12 +25,26 @@ pub(super) enum Eifel {
 
 impl Sender {
     /// Takes a segment for lost and will send it again.
-    pub(super) fn mark_lost(&mut self, seg: u32) -> bool {
+    pub(super) fn mark_lost(&mut self, now: Time, seg: u32) -> bool {
         let new = self.board.mark_lost(seg);
         if new {
             self.resend.push(Reverse(seg));
+            self.tell_lost(now, seg);
         }
         new
+    }
+
+    /// Counts a segment's last transmission as lost, and tells the controller.
+    pub(super) fn tell_lost(&mut self, now: Time, seg: u32) {
+        let size = self.bytes(1);
+        self.rate.on_lost(size);
+        let segment = self.board.get(seg);
+        self.controller.on_packet_lost(&LostPacket {
+            now,
+            size,
+            lost: self.rate.lost(),
+            at: segment.tag.at_sending(segment.sent),
+        });
     }
 
     /// Losses were found (the lowest is `lost_seg`; `truth` is what really became of them): asks the controller, and
@@ -64,15 +79,10 @@ impl Sender {
         let Some(verdict) = response.verdict else {
             return;
         };
-        let confusion = self.counters.confusion.get_or_insert_default();
-        let count = match (truth, verdict) {
-            (Truth::Congestion, Verdict::Congestion) => &mut confusion.congestion_as_congestion,
-            (Truth::Congestion, Verdict::Random) => &mut confusion.congestion_as_random,
-            (Truth::Random, Verdict::Congestion) => &mut confusion.random_as_congestion,
-            (Truth::Random, Verdict::Random) => &mut confusion.random_as_random,
-            (Truth::NothingLost, _) => &mut confusion.spurious,
-        };
-        *count += 1;
+        self.counters
+            .confusion
+            .get_or_insert_default()
+            .count(truth, verdict);
     }
 
     /// Only the segment that was believed lost proves anything, and only if it was not sent again before.
@@ -124,9 +134,7 @@ impl Sender {
         });
         self.counters.episodes += 1;
         self.count_verdict(&response, truth);
-        if response.reduced {
-            self.controller.on_recovery_end(now);
-        }
+        self.controller.on_recovery_end(now);
     }
 
     /// Notes what really became of a transmission.
@@ -162,7 +170,7 @@ impl Sender {
             let overdue =
                 self.mode != Recovery::Rack || seg == una || self.rack.overdue(now, segment);
             if overdue {
-                self.mark_lost(seg);
+                self.mark_lost(now, seg);
             }
         }
         self.phase = Phase::AfterTimeout {

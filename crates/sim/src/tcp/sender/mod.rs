@@ -15,26 +15,25 @@ mod newreno;
 mod pacer;
 mod prr;
 mod rack;
-mod rtt;
+
 mod sack;
 mod scoreboard;
 mod transmit;
 
 use crate::network::{Recovery, TcpSettings};
 use crate::outcome::Confusion;
+use crate::rtt::RttEstimator;
 use losses::Eifel;
 use newreno::DuplicateAcks;
 use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
-use rtt::RttEstimator;
 use sack::SackJudge;
 use scoreboard::Scoreboard;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Controller, Setup, Spec};
-use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Where the sender stands between losses.
@@ -116,12 +115,13 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// A sender of `size` bytes (endless when `None`).
-    pub fn new(spec: &Spec, size: Option<Bytes>, settings: &TcpSettings) -> Self {
+    pub fn new(spec: &Spec, size: Option<Bytes>, settings: &TcpSettings, seed: u64) -> Self {
         let mss = settings.mss;
         let setup = Setup {
             mss,
             initial_window: mss.times(u64::from(settings.initial_window.max(1))),
             paced: settings.pacing.is_some(),
+            seed,
         };
         let (total, last_payload) = match size {
             None => (u32::MAX, mss.get()),
@@ -252,27 +252,6 @@ pub(crate) struct Transmission {
     pub seg: u32,
     /// Bytes on the wire.
     pub size: u32,
-}
-
-/// What really became of the segments that a sender found missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Truth {
-    /// They arrived or are on their way.
-    NothingLost,
-    /// The channel lost them.
-    Random,
-    /// A queue dropped at least one of them.
-    Congestion,
-}
-
-impl From<Option<DropCause>> for Truth {
-    fn from(cause: Option<DropCause>) -> Self {
-        match cause {
-            None => Self::NothingLost,
-            Some(cause) if cause.is_congestion() => Self::Congestion,
-            Some(_) => Self::Random,
-        }
-    }
 }
 
 /// The earlier of two times, either of which may be never.

@@ -6,8 +6,9 @@
 //!
 //! A hole that shows in a partial acknowledgment while the window was not reduced is a loss of its own and is judged.
 
-use super::{Phase, Sender, Truth};
+use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
+use crate::outcome::Truth;
 use whimbrel_units::Time;
 
 /// DupThresh of RFC 5681.
@@ -120,6 +121,7 @@ impl Sender {
             self.newreno_found_hole(now, flight);
             self.duplicates.inflation = inflation;
         } else {
+            self.tell_lost(now, self.board.una());
             self.duplicates.retransmit = Some(self.board.una());
         }
         self.duplicates.timer_runs_on = self.duplicates.partial_seen;
@@ -129,6 +131,7 @@ impl Sender {
     fn newreno_found_hole(&mut self, now: Time, flight: u32) {
         let hole = self.board.una();
         let truth = Truth::from(self.board.get(hole).dropped);
+        self.tell_lost(now, hole);
         self.begin_episode(now, hole, truth, flight);
         self.duplicates.recover = Some(self.board.next());
         self.duplicates.retransmit = Some(hole);

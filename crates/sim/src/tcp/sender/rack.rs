@@ -9,10 +9,11 @@
 //! when it is due.
 
 use super::delivery::Delivery;
-use super::rtt::RttEstimator;
 use super::scoreboard::{Scoreboard, Segment};
-use super::{Phase, Sender, Truth, earliest};
+use super::{Phase, Sender, earliest};
 use crate::engine::packet::{Flags, Packet};
+use crate::outcome::Truth;
+use crate::rtt::RttEstimator;
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
 
@@ -256,7 +257,7 @@ impl Sender {
                         self.rack.reorder_at = Some(due);
                         break;
                     }
-                    self.mark_lost(seg);
+                    self.mark_lost(now, seg);
                     let truth = Truth::from(segment.dropped);
                     found = Some(found.map_or((seg, truth), |(s, t)| (s.min(seg), t.max(truth))));
                 }

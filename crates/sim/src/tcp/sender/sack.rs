@@ -4,8 +4,9 @@
 //! RFC 6675 section 4 comes to ("more than (DupThresh - 1) * SMSS bytes"). A retransmission that is lost
 //! again is not noticed before the timer (section 5.1): [`super::rack`] mends that.
 
-use super::{Phase, Sender, Truth};
+use super::{Phase, Sender};
 use crate::network::Recovery;
+use crate::outcome::Truth;
 use whimbrel_units::Time;
 
 /// What SACK-based recovery remembers.
@@ -34,7 +35,7 @@ impl Sender {
         let mut found: Option<(u32, Truth)> = None;
         for seg in from..boundary {
             let segment = *self.board.get(seg);
-            if segment.retransmitted || !self.mark_lost(seg) {
+            if segment.retransmitted || !self.mark_lost(now, seg) {
                 continue;
             }
             let truth = Truth::from(segment.dropped);

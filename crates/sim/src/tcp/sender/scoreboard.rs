@@ -3,7 +3,7 @@
 //! that are kept as things happen, so that no acknowledgment walks the window.
 
 use crate::engine::packet::Block;
-use crate::tcp::ranges::Ranges;
+use crate::ranges::Ranges;
 use whimbrel_cc::delivery_rate::Tag;
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;

@@ -2,8 +2,9 @@
 
 use super::losses::Eifel;
 use super::scoreboard::Segment;
-use super::{Phase, Sender, Transmission, Truth};
+use super::{Phase, Sender, Transmission};
 use crate::network::Recovery;
+use crate::outcome::Truth;
 use std::cmp::Reverse;
 use whimbrel_units::{Bytes, Time};
 
@@ -112,9 +113,12 @@ impl Sender {
 
     #[inline]
     fn transmit(&mut self, now: Time, seg: u32) -> Transmission {
+        let in_flight = self.board.in_flight();
         let segment = Segment {
             sent: now,
-            tag: self.rate.on_sent(now, self.board.in_flight() == 0),
+            tag: self
+                .rate
+                .on_sent(now, in_flight == 0, self.bytes(in_flight + 1)),
             transmission: self.transmissions,
             ..Segment::default()
         };

@@ -14,7 +14,6 @@ impl Ranges {
     }
 
     /// All ranges, lowest first.
-    #[cfg(test)]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }

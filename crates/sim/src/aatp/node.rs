@@ -1,0 +1,247 @@
+//! A destination node: it knows all flows that it receives, their priorities and what its link carries, and tells each
+//! flow its part (section 5.3 of the paper).
+//!
+//! * BW of (20) and (25): the greatest of what the trains of its present flows measured, because other traffic can only
+//!   make a train look slower; or what the scenario says
+//! * V of (21): what arrives of a flow, measured over each of its bursts
+//! * Vm (20), WF (22), A (25) and Delta (24) are [`whimbrel_cc::fairness`]'s
+//!
+//! **Open in the paper:**
+//! * A flow is on the list from when its bandwidth is known (before it sends), with V = 0 until its first burst has
+//!   arrived: the others begin to make room a round trip before it needs it.
+//! * It leaves when it has all its data or says so, or when nothing was heard of it for `SILENCE`, longer than any fade
+//!   that it is to survive.
+
+use super::wire::{Granted, Shared};
+use crate::network::Destination;
+use crate::outcome::{DestinationOutcome, DestinationSample};
+use whimbrel_cc::fairness::{Adapter, Flow, Priority, allocated, weighted_fairness};
+use whimbrel_units::{Duration, Rate, Time};
+
+/// A flow of which nothing was heard for so long has left.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// A destination node at work.
+#[derive(Debug)]
+pub(crate) struct Node {
+    name: String,
+    adapter: Adapter,
+    known: Option<Rate>,
+    members: Vec<Member>,
+    fairness: f64,
+    /// Fairness times seconds, and seconds with any flow, up to `counted`.
+    sum: f64,
+    seconds: f64,
+    counted: Time,
+    pub samples: Vec<DestinationSample>,
+}
+
+#[derive(Debug)]
+struct Member {
+    flow: u32,
+    priority: Priority,
+    estimate: Rate,
+    delivered: Rate,
+    heard: Time,
+}
+
+impl Node {
+    pub fn new(destination: &Destination) -> Self {
+        Self {
+            name: destination.name.clone(),
+            adapter: destination.adapter,
+            known: destination.bandwidth,
+            members: Vec::new(),
+            fairness: 1.0,
+            sum: 0.0,
+            seconds: 0.0,
+            counted: Time::ZERO,
+            samples: Vec::new(),
+        }
+    }
+
+    /// What it can receive, if it need not be measured.
+    pub fn known(&self) -> Option<Rate> {
+        self.known
+    }
+
+    /// A flow's bandwidth was measured (again): it is on the list. What it may take.
+    pub(super) fn join(
+        &mut self,
+        now: Time,
+        flow: u32,
+        priority: Priority,
+        estimate: Rate,
+    ) -> Granted {
+        match self.members.iter_mut().find(|m| m.flow == flow) {
+            Some(member) => {
+                member.estimate = estimate;
+                member.heard = now;
+            }
+            None => self.members.push(Member {
+                flow,
+                priority,
+                estimate,
+                delivered: Rate::ZERO,
+                heard: now,
+            }),
+        }
+        self.refresh(now);
+        Granted {
+            bandwidth: self.bandwidth().as_bits_per_sec(),
+            allocated: self.allocated(priority).as_bits_per_sec(),
+        }
+    }
+
+    /// A flow has left.
+    pub fn leave(&mut self, now: Time, flow: u32) {
+        self.members.retain(|m| m.flow != flow);
+        self.refresh(now);
+    }
+
+    /// A burst of a flow arrived at this rate: its share, unless it is not on the list.
+    pub(super) fn on_burst(&mut self, now: Time, flow: u32, delivered: Rate) -> Option<Shared> {
+        let member = self.members.iter_mut().find(|m| m.flow == flow)?;
+        member.delivered = delivered;
+        member.heard = now;
+        let priority = member.priority;
+        self.refresh(now);
+        let bandwidth = self.bandwidth();
+        let seen = Flow {
+            delivered,
+            allocated: self.allocated(priority),
+        };
+        let a = self
+            .adapter
+            .transcendence(self.members.len(), bandwidth, self.fairness);
+        Some(Shared {
+            allocated: seen.allocated.as_bits_per_sec(),
+            delivered: delivered.as_bits_per_sec(),
+            fairness: self.fairness,
+            adapter: self.adapter.delta(a, seen),
+        })
+    }
+
+    /// How many flows it has, and how fair it is to them.
+    pub fn state(&self) -> (u32, f64) {
+        (self.members.len() as u32, self.fairness)
+    }
+
+    /// The outcome of a run that ended at `end`.
+    pub fn finish(mut self, end: Time) -> DestinationOutcome {
+        self.refresh(end);
+        DestinationOutcome {
+            name: self.name,
+            mean_fairness: if self.seconds > 0.0 {
+                self.sum / self.seconds
+            } else {
+                1.0
+            },
+            samples: self.samples,
+        }
+    }
+
+    fn bandwidth(&self) -> Rate {
+        let measured = self.members.iter().map(|m| m.estimate).max();
+        self.known.or(measured).unwrap_or(Rate::ZERO)
+    }
+
+    fn allocated(&self, priority: Priority) -> Rate {
+        let all = self.members.iter().map(|m| m.priority);
+        allocated(self.bandwidth(), priority, all)
+    }
+
+    /// Takes note of how fair it was until now, and how fair it is from now on.
+    fn refresh(&mut self, now: Time) {
+        let passed = now.since(self.counted).as_secs_f64();
+        self.counted = now;
+        if !self.members.is_empty() {
+            self.sum += self.fairness * passed;
+            self.seconds += passed;
+        }
+        self.members.retain(|m| now.since(m.heard) < SILENCE);
+        let flows = self.members.iter().map(|m| Flow {
+            delivered: m.delivered,
+            allocated: self.allocated(m.priority),
+        });
+        self.fairness = weighted_fairness(flows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node() -> Node {
+        Node::new(&Destination {
+            name: "client".to_owned(),
+            adapter: Adapter::default(),
+            bandwidth: None,
+        })
+    }
+
+    fn mbits(n: u64) -> Rate {
+        Rate::from_bits_per_sec(n * 1_000_000)
+    }
+
+    fn at(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+
+    fn priority(p: u8) -> Priority {
+        Priority::new(p).expect("1 to 8")
+    }
+
+    #[test]
+    fn flows_share_the_greatest_estimate_by_their_priorities() {
+        let mut node = node();
+        let granted = node.join(at(0), 0, priority(2), mbits(120));
+        assert_eq!(
+            (granted.bandwidth, granted.allocated),
+            (120_000_000, 120_000_000)
+        );
+        node.join(at(0), 1, priority(4), mbits(90));
+        let granted = node.join(at(0), 2, priority(6), mbits(100));
+        // 2-4-6 of 120: 20, 40, 60.
+        assert_eq!(granted.allocated, 60_000_000);
+        let share = node.on_burst(at(0), 0, mbits(20)).expect("on the list");
+        assert_eq!(share.allocated, 20_000_000);
+        node.leave(at(1), 2);
+        let share = node.on_burst(at(1), 0, mbits(20)).expect("on the list");
+        assert_eq!(share.allocated, 40_000_000);
+        assert_eq!(node.on_burst(at(1), 2, mbits(20)), None);
+    }
+
+    #[test]
+    fn one_that_takes_what_another_is_due_is_told_to_give_way() {
+        let mut node = node();
+        node.join(at(0), 0, priority(1), mbits(100));
+        assert_eq!(
+            node.on_burst(at(0), 0, mbits(100)).map(|s| s.adapter),
+            Some(0.0)
+        );
+        node.join(at(1), 1, priority(1), mbits(100));
+        // r = (2, 0): WF = 4 / (2 * 4).
+        let first = node.on_burst(at(1), 0, mbits(100)).expect("on the list");
+        assert_eq!(first.fairness, 0.5);
+        // A = 5/2 * 100^1.05 * 0.25 = 78.7; log2(1/2) = -1.
+        assert!((first.adapter + 78.68).abs() < 0.01, "{}", first.adapter);
+        node.on_burst(at(2), 0, mbits(50));
+        let second = node.on_burst(at(2), 1, mbits(50)).expect("on the list");
+        assert_eq!((second.fairness, second.adapter), (1.0, 0.0));
+        // One second alone (fair), one at 1/2; the rest does not last.
+        let outcome = node.finish(at(2));
+        assert_eq!(outcome.mean_fairness, 0.75);
+    }
+
+    #[test]
+    fn a_flow_that_is_silent_longer_than_any_fade_has_left() {
+        let mut node = node();
+        node.join(at(0), 0, priority(1), mbits(100));
+        node.join(at(0), 1, priority(1), mbits(100));
+        node.on_burst(at(9), 0, mbits(50));
+        assert_eq!(node.state().0, 2);
+        node.on_burst(at(11), 0, mbits(50));
+        assert_eq!(node.state().0, 1);
+    }
+}

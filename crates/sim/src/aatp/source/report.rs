@@ -1,0 +1,160 @@
+//! Reports: what is resent, what the law is told, how it is judged.
+
+use super::{Phase, Source};
+use crate::aatp::ledger::Burst;
+use crate::aatp::wire::{AckOf, Message, Sack};
+use crate::engine::mail::Outbox;
+use crate::engine::packet::Block;
+use crate::outcome::Truth;
+use whimbrel_cc::{BurstReport, LossResponse, Share, Spans};
+use whimbrel_units::{Duration, Rate, Time};
+
+/// A report that stays out so much longer than those of newer bursts was given up by the receiver.
+const GIVEN_UP: Duration = Duration::from_secs(5);
+
+impl Source {
+    pub(super) fn on_sack(&mut self, now: Time, sack: &Sack, out: &mut Outbox<'_>) {
+        self.on_alive(now, out);
+        self.acks.push_back(AckOf {
+            burst: sack.burst,
+            part: sack.part,
+        });
+        if let Some(burst) = self.ledger.take(sack) {
+            self.on_report(now, sack, burst);
+        }
+        // A sender that had nothing to send may have something again.
+        if self.phase == Phase::Sending {
+            self.next_at = self.next_at.max(self.earliest_next());
+            self.on_send_timer(now, out);
+        }
+        if !(self.phase == Phase::Sending && self.has_more()) {
+            while let Some(ack) = self.acks.pop_front() {
+                self.writer.send(now, &Message::Ack(ack), out);
+            }
+        }
+    }
+
+    /// The report on a burst is whole.
+    pub(super) fn on_report(&mut self, now: Time, sack: &Sack, burst: Burst) {
+        let rtt = self.rtt_sample(now, sack, &burst);
+        if let Some(rtt) = rtt {
+            self.add_rtt(rtt);
+        }
+        // Bursts before it of which nothing arrived.
+        let mut truth = burst.truth();
+        let mut lost_before = 0;
+        let from = sack.burst.saturating_sub(sack.lost_bursts);
+        while let Some(lost) = self.ledger.take_between(from, sack.burst) {
+            lost_before += lost.sequences.len() as u32;
+            truth = truth.max(lost.truth());
+            self.give_up(lost);
+        }
+        while let Some(stale) = self.ledger.take_before(before(burst.last_sent(), GIVEN_UP)) {
+            self.give_up(stale);
+        }
+        self.settle(&burst);
+        if burst.number >= self.next_told {
+            self.next_told = burst.number + 1;
+            self.tell(now, sack, &burst, rtt, lost_before, truth);
+        }
+        self.ledger.recycle(burst);
+    }
+
+    /// The law's decision on a report.
+    pub(super) fn tell(
+        &mut self,
+        now: Time,
+        sack: &Sack,
+        burst: &Burst,
+        rtt: Option<Duration>,
+        lost_before: u32,
+        truth: Truth,
+    ) {
+        let report = BurstReport {
+            now,
+            packets: burst.count,
+            received: sack.received,
+            lost_before,
+            interval: burst.interval,
+            increase: burst.increase,
+            spans: sack.spans.map(|(sent, received)| Spans {
+                sent: Duration::from_nanos(sent),
+                received: Duration::from_nanos(received),
+            }),
+            rtt,
+            srtt: self.estimator.srtt(),
+            min_rtt: self.estimator.min_rtt(),
+            share: sack.share.map(|share| Share {
+                allocated: Rate::from_bits_per_sec(share.allocated),
+                delivered: Rate::from_bits_per_sec(share.delivered),
+                fairness: share.fairness,
+                adapter: share.adapter,
+            }),
+        };
+        let response = self.controller.on_burst(&report);
+        self.counters.bursts += 1;
+        let state = self.controller.phase();
+        match self.counters.states.iter_mut().find(|(s, _)| *s == state) {
+            Some((_, count)) => *count += 1,
+            None => self.counters.states.push((state, 1)),
+        }
+        if let Some(LossResponse { verdict, .. }) = response {
+            self.counters.episodes += 1;
+            if let (Some(verdict), Some(confusion)) = (verdict, &mut self.counters.confusion) {
+                confusion.count(truth, verdict);
+            }
+        }
+    }
+
+    /// (12): from the departure of the last packet that arrived to now, less what the receiver held the report.
+    pub(super) fn rtt_sample(&self, now: Time, sack: &Sack, burst: &Burst) -> Option<Duration> {
+        if sack.again {
+            return None;
+        }
+        let left = burst.departure(burst.last_received()?);
+        let elapsed = now.since(left).as_nanos();
+        elapsed.checked_sub(sack.held).map(Duration::from_nanos)
+    }
+
+    pub(super) fn add_rtt(&mut self, rtt: Duration) {
+        self.estimator.add(rtt, true);
+        self.rtt.add(rtt);
+    }
+
+    /// Nothing of a burst will be reported any more: what it carried goes again.
+    pub(super) fn give_up(&mut self, burst: Burst) {
+        self.resend.extend(&burst.sequences);
+        self.ledger.recycle(burst);
+    }
+
+    pub(super) fn give_up_all(&mut self) {
+        while let Some(burst) = self.ledger.take_between(0, u32::MAX) {
+            self.give_up(burst);
+        }
+    }
+
+    /// Resends what is missing of a burst and knows the rest to have arrived.
+    pub(super) fn settle(&mut self, burst: &Burst) {
+        let mut missing = burst.missing().iter().copied().peekable();
+        for (index, sequence) in burst.sequences.iter().enumerate() {
+            let index = index as u32;
+            while missing
+                .next_if(|(start, length)| start + length <= index)
+                .is_some()
+            {}
+            if missing.peek().is_some_and(|(start, _)| *start <= index) {
+                self.resend.push_back(*sequence);
+            } else {
+                let packet = Block {
+                    start: *sequence,
+                    end: *sequence + 1,
+                };
+                self.acked.insert(packet, |_| {});
+            }
+        }
+    }
+}
+
+fn before(time: Time, span: Duration) -> Time {
+    Time::from_nanos(time.as_nanos().saturating_sub(span.as_nanos()))
+}

@@ -1,0 +1,148 @@
+//! Bursts: how large, what they carry, when each packet leaves.
+
+use super::Source;
+use crate::aatp::ledger::Burst;
+use crate::aatp::trains::{self, TRAINS};
+use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, MOST_PACKETS, Message};
+use crate::engine::mail::Outbox;
+use whimbrel_cc::BurstPlan;
+use whimbrel_units::Time;
+
+/// The most unacknowledged data in bytes, as TCP's largest window (RFC 7323 section 2.3).
+const WINDOW: u64 = 1 << 30;
+
+impl Source {
+    /// Whether there is a packet to send: of the burst under way, or for the next one.
+    pub(super) fn has_more(&self) -> bool {
+        self.ledger.newest().is_some_and(|burst| !burst.is_sent()) || self.available() > 0
+    }
+
+    /// Packets that a new burst could have.
+    pub(super) fn available(&self) -> u32 {
+        let window = (WINDOW / self.settings.packet.get()).min(u64::from(u32::MAX)) as u32;
+        let outstanding = self.ledger.packets() as u32;
+        let fresh = (self.total - self.next_sequence).min(window.saturating_sub(outstanding));
+        (self.resend.len() as u32).saturating_add(fresh)
+    }
+
+    pub(super) fn on_send_timer(&mut self, now: Time, out: &mut Outbox<'_>) {
+        while self.next_at <= now && self.has_more() {
+            let under_way = self.ledger.newest().is_some_and(|burst| !burst.is_sent());
+            if !under_way && !self.begin_burst(now) {
+                return;
+            }
+            self.send_packet(now, out);
+        }
+        if self.has_more() {
+            self.idle_since = None;
+            return;
+        }
+        if self.ledger.is_empty() {
+            self.idle_since = None;
+            if self.total != ENDLESS && self.acked_all() {
+                self.close(now, 0, out);
+            }
+            return;
+        }
+        let idle_since = *self.idle_since.get_or_insert(now);
+        if idle_since + self.estimator.rto() <= now {
+            self.counters.timeouts += 1;
+            self.estimator.back_off();
+            self.idle_since = None;
+            self.give_up_all();
+            self.next_at = now;
+            self.on_send_timer(now, out);
+        }
+    }
+
+    /// Plans the next burst; false if the law has no plan.
+    pub(super) fn begin_burst(&mut self, now: Time) -> bool {
+        let Some(BurstPlan { rate, increase }) = self.controller.burst_plan() else {
+            return false;
+        };
+        let bits = (self.settings.packet.get() * 8) as f64;
+        let spacing = bits * 1e9 / (rate.as_bits_per_sec().max(1) as f64);
+        let interval = self.settings.timer.max(self.estimator.srtt());
+        // (6), and at least one.
+        let packets = (interval.as_nanos() as f64 / spacing).round().max(1.0);
+        let count = (packets as u32).min(MOST_PACKETS).min(self.available());
+        let room = self.ledger.room();
+        let began = self.next_at.max(now);
+        self.ledger.begin(Burst::new(
+            self.next_burst,
+            count,
+            began,
+            spacing,
+            increase,
+            room,
+        ));
+        self.next_burst += 1;
+        true
+    }
+
+    /// The next packet of the burst under way leaves.
+    pub(super) fn send_packet(&mut self, now: Time, out: &mut Outbox<'_>) {
+        let ack = self.acks.pop_front();
+        let sequence = self.next_packet();
+        let index = self.ledger.sent(sequence);
+        let Some(burst) = self.ledger.newest() else {
+            return;
+        };
+        let data = Data {
+            sequence,
+            burst: burst.number,
+            index,
+            count: burst.count,
+            interval: burst.interval.as_nanos(),
+            sent: now.as_nanos(),
+            ack,
+        };
+        self.next_at = burst.departure(index + 1);
+        let payload = if sequence + 1 == self.total {
+            self.last_payload
+        } else {
+            self.payload
+        };
+        let size = DATA_HEADER + payload;
+        self.counters.packets += 1;
+        self.counters.wire_bytes += u64::from(size);
+        self.writer
+            .send_padded(now, &Message::Data(data), size, out);
+        // Behind a packet of data, so that in front of a short queue some data gets through.
+        if self.reestimate_at.is_some_and(|at| at <= now) {
+            self.reestimate_at = self.settings.reestimate.map(|every| now + every);
+            self.put_train(now, trains::packets(TRAINS - 1), out);
+        }
+    }
+
+    /// What was lost goes first.
+    pub(super) fn next_packet(&mut self) -> u32 {
+        while let Some(sequence) = self.resend.pop_front() {
+            if self.acked.holding(sequence).is_none() {
+                self.counters.retransmits += 1;
+                return sequence;
+            }
+        }
+        // A burst is no larger than what there was to send, and that can only have grown; unless all that was to be
+        // resent has arrived after all: then the last packet goes again.
+        let sequence = self.next_sequence.min(self.total - 1);
+        self.counters.retransmits += u64::from(sequence < self.next_sequence);
+        self.next_sequence = self.next_sequence.max(sequence + 1);
+        sequence
+    }
+
+    /// When the burst under way, or the last one, lets the next packet leave.
+    pub(super) fn earliest_next(&self) -> Time {
+        self.ledger.newest().map_or(Time::ZERO, |burst| {
+            burst.departure(burst.sequences.len() as u32)
+        })
+    }
+
+    pub(super) fn acked_all(&self) -> bool {
+        self.total == 0
+            || self
+                .acked
+                .holding(0)
+                .is_some_and(|block| block.end >= self.total)
+    }
+}

@@ -1,0 +1,132 @@
+//! Opening, packet trains, closing.
+
+use super::{Phase, Source};
+use crate::aatp::trains::{self, TRAINS};
+use crate::aatp::wire::{Message, Open, Train, TrainReport};
+use crate::engine::mail::Outbox;
+use whimbrel_cc::Bandwidth;
+use whimbrel_units::{Duration, Rate, Time};
+
+/// Openings are sent again after this, doubled each time up to `LONGEST_RETRY`.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+
+impl Source {
+    pub(super) fn open(&mut self, now: Time, tries: u32, out: &mut Outbox<'_>) {
+        let open = Open {
+            priority: self.priority,
+            packet: self.settings.packet.get() as u16,
+            packets: self.total,
+        };
+        self.heard = now;
+        self.writer.send(now, &Message::Open(open), out);
+        self.phase = Phase::Opening {
+            tries: tries + 1,
+            retry_at: now + retry(FIRST_RETRY, tries),
+        };
+    }
+
+    pub(super) fn send_train(&mut self, now: Time, step: u8, tries: u32, out: &mut Outbox<'_>) {
+        self.put_train(now, trains::packets(step), out);
+        let patience = self.estimator.rto() + trains::PATIENCE * 2;
+        self.phase = Phase::Measuring {
+            step,
+            tries: tries + 1,
+            retry_at: now + retry(patience, tries),
+        };
+    }
+
+    /// The packets of a train leave back to back.
+    pub(super) fn put_train(&mut self, now: Time, count: u8, out: &mut Outbox<'_>) {
+        let number = self.next_train;
+        self.next_train = self.next_train.wrapping_add(1);
+        let size = self.settings.packet.get() as u32;
+        for index in 0..count {
+            let train = Message::Train(Train {
+                number,
+                index,
+                count,
+            });
+            self.writer.send_padded(now, &train, size, out);
+        }
+    }
+
+    pub(super) fn on_train_report(&mut self, now: Time, report: TrainReport, out: &mut Outbox<'_>) {
+        if report.number.wrapping_add(1) != self.next_train {
+            return; // Of a train that was given up.
+        }
+        match self.phase {
+            Phase::Measuring { step, .. } if step + 1 < TRAINS => {
+                self.send_train(now, step + 1, 0, out);
+            }
+            Phase::Measuring { .. } if report.granted.bandwidth > 0 => {
+                self.begin(now, report.granted.bandwidth, report.granted.allocated, out);
+            }
+            Phase::Sending if report.granted.bandwidth > 0 => {
+                self.tell_bandwidth(
+                    now,
+                    report.granted.bandwidth,
+                    report.granted.allocated,
+                    false,
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// The bandwidth is known: data flows.
+    pub(super) fn begin(
+        &mut self,
+        now: Time,
+        bandwidth: u64,
+        allocated: u64,
+        out: &mut Outbox<'_>,
+    ) {
+        self.counters.known_at.get_or_insert(now);
+        self.tell_bandwidth(now, bandwidth, allocated, true);
+        self.phase = Phase::Sending;
+        self.next_at = now;
+        self.reestimate_at = self.settings.reestimate.map(|every| now + every);
+        // After a halt: whatever was not reported by now is sent again.
+        self.give_up_all();
+        self.on_send_timer(now, out);
+    }
+
+    pub(super) fn tell_bandwidth(
+        &mut self,
+        now: Time,
+        bandwidth: u64,
+        allocated: u64,
+        restart: bool,
+    ) {
+        let rate = Rate::from_bits_per_sec(bandwidth);
+        self.counters.bandwidth = rate;
+        self.allocated = (allocated > 0).then(|| Rate::from_bits_per_sec(allocated));
+        self.controller.on_bandwidth(&Bandwidth {
+            now,
+            rate,
+            packet: self.settings.packet,
+            allocated: self.allocated,
+            restart,
+        });
+    }
+
+    pub(super) fn close(&mut self, now: Time, tries: u32, out: &mut Outbox<'_>) {
+        /// RFC 9293's user timeout is minutes; a receiver that misses this forgets the flow by its silence.
+        const TRIES: u32 = 8;
+        if tries == TRIES {
+            self.phase = Phase::Done;
+            return;
+        }
+        self.writer.send(now, &Message::Close, out);
+        self.phase = Phase::Closing {
+            tries: tries + 1,
+            retry_at: now + retry(self.estimator.rto(), tries),
+        };
+    }
+}
+
+/// The wait after so many tries before.
+fn retry(first: Duration, tries: u32) -> Duration {
+    (first * (1 << tries.min(10))).min(first.max(LONGEST_RETRY))
+}

@@ -1,0 +1,207 @@
+//! Packet trains: what the path passes, measured by how far it pulls apart packets that left together (section 4 of
+//! the paper).
+//!
+//! * (3) `BW_i = b*(N-1)/Qb_i`: b bits a packet, N packets of the train received, Qb_i from the first to the last
+//! * (4) BW is the mean of the last ten
+//!
+//! Trains have 2, 4, ... 20 packets. **Open in the paper**: whether a train waits for the confirmation of the one before
+//! it. Here it does: trains that follow each other at once would queue behind each other and could overflow the queue
+//! that they measure. It costs ten round trips. A train is over when its last packet is here, or when none has come for
+//! `PATIENCE`: in front of a queue that is shorter than the train the last packet never gets through.
+//!
+//! What a train measures is the capacity of the narrowest link if nothing else enters its queue while the train does;
+//! cross traffic that does makes it less. A receiver that hears a whole train in one instant (no link on the path has a
+//! rate) is taken to be on a path of `FASTEST`.
+
+use super::wire::{LONGEST_TRAIN, Train};
+use std::collections::VecDeque;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// Trains that make an estimate.
+pub(super) const TRAINS: u8 = 10;
+/// No more is expected of a train after such a silence; the sender waits longer than this for the confirmation.
+pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+/// No estimate is beyond this.
+const FASTEST: Rate = Rate::from_bits_per_sec(100_000_000_000);
+
+/// Packets of the `step`th of ten trains, from 0.
+pub(super) fn packets(step: u8) -> u8 {
+    (2 * (step + 1)).min(LONGEST_TRAIN)
+}
+
+/// The receiver's side.
+#[derive(Debug, Default)]
+pub(super) struct Trains {
+    arriving: Option<Arriving>,
+    /// The newest train that is over.
+    over: Option<u32>,
+    /// BW_i of the last ten.
+    last: VecDeque<Rate>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Arriving {
+    number: u32,
+    first: Time,
+    latest: Time,
+    received: u32,
+}
+
+impl Trains {
+    /// When the train that is arriving is over even without its last packet.
+    pub fn deadline(&self) -> Option<Time> {
+        self.arriving.map(|arriving| arriving.latest + PATIENCE)
+    }
+
+    /// A packet of a train arrived. The number of the train, if that is over now and gave an estimate: it is to be
+    /// confirmed.
+    pub fn on_packet(&mut self, now: Time, train: &Train, packet: Bytes) -> Option<u32> {
+        if self.over.is_some_and(|over| train.number <= over) {
+            return None; // A straggler.
+        }
+        let arriving = match &mut self.arriving {
+            Some(arriving) if arriving.number == train.number => arriving,
+            other => other.insert(Arriving {
+                number: train.number,
+                first: now,
+                latest: now,
+                received: 0,
+            }),
+        };
+        arriving.received += 1;
+        arriving.latest = now;
+        if train.index + 1 < train.count {
+            return None;
+        }
+        self.end(packet)
+    }
+
+    /// The time is `now`: as [`Self::on_packet`].
+    pub fn on_timer(&mut self, now: Time, packet: Bytes) -> Option<u32> {
+        if self.deadline().is_some_and(|at| at <= now) {
+            self.end(packet)
+        } else {
+            None
+        }
+    }
+
+    /// The train that was arriving is over.
+    fn end(&mut self, packet: Bytes) -> Option<u32> {
+        let arriving = self.arriving.take()?;
+        self.over = Some(arriving.number);
+        if arriving.received < 2 {
+            return None;
+        }
+        let bits = packet.times(u64::from(arriving.received - 1));
+        let span = arriving.latest.since(arriving.first);
+        if self.last.len() == usize::from(TRAINS) {
+            self.last.pop_front();
+        }
+        let rate = Rate::over(bits, span.max(Duration::from_nanos(1)));
+        self.last.push_back(rate.min(FASTEST));
+        Some(arriving.number)
+    }
+
+    /// How many of the last ten there are.
+    pub fn measured(&self) -> u8 {
+        self.last.len() as u8
+    }
+
+    /// BW: their mean; zero if there are none.
+    pub fn mean(&self) -> Rate {
+        let sum: u64 = self.last.iter().map(|rate| rate.as_bits_per_sec()).sum();
+        Rate::from_bits_per_sec(sum / (self.last.len() as u64).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: Bytes = Bytes::new(1500);
+
+    /// A train of `count` whose packets with these indexes arrive 120 us apart: 100 Mbit/s.
+    fn send(
+        trains: &mut Trains,
+        number: u32,
+        count: u8,
+        arriving: impl Iterator<Item = u8>,
+    ) -> bool {
+        let mut confirmed = None;
+        for index in arriving {
+            let at =
+                Time::from_nanos(u64::from(number) * 1_000_000_000 + u64::from(index) * 120_000);
+            let train = Train {
+                number,
+                index,
+                count,
+            };
+            confirmed = trains.on_packet(at, &train, PACKET);
+        }
+        confirmed == Some(number)
+    }
+
+    #[test]
+    fn ten_trains_of_two_to_twenty_packets() {
+        let sizes: Vec<u8> = (0..TRAINS).map(packets).collect();
+        assert_eq!(sizes, [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
+    }
+
+    #[test]
+    fn equally_spaced_packets_are_measured_at_their_rate() {
+        let mut trains = Trains::default();
+        for step in 0..TRAINS {
+            assert!(send(
+                &mut trains,
+                step.into(),
+                packets(step),
+                0..packets(step)
+            ));
+        }
+        assert_eq!(trains.measured(), 10);
+        assert_eq!(trains.mean(), Rate::from_bits_per_sec(100_000_000));
+    }
+
+    #[test]
+    fn lost_packets_make_the_estimate_smaller_and_a_lost_last_one_makes_it_late() {
+        let mut trains = Trains::default();
+        // (3) counts what was received: 2 gaps' worth of packets over 3 gaps.
+        assert!(send(&mut trains, 0, 4, [0, 1, 3].into_iter()));
+        assert_eq!(trains.mean(), Rate::from_bits_per_sec(66_666_666));
+        assert!(!send(&mut trains, 2, 2, 1..2), "one packet spans nothing");
+        // The sender tries again under a new number; a straggler of the old one is nothing.
+        assert!(!send(&mut trains, 1, 4, 3..4));
+        assert_eq!(trains.measured(), 1);
+        // The last packet is lost: the train is over half a second after the one before it.
+        assert!(!send(&mut trains, 3, 4, 0..3));
+        let over = Time::from_nanos(3_000_240_000) + PATIENCE;
+        assert_eq!(trains.deadline(), Some(over));
+        assert_eq!(trains.on_timer(over, PACKET), Some(3));
+        assert_eq!(trains.mean(), Rate::from_bits_per_sec(83_333_333));
+        assert_eq!(trains.deadline(), None);
+    }
+
+    #[test]
+    fn a_path_without_a_rate_is_taken_for_a_very_fast_one() {
+        let mut trains = Trains::default();
+        for index in 0..2 {
+            let train = Train {
+                number: 0,
+                index,
+                count: 2,
+            };
+            trains.on_packet(Time::ZERO, &train, PACKET);
+        }
+        assert_eq!(trains.mean(), FASTEST);
+    }
+
+    #[test]
+    fn only_the_last_ten_count() {
+        let mut trains = Trains::default();
+        send(&mut trains, 0, 4, [0, 3].into_iter());
+        for number in 1..=10 {
+            send(&mut trains, number, 4, 0..4);
+        }
+        assert_eq!(trains.mean(), Rate::from_bits_per_sec(100_000_000));
+    }
+}

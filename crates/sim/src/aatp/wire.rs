@@ -1,0 +1,465 @@
+//! AATP's messages on the wire.
+//!
+//! The paper describes what the messages carry, not how; the layout is ours. Everything is big-endian. AATP is carried
+//! in UDP, whose checksum covers it; `IP_AND_UDP` counts both headers. Every message begins with
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 1 | version (high four bits) and kind (low four bits) |
+//! | 4 | connection |
+//!
+//! | kind | then | from |
+//! |---|---|---|
+//! | 0 open | priority 1, full packet 2, packets to send 4 (all ones: endless) | sender |
+//! | 1 accept | known bandwidth 8, allotted 8 (bit/s; zero: none) | receiver |
+//! | 2 train | number 4, index 1, count 1; padded to a full packet | sender |
+//! | 3 train report | number 4, trains measured 1, bandwidth 8, allotted 8 | receiver |
+//! | 4 data | sequence 4, burst 4, index 4, count 4, interval 8 (ns), sent 8 (ns), acks 1 (0 or 1), and of the SACK that it acknowledges burst 4, part 1; then the payload | sender |
+//! | 5 sack | burst 4, part 1, parts 1, flags 1, count 4, received 4, lost bursts before 4, sent span 8, received span 8, held 8, allotted 8, delivered 8, fairness 8, adapter 8, gaps 2, then for each gap start 4 and length 4 | receiver |
+//! | 6 ack | burst 4, part 1: where no data packet can carry it | sender |
+//! | 7 probe, 8 probe answer | nothing: is the path back? | sender, receiver |
+//! | 9 close, 10 closed | nothing | sender, receiver |
+//!
+//! A SACK's Jitter Ratio travels as the two spans that it is made of ((10) of the paper), because the law may need more
+//! than their ratio. Gaps name packets by their index within the burst: a packet that was sent twice is in two bursts, so
+//! it is always clear which transmission is meant. A burst with more gaps than fit into a packet has several parts.
+//!
+//! Decoding trusts nothing: every size and count that a peer chooses is bounded here.
+
+use bytes::{Buf, BufMut};
+use whimbrel_cc::fairness::Priority;
+use whimbrel_units::Bytes;
+
+/// IPv4 and UDP headers.
+pub(super) const IP_AND_UDP: u32 = 28;
+/// Header of a data message; what is left of a packet is payload.
+pub(super) const DATA_HEADER: u32 = IP_AND_UDP + 5 + 38;
+/// The most packets of one burst: 12 Gbit at 1500 bytes.
+pub(super) const MOST_PACKETS: u32 = 1 << 20;
+/// The most parts of a SACK.
+pub(super) const MOST_PARTS: u8 = 64;
+/// Packets of a train: from two to twenty.
+pub(super) const LONGEST_TRAIN: u8 = 20;
+/// The smallest full packet: a SACK with some gaps fits.
+pub(super) const SMALLEST_PACKET: u16 = 128;
+/// "Endless" in an open message.
+pub(super) const ENDLESS: u32 = u32::MAX;
+
+const VERSION: u8 = 1;
+/// A SACK without gaps, IP and UDP included.
+const SACK_FIXED: u32 = IP_AND_UDP + 5 + 77;
+const GAP: u32 = 8;
+
+/// How many gaps fit into a SACK of at most this size on the wire.
+pub(super) fn gaps_that_fit(packet: u32) -> usize {
+    (packet.saturating_sub(SACK_FIXED) / GAP).max(1) as usize
+}
+
+/// A message of one connection.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Message {
+    Open(Open),
+    Accept(Granted),
+    Train(Train),
+    TrainReport(TrainReport),
+    Data(Data),
+    Sack(Sack),
+    Ack(AckOf),
+    Probe,
+    ProbeAnswer,
+    Close,
+    Closed,
+}
+
+/// Opens a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Open {
+    pub priority: Priority,
+    /// Size of a full packet on the wire.
+    pub packet: u16,
+    /// Packets to send; [`ENDLESS`].
+    pub packets: u32,
+}
+
+/// What the receiving node knows and allots, bits per second; zero: nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Granted {
+    /// The bandwidth.
+    pub bandwidth: u64,
+    /// The flow's part of it.
+    pub allocated: u64,
+}
+
+/// One packet of a packet train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Train {
+    pub number: u32,
+    pub index: u8,
+    pub count: u8,
+}
+
+/// Answers the last packet of a train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TrainReport {
+    pub number: u32,
+    /// Trains that gave an estimate so far, up to ten.
+    pub measured: u8,
+    /// Mean of the last ten, and the flow's part once there are ten.
+    pub granted: Granted,
+}
+
+/// The header of a data packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Data {
+    /// Which packet of the data.
+    pub sequence: u32,
+    /// Which burst it travels in.
+    pub burst: u32,
+    /// Its place in the burst, and how many there are.
+    pub index: u32,
+    pub count: u32,
+    /// The span over which the burst is sent, nanoseconds.
+    pub interval: u64,
+    /// When it was sent by the sender's clock, nanoseconds.
+    pub sent: u64,
+    /// A SACK that has arrived.
+    pub ack: Option<AckOf>,
+}
+
+/// The SACK that is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AckOf {
+    pub burst: u32,
+    pub part: u8,
+}
+
+/// Reports on a burst.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sack {
+    pub burst: u32,
+    /// Which part of the report this is, and how many there are.
+    pub part: u8,
+    pub parts: u8,
+    /// It was sent before: it gives no round-trip sample.
+    pub again: bool,
+    /// Packets that the burst had.
+    pub count: u32,
+    /// Packets of it that arrived.
+    pub received: u32,
+    /// Bursts just before it of which nothing arrived.
+    pub lost_bursts: u32,
+    /// Between the departures and the arrivals of the first and last that arrived, nanoseconds.
+    pub spans: Option<(u64, u64)>,
+    /// Between the arrival of the last that arrived and the sending of this, nanoseconds.
+    pub held: u64,
+    /// The node's view of the flow, if it takes part.
+    pub share: Option<Shared>,
+    /// What is missing, by index in the burst: start and length, in order. Parts have different gaps.
+    pub gaps: Vec<(u32, u32)>,
+}
+
+/// The node's view of a flow, bits per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shared {
+    pub allocated: u64,
+    pub delivered: u64,
+    /// 0 to 1.
+    pub fairness: f64,
+    /// Packets per burst, finite.
+    pub adapter: f64,
+}
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum WireError {
+    #[error("it ends too early")]
+    Short,
+    #[error("there are bytes after its end")]
+    Long,
+    #[error("version or kind is unknown")]
+    Unknown,
+    #[error("a field is out of its range")]
+    Range,
+}
+
+impl From<bytes::TryGetError> for WireError {
+    fn from(_: bytes::TryGetError) -> Self {
+        Self::Short
+    }
+}
+
+const OPEN: u8 = 0;
+const ACCEPT: u8 = 1;
+const TRAIN: u8 = 2;
+const TRAIN_REPORT: u8 = 3;
+const DATA: u8 = 4;
+const SACK: u8 = 5;
+const ACK: u8 = 6;
+const PROBE: u8 = 7;
+const PROBE_ANSWER: u8 = 8;
+const CLOSE: u8 = 9;
+const CLOSED: u8 = 10;
+
+const FLAG_AGAIN: u8 = 1;
+const FLAG_SPANS: u8 = 2;
+const FLAG_SHARE: u8 = 4;
+
+impl Message {
+    /// Writes it for `connection` behind what is in `to`.
+    pub fn encode(&self, connection: u32, to: &mut Vec<u8>) {
+        let kind = match self {
+            Self::Open(_) => OPEN,
+            Self::Accept(_) => ACCEPT,
+            Self::Train(_) => TRAIN,
+            Self::TrainReport(_) => TRAIN_REPORT,
+            Self::Data(_) => DATA,
+            Self::Sack(_) => SACK,
+            Self::Ack(_) => ACK,
+            Self::Probe => PROBE,
+            Self::ProbeAnswer => PROBE_ANSWER,
+            Self::Close => CLOSE,
+            Self::Closed => CLOSED,
+        };
+        to.put_u8(VERSION << 4 | kind);
+        to.put_u32(connection);
+        match self {
+            Self::Open(open) => {
+                to.put_u8(open.priority.get());
+                to.put_u16(open.packet);
+                to.put_u32(open.packets);
+            }
+            Self::Accept(granted) => granted.encode(to),
+            Self::Train(train) => {
+                to.put_u32(train.number);
+                to.put_u8(train.index);
+                to.put_u8(train.count);
+            }
+            Self::TrainReport(report) => {
+                to.put_u32(report.number);
+                to.put_u8(report.measured);
+                report.granted.encode(to);
+            }
+            Self::Data(data) => {
+                to.put_u32(data.sequence);
+                to.put_u32(data.burst);
+                to.put_u32(data.index);
+                to.put_u32(data.count);
+                to.put_u64(data.interval);
+                to.put_u64(data.sent);
+                to.put_u8(u8::from(data.ack.is_some()));
+                data.ack.unwrap_or(AckOf { burst: 0, part: 0 }).encode(to);
+            }
+            Self::Sack(sack) => sack.encode(to),
+            Self::Ack(ack) => ack.encode(to),
+            Self::Probe | Self::ProbeAnswer | Self::Close | Self::Closed => {}
+        }
+    }
+
+    /// Reads a message and its connection. What follows the header of a train or data packet is padding or payload.
+    pub fn decode(mut from: &[u8]) -> Result<(u32, Self), WireError> {
+        let from = &mut from;
+        let first = from.try_get_u8()?;
+        let connection = from.try_get_u32()?;
+        if first >> 4 != VERSION {
+            return Err(WireError::Unknown);
+        }
+        let message = match first & 0xf {
+            OPEN => Self::Open(Open::decode(from)?),
+            ACCEPT => Self::Accept(Granted::decode(from)?),
+            TRAIN => Self::Train(Train::decode(from)?),
+            TRAIN_REPORT => Self::TrainReport(TrainReport::decode(from)?),
+            DATA => Self::Data(Data::decode(from)?),
+            SACK => Self::Sack(Sack::decode(from)?),
+            ACK => Self::Ack(AckOf::decode(from)?),
+            PROBE => Self::Probe,
+            PROBE_ANSWER => Self::ProbeAnswer,
+            CLOSE => Self::Close,
+            CLOSED => Self::Closed,
+            _ => return Err(WireError::Unknown),
+        };
+        let open_ended = matches!(message, Self::Train(_) | Self::Data(_));
+        if from.has_remaining() && !open_ended {
+            return Err(WireError::Long);
+        }
+        Ok((connection, message))
+    }
+}
+
+fn check<T>(value: T, good: impl FnOnce(&T) -> bool) -> Result<T, WireError> {
+    if good(&value) {
+        Ok(value)
+    } else {
+        Err(WireError::Range)
+    }
+}
+
+impl Open {
+    /// Size of a full packet on the wire.
+    pub fn packet(&self) -> Bytes {
+        Bytes::new(u64::from(self.packet))
+    }
+
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(Self {
+            priority: Priority::new(from.try_get_u8()?).ok_or(WireError::Range)?,
+            packet: check(from.try_get_u16()?, |p| *p >= SMALLEST_PACKET)?,
+            packets: check(from.try_get_u32()?, |n| *n > 0)?,
+        })
+    }
+}
+
+impl Granted {
+    fn encode(&self, to: &mut Vec<u8>) {
+        to.put_u64(self.bandwidth);
+        to.put_u64(self.allocated);
+    }
+
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(Self {
+            bandwidth: from.try_get_u64()?,
+            allocated: from.try_get_u64()?,
+        })
+    }
+}
+
+impl Train {
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        let train = Self {
+            number: from.try_get_u32()?,
+            index: from.try_get_u8()?,
+            count: from.try_get_u8()?,
+        };
+        check(train, |t| {
+            (2..=LONGEST_TRAIN).contains(&t.count) && t.index < t.count
+        })
+    }
+}
+
+impl TrainReport {
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(Self {
+            number: from.try_get_u32()?,
+            measured: from.try_get_u8()?,
+            granted: Granted::decode(from)?,
+        })
+    }
+}
+
+impl AckOf {
+    fn encode(self, to: &mut Vec<u8>) {
+        to.put_u32(self.burst);
+        to.put_u8(self.part);
+    }
+
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        Ok(Self {
+            burst: from.try_get_u32()?,
+            part: check(from.try_get_u8()?, |part| *part < MOST_PARTS)?,
+        })
+    }
+}
+
+impl Data {
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        let data = Self {
+            sequence: from.try_get_u32()?,
+            burst: from.try_get_u32()?,
+            index: from.try_get_u32()?,
+            count: from.try_get_u32()?,
+            interval: from.try_get_u64()?,
+            sent: from.try_get_u64()?,
+            ack: {
+                let acks = check(from.try_get_u8()?, |acks| *acks <= 1)?;
+                let ack = AckOf::decode(from)?;
+                (acks == 1).then_some(ack)
+            },
+        };
+        check(data, |d| d.count <= MOST_PACKETS && d.index < d.count)
+    }
+}
+
+impl Sack {
+    fn encode(&self, to: &mut Vec<u8>) {
+        let flag = |on, flag| if on { flag } else { 0 };
+        to.put_u32(self.burst);
+        to.put_u8(self.part);
+        to.put_u8(self.parts);
+        to.put_u8(
+            flag(self.again, FLAG_AGAIN)
+                | flag(self.spans.is_some(), FLAG_SPANS)
+                | flag(self.share.is_some(), FLAG_SHARE),
+        );
+        to.put_u32(self.count);
+        to.put_u32(self.received);
+        to.put_u32(self.lost_bursts);
+        let (sent, received) = self.spans.unwrap_or_default();
+        to.put_u64(sent);
+        to.put_u64(received);
+        to.put_u64(self.held);
+        let share = self.share.unwrap_or(Shared {
+            allocated: 0,
+            delivered: 0,
+            fairness: 0.0,
+            adapter: 0.0,
+        });
+        to.put_u64(share.allocated);
+        to.put_u64(share.delivered);
+        to.put_f64(share.fairness);
+        to.put_f64(share.adapter);
+        to.put_u16(self.gaps.len() as u16);
+        for (start, length) in &self.gaps {
+            to.put_u32(*start);
+            to.put_u32(*length);
+        }
+    }
+
+    fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
+        let burst = from.try_get_u32()?;
+        let part = from.try_get_u8()?;
+        let parts = check(from.try_get_u8()?, |n| {
+            (1..=MOST_PARTS).contains(n) && part < *n
+        })?;
+        let flags = check(from.try_get_u8()?, |f| {
+            f & !(FLAG_AGAIN | FLAG_SPANS | FLAG_SHARE) == 0
+        })?;
+        let count = check(from.try_get_u32()?, |n| (1..=MOST_PACKETS).contains(n))?;
+        let received = check(from.try_get_u32()?, |n| *n <= count)?;
+        let lost_bursts = from.try_get_u32()?;
+        let spans = (from.try_get_u64()?, from.try_get_u64()?);
+        let held = from.try_get_u64()?;
+        let share = Shared {
+            allocated: from.try_get_u64()?,
+            delivered: from.try_get_u64()?,
+            fairness: check(from.try_get_f64()?, |f| (0.0..=1.0).contains(f))?,
+            adapter: check(from.try_get_f64()?, |d| d.is_finite())?,
+        };
+        let n = from.try_get_u16()?;
+        let mut gaps = Vec::new();
+        let mut end = 0;
+        for _ in 0..n {
+            let (start, length) = (from.try_get_u32()?, from.try_get_u32()?);
+            let fits = start >= end && length > 0 && length <= count && start <= count - length;
+            if !fits {
+                return Err(WireError::Range);
+            }
+            end = start + length;
+            gaps.push((start, length));
+        }
+        Ok(Self {
+            burst,
+            part,
+            parts,
+            again: flags & FLAG_AGAIN != 0,
+            count,
+            received,
+            lost_bursts,
+            spans: (flags & FLAG_SPANS != 0).then_some(spans),
+            held,
+            share: (flags & FLAG_SHARE != 0).then_some(share),
+            gaps,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
