@@ -9,6 +9,12 @@ use whimbrel_cc::{Spec, registry};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_units::{Duration, Probability, Rate};
 
+/// Every algorithm of the table.
+const EVERY: &str = "all";
+/// What is compared when nobody says: the textbook's, what the Internet runs, and a law of each kind that is made for
+/// lossy paths. A picture has colours for eight.
+const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
+
 /// Compare algorithms on a path
 ///
 /// One bottleneck link, given by flags; each run has flows of one algorithm only. Lists, separated by
@@ -19,7 +25,8 @@ Examples:
   whimbrel compare
   whimbrel compare --rate 1Gbit/s --rtt 90ms --loss 0% --controllers cubic,newreno
   whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
-  whimbrel compare --controllers cubic,cerl --plot windows.svg
+  whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
+  whimbrel compare --controllers all
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
 
 For what the columns mean: whimbrel sim --help")]
@@ -42,8 +49,8 @@ pub struct CompareArgs {
     /// How long, in the simulation's time
     #[arg(long, default_value = "30 s", value_parser = written::<Duration>)]
     duration: String,
-    /// Which algorithms [default: all]; see `whimbrel controllers`
-    #[arg(long, value_delimiter = ',', value_parser = written::<Spec>)]
+    /// Which algorithms, or `all`; see `whimbrel controllers`
+    #[arg(long, value_delimiter = ',', default_value = USUAL, value_parser = choice)]
     controllers: Vec<String>,
     /// Runs of each combination, with different seeds
     #[arg(long, default_value_t = 3, value_name = "N")]
@@ -64,6 +71,14 @@ where
     T: FromStr,
 {
     text.parse::<T>().map(|_| text.trim().to_owned())
+}
+
+/// Checks that an algorithm was written, or all of them.
+fn choice(text: &str) -> Result<String, <Spec as FromStr>::Err> {
+    match text.trim() {
+        EVERY => Ok(EVERY.to_owned()),
+        text => written::<Spec>(text),
+    }
 }
 
 /// Half of a time: the delay of each direction.
@@ -110,17 +125,13 @@ fn scenario(args: &CompareArgs) -> String {
             ),
         }
     }
-    let all = || {
-        registry::ALL
-            .iter()
-            .map(|entry| entry.name.to_owned())
-            .collect()
-    };
-    let controllers: Vec<String> = if args.controllers.is_empty() {
-        all()
-    } else {
-        args.controllers.clone()
-    };
+    let mut controllers: Vec<&str> = Vec::new();
+    for choice in &args.controllers {
+        match choice.as_str() {
+            EVERY => controllers.extend(registry::ALL.iter().map(|entry| entry.name)),
+            one => controllers.push(one),
+        }
+    }
     line(
         &mut sweep,
         "\"flow.controller\"",

@@ -3,15 +3,20 @@
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
-use whimbrel_cc::registry::{self, Entry, Parameter};
+use whimbrel_cc::Spec;
+use whimbrel_cc::registry::{self, DiscriminatorEntry, Entry, Feed, Parameter};
 
 /// List the congestion control algorithms
 ///
-/// For each its name, what it is, where it comes from, and what can be set, with default and range.
+/// For each its name, what it is, where it comes from, what can be set, with default and range, and which transports carry
+/// it. Below them what tells random loss from congestion and can be put on them.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Set parameters wherever a controller is named:
-  whimbrel compare --controllers cubic,cerl,cerl?A=0.6")]
+Set parameters wherever a controller is named, and put a discriminator on a law with a plus:
+  whimbrel compare --controllers cubic,cerl,cerl?A=0.6,cubic+cerl
+
+--json prints a list of objects; `kind` is \"controller\" or \"discriminator\". Of a controller `carried_by` lists
+the transports: \"tcp\" and \"aatp\" are the simulator's, \"quic\" that of `whimbrel send`.")]
 pub struct ControllersArgs {
     /// Print JSON
     #[arg(long)]
@@ -22,28 +27,69 @@ pub struct ControllersArgs {
 pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if args.json {
-        let all: Vec<Value> = registry::ALL
-            .iter()
-            .map(|entry| entry_json(entry))
+        let controllers = registry::ALL.iter().map(|entry| entry_json(entry));
+        let discriminators = registry::DISCRIMINATORS.iter();
+        let all: Vec<Value> = controllers
+            .chain(discriminators.map(|entry| discriminator_json(entry)))
             .collect();
         serde_json::to_writer_pretty(&mut out, &all).map_err(io::Error::from)?;
         writeln!(out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let width = registry::ALL
-        .iter()
-        .map(|e| e.name.len())
-        .max()
-        .unwrap_or(0);
+    let names = registry::ALL.iter().map(|e| e.name);
+    let names = names.chain(registry::DISCRIMINATORS.iter().map(|e| e.name));
+    let width = names.map(str::len).max().unwrap_or(0);
     for entry in registry::ALL {
-        writeln!(out, "{:width$}  {}", entry.name, entry.summary)?;
-        writeln!(out, "{:width$}  {}", "", entry.citation)?;
-        for parameter in entry.parameters {
-            writeln!(out, "{:width$}  ?{}", "", parameter_line(parameter))?;
-        }
-        writeln!(out)?;
+        let carried = match entry.feed {
+            Feed::Acknowledgments => "",
+            Feed::Bursts => "carried by AATP, in the simulator only",
+        };
+        let lines = [entry.summary, entry.citation, carried];
+        show(&mut out, width, entry.name, &lines, entry.parameters)?;
+    }
+    writeln!(
+        out,
+        "Discriminators, put on any law that has none of its own with a plus, as in cubic+cerl:\n"
+    )?;
+    for entry in registry::DISCRIMINATORS {
+        let lines = [entry.summary, entry.citation];
+        show(&mut out, width, entry.name, &lines, entry.parameters)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A name, lines about it as far as they say something, and what can be set.
+fn show(
+    out: &mut impl Write,
+    width: usize,
+    name: &str,
+    lines: &[&str],
+    parameters: &[Parameter],
+) -> io::Result<()> {
+    let mut head = name;
+    for line in lines.iter().filter(|line| !line.is_empty()) {
+        writeln!(out, "{head:width$}  {line}")?;
+        head = "";
+    }
+    for parameter in parameters {
+        writeln!(out, "{:width$}  ?{}", "", parameter_line(parameter))?;
+    }
+    writeln!(out)
+}
+
+/// A controller as people choose it for a real transfer.
+///
+/// # Errors
+/// If there is none such, or QUIC cannot carry it.
+pub fn for_transfers(text: &str) -> Result<Spec, String> {
+    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
+    match spec.entry().feed {
+        Feed::Acknowledgments => Ok(spec),
+        Feed::Bursts => Err(format!(
+            "`{spec}` is carried by AATP, which exists in the simulator; real transfers are carried by QUIC: choose one of \
+             the others that `whimbrel controllers` lists, such as `cubic`"
+        )),
+    }
 }
 
 fn parameter_line(parameter: &Parameter) -> String {
@@ -63,12 +109,32 @@ fn parameter_line(parameter: &Parameter) -> String {
 }
 
 fn entry_json(entry: &Entry) -> Value {
+    let carried_by = match entry.feed {
+        Feed::Acknowledgments => json!(["tcp", "quic"]),
+        Feed::Bursts => json!(["aatp"]),
+    };
     json!({
         "name": entry.name,
+        "kind": "controller",
         "summary": entry.summary,
         "citation": entry.citation,
-        "parameters": entry.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
+        "carried_by": carried_by,
+        "parameters": parameters_json(entry.parameters),
     })
+}
+
+fn discriminator_json(entry: &DiscriminatorEntry) -> Value {
+    json!({
+        "name": entry.name,
+        "kind": "discriminator",
+        "summary": entry.summary,
+        "citation": entry.citation,
+        "parameters": parameters_json(entry.parameters),
+    })
+}
+
+fn parameters_json(parameters: &[Parameter]) -> Vec<Value> {
+    parameters.iter().map(parameter_json).collect()
 }
 
 fn parameter_json(parameter: &Parameter) -> Value {

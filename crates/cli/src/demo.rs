@@ -5,6 +5,7 @@ mod measure;
 mod predict;
 mod show;
 
+use crate::controllers::for_transfers;
 use crate::failure::BadInput;
 use anyhow::Context;
 use std::fs;
@@ -41,8 +42,8 @@ pub struct DemoArgs {
     /// Size of the file
     #[arg(long, default_value = "64 MiB")]
     size: Bytes,
-    /// Which algorithms; see `whimbrel controllers`
-    #[arg(long, value_delimiter = ',', default_value = "cubic,cerl")]
+    /// Which algorithms; see `whimbrel controllers`. Those that AATP carries are not for real transfers
+    #[arg(long, value_delimiter = ',', default_value = "cubic,cerl", value_parser = for_transfers)]
     controllers: Vec<Spec>,
     /// Chooses which packets the emulated path loses
     #[arg(long, default_value_t = 1)]

@@ -11,7 +11,9 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_link::{LinkError, Options, PathSpec};
-use whimbrel_net::{LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace};
+use whimbrel_net::{
+    LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace, WifiSpec,
+};
 use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
 
 /// Run a program behind an emulated path
@@ -35,6 +37,7 @@ Examples:
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
   whimbrel link --trace starlink.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
+  whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
 pub struct LinkArgs {
@@ -42,7 +45,7 @@ pub struct LinkArgs {
     #[arg(
         long,
         value_name = "FILE.toml",
-        conflicts_with_all = ["rate", "trace", "delay", "rtt", "queue", "loss", "corrupt", "outage", "reverse_rate",
+        conflicts_with_all = ["rate", "trace", "wifi", "delay", "rtt", "queue", "loss", "corrupt", "outage", "reverse_rate",
             "reverse_trace", "reverse_delay", "reverse_queue", "reverse_loss", "reverse_corrupt"],
         help_heading = "Path"
     )]
@@ -66,6 +69,15 @@ pub struct LinkArgs {
         help_heading = "Path"
     )]
     trace: Option<PathBuf>,
+    /// A Wi-Fi channel of 802.11n at this rate on the air instead, which both directions share
+    #[arg(
+        long,
+        value_name = "RATE",
+        value_parser = wifi,
+        conflicts_with_all = ["rate", "trace", "reverse_rate", "reverse_trace"],
+        help_heading = "Path"
+    )]
+    wifi: Option<WifiSpec>,
     /// Propagation delay of each direction [default: 0 s]
     #[arg(long, help_heading = "Path")]
     delay: Option<Duration>,
@@ -208,13 +220,16 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
         .unwrap_or_default();
     let reverse_delay = args.reverse_delay.unwrap_or(delay);
     let base_rtt = delay.saturating_add(reverse_delay);
-    let service = service(args.rate, args.trace.as_deref())?.unwrap_or(ServiceSpec::Unlimited);
+    // Of Wi-Fi the rate counts for the queue only: the channel serves.
+    let rate = args.rate.or(args.wifi.as_ref().map(WifiSpec::rate));
+    let service = service(rate, args.trace.as_deref())?.unwrap_or(ServiceSpec::Unlimited);
     let reverse_service = service_or(args.reverse_rate, args.reverse_trace.as_deref(), &service)?;
     let reverse_queue = args.reverse_queue.unwrap_or(args.queue);
     let loss = |random, corrupt| LossSpec {
         random,
         corrupt,
         outages: args.outage.clone(),
+        ..LossSpec::default()
     };
     Ok(PathSpec {
         forward: LinkSpec {
@@ -229,6 +244,7 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
             delay: Schedule::constant(reverse_delay),
             loss: loss(args.reverse_loss, args.reverse_corrupt),
         },
+        wifi: args.wifi.clone(),
         seed: args.seed,
     })
 }
@@ -266,6 +282,10 @@ fn rate(text: &str) -> Result<Rate, ParseError> {
         )),
         rate => Ok(rate),
     }
+}
+
+fn wifi(text: &str) -> Result<WifiSpec, ParseError> {
+    WifiSpec::at(Rate::from_str(text)?).map_err(|why| ParseError::new(why.to_string()))
 }
 
 fn outage(text: &str) -> Result<Outage, ParseError> {
@@ -364,6 +384,17 @@ mod tests {
     }
 
     #[test]
+    fn wifi_is_one_channel_and_its_rate_is_the_queues() {
+        let spec = spec(&["--wifi", "65 Mbit/s", "--rtt", "8 ms", "--loss", "1 %"]);
+        let rate = Rate::from_bits_per_sec(65_000_000);
+        assert_eq!(spec.wifi.map(|wifi| wifi.rate()), Some(rate));
+        // 65 Mbit/s x 8 ms.
+        assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(65_000)));
+        assert_eq!(spec.backward.queue, spec.forward.queue);
+        assert_eq!(spec.forward.loss.random.get(), 0.01);
+    }
+
+    #[test]
     fn nothing_said_is_a_path_without_limits() {
         let spec = spec(&[]);
         assert_eq!(spec.forward, spec.backward);
@@ -382,6 +413,10 @@ mod tests {
         for (flags, says) in [
             (["--rate", "8 mbits"], "did you mean `Mbit/s`?"),
             (["--rate", "0 bit/s"], "--outage '4 s..5 s'"),
+            (
+                ["--wifi", "55 Mbit/s"],
+                "the nearest are 54 Mbit/s and 57.8 Mbit/s",
+            ),
             (["--delay", "5"], "its unit is missing"),
             (["--outage", "4 s"], "write e.g. `4 s..5 s`"),
             (["--outage", "5 s..4 s"], "has no length"),
@@ -398,6 +433,7 @@ mod tests {
         }
         assert!(args(&["--rtt", "5 ms", "--delay", "1 ms"]).is_err());
         assert!(args(&["--rate", "1 Mbit/s", "--trace", "f"]).is_err());
+        assert!(args(&["--wifi", "65 Mbit/s", "--reverse-rate", "1 Mbit/s"]).is_err());
         let missing = path(&args(&["--trace", "/no/such/file"]).expect("good flags"));
         assert!(
             missing

@@ -27,7 +27,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  whimbrel compare                         every algorithm on 50 Mbit/s, 100 ms, 1 % loss
+  whimbrel compare                         the usual algorithms on 50 Mbit/s, 100 ms, 1 % loss
   whimbrel compare --loss 0%,0.1%,1%,5%    ... on four of them
   whimbrel compare --print-scenario        ... as a scenario file, to be changed
   whimbrel sim path.toml                   run a scenario file

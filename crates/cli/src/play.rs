@@ -25,7 +25,8 @@ pub struct PlayArgs {
     /// Run on so many threads [default: all cores]; results are the same on any number
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed
+    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed; and how several AATP flows
+    /// share the node that receives them
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 }
@@ -95,5 +96,5 @@ fn draw(scenario: &Scenario, title: &str, threads: Option<NonZeroUsize>) -> anyh
         ", "
     };
     let title = format!("{title}{separator}{}", curves.at);
-    Ok(whimbrel_report::picture(&title, &curves.all).map_err(BadInput::new)?)
+    Ok(whimbrel_report::picture(&title, &curves).map_err(BadInput::new)?)
 }

@@ -1,5 +1,6 @@
 //! `whimbrel send`: brings a file to a server.
 
+use crate::controllers::for_transfers;
 use crate::failure::BadInput;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,8 +26,8 @@ const STOPPED: u8 = 130;
 
 /// Send a file to a server, over QUIC
 ///
-/// The congestion controller is any that `whimbrel controllers` lists. The command returns when the server has
-/// checked the file's hash and has it on disk under its name.
+/// The congestion controller is any that `whimbrel controllers` lists, but for those that AATP carries. The command
+/// returns when the server has checked the file's hash and has it on disk under its name.
 ///
 /// A server is known by its fingerprint: give it once, it is remembered after that. On the machine that serves, neither
 /// token nor fingerprint is needed.
@@ -63,7 +64,7 @@ pub struct SendArgs {
     #[arg(long)]
     fingerprint: Option<Fingerprint>,
     /// Congestion controller, with parameters if need be: cerl?A=0.6
-    #[arg(long, default_value = "cubic")]
+    #[arg(long, default_value = "cubic", value_parser = for_transfers)]
     controller: Spec,
     /// Name it is to have there [default: its own]
     #[arg(long)]

@@ -200,11 +200,21 @@ fn compare_prints_the_scenario_that_sim_runs() {
     };
     let piped = runs(json(&piped(&["sim", "-", "--json"], &scenario)));
     assert_eq!(piped, runs(json(&with(&["--json"]))));
-    let controllers = json(&whimbrel(&["controllers", "--json"]));
-    assert_eq!(
-        piped.len(),
-        2 * 3 * controllers.as_array().expect("a list").len()
-    );
+    // Two losses, three seeds, five algorithms.
+    assert_eq!(piped.len(), 2 * 3 * 5);
+}
+
+#[test]
+fn all_algorithms_can_be_compared() {
+    let printed = ["compare", "--print-scenario", "--controllers"];
+    let scenario = |controllers| stdout(&whimbrel(&[&printed[..], &[controllers]].concat()));
+    let all = scenario("all");
+    let listed = json(&whimbrel(&["controllers", "--json"]));
+    let controllers = listed.as_array().expect("a list").iter();
+    for controller in controllers.filter(|c| c["kind"] == "controller") {
+        assert!(all.contains(&controller["name"].to_string()), "{all}");
+    }
+    assert!(scenario("all,cubic+cerl").contains("\"cubic+cerl\""));
 }
 
 #[test]
@@ -256,6 +266,21 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert!(refused(&["compare", "--controllers", "cubik"], "").contains("did you mean `cubic`?"));
     assert!(refused(&["compare", "--rate", "8 mbits"], "").contains("did you mean `Mbit/s`?"));
+    for command in [
+        ["send", "FILE", "HOST", "--controller", "enhanced-aatp"],
+        [
+            "demo",
+            "--size",
+            "1MB",
+            "--controllers",
+            "cubic,enhanced-aatp",
+        ],
+    ] {
+        assert!(
+            refused(&command, "")
+                .contains("`enhanced-aatp` is carried by AATP, which exists in the simulator")
+        );
+    }
     assert!(
         refused(&["compare", "--queue", "1 bpd"], "")
             .contains("link.L.queue: `1 bpd` is not a queue")
@@ -323,6 +348,88 @@ fn a_picture_is_drawn_and_the_results_are_the_same() {
     }
 }
 
+/// Two AATP flows that one node receives, and a third flow beside them.
+const SHARED_NODE: &str = r#"
+[link.L]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "1 bdp"
+[[flow]]
+controller = "enhanced-aatp"
+priority = 1
+route = ["L"]
+[[flow]]
+controller = "enhanced-aatp"
+priority = 3
+route = ["L"]
+[[flow]]
+kind = "udp"
+rate = "1 Mbit/s"
+route = ["L"]
+[run]
+duration = "10 s"
+"#;
+
+#[test]
+fn aatp_flows_and_their_node_stand_in_json() {
+    let sampled = ["sim", "-", "--json", "--set", "run.sample=100 ms"];
+    let all = json(&piped(&sampled, SHARED_NODE));
+    let run = &all["runs"][0];
+    let priorities: Vec<&Value> = run["flows"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|flow| &flow["priority"])
+        .collect();
+    assert_eq!(priorities, [&Value::from(1), &Value::from(3), &Value::Null]);
+    let aatp = &run["flows"][0]["aatp"];
+    let states = aatp["states"].as_object().expect("an object");
+    let bursts: u64 = states.values().filter_map(Value::as_u64).sum();
+    assert_eq!(aatp["bursts"].as_u64(), Some(bursts));
+    assert!(bursts > 100, "{aatp}");
+    assert_eq!(aatp["breaks"], 0);
+    assert!(aatp["set_up_s"].as_f64().expect("a number") >= 0.02);
+    assert!(aatp["receiver_rtt_ms"]["min"].as_f64().expect("a number") >= 20.0);
+    let bandwidth = aatp["bandwidth_bps"].as_f64().expect("a number");
+    assert!((10e6..=20e6).contains(&bandwidth), "{bandwidth}");
+    assert_eq!(run["flows"][2]["aatp"], Value::Null);
+    let last = run["flows"][0]["samples"]
+        .as_array()
+        .expect("a list")
+        .last();
+    assert!(last.expect("samples")["pacing_rate_bps"].is_u64());
+
+    let node = &run["destinations"][0];
+    assert_eq!(node["name"], "L");
+    let fairness = node["mean_fairness"].as_f64().expect("a number");
+    assert!((0.5..=1.0).contains(&fairness), "{fairness}");
+    assert_eq!(node["samples"][50]["flows"], 2);
+    assert!(run["flows"][0]["lost"]["contention"].is_u64());
+    assert!(
+        json(&piped(&sampled[..3], SHARED_NODE))["runs"][0]["destinations"][0]
+            .get("samples")
+            .is_none()
+    );
+}
+
+#[test]
+fn a_picture_shows_how_a_node_was_shared() {
+    let folder = Folder::new("shares");
+    let path = folder.0.join("a.svg");
+    let plot = ["sim", "-", "--plot", path.to_str().expect("UTF-8")];
+    stdout(&piped(&plot, SHARED_NODE));
+    let svg = std::fs::read_to_string(path).expect("a picture");
+    for words in [
+        "Shares at L",
+        "enhanced-aatp #2",
+        "weighted fairness",
+        "the rate that its law sets",
+    ] {
+        assert!(svg.contains(words), "no {words}");
+    }
+    assert!(!svg.contains("udp #3"), "it shares nothing");
+}
+
 #[test]
 fn series_stand_in_json_when_they_are_asked_for() {
     let args = ["sim", "-", "--json", "--set", "run.sample=500 ms"];
@@ -355,8 +462,27 @@ fn controllers_say_where_they_come_from_and_what_can_be_set() {
     );
     assert_eq!(cerl["parameters"][0]["name"], "A");
     assert_eq!(cerl["parameters"][0]["default"], 0.55);
+    assert_eq!(
+        (&cerl["kind"], &cerl["carried_by"]),
+        (
+            &Value::from("controller"),
+            &serde_json::json!(["tcp", "quic"])
+        )
+    );
+    let of_kind = |name: &str, kind: &str| {
+        let mut entries = all.as_array().expect("a list").iter();
+        entries.any(|c| c["name"] == name && c["kind"] == kind)
+    };
+    assert!(of_kind("cerl", "discriminator"));
+    assert!(of_kind("enhanced-aatp", "controller"));
     let shown = stdout(&whimbrel(&["controllers"]));
-    assert!(shown.contains("?A=0.55  (0 to 1)"), "{shown}");
+    for words in [
+        "?A=0.55  (0 to 1)",
+        "carried by AATP, in the simulator only",
+        "with a plus, as in cubic+cerl",
+    ] {
+        assert!(shown.contains(words), "no {words} in\n{shown}");
+    }
 }
 
 #[test]

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use whimbrel_sim::scenario::{ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
-    Confusion, FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, Summary,
+    AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
+    LinkOutcome, LinkSample, LossCounts, Summary,
 };
 
 #[derive(Serialize)]
@@ -22,6 +23,8 @@ struct RunJson<'a> {
     flows: Vec<FlowJson<'a>>,
     /// Shared links; the flows' own copies are left out.
     links: Vec<LinkJson<'a>>,
+    /// Nodes that receive AATP flows; those at the end of own copies, which receive one each, are left out.
+    destinations: Vec<DestinationJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -38,6 +41,8 @@ struct TotalJson {
 struct FlowJson<'a> {
     name: &'a str,
     controller: Option<&'a str>,
+    /// Of an AATP flow.
+    priority: Option<u8>,
     start_s: f64,
     active_s: f64,
     goodput_bps: u64,
@@ -53,8 +58,35 @@ struct FlowJson<'a> {
     one_way_delay_ms: SummaryJson,
     completion_s: Option<f64>,
     discrimination: Option<ConfusionJson>,
+    aatp: Option<AatpJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
+}
+
+#[derive(Serialize)]
+struct AatpJson {
+    bandwidth_bps: u64,
+    set_up_s: Option<f64>,
+    bursts: u64,
+    /// Bursts by the state of the law.
+    states: Map<String, Value>,
+    breaks: u64,
+    receiver_rtt_ms: SummaryJson,
+}
+
+#[derive(Serialize)]
+struct DestinationJson<'a> {
+    name: &'a str,
+    mean_fairness: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<DestinationSampleJson>,
+}
+
+#[derive(Serialize)]
+struct DestinationSampleJson {
+    at_s: f64,
+    flows: u32,
+    fairness: f64,
 }
 
 #[derive(Serialize)]
@@ -73,6 +105,7 @@ struct LossJson {
     random: u64,
     outage: u64,
     corrupted: u64,
+    contention: u64,
 }
 
 #[derive(Serialize)]
@@ -93,6 +126,8 @@ struct FlowSampleJson {
     in_flight_bytes: u64,
     srtt_ms: f64,
     rate_bps: u64,
+    /// The controller's own rate, if it sets one.
+    pacing_rate_bps: Option<u64>,
     phase: &'static str,
 }
 
@@ -134,7 +169,7 @@ pub fn json(runs: &[Run<'_>], to: impl std::io::Write) -> std::io::Result<()> {
     serde_json::to_writer_pretty(to, &all).map_err(std::io::Error::from)
 }
 
-/// The sweep's values and, as `controller`, what the TCP flows run, joined by ", " if they differ, null
+/// The sweep's values and, as `controller`, what the TCP and AATP flows run, joined by ", " if they differ, null
 /// if there is none.
 fn parameters(point: &Point) -> Map<String, Value> {
     let value = |value: &ParameterValue| match value {
@@ -157,7 +192,7 @@ fn parameters(point: &Point) -> Map<String, Value> {
 impl<'a> From<&'a Run<'_>> for RunJson<'a> {
     fn from(run: &'a Run<'_>) -> Self {
         let outcome = &run.outcome;
-        let shared = |link: &&LinkOutcome| !link.name.contains("*[");
+        let shared = |name: &str| !name.contains("*[");
         Self {
             parameters: parameters(run.point),
             seed: run.seed,
@@ -177,8 +212,14 @@ impl<'a> From<&'a Run<'_>> for RunJson<'a> {
             links: outcome
                 .links
                 .iter()
-                .filter(shared)
+                .filter(|link| shared(&link.name))
                 .map(LinkJson::from)
+                .collect(),
+            destinations: outcome
+                .destinations
+                .iter()
+                .filter(|node| shared(&node.name))
+                .map(DestinationJson::from)
                 .collect(),
         }
     }
@@ -189,6 +230,7 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
         Self {
             name: &flow.name,
             controller: flow.controller.as_deref(),
+            priority: flow.aatp.as_ref().map(|aatp| aatp.priority.get()),
             start_s: flow.start.as_secs_f64(),
             active_s: flow.active.as_secs_f64(),
             goodput_bps: flow.goodput.as_bits_per_sec(),
@@ -204,7 +246,46 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             one_way_delay_ms: SummaryJson::from(&flow.one_way_delay),
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
+            aatp: flow.aatp.as_ref().map(AatpJson::from),
             samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
+        }
+    }
+}
+
+impl From<&AatpOutcome> for AatpJson {
+    fn from(aatp: &AatpOutcome) -> Self {
+        let state = |(name, bursts): &(&str, u64)| ((*name).to_owned(), Value::from(*bursts));
+        Self {
+            bandwidth_bps: aatp.bandwidth.as_bits_per_sec(),
+            set_up_s: aatp.set_up.map(|span| span.as_secs_f64()),
+            bursts: aatp.bursts,
+            states: aatp.states.iter().map(state).collect(),
+            breaks: aatp.breaks,
+            receiver_rtt_ms: SummaryJson::from(&aatp.receiver_rtt),
+        }
+    }
+}
+
+impl<'a> From<&'a DestinationOutcome> for DestinationJson<'a> {
+    fn from(node: &'a DestinationOutcome) -> Self {
+        Self {
+            name: &node.name,
+            mean_fairness: node.mean_fairness,
+            samples: node
+                .samples
+                .iter()
+                .map(DestinationSampleJson::from)
+                .collect(),
+        }
+    }
+}
+
+impl From<&DestinationSample> for DestinationSampleJson {
+    fn from(s: &DestinationSample) -> Self {
+        Self {
+            at_s: s.at.as_secs_f64(),
+            flows: s.flows,
+            fairness: s.fairness,
         }
     }
 }
@@ -229,12 +310,14 @@ impl From<&LossCounts> for LossJson {
             random,
             outage,
             corrupted,
+            contention,
         } = *lost;
         Self {
             queue_overflow,
             random,
             outage,
             corrupted,
+            contention,
         }
     }
 }
@@ -261,6 +344,7 @@ impl From<&FlowSample> for FlowSampleJson {
             in_flight_bytes: s.in_flight.get(),
             srtt_ms: s.srtt.as_millis_f64(),
             rate_bps: s.rate.as_bits_per_sec(),
+            pacing_rate_bps: s.pacing_rate.map(|rate| rate.as_bits_per_sec()),
             phase: s.phase,
         }
     }
@@ -283,6 +367,7 @@ impl<'a> From<&'a LinkOutcome> for LinkJson<'a> {
                 random: c.random,
                 outage: c.outage,
                 corrupted: c.corrupted,
+                contention: c.contention,
             },
             samples: link.samples.iter().map(LinkSampleJson::from).collect(),
         }

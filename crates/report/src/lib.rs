@@ -2,19 +2,22 @@
 //!
 //! * [`table()`]: for people; one row per point (and controller), mean ± standard deviation over its seeds.
 //! * [`json()`]: for programs; every run with every flow, in base units.
-//! * [`picture()`]: SVG; windows, goodput and queue over time of runs that were sampled.
+//! * [`picture()`]: SVG; windows, goodput and queue over time of runs that were sampled, and how a node's flows shared it.
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
 
+mod curves;
 mod json;
 mod legend;
 mod picture;
 mod race;
 mod rows;
+mod series;
 mod stat;
 mod table;
 
+pub use curves::{Curve, Curves, Shares, curves};
 pub use json::json;
-pub use picture::{Curve, Curves, PictureError, curves, picture};
+pub use picture::{PictureError, picture};
 pub use race::{Line, Race, race};
 pub use rows::{Row, rows};
 pub use stat::Stat;

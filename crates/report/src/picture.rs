@@ -1,11 +1,11 @@
-//! Windows, goodput and queue over time as an SVG picture.
+//! Windows, goodput and queue over time as an SVG picture, and how flows share the node that receives them.
 
+use crate::curves::{Curve, Curves, Shares};
 use crate::legend::{self, Area, Entry, FONT};
+use crate::series::{Points, goodput, greatest, means, of_all, own_rate, scaled, unit_of};
 use plotters::prelude::*;
 use std::error::Error;
-use whimbrel_sim::scenario::Parameter;
-use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{FlowOutcome, FlowSample, LinkSample};
+use whimbrel_sim::FlowSample;
 
 /// M. Okabe and K. Ito's palette, which people with any kind of colour vision can tell apart; its yellow,
 /// hardly seen on white, comes last.
@@ -19,30 +19,13 @@ pub(crate) const PALETTE: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
     RGBColor(240, 228, 66),
 ];
-const SIZE: (u32, u32) = (960, 780);
+const WIDTH: u32 = 960;
 const HEAD: u32 = 84;
-/// Goodput is shown as the mean over so many spans: sample by sample it is a cloud.
-const SPANS: usize = 60;
-
-/// What a picture shows.
-#[derive(Debug, Clone)]
-pub struct Curves<'a> {
-    /// The curves.
-    pub all: Vec<Curve<'a>>,
-    /// The swept values that all curves have in common: `loss 1 %`. Empty if none.
-    pub at: String,
-}
-
-/// What is drawn in one colour: one flow, and the queue it met.
-#[derive(Debug, Clone)]
-pub struct Curve<'a> {
-    /// What the legend calls it.
-    pub label: String,
-    /// The flow over time.
-    pub flow: &'a [FlowSample],
-    /// The queue over time.
-    pub queue: &'a [LinkSample],
-}
+const PANEL: u32 = 232;
+/// A law's own rate, which may be far above what the path passes while it starts, is cut off at so many times the
+/// greatest goodput: what the path passes is to be seen.
+const HIGHEST_RATE: f64 = 2.0;
+const DASHED: u32 = 2;
 
 /// Why there is no picture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,76 +41,13 @@ pub enum PictureError {
     Drawing(String),
 }
 
-/// What a picture of these runs shows, of sampled runs with their first seed: the first flow of each
-/// controller, at the first point where it is; if all have the same controller, the first flow of each point.
-/// The queue is the one of the run in which packets waited longest.
-pub fn curves<'a>(runs: &'a [Run<'_>]) -> Curves<'a> {
-    let mut by_controller: Vec<Curve<'a>> = Vec::new();
-    let mut by_point = Vec::new();
-    let firsts = || {
-        let points = runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point));
-        points.filter_map(|runs| runs.first())
-    };
-    for run in firsts() {
-        let links = run
-            .outcome
-            .links
-            .iter()
-            .filter(|link| !link.samples.is_empty());
-        let queue = links
-            .max_by_key(|link| link.mean_wait)
-            .map_or(&[][..], |link| &link.samples);
-        let sampled = |flow: &&FlowOutcome| flow.controller.is_some() && !flow.samples.is_empty();
-        let mut flows = run.outcome.flows.iter().filter(sampled);
-        for flow in flows.clone() {
-            let label = flow.controller.clone().unwrap_or_default();
-            if by_controller.iter().all(|curve| curve.label != label) {
-                by_controller.push(Curve {
-                    label,
-                    flow: &flow.samples,
-                    queue,
-                });
-            }
-        }
-        if let Some(flow) = flows.next() {
-            by_point.push(Curve {
-                label: values(run),
-                flow: &flow.samples,
-                queue,
-            });
-        }
-    }
-    if by_controller.len() == 1 && by_point.len() > 1 {
-        return Curves {
-            all: by_point,
-            at: String::new(),
-        };
-    }
-    let at = firsts().next().map(|run| values(run)).unwrap_or_default();
-    Curves {
-        all: by_controller,
-        at,
-    }
-}
-
-/// The swept values of a run: `loss 1 %, delay 50 ms`; its controller has the legend.
-fn values(run: &Run<'_>) -> String {
-    let swept = run
-        .point
-        .parameters()
-        .iter()
-        .filter(|p| p.key != "flow.controller");
-    let value =
-        |p: &Parameter| format!("{} {}", p.key.rsplit('.').next().unwrap_or(&p.key), p.value);
-    swept.map(value).collect::<Vec<_>>().join(", ")
-}
-
-/// Draws windows, goodput and queue over time, one above the other. Gives SVG.
+/// Draws windows, goodput and queue over time, one above the other, and below them how a node was shared. Gives SVG.
 ///
 /// # Errors
 /// If there is nothing to draw, or more curves than colours.
-pub fn picture(title: &str, curves: &[Curve<'_>]) -> Result<String, PictureError> {
+pub fn picture(title: &str, curves: &Curves<'_>) -> Result<String, PictureError> {
     let ends = curves
+        .all
         .iter()
         .filter_map(|curve| curve.flow.last())
         .map(|s| s.at.as_secs_f64());
@@ -135,30 +55,53 @@ pub fn picture(title: &str, curves: &[Curve<'_>]) -> Result<String, PictureError
         .reduce(f64::max)
         .filter(|end| *end > 0.0)
         .ok_or(PictureError::NoSamples)?;
-    if curves.len() > PALETTE.len() {
-        return Err(PictureError::TooMany(curves.len()));
+    if curves.all.len() > PALETTE.len() {
+        return Err(PictureError::TooMany(curves.all.len()));
     }
     let mut svg = String::new();
     draw(&mut svg, title, curves, end).map_err(|error| PictureError::Drawing(error.to_string()))?;
     Ok(svg)
 }
 
-type Points = Vec<(f64, f64)>;
+/// Lines in dashes, each in a colour.
+type Dashed = Vec<(Points, RGBColor)>;
 
 fn draw(
     svg: &mut String,
     title: &str,
+    curves: &Curves<'_>,
+    end: f64,
+) -> Result<(), Box<dyn Error>> {
+    let height = HEAD + 3 * PANEL;
+    let more = curves.shares.as_ref().map_or(0, |_| HEAD + PANEL);
+    let area = SVGBackend::with_string(svg, (WIDTH, height + more)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let (flows, node) = area.split_vertically(height);
+    draw_flows(&flows, title, &curves.all, end)?;
+    if let Some(shares) = &curves.shares {
+        draw_shares(&node, shares, end)?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+fn draw_flows(
+    area: &Area<'_>,
+    title: &str,
     curves: &[Curve<'_>],
     end: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    area.fill(&WHITE)?;
     let (head, panels) = area.split_vertically(HEAD);
-    let entries = curves.iter().zip(PALETTE).map(|(curve, colour)| Entry {
-        label: curve.label.clone(),
-        style: colour.stroke_width(4),
-        dashed: false,
-    });
+    let own_rates = curves.iter().map(|c| own_rate(c.flow, end));
+    let mut own_rates: Dashed = own_rates.zip(PALETTE).collect();
+    let mut entries = solid(curves.iter().map(|curve| curve.label.clone()));
+    if own_rates.iter().any(|(points, _)| !points.is_empty()) {
+        entries.push(Entry {
+            label: "the rate that its law sets".to_owned(),
+            style: BLACK.mix(0.6).stroke_width(DASHED),
+            dashed: true,
+        });
+    }
     legend::head(&head, title, entries)?;
     let panels = panels.split_evenly((3, 1));
     let windows = curves.iter().map(|c| {
@@ -177,31 +120,63 @@ fn draw(
         windows.collect(),
         &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
     );
-    draw_panel(
-        &panels[0],
-        &format!("congestion window ({unit})"),
-        "",
-        &windows,
-        end,
-    )?;
-    let goodputs = curves.iter().map(|c| goodput(c.flow, end)).collect();
+    let label = format!("congestion window ({unit})");
+    draw_panel(&panels[0], &label, "", &windows, &[], end)?;
+    let goodputs: Vec<Points> = curves.iter().map(|c| goodput(c.flow, end)).collect();
+    let highest = HIGHEST_RATE * greatest(&goodputs);
+    for (_, rate) in own_rates.iter_mut().flat_map(|(points, _)| points) {
+        *rate = rate.min(highest);
+    }
     let rates = [
         (1e9, "Gbit/s"),
         (1e6, "Mbit/s"),
         (1e3, "kbit/s"),
         (1.0, "bit/s"),
     ];
-    let (goodputs, unit) = scaled(goodputs, &rates);
-    draw_panel(&panels[1], &format!("goodput ({unit})"), "", &goodputs, end)?;
-    draw_panel(
-        &panels[2],
-        "queue (packets)",
-        "time (s)",
-        &queues.collect::<Vec<_>>(),
-        end,
-    )?;
-    area.present()?;
-    Ok(())
+    let (size, unit) = unit_of(&goodputs, &rates);
+    for (_, rate) in own_rates.iter_mut().flat_map(|(points, _)| points) {
+        *rate /= size;
+    }
+    let (goodputs, _) = scaled(goodputs, &rates);
+    let label = format!("goodput ({unit})");
+    draw_panel(&panels[1], &label, "", &goodputs, &own_rates, end)?;
+    let queues: Vec<Points> = queues.collect();
+    draw_panel(&panels[2], "queue (packets)", "time (s)", &queues, &[], end)
+}
+
+fn draw_shares(area: &Area<'_>, shares: &Shares<'_>, end: f64) -> Result<(), Box<dyn Error>> {
+    let (head, panel) = area.split_vertically(HEAD);
+    let (shown, all) = (shares.flows.len().min(PALETTE.len()), shares.flows.len());
+    let names = shares.flows.iter().take(shown);
+    let mut entries = solid(names.map(|(name, _)| (*name).to_owned()));
+    entries.push(Entry {
+        label: "weighted fairness".to_owned(),
+        style: BLACK.stroke_width(DASHED),
+        dashed: true,
+    });
+    let some = if shown < all {
+        format!(" ({shown} of {all} flows)")
+    } else {
+        String::new()
+    };
+    legend::head(&head, &format!("Shares at {}{some}", shares.node), entries)?;
+    let flows: Vec<&[FlowSample]> = shares.flows.iter().map(|(_, samples)| *samples).collect();
+    let mut lines = of_all(&flows, end);
+    lines.truncate(shown);
+    let served = shares.fairness.iter().filter(|s| s.flows > 0);
+    let fairness = means(served.map(|s| (s.at.as_secs_f64(), s.fairness)), end);
+    let fairness = [(fairness, BLACK)];
+    draw_panel(&panel, "share", "time (s)", &lines, &fairness, end)
+}
+
+/// The legend's entries of solid lines in the colours of the palette.
+fn solid(labels: impl Iterator<Item = String>) -> Vec<Entry> {
+    let entry = |(label, colour): (String, RGBColor)| Entry {
+        label,
+        style: colour.stroke_width(4),
+        dashed: false,
+    };
+    labels.zip(PALETTE).map(entry).collect()
 }
 
 fn draw_panel(
@@ -209,9 +184,11 @@ fn draw_panel(
     y_label: &str,
     x_label: &str,
     curves: &[Points],
+    dashed: &[(Points, RGBColor)],
     end: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let top = curves.iter().flatten().map(|(_, y)| *y).fold(0.0, f64::max);
+    let top = dashed.iter().flat_map(|(points, _)| points);
+    let top = top.map(|(_, y)| *y).fold(greatest(curves), f64::max);
     let top = if top > 0.0 { top * 1.05 } else { 1.0 };
     let mut chart = ChartBuilder::on(area)
         .margin_left(10)
@@ -242,6 +219,10 @@ fn draw_panel(
         let style = colour.stroke_width(u32::try_from(width).unwrap_or(2));
         chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
     }
+    for (points, colour) in dashed {
+        let style = colour.stroke_width(DASHED);
+        chart.draw_series(DashedLineSeries::new(points.iter().copied(), 7, 5, style))?;
+    }
     Ok(())
 }
 
@@ -251,38 +232,10 @@ pub(crate) fn number(x: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Mean goodput over spans of the run's `SPANS`th part.
-fn goodput(samples: &[FlowSample], end: f64) -> Points {
-    let span = end / SPANS as f64;
-    let mut sums = vec![(0.0, 0_u32); SPANS];
-    for sample in samples {
-        let at = ((sample.at.as_secs_f64() / span) as usize).min(SPANS - 1);
-        sums[at].0 += sample.rate.as_bits_per_sec() as f64;
-        sums[at].1 += 1;
-    }
-    let point = |(i, (sum, n)): (usize, (f64, u32))| {
-        (n > 0).then(|| ((i as f64 + 0.5) * span, sum / f64::from(n)))
-    };
-    sums.into_iter().enumerate().filter_map(point).collect()
-}
-
-/// Divides all by the greatest unit that leaves the greatest value above one.
-fn scaled(mut curves: Vec<Points>, units: &[(f64, &'static str)]) -> (Vec<Points>, &'static str) {
-    let top = curves.iter().flatten().map(|(_, y)| *y).fold(0.0, f64::max);
-    let fits = units
-        .iter()
-        .find(|(size, _)| top >= 2.0 * size)
-        .or(units.last());
-    let (size, unit) = fits.copied().unwrap_or((1.0, ""));
-    for (_, y) in curves.iter_mut().flatten() {
-        *y /= size;
-    }
-    (curves, unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use whimbrel_sim::DestinationSample;
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     fn sawtooth(step: u64) -> Vec<FlowSample> {
@@ -293,6 +246,7 @@ mod tests {
             in_flight: Bytes::ZERO,
             srtt: Duration::from_millis(100),
             rate: Rate::from_bits_per_sec(1_000_000 * (1 + i % 7)),
+            pacing_rate: None,
             phase: "",
         };
         (0..1000).map(sample).collect()
@@ -306,7 +260,12 @@ mod tests {
             flow,
             queue: &[],
         };
-        let svg = picture("A title", &[curve("cubic", &a), curve("cerl", &b)]).expect("a picture");
+        let curves = Curves {
+            all: vec![curve("cubic", &a), curve("cerl", &b)],
+            at: String::new(),
+            shares: None,
+        };
+        let svg = picture("A title", &curves).expect("a picture");
         for text in [
             "A title",
             "cubic",
@@ -320,13 +279,92 @@ mod tests {
         ] {
             assert!(svg.contains(text), "no {text}");
         }
+        assert!(!svg.contains("its law sets") && !svg.contains("weighted fairness"));
+    }
+
+    #[test]
+    fn a_laws_own_rate_is_drawn_and_what_is_far_above_the_path_is_cut_off() {
+        let mut flow = sawtooth(1);
+        for sample in &mut flow {
+            let rate = if sample.at < Time::from_nanos(1_000_000_000) {
+                1_000_000_000
+            } else {
+                5_000_000
+            };
+            sample.pacing_rate = Some(Rate::from_bits_per_sec(rate));
+        }
+        let curves = Curves {
+            all: vec![Curve {
+                label: "bbr".to_owned(),
+                flow: &flow,
+                queue: &[],
+            }],
+            at: String::new(),
+            shares: None,
+        };
+        let svg = picture("", &curves).expect("a picture");
+        assert!(svg.contains("the rate that its law sets"));
+        // Goodput is 1 to 7 Mbit/s, 4 in the mean: the axis ends near 8, not at 1000.
+        assert!(svg.contains("goodput (Mbit/s)"));
+        let labels = svg.split('>').filter_map(|piece| piece.split('<').next());
+        let highest = labels.filter_map(|text| text.trim().parse::<f64>().ok());
+        assert!(highest.fold(0.0, f64::max) < 200.0, "{svg}");
+    }
+
+    #[test]
+    fn shares_are_of_what_all_flows_of_the_node_have() {
+        let steady = |from: u64, rate: u64| -> Vec<FlowSample> {
+            let flow = sawtooth(1).into_iter().skip(from as usize * 100);
+            flow.map(|s| FlowSample {
+                rate: Rate::from_bits_per_sec(rate),
+                ..s
+            })
+            .collect()
+        };
+        // 3 Mbit/s from the start, 1 Mbit/s from the fifth second on.
+        let (a, b) = (steady(0, 3_000_000), steady(5, 1_000_000));
+        let lines = of_all(&[&a, &b], 10.0);
+        assert_eq!(lines[0][0], (10.0 / 120.0, 1.0));
+        assert_eq!((lines[0][59].1, lines[1][29].1), (0.75, 0.25));
+        assert_eq!((lines[0].len(), lines[1].len()), (60, 30));
+
+        let fairness: Vec<DestinationSample> = (0..100)
+            .map(|i| DestinationSample {
+                at: Time::from_nanos(i * 100_000_000),
+                flows: 2,
+                fairness: 0.8,
+            })
+            .collect();
+        let shares = Shares {
+            node: "client",
+            flows: vec![("aatp #1", &a), ("aatp #2", &b)],
+            fairness: &fairness,
+        };
+        let curves = Curves {
+            all: vec![Curve {
+                label: "aatp".to_owned(),
+                flow: &a,
+                queue: &[],
+            }],
+            at: String::new(),
+            shares: Some(shares),
+        };
+        let svg = picture("", &curves).expect("a picture");
+        for text in ["Shares at client", "aatp #2", "weighted fairness", "share"] {
+            assert!(svg.contains(text), "no {text}");
+        }
     }
 
     #[test]
     fn nothing_and_too_much_are_errors() {
-        assert_eq!(picture("", &[]), Err(PictureError::NoSamples));
+        let curves = |all| Curves {
+            all,
+            at: String::new(),
+            shares: None,
+        };
+        assert_eq!(picture("", &curves(vec![])), Err(PictureError::NoSamples));
         let flow = sawtooth(1);
-        let curves = vec![
+        let many = vec![
             Curve {
                 label: String::new(),
                 flow: &flow,
@@ -334,6 +372,6 @@ mod tests {
             };
             9
         ];
-        assert_eq!(picture("", &curves), Err(PictureError::TooMany(9)));
+        assert_eq!(picture("", &curves(many)), Err(PictureError::TooMany(9)));
     }
 }

@@ -145,11 +145,7 @@ fn accuracy(runs: &[Run<'_>], name: &str) -> Option<Stat> {
         .filter_map(|run| {
             let mut all = Confusion::default();
             for flow in run.outcome.flows.iter().filter(|f| controller(f) == name) {
-                let d = flow.discrimination?;
-                all.congestion_as_congestion += d.congestion_as_congestion;
-                all.congestion_as_random += d.congestion_as_random;
-                all.random_as_congestion += d.random_as_congestion;
-                all.random_as_random += d.random_as_random;
+                all += flow.discrimination?;
             }
             all.accuracy()
         })

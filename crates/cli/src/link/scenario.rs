@@ -4,7 +4,6 @@ use crate::failure::BadInput;
 use crate::sim;
 use std::path::Path;
 use whimbrel_link::PathSpec;
-use whimbrel_net::LinkSpec;
 use whimbrel_sim::NamedLink;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_units::nearest;
@@ -17,11 +16,10 @@ const REVERSE: &str = " (reverse)";
 pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSpec> {
     let (text, file) = sim::read(file)?;
     let scenario = Scenario::parse(&text, &file)?;
-    let links = scenario
-        .points()
-        .first()
-        .map(|point| point.network(seed).links);
-    let links = links.unwrap_or_default();
+    let network = scenario.points().first().map(|point| point.network(seed));
+    let (links, channels) = network
+        .map(|network| (network.links, network.channels))
+        .unwrap_or_default();
     let shared = |link: &&NamedLink| !link.name.contains("*[") && !link.name.ends_with(REVERSE);
     let names: Vec<&str> = links
         .iter()
@@ -45,16 +43,14 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
             return Err(BadInput::new(text).into());
         }
     };
-    let spec = |wanted: &str| -> Option<LinkSpec> {
-        links
-            .iter()
-            .find(|link| link.name == wanted)
-            .map(|link| link.spec.clone())
-    };
-    match (spec(name), spec(&format!("{name}{REVERSE}"))) {
+    let direction = |wanted: &str| links.iter().find(|link| link.name == wanted);
+    match (direction(name), direction(&format!("{name}{REVERSE}"))) {
         (Some(forward), Some(backward)) => Ok(PathSpec {
-            forward,
-            backward,
+            forward: forward.spec.clone(),
+            backward: backward.spec.clone(),
+            wifi: forward
+                .on_channel
+                .and_then(|on| channels.get(on.channel).cloned()),
             seed,
         }),
         _ => {
@@ -119,6 +115,30 @@ route = ["own*", "down", "other"]
         );
         assert_eq!(spec.backward.loss.outages.len(), 1, "outages are of both");
         assert_eq!(spec.seed, 7);
+    }
+
+    #[test]
+    fn a_path_has_bursts_of_loss_and_outages_drawn_by_the_seed() {
+        let text = "[link.L]\nloss = { gilbert-elliott = { p = \"1 %\", r = \"20 %\" }, random_outages = { count = 2, \
+                    length = \"1 s\" } }\n[[flow]]\nroute = [\"L\"]\n";
+        let loss = |seed| {
+            let spec = path(file(text).path(), None, seed).expect("a path");
+            assert_eq!(spec.forward.loss.outages, spec.backward.loss.outages);
+            spec.forward.loss
+        };
+        assert!(loss(1).gilbert_elliott.is_some());
+        assert_eq!(loss(1).outages.len(), 2);
+        assert_ne!(loss(1).outages, loss(2).outages);
+    }
+
+    #[test]
+    fn both_directions_of_wifi_are_one_channel() {
+        let text = TWO.replace("[link.other]", "[link.other]\nwifi = \"65 Mbit/s\"");
+        let spec = path(file(&text).path(), Some("other"), 1).expect("a path");
+        let rate = "65 Mbit/s".parse().expect("a rate");
+        assert_eq!(spec.wifi.map(|wifi| wifi.rate()), Some(rate));
+        let other = path(file(&text).path(), Some("down"), 1).expect("a path");
+        assert_eq!(other.wifi, None);
     }
 
     #[test]

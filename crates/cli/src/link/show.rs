@@ -31,6 +31,11 @@ pub fn table(report: &Report) -> String {
             share(d.counters.outage, d.counters.offered)
         });
     }
+    if directions.iter().any(|d| d.counters.contention > 0) {
+        line("lost: collided", &|d| {
+            share(d.counters.contention, d.counters.offered)
+        });
+    }
     if directions.iter().any(|d| d.counters.corrupted > 0) {
         line("corrupted", &|d| {
             share(d.counters.corrupted, d.counters.offered)
@@ -113,7 +118,12 @@ fn direction(d: &DirectionReport, elapsed: Duration) -> Value {
         "offered": c.offered,
         "delivered": c.delivered,
         "delivered_bytes": c.delivered_bytes.get(),
-        "dropped": { "queue": c.queue_overflow, "random": c.random, "outage": c.outage },
+        "dropped": {
+            "queue": c.queue_overflow,
+            "random": c.random,
+            "outage": c.outage,
+            "contention": c.contention,
+        },
         "corrupted": c.corrupted,
         "mean_rate_bps": d.mean_rate(elapsed).as_bits_per_sec(),
         "capacity_bytes": d.capacity.map(|b| b.get()),

@@ -1,16 +1,17 @@
 //! From what is written to what runs: copies of links, mirrored routes, drawn starts, queues in bytes.
 
+use super::destination::Destinations;
 use super::flow::{Drawn, FlowForm, Hop};
 use super::link::{Direction, LinkForm};
 use super::run::RunForm;
 use super::{ScenarioError, fields::Field};
 use crate::engine::world::longest_run;
-use crate::network::{FlowSpec, LinkId, NamedLink, Network, Traffic};
+use crate::network::{Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, Traffic};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
-use whimbrel_net::{LinkSpec, Schedule, ServiceSpec};
-use whimbrel_units::{Duration, Rate, Time};
+use whimbrel_net::{LinkSpec, Schedule, ServiceSpec, Side, WifiSpec};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The most flows of one run, all `[[flow]]` together.
 const MOST_FLOWS: u64 = 100_000;
@@ -24,11 +25,18 @@ const MOST_SAMPLES: u64 = 20_000_000;
 /// the same seed.
 const STARTS: u64 = 0x57A2_7500_0000_0001;
 
+/// The same for the stream that draws outages.
+const OUTAGES: u64 = 0x07A6_E500_0000_0002;
+/// A flow has no more hops, there and back.
+const MOST_HOPS: u64 = 128;
+
 /// A scenario at one point, checked: nothing in it can fail any more.
 #[derive(Debug, Clone)]
 pub(super) struct Form {
     links: Vec<LinkForm>,
     flows: Vec<FlowForm>,
+    /// Those of which something is written.
+    destinations: Vec<Destination>,
     run: RunForm,
 }
 
@@ -37,6 +45,7 @@ impl Form {
     pub fn new(
         links: Vec<LinkForm>,
         flows: Vec<FlowForm>,
+        destinations: Vec<Destination>,
         run: RunForm,
         whole: &Field<'_>,
     ) -> Result<Self, ScenarioError> {
@@ -46,7 +55,7 @@ impl Form {
         }
         let copies: u64 = flows
             .iter()
-            .map(|f| u64::from(f.count) * own_links(f))
+            .map(|f| u64::from(f.count) * own_links(f, &links))
             .sum();
         let directed = copies + 2 * links.len() as u64;
         if directed > MOST_LINKS {
@@ -80,7 +89,12 @@ impl Form {
                 )));
             }
         }
-        let mut form = Self { links, flows, run };
+        let mut form = Self {
+            links,
+            flows,
+            destinations,
+            run,
+        };
         form.resolve_queues()?;
         Ok(form)
     }
@@ -149,7 +163,6 @@ impl Form {
     /// What all flows together would carry if each link were shared by max-min fairness: headers
     /// included, loss left out. `None` if some flow meets no limit at all.
     pub fn capacity(&self) -> Option<Rate> {
-        let span = self.run.duration;
         // Two-way flows load the mirrored links too: they count as a second group of flows.
         let mut groups: Vec<Group> = Vec::new();
         for flow in &self.flows {
@@ -159,13 +172,12 @@ impl Form {
             }
         }
         let mut left: HashMap<(usize, bool), f64> = HashMap::new();
-        for key in groups.iter().flat_map(|g| &g.shared) {
-            let link = &self.links[key.0];
-            let direction = if key.1 { &link.reverse } else { &link.forward };
-            left.insert(
-                *key,
-                mean_rate(&direction.spec, span).unwrap_or(f64::INFINITY),
-            );
+        for group in &groups {
+            for key in &group.shared {
+                let rate = self.rate(*key, group.packet).unwrap_or(f64::INFINITY);
+                let of_link = left.entry(*key).or_insert(rate);
+                *of_link = of_link.max(rate);
+            }
         }
         // Progressive filling: each round, the groups that are limited most get their share and are done.
         let mut total = 0.0;
@@ -208,22 +220,18 @@ impl Form {
     }
 
     fn group(&self, flow: &FlowForm, far_end: bool) -> Group {
-        let span = self.run.duration;
         let (hops, reversed) = match (&flow.back, far_end) {
             (_, false) => (&flow.route, false),
             (Some(back), true) => (back, false),
             (None, true) => (&flow.route, true),
         };
-        let direction = |hop: &Hop| {
-            let link = &self.links[hop.link];
-            if reversed {
-                &link.reverse
-            } else {
-                &link.forward
-            }
+        // The two directions of a Wi-Fi link are one.
+        let key = |hop: &Hop| {
+            let one = self.links[hop.link].wifi.is_some();
+            (hop.link, reversed && !one)
         };
         let offered = match &flow.traffic {
-            Traffic::Tcp(_) => f64::INFINITY,
+            Traffic::Tcp(_) | Traffic::Aatp(_) => f64::INFINITY,
             Traffic::Udp(udp) => {
                 let duty = udp
                     .on_off
@@ -231,40 +239,63 @@ impl Form {
                 udp.rate.as_bits_per_sec() as f64 * duty
             }
         };
+        let packet = flow.packet();
         let own = hops
             .iter()
             .filter(|hop| hop.own)
-            .filter_map(|hop| mean_rate(&direction(hop).spec, span));
-        let shared = hops
-            .iter()
-            .filter(|hop| !hop.own)
-            .map(|hop| (hop.link, reversed))
-            .collect();
+            .filter_map(|hop| self.rate(key(hop), packet));
+        let shared = hops.iter().filter(|hop| !hop.own).map(key).collect();
         Group {
             count: f64::from(flow.count),
+            packet,
             limit: own.fold(offered, f64::min),
             shared,
         }
     }
 
+    /// What a link carries in a direction, bits per second in the mean over the run; `None` if unlimited. Of Wi-Fi it is
+    /// what one station has alone, with packets of this size.
+    fn rate(&self, (link, mirrored): (usize, bool), packet: Bytes) -> Option<f64> {
+        let link = &self.links[link];
+        match (&link.wifi, mirrored) {
+            (Some(wifi), _) => Some(wifi.saturation(packet).as_bits_per_sec() as f64),
+            (None, false) => mean_rate(&link.forward.spec, self.run.duration),
+            (None, true) => mean_rate(&link.reverse.spec, self.run.duration),
+        }
+    }
+
     /// The run with this seed.
     pub fn network(&self, seed: u64) -> Network {
+        // Drawn for every link that is written, so that none moves another's.
+        let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed ^ OUTAGES);
+        let outages = self.links.iter().map(|_| [draws.random(), draws.random()]);
         let mut links = Links {
             forms: &self.links,
+            outages: outages.collect(),
             links: Vec::new(),
-            shared: HashMap::new(),
+            channels: Vec::new(),
+            known: HashMap::new(),
         };
+        let mut destinations = Destinations::new(&self.destinations);
         let mut starts = Xoshiro256PlusPlus::seed_from_u64(seed ^ STARTS);
         let mut flows = Vec::new();
         for form in &self.flows {
             for _ in 0..form.count {
                 let number = flows.len() + 1;
-                flows.push(links.flow(form, number, &mut starts));
+                let mut flow = links.flow(form, number, &mut starts);
+                if let (Traffic::Aatp(aatp), Some(table)) = (&mut flow.traffic, &form.destination) {
+                    let last = flow.forward.last().map(|id| links.name(*id));
+                    let own = table.ends_with('*');
+                    let name = last.filter(|_| own).unwrap_or(table);
+                    aatp.destination = destinations.index(table, name);
+                }
+                flows.push(flow);
             }
         }
-        let links = links.links;
         Network {
-            links,
+            links: links.links,
+            channels: links.channels,
+            destinations: destinations.into_all(),
             flows,
             duration: self.run.duration,
             seed,
@@ -276,32 +307,48 @@ impl Form {
 /// Flows of one `[[flow]]`, seen by [`Form::capacity`].
 struct Group {
     count: f64,
+    packet: Bytes,
     /// The most that one of them could carry on its own links, bits per second.
     limit: f64,
     /// Shared links, and whether in the mirrored direction.
     shared: Vec<(usize, bool)>,
 }
 
-fn own_links(flow: &FlowForm) -> u64 {
-    let own = |hops: &[Hop]| hops.iter().filter(|hop| hop.own).count() as u64;
-    own(&flow.route) + own(flow.back.as_ref().unwrap_or(&flow.route))
+/// Directed links of which each flow has a copy. A Wi-Fi link has two directions even if one is passed only.
+fn own_links(flow: &FlowForm, links: &[LinkForm]) -> u64 {
+    let own = |hops: &[Hop], passed: u64| -> u64 {
+        let own = hops.iter().filter(|hop| hop.own);
+        own.map(|hop| {
+            if links[hop.link].wifi.is_some() {
+                2
+            } else {
+                passed
+            }
+        })
+        .sum()
+    };
+    match &flow.back {
+        Some(back) => own(&flow.route, 1) + own(back, 1),
+        None => own(&flow.route, 2),
+    }
 }
 
 /// Steps of the schedules and outages on the links of which each flow has a copy.
 fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
-    let steps = |spec: &LinkSpec| {
+    let steps = |direction: &Direction| {
+        let spec = &direction.spec;
         let rates = match &spec.service {
             ServiceSpec::Rate(schedule) => schedule.all().len(),
             ServiceSpec::Unlimited | ServiceSpec::Trace(_) => 0,
         };
-        (rates + spec.delay.all().len() + spec.loss.outages.len()) as u64
+        (rates + spec.delay.all().len()) as u64 + direction.loss.outages()
     };
     let hops = flow
         .route
         .iter()
         .chain(flow.back.iter().flatten())
         .filter(|hop| hop.own);
-    hops.map(|hop| steps(&links[hop.link].forward.spec) + steps(&links[hop.link].reverse.spec))
+    hops.map(|hop| steps(&links[hop.link].forward) + steps(&links[hop.link].reverse))
         .sum()
 }
 
@@ -339,12 +386,24 @@ fn mean_of(schedule: &Schedule<Rate>, span: Duration) -> f64 {
     bits / span.as_secs_f64()
 }
 
+/// One link of a run: the shared one of a form, or a flow's own copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Instance {
+    /// The form's index.
+    link: usize,
+    /// For an own copy: the flow's number, and where the copy stands among all its hops.
+    own: Option<(usize, usize)>,
+}
+
 /// The directed links of a run as they come into use.
 struct Links<'a> {
     forms: &'a [LinkForm],
+    /// Seeds of the outages that are drawn, by form: those of both directions, and those of the mirrored one alone.
+    outages: Vec<[u64; 2]>,
     links: Vec<NamedLink>,
-    /// By form and whether mirrored.
-    shared: HashMap<(usize, bool), LinkId>,
+    channels: Vec<WifiSpec>,
+    /// By link and whether mirrored.
+    known: HashMap<(Instance, bool), LinkId>,
 }
 
 impl Links<'_> {
@@ -389,10 +448,19 @@ impl Links<'_> {
         }
     }
 
+    /// What a link of the run is called.
+    fn name(&self, id: LinkId) -> &str {
+        &self.links[id.0 as usize].name
+    }
+
     /// The link of the `at`th hop: the shared one, or this flow's own copy.
     fn hop(&mut self, hops: &[Hop], at: usize, mirrored: bool, number: usize) -> LinkId {
         let hop = hops[at];
-        if let Some(id) = self.shared.get(&(hop.link, mirrored)).filter(|_| !hop.own) {
+        let instance = Instance {
+            link: hop.link,
+            own: hop.own.then_some((number, at)),
+        };
+        if let Some(id) = self.known.get(&(instance, mirrored)) {
             return *id;
         }
         let form = &self.forms[hop.link];
@@ -407,22 +475,53 @@ impl Links<'_> {
                 format!("*[{number}]")
             };
         }
-        let spec = if mirrored {
-            &form.reverse.spec
-        } else {
-            &form.forward.spec
+        let Some(wifi) = &form.wifi else {
+            return self.add(instance, mirrored, name, None);
         };
-        if mirrored {
+        // Both directions contend for the channel, whoever passes them.
+        let channel = self.channels.len();
+        self.channels.push(wifi.clone());
+        let on = |side| Some(OnChannel { channel, side });
+        let forward = self.add(instance, false, name.clone(), on(Side::Forward));
+        let reverse = self.add(instance, true, name, on(Side::Reverse));
+        if mirrored { reverse } else { forward }
+    }
+
+    /// One direction of a link. `name` is the link's.
+    fn add(
+        &mut self,
+        instance: Instance,
+        mirrored: bool,
+        mut name: String,
+        on_channel: Option<OnChannel>,
+    ) -> LinkId {
+        let form = &self.forms[instance.link];
+        let direction = if mirrored {
             name += " (reverse)";
+            &form.reverse
+        } else {
+            &form.forward
+        };
+        let mut spec = direction.spec.clone();
+        spec.loss = direction.loss.spec.clone();
+        if let Some(drawn) = direction.loss.drawn {
+            // Each copy has outages of its own.
+            let copy = instance.own.map_or(0, |(number, at)| {
+                (number as u64)
+                    .wrapping_mul(MOST_HOPS)
+                    .wrapping_add(at as u64)
+            });
+            let seed = self.outages[instance.link][usize::from(drawn.mirrored)];
+            let outages = drawn.draw(seed.wrapping_add(copy));
+            spec.loss.outages.extend(outages);
         }
         let id = LinkId(u32::try_from(self.links.len()).unwrap_or(u32::MAX));
         self.links.push(NamedLink {
             name,
-            spec: spec.clone(),
+            spec,
+            on_channel,
         });
-        if !hop.own {
-            self.shared.insert((hop.link, mirrored), id);
-        }
+        self.known.insert((instance, mirrored), id);
         id
     }
 }

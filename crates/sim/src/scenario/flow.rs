@@ -3,18 +3,23 @@
 use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
 use super::link::LinkForm;
-use super::settings;
-use crate::network::{OnOff, TcpFlow, TcpSettings, Traffic, UdpFlow};
-use whimbrel_cc::Spec;
+use super::settings::{self, Settings};
+use crate::aatp::SMALLEST_PACKET;
+use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
+use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Keys of every flow.
 pub(super) const SHARED_KEYS: [&str; 7] =
     ["name", "kind", "count", "route", "back", "start", "stop"];
+/// Keys of flows that carry bulk data, TCP and AATP.
+const BULK_KEYS: [&str; 2] = ["controller", "size"];
 /// Keys of a TCP flow, its settings besides.
-pub(super) const TCP_KEYS: [&str; 3] = ["controller", "size", "two_way"];
+const TCP_KEYS: [&str; 1] = ["two_way"];
+/// Keys of an AATP flow, its settings besides.
+const AATP_KEYS: [&str; 2] = ["priority", "destination"];
 /// Keys of a UDP flow.
-pub(super) const UDP_KEYS: [&str; 5] = ["rate", "packet", "on", "off", "exponential"];
+const UDP_KEYS: [&str; 5] = ["rate", "packet", "on", "off", "exponential"];
 
 /// The most flows of one run.
 const MOST_FLOWS: u64 = 100_000;
@@ -26,6 +31,75 @@ const MOST_SEGMENTS: u64 = 1 << 31;
 const SMALLEST_DATAGRAM: u64 = 28;
 /// The largest IPv4 packet.
 const LARGEST_DATAGRAM: u64 = 65_535;
+/// RFC 9438: what most of today's senders run.
+const DEFAULT_CONTROLLER: &str = "cubic";
+/// The same where AATP is asked for.
+const DEFAULT_AATP_CONTROLLER: &str = "enhanced-aatp";
+
+/// What carries a flow's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tcp,
+    Aatp,
+    Udp,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Tcp, Self::Aatp, Self::Udp];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Aatp => "aatp",
+            Self::Udp => "udp",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kinds that a flow can be whose `kind` is this, if it is written. Left out, the controller decides, which may
+    /// be swept: then the keys of both are taken, and each speaks to its own.
+    pub fn possible(written: Option<&str>) -> &'static [Self] {
+        match written.and_then(Self::named) {
+            Some(Self::Tcp) => &[Self::Tcp],
+            Some(Self::Aatp) => &[Self::Aatp],
+            Some(Self::Udp) => &[Self::Udp],
+            None => &[Self::Tcp, Self::Aatp],
+        }
+    }
+
+    /// Its keys, those of every flow left out.
+    pub fn keys(self) -> Vec<&'static str> {
+        let (own, settings): (&[&str], &[&str]) = match self {
+            Self::Udp => return UDP_KEYS.to_vec(),
+            Self::Tcp => (&TCP_KEYS, &settings::TCP_KEYS),
+            Self::Aatp => (&AATP_KEYS, &settings::AATP_KEYS),
+        };
+        let parts = [&BULK_KEYS[..], own, &settings::PACKET_KEYS, settings];
+        parts.concat()
+    }
+
+    /// Which of the two transports for bulk data can carry an algorithm.
+    fn of(controller: &Spec) -> Self {
+        match controller.entry().feed {
+            Feed::Acknowledgments => Self::Tcp,
+            Feed::Bursts => Self::Aatp,
+        }
+    }
+}
+
+/// All keys of all kinds of flows.
+pub(super) fn keys() -> Vec<&'static str> {
+    let mut all = SHARED_KEYS.to_vec();
+    for key in Kind::ALL.into_iter().flat_map(Kind::keys) {
+        if !all.contains(&key) {
+            all.push(key);
+        }
+    }
+    all
+}
 
 /// One `[[flow]]`, as written.
 #[derive(Debug, Clone)]
@@ -37,7 +111,11 @@ pub(super) struct FlowForm {
     pub back: Option<Vec<Hop>>,
     pub start: Drawn,
     pub stop: Option<Drawn>,
+    /// An AATP flow's `destination` is 0 until the run is expanded: own copies of links have nodes of their own.
     pub traffic: Traffic,
+    /// The node that receives the flow, if it is or could be AATP, as `[destination.NAME]` calls it: the written one, or
+    /// the last link of the route. One that ends in `*` is a node for each flow.
+    pub destination: Option<String>,
 }
 
 /// One link of a route.
@@ -61,6 +139,7 @@ impl FlowForm {
     pub fn packet(&self) -> Bytes {
         match &self.traffic {
             Traffic::Tcp(tcp) => tcp.settings.mss + tcp.settings.header,
+            Traffic::Aatp(aatp) => aatp.settings.packet,
             Traffic::Udp(udp) => udp.packet,
         }
     }
@@ -70,6 +149,7 @@ impl FlowForm {
         match (&self.name, &self.traffic) {
             (Some(name), _) => name.clone(),
             (None, Traffic::Tcp(tcp)) => tcp.controller.to_string(),
+            (None, Traffic::Aatp(aatp)) => aatp.controller.to_string(),
             (None, Traffic::Udp(_)) => "udp".to_owned(),
         }
     }
@@ -79,20 +159,21 @@ impl FlowForm {
 pub(super) fn read(
     fields: &Fields<'_>,
     links: &[LinkForm],
-    base: TcpSettings,
+    base: Settings,
 ) -> Result<FlowForm, ScenarioError> {
-    let udp = match fields
+    let written = fields
         .get("kind")
-        .map(|field| field.text().map(|text| (field.clone(), text)))
-        .transpose()?
-    {
-        None | Some((_, "tcp")) => false,
-        Some((_, "udp")) => true,
-        Some((field, other)) => {
-            return Err(field.fail(unknown("kind of flow", other, ["tcp", "udp"].into_iter())));
+        .map(|field| written_kind(&field))
+        .transpose()?;
+    let (kind, controller) = match written {
+        Some(Kind::Udp) => (Kind::Udp, None),
+        _ => {
+            let controller = controller(fields, written)?;
+            (Kind::of(&controller), Some(controller))
         }
     };
-    check_keys(fields, udp)?;
+    let possible = Kind::possible(written.map(Kind::name));
+    check_keys(fields, kind, possible)?;
     let start = fields.get("start").map(|field| drawn(&field)).transpose()?;
     let start = start.unwrap_or(Drawn {
         from: Time::ZERO,
@@ -105,6 +186,7 @@ pub(super) fn read(
             stop.from, start.to
         )));
     }
+    let route = route(&fields.required("route", "[\"L\"]")?, links)?;
     Ok(FlowForm {
         name: fields
             .get("name")
@@ -114,39 +196,100 @@ pub(super) fn read(
             None => 1,
             Some(field) => u32::try_from(field.integer(1..=MOST_FLOWS)?).unwrap_or(u32::MAX),
         },
-        route: route(&fields.required("route", "[\"L\"]")?, links)?,
+        destination: if possible.contains(&Kind::Aatp) {
+            Some(destination(fields, &route, links)?)
+        } else {
+            None
+        },
+        route,
         back: fields
             .get("back")
-            .map(|field| route(&field, links))
+            .map(|field| self::route(&field, links))
             .transpose()?,
         start,
         stop,
-        traffic: if udp {
-            Traffic::Udp(read_udp(fields)?)
-        } else {
-            Traffic::Tcp(read_tcp(fields, base)?)
+        traffic: match controller {
+            None => Traffic::Udp(read_udp(fields)?),
+            Some(controller) => read_bulk(fields, controller, base)?,
         },
     })
 }
 
-fn check_keys(fields: &Fields<'_>, udp: bool) -> Result<(), ScenarioError> {
-    let tcp: Vec<&str> = TCP_KEYS.into_iter().chain(settings::KEYS).collect();
-    let (mine, others, kind) = if udp {
-        (&UDP_KEYS[..], &tcp[..], "udp")
-    } else {
-        (&tcp[..], &UDP_KEYS[..], "tcp")
+fn written_kind(field: &Field<'_>) -> Result<Kind, ScenarioError> {
+    let text = field.text()?;
+    Kind::named(text).ok_or_else(|| {
+        let known = Kind::ALL.into_iter().map(Kind::name);
+        field.fail(unknown("kind of flow", text, known))
+    })
+}
+
+/// The controller as written, or the usual one of the written kind.
+fn controller(fields: &Fields<'_>, kind: Option<Kind>) -> Result<Spec, ScenarioError> {
+    let Some(field) = fields.get("controller") else {
+        let usual = match kind {
+            Some(Kind::Aatp) => DEFAULT_AATP_CONTROLLER,
+            _ => DEFAULT_CONTROLLER,
+        };
+        return usual.parse().map_err(|error| fields.fail(error));
     };
-    if let Some((key, field)) = fields.all().find(|(key, _)| others.contains(key)) {
-        let other = if udp { "tcp" } else { "udp" };
+    let spec: Spec = field.text()?.parse().map_err(|error| field.fail(error))?;
+    let right = Kind::of(&spec);
+    if kind.is_some_and(|kind| kind != right) {
+        let feed = match spec.entry().feed {
+            Feed::Acknowledgments => "acknowledgments",
+            Feed::Bursts => "reports on bursts",
+        };
         return Err(field.fail(format!(
-            "a flow of kind `{kind}` has no `{key}`: that is for kind `{other}`"
+            "`{spec}` lives on {feed}: write `kind = \"{}\"`, or leave `kind` out",
+            right.name()
         )));
     }
-    let known: Vec<&str> = SHARED_KEYS
-        .into_iter()
-        .chain(mine.iter().copied())
-        .collect();
+    Ok(spec)
+}
+
+/// Checks that no keys stand there but those of the `possible` kinds; `kind` is what the flow is.
+fn check_keys(fields: &Fields<'_>, kind: Kind, possible: &[Kind]) -> Result<(), ScenarioError> {
+    let mut known = SHARED_KEYS.to_vec();
+    known.extend(possible.iter().flat_map(|kind| kind.keys()));
+    let other_with = |key: &str| {
+        let mut others = Kind::ALL
+            .into_iter()
+            .filter(|kind| !possible.contains(kind));
+        others.find(|kind| kind.keys().contains(&key))
+    };
+    let wrong = fields
+        .all()
+        .filter(|(key, _)| !known.contains(key))
+        .find_map(|(key, field)| other_with(key).map(|other| (key, field, other)));
+    if let Some((key, field, other)) = wrong {
+        return Err(field.fail(format!(
+            "a flow of kind `{}` has no `{key}`: that is for kind `{}`",
+            kind.name(),
+            other.name()
+        )));
+    }
     fields.only(&known)
+}
+
+fn destination(
+    fields: &Fields<'_>,
+    route: &[Hop],
+    links: &[LinkForm],
+) -> Result<String, ScenarioError> {
+    if let Some(field) = fields.get("destination") {
+        let name = field.text()?;
+        if name.is_empty() || name.ends_with('*') {
+            return Err(field.fail(
+                "a destination's name must not be empty or end in `*`, which stands for own copies",
+            ));
+        }
+        return Ok(name.to_owned());
+    }
+    let last = route.last().map(|hop| {
+        let own = if hop.own { "*" } else { "" };
+        format!("{}{own}", links[hop.link].name)
+    });
+    Ok(last.unwrap_or_default())
 }
 
 fn route(field: &Field<'_>, links: &[LinkForm]) -> Result<Vec<Hop>, ScenarioError> {
@@ -191,40 +334,73 @@ fn drawn(field: &Field<'_>) -> Result<Drawn, ScenarioError> {
     Ok(Drawn { from, to })
 }
 
-fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpFlow, ScenarioError> {
-    let controller: Spec = match fields.get("controller") {
-        Some(field) => field.text()?.parse().map_err(|error| field.fail(error))?,
-        // RFC 9438: what most of today's senders run.
-        None => "cubic".parse().map_err(|error| fields.fail(error))?,
-    };
+/// A flow of bulk data by the transport that can carry its controller.
+fn read_bulk(
+    fields: &Fields<'_>,
+    controller: Spec,
+    base: Settings,
+) -> Result<Traffic, ScenarioError> {
     let settings = settings::read(fields, base)?;
     let size = match fields.get("size") {
         None => None,
+        Some(field) => Some(read_size(&field, settings.tcp.mss)?),
+    };
+    let two_way = match fields.get("two_way") {
+        None => None,
+        Some(field) => field.switch()?.then_some(field),
+    };
+    let priority = match fields.get("priority") {
+        None => Priority::LEAST,
         Some(field) => {
-            let size: Bytes = field.parse()?;
-            if size.is_zero() {
-                return Err(field.fail(
-                    "a flow must have something to send; leave `size` out for an endless one",
-                ));
-            }
-            if size.get().div_ceil(settings.mss.get()) > MOST_SEGMENTS {
-                return Err(field.fail(format!(
-                    "{size} are more than 2^31 segments of {}; write less, or a greater `mss`",
-                    settings.mss
-                )));
-            }
-            Some(size)
+            let (least, greatest) = (Priority::LEAST.get(), Priority::GREATEST.get());
+            let n = field.integer(least.into()..=greatest.into())?;
+            let priority = u8::try_from(n).ok().and_then(Priority::new);
+            priority.unwrap_or(Priority::GREATEST)
         }
     };
-    let two_way = fields
-        .get("two_way")
-        .map_or(Ok(false), |field| field.switch())?;
-    Ok(TcpFlow {
+    if Kind::of(&controller) == Kind::Tcp {
+        return Ok(Traffic::Tcp(TcpFlow {
+            controller,
+            size,
+            two_way: two_way.is_some(),
+            settings: settings.tcp,
+        }));
+    }
+    if let Some(field) = two_way {
+        return Err(field.fail(format!(
+            "`{controller}` is carried by AATP, which sends one way only"
+        )));
+    }
+    // The greatest mss and header together are within an IPv4 packet.
+    let least = Bytes::new(SMALLEST_PACKET);
+    if settings.aatp.packet < least {
+        return Err(fields.fail(format!(
+            "an AATP packet (`mss` and `header`) must be at least {least}, not {}",
+            settings.aatp.packet
+        )));
+    }
+    Ok(Traffic::Aatp(AatpFlow {
         controller,
         size,
-        two_way,
-        settings,
-    })
+        priority,
+        destination: 0,
+        settings: settings.aatp,
+    }))
+}
+
+fn read_size(field: &Field<'_>, mss: Bytes) -> Result<Bytes, ScenarioError> {
+    let size: Bytes = field.parse()?;
+    if size.is_zero() {
+        return Err(
+            field.fail("a flow must have something to send; leave `size` out for an endless one")
+        );
+    }
+    if size.get().div_ceil(mss.get()) > MOST_SEGMENTS {
+        return Err(field.fail(format!(
+            "{size} are more than 2^31 segments of {mss}; write less, or a greater `mss`"
+        )));
+    }
+    Ok(size)
 }
 
 fn read_udp(fields: &Fields<'_>) -> Result<UdpFlow, ScenarioError> {

@@ -3,18 +3,20 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields};
+use super::loss::{self, Loss};
+use super::wifi;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_net::{LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace};
+use whimbrel_net::{LinkSpec, LossSpec, Queue, QueueLimit, Schedule, ServiceSpec, Trace, WifiSpec};
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Keys of one direction.
 const DIRECTION: [&str; 4] = ["rate", "delay", "queue", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 5] = ["rate", "delay", "queue", "loss", "reverse"];
+pub(super) const KEYS: [&str; 6] = ["rate", "wifi", "delay", "queue", "loss", "reverse"];
 /// The largest trace that is read: an hour at 80 Mbit/s is a fifth of it.
 const LARGEST_TRACE: u64 = 1 << 28;
 /// The most steps a schedule may have.
@@ -28,13 +30,18 @@ pub(super) struct LinkForm {
     pub forward: Direction,
     /// The mirrored one.
     pub reverse: Direction,
+    /// The channel that both share, if it is a Wi-Fi link. The directions' service is then its rate, which bounds what
+    /// they carry.
+    pub wifi: Option<WifiSpec>,
 }
 
 /// One direction. `spec.queue` is unlimited until the queue, which may depend on the flows' routes, has been resolved.
+/// `spec.loss` says nothing: `loss` does, of which some is drawn for each run.
 #[derive(Debug, Clone)]
 pub(super) struct Direction {
     pub spec: LinkSpec,
     pub queue: Option<WrittenQueue>,
+    pub loss: Loss,
 }
 
 /// A queue as written, and what to say if it has no meaning.
@@ -44,48 +51,70 @@ pub(super) struct WrittenQueue {
     pub without_rate: ScenarioError,
 }
 
-/// Reads `[link.NAME]`.
+/// Reads `[link.NAME]`. `duration` is the run's.
 pub(super) fn read(
     name: &str,
     field: &Field<'_>,
+    duration: Duration,
     traces: &mut Traces,
 ) -> Result<LinkForm, ScenarioError> {
     let fields = field.fields()?;
     fields.only(&KEYS)?;
+    let wifi = fields
+        .get("wifi")
+        .map(|field| wifi::read(&field))
+        .transpose()?;
+    if let (Some(_), Some(rate)) = (&wifi, fields.get("rate")) {
+        return Err(
+            rate.fail("a link has a `rate` or is `wifi`, not both: the rate of Wi-Fi is `wifi`'s")
+        );
+    }
+    let service = wifi.as_ref().map_or(ServiceSpec::Unlimited, |wifi| {
+        ServiceSpec::Rate(Schedule::constant(wifi.rate()))
+    });
     let nothing = LinkSpec {
-        service: ServiceSpec::Unlimited,
+        service,
         delay: Schedule::constant(Duration::ZERO),
         queue: QueueLimit::Unlimited,
         loss: LossSpec::default(),
     };
-    let forward = read_direction(
+    let mut forward = read_direction(
         &fields,
         Direction {
             spec: nothing,
             queue: None,
+            loss: Loss::default(),
         },
         traces,
     )?;
+    if let Some(field) = fields.get("loss") {
+        forward.loss = loss::read(&field, &forward.loss, false, duration)?;
+    }
     // The ACK path is the same road with its own queue; what the channel loses at random it loses of
     // the written direction only, as in the papers' simulators, unless `reverse.loss` says otherwise.
     let mut reverse = forward.clone();
-    reverse.spec.loss = LossSpec {
-        outages: forward.spec.loss.outages.clone(),
-        ..LossSpec::default()
-    };
+    reverse.loss = forward.loss.outages_only();
     if let Some(overrides) = fields.get("reverse") {
         let overrides = overrides.fields()?;
         overrides.only(&DIRECTION)?;
+        if let (Some(_), Some(rate)) = (&wifi, overrides.get("rate")) {
+            return Err(rate
+                .fail("both directions of a Wi-Fi link share one channel: its rate is `wifi`'s"));
+        }
         reverse = read_direction(&overrides, reverse, traces)?;
+        if let Some(field) = overrides.get("loss") {
+            reverse.loss = loss::read(&field, &reverse.loss, true, duration)?;
+        }
     }
     Ok(LinkForm {
         name: name.to_owned(),
         forward,
         reverse,
+        wifi,
     })
 }
 
-/// One direction: what is written over what is inherited.
+/// One direction but for its loss: what is written over what is inherited.
 fn read_direction(
     fields: &Fields<'_>,
     inherited: Direction,
@@ -94,6 +123,7 @@ fn read_direction(
     let Direction {
         mut spec,
         mut queue,
+        loss,
     } = inherited;
     if let Some(field) = fields.get("rate") {
         spec.service = read_service(&field, traces)?;
@@ -107,9 +137,6 @@ fn read_direction(
             without_rate: field.fail(""),
         });
     }
-    if let Some(field) = fields.get("loss") {
-        spec.loss = read_loss(&field, spec.loss.outages)?;
-    }
     if let Some(queue) = &mut queue {
         let why =
             "a queue in `bdp` needs the link's `rate`; write one, or the queue in packets or bytes";
@@ -117,7 +144,7 @@ fn read_direction(
             .get("queue")
             .map_or_else(|| fields.fail(why), |field| field.fail(why));
     }
-    Ok(Direction { spec, queue })
+    Ok(Direction { spec, queue, loss })
 }
 
 fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, ScenarioError> {
@@ -159,55 +186,6 @@ where
         .map(step)
         .collect::<Result<_, ScenarioError>>()?;
     Schedule::steps(steps).map_err(|why| field.fail(why))
-}
-
-/// `"1 %"`, or a table. `outages` are those that hold when none are written.
-fn read_loss(field: &Field<'_>, outages: Vec<Outage>) -> Result<LossSpec, ScenarioError> {
-    let Value::Table(_) = field.value() else {
-        return Ok(LossSpec {
-            random: field.parse()?,
-            outages,
-            ..LossSpec::default()
-        });
-    };
-    let fields = field.fields()?;
-    fields.only(&["random", "corrupt", "outages"])?;
-    let share = |key| {
-        fields
-            .get(key)
-            .map_or(Ok(Default::default()), |field| field.parse())
-    };
-    let outages = match fields.get("outages") {
-        None => outages,
-        Some(field) => read_outages(&field)?,
-    };
-    Ok(LossSpec {
-        random: share("random")?,
-        corrupt: share("corrupt")?,
-        outages,
-    })
-}
-
-fn read_outages(field: &Field<'_>) -> Result<Vec<Outage>, ScenarioError> {
-    let mut outages: Vec<Outage> = Vec::new();
-    for item in field.list()? {
-        let (from, to) = item.pair("[\"4 s\", \"5 s\"]")?;
-        let outage = Outage {
-            from: time(&from)?,
-            to: time(&to)?,
-        };
-        if outage.from >= outage.to {
-            return Err(item.fail(format!(
-                "an outage from {} to {} has no length",
-                outage.from, outage.to
-            )));
-        }
-        if outages.last().is_some_and(|last| last.to > outage.from) {
-            return Err(item.fail("outages must be in order of time and must not overlap"));
-        }
-        outages.push(outage);
-    }
-    Ok(outages)
 }
 
 /// An instant, written as the span since the run's start.

@@ -8,14 +8,18 @@
 //! rate = "8 Mbit/s"                # left out: packets are served at once
 //! delay = "50 ms"                  # left out: none
 //! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
-//! loss = "1 %"                     # or { random = "1 %", corrupt = "1 %", outages = [["4 s", "5 s"]] }
+//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, outages, random_outages
 //! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, loss
+//! [link.home]
+//! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
 //! [[flow]]
 //! count = 10                       # left out: 1
 //! controller = "cerl"              # or "cerl?A=0.6"; left out: "cubic"
 //! route = ["access*", "L", "access*"]
 //! start = "0 s .. 5 s"             # drawn evenly for each flow; left out: 0 s
 //! size = "1 GB"                    # left out: endless
+//! [destination.L]                  # a node that receives AATP flows
+//! bandwidth = "8 Mbit/s"           # left out: estimated
 //! [run]
 //! duration = "100 s"
 //! seeds = 10                       # a count, from `seed` (1 when left out) upwards, or a list
@@ -25,9 +29,11 @@
 //! ```
 //!
 //! **Links.** Each `[link.NAME]` has two directions. The mirrored one has the same rate, delay and
-//! outages and a queue of its own of the same size; `reverse` overrides these. **Random loss and
-//! corruption apply to the written direction only**, as in the papers' simulators, unless `reverse.loss`
-//! is written. A queue in packets or bytes counts what waits, the packet in service not. `"x bdp"` is x
+//! outages and a queue of its own of the same size; `reverse` overrides these. **Random loss, in bursts
+//! or not, and corruption apply to the written direction only**, as in the papers' simulators, unless
+//! `reverse.loss` is written. Random outages are drawn by the seed, for each copy of a link anew, and are the
+//! same in both directions unless `reverse.loss` has its own. The directions of a `wifi` link contend for one channel;
+//! its rate stands for the link's wherever one is needed, as the bound that it is. A queue in packets or bytes counts what waits, the packet in service not. `"x bdp"` is x
 //! times the link's rate (the greatest of a schedule, the mean of a trace) times the greatest base RTT
 //! of the flows that pass it (the propagation delays of the route and the way back, of a schedule the
 //! greatest), in bytes, and at least one full packet.
@@ -36,35 +42,45 @@
 //! for each flow and for each time it stands in the route. Acknowledgments take the route mirrored, or
 //! `back`, a list of links in order and in their written direction.
 //!
-//! **Flows.** `kind = "tcp"` (when left out): `controller`, `size`, `two_way`, and the settings of
-//! [`TcpSettings`] under their names; these may also stand in `[run]` for all flows,
-//! and a flow's own win. `kind = "udp"`: `rate`, `packet` (1500 B), and `on`, `off`, `exponential` for
-//! bursts. `stop` takes an instant or a span like `start`; `name` names a flow.
+//! **Flows.** `controller` (`"cubic"`) decides which transport carries a flow: AATP one that lives on
+//! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way` and the
+//! settings of [`TcpSettings`](crate::TcpSettings) under their names; AATP has `priority` (1 to 8; 1), `destination` and the
+//! settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
+//! stand in `[run]` for all flows, and a flow's own win. Where `kind` is left out, the keys of both are taken and each
+//! transport heeds its own, so that `flow.controller` can be swept over both. `kind = "udp"`: `rate`, `packet` (1500 B),
+//! and `on`, `off`, `exponential` for bursts. `stop` takes an instant or a span like `start`; `name` names a flow.
+//!
+//! **Destinations.** An AATP flow is received by the node `destination`, or else by one that has the name of the last link
+//! of its route: flows that end on the same link share it, flows that end on copies of their own do not.
+//! `[destination.NAME]` says something of one: `gamma` (5), `beta` (0.05), `bandwidth`; `NAME*` of those of all copies.
 //!
 //! **Run.** `duration` (60 s), `seeds`, `seed`, `sample` (record time series at this interval).
 //!
 //! **Sweep.** Every combination of the values, the last line turning fastest. Keys are `link.NAME.KEY`,
-//! `run.KEY`, `flow.KEY` (all flows that can have it), `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`).
+//! `destination.NAME.KEY`, `run.KEY`, `flow.KEY` (all flows that can have it), `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`).
 //! A key that is not written is added.
 //!
 //! A table `[experiment]` is left to whoever reads experiments: such a file is a scenario too.
 
+mod destination;
 pub mod document;
 mod error;
 mod expand;
 pub mod fields;
 mod flow;
 mod link;
+mod loss;
 mod points;
 mod run;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod wifi;
 
 pub use error::ScenarioError;
 pub use points::{Parameter, ParameterValue, Setting};
 
-use crate::network::{Network, TcpSettings, Traffic};
+use crate::network::{Network, Traffic};
 use document::{Document, Node};
 use expand::Form;
 use fields::{Field, Fields};
@@ -106,7 +122,7 @@ impl Scenario {
         settings: &[Setting],
     ) -> Result<Self, ScenarioError> {
         let root = Fields::new(&document.root, "")?;
-        root.only(&["link", "flow", "run", "sweep", "experiment"])?;
+        root.only(&["link", "flow", "destination", "run", "sweep", "experiment"])?;
         points::set_all(&mut document.root, settings)?;
         let root = Fields::new(&document.root, "")?;
         let axes = points::axes(&root)?;
@@ -159,15 +175,17 @@ impl Point {
         self.form.run().sample
     }
 
-    /// The controllers of its TCP flows, each once, in the order of the flows.
+    /// The controllers of its TCP and AATP flows, each once, in the order of the flows.
     pub fn controllers(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for flow in self.form.flows() {
-            if let Traffic::Tcp(tcp) = &flow.traffic {
-                let name = tcp.controller.to_string();
-                if !all.contains(&name) {
-                    all.push(name);
-                }
+            let name = match &flow.traffic {
+                Traffic::Tcp(tcp) => tcp.controller.to_string(),
+                Traffic::Aatp(aatp) => aatp.controller.to_string(),
+                Traffic::Udp(_) => continue,
+            };
+            if !all.contains(&name) {
+                all.push(name);
             }
         }
         all
@@ -197,17 +215,18 @@ fn read(tree: &Node, traces: &mut link::Traces) -> Result<Form, ScenarioError> {
                     "a link's name must not be empty or end in `*`, which stands for own copies",
                 ));
             }
-            links.push(link::read(name, &field, traces)?);
+            links.push(link::read(name, &field, run.duration, traces)?);
         }
     }
     let flows = read_flows(&root, &links, run.settings)?;
-    Form::new(links, flows, run, &Field::new(tree, ""))
+    let destinations = destination::read(&root, &flows)?;
+    Form::new(links, flows, destinations, run, &Field::new(tree, ""))
 }
 
 fn read_flows(
     root: &Fields<'_>,
     links: &[link::LinkForm],
-    settings: TcpSettings,
+    settings: settings::Settings,
 ) -> Result<Vec<flow::FlowForm>, ScenarioError> {
     let written = root
         .get("flow")

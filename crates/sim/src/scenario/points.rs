@@ -3,7 +3,7 @@
 use super::ScenarioError;
 use super::document::{Node, Place, Table, Value, dotted_key, loose_value};
 use super::fields::{Fields, unknown};
-use super::{flow, link, run, settings};
+use super::{destination, flow, link, run, settings};
 use std::fmt;
 use std::str::FromStr;
 
@@ -156,8 +156,8 @@ pub(super) fn combinations<'a>(
     })
 }
 
-/// Sets `key` in the tree: `link.L.loss`, `run.recovery`, `flow.controller` for all flows that can have
-/// one, `flow.0.controller` and `flow.NAME.controller` for one.
+/// Sets `key` in the tree: `link.L.loss`, `destination.NODE.gamma`, `run.recovery`, `flow.controller` for all flows
+/// that can have one, `flow.0.controller` and `flow.NAME.controller` for one.
 fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), ScenarioError> {
     let fail = |why: String| ScenarioError::new(place, key, why);
     let path = dotted_key(key).ok_or_else(|| {
@@ -180,35 +180,31 @@ fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), Scen
             descend(link, rest, node, place).map_err(fail)
         }
         ["flow", rest @ ..] if !rest.is_empty() => put_flow(table, rest, node, place).map_err(fail),
-        ["run", rest @ ..] if !rest.is_empty() => {
-            let known: Vec<&str> = run::KEYS.into_iter().chain(settings::KEYS).collect();
-            first_known(rest, &known).map_err(fail)?;
-            if table.get("run").is_none() {
-                table.set(
-                    "run",
-                    place,
-                    Node {
-                        place: place.clone(),
-                        value: Value::Table(Table::default()),
-                    },
-                );
-            }
-            let run =
-                table_at(table, "run").ok_or_else(|| fail("`run` is not a table".to_owned()))?;
-            descend(run, rest, node, place).map_err(fail)
+        // Whether a flow has such a destination is asked when all is read: a table need not have been written for it.
+        ["destination", _, rest @ ..] if !rest.is_empty() => {
+            first_known(rest, &destination::KEYS).map_err(fail)?;
+            descend(table, &path, node, place).map_err(fail)
         }
-        [first @ ("link" | "flow" | "run")] => Err(fail(format!(
+        ["run", rest @ ..] if !rest.is_empty() => {
+            let known: Vec<&str> = run::KEYS.into_iter().chain(settings::keys()).collect();
+            first_known(rest, &known).map_err(fail)?;
+            descend(table, &path, node, place).map_err(fail)
+        }
+        [first @ ("link" | "flow" | "destination" | "run")] => Err(fail(format!(
             "`{first}` alone is not a key; write e.g. `link.L.loss`"
         ))),
         ["link", _] => Err(fail(
             "a whole link cannot be set; write e.g. `link.L.loss`".to_owned(),
         )),
+        ["destination", name] => Err(fail(format!(
+            "a whole destination cannot be set; write e.g. `destination.{name}.bandwidth`"
+        ))),
         _ => {
             let first = path.first().copied().unwrap_or_default();
             Err(fail(unknown(
                 "key",
                 first,
-                ["link", "flow", "run"].into_iter(),
+                ["link", "flow", "destination", "run"].into_iter(),
             )))
         }
     }
@@ -219,7 +215,7 @@ fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Resul
         return Err("there is no [[flow]]".to_owned());
     };
     let (first, rest) = path.split_first().ok_or("a key is missing")?;
-    let keys: Vec<&str> = flow_keys().collect();
+    let keys = flow::keys();
     if keys.contains(first) {
         let mut any = false;
         for flow in flows.iter_mut() {
@@ -269,25 +265,16 @@ fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Resul
     descend(flow, rest, node, place)
 }
 
-fn flow_keys() -> impl Iterator<Item = &'static str> {
-    flow::SHARED_KEYS
-        .into_iter()
-        .chain(flow::TCP_KEYS)
-        .chain(flow::UDP_KEYS)
-        .chain(settings::KEYS)
-}
-
 /// Whether `flow.WORD` would be a key of all flows, not the name of one.
 pub(super) fn is_flow_key(word: &str) -> bool {
-    flow_keys().any(|key| key == word)
+    flow::keys().contains(&word)
 }
 
-/// Whether a flow's kind has this key.
+/// Whether a flow of its kind can have this key.
 fn applies(flow: &Table, key: &str) -> bool {
-    let udp = flow
-        .get("kind")
-        .is_some_and(|kind| kind.value.to_string() == "udp");
-    flow::SHARED_KEYS.contains(&key) || flow::UDP_KEYS.contains(&key) == udp
+    let written = flow.get("kind").map(|kind| kind.value.to_string());
+    let possible = flow::Kind::possible(written.as_deref());
+    flow::SHARED_KEYS.contains(&key) || possible.iter().any(|kind| kind.keys().contains(&key))
 }
 
 fn first_known(path: &[&str], known: &[&str]) -> Result<(), String> {

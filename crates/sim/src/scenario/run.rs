@@ -3,8 +3,7 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields};
-use super::settings;
-use crate::network::TcpSettings;
+use super::settings::{self, Settings};
 use std::collections::HashSet;
 use whimbrel_units::Duration;
 
@@ -25,7 +24,7 @@ pub(super) struct RunForm {
     pub seeds: Vec<u64>,
     pub sample: Option<Duration>,
     /// Settings for all flows.
-    pub settings: TcpSettings,
+    pub settings: Settings,
 }
 
 impl Default for RunForm {
@@ -34,7 +33,7 @@ impl Default for RunForm {
             duration: DURATION,
             seeds: vec![1],
             sample: None,
-            settings: TcpSettings::default(),
+            settings: Settings::default(),
         }
     }
 }
@@ -46,7 +45,7 @@ pub(super) fn read(root: &Fields<'_>) -> Result<RunForm, ScenarioError> {
         return Ok(form);
     };
     let fields = field.fields()?;
-    let known: Vec<&str> = KEYS.into_iter().chain(settings::KEYS).collect();
+    let known: Vec<&str> = KEYS.into_iter().chain(settings::keys()).collect();
     fields.only(&known)?;
     form.settings = settings::read(&fields, form.settings)?;
     if let Some(field) = fields.get("duration") {

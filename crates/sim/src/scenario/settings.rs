@@ -1,15 +1,16 @@
-//! The settings of a TCP connection, which may stand in `[run]` for all flows and in a `[[flow]]`, which wins.
+//! The settings of a connection, which may stand in `[run]` for all flows and in a `[[flow]]`, which wins.
 
 use super::ScenarioError;
+use super::document::Value;
 use super::fields::{Field, Fields, unknown};
-use crate::network::{Recovery, TcpSettings};
+use crate::network::{AatpSettings, Recovery, TcpSettings};
 use whimbrel_units::{Bytes, Duration};
 
-/// Keys of the settings.
-pub(super) const KEYS: [&str; 13] = [
+/// Keys of the settings that both transports have: what a packet holds.
+pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
+/// Keys of the settings that only TCP has.
+pub(super) const TCP_KEYS: [&str; 11] = [
     "recovery",
-    "mss",
-    "header",
     "initial_window",
     "receive_window",
     "ack_every",
@@ -21,14 +22,83 @@ pub(super) const KEYS: [&str; 13] = [
     "tail_loss_probe",
     "pacing",
 ];
+/// Keys of the settings that only AATP has.
+pub(super) const AATP_KEYS: [&str; 3] = ["timer", "circuit_breaker", "reestimate"];
 
 /// RFC 7323 section 2.3: the largest window that scaling can announce.
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 /// No timer of a connection is longer.
 const LONGEST_TIMER: Duration = Duration::from_secs(3600);
 
-/// What is written over `base`.
-pub(super) fn read(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, ScenarioError> {
+/// Least and greatest resolution of a system's timers.
+const TIMER: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(10));
+/// The least time after which an AATP sender measures its path again, or stops because it hears nothing. Within a
+/// burst neither has a meaning.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The settings of a connection of either transport: which one it is may be swept.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Settings {
+    pub tcp: TcpSettings,
+    pub aatp: AatpSettings,
+}
+
+/// All keys of the settings.
+pub(super) fn keys() -> impl Iterator<Item = &'static str> {
+    PACKET_KEYS.into_iter().chain(TCP_KEYS).chain(AATP_KEYS)
+}
+
+/// What is written over `base`. AATP's packets are as large on the wire as TCP's, so that a comparison of the two
+/// compares what they do with the same packets.
+pub(super) fn read(fields: &Fields<'_>, base: Settings) -> Result<Settings, ScenarioError> {
+    let tcp = read_tcp(fields, base.tcp)?;
+    let aatp = AatpSettings {
+        packet: tcp.mss + tcp.header,
+        ..read_aatp(fields, base.aatp)?
+    };
+    Ok(Settings { tcp, aatp })
+}
+
+fn read_aatp(fields: &Fields<'_>, base: AatpSettings) -> Result<AatpSettings, ScenarioError> {
+    let mut s = base;
+    if let Some(field) = fields.get("timer") {
+        s.timer = span(&field, TIMER.0, TIMER.1, "")?;
+    }
+    s.circuit_breaker = optional(fields, "circuit_breaker", s.circuit_breaker)?;
+    s.reestimate = optional(fields, "reestimate", s.reestimate)?;
+    Ok(s)
+}
+
+/// A span of time, or `"off"`.
+fn optional(
+    fields: &Fields<'_>,
+    key: &str,
+    base: Option<Duration>,
+) -> Result<Option<Duration>, ScenarioError> {
+    match fields.get(key) {
+        None => Ok(base),
+        Some(field) if matches!(field.value(), Value::Text(text) if text == "off") => Ok(None),
+        Some(field) => span(&field, SHORTEST_INTERVAL, LONGEST_TIMER, ", or `off`").map(Some),
+    }
+}
+
+/// A span of time within bounds; `or` is what else could be written.
+fn span(
+    field: &Field<'_>,
+    least: Duration,
+    greatest: Duration,
+    or: &str,
+) -> Result<Duration, ScenarioError> {
+    let span: Duration = field.parse()?;
+    if (least..=greatest).contains(&span) {
+        return Ok(span);
+    }
+    Err(field.fail(format!(
+        "must be from {least} to {greatest}{or}, not {span}"
+    )))
+}
+
+fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, ScenarioError> {
     let mut s = base;
     if let Some(field) = fields.get("recovery") {
         s.recovery = recovery(&field)?;

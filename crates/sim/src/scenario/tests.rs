@@ -1,11 +1,11 @@
 //! What people write, what becomes of it, and what they are told when it is wrong.
 
 use super::*;
-use crate::network::{LinkId, Recovery};
+use crate::network::{AatpFlow, AatpSettings, LinkId, OnChannel, Recovery};
 use proptest::prelude::*;
 use std::fmt::Write as _;
-use whimbrel_net::{QueueLimit, ServiceSpec};
-use whimbrel_units::{Bytes, Time};
+use whimbrel_net::{Aggregation, GilbertElliott, QueueLimit, ServiceSpec, Side, WifiSpec};
+use whimbrel_units::{Bytes, Probability, Time};
 
 /// The example of the project's design page, word for word.
 const DESIGN: &str = r#"
@@ -30,6 +30,42 @@ seeds = 10
 [sweep]
 "link.L.loss" = ["0 %", "0.1 %", "1 %", "5 %"]
 "flow.controller" = ["newreno", "cubic", "cerl"]
+"#;
+
+/// Fades, a Wi-Fi access and flows of all kinds that share a node.
+const SHARED: &str = r#"
+[link.core]
+rate = "148.608 Mbit/s"
+delay = "10 ms"
+queue = "1 bdp"
+loss = { gilbert-elliott = { good = "10 s", bad = "20 ms" }, random_outages = { count = 5, length = "2 s", within = ["5 s", "60 s"] } }
+[link.home]
+wifi = { rate = "300 Mbit/s" }
+reverse = { loss = { gilbert-elliott = { p = "1 %", r = "20 %", bad_loss = "50 %" } } }
+[[flow]]
+kind = "aatp"
+priority = 8
+destination = "client"
+route = ["home*", "core"]
+[[flow]]
+count = 3
+controller = "cubic"
+route = ["core", "home"]
+[[flow]]
+kind = "udp"
+rate = "20 Mbit/s"
+route = ["core"]
+[destination.client]
+gamma = 4
+bandwidth = "100 Mbit/s"
+[run]
+timer = "2 ms"
+circuit_breaker = "3 s"
+reestimate = "off"
+[sweep]
+"flow.1.controller" = ["enhanced-aatp", "cubic"]
+"destination.client.beta" = [0, 0.05]
+"link.home.wifi.rate" = ["6.5 Mbit/s"]
 "#;
 
 /// The least that is a scenario.
@@ -159,6 +195,89 @@ fn loss_is_of_the_written_direction_and_outages_of_both() {
 }
 
 #[test]
+fn losses_in_bursts_are_written_by_time_or_by_packet() {
+    let text = |loss: &str| {
+        format!(
+            "[link.L]\nloss = {{ random = \"1 %\", gilbert-elliott = {loss} }}\n[[flow]]\nroute = [\"L\"]\n"
+        )
+    };
+    let share = |p: f64| Probability::new(p).expect("a probability");
+    let by_time = network(&text("{ good = \"9 s\", bad = \"500 ms\" }"));
+    let loss = &link(&by_time, "L").loss;
+    assert_eq!(loss.random, share(0.01));
+    let expected = GilbertElliott::ByTime {
+        good: Duration::from_secs(9),
+        bad: Duration::from_millis(500),
+        good_loss: Probability::ZERO,
+        bad_loss: Probability::ONE,
+    };
+    assert_eq!(loss.gilbert_elliott, Some(expected));
+    let reverse = &link(&by_time, "L (reverse)").loss;
+    assert_eq!(reverse.gilbert_elliott, None, "of the written direction");
+
+    let by_packet = network(&text(
+        "{ p = \"1 %\", r = 0.2, bad_loss = \"50 %\", good_loss = \"2 %\" }",
+    ));
+    let expected = GilbertElliott::ByPacket {
+        p: share(0.01),
+        r: share(0.2),
+        bad_loss: share(0.5),
+        good_loss: share(0.02),
+    };
+    assert_eq!(link(&by_packet, "L").loss.gilbert_elliott, Some(expected));
+}
+
+#[test]
+fn outages_are_drawn_for_each_seed_and_strike_both_directions() {
+    let text = "[link.L]\nloss = { outages = [[\"70 s\", \"71 s\"]], random_outages = { count = 3, length = \"1 s\", \
+                within = [\"10 s\", \"20 s\"] } }\n[link.M]\nloss = { random_outages = { count = 3, length = \"1 s\" } }\n\
+                [[flow]]\ncount = 2\nroute = [\"L\", \"M*\"]\n[run]\nduration = \"100 s\"\n";
+    let outages = |text: &str, seed: u64, name: &str| {
+        let network = parse(text).points()[0].network(seed);
+        link(&network, name).loss.outages.clone()
+    };
+    let drawn = outages(text, 1, "L");
+    assert_eq!(drawn.len(), 4, "with the written one");
+    let second = |s: u64| Time::ZERO + Duration::from_secs(s);
+    assert_eq!((drawn[0].from, drawn[0].to), (second(70), second(71)));
+    for outage in &drawn[1..] {
+        assert!(second(10) <= outage.from && outage.to <= second(20));
+        assert_eq!(outage.to.since(outage.from), Duration::from_secs(1));
+    }
+    assert_eq!(drawn, outages(text, 1, "L (reverse)"));
+    assert_ne!(drawn, outages(text, 2, "L"));
+    let copy = outages(text, 1, "M*[1]");
+    assert_eq!(copy, outages(text, 1, "M*[1] (reverse)"));
+    assert_ne!(copy, outages(text, 1, "M*[2]"), "each copy has its own");
+    // In all 100 s, not in the 10 s that were written for L.
+    let spread = |seed| outages(text, seed, "M*[1]").into_iter();
+    assert!((1..=20).flat_map(spread).any(|o| o.from > second(80)));
+    // What is written of one link does not move another's.
+    let other = text.replace(
+        "count = 3, length = \"1 s\", within",
+        "count = 2, length = \"1 s\", within",
+    );
+    assert_eq!(outages(&other, 1, "L").len(), 3);
+    assert_eq!(copy, outages(&other, 1, "M*[1]"));
+
+    let reverse = |loss: &str| {
+        text.replace(
+            "[link.M]",
+            &format!("reverse = {{ loss = {loss} }}\n[link.M]"),
+        )
+    };
+    let kept = reverse("\"1 %\"");
+    assert_eq!(drawn, outages(&kept, 1, "L (reverse)"));
+    let none = reverse("{ random_outages = { count = 0, length = \"1 s\" } }");
+    assert_eq!(outages(&none, 1, "L (reverse)").len(), 1);
+    let own = reverse(
+        "{ random_outages = { count = 3, length = \"1 s\", within = [\"10 s\", \"20 s\"] } }",
+    );
+    assert_ne!(drawn, outages(&own, 1, "L (reverse)"));
+    assert_eq!(drawn, outages(&own, 1, "L"));
+}
+
+#[test]
 fn a_queue_in_bdp_takes_the_greatest_rate_and_the_greatest_base_rtt() {
     let text = r#"
         [link.near]
@@ -216,7 +335,7 @@ fn a_flows_own_settings_win_over_the_runs() {
     );
     let settings = |flow: usize| match &network.flows[flow].traffic {
         Traffic::Tcp(tcp) => tcp.settings,
-        Traffic::Udp(_) => panic!("TCP"),
+        _ => panic!("TCP"),
     };
     assert_eq!(settings(0).mss, Bytes::new(1000));
     assert_eq!(settings(1).mss, Bytes::new(1460));
@@ -279,6 +398,259 @@ fn sweeps_set_what_was_not_written_and_reach_single_flows() {
         ("cubic", Some(Bytes::new(1_000_000)))
     );
     assert_eq!(web.settings.recovery, Recovery::Sack);
+}
+
+/// All AATP flows of a network.
+fn aatp(network: &Network) -> Vec<&AatpFlow> {
+    let flows = network.flows.iter();
+    flows
+        .filter_map(|flow| match &flow.traffic {
+            Traffic::Aatp(aatp) => Some(aatp),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Each flow and the node that receives it.
+fn receivers(network: &Network) -> Vec<&str> {
+    let all = aatp(network).into_iter();
+    all.map(|flow| network.destinations[flow.destination].name.as_str())
+        .collect()
+}
+
+#[test]
+fn the_controller_decides_which_transport_carries_a_flow() {
+    let text = format!(
+        "{LEAST}mss = \"8948 B\"\nrecovery = \"sack\"\npriority = 4\nsize = \"1 GB\"\n\
+         [sweep]\n\"flow.controller\" = [\"cubic\", \"enhanced-aatp\"]\n"
+    );
+    let scenario = parse(&text);
+    let points = scenario.points();
+    let Traffic::Tcp(tcp) = &points[0].network(1).flows[0].traffic else {
+        panic!("TCP")
+    };
+    assert_eq!(tcp.settings.recovery, Recovery::Sack);
+    let network = points[1].network(1);
+    let flow = aatp(&network)[0];
+    assert_eq!(points[1].controllers(), ["enhanced-aatp"]);
+    assert_eq!(network.flows[0].name, "enhanced-aatp #1");
+    assert_eq!(flow.priority.get(), 4);
+    assert_eq!(flow.size, tcp.size);
+    // As large on the wire as TCP's: 8948 bytes of data, 52 of headers.
+    assert_eq!(flow.settings.packet, Bytes::new(9000));
+    assert!(points[0].network(1).destinations.is_empty());
+}
+
+#[test]
+fn aatp_is_as_in_the_paper_unless_something_is_written() {
+    let network = network(&format!("{LEAST}kind = \"aatp\"\n"));
+    let flow = aatp(&network)[0];
+    assert_eq!(flow.controller.to_string(), "enhanced-aatp");
+    assert_eq!((flow.priority.get(), flow.size), (1, None));
+    assert_eq!(flow.settings, AatpSettings::default());
+    let node = &network.destinations[0];
+    assert_eq!(
+        (node.adapter.gamma, node.adapter.beta, node.bandwidth),
+        (5.0, 0.05, None)
+    );
+}
+
+#[test]
+fn a_flows_own_aatp_settings_win_over_the_runs() {
+    let network = network(
+        "[link.L]\n[[flow]]\nkind = \"aatp\"\nroute = [\"L\"]\ncircuit_breaker = \"off\"\ntimer = \"2 ms\"\n\
+         [[flow]]\nkind = \"aatp\"\nroute = [\"L\"]\nmss = \"948 B\"\n\
+         [run]\ncircuit_breaker = \"3 s\"\nreestimate = \"5 s\"\n",
+    );
+    let settings: Vec<AatpSettings> = aatp(&network).iter().map(|flow| flow.settings).collect();
+    let first = AatpSettings {
+        packet: Bytes::new(1500),
+        timer: Duration::from_millis(2),
+        circuit_breaker: None,
+        reestimate: Some(Duration::from_secs(5)),
+    };
+    let second = AatpSettings {
+        packet: Bytes::new(1000),
+        timer: Duration::from_millis(1),
+        circuit_breaker: Some(Duration::from_secs(3)),
+        reestimate: Some(Duration::from_secs(5)),
+    };
+    assert_eq!(settings, [first, second]);
+}
+
+#[test]
+fn flows_that_end_on_the_same_link_share_a_node_and_own_copies_have_their_own() {
+    let text = "[link.access]\n[link.L]\n\
+        [[flow]]\nkind = \"aatp\"\ncount = 2\nroute = [\"access*\", \"L\"]\n\
+        [[flow]]\nkind = \"aatp\"\ncount = 2\nroute = [\"L\", \"access*\"]\n\
+        [[flow]]\nkind = \"aatp\"\nroute = [\"access\"]\n\
+        [[flow]]\nkind = \"aatp\"\nroute = [\"L\"]\ndestination = \"client\"\n\
+        [[flow]]\nkind = \"aatp\"\nroute = [\"access\", \"L\"]\ndestination = \"client\"\n\
+        [[flow]]\nroute = [\"L\"]\n\
+        [destination.client]\nbandwidth = \"10 Mbit/s\"\n\
+        [destination.\"access*\"]\nbeta = 0.1\n";
+    let network = network(text);
+    let expected = [
+        "L",
+        "L",
+        "access*[3]",
+        "access*[4]",
+        "access",
+        "client",
+        "client",
+    ];
+    assert_eq!(receivers(&network), expected);
+    let node = |name: &str| {
+        let found = network.destinations.iter().find(|node| node.name == name);
+        found.unwrap_or_else(|| panic!("no {name}"))
+    };
+    assert_eq!(network.destinations.len(), 5, "the TCP flow makes none");
+    assert_eq!(
+        node("client").bandwidth,
+        Some("10 Mbit/s".parse().expect("a rate"))
+    );
+    assert_eq!(
+        (node("client").adapter.gamma, node("client").adapter.beta),
+        (5.0, 0.05)
+    );
+    assert_eq!(node("access*[4]").adapter.beta, 0.1);
+    assert_eq!(
+        (node("access").adapter.beta, node("L").bandwidth),
+        (0.05, None)
+    );
+}
+
+#[test]
+fn destinations_can_be_swept_where_nothing_is_written_of_them() {
+    let text = format!(
+        "{LEAST}controller = \"enhanced-aatp\"\n[sweep]\n\"destination.L.gamma\" = [0, 2.5]\n\
+         \"flow.priority\" = [1, 8]\n"
+    );
+    let scenario = parse(&text);
+    assert_eq!(scenario.points().len(), 4);
+    let last = scenario.points()[3].network(1);
+    assert_eq!(last.destinations[0].adapter.gamma, 2.5);
+    assert_eq!(aatp(&last)[0].priority.get(), 8);
+}
+
+#[test]
+fn a_wifi_link_is_one_channel_of_two_directions() {
+    let text = "[link.L]\nwifi = \"65 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"2 bdp\"\n\
+        reverse = { queue = \"9 packets\" }\n\
+        [link.up]\nwifi = { rate = \"6.5 Mbit/s\" }\n\
+        [[flow]]\nroute = [\"up*\", \"L\"]\n[[flow]]\nroute = [\"up*\", \"L\"]\n";
+    let network = network(text);
+    let expected = [
+        "up*[1]",
+        "up*[1] (reverse)",
+        "L",
+        "L (reverse)",
+        "up*[2]",
+        "up*[2] (reverse)",
+    ];
+    assert_eq!(names(&network), expected);
+    let on = |channel, side| Some(OnChannel { channel, side });
+    for (i, link) in network.links.iter().enumerate() {
+        let side = [Side::Forward, Side::Reverse][i % 2];
+        assert_eq!(link.on_channel, on(i / 2, side), "{}", link.name);
+    }
+    let rates: Vec<u64> = network
+        .channels
+        .iter()
+        .map(|channel| channel.rate().as_bits_per_sec())
+        .collect();
+    assert_eq!(rates, [6_500_000, 65_000_000, 6_500_000]);
+    // 65 Mbit/s x 10 ms x 2.
+    assert_eq!(
+        link(&network, "L").queue,
+        QueueLimit::Bytes(Bytes::new(162_500))
+    );
+    assert_eq!(link(&network, "L (reverse)").queue, QueueLimit::Packets(9));
+    // 28 packets of 1500 bytes and what frames them fit into the 5.484 ms that an access may take at 65 Mbit/s, and
+    // less than a tenth goes to preambles, back-off and answers.
+    let one = text.replace("up*\", \"", "");
+    let capacity = parse(&one).points()[0].capacity().expect("a limit");
+    let share = capacity.as_bits_per_sec() as f64 / 65e6;
+    assert!((0.85..1.0).contains(&share), "{share}");
+    // Each of two flows meets its own 6.5 Mbit/s first.
+    let capacity = parse(text).points()[0].capacity().expect("a limit");
+    let share = capacity.as_bits_per_sec() as f64 / 13e6;
+    assert!((0.85..1.0).contains(&share), "{share}");
+}
+
+#[test]
+fn a_wifi_channel_can_be_set_in_all_its_parts() {
+    let channel = |wifi: &str| {
+        let text = format!("[link.L]\nwifi = {wifi}\n[[flow]]\nroute = [\"L\"]\n");
+        network(&text).channels[0].clone()
+    };
+    let usual = channel("\"300 Mbit/s\"");
+    assert_eq!(usual, channel("{ rate = \"300 Mbit/s\" }"));
+    assert_eq!(usual.aggregation, Some(Aggregation::MOST));
+    let all = channel(
+        "{ rate = \"300 Mbit/s\", aggregation = { frames = 16 }, longest = \"2 ms\", frame_loss = \"1 %\", rts_cts = true, \
+         aifsn = 2, cw_min = 31, cw_max = 63, retry_limit = 4 }",
+    );
+    let expected = WifiSpec {
+        mode: usual.mode,
+        aggregation: Some(Aggregation {
+            bytes: 65_535,
+            frames: 16,
+        }),
+        longest: Duration::from_millis(2),
+        frame_loss: Probability::new(0.01).expect("a probability"),
+        rts_cts: true,
+        aifsn: 2,
+        cw_min: 31,
+        cw_max: 63,
+        retry_limit: 4,
+    };
+    assert_eq!(all, expected);
+    let single = channel("{ rate = \"300 Mbit/s\", aggregation = false }");
+    assert_eq!(single.aggregation, None);
+}
+
+#[test]
+fn a_wifi_channel_has_two_directions_even_if_flows_pass_one() {
+    let text = "[link.up]\n[link.L]\nwifi = \"65 Mbit/s\"\n\
+        [[flow]]\ntwo_way = true\nroute = [\"L\"]\nback = [\"up\"]\n";
+    let one = network(text);
+    assert_eq!(names(&one), ["L", "L (reverse)", "up"]);
+    assert_eq!(one.channels.len(), 1);
+    let own = network(&text.replace("[\"L\"]", "[\"L*\"]"));
+    assert_eq!(names(&own), ["L*[1]", "L*[1] (reverse)", "up"]);
+    // Both ways over the channel share what it carries.
+    let both = text.replace("back = [\"up\"]\n", "");
+    let there = both.replace("two_way = true\n", "");
+    let capacity = |text| parse(text).points()[0].capacity();
+    assert_eq!(capacity(&both), capacity(&there));
+}
+
+#[test]
+fn all_that_can_be_written_goes_together() {
+    let scenario = parse(SHARED);
+    assert_eq!(scenario.points().len(), 4);
+    let network = scenario.points()[1].network(1);
+    assert_eq!(receivers(&network), ["client", "home", "home", "home"]);
+    assert_eq!(
+        scenario.points()[3].controllers(),
+        ["enhanced-aatp", "cubic"]
+    );
+    // The first flow's own copy and the shared one, both at the swept rate.
+    let rates: Vec<u64> = network
+        .channels
+        .iter()
+        .map(|channel| channel.rate().as_bits_per_sec())
+        .collect();
+    assert_eq!(rates, [6_500_000, 6_500_000]);
+    assert_eq!(link(&network, "home (reverse)").loss.outages, []);
+    assert!(
+        link(&network, "home (reverse)")
+            .loss
+            .gilbert_elliott
+            .is_some()
+    );
+    assert_eq!(link(&network, "core (reverse)").loss.outages.len(), 5);
 }
 
 #[test]
@@ -364,8 +736,46 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
             "scenario.toml:3: link.L.loss: `1 percent` is not a probability: unknown unit `percent`, the units are %; write e.g. `1 %`",
         ),
         (
-            with("loss = { gilbert-elliott = {} }"),
-            "scenario.toml:3: link.L.loss: unknown key `gilbert-elliott`; known: `random`, `corrupt`, `outages`",
+            with("loss = { gilbert-eliott = {} }"),
+            "scenario.toml:3: link.L.loss: unknown key `gilbert-eliott`, did you mean `gilbert-elliott`?",
+        ),
+        (
+            with("loss = { gilbert-elliott = { god = \"1 s\" } }"),
+            "scenario.toml:3: link.L.loss.gilbert-elliott: unknown key `god`, did you mean `good`?",
+        ),
+        (
+            with("loss = { gilbert-elliott = { good = \"1 s\", r = 0.2 } }"),
+            "scenario.toml:3: link.L.loss.gilbert-elliott: needs either the mean times `good` and `bad` that the channel stays so, e.g. `{ good = \"10 s\", bad = \"0.5 s\" }`, or the chances `p` and `r` that it turns bad and good again with a packet, e.g. `{ p = \"1 %\", r = \"20 %\" }`",
+        ),
+        (
+            with("loss = { gilbert-elliott = { p = \"1 %\", r = 2 } }"),
+            "scenario.toml:3: link.L.loss.gilbert-elliott.r: 2 is no probability: it must lie in 0 to 1 (0 % to 100 %)",
+        ),
+        (
+            with("loss = { random_outages = { count = 3 } }"),
+            "scenario.toml:3: link.L.loss.random_outages: `length` is missing; write e.g. `length = \"0.5 s\"`",
+        ),
+        (
+            with("loss = { random_outages = { count = 61, length = \"1 s\" } }"),
+            "scenario.toml:3: link.L.loss.random_outages: 61 outages of 1 s do not fit into 60 s",
+        ),
+        (
+            with(
+                "loss = { random_outages = { count = 1, length = \"1 s\", within = [\"9 s\", \"9 s\"] } }",
+            ),
+            "scenario.toml:3: link.L.loss.random_outages: 1 outages of 1 s do not fit into 0 s",
+        ),
+        (
+            with("loss = { random_outages = { count = 1, length = \"1 s\", within = \"9 s\" } }"),
+            "scenario.toml:3: link.L.loss.random_outages.within: must be a list, not a string",
+        ),
+        (
+            with("loss = { random_outages = { count = 1, length = \"0 s\" } }"),
+            "scenario.toml:3: link.L.loss.random_outages: outages must be longer than zero",
+        ),
+        (
+            with("loss = { random_outages = { count = -1, length = \"1 s\" } }"),
+            "scenario.toml:3: link.L.loss.random_outages.count: must be from 0 to 100000, not -1",
         ),
         (
             with("loss = { outages = [[\"5 s\", \"4 s\"]] }"),
@@ -492,6 +902,141 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
             "scenario.toml:4: flow.rate: a flow of kind `tcp` has no `rate`: that is for kind `udp`",
         ),
         (
+            flow("kind = \"tcp\"\ncontroller = \"enhanced-aatp\""),
+            "scenario.toml:5: flow.controller: `enhanced-aatp` lives on reports on bursts: write `kind = \"aatp\"`, or leave `kind` out",
+        ),
+        (
+            flow("kind = \"aatp\"\ncontroller = \"cubic\""),
+            "scenario.toml:5: flow.controller: `cubic` lives on acknowledgments: write `kind = \"tcp\"`, or leave `kind` out",
+        ),
+        (
+            flow("kind = \"tcp\"\npriority = 2"),
+            "scenario.toml:5: flow.priority: a flow of kind `tcp` has no `priority`: that is for kind `aatp`",
+        ),
+        (
+            flow("kind = \"aatp\"\nrecovery = \"sack\""),
+            "scenario.toml:5: flow.recovery: a flow of kind `aatp` has no `recovery`: that is for kind `tcp`",
+        ),
+        (
+            flow("kind = \"udp\"\nrate = \"1 Mbit/s\"\ndestination = \"L\""),
+            "scenario.toml:6: flow.destination: a flow of kind `udp` has no `destination`: that is for kind `aatp`",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\nrate = \"1 Mbit/s\""),
+            "scenario.toml:5: flow.rate: a flow of kind `aatp` has no `rate`: that is for kind `udp`",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\ntwo_way = true"),
+            "scenario.toml:5: flow.two_way: `enhanced-aatp` is carried by AATP, which sends one way only",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\nmss = \"64 B\""),
+            "scenario.toml:2: flow: an AATP packet (`mss` and `header`) must be at least 128 B, not 116 B",
+        ),
+        (
+            flow("kind = \"aatp\"\nsize = \"8000 TB\""),
+            "scenario.toml:5: flow.size: 8000000 GB are more than 2^31 segments of 1.448 kB; write less, or a greater `mss`",
+        ),
+        (
+            flow("kind = \"atp\""),
+            "scenario.toml:4: flow.kind: unknown kind of flow `atp`, did you mean `aatp`?",
+        ),
+        (
+            flow("priority = 9"),
+            "scenario.toml:4: flow.priority: must be from 1 to 8, not 9",
+        ),
+        (
+            flow("kind = \"aatp\"\npriorty = 2"),
+            "scenario.toml:5: flow: unknown key `priorty`, did you mean `priority`?",
+        ),
+        (
+            flow("timer = \"0 s\""),
+            "scenario.toml:4: flow.timer: must be from 1 us to 10 s, not 0 s",
+        ),
+        (
+            flow("circuit_breaker = \"1 ms\""),
+            "scenario.toml:4: flow.circuit_breaker: must be from 10 ms to 3600 s, or `off`, not 1 ms",
+        ),
+        (
+            run("reestimate = \"2 h\""),
+            "scenario.toml:5: run.reestimate: must be from 10 ms to 3600 s, or `off`, not 7200 s",
+        ),
+        (
+            flow("destination = \"L*\""),
+            "scenario.toml:4: flow.destination: a destination's name must not be empty or end in `*`, which stands for own copies",
+        ),
+        (
+            flow("destination = \"client\"\n[destination.clint]"),
+            "scenario.toml:5: destination.clint: unknown destination `clint`, did you mean `client`?",
+        ),
+        (
+            flow("kind = \"tcp\"\n[destination.L]"),
+            "scenario.toml:5: destination.L: unknown destination `L`: there is none",
+        ),
+        (
+            flow("[destination.L]\ngama = 5"),
+            "scenario.toml:5: destination.L: unknown key `gama`, did you mean `gamma`?",
+        ),
+        (
+            flow("[destination.L]\nbeta = -1"),
+            "scenario.toml:5: destination.L.beta: must be from 0 to 1, not -1",
+        ),
+        (
+            flow("[destination.L]\nbandwidth = \"0 bit/s\""),
+            "scenario.toml:5: destination.L.bandwidth: a bandwidth must be greater than zero; leave it out to have it estimated",
+        ),
+        (
+            with("wifi = \"65 Mbit/s\""),
+            "scenario.toml:2: link.L.rate: a link has a `rate` or is `wifi`, not both: the rate of Wi-Fi is `wifi`'s",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = \"6.5 Mbit/s\"\nreverse = { rate = \"1 Mbit/s\" }",
+            ),
+            "scenario.toml:3: link.L.reverse.rate: both directions of a Wi-Fi link share one channel: its rate is `wifi`'s",
+        ),
+        (
+            LEAST.replace("[link.L]", "[link.L]\nwifi = \"0 bit/s\""),
+            "scenario.toml:2: link.L.wifi: 802.11n has no rate of 0 bit/s; the nearest are 6.5 Mbit/s",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = { rate = \"65 Mbit/s\", cw_max = 7 }",
+            ),
+            "scenario.toml:2: link.L.wifi: `cw_max` (7) must be at least `cw_min` (15)",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = { rate = \"65 Mbit/s\", aggregation = 3 }",
+            ),
+            "scenario.toml:2: link.L.wifi.aggregation: must be true, false or a table, not a number; write e.g. `{ frames = 16 }`",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = { rate = \"65 Mbit/s\", aggregation = { frames = 65 } }",
+            ),
+            "scenario.toml:2: link.L.wifi.aggregation.frames: must be from 1 to 64, not 65",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = { rate = \"65 Mbit/s\", longest = \"1 s\" }",
+            ),
+            "scenario.toml:2: link.L.wifi.longest: must be from 100 us to 10 ms, not 1 s",
+        ),
+        (
+            LEAST.replace("[link.L]", "[link.L]\nwifi = { frame_loss = \"1 %\" }"),
+            "scenario.toml:2: link.L.wifi: `rate` is missing; write e.g. `rate = \"65 Mbit/s\"`",
+        ),
+        (
+            LEAST.replace("[link.L]", "[link.L]\nwifi = { rat = 1 }"),
+            "scenario.toml:2: link.L.wifi: unknown key `rat`, did you mean `rate`?",
+        ),
+        (
             flow("kind = \"udp\"\nmss = \"1 kB\""),
             "scenario.toml:5: flow.mss: a flow of kind `udp` has no `mss`: that is for kind `tcp`",
         ),
@@ -580,6 +1125,22 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
             "scenario.toml:5: run.recoveri: unknown key `recoveri`, did you mean `recovery`?",
         ),
         (
+            sweep("\"destination.L.gama\" = [1]"),
+            "scenario.toml:5: destination.L.gama: unknown key `gama`, did you mean `gamma`?",
+        ),
+        (
+            sweep("\"destination.M.gamma\" = [1]"),
+            "scenario.toml:5: destination.M: unknown destination `M`; known: `L`",
+        ),
+        (
+            sweep("\"destination.L\" = [1]"),
+            "scenario.toml:5: destination.L: a whole destination cannot be set; write e.g. `destination.L.bandwidth`",
+        ),
+        (
+            sweep("\"flow.timer\" = [\"1 ms\"]").replace("route", "kind = \"tcp\"\nroute"),
+            "scenario.toml:6: flow.timer: no flow can have `timer`",
+        ),
+        (
             sweep("\"lonk.L.loss\" = [0]"),
             "scenario.toml:5: lonk.L.loss: unknown key `lonk`, did you mean `link`?",
         ),
@@ -637,6 +1198,8 @@ proptest! {
     #[test]
     fn arbitrary_tokens_never_panic(tokens in prop::collection::vec(prop::sample::select(vec![
         "[link.L]\n", "[[flow]]\n", "[flow]\n", "[run]\n", "[sweep]\n", "rate = ", "delay = ", "queue = ", "loss = ", "reverse = ",
+        "wifi = ", "kind = ", "\"aatp\"", "controller = ", "\"enhanced-aatp\"", "priority = ", "destination = ", "timer = ", "reestimate = ",
+        "[destination.L]\n", "gamma = ", "bandwidth = ", "\"destination.L.beta\" = ",
         "route = ", "start = ", "stop = ", "size = ", "mss = ", "seeds = ", "sample = ", "duration = ", "\"flow.controller\" = ",
         "\"link.L.loss\" = ", "\"flow.0.count\" = ", "\"L\"", "\"L*\"", "[\"L\"]", "\"1 bdp\"", "\"0 s\"", "\"1e9 s\"", "\"1 bit/s\"", "[", "]",
         ", ", "{ trace = \"/\" }", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
@@ -648,10 +1211,16 @@ proptest! {
     }
 
     #[test]
-    fn a_mutilated_scenario_never_panics(cut in 0..DESIGN.len(), len in 0_usize..40, insert in "[ -~\n]{0,6}") {
-        let end = (cut + len).min(DESIGN.len());
-        if DESIGN.is_char_boundary(cut) && DESIGN.is_char_boundary(end) {
-            let text = format!("{}{insert}{}", &DESIGN[..cut], &DESIGN[end..]);
+    fn a_mutilated_scenario_never_panics(
+        whole in prop::sample::select(vec![DESIGN, SHARED]),
+        cut in any::<prop::sample::Index>(),
+        len in 0_usize..40,
+        insert in "[ -~\n]{0,6}",
+    ) {
+        let cut = cut.index(whole.len());
+        let end = (cut + len).min(whole.len());
+        if whole.is_char_boundary(cut) && whole.is_char_boundary(end) {
+            let text = format!("{}{insert}{}", &whole[..cut], &whole[end..]);
             if let Ok(scenario) = Scenario::parse(&text, Path::new("a.toml"))
                 && let Some(point) = scenario.points().last()
             {
@@ -662,9 +1231,9 @@ proptest! {
 
     #[test]
     fn arbitrary_settings_never_panic(
-        key in "(link|flow|run|sweep)?[.]?[A-Za-z0-9.\"*]{0,12}",
+        key in "(link|flow|destination|run|sweep)?[.]?[A-Za-z0-9.\"*]{0,12}",
         value in "[ -~]{0,12}",
-        base in prop::sample::select(vec![DESIGN, LEAST, "flow = []", ""]),
+        base in prop::sample::select(vec![DESIGN, SHARED, LEAST, "flow = []", ""]),
     ) {
         let document = Document::parse(base, Path::new("a.toml")).expect("TOML");
         let _ = Scenario::from_document(document, &[Setting { key, value }]);

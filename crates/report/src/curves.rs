@@ -1,0 +1,132 @@
+//! Which flows, queues and nodes of many runs a picture shows.
+
+use whimbrel_sim::scenario::Parameter;
+use whimbrel_sim::sweep::Run;
+use whimbrel_sim::{
+    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkSample, Traffic,
+};
+
+/// What a picture shows.
+#[derive(Debug, Clone)]
+pub struct Curves<'a> {
+    /// The curves.
+    pub all: Vec<Curve<'a>>,
+    /// The swept values that all curves have in common: `loss 1 %`. Empty if none.
+    pub at: String,
+    /// A node that received several flows, if there was one.
+    pub shares: Option<Shares<'a>>,
+}
+
+/// How a node was shared by the flows that it received.
+#[derive(Debug, Clone)]
+pub struct Shares<'a> {
+    /// The node's name.
+    pub node: &'a str,
+    /// Each flow's name, and the flow over time.
+    pub flows: Vec<(&'a str, &'a [FlowSample])>,
+    /// The node over time.
+    pub fairness: &'a [DestinationSample],
+}
+
+/// What is drawn in one colour: one flow, and the queue it met.
+#[derive(Debug, Clone)]
+pub struct Curve<'a> {
+    /// What the legend calls it.
+    pub label: String,
+    /// The flow over time.
+    pub flow: &'a [FlowSample],
+    /// The queue over time.
+    pub queue: &'a [LinkSample],
+}
+
+/// What a picture of these runs shows, of sampled runs with their first seed: the first flow of each
+/// controller, at the first point where it is; if all have the same controller, the first flow of each point.
+/// The queue is the one of the run in which packets waited longest. The node is the first that received two flows or more.
+pub fn curves<'a>(runs: &'a [Run<'_>]) -> Curves<'a> {
+    let mut by_controller: Vec<Curve<'a>> = Vec::new();
+    let mut by_point = Vec::new();
+    let firsts = || {
+        let points = runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point));
+        points.filter_map(|runs| runs.first())
+    };
+    for run in firsts() {
+        let links = run
+            .outcome
+            .links
+            .iter()
+            .filter(|link| !link.samples.is_empty());
+        let queue = links
+            .max_by_key(|link| link.mean_wait)
+            .map_or(&[][..], |link| &link.samples);
+        let sampled = |flow: &&FlowOutcome| flow.controller.is_some() && !flow.samples.is_empty();
+        let mut flows = run.outcome.flows.iter().filter(sampled);
+        for flow in flows.clone() {
+            let label = flow.controller.clone().unwrap_or_default();
+            if by_controller.iter().all(|curve| curve.label != label) {
+                by_controller.push(Curve {
+                    label,
+                    flow: &flow.samples,
+                    queue,
+                });
+            }
+        }
+        if let Some(flow) = flows.next() {
+            by_point.push(Curve {
+                label: values(run),
+                flow: &flow.samples,
+                queue,
+            });
+        }
+    }
+    let shares = firsts().find_map(shares);
+    if by_controller.len() == 1 && by_point.len() > 1 {
+        return Curves {
+            all: by_point,
+            at: String::new(),
+            shares,
+        };
+    }
+    let at = firsts().next().map(|run| values(run)).unwrap_or_default();
+    Curves {
+        all: by_controller,
+        at,
+        shares,
+    }
+}
+
+/// The first node of a sampled run that received several flows.
+fn shares<'a>(run: &'a Run<'_>) -> Option<Shares<'a>> {
+    let sampled = |(_, node): &(usize, &'a DestinationOutcome)| !node.samples.is_empty();
+    let mut nodes = run.outcome.destinations.iter().enumerate().filter(sampled);
+    let first = nodes.next()?;
+    // Which node receives which flow stands in what was run, not in what was measured.
+    let network = run.point.network(run.seed);
+    std::iter::once(first)
+        .chain(nodes)
+        .find_map(|(index, node)| {
+            let flows = network.flows.iter().zip(&run.outcome.flows);
+            let received = flows.filter(|(flow, _)| {
+            matches!(&flow.traffic, Traffic::Aatp(aatp) if aatp.destination == index)
+        });
+            let flows: Vec<_> = received
+                .map(|(_, flow)| (flow.name.as_str(), flow.samples.as_slice()))
+                .collect();
+            (flows.len() > 1).then_some(Shares {
+                node: &node.name,
+                flows,
+                fairness: &node.samples,
+            })
+        })
+}
+
+/// The swept values of a run: `loss 1 %, delay 50 ms`; its controller has the legend.
+fn values(run: &Run<'_>) -> String {
+    let swept = run
+        .point
+        .parameters()
+        .iter()
+        .filter(|p| p.key != "flow.controller");
+    let value =
+        |p: &Parameter| format!("{} {}", p.key.rsplit('.').next().unwrap_or(&p.key), p.value);
+    swept.map(value).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,171 @@
+//! `loss` of a direction: what its channel does to packets.
+
+use super::ScenarioError;
+use super::document::Value;
+use super::fields::{Field, Fields};
+use super::link::time;
+use whimbrel_net::{GilbertElliott, LossSpec, Outage, RandomOutages};
+use whimbrel_units::{Duration, Probability, Time};
+
+/// Keys of a table of losses.
+const KEYS: [&str; 5] = [
+    "random",
+    "gilbert-elliott",
+    "corrupt",
+    "outages",
+    "random_outages",
+];
+/// Keys of a channel with a good and a bad state, by time and by packet.
+const GILBERT_ELLIOTT: [&str; 6] = ["good", "bad", "p", "r", "good_loss", "bad_loss"];
+/// The most outages that are drawn on one link.
+const MOST_OUTAGES: u64 = 100_000;
+
+/// What a channel does to packets. `spec.outages` are the written ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Loss {
+    pub spec: LossSpec,
+    pub drawn: Option<DrawnOutages>,
+}
+
+/// Outages that are drawn for each run, and fit into their span.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DrawnOutages {
+    pub spec: RandomOutages,
+    /// They were written for the mirrored direction alone. Otherwise both have the same.
+    pub mirrored: bool,
+}
+
+impl DrawnOutages {
+    /// Those of the run with this seed.
+    pub fn draw(&self, seed: u64) -> Vec<Outage> {
+        // Whether they fit was asked when they were read.
+        self.spec.draw(seed).unwrap_or_default()
+    }
+}
+
+impl Loss {
+    /// What both directions have in common unless the mirrored one's loss is written: outages.
+    pub fn outages_only(&self) -> Self {
+        Self {
+            spec: LossSpec {
+                outages: self.spec.outages.clone(),
+                ..LossSpec::default()
+            },
+            drawn: self.drawn,
+        }
+    }
+
+    /// How many outages there are in a run.
+    pub fn outages(&self) -> u64 {
+        let drawn = self.drawn.map_or(0, |drawn| u64::from(drawn.spec.count));
+        self.spec.outages.len() as u64 + drawn
+    }
+}
+
+/// `"1 %"`, or a table. Of `inherited` the outages hold that are not written. `duration` is the run's.
+pub(super) fn read(
+    field: &Field<'_>,
+    inherited: &Loss,
+    mirrored: bool,
+    duration: Duration,
+) -> Result<Loss, ScenarioError> {
+    let mut loss = inherited.outages_only();
+    let Value::Table(_) = field.value() else {
+        loss.spec.random = field.parse()?;
+        return Ok(loss);
+    };
+    let fields = field.fields()?;
+    fields.only(&KEYS)?;
+    loss.spec.random = share(&fields, "random")?.unwrap_or_default();
+    loss.spec.corrupt = share(&fields, "corrupt")?.unwrap_or_default();
+    if let Some(field) = fields.get("gilbert-elliott") {
+        loss.spec.gilbert_elliott = Some(gilbert_elliott(&field)?);
+    }
+    if let Some(field) = fields.get("outages") {
+        loss.spec.outages = outages(&field)?;
+    }
+    if let Some(field) = fields.get("random_outages") {
+        let spec = random_outages(&field, duration)?;
+        loss.drawn = Some(DrawnOutages { spec, mirrored });
+    }
+    Ok(loss)
+}
+
+fn share(fields: &Fields<'_>, key: &str) -> Result<Option<Probability>, ScenarioError> {
+    fields.get(key).map(|field| field.parse()).transpose()
+}
+
+/// By time, with the mean times that it stays good and bad; or by packet, with the chances to turn.
+fn gilbert_elliott(field: &Field<'_>) -> Result<GilbertElliott, ScenarioError> {
+    let fields = field.fields()?;
+    fields.only(&GILBERT_ELLIOTT)?;
+    let good_loss = share(&fields, "good_loss")?.unwrap_or(Probability::ZERO);
+    let bad_loss = share(&fields, "bad_loss")?.unwrap_or(Probability::ONE);
+    let written = GILBERT_ELLIOTT.map(|key| fields.get(key));
+    match written {
+        [Some(good), Some(bad), None, None, ..] => Ok(GilbertElliott::ByTime {
+            good: good.parse()?,
+            bad: bad.parse()?,
+            good_loss,
+            bad_loss,
+        }),
+        [None, None, Some(p), Some(r), ..] => Ok(GilbertElliott::ByPacket {
+            p: p.parse()?,
+            r: r.parse()?,
+            bad_loss,
+            good_loss,
+        }),
+        _ => Err(field.fail(
+            "needs either the mean times `good` and `bad` that the channel stays so, e.g. `{ good = \"10 s\", bad = \
+             \"0.5 s\" }`, or the chances `p` and `r` that it turns bad and good again with a packet, e.g. `{ p = \"1 %\", \
+             r = \"20 %\" }`",
+        )),
+    }
+}
+
+fn outages(field: &Field<'_>) -> Result<Vec<Outage>, ScenarioError> {
+    let mut outages: Vec<Outage> = Vec::new();
+    for item in field.list()? {
+        let (from, to) = item.pair("[\"4 s\", \"5 s\"]")?;
+        let outage = Outage {
+            from: time(&from)?,
+            to: time(&to)?,
+        };
+        if outage.from >= outage.to {
+            return Err(item.fail(format!(
+                "an outage from {} to {} has no length",
+                outage.from, outage.to
+            )));
+        }
+        if outages.last().is_some_and(|last| last.to > outage.from) {
+            return Err(item.fail("outages must be in order of time and must not overlap"));
+        }
+        outages.push(outage);
+    }
+    Ok(outages)
+}
+
+/// `{ count = 10, length = "0.5 s", within = ["0 s", "60 s"] }`.
+fn random_outages(field: &Field<'_>, duration: Duration) -> Result<RandomOutages, ScenarioError> {
+    let fields = field.fields()?;
+    fields.only(&["count", "length", "within"])?;
+    let count = fields.required("count", "10")?.integer(0..=MOST_OUTAGES)?;
+    let (from, to) = match fields.get("within") {
+        None => (Time::ZERO, Time::ZERO + duration),
+        Some(field) => {
+            let (from, to) = field.pair("[\"0 s\", \"60 s\"]")?;
+            (time(&from)?, time(&to)?)
+        }
+    };
+    let outages = RandomOutages {
+        count: u32::try_from(count).unwrap_or(u32::MAX),
+        length: fields.required("length", "\"0.5 s\"")?.parse()?,
+        from,
+        to,
+    };
+    // Whether they fit does not depend on the seed.
+    match outages.draw(0) {
+        Ok(_) => Ok(outages),
+        Err(why) => Err(field.fail(why)),
+    }
+}
