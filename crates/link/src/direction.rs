@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::held::{Buffer, Held, Packet};
 use crate::report::{DirectionReport, LatenessMeter};
+use crate::wifi::Station;
 use crate::{MTU, sys};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -14,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use whimbrel_net::{Fate, Link, LinkSpec};
+use whimbrel_net::{Fate, Link};
 use whimbrel_units::Time;
 
 /// Packets written or read in one go, before it is the other's turn.
@@ -47,12 +48,20 @@ impl Stop {
     }
 }
 
+/// What decides on a direction's packets.
+pub(crate) enum Carrier<'a> {
+    /// A link of its own.
+    Own(Box<Link>),
+    /// A Wi-Fi channel that it shares.
+    Shared(Station<'a>),
+}
+
 /// One direction of the path.
 pub(crate) struct Direction<'a> {
     from: &'a OwnedFd,
     to: &'a OwnedFd,
     clock: Clock,
-    link: Link,
+    carrier: Carrier<'a>,
     held: Held,
     /// Chooses the bits to flip.
     rng: Xoshiro256PlusPlus,
@@ -65,14 +74,14 @@ impl<'a> Direction<'a> {
         from: &'a OwnedFd,
         to: &'a OwnedFd,
         clock: Clock,
-        spec: &LinkSpec,
+        carrier: Carrier<'a>,
         seed: u64,
     ) -> Self {
         Self {
             from,
             to,
             clock,
-            link: Link::new(spec, seed),
+            carrier,
             held: Held::default(),
             rng: Xoshiro256PlusPlus::seed_from_u64(!seed),
             lateness: LatenessMeter::new(),
@@ -86,13 +95,17 @@ impl<'a> Direction<'a> {
         let _ = prctl::set_timerslack(1);
         sys::hurry();
         while !stop.is_set() {
+            self.fetch_left();
             self.write_due();
             if self.read_batch() == 0 {
                 self.sleep(stop);
             }
         }
-        self.report.counters = *self.link.counters();
-        self.report.on_the_way = self.held.len() as u64;
+        self.report.counters = match &self.carrier {
+            Carrier::Own(link) => *link.counters(),
+            Carrier::Shared(station) => station.counters(),
+        };
+        self.report.on_the_way = self.in_memory() as u64;
         self.report.lateness = self.lateness.result();
         self.report
     }
@@ -132,14 +145,49 @@ impl<'a> Direction<'a> {
         BATCH
     }
 
-    fn take(&mut self, mut buffer: Buffer, len: usize) {
-        if self.held.len() >= MOST_HELD {
+    /// Packets that were read and are not gone.
+    fn in_memory(&self) -> usize {
+        let open = match &self.carrier {
+            Carrier::Own(_) => 0,
+            Carrier::Shared(station) => station.len(),
+        };
+        self.held.len() + open
+    }
+
+    fn take(&mut self, buffer: Buffer, len: usize) {
+        if self.in_memory() >= MOST_HELD {
             self.report.out_of_memory += 1;
             self.held.recycle(buffer);
             return;
         }
-        let now = self.clock.now();
-        match self.link.offer(now, len as u32) {
+        match &mut self.carrier {
+            Carrier::Own(link) => {
+                let fate = link.offer(self.clock.now(), len as u32);
+                self.settle(fate, buffer, len);
+            }
+            Carrier::Shared(station) => {
+                if let Some(buffer) = station.offer(buffer, len) {
+                    self.held.recycle(buffer);
+                }
+            }
+        }
+    }
+
+    /// Takes in what has left a shared channel.
+    fn fetch_left(&mut self) {
+        if let Carrier::Shared(station) = &mut self.carrier {
+            station.play_until_now();
+        }
+        while let Carrier::Shared(station) = &mut self.carrier
+            && let Some((fate, buffer, len)) = station.next_left()
+        {
+            self.settle(fate, buffer, len);
+        }
+    }
+
+    /// Holds a packet until it is due, if it arrives.
+    fn settle(&mut self, fate: Fate, mut buffer: Buffer, len: usize) {
+        match fate {
             Fate::Delivered { at: due, corrupted } if due < Time::MAX => {
                 if corrupted {
                     // One random bit, as netem's `corrupt` does; checksums catch it.
@@ -152,17 +200,23 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Sleeps until a packet comes, one is due, or the end.
+    /// Sleeps until a packet comes or leaves a shared channel, one is due, or the end.
     fn sleep(&mut self, stop: &Stop) {
         let now = self.clock.now();
-        let due = self.held.next_due();
-        if due.is_some_and(|due| due <= now) {
+        let (event, woken) = match &self.carrier {
+            Carrier::Own(_) => (None, None),
+            Carrier::Shared(station) => (station.next(), Some(station.woken())),
+        };
+        let next = [self.held.next_due(), event].into_iter().flatten().min();
+        if next.is_some_and(|next| next <= now) {
             return;
         }
-        let timeout = due.map(|due| TimeSpec::from_duration(due.since(now).into()));
+        let timeout = next.map(|next| TimeSpec::from_duration(next.since(now).into()));
+        let always = stop.wake.as_fd();
         let mut fds = [
             PollFd::new(self.from.as_fd(), PollFlags::POLLIN),
-            PollFd::new(stop.wake.as_fd(), PollFlags::POLLIN),
+            PollFd::new(always, PollFlags::POLLIN),
+            PollFd::new(woken.unwrap_or(always), PollFlags::POLLIN),
         ];
         // An error (a signal) is a reason to look again, no more.
         let _ = ppoll(&mut fds, timeout, None);

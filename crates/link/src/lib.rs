@@ -6,7 +6,8 @@
 //! ```
 //! [`run`] makes two network namespaces with a TUN device in each, and stands between them: it reads a
 //! packet from one device, asks [`whimbrel_net::Link::offer`] what becomes of it, holds it until it is
-//! due, and writes it to the other. The host's own network is never touched.
+//! due, and writes it to the other. On Wi-Fi both directions ask one [`whimbrel_net::Wifi`]. The host's own network is
+//! never touched.
 //!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names and
 //! live as long as somebody holds them; the commands run in a PID namespace whose first process
@@ -24,13 +25,14 @@ mod report;
 mod run;
 mod sys;
 mod tun;
+mod wifi;
 
 pub use address::{FAR, NEAR};
 pub use error::LinkError;
 pub use report::{DirectionReport, Lateness, Report};
 pub use run::{Options, run};
 
-use whimbrel_net::LinkSpec;
+use whimbrel_net::{LinkSpec, WifiSpec};
 
 /// Greatest IP packet that the path carries, bytes.
 pub const MTU: u32 = 1500;
@@ -42,6 +44,9 @@ pub struct PathSpec {
     pub forward: LinkSpec,
     /// From the far namespace to the near one.
     pub backward: LinkSpec,
+    /// If set, both directions share this channel, with the near end as one station and the far end as the other. Of
+    /// their own descriptions the service is without meaning then.
+    pub wifi: Option<WifiSpec>,
     /// Decides which packets are lost and corrupted, by their order on each direction. When packets come
     /// is up to real time, so two runs are alike, not the same.
     pub seed: u64,

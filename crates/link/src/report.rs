@@ -23,7 +23,8 @@ pub struct Report {
 pub struct DirectionReport {
     /// What the emulated link did. It counts a packet as delivered when its fate is known, before it arrives.
     pub counters: Counters,
-    /// What the link could have carried in the time; none if it has no limit.
+    /// What the link could have carried in the time; none if it has no limit. On Wi-Fi in packets of
+    /// [`MTU`](crate::MTU) and with the other direction silent.
     pub capacity: Option<Bytes>,
     /// Packets written to the other end.
     pub arrived: u64,

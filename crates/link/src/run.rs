@@ -2,12 +2,13 @@
 
 use crate::address::{FAR, NEAR};
 use crate::clock::Clock;
-use crate::direction::{Direction, Stop};
+use crate::direction::{Carrier, Direction, Stop};
 use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
 use crate::namespace::{self, Ends};
 use crate::report::{DirectionReport, Report};
-use crate::{PathSpec, init::path_of};
+use crate::wifi::{Channel, Station};
+use crate::{MTU, PathSpec, init::path_of};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
@@ -20,8 +21,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use whimbrel_net::LinkSpec;
-use whimbrel_units::{Duration, Time};
+use whimbrel_net::{Link, LinkSpec, Side};
+use whimbrel_units::{Bytes, Duration, Time};
 
 /// What may be left out.
 #[derive(Debug, Clone, Default)]
@@ -115,14 +116,21 @@ fn emulate(
     let clock = Clock::start();
     let (near, far) = (&ends.near.tun, &ends.far.tun);
     // Seeds of their own, or both directions would lose the same packets.
-    let forward = Direction::new(near, far, clock, &spec.forward, spec.seed);
-    let backward = Direction::new(
-        far,
-        near,
-        clock,
-        &spec.backward,
-        spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15,
-    );
+    let seeds = [spec.seed, spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15];
+    let channel = spec
+        .wifi
+        .as_ref()
+        .map(|wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed))
+        .transpose()
+        .map_err(LinkError::os("making an event"))?;
+    let carrier = |side, link, seed| match &channel {
+        Some(channel) => Carrier::Shared(Station::new(channel, side, clock)),
+        None => Carrier::Own(Box::new(Link::new(link, seed))),
+    };
+    let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
+    let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);
+    let forward = Direction::new(near, far, clock, forward, seeds[0]);
+    let backward = Direction::new(far, near, clock, backward, seeds[1]);
     thread::scope(|scope| {
         // Whatever goes wrong, the threads must be told to stop or the scope never ends.
         let threads =
@@ -138,8 +146,8 @@ fn emulate(
         let mut backward = backward.join().map_err(failed)?;
         forward.missed = namespace::missed(&ends.near);
         backward.missed = namespace::missed(&ends.far);
-        with_capacity(&mut forward, &spec.forward, elapsed);
-        with_capacity(&mut backward, &spec.backward, elapsed);
+        forward.capacity = capacity(spec, &spec.forward, elapsed);
+        backward.capacity = capacity(spec, &spec.backward, elapsed);
         Ok(Report {
             status,
             elapsed,
@@ -161,8 +169,12 @@ fn start<'scope, 'env>(
         .map_err(LinkError::io("starting a thread"))
 }
 
-fn with_capacity(report: &mut DirectionReport, spec: &LinkSpec, elapsed: Duration) {
-    report.capacity = spec.service.capacity(Time::ZERO + elapsed);
+/// What a direction could have carried; on Wi-Fi in full packets and with the other side silent.
+fn capacity(spec: &PathSpec, link: &LinkSpec, elapsed: Duration) -> Option<Bytes> {
+    match &spec.wifi {
+        Some(wifi) => Some(wifi.saturation(Bytes::new(MTU.into())).bytes_in(elapsed)),
+        None => link.service.capacity(Time::ZERO + elapsed),
+    }
 }
 
 /// The signals that the emulator takes from a queue, blocked while this lives.

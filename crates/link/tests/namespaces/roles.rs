@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
-use whimbrel_net::{LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec};
 use whimbrel_units::{Probability, Rate};
 
 const PORT: u16 = 7000;
@@ -48,7 +48,7 @@ fn emulate(command: &[String]) -> ExitCode {
     let loss = LossSpec {
         random: share("LOSS"),
         corrupt: share("CORRUPT"),
-        outages: vec![],
+        ..LossSpec::default()
     };
     let spec = PathSpec {
         forward: LinkSpec {
@@ -56,6 +56,10 @@ fn emulate(command: &[String]) -> ExitCode {
             ..backward.clone()
         },
         backward,
+        wifi: setting("WIFI").map(|bps| {
+            let rate = Rate::from_bits_per_sec(bps as u64);
+            WifiSpec::at(rate).expect("a rate of 802.11n")
+        }),
         seed: 1,
     };
     let options = Options {
@@ -79,6 +83,7 @@ fn emulate(command: &[String]) -> ExitCode {
                 forward.lateness.p50.as_nanos() / 1000
             );
             println!("missed {}", forward.missed.map_or(-1, |m| m as i64));
+            println!("back_offered {}", report.backward.counters.offered);
             println!("notes {}", report.notes.len());
             ExitCode::from(report.status)
         }

@@ -20,6 +20,10 @@ const TESTS: &[(&str, fn())] = &[
         a_blast_gets_the_rate_of_the_link,
     ),
     (
+        "both_directions_share_a_wifi_channel",
+        both_directions_share_a_wifi_channel,
+    ),
+    (
         "packets_are_lost_with_the_probability",
         packets_are_lost_with_the_probability,
     ),
@@ -204,6 +208,46 @@ fn a_blast_gets_the_rate_of_the_link() {
         let (packets, us) = (seen.value("got"), seen.value("got_us"));
         let rate = (packets - 1) as f64 * 1500.0 * 8.0 / us as f64;
         if (rate - 10.0).abs() < 0.5 && seen.value("overflow") > 500 {
+            Ok(())
+        } else {
+            Err(format!("{rate} Mbit/s; {}", seen.output))
+        }
+    });
+}
+
+fn both_directions_share_a_wifi_channel() {
+    // 32 bytes at 6.5 Mbit/s, 70 in a frame: 582 bits are 23 symbols of 4 us after a preamble of 36 us. So 128 us
+    // each way at least, and 5 ms behind the radio.
+    let far = own("echo");
+    let slow = [("WIFI", "6.5e6"), ("DELAY_MS", "5"), ("FAR", &far)];
+    within_tries(|| {
+        let seen = shell(&slow, &own("rtt 15"));
+        assert_eq!(seen.status, 0, "{}", seen.errors);
+        assert!(seen.value("rtt_min_us") >= 10_256, "{}", seen.output);
+        assert_eq!(
+            (seen.value("offered"), seen.value("back_offered")),
+            (15, 15)
+        );
+        let late = seen.value("rtt_median_us") - 10_376;
+        if late < 5_000 {
+            Ok(())
+        } else {
+            Err(seen.output)
+        }
+    });
+    // 30 Mbit/s for a second into 13.5 Mbit/s on the air: 5 packets in 5.484 ms, 7718 bytes, 1144 symbols of 54
+    // bits, so 36 + 4576 + 16 + 68 us, and 43 + 67.5 us to the next: 60 000 bits in 4806.5 us are 12.48 Mbit/s.
+    let far = own("sink");
+    let settings = [("WIFI", "13.5e6"), ("QUEUE", "40"), ("FAR", &far)];
+    within_tries(|| {
+        let seen = shell(&settings, &own("blast 2500 2 800"));
+        assert_eq!(
+            seen.value("offered"),
+            seen.value("delivered") + seen.value("overflow")
+        );
+        let (packets, us) = (seen.value("got"), seen.value("got_us"));
+        let rate = (packets - 1) as f64 * 1500.0 * 8.0 / us as f64;
+        if (rate - 12.48).abs() < 0.4 && seen.value("overflow") > 500 {
             Ok(())
         } else {
             Err(format!("{rate} Mbit/s; {}", seen.output))
