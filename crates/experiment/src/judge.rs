@@ -139,7 +139,7 @@ fn per_seed(row: &RowSpec, at: &Selection, runs: &[Run<'_>]) -> Option<Vec<f64>>
             continue;
         }
         for (i, run) in runs.iter().enumerate() {
-            let value = row.measure.of(run, row.flows.as_deref())?;
+            let value = row.measure.of(run, row.flows.as_deref(), row.window)?;
             if sums.len() == i {
                 sums.push((0.0, 0.0));
             }
@@ -200,12 +200,24 @@ fn number(x: f64) -> String {
     let decimals = match x.abs() {
         x if x >= 100.0 => 0,
         x if x >= 10.0 => 1,
-        _ => 2,
+        x if x >= 0.1 => 2,
+        _ => 4,
     };
     let text = format!("{x:.decimals$}");
     if decimals == 0 {
         text
     } else {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_on_a_small_loss_is_not_shown_as_zero() {
+        let shown = [0.0, 0.001, 0.24, 1.25, 54.0, 145.36].map(number);
+        assert_eq!(shown, ["0", "0.001", "0.24", "1.25", "54", "145"]);
     }
 }

@@ -31,19 +31,27 @@
 //! ```
 //!
 //! A row's number is the [measure](Measure) averaged over the points for each seed; what is shown is the mean and
-//! standard deviation over the seeds. `flows = "cerl"` looks only at flows with this controller or name. A row is
-//! **judged** if it has a paper's number (right if within `tolerance` of it, relative to the paper's number) or a bound,
-//! `above = 0` or `below = 5`. An order makes one row for each neighbouring pair: the gain, judged by `above = 0`; `each`
-//! asks for it at every value. The verdict: all judged rows right, it *holds*; some, *in part*; none, it *does not hold*.
+//! standard deviation over the seeds. `flows = "cerl"` looks only at flows with this controller or name. `from = "20 s"`
+//! and `to = "40 s"` (either may be left out) look only at that part of the run, for measures that can be taken from
+//! samples; the scenario must then say how often to `sample`. An order takes these keys, too.
+//!
+//! A row is **judged** if it has a paper's number (right if within `tolerance` of it, relative to the paper's number) or
+//! a bound, `above = 0` or `below = 5`. An order makes one row for each neighbouring pair: the gain, judged by `above =
+//! 0`; `each` asks for it at every value. The verdict: all judged rows right, it *holds*; some, *in part*; none, it *does
+//! not hold*.
 
 mod judge;
 mod library;
 mod measure;
+mod path;
 mod read;
 #[cfg(test)]
 mod tests;
+mod view;
+mod window;
 
 pub use judge::{JudgedRow, Judgement, Verdict};
 pub use library::{Library, LibraryError};
 pub use measure::Measure;
 pub use read::{Experiment, RowSpec, Selection};
+pub use window::Window;

@@ -1,21 +1,52 @@
 //! What can be measured of a run.
+//!
+//! Measures are of a whole run, or, where the samples of its time series allow, of a [`Window`] of it.
 
+use crate::path::outside_outages;
+use crate::view::{View, mbits, megabits, some};
+use crate::window::{Window, average};
 use std::str::FromStr;
-use whimbrel_sim::FlowOutcome;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
+use whimbrel_sim::{Confusion, FlowOutcome};
 
 /// A quantity of a run.
+///
+/// "On the wire" is with headers and with everything sent again. A flow is active from its start to its end. What a
+/// two-way flow's far end sends counts as if it went the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Goodput of all flows together, over the run.
     TotalGoodput,
     /// Mean over the flows of each one's goodput while it was active.
     MeanFlowGoodput,
+    /// What all flows together put on the wire, over the run.
+    TotalThroughput,
+    /// Mean over the flows of what each put on the wire while it was active.
+    MeanFlowThroughput,
+    /// As [`Self::MeanFlowThroughput`], but outages on the flow's way count neither with their time nor with what was
+    /// lost in them, packets taken as of equal size.
+    ThroughputOutsideOutages,
+    /// Mean of the rate that each flow's controller set, mean over the flows; taken from samples.
+    SendingRate,
+    /// What the flows put on the wire, over what their bottleneck could carry while any of them was active. More than
+    /// 100 % is what it could not carry. The bottleneck is the link that they fill most.
+    OfferedLoad,
+    /// As [`Self::OfferedLoad`], but only of what was not lost, packets taken as of equal size.
+    Utilisation,
+    /// Delivered data of the chosen flows, over that of all flows.
+    Share,
     /// Jain's index of the flows' goodput.
     Jain,
+    /// Weighted fairness (WF) at the destination nodes while they had flows, mean over the nodes.
+    WeightedFairness,
+    /// From the window's beginning until the weighted fairness of every destination node stays at 0.99 or above for
+    /// the rest of the window; nothing if it does not. Taken from samples.
+    ConvergenceTime,
     /// Data packets lost for any cause, over data packets sent.
     Loss,
+    /// Data packets lost for any cause.
+    PacketsLost,
     /// Mean of all RTT samples.
     RttMean,
     /// 95th percentile of the RTT, mean over the flows.
@@ -24,6 +55,11 @@ pub enum Measure {
     DelayMean,
     /// 95th percentile of the one-way delay, mean over the flows.
     DelayP95,
+    /// Mean one-way delay over the propagation delay of the flow's way, mean over the flows. What is measured has the
+    /// time to send a packet in it, what it is divided by has not.
+    DelayRatioMean,
+    /// As [`Self::DelayRatioMean`], of the 95th percentile of the one-way delay.
+    DelayRatioP95,
     /// Mean wait in the queue that was longest.
     QueueDelay,
     /// Mean time from a flow's start to its completion; nothing if one did not complete.
@@ -32,25 +68,79 @@ pub enum Measure {
     Retransmits,
     /// Times a retransmission timer fired.
     Timeouts,
+    /// The bandwidth that AATP connections work with, mean over them.
+    BandwidthEstimate,
     /// Share of right decisions on losses.
     Accuracy,
+    /// Decisions that were made on random loss.
+    RandomJudged,
+    /// Share of them that took it for congestion.
+    RandomTakenForCongestion,
+    /// Decisions that were made on congestion.
+    CongestionJudged,
+    /// Share of them that took it for random loss.
+    CongestionTakenForRandom,
+}
+
+/// Whether a measure is taken from samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Samples {
+    /// Never: it is of the whole run.
+    Never,
+    /// If it is asked for in a window.
+    InWindow,
+    /// Always.
+    Always,
 }
 
 /// All measures, as they are written and with their units.
-const ALL: [(&str, &str, Measure); 13] = [
+const ALL: [(&str, &str, Measure); 30] = [
     ("total goodput", "Mbit/s", Measure::TotalGoodput),
     ("mean flow goodput", "Mbit/s", Measure::MeanFlowGoodput),
+    ("total throughput", "Mbit/s", Measure::TotalThroughput),
+    (
+        "mean flow throughput",
+        "Mbit/s",
+        Measure::MeanFlowThroughput,
+    ),
+    (
+        "throughput outside outages",
+        "Mbit/s",
+        Measure::ThroughputOutsideOutages,
+    ),
+    ("sending rate", "Mbit/s", Measure::SendingRate),
+    ("offered load", "%", Measure::OfferedLoad),
+    ("utilisation", "%", Measure::Utilisation),
+    ("share", "%", Measure::Share),
     ("jain", "", Measure::Jain),
+    ("weighted fairness", "", Measure::WeightedFairness),
+    ("convergence time", "s", Measure::ConvergenceTime),
     ("loss", "%", Measure::Loss),
+    ("packets lost", "packets", Measure::PacketsLost),
     ("rtt mean", "ms", Measure::RttMean),
     ("rtt p95", "ms", Measure::RttP95),
     ("delay mean", "ms", Measure::DelayMean),
     ("delay p95", "ms", Measure::DelayP95),
+    ("delay ratio mean", "", Measure::DelayRatioMean),
+    ("delay ratio p95", "", Measure::DelayRatioP95),
     ("queue delay", "ms", Measure::QueueDelay),
     ("completion time", "s", Measure::CompletionTime),
     ("retransmits", "packets", Measure::Retransmits),
     ("timeouts", "", Measure::Timeouts),
+    ("bandwidth estimate", "Mbit/s", Measure::BandwidthEstimate),
     ("accuracy", "%", Measure::Accuracy),
+    ("random judged", "", Measure::RandomJudged),
+    (
+        "random taken for congestion",
+        "%",
+        Measure::RandomTakenForCongestion,
+    ),
+    ("congestion judged", "", Measure::CongestionJudged),
+    (
+        "congestion taken for random",
+        "%",
+        Measure::CongestionTakenForRandom,
+    ),
 ];
 
 impl FromStr for Measure {
@@ -73,88 +163,463 @@ impl Measure {
             .map_or("", |(_, unit, _)| unit)
     }
 
-    /// Its value in a run, of the flows whose controller or name is `flows`, or of all; `None` if the run has none.
-    pub fn of(self, run: &Run<'_>, flows: Option<&str>) -> Option<f64> {
-        let outcome = &run.outcome;
-        let chosen: Vec<&FlowOutcome> = outcome
-            .flows
-            .iter()
-            .filter(|flow| flows.is_none_or(|name| is_called(flow, name)))
-            .collect();
-        if chosen.is_empty() {
-            return None;
+    /// Whether it can be taken of a part of a run.
+    ///
+    /// # Errors
+    /// Names the measures that can.
+    pub fn in_window(self) -> Result<(), String> {
+        if self.samples() != Samples::Never {
+            return Ok(());
         }
-        let sum =
-            |what: fn(&FlowOutcome) -> u64| chosen.iter().map(|f| what(f)).sum::<u64>() as f64;
-        let mean = |what: &dyn Fn(&FlowOutcome) -> Option<f64>| {
-            let values: Option<Vec<f64>> = chosen.iter().map(|f| what(f)).collect();
-            values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        let percent = |part: f64, whole: f64| (whole > 0.0).then(|| 100.0 * part / whole);
+        let can = ALL
+            .iter()
+            .filter(|(.., measure)| measure.samples() != Samples::Never)
+            .map(|(name, ..)| format!("`{name}`"));
+        Err(format!(
+            "is for measures that can be taken of a part of a run: {}",
+            can.collect::<Vec<_>>().join(", ")
+        ))
+    }
+
+    /// Whether it can only be taken of a run that was sampled.
+    pub fn needs_samples(self, window: Option<Window>) -> bool {
+        match self.samples() {
+            Samples::Never => false,
+            Samples::InWindow => window.is_some(),
+            Samples::Always => true,
+        }
+    }
+
+    fn samples(self) -> Samples {
         match self {
-            Self::TotalGoodput => {
-                let seconds = outcome.duration.as_secs_f64();
-                (seconds > 0.0).then(|| sum(|f| f.delivered.get()) * 8e-6 / seconds)
+            Self::SendingRate | Self::ConvergenceTime => Samples::Always,
+            Self::TotalGoodput
+            | Self::MeanFlowGoodput
+            | Self::Share
+            | Self::Jain
+            | Self::WeightedFairness => Samples::InWindow,
+            _ => Samples::Never,
+        }
+    }
+
+    /// Its value in a run, of the flows whose controller or name is `flows`, or of all; in a window, or over the whole
+    /// run. `None` if the run has none.
+    pub fn of(self, run: &Run<'_>, flows: Option<&str>, window: Option<Window>) -> Option<f64> {
+        let view = View::new(run, flows, window)?;
+        let mean = |what: &dyn Fn(&FlowOutcome) -> Option<f64>| view.mean(|_, flow| what(flow));
+        let sum = |what| view.sum(what);
+        let judged = |part: fn(&Confusion) -> u64| view.decisions(part);
+        match self {
+            Self::TotalGoodput => view.per_second(view.delivered(&view.flows)?),
+            Self::MeanFlowGoodput => average(view.goodputs().into_iter()),
+            Self::TotalThroughput => view.per_second(sum(|f| f.sent_on_wire.get())),
+            Self::MeanFlowThroughput => mean(&|f| Some(mbits(f.throughput))),
+            Self::ThroughputOutsideOutages => {
+                let network = view.network();
+                view.mean(|i, flow| {
+                    let span = Window::of_flows([flow]);
+                    let left = outside_outages(&network, network.flows.get(i)?, span);
+                    megabits(arrived_of(flow, flow.lost.outage)?, left)
+                })
             }
-            Self::MeanFlowGoodput => mean(&|f| Some(f.goodput.as_bits_per_sec() as f64 * 1e-6)),
-            Self::Jain => Some(jain(&chosen)),
+            Self::SendingRate => mean(&|f| Some(view.span.sending_rate(f)? * 1e-6)),
+            Self::OfferedLoad => view.load(|f| Some(f.sent_on_wire.get() as f64)),
+            Self::Utilisation => view.load(|f| arrived_of(f, f.lost.total())),
+            Self::Share => {
+                let all: Vec<(usize, &FlowOutcome)> =
+                    run.outcome.flows.iter().enumerate().collect();
+                percent(view.delivered(&view.flows)?, view.delivered(&all)?)
+            }
+            Self::Jain => Some(jain(&view.goodputs())),
+            Self::WeightedFairness => {
+                average(
+                    run.outcome
+                        .destinations
+                        .iter()
+                        .filter_map(|node| match window {
+                            Some(_) => view.span.fairness(node),
+                            None => Some(node.mean_fairness),
+                        }),
+                )
+            }
+            Self::ConvergenceTime => {
+                let nodes = run.outcome.destinations.iter();
+                let times: Option<Vec<f64>> = nodes
+                    .map(|node| Some(view.span.convergence(node)?.as_secs_f64()))
+                    .collect();
+                times?.into_iter().reduce(f64::max)
+            }
             Self::Loss => percent(sum(|f| f.lost.total()), sum(|f| f.packets_sent)),
-            Self::RttMean => {
-                let weighted: f64 = chosen
+            Self::PacketsLost => Some(sum(|f| f.lost.total())),
+            Self::RttMean => view.mean_of_all(|f| f.rtt),
+            Self::RttP95 => mean(&|f| some(f.rtt).map(|rtt| rtt.p95.as_millis_f64())),
+            Self::DelayMean => view.mean_of_all(|f| f.one_way_delay),
+            Self::DelayP95 => mean(&|f| some(f.one_way_delay).map(|d| d.p95.as_millis_f64())),
+            Self::DelayRatioMean => view.delay_ratio(|delay| delay.mean),
+            Self::DelayRatioP95 => view.delay_ratio(|delay| delay.p95),
+            Self::QueueDelay => {
+                let waits = run
+                    .outcome
+                    .links
                     .iter()
-                    .map(|f| f.rtt.mean.as_millis_f64() * f.rtt.count as f64)
-                    .sum();
-                let count = sum(|f| f.rtt.count);
-                (count > 0.0).then(|| weighted / count)
+                    .map(|l| l.mean_wait.as_millis_f64());
+                waits.reduce(f64::max)
             }
-            Self::RttP95 => mean(&|f| (f.rtt.count > 0).then(|| f.rtt.p95.as_millis_f64())),
-            Self::DelayMean => {
-                let weighted = |f: &&FlowOutcome| {
-                    f.one_way_delay.mean.as_millis_f64() * f.one_way_delay.count as f64
-                };
-                let count = sum(|f| f.one_way_delay.count);
-                (count > 0.0).then(|| chosen.iter().map(weighted).sum::<f64>() / count)
-            }
-            Self::DelayP95 => {
-                mean(&|f| (f.one_way_delay.count > 0).then(|| f.one_way_delay.p95.as_millis_f64()))
-            }
-            Self::QueueDelay => outcome
-                .links
-                .iter()
-                .map(|l| l.mean_wait.as_millis_f64())
-                .reduce(f64::max),
             Self::CompletionTime => mean(&|f| f.completion.map(|span| span.as_secs_f64())),
             Self::Retransmits => Some(sum(|f| f.retransmits)),
             Self::Timeouts => Some(sum(|f| f.timeouts)),
+            Self::BandwidthEstimate => {
+                let flows = view.flows.iter().filter_map(|(_, f)| f.aatp.as_ref());
+                average(flows.map(|aatp| mbits(aatp.bandwidth)))
+            }
             Self::Accuracy => {
-                let told = || chosen.iter().filter_map(|f| f.discrimination);
-                let right: u64 = told()
-                    .map(|d| d.congestion_as_congestion + d.random_as_random)
-                    .sum();
-                let wrong: u64 = told()
-                    .map(|d| d.congestion_as_random + d.random_as_congestion)
-                    .sum();
-                percent(right as f64, (right + wrong) as f64)
+                let right = judged(|d| d.congestion_as_congestion + d.random_as_random);
+                percent(right, judged(random) + judged(congestion))
+            }
+            Self::RandomJudged => Some(judged(random)),
+            Self::RandomTakenForCongestion => {
+                percent(judged(|d| d.random_as_congestion), judged(random))
+            }
+            Self::CongestionJudged => Some(judged(congestion)),
+            Self::CongestionTakenForRandom => {
+                percent(judged(|d| d.congestion_as_random), judged(congestion))
             }
         }
     }
 }
 
-/// `cerl` is the controller of some flows; `web` the name of `web` or `web #3`.
-fn is_called(flow: &FlowOutcome, name: &str) -> bool {
-    let own = flow
-        .name
-        .split_once(" #")
-        .map_or(flow.name.as_str(), |(own, _)| own);
-    own == name || flow.controller.as_deref() == Some(name)
+/// What a flow put on the wire less this many of its packets, in bytes, packets taken as of equal size.
+fn arrived_of(flow: &FlowOutcome, lost: u64) -> Option<f64> {
+    let sent = flow.packets_sent as f64;
+    let share = 1.0 - lost as f64 / sent;
+    (sent > 0.0).then(|| flow.sent_on_wire.get() as f64 * share)
 }
 
-fn jain(flows: &[&FlowOutcome]) -> f64 {
-    let rates = || flows.iter().map(|f| f.goodput.as_bits_per_sec() as f64);
-    let squares: f64 = rates().map(|r| r * r).sum();
+fn random(decisions: &Confusion) -> u64 {
+    decisions.random_as_random + decisions.random_as_congestion
+}
+
+fn congestion(decisions: &Confusion) -> u64 {
+    decisions.congestion_as_congestion + decisions.congestion_as_random
+}
+
+fn percent(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| 100.0 * part / whole)
+}
+
+/// Jain's index; 1 if nothing moved.
+fn jain(rates: &[f64]) -> f64 {
+    let squares: f64 = rates.iter().map(|r| r * r).sum();
     if squares == 0.0 {
         1.0
     } else {
-        rates().sum::<f64>().powi(2) / (flows.len() as f64 * squares)
+        rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use whimbrel_sim::scenario::{Point, Scenario};
+    use whimbrel_sim::{
+        DestinationOutcome, DestinationSample, FlowSample, LinkOutcome, LossCounts, Outcome,
+        Summary,
+    };
+    use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+    /// 8 Mbit/s, 50 ms one way, out from 2 s to 4 s; two flows; sampled every second.
+    const SCENARIO: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "50 ms"
+loss = { outages = [["2 s", "4 s"]] }
+[[flow]]
+name = "first"
+route = ["L"]
+[[flow]]
+name = "second"
+route = ["L"]
+start = "5 s"
+[run]
+duration = "10 s"
+sample = "1 s"
+"#;
+
+    fn points(text: &str) -> Scenario {
+        Scenario::parse(text, Path::new("a.toml")).expect("a scenario")
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn megabit(rate: f64) -> Rate {
+        Rate::from_bits_per_sec((rate * 1e6) as u64)
+    }
+
+    /// A flow that did nothing from `start` until `end`, in seconds.
+    fn idle(name: &str, start: u64, end: u64) -> FlowOutcome {
+        FlowOutcome {
+            name: name.to_owned(),
+            controller: Some("newreno".to_owned()),
+            start: at(start),
+            active: Duration::from_secs(end - start),
+            delivered: Bytes::ZERO,
+            goodput: Rate::ZERO,
+            sent_on_wire: Bytes::ZERO,
+            throughput: Rate::ZERO,
+            packets_sent: 0,
+            retransmits: 0,
+            timeouts: 0,
+            loss_episodes: 0,
+            spurious: 0,
+            lost: LossCounts::default(),
+            rtt: Summary::default(),
+            one_way_delay: Summary::default(),
+            completion: None,
+            discrimination: None,
+            aatp: None,
+            samples: Vec::new(),
+        }
+    }
+
+    /// Delivers at these rates in Mbit/s, a second each, and sends at twice that.
+    fn sampled(name: &str, start: u64, rates: &[f64]) -> FlowOutcome {
+        let end = start + rates.len() as u64;
+        let sample = |(i, rate): (usize, &f64)| FlowSample {
+            at: at(start + 1 + i as u64),
+            cwnd: Bytes::ZERO,
+            ssthresh: None,
+            in_flight: Bytes::ZERO,
+            srtt: Duration::ZERO,
+            rate: megabit(*rate),
+            pacing_rate: Some(megabit(2.0 * rate)),
+            phase: "",
+        };
+        FlowOutcome {
+            samples: rates.iter().enumerate().map(sample).collect(),
+            ..idle(name, start, end)
+        }
+    }
+
+    fn run(point: &Point, flows: Vec<FlowOutcome>) -> Run<'_> {
+        Run {
+            point,
+            seed: 1,
+            wall: std::time::Duration::ZERO,
+            outcome: Outcome {
+                duration: Duration::from_secs(10),
+                flows,
+                links: Vec::<LinkOutcome>::new(),
+                destinations: Vec::new(),
+                events: 0,
+                delivered_packets: 0,
+                one_way_delay: Summary::default(),
+            },
+        }
+    }
+
+    /// What a measure says of a run, by its name; `from` and `to` in seconds.
+    fn say(run: &Run<'_>, measure: &str, flows: Option<&str>, part: Option<(u64, u64)>) -> f64 {
+        let measure: Measure = measure.parse().expect("a measure");
+        let window = part.map(|(from, to)| Window {
+            from: at(from),
+            to: at(to),
+        });
+        measure.of(run, flows, window).expect("a number")
+    }
+
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn throughput_is_what_was_put_on_the_wire() {
+        let scenario = points(SCENARIO);
+        // 5 MB in 10 s are 4 Mbit/s, 1.25 MB in 5 s are 2 Mbit/s; both together 5 Mbit/s over the 10 s.
+        let flow = |name, start, bytes, rate| FlowOutcome {
+            sent_on_wire: Bytes::new(bytes),
+            throughput: megabit(rate),
+            ..idle(name, start, 10)
+        };
+        let flows = vec![
+            flow("first", 0, 5_000_000, 4.0),
+            flow("second", 5, 1_250_000, 2.0),
+        ];
+        let run = run(&scenario.points()[0], flows);
+        assert_near(say(&run, "total throughput", None, None), 5.0);
+        assert_near(say(&run, "mean flow throughput", None, None), 3.0);
+        assert_near(say(&run, "total throughput", Some("second"), None), 1.0);
+    }
+
+    #[test]
+    fn load_is_what_was_sent_and_utilisation_what_of_it_arrived() {
+        let scenario = points(SCENARIO);
+        // The second flow alone: 8 Mbit/s for 5 s is 5 MB of capacity, 6 MB were sent, a quarter was lost.
+        let flow = FlowOutcome {
+            sent_on_wire: Bytes::new(6_000_000),
+            packets_sent: 4000,
+            lost: LossCounts {
+                queue_overflow: 900,
+                random: 100,
+                ..LossCounts::default()
+            },
+            ..idle("second", 5, 10)
+        };
+        let run = run(&scenario.points()[0], vec![idle("first", 0, 10), flow]);
+        assert_near(say(&run, "offered load", Some("second"), None), 120.0);
+        assert_near(say(&run, "utilisation", Some("second"), None), 90.0);
+        assert_near(say(&run, "packets lost", None, None), 1000.0);
+        assert_near(say(&run, "loss", None, None), 25.0);
+        // Beside the first, which sent nothing for 10 s, the load is over 10 s.
+        assert_near(say(&run, "offered load", None, None), 60.0);
+        assert_eq!(Measure::Utilisation.of(&run, None, None), None);
+    }
+
+    #[test]
+    fn outages_count_neither_with_their_time_nor_with_what_was_lost_in_them() {
+        let scenario = points(SCENARIO);
+        // 10 s of sending 8 Mbit/s without a stop: 10 MB in 10,000 packets, 2,000 of them in the outage of 2 s.
+        let flow = FlowOutcome {
+            sent_on_wire: Bytes::new(10_000_000),
+            packets_sent: 10_000,
+            throughput: megabit(8.0),
+            lost: LossCounts {
+                outage: 2_000,
+                ..LossCounts::default()
+            },
+            ..idle("first", 0, 10)
+        };
+        // As fast, but silent for the whole outage.
+        let silent = FlowOutcome {
+            sent_on_wire: Bytes::new(8_000_000),
+            packets_sent: 8_000,
+            throughput: megabit(6.4),
+            ..idle("second", 0, 10)
+        };
+        let run = run(&scenario.points()[0], vec![flow, silent]);
+        assert_near(
+            say(&run, "throughput outside outages", Some("first"), None),
+            8.0,
+        );
+        assert_near(
+            say(&run, "throughput outside outages", Some("second"), None),
+            8.0,
+        );
+    }
+
+    #[test]
+    fn a_delay_ratio_is_over_the_propagation_delay_of_the_way() {
+        let scenario = points(SCENARIO);
+        let flow = |name, p95| FlowOutcome {
+            one_way_delay: Summary {
+                count: 10,
+                mean: Duration::from_millis(55),
+                p95: Duration::from_millis(p95),
+                ..Summary::default()
+            },
+            ..idle(name, 0, 10)
+        };
+        // 1.2 and 2 times 50 ms.
+        let run = run(
+            &scenario.points()[0],
+            vec![flow("first", 60), flow("second", 100)],
+        );
+        assert_near(say(&run, "delay ratio p95", None, None), 1.6);
+        assert_near(say(&run, "delay ratio mean", None, None), 1.1);
+    }
+
+    #[test]
+    fn in_a_window_rates_are_those_of_its_samples() {
+        let scenario = points(SCENARIO);
+        let first = sampled(
+            "first",
+            0,
+            &[8.0, 8.0, 0.0, 0.0, 8.0, 6.0, 6.0, 6.0, 6.0, 6.0],
+        );
+        let second = sampled("second", 5, &[1.0, 2.0, 2.0, 2.0, 2.0]);
+        let run = run(&scenario.points()[0], vec![first, second]);
+        let at_end = Some((6, 10));
+        assert_near(say(&run, "share", Some("first"), at_end), 75.0);
+        assert_near(say(&run, "share", Some("second"), at_end), 25.0);
+        assert_near(say(&run, "total goodput", None, at_end), 8.0);
+        assert_near(say(&run, "mean flow goodput", None, at_end), 4.0);
+        // (6 + 2)^2 / (2 (36 + 4)).
+        assert_near(say(&run, "jain", None, at_end), 0.8);
+        assert_near(say(&run, "sending rate", Some("second"), at_end), 4.0);
+        // Before the second began there was only the first; 24 Mbit in 5 s.
+        assert_near(say(&run, "total goodput", None, Some((0, 5))), 4.8);
+        assert_near(say(&run, "mean flow goodput", None, Some((0, 5))), 4.8);
+        assert_near(say(&run, "jain", None, Some((0, 5))), 1.0);
+        // From 4 s to 6 s: 14 Mbit in two seconds and 1 Mbit in the only one it was active in.
+        assert_near(say(&run, "mean flow goodput", None, Some((4, 6))), 4.0);
+    }
+
+    #[test]
+    fn over_the_whole_run_shares_are_of_all_that_was_delivered() {
+        let scenario = points(SCENARIO);
+        let flow = |name, bytes| FlowOutcome {
+            delivered: Bytes::new(bytes),
+            ..idle(name, 0, 10)
+        };
+        let run = run(
+            &scenario.points()[0],
+            vec![flow("first", 300), flow("second", 100)],
+        );
+        assert_near(say(&run, "share", Some("first"), None), 75.0);
+        assert_near(say(&run, "share", None, None), 100.0);
+    }
+
+    #[test]
+    fn wrong_decisions_are_counted_by_what_the_losses_really_were() {
+        let scenario = points(SCENARIO);
+        let flow = |name, congestion_as_random, random_as_congestion| FlowOutcome {
+            discrimination: Some(Confusion {
+                congestion_as_congestion: 30,
+                congestion_as_random,
+                random_as_congestion,
+                random_as_random: 50,
+                spurious: 7,
+            }),
+            ..idle(name, 0, 10)
+        };
+        let run = run(
+            &scenario.points()[0],
+            vec![flow("first", 10, 0), flow("second", 30, 100)],
+        );
+        assert_near(say(&run, "congestion judged", None, None), 100.0);
+        assert_near(say(&run, "congestion taken for random", None, None), 40.0);
+        assert_near(say(&run, "random judged", None, None), 200.0);
+        assert_near(say(&run, "random taken for congestion", None, None), 50.0);
+        // 60 and 100 right of 300.
+        assert_near(say(&run, "accuracy", None, None), 100.0 * 160.0 / 300.0);
+        assert_near(
+            say(&run, "random taken for congestion", Some("first"), None),
+            0.0,
+        );
+    }
+
+    #[test]
+    fn the_slowest_node_says_when_all_are_fair() {
+        let scenario = points(SCENARIO);
+        let node = |fair_from| DestinationOutcome {
+            name: "client".to_owned(),
+            mean_fairness: 0.75,
+            samples: (1..=10)
+                .map(|s| DestinationSample {
+                    at: at(s),
+                    flows: 2,
+                    fairness: if s >= fair_from { 1.0 } else { 0.5 },
+                })
+                .collect(),
+        };
+        let mut run = run(&scenario.points()[0], vec![idle("first", 0, 10)]);
+        assert_eq!(Measure::ConvergenceTime.of(&run, None, None), None);
+        run.outcome.destinations = vec![node(6), node(8)];
+        assert_near(say(&run, "convergence time", None, Some((5, 10))), 3.0);
+        assert_near(say(&run, "weighted fairness", None, None), 0.75);
+        // Samples at 6, 7, 8, 9 s: the first node 1, the second half the time 0.5.
+        assert_near(say(&run, "weighted fairness", None, Some((5, 9))), 0.875);
     }
 }

@@ -1,11 +1,11 @@
 //! Reading `[experiment]`.
 
-use crate::Measure;
 use crate::library::Library;
+use crate::{Measure, Window};
 use whimbrel_sim::scenario::document::{Document, Value};
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
-use whimbrel_sim::scenario::{Parameter, Scenario, ScenarioError, Setting};
-use whimbrel_units::Probability;
+use whimbrel_sim::scenario::{Parameter, Point, Scenario, ScenarioError, Setting};
+use whimbrel_units::{Duration, Probability, Time};
 
 const KEYS: [&str; 9] = [
     "paper",
@@ -18,7 +18,7 @@ const KEYS: [&str; 9] = [
     "row",
     "order",
 ];
-const ROW_KEYS: [&str; 10] = [
+const ROW_KEYS: [&str; 12] = [
     "label",
     "where",
     "over",
@@ -26,11 +26,22 @@ const ROW_KEYS: [&str; 10] = [
     "paper",
     "measure",
     "flows",
+    "from",
+    "to",
     "tolerance",
     "above",
     "below",
 ];
-const ORDER_KEYS: [&str; 6] = ["key", "greatest_first", "where", "each", "measure", "flows"];
+const ORDER_KEYS: [&str; 8] = [
+    "key",
+    "greatest_first",
+    "where",
+    "each",
+    "measure",
+    "flows",
+    "from",
+    "to",
+];
 
 /// An experiment of a paper.
 #[derive(Debug, Clone)]
@@ -59,6 +70,8 @@ pub struct RowSpec {
     pub measure: Measure,
     /// Of which flows, by controller or name; of all when `None`.
     pub flows: Option<String>,
+    /// In which part of the run; over all of it when `None`.
+    pub window: Option<Window>,
     /// At which points of the sweep.
     pub at: Selection,
     /// The gain in % over these points; the value itself when `None`.
@@ -272,22 +285,30 @@ impl Reader<'_> {
     /// What a row says of itself, or the experiment for all.
     fn base(&self, fields: &Fields<'_>) -> Result<RowSpec, ScenarioError> {
         let measure = fields.get("measure").or(self.fields.get("measure"));
-        let measure = measure.ok_or_else(|| {
+        let named = measure.ok_or_else(|| {
             fields.fail("`measure` is missing here and under [experiment]; write e.g. `measure = \"total goodput\"`")
         })?;
+        let measure: Measure = named
+            .text()?
+            .parse()
+            .map_err(|why: String| named.fail(why))?;
+        let window = self.window(fields, measure)?;
+        let sampled = |point: &Point| point.sample().is_some();
+        if measure.needs_samples(window) && !self.scenario.points().iter().all(sampled) {
+            return Err(named
+                .fail("is taken from samples; say how often under [run]: `sample = \"100 ms\"`"));
+        }
         let tolerance = fields.get("tolerance").or(self.fields.get("tolerance"));
         let tolerance: Probability =
             tolerance.map_or(Ok(Probability::ZERO), |field| field.parse())?;
         Ok(RowSpec {
             label: String::new(),
-            measure: measure
-                .text()?
-                .parse()
-                .map_err(|why: String| measure.fail(why))?,
+            measure,
             flows: fields
                 .get("flows")
                 .map(|field| field.text().map(str::to_owned))
                 .transpose()?,
+            window,
             at: Selection::default(),
             over: None,
             paper: None,
@@ -295,6 +316,36 @@ impl Reader<'_> {
             above: None,
             below: None,
         })
+    }
+
+    /// `from` and `to`.
+    fn window(
+        &self,
+        fields: &Fields<'_>,
+        measure: Measure,
+    ) -> Result<Option<Window>, ScenarioError> {
+        let (from, to) = (fields.get("from"), fields.get("to"));
+        let Some(either) = from.as_ref().or(to.as_ref()) else {
+            return Ok(None);
+        };
+        measure.in_window().map_err(|why| either.fail(why))?;
+        let points = self.scenario.points().iter();
+        let end = points.map(Point::duration).min().unwrap_or_default();
+        let at = |field: Option<&Field<'_>>, otherwise| match field {
+            None => Ok(otherwise),
+            Some(field) => match field.parse::<Duration>()? {
+                at if at > end => Err(field.fail(format!("is after the end of the run at {end}"))),
+                at => Ok(at),
+            },
+        };
+        let window = Window {
+            from: Time::ZERO + at(from.as_ref(), Duration::ZERO)?,
+            to: Time::ZERO + at(to.as_ref(), end)?,
+        };
+        if window.length().is_zero() {
+            return Err(either.fail("`to` must be after `from`"));
+        }
+        Ok(Some(window))
     }
 
     /// The rows that `each` asks for: label and points.

@@ -1,9 +1,10 @@
 //! What an experiment's author writes, what becomes of it, and what they are told when it is wrong.
 
-use crate::{Experiment, Library};
+use crate::{Experiment, Library, Window};
 use std::path::Path;
 use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::document::Document;
+use whimbrel_units::{Duration, Time};
 
 const SCENARIO: &str = r#"
 [link.L]
@@ -103,6 +104,31 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
             "a.toml:10: link.M: unknown key `los`, did you mean `loss`?",
         ),
         (
+            row("label = \"\"\nmeasure = \"loss\"\nfrom = \"1 s\""),
+            "a.toml:9: experiment.row.from: is for measures that can be taken of a part of a run: `total goodput`, \
+             `mean flow goodput`, `sending rate`, `share`, `jain`, `weighted fairness`, `convergence time`",
+        ),
+        (
+            row("label = \"\"\nfrom = \"1 s\""),
+            "a.toml:5: experiment.measure: is taken from samples; say how often under [run]: `sample = \"100 ms\"`",
+        ),
+        (
+            row("label = \"\"\nmeasure = \"convergence time\""),
+            "a.toml:8: experiment.row.measure: is taken from samples; say how often under [run]: `sample = \"100 ms\"`",
+        ),
+        (
+            row("label = \"\"\nto = \"70 s\""),
+            "a.toml:8: experiment.row.to: is after the end of the run at 60 s",
+        ),
+        (
+            row("label = \"\"\nfrom = \"20 s\"\nto = \"20 s\""),
+            "a.toml:8: experiment.row.from: `to` must be after `from`",
+        ),
+        (
+            row("label = \"\"\nfrom = \"20 sec\""),
+            "a.toml:8: experiment.row.from: `20 sec` is not a time: unknown unit `sec`, did you mean `s`?; write e.g. `50 ms`",
+        ),
+        (
             "scenario = \"none.toml\"".to_owned(),
             "a.toml:6: experiment.scenario: cannot read experiments/p/none.toml: entity not found",
         ),
@@ -110,6 +136,25 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         let found = read(&text).expect_err("wrong").to_string();
         assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn a_row_may_look_at_a_part_of_the_run() {
+    let experiment = read(
+        "[[experiment.row]]\nlabel = \"\"\nabove = 0\nfrom = \"20 s\"\n\
+         [[experiment.order]]\nkey = \"flow.controller\"\ngreatest_first = [\"cerl\", \"cubic\"]\nto = \"30 s\"\n\
+         [run]\nsample = \"1 s\"\n",
+    )
+    .expect("an experiment");
+    let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+    let part = |from, to| {
+        Some(Window {
+            from: at(from),
+            to: at(to),
+        })
+    };
+    assert_eq!(experiment.rows[0].window, part(20, 60));
+    assert_eq!(experiment.rows[1].window, part(0, 30));
 }
 
 #[test]
