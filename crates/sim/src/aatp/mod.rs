@@ -24,11 +24,16 @@ use crate::network::AatpFlow;
 use sink::Sink;
 use source::Source;
 use whimbrel_net::DropCause;
-use whimbrel_units::Time;
+use whimbrel_units::{Bytes, Time};
 use wire::Message;
 
 /// The least size of a full packet on the wire.
 pub(crate) const SMALLEST_PACKET: u64 = wire::SMALLEST_PACKET as u64;
+
+/// What a full packet of this size on the wire, at least [`SMALLEST_PACKET`], carries.
+pub(crate) fn payload(packet: Bytes) -> Bytes {
+    Bytes::new(packet.get() - u64::from(wire::DATA_HEADER))
+}
 
 /// Both ends of a connection.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
 use super::link::LinkForm;
 use super::settings::{self, Settings};
-use crate::aatp::SMALLEST_PACKET;
+use crate::aatp::{SMALLEST_PACKET, payload};
 use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
 use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -341,9 +341,11 @@ fn read_bulk(
     base: Settings,
 ) -> Result<Traffic, ScenarioError> {
     let settings = settings::read(fields, base)?;
-    let size = match fields.get("size") {
-        None => None,
-        Some(field) => Some(read_size(&field, settings.tcp.mss)?),
+    let size = |payload| {
+        fields
+            .get("size")
+            .map(|field| read_size(&field, payload))
+            .transpose()
     };
     let two_way = match fields.get("two_way") {
         None => None,
@@ -361,7 +363,7 @@ fn read_bulk(
     if Kind::of(&controller) == Kind::Tcp {
         return Ok(Traffic::Tcp(TcpFlow {
             controller,
-            size,
+            size: size(settings.tcp.mss)?,
             two_way: two_way.is_some(),
             settings: settings.tcp,
         }));
@@ -381,23 +383,24 @@ fn read_bulk(
     }
     Ok(Traffic::Aatp(AatpFlow {
         controller,
-        size,
+        size: size(payload(settings.aatp.packet))?,
         priority,
         destination: 0,
         settings: settings.aatp,
     }))
 }
 
-fn read_size(field: &Field<'_>, mss: Bytes) -> Result<Bytes, ScenarioError> {
+/// `payload` is what a full packet carries.
+fn read_size(field: &Field<'_>, payload: Bytes) -> Result<Bytes, ScenarioError> {
     let size: Bytes = field.parse()?;
     if size.is_zero() {
         return Err(
             field.fail("a flow must have something to send; leave `size` out for an endless one")
         );
     }
-    if size.get().div_ceil(mss.get()) > MOST_SEGMENTS {
+    if size.get().div_ceil(payload.get()) > MOST_SEGMENTS {
         return Err(field.fail(format!(
-            "{size} are more than 2^31 segments of {mss}; write less, or a greater `mss`"
+            "{size} are more than 2^31 segments of {payload}; write less, or a greater `mss`"
         )));
     }
     Ok(size)

@@ -935,7 +935,7 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         ),
         (
             flow("kind = \"aatp\"\nsize = \"8000 TB\""),
-            "scenario.toml:5: flow.size: 8000000 GB are more than 2^31 segments of 1.448 kB; write less, or a greater `mss`",
+            "scenario.toml:5: flow.size: 8000000 GB are more than 2^31 segments of 1.429 kB; write less, or a greater `mss`",
         ),
         (
             flow("kind = \"atp\""),

@@ -27,7 +27,8 @@ mod set_up;
 
 use super::ledger::Ledger;
 use super::letter::Writer;
-use super::wire::{AckOf, DATA_HEADER, ENDLESS, Message};
+use super::payload;
+use super::wire::{AckOf, ENDLESS, Message};
 use crate::engine::mail::Outbox;
 use crate::engine::packet::Flags;
 use crate::measure::Delays;
@@ -143,7 +144,7 @@ impl Source {
     pub fn new(flow: u32, spec: &AatpFlow, seed: u64) -> Self {
         let settings = spec.settings;
         let packet = settings.packet;
-        let payload = packet.get() as u32 - DATA_HEADER;
+        let payload = payload(packet).get() as u32;
         let (total, last_payload) = match spec.size {
             None => (ENDLESS, payload),
             Some(size) => {
