@@ -6,6 +6,7 @@ use crate::path::outside_outages;
 use crate::view::{View, mbits, megabits, some};
 use crate::window::{Window, average};
 use std::str::FromStr;
+use whimbrel_cc::fairness::jain;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome};
@@ -230,7 +231,7 @@ impl Measure {
                     run.outcome.flows.iter().enumerate().collect();
                 percent(view.delivered(&view.flows)?, view.delivered(&all)?)
             }
-            Self::Jain => Some(jain(&view.goodputs())),
+            Self::Jain => Some(jain(view.goodputs())),
             Self::WeightedFairness => {
                 average(
                     run.outcome
@@ -305,16 +306,6 @@ fn congestion(decisions: &Confusion) -> u64 {
 
 fn percent(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
-}
-
-/// Jain's index; 1 if nothing moved.
-fn jain(rates: &[f64]) -> f64 {
-    let squares: f64 = rates.iter().map(|r| r * r).sum();
-    if squares == 0.0 {
-        1.0
-    } else {
-        rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
-    }
 }
 
 #[cfg(test)]
