@@ -127,6 +127,12 @@ impl SendingRate {
         };
     }
 
+    /// No more than the target, at once.
+    pub fn come_down(&mut self) {
+        let goal = self.target / self.packet_bits();
+        self.packets_per_sec = self.packets_per_sec.min(goal);
+    }
+
     /// A decision to slow down (7) (18).
     pub fn decrease(&mut self, interval: Duration) {
         self.interval = Some(interval);
