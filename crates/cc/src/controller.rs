@@ -154,7 +154,7 @@ impl Clone for Box<dyn Controller> {
 /// What an algorithm did about an episode of loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossResponse {
-    /// The window was reduced: the transport lets the flight shrink to it (RFC 6937). Otherwise the
+    /// The window was reduced: the transport lets the flight shrink to it (RFC 6937, RFC 9937). Otherwise the
     /// window stands and the transport goes on filling it.
     pub reduced: bool,
     /// What it took the loss for, if it tells the two apart.

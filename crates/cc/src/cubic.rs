@@ -12,6 +12,10 @@
 //! * timeout, or slow start left without a loss: `K = 0`, `W_max = cwnd_epoch` (4.8, 4.10)
 //! * a mistaken loss: everything is what it was before (4.9)
 //!
+//! **When not.** On a long path its initial slow start can overshoot by as much as path and queue hold, and then a loss
+//! leaves 0.7 of up to twice that: still 1.4 times too much, so that a second overflow and a second reduction follow.
+//! `hystart.rs` says when HyStart++ does not prevent it; Linux, whose HyStart is another, loses less there.
+//!
 //! Units: windows are bytes, times are seconds; C alone is in segments/s^3 as the RFC has it and is
 //! turned into bytes/s^3 where the curve is evaluated.
 //!

@@ -12,6 +12,18 @@
 //! Only in the initial slow start: later ones know where to stop (section 4.3). L is 8, the RFC's value for
 //! a sender that does not pace, and without bound for one that does ([`Setup::paced`](crate::Setup)).
 //!
+//! **The physics.** In slow start a window leaves in one burst at twice the link's rate, and the next begins with an
+//! empty link, as long as a window is less than the bandwidth-delay product (BDP). Each round's first packets meet no
+//! queue then, and the least RTT does not rise.
+//!
+//! **When not.** On long paths without pacing the rise comes late: a window just below a BDP shows none, the next, of two,
+//! is sent before that is known, and of the third, of four, all but what one round trip brought has left when the
+//! first samples of the risen RTT arrive. With a queue of one BDP, which holds two in all, CSS begins with nearly four in
+//! flight, some milliseconds before the first loss is noticed: HyStart++ saves nothing. (1 Gbit/s, 260 ms, queue of a
+//! BDP, 21,667 packets: the window goes 20,480, 40,960, 82,000; 40,000 packets are lost.) Where the windows happen to fall
+//! otherwise, or with a deeper queue or a pace, it does. Linux' HyStart of 2008 also ends slow start when
+//! the acknowledgments of a window take half of the least RTT, and does not overshoot there: RFC 9406 left that out.
+//!
 //! Departs in nothing. Where the RFC is silent: rounds and samples are counted even while the window
 //! may not grow.
 

@@ -146,9 +146,9 @@ pub struct TcpFlow {
 pub enum Recovery {
     /// No SACK: three duplicate ACKs, inflation, partial ACKs (RFC 6582). What the papers' simulators ran.
     NewReno,
-    /// SACK-based (RFC 2018, RFC 6675) with proportional rate reduction (RFC 6937). What ns-3 runs.
+    /// SACK-based (RFC 2018, RFC 6675) with the proportional rate reduction of RFC 6937. What ns-3 runs.
     Sack,
-    /// Time-based with tail loss probes (RFC 8985) and proportional rate reduction. What Linux runs
+    /// Time-based with tail loss probes (RFC 8985) and the proportional rate reduction of RFC 9937. What Linux runs
     /// and QUIC resembles.
     Rack,
 }

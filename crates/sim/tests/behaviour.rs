@@ -310,6 +310,29 @@ fn one_bdp_of_queue_keeps_the_link_full_under_halving() {
 }
 
 #[test]
+fn a_slow_start_that_overflows_the_queue_loses_each_excess_once() {
+    // 83.3 packets travel and 83 wait, one more is being sent: 167 fit. Slow start sends two for one that arrives, and the
+    // first drop is noticed when the 167 before it have arrived: 334 are in flight then, and 167 of them are lost.
+    // While these come to light, one is sent for one that arrives, and nothing more is lost.
+    // ssthresh is 0.7*334 = 234. Then the flight grows to that, two for one, and 67 more do not fit.
+    // Acknowledgments of two and three duplicates before the loss is believed make it some packets more.
+    let lost_by = |seconds: f64| {
+        let mut network = path(100_000, Recovery::Rack);
+        network.links[0].spec.queue = QueueLimit::Packets(83);
+        tcp(&mut network).controller = "cubic?hystart=false".parse().expect("registered");
+        network.duration = ms(seconds * 1000.0);
+        let (_, flow) = play(&network);
+        assert_eq!(flow.timeouts, 0);
+        flow.lost.queue_overflow
+    };
+    // The first drop is noticed at about 0.82 s, and a round trip with a full queue takes 0.2 s.
+    let first = lost_by(1.0);
+    assert!((165..=172).contains(&first), "{first}");
+    let both = lost_by(1.3);
+    assert!((232..=240).contains(&both), "{both}");
+}
+
+#[test]
 fn newreno_under_random_loss_gets_what_the_square_root_law_says() {
     // M. Mathis et al. 1997: rate = MSS/RTT * sqrt(3/2 / p), for an acknowledgment-counting sender whose
     // losses cost no timeouts.

@@ -27,7 +27,10 @@
 //! delivered is never more than was paced. So even 0.1 % costs some, where a flight is about a thousand packets. A path
 //! whose rate rises tenfold is found out in log2 of the rise rounds of a probe, but only when the next probe begins; one
 //! whose rate falls keeps its old maximum for up to two probes, and ProbeRTT's end forgets the short-term limits that
-//! had made up for it.
+//! had made up for it. A newcomer to a standing queue starts slowly: once it has seen the path without
+//! that queue (others drain it in ProbeRTT), a window of 2 bdp lets its rate grow by 2*min_rtt/RTT a round, not at all
+//! with a queue of a bdp; and the first round that loses more than 2 % ends Startup. What is left to gain is gained by
+//! probes, which such losses end as well: on a long path in tens of seconds.
 //!
 //! **Where it departs from the draft, and why.**
 //! * The draft's pseudocode does not set the gains of the ProbeBW states; its table 5.6.1 does, and is followed. Where

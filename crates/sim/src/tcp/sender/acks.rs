@@ -19,6 +19,7 @@ impl Sender {
         }
         let in_flight_before = board.in_flight();
         let una_before = board.una();
+        let lost_before = self.rate.lost();
         let mut delivery = Delivery::default();
         board.acknowledge(packet.ack, |seg, segment| delivery.add(seg, segment));
         let advanced = board.una() > una_before;
@@ -52,7 +53,9 @@ impl Sender {
         if let Phase::Recovery { prr, .. } = &mut self.phase
             && self.mode != Recovery::NewReno
         {
-            prr.on_ack(delivery.segments, self.board.in_flight());
+            // RFC 6937, which the simulators have that `Sack` stands for, takes every acknowledgment for a safe one.
+            let safe = self.mode == Recovery::Sack || (advanced && self.rate.lost() == lost_before);
+            prr.on_ack(delivery.segments, self.board.in_flight(), safe);
         }
         if advanced {
             self.on_advance(now);

@@ -68,7 +68,7 @@ impl Sender {
             self.arm_eifel(lost_seg);
             Phase::Recovery {
                 until,
-                prr: Prr::begin(self.cwnd(), self.board.outstanding()),
+                prr: Prr::begin(self.cwnd(), flight),
             }
         } else {
             Phase::Repair { until }
