@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 
 WHIMBREL := target/release/whimbrel
+WIFI := target/release/examples/wifi_speed
 
 .PHONY: demo test build lint referee referee-linux bench clean
 
@@ -23,7 +24,9 @@ lint: | cargo
 
 ## Holds the simulator against ns-3 (downloads ns-3's wheel on the first run).
 referee: build
+	cargo build --release --locked -p whimbrel-net --example wifi_speed
 	referee/compare.py --whimbrel $(WHIMBREL)
+	referee/wifi.py --whimbrel $(WIFI)
 
 ## Holds the simulator against the Linux kernel's TCP, sent through an emulated path (needs the rights that takes).
 referee-linux: build

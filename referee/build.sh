@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the referee: ns-3 from its Python wheel in a private environment, and dumbbell.cc linked against it.
+# Builds the referees: ns-3 from its Python wheel in a private environment, and dumbbell.cc and wifi.cc linked against it.
 # Everything goes to target/referee (or $WHIMBREL_REFEREE_DIR); what is already there is not done again.
 set -euo pipefail
 
@@ -27,13 +27,21 @@ fi
 # The wheel's .pc files name its builder's directories, so the paths are found here.
 ns3=$(echo "$venv"/lib/python3*/site-packages/ns3)
 libs=$ns3/lib64
-if [[ ! -x $out/dumbbell || $here/dumbbell.cc -nt $out/dumbbell || $here/build.sh -nt $out/dumbbell ]]; then
-    link=()
-    for module in core network internet point-to-point applications stats bridge traffic-control nix-vector-routing; do
-        link+=("-lns${version%.post*}-$module")
-    done
-    g++ -std=c++20 -O2 -Wall -I"$ns3/include" "$here/dumbbell.cc" -o "$out/dumbbell.new" \
-        -L"$libs" -Wl,-rpath,"$libs" -Wl,-rpath-link,"$libs" -Wl,--no-as-needed "${link[@]}"
-    mv "$out/dumbbell.new" "$out/dumbbell"
-fi
-echo "$out/dumbbell"
+
+# compile PROGRAM MODULE...: the program, linked against these modules and those that they need.
+compile() {
+    local program=$1 link=() module
+    shift
+    if [[ ! -x $out/$program || $here/$program.cc -nt $out/$program || $here/build.sh -nt $out/$program ]]; then
+        for module in "$@"; do
+            link+=("-lns${version%.post*}-$module")
+        done
+        g++ -std=c++20 -O2 -Wall -I"$ns3/include" "$here/$program.cc" -o "$out/$program.new" \
+            -L"$libs" -Wl,-rpath,"$libs" -Wl,-rpath-link,"$libs" -Wl,--no-as-needed "${link[@]}"
+        mv "$out/$program.new" "$out/$program"
+    fi
+    echo "$out/$program"
+}
+
+compile dumbbell core network internet point-to-point applications stats bridge traffic-control nix-vector-routing
+compile wifi core network mobility wifi propagation spectrum antenna energy stats bridge internet traffic-control

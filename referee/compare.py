@@ -89,34 +89,41 @@ def spread(values):
     return {"mean": statistics.fmean(values), "sd": statistics.stdev(values) if len(values) > 1 else 0.0}
 
 
+def verdict(theirs, ours, tolerance, reason):
+    """What a line of a table says of two means; `reason` is that of a difference that we stand by."""
+    ratio = ours["mean"] / theirs["mean"]
+    said = {"whimbrel": ours, "ratio": ratio}
+    if abs(ratio - 1) <= tolerance:
+        return said | {"verdict": "ok"}
+    return said | ({"verdict": "known", "reason": reason} if reason else {"verdict": "differs"})
+
+
 def judge(point, theirs, ours, tolerance):
     """One line of the table."""
     controller, flows, loss = point
     line = {"controller": controller, "flows": flows, "loss": loss, "ns3": spread(theirs)}
-    if ours is None:
-        return line
-    line["whimbrel"] = spread(ours)
-    line["ratio"] = line["whimbrel"]["mean"] / line["ns3"]["mean"]
-    if abs(line["ratio"] - 1) <= tolerance:
-        line["verdict"] = "ok"
-    elif point in KNOWN:
-        line["verdict"] = "known"
-        line["reason"] = KNOWN[point]
-    else:
-        line["verdict"] = "differs"
+    if ours is not None:
+        line |= verdict(line["ns3"], spread(ours), tolerance, KNOWN.get(point))
     return line
 
 
+def megabits(value):
+    return f"{value['mean'] / 1e6:7.3f} ± {value['sd'] / 1e6:5.3f}"
+
+
+def ending(line):
+    """Of a line of the table: Whimbrel's half and the verdict, if they are there."""
+    if "whimbrel" not in line:
+        return ""
+    text = f"  {megabits(line['whimbrel'])}  {line['ratio']:5.3f}  {line['verdict']}"
+    return text + (f": {line['reason']}" if "reason" in line else "")
+
+
 def print_table(lines):
-    def megabits(value):
-        return f"{value['mean'] / 1e6:7.3f} ± {value['sd'] / 1e6:5.3f}"
     print(f"{'controller':10} {'flows':>5} {'loss %':>6}  {'ns-3 Mbit/s':^15}  {'Whimbrel Mbit/s':^15}  {'ratio':>5}")
     for line in lines:
         text = f"{line['controller']:10} {line['flows']:5} {line['loss'] * 100:6g}  {megabits(line['ns3'])}"
-        if "whimbrel" in line:
-            text += f"  {megabits(line['whimbrel'])}  {line['ratio']:5.3f}  {line['verdict']}"
-            text += f": {line['reason']}" if "reason" in line else ""
-        print(text)
+        print(text + ending(line))
 
 
 def main():

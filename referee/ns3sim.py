@@ -1,4 +1,4 @@
-"""Runs target/referee/dumbbell, ns-3's side of every comparison, and keeps its answers.
+"""Runs target/referee/dumbbell and wifi, ns-3's side of every comparison, and keeps their answers.
 
 ns-3's answer depends on its program and its parameters alone, so an answer is kept in target/referee/cache under the
 hash of both. Python 3 standard library only.
@@ -14,12 +14,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OUT = Path(os.environ.get("WHIMBREL_REFEREE_DIR", HERE.parent / "target" / "referee"))
-PROGRAM = OUT / "dumbbell"
 CACHE = OUT / "cache"
 
 
 def build():
-    """Builds the program if it is not up to date."""
+    """Builds the programs that are not up to date."""
     subprocess.run([str(HERE / "build.sh")], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -36,15 +35,15 @@ def arguments(parameters):
     return [f"--{name}={text(value)}" for name, value in sorted(parameters.items())]
 
 
-def run(parameters, cached=True):
-    """One simulation, as a dictionary of what dumbbell prints."""
+def run(parameters, cached=True, program="dumbbell"):
+    """One simulation, as a dictionary of what the program prints."""
     command = arguments(parameters)
-    what = "\0".join([*(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("dumbbell.cc", "build.sh")),
+    what = "\0".join([*(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in (f"{program}.cc", "build.sh")),
                       *command])
     kept = CACHE / (hashlib.sha256(what.encode()).hexdigest() + ".json")
     if cached and kept.exists():
         return json.loads(kept.read_text())
-    answer = subprocess.run([str(PROGRAM), *command], check=True, stdout=subprocess.PIPE, text=True).stdout
+    answer = subprocess.run([str(OUT / program), *command], check=True, stdout=subprocess.PIPE, text=True).stdout
     if cached:
         CACHE.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_suffix(f".{os.getpid()}.tmp")
@@ -53,7 +52,7 @@ def run(parameters, cached=True):
     return json.loads(answer)
 
 
-def run_all(points, jobs=None):
+def run_all(points, jobs=None, program="dumbbell"):
     """Many simulations at once; answers in the order of the points."""
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(run, points))
+        return list(pool.map(lambda point: run(point, program=program), points))

@@ -203,6 +203,7 @@ Configure(const Parameters& p)
     Config::SetDefault("ns3::WifiMac::BE_MaxAmsduSize", UintegerValue(0));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1000)));
     Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(p.rts ? 0 : 4'692'480));
+    // ns-3's way costs an access that tells the sender what it could know: nothing of a collision was received.
     Config::SetDefault("ns3::QosTxop::UseExplicitBarAfterMissedBlockAck", BooleanValue(p.bar));
 }
 
@@ -264,13 +265,6 @@ main(int argc, char* argv[])
         station.phase->SetStream(1000 + i);
         const auto mac = station.device->GetMac();
         mac->GetQosTxop(AC_BE)->SetAifsn(p.aifsn);
-        // The basic rates that every OFDM station must know: ns-3's ad hoc network has the slowest one alone, and would
-        // answer at 6 Mbit/s whatever the data's rate.
-        const auto manager = station.device->GetRemoteStationManager();
-        for (const auto* rate : {"OfdmRate12Mbps", "OfdmRate24Mbps"})
-        {
-            manager->AddBasicMode(WifiMode(rate));
-        }
         station.size = i == 1 && p.answer ? p.answer : p.packet;
         if (p.loss > 0)
         {

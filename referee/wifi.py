@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Holds Whimbrel's Wi-Fi channel against ns-3's: goodput by rate, aggregation, direction, losses; trains of packets.
+
+The experiment is wifi.cc's on ns-3's side and crates/net/examples/wifi_speed.rs's on ours, which take the same words.
+Exits with 1 if a figure differs by more than the tolerance and is not in KNOWN. Python 3 standard library only.
+
+    referee/wifi.py                 the table (ns-3's half comes from target/referee/cache when it is there)
+    referee/wifi.py --all           more points: both numbers of AIFS slots, trains of 2 to 20 packets, ns-3's own BAR
+    referee/wifi.py --ns3-only      ns-3's half alone
+    referee/wifi.py --json          the same as JSON
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import compare
+import ns3sim
+
+# Mbit/s -> how each simulator is told. Of several modes with one rate Whimbrel takes that with the fewest streams, then
+# the narrower channel, then the longer guard interval. Control frames go at the fastest basic rate that is not above the
+# modulation's.
+MODES = {
+    6.5: {"mode": "HtMcs0", "width": 20, "shortGuard": 0, "control": "OfdmRate6Mbps"},
+    30: {"mode": "HtMcs1", "width": 40, "shortGuard": 1, "control": "OfdmRate12Mbps"},
+    65: {"mode": "HtMcs7", "width": 20, "shortGuard": 0, "control": "OfdmRate24Mbps"},
+    120: {"mode": "HtMcs5", "width": 40, "shortGuard": 1, "control": "OfdmRate24Mbps"},
+    300: {"mode": "HtMcs15", "width": 40, "shortGuard": 1, "control": "OfdmRate24Mbps"},
+    600: {"mode": "HtMcs31", "width": 40, "shortGuard": 1, "control": "OfdmRate24Mbps"},
+}
+PAPER = [6.5, 30, 120, 300, 600]  # the rates of Enhanced-AATP, Table 4
+
+# Simulated seconds: so many that the mean over three seeds is known to about 1 %. Between two stations it is the shares
+# that scatter, after n accesses by about 0.7 / sqrt(n); a station alone is as well known after a fifth of the time.
+SECONDS = {6.5: 60, 30: 40, 65: 25, 120: 15, 300: 6, 600: 4}
+SECONDS_ONE_BY_ONE = {6.5: 20, 30: 6, 65: 4, 120: 3, 300: 3, 600: 3}
+
+# Figures that differ for a reason we understand and stand by: (case, Mbit/s, aggregated, direction) -> the reason.
+BAR = "ns-3 spends an access to ask what was received of a collision"
+SYMBOLS = "ns-3 lets frames of an aggregate end within a symbol"
+KNOWN = {("BAR", rate, True, way): BAR for rate in MODES for way in ("there", "back")}
+KNOWN |= {(f"train of 2{difs}", rate, True, "seen"): SYMBOLS for rate in (300, 600) for difs in ("", ", DIFS")}
+
+CASES = {
+    "one way": {},
+    "both ways": {"bothWays": 1},
+    "RTS": {"rts": 1, "bothWays": 1},
+    "60-byte answers": {"bothWays": 1, "answer": 60},
+    "10 % lost": {"loss": 0.1},
+    "DIFS": {"aifsn": 2},
+    "BAR": {"bothWays": 1, "bar": 1},
+}
+
+
+def train(packets, aifsn=3):
+    """Trains of so many packets on an idle channel; what is compared is the bandwidth that they see."""
+    return f"train of {packets}" + (", DIFS" if aifsn == 2 else ""), {"train": packets, "aifsn": aifsn, "gap": 0.2}
+
+
+def points(everything):
+    """[(case, its parameters, Mbit/s, aggregated)]"""
+    chosen = [(case, CASES[case], rate, aggregated)
+              for case in ("one way", "both ways") for aggregated in (True, False) for rate in MODES]
+    chosen += [(case, CASES[case], rate, aggregated)
+               for case in ("RTS", "60-byte answers", "10 % lost") for aggregated in (True, False) for rate in (30, 300)]
+    chosen += [(*train(20), rate, True) for rate in PAPER]
+    if everything:
+        chosen += [("DIFS", CASES["DIFS"], rate, aggregated) for aggregated in (True, False) for rate in PAPER]
+        chosen += [("BAR", CASES["BAR"], rate, True) for rate in MODES]
+        chosen += [(*train(packets, aifsn), rate, aggregated) for aifsn in (3, 2) for aggregated in (True, False)
+                   for packets in (2, 3, 5, 10, 20) for rate in PAPER if (packets, aifsn, aggregated) != (20, 3, True)]
+    return chosen
+
+
+def parameters(point, seed):
+    """What both simulators are told alike."""
+    _, case, rate, aggregated = point
+    seconds = (SECONDS if aggregated else SECONDS_ONE_BY_ONE)[rate]
+    if "train" in case:
+        seconds = 40
+    elif "bothWays" not in case:
+        seconds /= 5
+    return {**case, "ampdu": 65535 if aggregated else 0, "duration": seconds, "seed": seed}
+
+
+def ns3_answers(chosen, seeds, jobs):
+    """[answers of a point, one for each seed]"""
+    runs = [MODES[point[2]] | parameters(point, seed) for point in chosen for seed in seeds]
+    answers = ns3sim.run_all(runs, jobs, program="wifi")
+    return [answers[i * len(seeds):(i + 1) * len(seeds)] for i in range(len(chosen))]
+
+
+def whimbrel_answers(binary, chosen, seeds):
+    """The same from Whimbrel."""
+    def run(point, seed):
+        asked = ns3sim.arguments(parameters(point, seed) | {"rate": point[2] * 1000})
+        done = subprocess.run([binary, *asked], check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(done.stdout)
+    return [[run(point, seed) for seed in seeds] for point in chosen]
+
+
+def figures(answers):
+    """{what: [bit/s, one for each seed]}, of a point's answers"""
+    if "train_bps" in answers[0]:
+        return {"seen": [answer["train_bps"] for answer in answers]}
+    of = {way: [answer["stations"][i]["goodput_bps"] for answer in answers] for i, way in enumerate(("there", "back"))}
+    return {way: values for way, values in of.items() if any(values)}
+
+
+def judge(point, theirs, ours, tolerance):
+    """The lines of a point: of each direction one."""
+    name, case, rate, aggregated = point
+    for what, values in figures(theirs).items():
+        key = (name, rate, aggregated, what)
+        line = {"case": name, "rate_bps": rate * 1e6, "aggregated": aggregated, "direction": what,
+                "ns3": compare.spread(values)}
+        line["ns3_share"] = line["ns3"]["mean"] / line["rate_bps"]
+        if ours is not None:
+            line |= compare.verdict(line["ns3"], compare.spread(figures(ours)[what]), tolerance, KNOWN.get(key))
+            line["whimbrel_share"] = line["whimbrel"]["mean"] / line["rate_bps"]
+        yield line
+
+
+def print_table(lines):
+    print(f"{'case':18} {'Mbit/s':>6} {'A-MPDU':6} {'':5}  {'ns-3 Mbit/s':^15} {'share %':>7}  {'Whimbrel Mbit/s':^15}"
+          f"  {'ratio':>5}")
+    for line in lines:
+        text = (f"{line['case']:18} {line['rate_bps'] / 1e6:6g} {'yes' if line['aggregated'] else 'no':6}"
+                f" {line['direction']:5}  {compare.megabits(line['ns3'])} {line['ns3_share'] * 100:7.1f}")
+        print(text + compare.ending(line))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "examples" / "wifi_speed"),
+                        help="the example wifi_speed of crates/net (default: %(default)s)")
+    parser.add_argument("--ns3-only", action="store_true", help="run and print ns-3's half alone")
+    parser.add_argument("--all", action="store_true", help="points that explain more than they check")
+    parser.add_argument("--seeds", type=int, default=3, help="runs per point (default: %(default)s)")
+    parser.add_argument("--tolerance", type=float, default=0.03, help="of the mean (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, help="ns-3 processes at once (default: one per core)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    if not options.ns3_only and not Path(options.whimbrel).exists():
+        parser.error(f"{options.whimbrel} does not exist; build it (cargo build --release -p whimbrel-net --example "
+                     "wifi_speed), name it with --whimbrel, or use --ns3-only")
+
+    ns3sim.build()
+    chosen, seeds = points(options.all), range(1, options.seeds + 1)
+    theirs = ns3_answers(chosen, seeds, options.jobs)
+    ours = [None] * len(chosen) if options.ns3_only else whimbrel_answers(options.whimbrel, chosen, seeds)
+    lines = [line for answers in zip(chosen, theirs, ours) for line in judge(*answers, options.tolerance)]
+    if options.json:
+        print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
+    else:
+        print_table(lines)
+    return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
