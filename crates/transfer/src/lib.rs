@@ -7,7 +7,8 @@
 //!   the file, and no stream collects more gaps than noq allows.
 //! * A file appears under its name only when it is whole: it is written aside, checked against the sender's
 //!   BLAKE3 hash, flushed to disk and then renamed.
-//! * The sender chooses the congestion controller, any of [`whimbrel_cc::registry::ALL`].
+//! * The sender chooses the congestion controller, any of [`whimbrel_cc::registry::ALL`]
+//!   that lives on acknowledgments.
 //!
 //! Whoever speaks to a server is taken to be hostile until it has shown the token, and its sizes, counts
 //! and times are bounded even then ([`Limits`]).

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Scratch, Service, UNDER_WAY, bring, limits, names};
 use std::fs;
+use whimbrel_cc::registry::{ALL, Feed};
 use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};
 use whimbrel_units::Bytes;
 
@@ -15,10 +16,11 @@ fn reason(error: Error) -> Reason {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_arrives_whole_by_every_controller() {
+async fn a_file_arrives_whole_by_every_controller_that_lives_on_acknowledgments() {
     let scratch = Scratch::new();
     let mut service = Service::start(&scratch);
-    for entry in whimbrel_cc::registry::ALL {
+    let carried = ALL.iter().filter(|e| e.feed == Feed::Acknowledgments);
+    for entry in carried {
         let file = scratch.file(entry.name, 8_000_001);
         let mut options = service.options(&file);
         options.controller = entry.name.parse().expect("in the table");
@@ -40,6 +42,19 @@ async fn a_file_arrives_whole_by_every_controller() {
         };
         assert_eq!((name.as_str(), bytes), (entry.name, Bytes::new(8_000_001)));
     }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_controller_that_quic_cannot_carry_is_refused_before_anything_is_sent() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("f", 1000);
+    let mut options = service.options(&file);
+    options.controller = "enhanced-aatp".parse().expect("in the table");
+    let error = bring(options).await.expect_err("not carried");
+    assert!(matches!(error, Error::Controller(_)), "{error}");
+    assert!(!service.directory.join("f").exists());
     service.stop().await;
 }
 
