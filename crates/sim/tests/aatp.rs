@@ -345,6 +345,15 @@ fn a_flow_that_stops_delivers_what_it_sent() {
 }
 
 #[test]
+fn a_flow_that_stops_before_it_is_set_up_sends_nothing() {
+    let mut network = path("enhanced-aatp", 0);
+    network.flows[0].stop = Some(at(500.0));
+    let (outcome, flow, _) = play(&network);
+    assert_eq!((flow.packets_sent, flow.delivered), (0, Bytes::ZERO));
+    assert_eq!(outcome.duration, ms(500.0));
+}
+
+#[test]
 fn three_flows_come_to_their_priorities_and_take_what_one_leaves() {
     let mut network = path("enhanced-aatp", 0);
     network.duration = Duration::from_secs(120);

@@ -118,7 +118,7 @@ impl Ledger {
         self.bursts.is_empty()
     }
 
-    /// Begins a burst of which `empty` packets were sent.
+    /// Begins a burst of which nothing was sent yet.
     pub fn begin(&mut self, burst: Burst) {
         self.bursts.push_back(burst);
     }

@@ -119,3 +119,77 @@ impl Connection {
         (connection == self.flow).then_some(message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::mail::Mail;
+    use crate::network::{AatpSettings, Destination};
+    use proptest::prelude::*;
+    use whimbrel_cc::fairness::{Adapter, Priority};
+    use whimbrel_units::{Duration, Rate};
+
+    /// Timers that an end may ask for between two messages before the test looks away: a fast rate is no mistake. What
+    /// is then due is made up for with the next message.
+    const MOST_TIMERS: usize = 200;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+        /// Whatever a peer says, in whatever order, neither end panics, sends without end in an instant, or plans a
+        /// burst beyond its bounds.
+        #[test]
+        fn no_words_of_a_peer_do_harm(
+            words in prop::collection::vec((0u64..2_000_000, 0usize..2, wire::tests::any_message()), 1..60),
+            known in prop::option::of(1u64..u64::MAX),
+            breaker in any::<bool>(),
+        ) {
+            let spec = AatpFlow {
+                controller: "enhanced-aatp".parse().expect("registered"),
+                size: None,
+                priority: Priority::LEAST,
+                destination: 0,
+                settings: AatpSettings {
+                    circuit_breaker: breaker.then_some(Duration::from_secs(1)),
+                    reestimate: Some(Duration::from_millis(100)),
+                    ..AatpSettings::default()
+                },
+            };
+            let mut node = Node::new(&Destination {
+                name: "node".to_owned(),
+                adapter: Adapter::default(),
+                bandwidth: known.map(Rate::from_bits_per_sec),
+            });
+            let mut connection = Connection::new(7, &spec, 1);
+            let (mut mail, mut packets) = (Mail::default(), Vec::new());
+            let mut now = Time::ZERO;
+            let mut out = Outbox { packets: &mut packets, mail: &mut mail };
+            connection.source.start(now, &mut out);
+            for (after, end, message) in words {
+                let until = now + Duration::from_micros(after);
+                let mut behind = true;
+                for _ in 0..MOST_TIMERS {
+                    let due = (0..2).filter_map(|end| Some((connection.deadline(end)?, end))).min();
+                    let Some((at, due)) = due.filter(|(at, _)| *at <= until) else {
+                        behind = false;
+                        break;
+                    };
+                    now = now.max(at);
+                    let mut out = Outbox { packets: &mut packets, mail: &mut mail };
+                    connection.on_timer(now, due, &mut node, &mut out);
+                }
+                now = until;
+                let mut bytes = Vec::new();
+                message.encode(7, &mut bytes);
+                let before = packets.len();
+                let mut out = Outbox { packets: &mut packets, mail: &mut mail };
+                connection.on_bytes(now, end, &bytes, &mut node, &mut out);
+                let sent = packets.len() - before;
+                prop_assert!(behind || sent < 1100, "{} packets", sent);
+                for packet in packets.drain(..) {
+                    mail.burn(packet.seg, None);
+                }
+            }
+        }
+    }
+}

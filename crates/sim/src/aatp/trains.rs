@@ -29,6 +29,11 @@ pub(super) fn packets(step: u8) -> u8 {
     (2 * (step + 1)).min(LONGEST_TRAIN)
 }
 
+/// A rate that the other end says, as far as it is believed: no link is faster than `FASTEST`.
+pub(super) fn believed(bits_per_sec: u64) -> Rate {
+    Rate::from_bits_per_sec(bits_per_sec).min(FASTEST)
+}
+
 /// The receiver's side.
 #[derive(Debug, Default)]
 pub(super) struct Trains {

@@ -462,4 +462,4 @@ impl Sack {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -111,8 +111,6 @@ pub(crate) struct Source {
     /// Number of the next train.
     next_train: u32,
     reestimate_at: Option<Time>,
-    /// What the receiving node allotted last.
-    allocated: Option<Rate>,
     estimator: RttEstimator,
     /// Packets of data there are in all; [`ENDLESS`].
     total: u32,
@@ -174,7 +172,6 @@ impl Source {
             phase: Phase::Closed,
             next_train: 0,
             reestimate_at: None,
-            allocated: None,
             estimator: RttEstimator::new(&TcpSettings {
                 min_rto: MIN_RTO,
                 ..TcpSettings::default()
@@ -242,7 +239,7 @@ impl Source {
                 .map_or(0, |burst| burst.count - burst.sequences.len() as u32);
             // The burst under way was announced with its size: it is sent to its end.
             let fresh = announced.saturating_sub(self.resend.len() as u32);
-            self.total = (self.next_sequence + fresh).max(1).min(self.total);
+            self.total = (self.next_sequence + fresh).min(self.total);
             self.last_payload = self.payload;
         }
     }

@@ -2,23 +2,29 @@
 
 use super::{Phase, Source};
 use crate::aatp::ledger::Burst;
+use crate::aatp::trains::believed;
 use crate::aatp::wire::{AckOf, Message, Sack};
 use crate::engine::mail::Outbox;
 use crate::engine::packet::Block;
 use crate::outcome::Truth;
 use whimbrel_cc::{BurstReport, LossResponse, Share, Spans};
-use whimbrel_units::{Duration, Rate, Time};
+use whimbrel_units::{Duration, Time};
 
 /// A report that stays out so much longer than those of newer bursts was given up by the receiver.
 const GIVEN_UP: Duration = Duration::from_secs(5);
 
+/// No more SACKs wait to be acknowledged: the receiver sends the rest again.
+const MOST_ACKS: usize = 1024;
+
 impl Source {
     pub(super) fn on_sack(&mut self, now: Time, sack: &Sack, out: &mut Outbox<'_>) {
         self.on_alive(now, out);
-        self.acks.push_back(AckOf {
-            burst: sack.burst,
-            part: sack.part,
-        });
+        if self.acks.len() < MOST_ACKS {
+            self.acks.push_back(AckOf {
+                burst: sack.burst,
+                part: sack.part,
+            });
+        }
         if let Some(burst) = self.ledger.take(sack) {
             self.on_report(now, sack, burst);
         }
@@ -72,8 +78,9 @@ impl Source {
     ) {
         let report = BurstReport {
             now,
-            packets: burst.count,
-            received: sack.received,
+            // A receiver that saw a pause may have reported before all of it was sent.
+            packets: burst.sequences.len() as u32,
+            received: sack.received.min(burst.sequences.len() as u32),
             lost_before,
             interval: burst.interval,
             increase: burst.increase,
@@ -85,8 +92,8 @@ impl Source {
             srtt: self.estimator.srtt(),
             min_rtt: self.estimator.min_rtt(),
             share: sack.share.map(|share| Share {
-                allocated: Rate::from_bits_per_sec(share.allocated),
-                delivered: Rate::from_bits_per_sec(share.delivered),
+                allocated: believed(share.allocated),
+                delivered: believed(share.delivered),
                 fairness: share.fairness,
                 adapter: share.adapter,
             }),

@@ -1,11 +1,11 @@
 //! Opening, packet trains, closing.
 
 use super::{Phase, Source};
-use crate::aatp::trains::{self, TRAINS};
+use crate::aatp::trains::{self, TRAINS, believed};
 use crate::aatp::wire::{Message, Open, Train, TrainReport};
 use crate::engine::mail::Outbox;
 use whimbrel_cc::Bandwidth;
-use whimbrel_units::{Duration, Rate, Time};
+use whimbrel_units::{Duration, Time};
 
 /// Openings are sent again after this, doubled each time up to `LONGEST_RETRY`.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -99,14 +99,13 @@ impl Source {
         allocated: u64,
         restart: bool,
     ) {
-        let rate = Rate::from_bits_per_sec(bandwidth);
+        let rate = believed(bandwidth);
         self.counters.bandwidth = rate;
-        self.allocated = (allocated > 0).then(|| Rate::from_bits_per_sec(allocated));
         self.controller.on_bandwidth(&Bandwidth {
             now,
             rate,
             packet: self.settings.packet,
-            allocated: self.allocated,
+            allocated: (allocated > 0).then(|| believed(allocated)),
             restart,
         });
     }

@@ -34,7 +34,7 @@ prop_compose! {
     }
 }
 
-fn any_message() -> impl Strategy<Value = Message> {
+pub(in crate::aatp) fn any_message() -> impl Strategy<Value = Message> {
     let granted = (any::<u64>(), any::<u64>()).prop_map(|(bandwidth, allocated)| Granted {
         bandwidth,
         allocated,
