@@ -11,7 +11,9 @@
 //!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names and
 //! live as long as somebody holds them; the commands run in a PID namespace whose first process
-//! the kernel kills when the emulator dies, and all others with it.
+//! the kernel kills when the emulator dies, and all others with it. One thing takes longer: a connection that its process
+//! left with unsent data holds its buffers until TCP gives up, some seconds after the end, or minutes if the
+//! emulator itself was killed.
 
 mod address;
 mod clock;

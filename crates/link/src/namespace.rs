@@ -21,6 +21,19 @@ pub(crate) struct End {
     pub tun: OwnedFd,
 }
 
+impl Drop for End {
+    /// Lets connections go that their processes left with unsent data. The kernel goes on sending for such a one for
+    /// minutes, now to nobody, and with it lives the namespace. Its buffers count against `net.ipv4.tcp_mem`, which all
+    /// namespaces of the host share; when that is used up, TCP drops what it receives, in a later run too.
+    /// Not before the end: an outage must not break a connection whose process has done its part. Best effort.
+    fn drop(&mut self) {
+        if setns(&self.namespace, CloneFlags::CLONE_NEWNET).is_ok() {
+            // Given up when the second retransmission is due (tcp_orphan_retries in the kernel's ip-sysctl.rst).
+            let _ = fs::write("/proc/sys/net/ipv4/tcp_orphan_retries", "1");
+        }
+    }
+}
+
 /// Both ends.
 pub(crate) struct Ends {
     pub near: End,
@@ -124,6 +137,29 @@ fn dropped_by(table: &str, device: &str) -> Option<u64> {
     line.split_whitespace().nth(11)?.parse().ok()
 }
 
+/// How many segments TCP at this end dropped on arrival for want of memory. The thread enters the namespace for it.
+pub(crate) fn dropped_on_arrival(end: &End) -> Option<u64> {
+    setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
+    let table = fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
+    Some(dropped_by_tcp(&table))
+}
+
+/// From `/proc/net/netstat`, where a line of names stands above a line of values. Three counters, each of which counts
+/// segments: in order, out of order, and while the process held the socket.
+fn dropped_by_tcp(table: &str) -> u64 {
+    let mut lines = table.lines().filter_map(|l| l.strip_prefix("TcpExt:"));
+    let (names, values) = (
+        lines.next().unwrap_or_default(),
+        lines.next().unwrap_or_default(),
+    );
+    names
+        .split_whitespace()
+        .zip(values.split_whitespace())
+        .filter(|(name, _)| ["TCPRcvQDrop", "TCPOFODrop", "TCPBacklogDrop"].contains(name))
+        .filter_map(|(_, value)| value.parse::<u64>().ok())
+        .fold(0, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +176,18 @@ whimbrel0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
         assert_eq!(dropped_by(table, "lo"), Some(0));
         assert_eq!(dropped_by(table, "eth0"), None);
         assert_eq!(dropped_by("lo:", "lo"), None);
+    }
+
+    #[test]
+    fn segments_that_tcp_dropped_are_counted_once_each() {
+        let table = "\
+TcpExt: SyncookiesSent PruneCalled RcvPruned TCPBacklogDrop TCPOFODrop TCPZeroWindowDrop TCPRcvQDrop
+TcpExt: 1 2 4 8 16 32 64
+IpExt: InNoRoutes TCPOFODrop
+IpExt: 1 1
+";
+        assert_eq!(dropped_by_tcp(table), 88);
+        assert_eq!(dropped_by_tcp("TcpExt: TCPOFODrop\n"), 0);
+        assert_eq!(dropped_by_tcp(""), 0);
     }
 }

@@ -146,6 +146,7 @@ fn emulate(
         let mut backward = backward.join().map_err(failed)?;
         forward.missed = namespace::missed(&ends.near);
         backward.missed = namespace::missed(&ends.far);
+        let notes = dropped_note(ends).into_iter().collect();
         forward.capacity = capacity(spec, &spec.forward, elapsed);
         backward.capacity = capacity(spec, &spec.backward, elapsed);
         Ok(Report {
@@ -153,8 +154,20 @@ fn emulate(
             elapsed,
             forward,
             backward,
-            notes: Vec::new(),
+            notes,
         })
+    })
+}
+
+/// What no counter of the path can show: segments that it delivered and TCP did not take.
+fn dropped_note(ends: &Ends) -> Option<String> {
+    let dropped = |end| namespace::dropped_on_arrival(end).unwrap_or(0);
+    let segments = dropped(&ends.near).saturating_add(dropped(&ends.far));
+    (segments > 0).then(|| {
+        format!(
+            "TCP dropped at least {segments} segments after the path had delivered them, for want of memory: a \
+             receive buffer was full, or all connections of this machine together reached net.ipv4.tcp_mem"
+        )
     })
 }
 

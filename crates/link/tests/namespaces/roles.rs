@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ pub fn play(args: &[String]) -> ExitCode {
         Some("echo") => echo(),
         Some("sink") => sink(),
         Some("rtt") => rtt(number(1)),
+        Some("swallow") => swallow(),
+        Some("abandon") => abandon(),
         Some("blast") => blast(number(1), number(2), number(3)),
         other => panic!("unknown role {other:?}"),
     }
@@ -191,5 +194,27 @@ fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
         }
     }
     println!("got 0\ngot_bytes 0\ngot_us 0");
+    ExitCode::SUCCESS
+}
+
+/// Reads one TCP connection to its end.
+fn swallow() -> ExitCode {
+    let listener = TcpListener::bind((FAR, PORT)).expect("a port at the far end");
+    let (mut stream, _) = listener.accept().expect("a connection");
+    let mut buffer = [0; 2000];
+    while stream.read(&mut buffer).is_ok_and(|len| len > 0) {}
+    ExitCode::SUCCESS
+}
+
+/// Fills the send buffer of a TCP connection and leaves without waiting.
+fn abandon() -> ExitCode {
+    let mut stream = TcpStream::connect((FAR, PORT)).expect("a connection");
+    stream.set_nonblocking(true).expect("a setting");
+    let full = loop {
+        if let Err(e) = stream.write(&[1; 2000]) {
+            break e;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
     ExitCode::SUCCESS
 }

@@ -49,6 +49,10 @@ const TESTS: &[(&str, fn())] = &[
         nothing_is_left_of_a_killed_emulator,
     ),
     ("nothing_is_left_at_the_end", nothing_is_left_at_the_end),
+    (
+        "tcp_gives_up_what_was_left_unsent",
+        tcp_gives_up_what_was_left_unsent,
+    ),
 ];
 
 /// All tests together take some seconds.
@@ -411,4 +415,31 @@ fn network_of(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/net"))
         .ok()
         .filter(|n| Some(n) != own.as_ref())
+}
+
+/// TCP connections that no process holds any more, on the whole machine.
+fn orphans() -> u32 {
+    let table = fs::read_to_string("/proc/net/sockstat").expect("a table");
+    let words: Vec<&str> = table.split_whitespace().collect();
+    let at = words.iter().position(|w| *w == "orphan").expect("a column");
+    words[at + 1].parse().expect("a number")
+}
+
+fn tcp_gives_up_what_was_left_unsent() {
+    // By default TCP retransmits eight times for such a connection, from 0.3 s on and twice as long each time: 150 s.
+    // With one: 0.3 s, then 0.6 s.
+    const SOON: Duration = Duration::from_secs(20);
+    let before = orphans();
+    let settings = [
+        ("RATE", "1e6"),
+        ("DELAY_MS", "50"),
+        ("FAR", &own("swallow")),
+    ];
+    let seen = shell(&settings, &own("abandon"));
+    assert_eq!(seen.status, 0, "{}", seen.errors);
+    let end = Instant::now();
+    while orphans() > before {
+        assert!(end.elapsed() < SOON, "{} connections left", orphans());
+        sleep(Duration::from_millis(50));
+    }
 }
