@@ -236,7 +236,7 @@ impl<'a> World<'a> {
     }
 
     /// Keeps a packet on a link until it comes out at `at`.
-    #[inline]
+    #[inline(always)]
     fn hold(&mut self, at: Time, link: usize, packet: &mut Packet) {
         packet.at = at;
         if self.pipes[link].hold(packet) {
@@ -245,6 +245,7 @@ impl<'a> World<'a> {
     }
 
     /// A packet is put into a station's queue; when it leaves is the channel's business.
+    #[inline(never)]
     fn enter_channel(&mut self, at: Time, on: OnChannel, packet: &Packet) {
         if !self.channels[on.channel].offer(at, on.side, packet) {
             self.on_drop(packet, DropCause::QueueOverflow);
@@ -320,22 +321,7 @@ impl<'a> World<'a> {
         }
         match &mut self.flows[index].actor {
             Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
-            Actor::Aatp(connection) => {
-                let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-                let node = &mut self.nodes[connection.destination];
-                let mut packets = self.spare.pop().unwrap_or_default();
-                let bytes = self.mail.take(packet.seg);
-                let mut out = Outbox {
-                    packets: &mut packets,
-                    mail: &mut self.mail,
-                };
-                connection.on_bytes(at, end, &bytes, node, &mut out);
-                let due = connection.deadline(end);
-                self.mail.burn(packet.seg, Some(bytes));
-                self.reschedule(2 * index + end, due);
-                self.send(packets);
-                self.check_finished(index, at);
-            }
+            Actor::Aatp(_) => self.deliver_mail(at, packet),
             Actor::Tcp(ends) => {
                 let end = usize::from(!packet.flags.has(Flags::BACKWARD));
                 let mut out = self.spare.pop().unwrap_or_default();
@@ -348,6 +334,29 @@ impl<'a> World<'a> {
                 }
             }
         }
+    }
+
+    /// A packet with an encoded message reaches an end of its AATP connection.
+    #[inline(never)]
+    fn deliver_mail(&mut self, at: Time, packet: &Packet) {
+        let index = packet.flow as usize;
+        let Actor::Aatp(connection) = &mut self.flows[index].actor else {
+            return;
+        };
+        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
+        let node = &mut self.nodes[connection.destination];
+        let mut packets = self.spare.pop().unwrap_or_default();
+        let bytes = self.mail.take(packet.seg);
+        let mut out = Outbox {
+            packets: &mut packets,
+            mail: &mut self.mail,
+        };
+        connection.on_bytes(at, end, &bytes, node, &mut out);
+        let due = connection.deadline(end);
+        self.mail.burn(packet.seg, Some(bytes));
+        self.reschedule(2 * index + end, due);
+        self.send(packets);
+        self.check_finished(index, at);
     }
 
     /// The checksum throws a corrupted packet away.
