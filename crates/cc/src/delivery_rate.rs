@@ -22,25 +22,19 @@ pub struct Tag {
     delivered_at: Time,
     /// [P.first_sent_time]
     first_sent_at: Time,
-    /// [P.is_app_limited]
-    app_limited: bool,
-    /// [P.lost] of draft-ietf-ccwg-bbr: [C.lost] when it was sent.
-    lost: Bytes,
-    /// [P.tx_in_flight] of draft-ietf-ccwg-bbr: in flight then, the packet included.
-    in_flight: Bytes,
+    /// [P.lost] of draft-ietf-ccwg-bbr, [C.lost] when it was sent: its low 32 bits. There is a tag for every packet of
+    /// a window, and how fast a simulation runs depends on their size.
+    lost: u32,
+    /// [P.tx_in_flight] of draft-ietf-ccwg-bbr, in flight then, the packet included: 31 bits, more than any window has;
+    /// and above them [P.is_app_limited].
+    in_flight: u32,
 }
 
+const APP_LIMITED: u32 = 1 << 31;
+
 impl Tag {
-    /// The counts of the moment when the packet was sent, which was at `sent`.
-    #[inline]
-    pub fn at_sending(&self, sent: Time) -> AtSending {
-        AtSending {
-            sent,
-            in_flight: self.in_flight,
-            delivered: self.delivered,
-            lost: self.lost,
-            app_limited: self.app_limited,
-        }
+    fn app_limited(&self) -> bool {
+        self.in_flight & APP_LIMITED != 0
     }
 }
 
@@ -85,6 +79,20 @@ impl RateEstimator {
         self.lost
     }
 
+    /// The counts of the moment when the packet with this tag was sent, which was at `sent`.
+    #[inline]
+    pub fn at_sending(&self, tag: &Tag, sent: Time) -> AtSending {
+        // Less than 4 GiB were lost since.
+        let since = (self.lost.get() as u32).wrapping_sub(tag.lost);
+        AtSending {
+            sent,
+            in_flight: Bytes::new(u64::from(tag.in_flight & !APP_LIMITED)),
+            delivered: tag.delivered,
+            lost: Bytes::new(self.lost.get().saturating_sub(u64::from(since))),
+            app_limited: tag.app_limited(),
+        }
+    }
+
     /// A packet of `size` was found lost.
     #[inline]
     pub fn on_lost(&mut self, size: Bytes) {
@@ -102,9 +110,13 @@ impl RateEstimator {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            app_limited: self.app_limited_until.is_some(),
-            lost: self.lost,
-            in_flight,
+            lost: self.lost.get() as u32,
+            in_flight: in_flight.get().min(u64::from(APP_LIMITED - 1)) as u32
+                | if self.app_limited_until.is_some() {
+                    APP_LIMITED
+                } else {
+                    0
+                },
         }
     }
 
@@ -147,8 +159,8 @@ impl RateEstimator {
         let measured = !elapsed.is_zero() && elapsed >= min_rtt;
         RateSample {
             rate: measured.then(|| Rate::over(self.delivered - tag.delivered, elapsed)),
-            app_limited: tag.app_limited,
-            newest: Some(tag.at_sending(sent)),
+            app_limited: tag.app_limited(),
+            newest: Some(self.at_sending(&tag, sent)),
         }
     }
 
@@ -224,5 +236,25 @@ mod tests {
         let tag = c.on_sent(at(0), true, Bytes::ZERO);
         c.on_acked(at(5), Bytes::new(1000), 0, at(0), tag);
         assert_eq!(c.on_end(MS * 10).rate, None);
+    }
+
+    #[test]
+    fn a_packets_counts_are_those_of_its_sending_however_much_was_lost_before() {
+        let mut c = RateEstimator::default();
+        // 5 GB: more than 32 bits.
+        c.on_lost(Bytes::new(5_000_000_000));
+        let tag = c.on_sent(at(7), true, Bytes::new(3000));
+        c.on_lost(Bytes::new(1000));
+        let then = c.at_sending(&tag, at(7));
+        assert_eq!(then.lost, Bytes::new(5_000_000_000));
+        assert_eq!(
+            (then.in_flight, then.app_limited),
+            (Bytes::new(3000), false)
+        );
+        c.on_app_limited(Bytes::new(3000));
+        let tag = c.on_sent(at(8), false, Bytes::new(4000));
+        let then = c.at_sending(&tag, at(8));
+        assert_eq!((then.in_flight, then.app_limited), (Bytes::new(4000), true));
+        assert_eq!(then.lost, c.lost());
     }
 }

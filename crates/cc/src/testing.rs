@@ -288,7 +288,7 @@ impl Bottleneck {
             let tag = flow.rates.on_sent(self.now, idle, in_flight);
             let packet = Flying {
                 order: flow.next_order,
-                at: tag.at_sending(self.now),
+                at: flow.rates.at_sending(&tag, self.now),
                 tag,
             };
             flow.next_order += 1;

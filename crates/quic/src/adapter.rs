@@ -272,7 +272,7 @@ impl Inner {
                 now,
                 size,
                 lost: self.rate.lost(),
-                at: packet.tag.at_sending(packet.sent),
+                at: self.rate.at_sending(&packet.tag, packet.sent),
             });
         }
     }

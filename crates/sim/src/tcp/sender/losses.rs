@@ -43,7 +43,7 @@ impl Sender {
             now,
             size,
             lost: self.rate.lost(),
-            at: segment.tag.at_sending(segment.sent),
+            at: self.rate.at_sending(&segment.tag, segment.sent),
         });
     }
 
