@@ -126,16 +126,30 @@ def print_table(lines):
         print(text + ending(line))
 
 
+def add_arguments(parser, seeds, tolerance):
+    """What every comparison can be told."""
+    parser.add_argument("--ns3-only", action="store_true", help="run and print ns-3's half alone")
+    parser.add_argument("--seeds", type=int, default=seeds, help="runs per point (default: %(default)s)")
+    parser.add_argument("--tolerance", type=float, default=tolerance, help="of the mean (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, help="ns-3 processes at once (default: one per core)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def finish(lines, options, show):
+    """Prints the table, by `show` or as JSON, and gives the exit status."""
+    if options.json:
+        print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
+    else:
+        show(lines)
+    return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "whimbrel"),
                         help="the whimbrel command (default: %(default)s)")
-    parser.add_argument("--ns3-only", action="store_true", help="run and print ns-3's half alone")
     parser.add_argument("--stock", action="store_true", help="ns-3's own NewReno and PRR instead of the RFCs'")
-    parser.add_argument("--seeds", type=int, default=10, help="runs per point (default: %(default)s)")
-    parser.add_argument("--tolerance", type=float, default=0.10, help="of the mean goodput (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, help="ns-3 processes at once (default: one per core)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_arguments(parser, seeds=10, tolerance=0.10)
     options = parser.parse_args()
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(f"{options.whimbrel} does not exist; build it, name it with --whimbrel, or use --ns3-only")
@@ -152,11 +166,7 @@ def main():
             sys.exit(f"compare.py: whimbrel did not give {options.seeds} runs for {missing}")
     lines = [judge(point, theirs[point], ours.get(point), options.tolerance) for point in points]
 
-    if options.json:
-        print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
-    else:
-        print_table(lines)
-    return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
+    return finish(lines, options, print_table)
 
 
 if __name__ == "__main__":

@@ -136,12 +136,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "examples" / "wifi_speed"),
                         help="the example wifi_speed of crates/net (default: %(default)s)")
-    parser.add_argument("--ns3-only", action="store_true", help="run and print ns-3's half alone")
     parser.add_argument("--all", action="store_true", help="points that explain more than they check")
-    parser.add_argument("--seeds", type=int, default=3, help="runs per point (default: %(default)s)")
-    parser.add_argument("--tolerance", type=float, default=0.03, help="of the mean (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, help="ns-3 processes at once (default: one per core)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    compare.add_arguments(parser, seeds=3, tolerance=0.03)
     options = parser.parse_args()
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(f"{options.whimbrel} does not exist; build it (cargo build --release -p whimbrel-net --example "
@@ -152,11 +148,7 @@ def main():
     theirs = ns3_answers(chosen, seeds, options.jobs)
     ours = [None] * len(chosen) if options.ns3_only else whimbrel_answers(options.whimbrel, chosen, seeds)
     lines = [line for answers in zip(chosen, theirs, ours) for line in judge(*answers, options.tolerance)]
-    if options.json:
-        print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
-    else:
-        print_table(lines)
-    return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
+    return compare.finish(lines, options, print_table)
 
 
 if __name__ == "__main__":

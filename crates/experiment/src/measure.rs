@@ -356,22 +356,7 @@ sample = "1 s"
             controller: Some("newreno".to_owned()),
             start: at(start),
             active: Duration::from_secs(end - start),
-            delivered: Bytes::ZERO,
-            goodput: Rate::ZERO,
-            sent_on_wire: Bytes::ZERO,
-            throughput: Rate::ZERO,
-            packets_sent: 0,
-            retransmits: 0,
-            timeouts: 0,
-            loss_episodes: 0,
-            spurious: 0,
-            lost: LossCounts::default(),
-            rtt: Summary::default(),
-            one_way_delay: Summary::default(),
-            completion: None,
-            discrimination: None,
-            aatp: None,
-            samples: Vec::new(),
+            ..FlowOutcome::default()
         }
     }
 

@@ -19,6 +19,18 @@ pub struct LinkSpec {
     pub loss: LossSpec,
 }
 
+/// Delivers everything at once.
+impl Default for LinkSpec {
+    fn default() -> Self {
+        Self {
+            service: ServiceSpec::Unlimited,
+            delay: Schedule::constant(Duration::ZERO),
+            queue: QueueLimit::Unlimited,
+            loss: LossSpec::default(),
+        }
+    }
+}
+
 /// How fast a link serves packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServiceSpec {

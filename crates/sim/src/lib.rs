@@ -3,6 +3,7 @@
 //! [`Network`] describes one run, [`run`] plays it, [`Outcome`] is what was measured.
 
 mod aatp;
+mod counters;
 mod engine;
 mod measure;
 mod network;

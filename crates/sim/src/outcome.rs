@@ -61,8 +61,8 @@ impl Outcome {
     }
 }
 
-/// What one flow did.
-#[derive(Debug, Clone, PartialEq)]
+/// What one flow did. The default did nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowOutcome {
     /// Its name in the network.
     pub name: String,

@@ -11,7 +11,7 @@ use whimbrel_units::Time;
 pub(crate) struct Channel {
     pub wifi: Wifi,
     /// The links that are its two directions.
-    links: [usize; 2],
+    links: [Option<usize>; 2],
     /// Packets of each side, in the order in which they leave.
     waiting: [VecDeque<Packet>; 2],
     departures: Vec<Departure>,
@@ -21,33 +21,27 @@ pub(crate) struct Channel {
 pub(crate) type Left = (usize, Fate, Packet);
 
 impl Channel {
-    /// All channels of a network; `seed` gives the seed of each. A channel whose direction no link is has nothing to
-    /// do there.
+    /// All channels of a network; `seed` gives the seed of each.
     pub fn all(network: &Network, seed: impl Fn(usize) -> u64) -> Vec<Self> {
-        let channel = |(i, spec)| {
-            let link = |side| {
-                let on = OnChannel { channel: i, side };
-                let found = network.links.iter().position(|l| l.on_channel == Some(on));
-                found.unwrap_or(usize::MAX)
-            };
-            let links = [link(Side::Forward), link(Side::Reverse)];
-            let specs: [&LinkSpec; 2] = links.map(|link| {
-                let other = links.into_iter().find(|l| *l != usize::MAX);
-                &network.links[if link == usize::MAX {
-                    other.unwrap_or(0)
-                } else {
-                    link
-                }]
-                .spec
-            });
+        let mut on = vec![[None; 2]; network.channels.len()];
+        for (link, named) in network.links.iter().enumerate() {
+            if let Some(OnChannel { channel, side }) = named.on_channel {
+                on[channel][side as usize] = Some(link);
+            }
+        }
+        // The station of a direction that is no link sends nothing, whatever it could.
+        let idle = LinkSpec::default();
+        let channel = |(i, (wifi, links)): (usize, (_, [Option<usize>; 2]))| {
+            let specs = links.map(|link| link.map_or(&idle, |link| &network.links[link].spec));
             Self {
-                wifi: Wifi::new(spec, specs, seed(i)),
+                wifi: Wifi::new(wifi, specs, seed(i)),
                 links,
                 waiting: Default::default(),
                 departures: Vec::new(),
             }
         };
-        network.channels.iter().enumerate().map(channel).collect()
+        let channels = network.channels.iter().zip(on);
+        channels.enumerate().map(channel).collect()
     }
 
     /// Puts a packet into a station's queue; false if that is full.
@@ -73,8 +67,9 @@ impl Channel {
     pub fn advance(&mut self, now: Time, left: &mut Vec<Left>) {
         self.wifi.advance(now, &mut self.departures);
         for Departure { side, fate } in self.departures.drain(..) {
-            if let Some(packet) = self.waiting[side as usize].pop_front() {
-                left.push((self.links[side as usize], fate, packet));
+            let packet = self.waiting[side as usize].pop_front();
+            if let (Some(link), Some(packet)) = (self.links[side as usize], packet) {
+                left.push((link, fate, packet));
             }
         }
     }

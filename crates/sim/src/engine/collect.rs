@@ -5,8 +5,7 @@ use super::world::{Actor, Flow, World};
 use crate::measure::Delays;
 use crate::network::{FlowSpec, OnChannel, Traffic};
 use crate::outcome::{
-    AatpOutcome, Confusion, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample,
-    Outcome, Summary,
+    AatpOutcome, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample, Outcome,
 };
 use crate::tcp::Endpoint;
 use whimbrel_net::Counters;
@@ -137,25 +136,11 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
     let active = until.since(flow.start);
     let mut outcome = FlowOutcome {
         name: spec.name.clone(),
-        controller: None,
         start: flow.start,
         active,
-        delivered: Bytes::ZERO,
-        goodput: Rate::ZERO,
-        sent_on_wire: Bytes::ZERO,
-        throughput: Rate::ZERO,
-        packets_sent: 0,
-        retransmits: 0,
-        timeouts: 0,
-        loss_episodes: 0,
-        spurious: 0,
         lost: flow.lost,
-        rtt: Summary::default(),
-        one_way_delay: Summary::default(),
-        completion: None,
-        discrimination: None,
-        aatp: None,
         samples: flow.samples,
+        ..FlowOutcome::default()
     };
     let mut one_way = Delays::new();
     let mut packets = 0;
@@ -163,17 +148,7 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
         (Actor::Tcp(ends), Traffic::Tcp(tcp)) => {
             let mut rtt = Delays::new();
             for end in ends.iter() {
-                let c = end.counters();
-                outcome.sent_on_wire += Bytes::new(c.wire_bytes);
-                outcome.packets_sent += c.packets;
-                outcome.retransmits += c.retransmits;
-                outcome.timeouts += c.timeouts;
-                outcome.loss_episodes += c.episodes;
-                outcome.spurious += c.spurious;
-                let judges = end.sender().is_some_and(|s| s.controller().discriminates());
-                if let Some(confusion) = c.confusion.or_else(|| judges.then(Confusion::default)) {
-                    *outcome.discrimination.get_or_insert_default() += confusion;
-                }
+                end.counters().add_to(&mut outcome);
                 one_way.merge(&end.one_way);
                 rtt.merge(&end.rtt);
                 packets += u64::from(end.delivered());
@@ -186,23 +161,18 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
         (Actor::Aatp(connection), Traffic::Aatp(aatp)) => {
             outcome.delivered = Bytes::new(connection.payload_delivered());
             packets = u64::from(connection.sink.delivered().0);
-            let c = connection.source.counters;
+            connection.source.counters.add_to(&mut outcome);
             outcome.controller = Some(aatp.controller.to_string());
-            outcome.sent_on_wire = Bytes::new(c.wire_bytes);
-            outcome.packets_sent = c.packets;
-            outcome.retransmits = c.retransmits;
-            outcome.timeouts = c.timeouts;
-            outcome.loss_episodes = c.episodes;
-            outcome.discrimination = c.confusion;
             outcome.rtt = connection.source.rtt.summary();
             outcome.completion = aatp.size.and(flow.finished).map(|at| at.since(flow.start));
+            let account = connection.source.account;
             outcome.aatp = Some(AatpOutcome {
                 priority: aatp.priority,
-                bandwidth: c.bandwidth,
-                set_up: c.known_at.map(|at| at.since(flow.start)),
-                bursts: c.bursts,
-                states: c.states,
-                breaks: c.breaks,
+                bandwidth: account.bandwidth,
+                set_up: account.known_at.map(|at| at.since(flow.start)),
+                bursts: account.bursts,
+                states: account.states,
+                breaks: account.breaks,
                 receiver_rtt: connection.sink.rtt.summary(),
             });
             one_way = connection.sink.one_way;

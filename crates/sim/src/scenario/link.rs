@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_net::{LinkSpec, LossSpec, Queue, QueueLimit, Schedule, ServiceSpec, Trace, WifiSpec};
+use whimbrel_net::{LinkSpec, Queue, Schedule, ServiceSpec, Trace, WifiSpec};
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Keys of one direction.
@@ -74,9 +74,7 @@ pub(super) fn read(
     });
     let nothing = LinkSpec {
         service,
-        delay: Schedule::constant(Duration::ZERO),
-        queue: QueueLimit::Unlimited,
-        loss: LossSpec::default(),
+        ..LinkSpec::default()
     };
     let mut forward = read_direction(
         &fields,

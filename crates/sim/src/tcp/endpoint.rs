@@ -1,7 +1,8 @@
 //! One end of a TCP connection: the handshake, and the halves that send and receive.
 
 use super::receiver::{AckFields, Receiver};
-use super::sender::{Sender, SenderCounters, Transmission, earliest};
+use super::sender::{Sender, Transmission, earliest};
+use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
 use crate::network::{Recovery, TcpFlow, TcpSettings};

@@ -29,11 +29,11 @@ use super::ledger::Ledger;
 use super::letter::Writer;
 use super::payload;
 use super::wire::{AckOf, ENDLESS, Message};
+use crate::counters::SenderCounters;
 use crate::engine::mail::Outbox;
 use crate::engine::packet::Flags;
 use crate::measure::Delays;
 use crate::network::{AatpFlow, AatpSettings, TcpSettings};
-use crate::outcome::Confusion;
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use std::collections::VecDeque;
@@ -79,18 +79,10 @@ enum Phase {
     Done,
 }
 
-/// What a sender counts for the outcome.
+/// What only an AATP sender counts for the outcome.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SourceCounters {
-    /// Data packets, retransmissions included, and their size on the wire.
-    pub packets: u64,
-    pub wire_bytes: u64,
-    pub retransmits: u64,
-    /// Retransmission timeouts at the end of the data.
-    pub timeouts: u64,
-    /// Reports with losses that the law decided on.
-    pub episodes: u64,
-    pub confusion: Option<Confusion>,
+pub(crate) struct Account {
+    /// Bursts whose reports the law was told.
     pub bursts: u64,
     pub states: Vec<(&'static str, u64)>,
     pub breaks: u64,
@@ -132,7 +124,8 @@ pub(crate) struct Source {
     heard: Time,
     /// When the last packet of data was sent, if all was: the retransmission timer runs from there.
     idle_since: Option<Time>,
-    pub counters: SourceCounters,
+    pub counters: SenderCounters,
+    pub account: Account,
     /// Round trips as measured here (12).
     pub rtt: Delays,
 }
@@ -157,15 +150,13 @@ impl Source {
             paced: true,
             seed,
         });
-        let counters = SourceCounters {
-            confusion: controller.discriminates().then(Confusion::default),
-            ..SourceCounters::default()
-        };
         Self {
             writer: Writer {
                 flow,
                 direction: Flags::default(),
             },
+            counters: SenderCounters::new(&*controller),
+            account: Account::default(),
             controller,
             settings,
             priority: spec.priority,
@@ -189,7 +180,6 @@ impl Source {
             next_at: Time::ZERO,
             heard: Time::ZERO,
             idle_since: None,
-            counters,
             rtt: Delays::new(),
         }
     }
@@ -262,7 +252,7 @@ impl Source {
     /// Does what timers ask for.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox<'_>) {
         if self.breaker_at().is_some_and(|at| at <= now) {
-            self.counters.breaks += 1;
+            self.account.breaks += 1;
             self.phase = Phase::Halted { probe_at: now };
         }
         match self.phase {

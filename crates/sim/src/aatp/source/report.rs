@@ -7,7 +7,7 @@ use crate::aatp::wire::{AckOf, Message, Sack};
 use crate::engine::mail::Outbox;
 use crate::engine::packet::Block;
 use crate::outcome::Truth;
-use whimbrel_cc::{BurstReport, LossResponse, Share, Spans};
+use whimbrel_cc::{BurstReport, Share, Spans};
 use whimbrel_units::{Duration, Time};
 
 /// A report that stays out so much longer than those of newer bursts was given up by the receiver.
@@ -99,17 +99,14 @@ impl Source {
             }),
         };
         let response = self.controller.on_burst(&report);
-        self.counters.bursts += 1;
+        self.account.bursts += 1;
         let state = self.controller.phase();
-        match self.counters.states.iter_mut().find(|(s, _)| *s == state) {
+        match self.account.states.iter_mut().find(|(s, _)| *s == state) {
             Some((_, count)) => *count += 1,
-            None => self.counters.states.push((state, 1)),
+            None => self.account.states.push((state, 1)),
         }
-        if let Some(LossResponse { verdict, .. }) = response {
-            self.counters.episodes += 1;
-            if let (Some(verdict), Some(confusion)) = (verdict, &mut self.counters.confusion) {
-                confusion.count(truth, verdict);
-            }
+        if let Some(response) = response {
+            self.counters.count_episode(&response, truth);
         }
     }
 

@@ -82,7 +82,7 @@ impl Source {
         allocated: u64,
         out: &mut Outbox<'_>,
     ) {
-        self.counters.known_at.get_or_insert(now);
+        self.account.known_at.get_or_insert(now);
         self.tell_bandwidth(now, bandwidth, allocated, true);
         self.phase = Phase::Sending;
         self.next_at = now;
@@ -100,7 +100,7 @@ impl Source {
         restart: bool,
     ) {
         let rate = believed(bandwidth);
-        self.counters.bandwidth = rate;
+        self.account.bandwidth = rate;
         self.controller.on_bandwidth(&Bandwidth {
             now,
             rate,

@@ -7,7 +7,7 @@ use crate::engine::packet::Packet;
 use crate::network::Recovery;
 use crate::outcome::Truth;
 use std::cmp::Reverse;
-use whimbrel_cc::{Loss, LossResponse, LostPacket, Signal, Timeout};
+use whimbrel_cc::{Loss, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;
 
@@ -61,8 +61,7 @@ impl Sender {
             sent: self.board.get(lost_seg).sent,
         };
         let response = self.controller.on_loss(&loss);
-        self.counters.episodes += 1;
-        self.count_verdict(&response, truth);
+        self.counters.count_episode(&response, truth);
         let until = self.board.next();
         self.phase = if response.reduced {
             self.arm_eifel(lost_seg);
@@ -73,16 +72,6 @@ impl Sender {
         } else {
             Phase::Repair { until }
         };
-    }
-
-    fn count_verdict(&mut self, response: &LossResponse, truth: Truth) {
-        let Some(verdict) = response.verdict else {
-            return;
-        };
-        self.counters
-            .confusion
-            .get_or_insert_default()
-            .count(truth, verdict);
     }
 
     /// Only the segment that was believed lost proves anything, and only if it was not sent again before.
@@ -132,8 +121,7 @@ impl Sender {
             next_order: u64::from(self.board.next()),
             sent,
         });
-        self.counters.episodes += 1;
-        self.count_verdict(&response, truth);
+        self.counters.count_episode(&response, truth);
         self.controller.on_recovery_end(now);
     }
 

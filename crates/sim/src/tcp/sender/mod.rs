@@ -20,8 +20,8 @@ mod sack;
 mod scoreboard;
 mod transmit;
 
+use crate::counters::SenderCounters;
 use crate::network::{Recovery, TcpSettings};
-use crate::outcome::Confusion;
 use crate::rtt::RttEstimator;
 use losses::Eifel;
 use newreno::DuplicateAcks;
@@ -58,18 +58,6 @@ enum Phase {
         /// As above.
         until: u32,
     },
-}
-
-/// What the sender counts for the outcome.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct SenderCounters {
-    pub packets: u64,
-    pub wire_bytes: u64,
-    pub retransmits: u64,
-    pub timeouts: u64,
-    pub episodes: u64,
-    pub spurious: u64,
-    pub confusion: Option<Confusion>,
 }
 
 /// The sending half of a TCP endpoint.
@@ -131,8 +119,10 @@ impl Sender {
                 (u32::try_from(segments).unwrap_or(u32::MAX - 1), last)
             }
         };
+        let controller = spec.build(&setup);
         Self {
-            controller: spec.build(&setup),
+            counters: SenderCounters::new(&*controller),
+            controller,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(settings),
             phase: Phase::Open,
@@ -140,7 +130,6 @@ impl Sender {
             duplicates: DuplicateAcks::default(),
             sack: SackJudge::default(),
             rack: Rack::new(settings.recovery == Recovery::Rack && settings.tail_loss_probe),
-            counters: SenderCounters::default(),
             resend: BinaryHeap::new(),
             total,
             last_payload: last_payload as u32,
