@@ -2,7 +2,7 @@
 
 use crate::burst::{Bandwidth, BurstPlan, BurstReport};
 use crate::discriminator::Verdict;
-use crate::event::{Ack, Loss, LostPacket, Timeout};
+use crate::event::{Ack, Loss, LostPacket, Sibling, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
 
@@ -83,6 +83,17 @@ pub trait Controller: Send + Sync + Debug {
         false
     }
 
+    /// What belongs to it of how losses are repaired.
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::UntilRepaired
+    }
+
+    /// It governs `paths[own]` of a multipath connection whose paths now stand so. Told before
+    /// [`on_ack`](Self::on_ack), for laws that are coupled; never told where there is one path.
+    fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+        let _ = (paths, own);
+    }
+
     /// What it is doing, in a word for a trace: "slow start".
     fn phase(&self) -> &'static str;
 
@@ -137,6 +148,12 @@ impl Controller for Box<dyn Controller> {
     fn discriminates(&self) -> bool {
         (**self).discriminates()
     }
+    fn fast_recovery(&self) -> FastRecovery {
+        (**self).fast_recovery()
+    }
+    fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+        (**self).on_siblings(paths, own);
+    }
     fn phase(&self) -> &'static str {
         (**self).phase()
     }
@@ -149,6 +166,19 @@ impl Clone for Box<dyn Controller> {
     fn clone(&self) -> Self {
         self.clone_box()
     }
+}
+
+/// What of the repair of losses is the algorithm's own: the oldest differ in nothing else. A transport goes by it as far
+/// as its way of finding losses leaves it a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// It lasts until all that was in flight when it began is acknowledged (RFC 6582, RFC 6675): all but two.
+    UntilRepaired,
+    /// Without SACK, the first acknowledgment that advances ends it, whether or not more is missing (RFC 5681 section
+    /// 3.2 step 6): Reno. With SACK it lasts until all is repaired.
+    UntilFirstAck,
+    /// There is none: the oldest segment is sent again, and the rest in slow start, as after a timeout: Tahoe.
+    Never,
 }
 
 /// What an algorithm did about an episode of loss.

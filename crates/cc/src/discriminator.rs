@@ -1,8 +1,8 @@
 //! Random or congestion? The seam for everything that answers, and its composition with a window law.
 
 use crate::burst::{Bandwidth, BurstPlan, BurstReport};
-use crate::controller::{Controller, LossResponse};
-use crate::event::{Ack, Loss, LostPacket, Signal, Timeout};
+use crate::controller::{Controller, FastRecovery, LossResponse};
+use crate::event::{Ack, Loss, LostPacket, Sibling, Signal, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
 
@@ -98,7 +98,7 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
         let verdict = match loss.signal {
             Signal::Ecn => Verdict::Congestion,
-            Signal::Loss => self.discriminator.judge(loss),
+            Signal::Loss => loss.verdict(self.discriminator.judge(loss)),
         };
         let same_window = self.last_decrease.is_some_and(|end| loss.lost_order < end);
         let reduce = verdict == Verdict::Congestion && !(self.once_per_window && same_window);
@@ -170,6 +170,14 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
 
     fn discriminates(&self) -> bool {
         true
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        self.law.fast_recovery()
+    }
+
+    fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+        self.law.on_siblings(paths, own);
     }
 
     fn phase(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! What a transport tells an algorithm. Plain values: any transport can fill them in.
 
+use crate::discriminator::Verdict;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Data was acknowledged. Told once per acknowledgment that delivered something new, after the
@@ -43,6 +44,22 @@ pub struct Ack {
     pub lost: Bytes,
     /// What the transport's counts were when the newest packet it acknowledges was sent.
     pub newest: Option<AtSending>,
+    /// It carries news of congestion marks: TCP's ECN-Echo (RFC 3168 section 6.1), QUIC's greater count of CE
+    /// (RFC 9000 section 19.3.2). The transport tells of an episode of marks by [`Loss`] besides, once a round trip.
+    pub ece: bool,
+}
+
+/// What the transport knows of one path of a multipath connection: what the laws of the other paths may go by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sibling {
+    /// Congestion window of the path's law.
+    pub cwnd: Bytes,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Duration,
+    /// Least round-trip time so far; zero before the first sample.
+    pub min_rtt: Duration,
+    /// Least of the samples of the last whole round trip; zero before one is over.
+    pub round_rtt: Duration,
 }
 
 /// The transport's counts at the moment when a packet was sent.
@@ -102,6 +119,18 @@ pub struct Loss {
     pub next_order: u64,
     /// When the lost packet was sent.
     pub sent: Time,
+    /// The acknowledgment that showed it carried news of congestion marks ([`Ack::ece`]).
+    pub ece: bool,
+    /// What it was in truth, if somebody knows who wants the algorithm to go by it: a simulator that asks what each
+    /// kind of mistake costs. Nobody on a real network does.
+    pub truth: Option<Verdict>,
+}
+
+impl Loss {
+    /// What it is to be taken for, by an algorithm that takes it for `judged`: that, unless the truth is given.
+    pub fn verdict(&self, judged: Verdict) -> Verdict {
+        self.truth.unwrap_or(judged)
+    }
 }
 
 /// The retransmission timer fired, or in QUIC persistent congestion was established.

@@ -28,6 +28,7 @@ mod hystart;
 mod jitter;
 mod newreno;
 pub mod registry;
+mod round_rtt;
 mod splitmix;
 #[cfg(test)]
 mod testing;
@@ -37,10 +38,10 @@ mod windowed;
 
 pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
 pub use cerl::Cerl;
-pub use controller::{Controller, LossResponse};
+pub use controller::{Controller, FastRecovery, LossResponse};
 pub use copa::Copa;
 pub use cubic::{Cubic, CubicConfig};
 pub use discriminator::{Discriminate, LossDiscriminator, Verdict};
-pub use event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
+pub use event::{Ack, AtSending, Loss, LostPacket, Sibling, Signal, Timeout};
 pub use newreno::NewReno;
 pub use registry::{Setup, Spec};

@@ -37,6 +37,7 @@ pub(crate) const ACK: Ack = Ack {
     receiver_time: None,
     lost: Bytes::ZERO,
     newest: None,
+    ece: false,
 };
 
 /// A loss with the whole window in flight.
@@ -49,6 +50,8 @@ pub(crate) fn loss(controller: &dyn Controller, now: Time) -> Loss {
         lost_order: 0,
         next_order: 0,
         sent: now,
+        ece: false,
+        truth: None,
     }
 }
 
@@ -392,6 +395,8 @@ impl Flow {
                 lost_order: lost.order,
                 next_order: self.next_order,
                 sent: lost.at.sent,
+                ece: false,
+                truth: None,
             });
             self.episode = Some((self.next_order, response.reduced));
         }

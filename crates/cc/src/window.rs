@@ -19,6 +19,8 @@ pub(crate) struct Window {
     paced: bool,
     /// The current slow start follows a timeout: L of RFC 3465 is then 1 (section 2.3).
     after_timeout: bool,
+    /// What [`Self::grow`] owes, less than a byte.
+    owed: f64,
 }
 
 impl Window {
@@ -30,6 +32,7 @@ impl Window {
             mss,
             paced: setup.paced,
             after_timeout: false,
+            owed: 0.0,
         }
     }
 
@@ -78,6 +81,17 @@ impl Window {
         } else {
             acked - grow
         }
+    }
+
+    /// Congestion avoidance by so many segments for each window of data acknowledged: the share that `acked` bytes
+    /// bring, of one window at most. Parts of a byte are owed to the next. Negative or not a number: nothing.
+    pub fn grow(&mut self, acked: u64, segments: f64) {
+        let share = acked.min(self.cwnd) as f64 / self.cwnd as f64;
+        let bytes = self.owed + (segments * self.mss as f64 * share).max(0.0);
+        // A float too large for the integer saturates, and what is not a number is 0.
+        let whole = bytes as u64;
+        self.owed = (bytes - whole as f64).clamp(0.0, 1.0);
+        self.cwnd = self.cwnd.saturating_add(whole);
     }
 
     /// Ends slow start where it stands (RFC 9406 section 4.2).
@@ -164,6 +178,27 @@ mod tests {
             window.slow_start(30 * MSS, 2);
             assert_eq!(window.cwnd, 2 * MSS);
         }
+    }
+
+    #[test]
+    fn growth_of_parts_of_a_byte_is_not_lost() {
+        // 1/3 of a segment of 1000 bytes for each of ten ACKs that make a window of ten: 333.3 bytes.
+        let mut window = Window::new(&setup(10));
+        for _ in 0..10 {
+            window.grow(MSS, 1.0 / 3.0);
+        }
+        assert!(
+            (10 * MSS + 325..=10 * MSS + 333).contains(&window.cwnd),
+            "{}",
+            window.cwnd
+        );
+        let before = window.cwnd;
+        for nothing in [0.0, -5.0, f64::NAN] {
+            window.grow(MSS, nothing);
+        }
+        assert_eq!(window.cwnd, before);
+        window.grow(u64::MAX, f64::INFINITY);
+        assert_eq!(window.cwnd, u64::MAX);
     }
 
     #[test]

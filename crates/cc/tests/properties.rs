@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use whimbrel_cc::registry::{self, Feed, Spec};
 use whimbrel_cc::{
     Ack, AtSending, Bandwidth, BurstPlan, BurstReport, Controller, Loss, LostPacket, Setup, Share,
-    Signal, Spans, Timeout,
+    Signal, Spans, Timeout, Verdict,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -169,6 +169,7 @@ prop_compose! {
         (in_recovery, round_start) in (prop::bool::weighted(0.2), any::<bool>()),
         (delivery_rate, receiver_time) in (prop::option::of(any_rate()), prop::option::of(any_size())),
         (lost, newest) in (any_size(), prop::option::weighted(0.8, any_sending())),
+        ece in prop::bool::weighted(0.2),
     ) -> Event {
         let ack = Ack {
             now: Time::ZERO,
@@ -186,6 +187,7 @@ prop_compose! {
             receiver_time: receiver_time.map(Time::from_nanos),
             lost: Bytes::new(lost),
             newest,
+            ece,
         };
         Event::Ack { after, ack }
     }
@@ -194,7 +196,8 @@ prop_compose! {
 prop_compose! {
     fn any_loss()(
         after in any_span(),
-        ecn in prop::bool::weighted(0.2),
+        (ecn, ece) in (prop::bool::weighted(0.2), prop::bool::weighted(0.2)),
+        truth in prop::option::weighted(0.1, prop_oneof![Just(Verdict::Random), Just(Verdict::Congestion)]),
         (in_flight, lost) in (any_size(), any_size()),
         (lost_order, next_order, sent) in (0u64..1000, 0u64..1000, any_size()),
     ) -> Event {
@@ -206,6 +209,8 @@ prop_compose! {
             lost_order,
             next_order,
             sent: Time::from_nanos(sent),
+            ece,
+            truth,
         };
         Event::Loss { after, loss }
     }

@@ -66,6 +66,8 @@ struct Inner {
     waiting: Option<Waiting>,
     /// Losses of the batch that is being taken in.
     lost: LostBatch,
+    /// Congestion marks were reported that the algorithm has not heard of with an acknowledgment.
+    marked: bool,
     episode: Episode,
     /// The newest packet acknowledged so far.
     newest_acked: Option<u64>,
@@ -128,6 +130,7 @@ impl Adapter {
             batch: Batch::default(),
             waiting: None,
             lost: LostBatch::default(),
+            marked: false,
             episode: Episode::default(),
             newest_acked: None,
             now: Time::ZERO,
@@ -231,6 +234,7 @@ impl Inner {
             receiver_time: None,
             lost: self.rate.lost(),
             newest: rate.newest,
+            ece: false,
         };
         self.waiting = Some(Waiting { ack, newest });
         self.flight.tidy(now);
@@ -247,6 +251,7 @@ impl Inner {
         }
         ack.in_flight = Bytes::new(self.in_flight);
         ack.lost = self.rate.lost();
+        ack.ece = std::mem::take(&mut self.marked);
         ack.in_recovery = self.episode.open && self.episode.reduced;
         self.law.on_ack(&ack);
         self.report(|s| s.delivery_rate = ack.delivery_rate.or(s.delivery_rate));
@@ -287,6 +292,7 @@ impl Inner {
                 newest: self.newest_acked,
             },
         };
+        self.marked |= signal == Signal::Ecn;
         let next_order = self.flight.next_order();
         let lost_order = lost.newest.unwrap_or_else(|| self.flight.order_at(sent));
         let in_flight = Bytes::new(self.in_flight + lost.bytes);
@@ -316,6 +322,8 @@ impl Inner {
                 lost_order,
                 next_order,
                 sent,
+                ece: self.marked,
+                truth: None,
             });
             response = Some(told);
             // A window that was kept closes no case: losses of the same flight are judged anew.

@@ -1,8 +1,9 @@
 //! One run, described as data: directed links, flows with their routes, and settings. What a scenario
 //! file says for people is turned into this for the engine.
 
-use whimbrel_cc::Spec;
+use crate::outcome::Truth;
 use whimbrel_cc::fairness::{Adapter, Priority};
+use whimbrel_cc::{Spec, Verdict};
 use whimbrel_net::{LinkSpec, Side, WifiSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -153,6 +154,31 @@ pub enum Recovery {
     Rack,
 }
 
+/// About which losses a controller that tells random loss from congestion is told the truth, instead of being left to its
+/// own judgement. A run with the mistakes of one kind corrected shows what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Oracle {
+    /// None, as on a real network.
+    Nothing,
+    /// Those that the channel caused: no random loss is taken for congestion.
+    Random,
+    /// Those that a queue caused: no congestion is taken for random loss.
+    Congestion,
+    /// All.
+    Everything,
+}
+
+impl Oracle {
+    /// What it says of a loss that was this in truth.
+    pub(crate) fn told(self, truth: Truth) -> Option<Verdict> {
+        match (self, truth) {
+            (Self::Random | Self::Everything, Truth::Random) => Some(Verdict::Random),
+            (Self::Congestion | Self::Everything, Truth::Congestion) => Some(Verdict::Congestion),
+            _ => None,
+        }
+    }
+}
+
 /// Settings of a TCP connection. The defaults are those of a scenario that says nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TcpSettings {
@@ -183,6 +209,10 @@ pub struct TcpSettings {
     /// Spread the window over the round trip at this multiple of cwnd/srtt, where the controller sets no
     /// rate of its own (RFC 9002 section 7.7: 1.25). `None`: acknowledgments alone set the pace.
     pub pacing: Option<f64>,
+    /// Data packets may be marked instead of dropped (RFC 3168).
+    pub ecn: bool,
+    /// Mistakes of the controller about losses that are corrected by the truth.
+    pub oracle: Oracle,
 }
 
 impl Default for TcpSettings {
@@ -201,6 +231,8 @@ impl Default for TcpSettings {
             limited_transmit: true,
             tail_loss_probe: true,
             pacing: None,
+            ecn: false,
+            oracle: Oracle::Nothing,
         }
     }
 }

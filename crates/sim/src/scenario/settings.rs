@@ -3,13 +3,13 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
-use crate::network::{AatpSettings, Recovery, TcpSettings};
+use crate::network::{AatpSettings, Oracle, Recovery, TcpSettings};
 use whimbrel_units::{Bytes, Duration};
 
 /// Keys of the settings that both transports have: what a packet holds.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings that only TCP has.
-pub(super) const TCP_KEYS: [&str; 11] = [
+pub(super) const TCP_KEYS: [&str; 13] = [
     "recovery",
     "initial_window",
     "receive_window",
@@ -21,9 +21,25 @@ pub(super) const TCP_KEYS: [&str; 11] = [
     "limited_transmit",
     "tail_loss_probe",
     "pacing",
+    "ecn",
+    "oracle",
 ];
 /// Keys of the settings that only AATP has.
 pub(super) const AATP_KEYS: [&str; 3] = ["timer", "circuit_breaker", "reestimate"];
+
+/// The ways of recovery, as people write them.
+const RECOVERIES: [(&str, Recovery); 3] = [
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("rack", Recovery::Rack),
+];
+/// What an oracle may tell, as people write it.
+const ORACLES: [(&str, Oracle); 4] = [
+    ("nothing", Oracle::Nothing),
+    ("random", Oracle::Random),
+    ("congestion", Oracle::Congestion),
+    ("everything", Oracle::Everything),
+];
 
 /// RFC 7323 section 2.3: the largest window that scaling can announce.
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
@@ -101,7 +117,7 @@ fn span(
 fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, ScenarioError> {
     let mut s = base;
     if let Some(field) = fields.get("recovery") {
-        s.recovery = recovery(&field)?;
+        s.recovery = one_of(&field, "recovery", &RECOVERIES)?;
     }
     // 64: less than any link's; the two together stay within an IPv4 packet of 65,535 bytes.
     s.mss = bytes(fields, "mss", s.mss, 64, 64_000)?;
@@ -122,6 +138,10 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     s.limited_transmit = switch(fields, "limited_transmit", s.limited_transmit)?;
     s.tail_loss_probe = switch(fields, "tail_loss_probe", s.tail_loss_probe)?;
     s.pacing = gain(fields, "pacing", s.pacing)?;
+    s.ecn = switch(fields, "ecn", s.ecn)?;
+    if let Some(field) = fields.get("oracle") {
+        s.oracle = one_of(&field, "oracle", &ORACLES)?;
+    }
     if s.min_rto.is_zero() || s.max_rto < s.min_rto {
         return Err(fields.fail(format!(
             "`min_rto` ({}) must be greater than zero and at most `max_rto` ({})",
@@ -137,17 +157,18 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     Ok(s)
 }
 
-fn recovery(field: &Field<'_>) -> Result<Recovery, ScenarioError> {
-    match field.text()? {
-        "newreno" => Ok(Recovery::NewReno),
-        "sack" => Ok(Recovery::Sack),
-        "rack" => Ok(Recovery::Rack),
-        other => Err(field.fail(unknown(
-            "recovery",
-            other,
-            ["newreno", "sack", "rack"].into_iter(),
-        ))),
-    }
+/// What people write for one of a few choices.
+fn one_of<T: Copy>(
+    field: &Field<'_>,
+    what: &str,
+    choices: &[(&'static str, T)],
+) -> Result<T, ScenarioError> {
+    let text = field.text()?;
+    let found = choices.iter().find(|(name, _)| *name == text);
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let names = choices.iter().map(|(name, _)| *name);
+        field.fail(unknown(what, text, names))
+    })
 }
 
 fn bytes(

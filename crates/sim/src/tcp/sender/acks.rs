@@ -84,6 +84,7 @@ impl Sender {
                 receiver_time: self.timestamps.then_some(packet.sent),
                 lost: self.rate.lost(),
                 newest: rate.newest,
+                ece: false,
             });
         }
         sample

@@ -59,6 +59,8 @@ impl Sender {
             lost_order: u64::from(lost_seg),
             next_order: u64::from(self.board.next()),
             sent: self.board.get(lost_seg).sent,
+            ece: false,
+            truth: self.oracle.told(truth),
         };
         let response = self.controller.on_loss(&loss);
         self.counters.count_episode(&response, truth);
@@ -120,6 +122,8 @@ impl Sender {
             lost_order: u64::from(seg),
             next_order: u64::from(self.board.next()),
             sent,
+            ece: false,
+            truth: self.oracle.told(truth),
         });
         self.counters.count_episode(&response, truth);
         self.controller.on_recovery_end(now);

@@ -21,7 +21,7 @@ mod scoreboard;
 mod transmit;
 
 use crate::counters::SenderCounters;
-use crate::network::{Recovery, TcpSettings};
+use crate::network::{Oracle, Recovery, TcpSettings};
 use crate::rtt::RttEstimator;
 use losses::Eifel;
 use newreno::DuplicateAcks;
@@ -83,6 +83,7 @@ pub(crate) struct Sender {
     window: u32,
     limited_transmit: bool,
     timestamps: bool,
+    oracle: Oracle,
     /// When the oldest data times out.
     rto_at: Option<Time>,
     /// Data that already timed out once and is still not acknowledged: ssthresh stays (RFC 5681).
@@ -140,6 +141,7 @@ impl Sender {
                 .max(1),
             limited_transmit: settings.limited_transmit,
             timestamps: settings.timestamps,
+            oracle: settings.oracle,
             rto_at: None,
             timed_out_una: None,
             rtt_round_ends: None,
