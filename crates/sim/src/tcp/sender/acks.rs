@@ -139,7 +139,7 @@ impl Sender {
             Phase::Open => false,
             Phase::Repair { until }
             | Phase::Recovery { until, .. }
-            | Phase::AfterTimeout { until } => una >= until,
+            | Phase::StartedAgain { until } => una >= until,
         };
         if over {
             self.controller.on_recovery_end(now);

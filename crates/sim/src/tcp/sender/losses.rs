@@ -7,7 +7,7 @@ use crate::engine::packet::Packet;
 use crate::network::Recovery;
 use crate::outcome::Truth;
 use std::cmp::Reverse;
-use whimbrel_cc::{Loss, LostPacket, Signal, Timeout};
+use whimbrel_cc::{FastRecovery, Loss, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;
 
@@ -65,15 +65,39 @@ impl Sender {
         let response = self.controller.on_loss(&loss);
         self.counters.count_episode(&response, truth);
         let until = self.board.next();
-        self.phase = if response.reduced {
-            self.arm_eifel(lost_seg);
-            Phase::Recovery {
-                until,
-                prr: Prr::begin(self.cwnd(), flight),
+        self.phase = match (response.reduced, self.controller.fast_recovery()) {
+            (false, _) => Phase::Repair { until },
+            (true, FastRecovery::Never) => {
+                self.start_again(now);
+                return;
             }
-        } else {
-            Phase::Repair { until }
+            (true, FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck) => {
+                self.arm_eifel(lost_seg);
+                Phase::Recovery {
+                    until,
+                    prr: Prr::begin(self.cwnd(), flight),
+                }
+            }
         };
+    }
+
+    /// Everything from the first unacknowledged segment on is sent again in slow start: after a timeout, and where the
+    /// algorithm has no fast recovery.
+    fn start_again(&mut self, now: Time) {
+        let una = self.board.una();
+        self.arm_eifel(una);
+        for seg in una..self.board.next() {
+            let segment = self.board.get(seg);
+            let overdue =
+                self.mode != Recovery::Rack || seg == una || self.rack.overdue(now, segment);
+            if overdue {
+                self.mark_lost(now, seg);
+            }
+        }
+        self.phase = Phase::StartedAgain {
+            until: self.board.next(),
+        };
+        self.duplicates.on_start_again(self.board.next());
     }
 
     /// Only the segment that was believed lost proves anything, and only if it was not sent again before.
@@ -156,19 +180,7 @@ impl Sender {
             repeated,
             next_order: u64::from(self.board.next()),
         });
-        self.arm_eifel(una);
-        for seg in una..self.board.next() {
-            let segment = self.board.get(seg);
-            let overdue =
-                self.mode != Recovery::Rack || seg == una || self.rack.overdue(now, segment);
-            if overdue {
-                self.mark_lost(now, seg);
-            }
-        }
-        self.phase = Phase::AfterTimeout {
-            until: self.board.next(),
-        };
-        self.duplicates.on_timeout(self.board.next());
+        self.start_again(now);
         self.rtt.back_off();
         self.rack.on_timeout();
         self.rto_at = Some(now + self.rtt.rto());

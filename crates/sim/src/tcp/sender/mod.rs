@@ -53,8 +53,8 @@ enum Phase {
         /// Lets the flight shrink to ssthresh; NewReno mode inflates instead.
         prr: Prr,
     },
-    /// The retransmission timer fired: everything is sent again in slow start.
-    AfterTimeout {
+    /// The retransmission timer fired, or the algorithm knows no fast recovery: everything is sent again in slow start.
+    StartedAgain {
         /// As above.
         until: u32,
     },

@@ -4,11 +4,17 @@
 //! acknowledgment restarts the retransmission timer, so that a window with very many losses falls back to slow start. At
 //! the end of a recovery the window is ssthresh (option 2 of section 3.2 step 3).
 //!
+//! Two older ways are variations of it, and go with the algorithms that are named after them
+//! ([`FastRecovery`]). **Reno** (RFC 5681 section 3.2) leaves recovery with the first acknowledgment that advances, so a
+//! second hole in the same window takes three more duplicates, which halve the window again, or a timeout. **Tahoe** sends
+//! the hole again and everything after it in slow start.
+//!
 //! A hole that shows in a partial acknowledgment while the window was not reduced is a loss of its own and is judged.
 
 use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::outcome::Truth;
+use whimbrel_cc::FastRecovery;
 use whimbrel_units::Time;
 
 /// DupThresh of RFC 5681.
@@ -56,8 +62,8 @@ impl DuplicateAcks {
         };
     }
 
-    /// RFC 6582 section 3.2 step 4: what was sent before a timeout starts no recovery.
-    pub fn on_timeout(&mut self, next: u32) {
+    /// RFC 6582 section 3.2 step 4: what was sent before everything is sent again starts no recovery.
+    pub fn on_start_again(&mut self, next: u32) {
         *self = Self {
             recover: Some(next),
             ..Self::default()
@@ -95,23 +101,30 @@ impl Sender {
             {
                 // What limited transmit sent is not part of the flight (RFC 3042, RFC 5681 section 3.2).
                 let flight = in_flight.saturating_sub(THRESHOLD - 1).max(1);
-                self.newreno_found_hole(now, flight);
                 self.duplicates.inflation = i64::from(THRESHOLD);
+                self.newreno_found_hole(now, flight);
             }
-            Phase::Open | Phase::AfterTimeout { .. } => {}
+            Phase::Open | Phase::StartedAgain { .. } => {}
         }
     }
 
     fn newreno_on_new_ack(&mut self, now: Time, ack: u32, acked: u32) {
         let until = match self.phase {
             Phase::Repair { until } | Phase::Recovery { until, .. } => until,
-            Phase::Open | Phase::AfterTimeout { .. } => {
+            Phase::Open | Phase::StartedAgain { .. } => {
                 self.duplicates.count = 0;
                 return;
             }
         };
         if ack >= until {
             return; // A full acknowledgment: the sender ends the recovery.
+        }
+        if let (Phase::Recovery { until, .. }, FastRecovery::UntilFirstAck) =
+            (&mut self.phase, self.controller.fast_recovery())
+        {
+            *until = ack;
+            self.duplicates.recover = None;
+            return;
         }
         // RFC 6582 section 3.2 step 3: deflate by what was acknowledged, add back one, resend the next hole.
         self.duplicates.inflation -= i64::from(acked) - 1;
@@ -131,9 +144,15 @@ impl Sender {
     fn newreno_found_hole(&mut self, now: Time, flight: u32) {
         let hole = self.board.una();
         let truth = Truth::from(self.board.get(hole).dropped);
-        self.tell_lost(now, hole);
+        if self.controller.fast_recovery() == FastRecovery::Never {
+            self.mark_lost(now, hole);
+        } else {
+            self.tell_lost(now, hole);
+        }
         self.begin_episode(now, hole, truth, flight);
-        self.duplicates.recover = Some(self.board.next());
-        self.duplicates.retransmit = Some(hole);
+        if matches!(self.phase, Phase::Repair { .. } | Phase::Recovery { .. }) {
+            self.duplicates.recover = Some(self.board.next());
+            self.duplicates.retransmit = Some(hole);
+        }
     }
 }

@@ -23,8 +23,8 @@ const THRESHOLD: u32 = 3;
 
 impl Sender {
     pub(super) fn sack_on_ack(&mut self, now: Time, in_flight: u32) {
-        // During AfterTimeout everything is marked already, and RFC 6675 section 5.1 lets no recovery begin.
-        if matches!(self.phase, Phase::AfterTimeout { .. }) {
+        // During StartedAgain everything is marked already, and RFC 6675 section 5.1 lets no recovery begin.
+        if matches!(self.phase, Phase::StartedAgain { .. }) {
             return;
         }
         let Some(boundary) = self.board.ranges().nth_from_top(THRESHOLD) else {
