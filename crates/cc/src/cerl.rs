@@ -39,10 +39,12 @@
 //! The window inflation that the paper describes (`oldcwnd`, three segments more) is the transport's count
 //! of what is in flight: a window that is kept goes on being filled. Timeouts and all else are Reno's.
 
+use crate::Controller;
 use crate::discriminator::{Discriminate, LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::newreno::NewReno;
-use crate::registry::{DiscriminatorEntry, Entry, Feed, Parameter, Value};
+use crate::registry::{DiscriminatorEntry, Entry, Feed, Parameter, Setup, Value, Values};
+use crate::rtt_samples::RttSamples;
 use std::cmp::Ordering;
 use whimbrel_units::Duration;
 
@@ -71,24 +73,30 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "NewReno that ignores losses while the queue is short",
     citation: CITATION,
     feed: Feed::Acknowledgments,
-    parameters: &[
-        A,
-        Parameter {
-            name: "once_per_window",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
-            meaning: "reduce at most once for the losses of one window of data",
-        },
-    ],
-    build: |setup, values| {
-        let law = NewReno::new(setup, SLOW_START_LIMIT);
-        let cerl = Discriminate::new(law, Cerl::new(values.number("A")));
-        Box::new(cerl.once_per_window(values.switch("once_per_window")))
-    },
+    parameters: &[A, ONCE_PER_WINDOW],
+    build: |setup, values| on_newreno(setup, values, Cerl::new(values.number("A"))),
 };
 
 /// Most segments slow start grows by per ACK (RFC 3465 section 2.3).
 const SLOW_START_LIMIT: u64 = 2;
+
+/// Its switch, which CERL+ has too. Without it CERL+ is the thesis's CERL+2 (section 4.1.3).
+pub(crate) const ONCE_PER_WINDOW: Parameter = Parameter {
+    name: "once_per_window",
+    default: Value::Switch(true),
+    range: (0.0, 0.0),
+    meaning: "reduce at most once for the losses of one window of data",
+};
+
+/// Puts a discriminator of the family on NewReno, as [`ONCE_PER_WINDOW`] says.
+pub(crate) fn on_newreno(
+    setup: &Setup,
+    values: &Values,
+    discriminator: impl LossDiscriminator + Clone,
+) -> Box<dyn Controller> {
+    let law = Discriminate::new(NewReno::new(setup, SLOW_START_LIMIT), discriminator);
+    Box::new(law.once_per_window(values.switch(ONCE_PER_WINDOW.name)))
+}
 
 /// CERL's discriminator.
 #[derive(Debug, Clone)]
@@ -96,16 +104,7 @@ pub struct Cerl {
     /// A: share of the longest queue from which a loss is congestion, 0 to 1.
     a: f64,
     /// The samples so far, if there are any.
-    seen: Option<Samples>,
-}
-
-/// Round-trip times of the connection.
-#[derive(Debug, Clone, Copy)]
-struct Samples {
-    latest: Duration,
-    /// T.
-    least: Duration,
-    greatest: Duration,
+    seen: Option<RttSamples>,
 }
 
 impl Cerl {
@@ -116,33 +115,20 @@ impl Cerl {
 
     /// A round-trip time was measured.
     pub(crate) fn sample(&mut self, rtt: Duration) {
-        self.seen = Some(match self.seen {
-            None => Samples {
-                latest: rtt,
-                least: rtt,
-                greatest: rtt,
-            },
-            Some(seen) => Samples {
-                latest: rtt,
-                least: seen.least.min(rtt),
-                greatest: seen.greatest.max(rtt),
-            },
-        });
+        self.seen = Some(RttSamples::with(self.seen, rtt));
     }
 
     /// How the queue l compares with the threshold N; `None` before the first sample.
     pub(crate) fn level(&self) -> Option<Ordering> {
-        self.seen.map(|seen| {
-            // l over B, equation 4.1; l_max of 4.2 likewise.
-            let queue = seen.latest - seen.least;
-            queue.cmp(&self.longest().mul_f64(self.a))
-        })
+        // l over B, equation 4.1; l_max of 4.2 likewise.
+        self.seen
+            .map(|seen| seen.queue().cmp(&seen.longest_queue().mul_f64(self.a)))
     }
 
     /// The longest queue seen, as time.
     pub(crate) fn longest(&self) -> Duration {
         self.seen
-            .map_or(Duration::ZERO, |seen| seen.greatest - seen.least)
+            .map_or(Duration::ZERO, |seen| seen.longest_queue())
     }
 }
 
@@ -168,9 +154,9 @@ impl LossDiscriminator for Cerl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LossResponse;
     use crate::registry::Spec;
     use crate::testing::{ACK, MSS, loss, segments, setup, timeout};
-    use crate::{Controller, LossResponse};
     use whimbrel_units::{Bytes, Time};
 
     /// What CERL takes a loss for after these RTT samples, in milliseconds.

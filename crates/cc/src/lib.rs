@@ -17,6 +17,8 @@ mod bbr;
 mod bbr3;
 mod burst;
 mod cerl;
+mod cerl_plus;
+mod cerl_plus_printed;
 mod controller;
 mod copa;
 mod cubic;
@@ -29,6 +31,7 @@ mod jitter;
 mod newreno;
 pub mod registry;
 mod round_rtt;
+mod rtt_samples;
 mod splitmix;
 #[cfg(test)]
 mod testing;

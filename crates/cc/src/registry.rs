@@ -5,7 +5,9 @@
 //! [`Entry`].
 
 use crate::{Controller, Discriminate, LossDiscriminator};
-use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
+use crate::{
+    aatp, bbr, bbr3, cerl, cerl_plus, cerl_plus_printed, copa, cubic, jitter, newreno, verus,
+};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -19,13 +21,19 @@ pub static ALL: &[&Entry] = &[
     &copa::ENTRY,
     &verus::ENTRY,
     &cerl::ENTRY,
+    &cerl_plus::ENTRY,
+    &cerl_plus_printed::ENTRY,
     &aatp::ORIGINAL,
     &aatp::ENHANCED,
 ];
 
 /// All discriminators that can be put on a law, in the order in which they are shown.
-pub static DISCRIMINATORS: &[&DiscriminatorEntry] =
-    &[&cerl::DISCRIMINATOR, &jitter::LTD, &jitter::JITTER_OR_LEVEL];
+pub static DISCRIMINATORS: &[&DiscriminatorEntry] = &[
+    &cerl::DISCRIMINATOR,
+    &cerl_plus::DISCRIMINATOR,
+    &jitter::LTD,
+    &jitter::JITTER_OR_LEVEL,
+];
 
 /// What an algorithm is told of the path, and so which transports can carry it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,18 +37,20 @@ impl RoundRtt {
         ended
     }
 
+    /// What was measured so far of the round trip that is under way.
+    pub fn so_far(&self) -> Option<Round> {
+        self.least.map(|least| Round {
+            least,
+            mean: self.sum / u64::from(self.samples),
+            samples: self.samples,
+        })
+    }
+
     /// Forgets the round trip that is under way, and gives what was measured in it.
     pub fn end(&mut self) -> Option<Round> {
-        let Self {
-            least,
-            sum,
-            samples,
-        } = std::mem::take(self);
-        least.map(|least| Round {
-            least,
-            mean: sum / u64::from(samples),
-            samples,
-        })
+        let round = self.so_far();
+        *self = Self::default();
+        round
     }
 }
 

@@ -23,7 +23,7 @@ enum Class {
 /// Every law of the table is named here, so that a new one is held to something.
 fn class(spec: &Spec) -> Class {
     match spec.entry().name {
-        "newreno" | "cubic" | "cerl" => Class::Losses,
+        "newreno" | "cubic" | "cerl" | "cerl-plus" | "cerl-plus-printed" => Class::Losses,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),
