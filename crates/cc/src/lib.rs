@@ -13,12 +13,15 @@
 //! [`Entry`](registry::Entry), and one line in [`registry::ALL`].
 
 mod aatp;
+mod aimd;
 mod bbr;
 mod bbr3;
+mod bic;
 mod burst;
 mod cerl;
 mod cerl_plus;
 mod cerl_plus_printed;
+mod compound;
 mod controller;
 mod copa;
 mod cubic;
@@ -26,13 +29,19 @@ pub mod delivery_rate;
 mod discriminator;
 mod event;
 pub mod fairness;
+mod highspeed;
+mod hybla;
 mod hystart;
+mod illinois;
 mod jitter;
 mod newreno;
 pub mod registry;
+mod reno;
 mod round_rtt;
 mod rtt_samples;
+mod scalable;
 mod splitmix;
+mod tahoe;
 #[cfg(test)]
 mod testing;
 mod verus;

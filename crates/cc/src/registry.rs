@@ -8,6 +8,8 @@ use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{
     aatp, bbr, bbr3, cerl, cerl_plus, cerl_plus_printed, copa, cubic, jitter, newreno, verus,
 };
+use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
+use crate::{bic, compound, highspeed, hybla, illinois, reno, scalable, tahoe};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -23,6 +25,14 @@ pub static ALL: &[&Entry] = &[
     &cerl::ENTRY,
     &cerl_plus::ENTRY,
     &cerl_plus_printed::ENTRY,
+    &tahoe::ENTRY,
+    &reno::ENTRY,
+    &highspeed::ENTRY,
+    &scalable::ENTRY,
+    &bic::ENTRY,
+    &hybla::ENTRY,
+    &illinois::ENTRY,
+    &compound::ENTRY,
     &aatp::ORIGINAL,
     &aatp::ENHANCED,
 ];
