@@ -26,6 +26,8 @@ mod event;
 pub mod fairness;
 mod hystart;
 mod jitter;
+mod newjersey;
+mod newjersey_plus;
 mod newreno;
 pub mod registry;
 mod round_rtt;
@@ -33,6 +35,8 @@ mod splitmix;
 #[cfg(test)]
 mod testing;
 mod verus;
+mod westwood;
+mod westwood_plus;
 mod window;
 mod windowed;
 
