@@ -28,7 +28,8 @@
 //!
 //! **When not.**
 //! * Where routers do not mark, no loss ever reduces the window: it grows until the timer fires. A drop-tail queue stays
-//!   full and goes on losing, others' packets too.
+//!   full and goes on losing, others' packets too. With a recovery that sees when a retransmission is lost (RACK) the
+//!   timer hardly ever fires, and soon the link carries little but retransmissions.
 //! * Likewise without marks random losses do not end slow start: only a timeout sets ssthresh.
 //! * RTT has the queue in it, so that ownd does not empty a queue: marks hold it at the router's threshold (a test below)
 //!   and never drain it.
@@ -178,9 +179,9 @@ impl Controller for NewJersey {
             self.reno.collapse(self.ownd(), timeout.repeated);
         } else {
             let mean = (self.ownd[0] + self.ownd[1]) / 2.0;
+            let window = self.reno.window;
             self.reno.reduce_to(self.ownd());
-            let window = &mut self.reno.window;
-            window.cwnd = window.cwnd.min((mean as u64).max(window.mss));
+            self.reno.window.cwnd = window.cwnd.min((mean as u64).max(window.mss));
         }
     }
 
@@ -407,17 +408,23 @@ mod tests {
 
     #[test]
     fn an_unwarned_timeout_takes_the_mean_of_the_last_two_estimates() {
-        // ownd of 1500 and 1125 bytes by the numbers above, ten times as large.
+        // By the numbers of the estimate by hand, ten times as large: ownd is 5000, 15,000, 11,250 bytes.
         let mut law = NewJersey::new(&setup(40));
-        for (ms, segments) in [(40, 70), (140, 10), (140, 10), (440, 30)] {
+        for (ms, segments) in [(40, 70), (140, 10), (140, 10)] {
             law.on_ack(&ack(ms, None, segments));
         }
+        let mut falling = law.clone();
+        falling.on_ack(&ack(440, None, 30));
         law.on_timeout(&timeout(&law, Time::ZERO));
-        assert_eq!(law.ssthresh(), Some(Bytes::new(11_250)));
+        let bytes = |bytes| Some(Bytes::new(bytes));
         assert_eq!(
-            law.cwnd(),
-            Bytes::new(11_250),
-            "(15,000 + 11,250)/2 is more"
+            (Some(law.cwnd()), law.ssthresh()),
+            (bytes(10_000), bytes(15_000))
+        );
+        falling.on_timeout(&timeout(&falling, Time::ZERO));
+        assert_eq!(
+            (Some(falling.cwnd()), falling.ssthresh()),
+            (bytes(13_125), bytes(11_250))
         );
     }
 
