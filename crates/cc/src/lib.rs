@@ -34,6 +34,8 @@ mod hybla;
 mod hystart;
 mod illinois;
 mod jitter;
+mod newjersey;
+mod newjersey_plus;
 mod newreno;
 pub mod registry;
 mod reno;
@@ -45,6 +47,8 @@ mod tahoe;
 #[cfg(test)]
 mod testing;
 mod verus;
+mod westwood;
+mod westwood_plus;
 mod window;
 mod windowed;
 
