@@ -144,7 +144,7 @@ impl Controller for NewReno {
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
         let ssthresh = self.half(loss.in_flight);
         match self.fast_recovery {
-            FastRecovery::Never => self.collapse(Some(ssthresh)),
+            FastRecovery::Never => self.collapse(ssthresh, false),
             FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck => self.reduce_to(ssthresh),
         }
         LossResponse::REDUCED
