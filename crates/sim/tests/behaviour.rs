@@ -173,6 +173,50 @@ fn one_lost_segment_is_repaired_in_a_round_trip_without_a_timeout() {
     }
 }
 
+/// Episodes, timeouts and completion of 60 segments of which these of the first flight of 20 are lost, without SACK.
+fn repairs(controller: &str, lost: &[u32]) -> (u64, u64, f64) {
+    let mut network = path(60, Recovery::NewReno);
+    let times: Vec<f64> = lost.iter().map(|k| leaves(*k)).collect();
+    drop_at(&mut network, &times);
+    let tcp = tcp(&mut network);
+    tcp.controller = controller.parse().expect("registered");
+    tcp.settings = TcpSettings {
+        initial_window: 20,
+        ack_every: 1,
+        limited_transmit: false,
+        ..tcp.settings
+    };
+    let (_, flow) = play(&network);
+    (flow.loss_episodes, flow.timeouts, completion(&flow))
+}
+
+#[test]
+fn reno_halves_for_each_of_two_holes_and_times_out_at_three_as_fall_and_floyd_saw() {
+    // K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996: figures 2 to 4.
+    // By hand: 14 duplicates inflate 10 to 24 segments, so 4 new ones leave; the first new ACK ends the recovery, and those 4
+    // make three duplicates for the second hole. With a window of 5 nothing new leaves for the third.
+    for (controller, holes, expected) in [
+        ("reno", [5].as_slice(), (1, 0)),
+        ("reno", &[5, 10], (2, 0)),
+        ("reno", &[5, 10, 15], (2, 1)),
+        ("newreno", &[5, 10, 15], (1, 0)),
+        ("tahoe", &[5, 10, 15], (1, 0)),
+    ] {
+        let (episodes, timeouts, _) = repairs(controller, holes);
+        assert_eq!((episodes, timeouts), expected, "{controller} {holes:?}");
+    }
+}
+
+#[test]
+fn tahoe_starts_again_from_one_segment_where_reno_goes_on_with_half() {
+    // After the hole is filled 20 of 60 segments are there. Reno goes on with 10 a round trip and more: 4 round trips.
+    // Tahoe with 1, 2, 4, 8, then from ssthresh 10 on: 6.
+    let (_, _, reno) = repairs("reno", &[5]);
+    let (_, _, tahoe) = repairs("tahoe", &[5]);
+    let round_trips = (tahoe - reno) / 100.0;
+    assert!((1.5..3.5).contains(&round_trips), "{round_trips}");
+}
+
 #[test]
 fn three_holes_cost_newreno_a_round_trip_each_and_sack_one_for_all() {
     let lost = [leaves(2), leaves(4), leaves(6)];
