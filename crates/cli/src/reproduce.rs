@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
-use whimbrel_experiment::{Experiment, JudgedRow, Library, LibraryError, Verdict};
+use whimbrel_experiment::{Experiment, JudgedRow, Judgement, Library, LibraryError, Verdict};
 use whimbrel_sim::scenario::Setting;
 use whimbrel_sim::sweep;
 
@@ -57,6 +57,7 @@ struct Told<'a> {
     verdict: Verdict,
     reason: String,
     rows: Vec<JudgedRow>,
+    /// What its runs took; experiments that share a scenario share them.
     seconds: f64,
 }
 
@@ -75,32 +76,57 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     }
     let mut out = io::stdout().lock();
     let mut all = Vec::new();
-    for experiment in &found {
-        let told = reproduce(experiment, &args)?;
+    for group in by_scenario(&found) {
+        let told = reproduce(&group, &args)?;
         if args.json {
-            all.push(told);
+            all.extend(told);
         } else {
             // Each as soon as it is done: all together take minutes.
-            write!(out, "{}", text(&told))?;
+            for told in &told {
+                write!(out, "{}", text(told))?;
+            }
             out.flush()?;
         }
     }
     if args.json {
+        all.sort_by_key(|told| told.id);
         serde_json::to_writer_pretty(&mut out, &all).map_err(io::Error::from)?;
         writeln!(out)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn reproduce<'a>(experiment: &'a Experiment, args: &ReproduceArgs) -> anyhow::Result<Told<'a>> {
+/// Experiments in order, those together that share a scenario.
+fn by_scenario(found: &[Experiment]) -> Vec<Vec<&Experiment>> {
+    let mut groups: Vec<Vec<&Experiment>> = Vec::new();
+    for experiment in found {
+        let same = |group: &&mut Vec<&Experiment>| group[0].scenario_id == experiment.scenario_id;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(experiment),
+            None => groups.push(vec![experiment]),
+        }
+    }
+    groups
+}
+
+/// Runs the scenario that these experiments share, and judges each by it.
+fn reproduce<'a>(group: &[&'a Experiment], args: &ReproduceArgs) -> anyhow::Result<Vec<Told<'a>>> {
     let begin = Instant::now();
     let seeds = args.seeds.map(|n| Setting {
         key: "run.seeds".to_owned(),
         value: n.to_string(),
     });
-    let scenario = experiment.scenario(seeds.as_slice())?;
+    let Some(first) = group.first() else {
+        return Ok(Vec::new());
+    };
+    let scenario = first.scenario(seeds.as_slice())?;
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
-    let judgement = experiment.judge(&runs);
+    let seconds = begin.elapsed().as_secs_f64();
+    let tell = |experiment: &&'a Experiment| told(experiment, experiment.judge(&runs), seconds);
+    Ok(group.iter().map(tell).collect())
+}
+
+fn told(experiment: &Experiment, judgement: Judgement, seconds: f64) -> Told<'_> {
     let Experiment {
         id,
         paper,
@@ -109,7 +135,7 @@ fn reproduce<'a>(experiment: &'a Experiment, args: &ReproduceArgs) -> anyhow::Re
         note,
         ..
     } = experiment;
-    Ok(Told {
+    Told {
         id,
         paper,
         place,
@@ -118,8 +144,8 @@ fn reproduce<'a>(experiment: &'a Experiment, args: &ReproduceArgs) -> anyhow::Re
         verdict: judgement.verdict,
         reason: judgement.reason,
         rows: judgement.rows,
-        seconds: begin.elapsed().as_secs_f64(),
-    })
+        seconds,
+    }
 }
 
 fn text(told: &Told<'_>) -> String {

@@ -54,34 +54,37 @@ impl Library {
     /// If there is none, or one of them is wrong.
     pub fn experiments(&self, prefix: &str) -> Result<Vec<Experiment>, LibraryError> {
         let names = self.names()?;
-        let id = |name: &String| name.trim_end_matches(".toml").to_owned();
         let mut found = Vec::new();
-        for name in names.iter().filter(|name| id(name).starts_with(prefix)) {
+        for name in names.iter().filter(|name| id_of(name).starts_with(prefix)) {
             let document = Document::parse(&self.text(name)?, &self.path(name))?;
             // Scenario files that experiments share lie here too.
             if Experiment::is_one(&document) {
-                found.push(Experiment::read(&id(name), document, self)?);
+                found.push(Experiment::read(id_of(name), document, self)?);
             }
         }
         if found.is_empty() {
-            let ids: Vec<String> = names.iter().map(id).collect();
             return Err(LibraryError::Unknown(unknown(
                 "experiment",
                 prefix,
-                ids.iter().map(String::as_str),
+                names.iter().map(|name| id_of(name)),
             )));
         }
         Ok(found)
     }
 
-    /// The scenario that the experiment `id` names in `field`: a file beside it.
-    pub(crate) fn document(&self, id: &str, field: &Field<'_>) -> Result<Document, ScenarioError> {
+    /// The scenario that the experiment `id` names in `field`, a file beside it, and that file's id.
+    pub(crate) fn document(
+        &self,
+        id: &str,
+        field: &Field<'_>,
+    ) -> Result<(String, Document), ScenarioError> {
         let name = match id.rsplit_once('/') {
             Some((folder, _)) => format!("{folder}/{}", field.text()?),
             None => field.text()?.to_owned(),
         };
         let text = self.text(&name).map_err(|error| field.fail(error))?;
-        Document::parse(&text, &self.path(&name))
+        let document = Document::parse(&text, &self.path(&name))?;
+        Ok((id_of(&name).to_owned(), document))
     }
 
     fn names(&self) -> Result<Vec<String>, LibraryError> {
@@ -122,6 +125,11 @@ impl Library {
             Self::Embedded => Path::new("experiments").join(name),
         }
     }
+}
+
+/// What a file is called: `PAPER/NAME`.
+fn id_of(name: &str) -> &str {
+    name.trim_end_matches(".toml")
 }
 
 /// `PAPER/NAME.toml` in a folder.

@@ -58,6 +58,9 @@ pub struct Experiment {
     pub note: Option<String>,
     /// What is measured.
     pub rows: Vec<RowSpec>,
+    /// Id of the file that its scenario is in, its own or another: experiments with the same can be judged by the same
+    /// runs.
+    pub scenario_id: String,
     document: Document,
 }
 
@@ -123,8 +126,8 @@ impl Experiment {
         let root = Fields::new(&own.root, "")?;
         let fields = root.required("experiment", "{ paper = … }")?.fields()?;
         fields.only(&KEYS)?;
-        let document = match fields.get("scenario") {
-            None => own.clone(),
+        let (scenario_id, document) = match fields.get("scenario") {
+            None => (id.to_owned(), own.clone()),
             Some(field) => library.document(id, &field)?,
         };
         let scenario = Scenario::from_document(document.clone(), &[])?;
@@ -144,6 +147,7 @@ impl Experiment {
                 .map(|field| field.text().map(str::to_owned))
                 .transpose()?,
             rows,
+            scenario_id,
             document,
         })
     }

@@ -89,7 +89,7 @@ pub(super) fn read(
         forward.loss = loss::read(&field, &forward.loss, false, duration)?;
     }
     // The ACK path is the same road with its own queue; what the channel loses at random it loses of
-    // the written direction only, as in the papers' simulators, unless `reverse.loss` says otherwise.
+    // the written direction only, as in the papers' simulators, unless `reverse.loss` says otherwise: its own, or "same".
     let mut reverse = forward.clone();
     reverse.loss = forward.loss.outages_only();
     if let Some(overrides) = fields.get("reverse") {
@@ -101,7 +101,10 @@ pub(super) fn read(
         }
         reverse = read_direction(&overrides, reverse, traces)?;
         if let Some(field) = overrides.get("loss") {
-            reverse.loss = loss::read(&field, &reverse.loss, true, duration)?;
+            reverse.loss = match field.value() {
+                Value::Text(text) if text == "same" => forward.loss.clone(),
+                _ => loss::read(&field, &reverse.loss, true, duration)?,
+            };
         }
     }
     Ok(LinkForm {

@@ -192,6 +192,10 @@ fn loss_is_of_the_written_direction_and_outages_of_both() {
     assert_eq!(reverse.loss.outages.len(), 1);
     assert_eq!(reverse.queue, QueueLimit::Packets(9));
     assert_eq!(link(&written, "L").queue, QueueLimit::Unlimited);
+
+    let same = network(&text.replace("[[flow]]", "reverse = { loss = \"same\" }\n[[flow]]"));
+    assert_eq!(link(&same, "L (reverse)").loss, link(&same, "L").loss);
+    assert_eq!(link(&same, "L (reverse)").loss.random.get(), 0.01);
 }
 
 #[test]
