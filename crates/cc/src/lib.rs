@@ -22,19 +22,26 @@ mod copa;
 mod cubic;
 pub mod delivery_rate;
 mod discriminator;
+mod dtcp;
 mod event;
 pub mod fairness;
 mod hystart;
 mod jitter;
+mod jtcp;
+mod mveno;
 mod newreno;
 pub mod registry;
 mod round_rtt;
+mod rule;
 mod splitmix;
 #[cfg(test)]
 mod testing;
+mod vegas;
+mod veno;
 mod verus;
 mod window;
 mod windowed;
+mod yeah;
 
 pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
 pub use cerl::Cerl;

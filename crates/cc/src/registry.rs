@@ -6,6 +6,7 @@
 
 use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
+use crate::{dtcp, jtcp, mveno, vegas, veno, yeah};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -18,6 +19,12 @@ pub static ALL: &[&Entry] = &[
     &bbr3::ENTRY,
     &copa::ENTRY,
     &verus::ENTRY,
+    &vegas::ENTRY,
+    &veno::ENTRY,
+    &mveno::ENTRY,
+    &yeah::ENTRY,
+    &dtcp::ENTRY,
+    &jtcp::ENTRY,
     &cerl::ENTRY,
     &aatp::ORIGINAL,
     &aatp::ENHANCED,
