@@ -9,6 +9,7 @@ use crate::{
     aatp, bbr, bbr3, cerl, cerl_plus, cerl_plus_printed, copa, cubic, jitter, newreno, verus,
 };
 use crate::{bic, compound, highspeed, hybla, illinois, reno, scalable, tahoe};
+use crate::{dtcp, jtcp, mveno, vegas, veno, yeah};
 use crate::{newjersey, newjersey_plus, westwood, westwood_plus};
 use std::fmt;
 use std::str::FromStr;
@@ -22,6 +23,12 @@ pub static ALL: &[&Entry] = &[
     &bbr3::ENTRY,
     &copa::ENTRY,
     &verus::ENTRY,
+    &vegas::ENTRY,
+    &veno::ENTRY,
+    &mveno::ENTRY,
+    &yeah::ENTRY,
+    &dtcp::ENTRY,
+    &jtcp::ENTRY,
     &cerl::ENTRY,
     &cerl_plus::ENTRY,
     &cerl_plus_printed::ENTRY,

@@ -85,6 +85,8 @@ mod tests {
         );
         assert_eq!(rounds.on_ack(&ack(Some(160), false)), None);
         assert_eq!(rounds.on_ack(&ack(None, false)), None);
+        let so_far = rounds.so_far().expect("begun");
+        assert_eq!((so_far.least, so_far.samples), (ms(100), 2));
         let round = rounds.on_ack(&ack(Some(300), true)).expect("over");
         assert_eq!(
             (round.least, round.mean, round.samples),
