@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
-use whimbrel_net::{LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec};
-use whimbrel_units::{Probability, Rate};
+use whimbrel_net::{AqmSetting, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec};
+use whimbrel_units::{Bytes, Probability, Rate};
 
 const PORT: u16 = 7000;
 /// What the sink answers with its counts.
@@ -46,16 +46,21 @@ fn emulate(command: &[String]) -> ExitCode {
         }),
         delay: Schedule::constant(ms),
         queue: setting("QUEUE").map_or(QueueLimit::Unlimited, |p| QueueLimit::Packets(p as u32)),
-        loss: LossSpec::default(),
+        ..LinkSpec::default()
     };
     let loss = LossSpec {
         random: share("LOSS"),
         corrupt: share("CORRUPT"),
         ..LossSpec::default()
     };
+    let aqm = env::var("AQM").map_or(AqmSetting::None, |text| text.parse().expect("a setting"));
+    let packet = Bytes::new(whimbrel_link::MTU.into());
     let spec = PathSpec {
         forward: LinkSpec {
             loss,
+            aqm: aqm
+                .resolve(&backward.service, ms * 2, packet)
+                .expect("it fits"),
             ..backward.clone()
         },
         backward,
@@ -68,6 +73,7 @@ fn emulate(command: &[String]) -> ExitCode {
     let options = Options {
         far: env::var_os("FAR"),
         congestion: env::var("CONGESTION").ok(),
+        ecn: env::var("ECN").is_ok(),
     };
     let command: Vec<OsString> = command.iter().map(OsString::from).collect();
     match run(&spec, &command, &options) {
@@ -80,6 +86,7 @@ fn emulate(command: &[String]) -> ExitCode {
                 c.offered, c.delivered, c.random
             );
             println!("overflow {}\ncorrupted {}", c.queue_overflow, c.corrupted);
+            println!("early {}\nmarked {}", c.early, c.marked);
             println!(
                 "arrived {}\nlate_p50_us {}",
                 forward.arrived,
