@@ -12,7 +12,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_link::{LinkError, Options, PathSpec};
 use whimbrel_net::{
-    LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace, WifiSpec,
+    Aqm, AqmSetting, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace,
+    WifiSpec,
 };
 use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
 
@@ -23,7 +24,7 @@ use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
 /// or a system that lets everybody make namespaces; the host's own network is never touched, and nothing stays
 /// behind, however it ends.
 ///
-/// Both directions have the same rate, delay, outages, and a queue each; random loss and corruption apply from near to far
+/// Both directions have the same rate, delay, outages, and a queue each, managed alike; random loss and corruption apply from near to far
 /// only. The --reverse-* flags say what differs from far to near.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -38,6 +39,7 @@ Examples:
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
   whimbrel link --trace starlink.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
+  whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
 pub struct LinkArgs {
@@ -45,8 +47,9 @@ pub struct LinkArgs {
     #[arg(
         long,
         value_name = "FILE.toml",
-        conflicts_with_all = ["rate", "trace", "wifi", "delay", "rtt", "queue", "loss", "corrupt", "outage", "reverse_rate",
-            "reverse_trace", "reverse_delay", "reverse_queue", "reverse_loss", "reverse_corrupt"],
+        conflicts_with_all = ["rate", "trace", "wifi", "delay", "rtt", "queue", "aqm", "loss", "corrupt", "outage",
+            "reverse_rate", "reverse_trace", "reverse_delay", "reverse_queue", "reverse_aqm", "reverse_loss",
+            "reverse_corrupt"],
         help_heading = "Path"
     )]
     scenario: Option<PathBuf>,
@@ -74,7 +77,7 @@ pub struct LinkArgs {
         long,
         value_name = "RATE",
         value_parser = wifi,
-        conflicts_with_all = ["rate", "trace", "reverse_rate", "reverse_trace"],
+        conflicts_with_all = ["rate", "trace", "aqm", "reverse_rate", "reverse_trace", "reverse_aqm"],
         help_heading = "Path"
     )]
     wifi: Option<WifiSpec>,
@@ -87,6 +90,10 @@ pub struct LinkArgs {
     /// What may wait in front of the link: `1 bdp` (rate x RTT), `100 packets`, `64 kB`, `unlimited`
     #[arg(long, default_value = "1 bdp", help_heading = "Path")]
     queue: Queue,
+    /// What the queue does before it is full: `red`, `codel`, `mark`, or with parameters `red?min=5 packets&max=15 packets`,
+    /// `codel?target=10 ms`, `mark?threshold=20 packets`; packets of ECN-capable senders are marked where others are dropped
+    #[arg(long, default_value = "none", help_heading = "Path")]
+    aqm: AqmSetting,
     /// Random loss, near to far
     #[arg(long, default_value = "0 %", help_heading = "Path")]
     loss: Probability,
@@ -125,6 +132,13 @@ pub struct LinkArgs {
         help_heading = "Far to near, where it differs"
     )]
     reverse_queue: Option<Queue>,
+    /// What the queue from far to near does before it is full; `none`: nothing
+    #[arg(
+        long,
+        value_name = "AQM",
+        help_heading = "Far to near, where it differs"
+    )]
+    reverse_aqm: Option<AqmSetting>,
     /// Random loss from far to near
     #[arg(
         long,
@@ -148,6 +162,9 @@ pub struct LinkArgs {
     /// TCP congestion control of both ends, by the kernel's name [default: the host's]
     #[arg(long, value_name = "NAME")]
     tcp: Option<String>,
+    /// TCP of both ends asks for ECN, so that a managed queue may mark its packets [default: as the host]
+    #[arg(long)]
+    ecn: bool,
     /// Write the statistics of the path to a file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -168,6 +185,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     let options = Options {
         far: args.far.clone(),
         congestion: args.tcp.clone(),
+        ecn: args.ecn,
     };
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;
@@ -234,12 +252,19 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
     Ok(PathSpec {
         forward: LinkSpec {
             queue: limit(args.queue, &service, base_rtt),
+            aqm: managed("--aqm", args.aqm, &service, base_rtt)?,
             service,
             delay: Schedule::constant(delay),
             loss: loss(args.loss, args.corrupt),
         },
         backward: LinkSpec {
             queue: limit(reverse_queue, &reverse_service, base_rtt),
+            aqm: managed(
+                "--reverse-aqm",
+                args.reverse_aqm.unwrap_or(args.aqm),
+                &reverse_service,
+                base_rtt,
+            )?,
             service: reverse_service,
             delay: Schedule::constant(reverse_delay),
             loss: loss(args.reverse_loss, args.reverse_corrupt),
@@ -255,6 +280,18 @@ fn limit(queue: Queue, service: &ServiceSpec, base_rtt: Duration) -> QueueLimit 
     queue
         .limit(service, base_rtt, packet)
         .unwrap_or(QueueLimit::Unlimited)
+}
+
+/// What a queue's management comes to.
+fn managed(
+    flag: &str,
+    aqm: AqmSetting,
+    service: &ServiceSpec,
+    base_rtt: Duration,
+) -> anyhow::Result<Option<Aqm>> {
+    let packet = Bytes::new(u64::from(whimbrel_link::MTU));
+    aqm.resolve(service, base_rtt, packet)
+        .map_err(|why| BadInput::new(format!("{flag}: {why}")).into())
 }
 
 fn service_or(
@@ -395,6 +432,31 @@ mod tests {
     }
 
     #[test]
+    fn both_queues_are_managed_alike_unless_it_is_said() {
+        let flags = ["--rate", "12 Mbit/s", "--aqm", "red?min=6 packets"];
+        let alike = spec(&flags);
+        let Some(Aqm::Red(red)) = alike.forward.aqm else {
+            panic!("{:?}", alike.forward.aqm)
+        };
+        // 1500 bytes at 12 Mbit/s.
+        assert_eq!(red.packet_time, Duration::from_millis(1));
+        assert_eq!((red.min, red.max), (6.0, 18.0));
+        assert_eq!(alike.backward.aqm, alike.forward.aqm);
+        let one = [&flags[..], &["--reverse-aqm", "none"]].concat();
+        assert_eq!(spec(&one).backward.aqm, None);
+        let slow = [
+            &flags[..2],
+            &["--aqm", "red", "--reverse-rate", "120 Mbit/s"],
+        ]
+        .concat();
+        // The reverse queue fits its own rate: 2.5 ms of it are 25 packets.
+        let Some(Aqm::Red(reverse)) = spec(&slow).backward.aqm else {
+            panic!("no RED")
+        };
+        assert_eq!(reverse.min, 25.0);
+    }
+
+    #[test]
     fn nothing_said_is_a_path_without_limits() {
         let spec = spec(&[]);
         assert_eq!(spec.forward, spec.backward);
@@ -418,6 +480,8 @@ mod tests {
                 "the nearest are 54 Mbit/s and 57.8 Mbit/s",
             ),
             (["--delay", "5"], "its unit is missing"),
+            (["--aqm", "codle"], "did you mean `codel`?"),
+            (["--aqm", "codel?target=5"], "its unit is missing"),
             (["--outage", "4 s"], "write e.g. `4 s..5 s`"),
             (["--outage", "5 s..4 s"], "has no length"),
             (["--loss", "101 %"], "0 % to 100 %"),
@@ -434,6 +498,13 @@ mod tests {
         assert!(args(&["--rtt", "5 ms", "--delay", "1 ms"]).is_err());
         assert!(args(&["--rate", "1 Mbit/s", "--trace", "f"]).is_err());
         assert!(args(&["--wifi", "65 Mbit/s", "--reverse-rate", "1 Mbit/s"]).is_err());
+        assert!(args(&["--wifi", "65 Mbit/s", "--aqm", "codel"]).is_err());
+        let endless = path(&args(&["--aqm", "mark?threshold=1 bdp"]).expect("good flags"));
+        let error = endless.expect_err("no rate").to_string();
+        assert!(
+            error.starts_with("--aqm: a threshold in `bdp` needs"),
+            "{error}"
+        );
         let missing = path(&args(&["--trace", "/no/such/file"]).expect("good flags"));
         assert!(
             missing

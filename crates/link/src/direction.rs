@@ -1,10 +1,11 @@
 //! One direction of the path at work: read, ask, hold, write.
 
 use crate::clock::Clock;
+use crate::codel::Managed;
 use crate::held::{Buffer, Held, Packet};
 use crate::report::{DirectionReport, LatenessMeter};
 use crate::wifi::Station;
-use crate::{MTU, sys};
+use crate::{MTU, ecn, sys};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
@@ -52,6 +53,8 @@ impl Stop {
 pub(crate) enum Carrier<'a> {
     /// A link of its own.
     Own(Box<Link>),
+    /// A link of its own, whose queue tells late.
+    Managed(Box<Managed>),
     /// A Wi-Fi channel that it shares.
     Shared(Station<'a>),
 }
@@ -103,6 +106,7 @@ impl<'a> Direction<'a> {
         }
         self.report.counters = match &self.carrier {
             Carrier::Own(link) => *link.counters(),
+            Carrier::Managed(managed) => managed.counters(),
             Carrier::Shared(station) => station.counters(),
         };
         self.report.on_the_way = self.in_memory() as u64;
@@ -149,6 +153,7 @@ impl<'a> Direction<'a> {
     fn in_memory(&self) -> usize {
         let open = match &self.carrier {
             Carrier::Own(_) => 0,
+            Carrier::Managed(managed) => managed.len(),
             Carrier::Shared(station) => station.len(),
         };
         self.held.len() + open
@@ -162,8 +167,14 @@ impl<'a> Direction<'a> {
         }
         match &mut self.carrier {
             Carrier::Own(link) => {
-                let fate = link.offer(self.clock.now(), len as u32);
+                let ect = ecn::is_capable(&buffer[..len]);
+                let fate = link.offer(self.clock.now(), len as u32, ect);
                 self.settle(fate, buffer, len);
+            }
+            Carrier::Managed(managed) => {
+                if let Some(buffer) = managed.offer(buffer, len) {
+                    self.held.recycle(buffer);
+                }
             }
             Carrier::Shared(station) => {
                 if let Some(buffer) = station.offer(buffer, len) {
@@ -173,14 +184,18 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Takes in what has left a shared channel.
+    /// Takes in what has left a shared channel or a managed queue.
     fn fetch_left(&mut self) {
-        if let Carrier::Shared(station) = &mut self.carrier {
-            station.play_until_now();
+        match &mut self.carrier {
+            Carrier::Own(_) => {}
+            Carrier::Managed(managed) => managed.play_until_now(),
+            Carrier::Shared(station) => station.play_until_now(),
         }
-        while let Carrier::Shared(station) = &mut self.carrier
-            && let Some((fate, buffer, len)) = station.next_left()
-        {
+        while let Some((fate, buffer, len)) = match &mut self.carrier {
+            Carrier::Own(_) => None,
+            Carrier::Managed(managed) => managed.next_left(),
+            Carrier::Shared(station) => station.next_left(),
+        } {
             self.settle(fate, buffer, len);
         }
     }
@@ -188,7 +203,14 @@ impl<'a> Direction<'a> {
     /// Holds a packet until it is due, if it arrives.
     fn settle(&mut self, fate: Fate, mut buffer: Buffer, len: usize) {
         match fate {
-            Fate::Delivered { at: due, corrupted } if due < Time::MAX => {
+            Fate::Delivered {
+                at: due,
+                corrupted,
+                marked,
+            } if due < Time::MAX => {
+                if marked {
+                    ecn::mark(&mut buffer[..len]);
+                }
                 if corrupted {
                     // One random bit, as netem's `corrupt` does; checksums catch it.
                     let bit = self.rng.random_range(0..len * 8);
@@ -200,11 +222,12 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Sleeps until a packet comes or leaves a shared channel, one is due, or the end.
+    /// Sleeps until a packet comes or leaves a shared channel or a managed queue, one is due, or the end.
     fn sleep(&mut self, stop: &Stop) {
         let now = self.clock.now();
         let (event, woken) = match &self.carrier {
             Carrier::Own(_) => (None, None),
+            Carrier::Managed(managed) => (managed.next(), None),
             Carrier::Shared(station) => (station.next(), Some(station.woken())),
         };
         let next = [self.held.next_due(), event].into_iter().flatten().min();

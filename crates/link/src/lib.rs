@@ -6,7 +6,8 @@
 //! ```
 //! [`run`] makes two network namespaces with a TUN device in each, and stands between them: it reads a
 //! packet from one device, asks [`whimbrel_net::Link::offer`] what becomes of it, holds it until it is
-//! due, and writes it to the other. On Wi-Fi both directions ask one [`whimbrel_net::Wifi`]. The host's own network is
+//! due, and writes it to the other. A queue that marks sets the mark in the packet's own header, if its sender understands
+//! marks (RFC 3168). On Wi-Fi both directions ask one [`whimbrel_net::Wifi`]. The host's own network is
 //! never touched.
 //!
 //! Everything vanishes with the process, however it ends: the namespaces and devices have no names and
@@ -17,7 +18,9 @@
 
 mod address;
 mod clock;
+mod codel;
 mod direction;
+mod ecn;
 mod error;
 mod held;
 mod init;

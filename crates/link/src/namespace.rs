@@ -44,11 +44,11 @@ pub(crate) struct Ends {
 
 /// Makes both ends. The calling thread is back in its own network namespace afterwards if it has the
 /// rights to return; without them (in a user namespace) it stays in the near one.
-pub(crate) fn make(congestion: Option<&str>) -> Result<Ends, LinkError> {
+pub(crate) fn make(congestion: Option<&str>, ecn: bool) -> Result<Ends, LinkError> {
     let own = current()?;
     let mut notes = Vec::new();
-    let far = end(address::FAR, congestion, &mut notes)?;
-    let near = end(address::NEAR, congestion, &mut notes)?;
+    let far = end(address::FAR, congestion, ecn, &mut notes)?;
+    let near = end(address::NEAR, congestion, ecn, &mut notes)?;
     let _ = setns(&own, CloneFlags::CLONE_NEWNET);
     notes.dedup();
     Ok(Ends { near, far, notes })
@@ -57,12 +57,13 @@ pub(crate) fn make(congestion: Option<&str>) -> Result<Ends, LinkError> {
 fn end(
     address: Ipv4Addr,
     congestion: Option<&str>,
+    ecn: bool,
     notes: &mut Vec<String>,
 ) -> Result<End, LinkError> {
     enter_new()?;
     let namespace = current()?;
     let tun = tun::make(address)?;
-    set_tcp(congestion, notes)?;
+    set_tcp(congestion, ecn, notes)?;
     Ok(End { namespace, tun })
 }
 
@@ -93,14 +94,16 @@ fn enter_new() -> Result<(), LinkError> {
 }
 
 /// Prepares TCP in the current namespace for paths that are long and fat, and for runs that do not know of each other.
-fn set_tcp(congestion: Option<&str>, notes: &mut Vec<String>) -> Result<(), LinkError> {
+fn set_tcp(congestion: Option<&str>, ecn: bool, notes: &mut Vec<String>) -> Result<(), LinkError> {
     let ipv4 = |name: &str| format!("/proc/sys/net/ipv4/{name}");
     let settings = [
         ("tcp_rmem", format!("4096 131072 {MOST_TCP_BUFFER}")),
         ("tcp_wmem", format!("4096 65536 {MOST_TCP_BUFFER}")),
         ("tcp_no_metrics_save", "1".to_owned()),
     ];
-    for (name, value) in settings {
+    // 1: asks for it and agrees to it (the kernel's ip-sysctl.rst).
+    let ecn = ecn.then(|| ("tcp_ecn", "1".to_owned()));
+    for (name, value) in settings.into_iter().chain(ecn) {
         if let Err(e) = fs::write(ipv4(name), &value) {
             notes.push(format!(
                 "net.ipv4.{name} could not be set to `{value}` in the namespaces: {e}"

@@ -56,8 +56,7 @@ impl DirectionReport {
 
     /// Mean time that served packets waited in the queue.
     pub fn mean_wait(&self) -> Duration {
-        let served =
-            self.counters.offered - self.counters.queue_overflow.min(self.counters.offered);
+        let served = self.counters.admitted();
         if served == 0 {
             Duration::ZERO
         } else {

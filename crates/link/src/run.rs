@@ -2,6 +2,7 @@
 
 use crate::address::{FAR, NEAR};
 use crate::clock::Clock;
+use crate::codel::Managed;
 use crate::direction::{Carrier, Direction, Stop};
 use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
@@ -21,7 +22,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use whimbrel_net::{Link, LinkSpec, Side};
+use whimbrel_net::{Aqm, CodelLink, Link, LinkSpec, Side};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// What may be left out.
@@ -32,6 +33,8 @@ pub struct Options {
     pub far: Option<OsString>,
     /// TCP congestion control in both namespaces, by the kernel's name; otherwise the host's.
     pub congestion: Option<String>,
+    /// TCP asks for ECN in both namespaces; otherwise it agrees to it only when asked, as Linux does of itself.
+    pub ecn: bool,
 }
 
 /// What the first process of the PID namespace is to do.
@@ -66,7 +69,7 @@ pub fn run(spec: &PathSpec, command: &[OsString], options: &Options) -> Result<R
     if threads != 1 {
         return Err(LinkError::Threads(threads));
     }
-    let ends = namespace::make(options.congestion.as_deref())?;
+    let ends = namespace::make(options.congestion.as_deref(), options.ecn)?;
     let blocked = Blocked::new()?;
     let queue = SignalFd::with_flags(
         &init::signals(),
@@ -123,9 +126,13 @@ fn emulate(
         .map(|wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed))
         .transpose()
         .map_err(LinkError::os("making an event"))?;
-    let carrier = |side, link, seed| match &channel {
-        Some(channel) => Carrier::Shared(Station::new(channel, side, clock)),
-        None => Carrier::Own(Box::new(Link::new(link, seed))),
+    let carrier = |side, link: &LinkSpec, seed| match (&channel, link.aqm) {
+        (Some(channel), _) => Carrier::Shared(Station::new(channel, side, clock)),
+        (None, Some(Aqm::CoDel(codel))) => {
+            let link = CodelLink::new(link, codel, seed);
+            Carrier::Managed(Box::new(Managed::new(link, clock)))
+        }
+        (None, _) => Carrier::Own(Box::new(Link::new(link, seed))),
     };
     let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
     let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);

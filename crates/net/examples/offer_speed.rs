@@ -12,7 +12,7 @@ fn main() {
         service: ServiceSpec::Rate(rate),
         delay: Schedule::constant(Duration::from_millis(50)),
         queue: QueueLimit::Packets(1000),
-        loss: LossSpec::default(),
+        ..LinkSpec::default()
     };
     let loss = LossSpec {
         random: one_percent,
@@ -41,7 +41,7 @@ fn main() {
         let start = Instant::now();
         for i in 0..packets {
             // A little faster than the link: its queue is full now and then.
-            black_box(link.offer(Time::from_nanos(i * 11_990), 1500));
+            black_box(link.offer(Time::from_nanos(i * 11_990), 1500, true));
         }
         let ns = start.elapsed().as_nanos() as f64 / packets as f64;
         println!("{name}: {ns:.1} ns per packet");

@@ -10,21 +10,13 @@
 use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
-use whimbrel_net::{
-    Aggregation, Fate, LinkSpec, LossSpec, NoSuchRate, QueueLimit, Schedule, ServiceSpec, Side,
-    Wifi, WifiSpec,
-};
+use whimbrel_net::{Aggregation, Fate, LinkSpec, NoSuchRate, Side, Wifi, WifiSpec};
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 const PACKET: u32 = 1500;
 
 fn at_rest(spec: &WifiSpec, seed: u64) -> Wifi {
-    let direction = LinkSpec {
-        service: ServiceSpec::Unlimited,
-        delay: Schedule::constant(Duration::ZERO),
-        queue: QueueLimit::Unlimited,
-        loss: LossSpec::default(),
-    };
+    let direction = LinkSpec::default();
     Wifi::new(spec, [&direction, &direction], seed)
 }
 

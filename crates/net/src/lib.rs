@@ -1,17 +1,21 @@
 //! What happens to packets on a link: rate, queue, loss, corruption, outage, delay; and on Wi-Fi the other direction.
 //!
-//! There are two kinds of link, and neither knows a simulator or sockets. The same code serves virtual time (the
+//! There are three kinds of link, and none knows a simulator or sockets. The same code serves virtual time (the
 //! simulator) and real time (the link emulator). The [`DropCause`] travels with each drop, so that whoever guesses
 //! the cause can be judged against the truth.
 //!
 //! A [`Link`] is one direction by itself. It is told the time and a packet's size, and says at once when the packet
 //! comes out at the far end, or why it does not. A packet goes through, in this order:
-//! 1. the **queue** (DropTail): dropped on arrival if the packets that wait leave no room;
+//! 1. the **queue**: dropped on arrival if the packets that wait leave no room; if it is managed ([`Aqm`]), perhaps dropped
+//!    or marked before that;
 //! 2. the **service**: first in, first out, at the link's rate or by the opportunities of a trace;
 //! 3. the **outages** and **random loss**, singly or in the bursts of a [`GilbertElliott`] channel: a packet lost
 //!    here has used the link's capacity, as one that a radio sent and nobody understood;
 //! 4. **corruption**: marked, not dropped; what a receiver makes of it is the receiver's business;
 //! 5. the **propagation delay** in force when its last bit left.
+//!
+//! A [`CodelLink`] is the same with a queue that CoDel manages. What becomes of a packet there depends on what arrives after
+//! it, so it says so afterwards.
 //!
 //! A [`Wifi`] is both directions of an IEEE 802.11n link, whose two stations share one channel: each has a queue,
 //! but when a packet leaves it depends on what the other one sends, so it says so afterwards, as a [`Departure`].
@@ -20,7 +24,10 @@
 //!
 //! [`RandomOutages`] draws outages at random times for either.
 
+mod aqm;
 mod channel;
+mod codel_link;
+mod exit;
 mod gilbert_elliott;
 mod link;
 mod outages;
@@ -31,6 +38,8 @@ mod spec;
 mod trace;
 mod wifi;
 
+pub use aqm::{Aqm, AqmSetting, CoDel, Mark, QueueUnit, Red};
+pub use codel_link::CodelLink;
 pub use gilbert_elliott::GilbertElliott;
 pub use link::{Backlog, Counters, Fate, Link};
 pub use outages::{RandomOutages, RandomOutagesError};

@@ -1,8 +1,7 @@
 //! One direction of a link at work.
 
-use crate::channel::Channel;
-use crate::outages::Outages;
-use crate::schedule::Cursor;
+use crate::aqm::{Arrival, Early, Verdict};
+use crate::exit::Exit;
 use crate::service::Server;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
 use rand::SeedableRng;
@@ -19,6 +18,8 @@ pub enum Fate {
         at: Time,
         /// Some of its bits were changed on the way.
         corrupted: bool,
+        /// The queue marked it: it met congestion (CE of RFC 3168). Only if it was offered as one that may be marked.
+        marked: bool,
     },
     /// It does not.
     Dropped(DropCause),
@@ -33,8 +34,8 @@ pub struct Backlog {
     pub bytes: Bytes,
 }
 
-/// What a link did so far. Every offered packet is counted in exactly one of delivered,
-/// `queue_overflow`, `random`, `outage`, `contention`; on a Wi-Fi link, once it has left.
+/// What a link did so far. Every offered packet is counted in exactly one of delivered, `queue_overflow`, `early`, `random`,
+/// `outage`, `contention`; on a Wi-Fi link and on one with CoDel, once it has left the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Packets offered.
@@ -47,6 +48,8 @@ pub struct Counters {
     pub served_bytes: Bytes,
     /// Packets dropped because the queue was full.
     pub queue_overflow: u64,
+    /// Packets that the queue dropped before it was full.
+    pub early: u64,
     /// Packets lost at random, singly or in bursts.
     pub random: u64,
     /// Packets lost in outages.
@@ -55,6 +58,8 @@ pub struct Counters {
     pub contention: u64,
     /// Delivered packets that were corrupted.
     pub corrupted: u64,
+    /// Delivered packets that the queue had marked.
+    pub marked: u64,
     /// Time that served packets waited before their service began, added up.
     pub waited: Duration,
     /// The longest such wait.
@@ -67,11 +72,19 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Packets that the queue did not drop: served, in service or waiting.
+    pub fn admitted(&self) -> u64 {
+        self.offered
+            .saturating_sub(self.queue_overflow)
+            .saturating_sub(self.early)
+    }
+
     #[inline]
-    pub(crate) fn count_delivered(&mut self, size: u32, corrupted: bool) {
+    pub(crate) fn count_delivered(&mut self, size: u32, corrupted: bool, marked: bool) {
         self.delivered += 1;
         self.delivered_bytes = self.delivered_bytes.saturating_add(Bytes::new(size.into()));
         self.corrupted += u64::from(corrupted);
+        self.marked += u64::from(marked);
     }
 
     #[inline]
@@ -86,14 +99,15 @@ impl Counters {
     }
 }
 
-/// One direction of a link. Packets must be offered in order of time.
+/// One direction of a link. Packets must be offered in order of time. Its queue may be managed by what judges packets when
+/// they arrive; for CoDel there is [`CodelLink`](crate::CodelLink).
 #[derive(Debug, Clone)]
 pub struct Link {
     server: Server,
-    delay: Cursor<Duration>,
+    exit: Exit,
     queue: QueueLimit,
-    channel: Channel,
-    outages: Outages,
+    /// What judges packets before the queue is full, if anything does.
+    early: Option<Box<Early>>,
     /// When each waiting packet's service begins, and its size.
     waiting: VecDeque<(Time, u32)>,
     waiting_bytes: u64,
@@ -103,26 +117,38 @@ pub struct Link {
 impl Link {
     /// A link at rest. `seed` decides every random event on it.
     pub fn new(spec: &LinkSpec, seed: u64) -> Self {
+        // 2^192 draws ahead of the channel's: they never meet.
+        let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
+        draws.long_jump();
         Self {
             server: Server::new(&spec.service),
-            delay: Cursor::new(spec.delay.clone()),
+            exit: Exit::new(spec, seed),
             queue: spec.queue,
-            channel: Channel::new(&spec.loss, Xoshiro256PlusPlus::seed_from_u64(seed)),
-            outages: Outages::new(spec.loss.outages.clone()),
+            early: Early::new(spec.aqm, draws),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             counters: Counters::default(),
         }
     }
 
-    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back.
+    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`: it may be marked (RFC
+    /// 3168).
     #[inline]
-    pub fn offer(&mut self, now: Time, size: u32) -> Fate {
+    pub fn offer(&mut self, now: Time, size: u32, ect: bool) -> Fate {
         self.counters.offered += 1;
         self.leave_queue(now);
-        if self.server.free_at() > now && !self.has_room(size) {
+        let room = self.server.free_at() <= now || self.has_room(size);
+        let verdict = match &self.early {
+            None => Verdict::Pass,
+            Some(_) => self.judge(now, size, ect, room),
+        };
+        if !room {
             self.counters.queue_overflow += 1;
             return Fate::Dropped(DropCause::QueueOverflow);
+        }
+        if verdict == Verdict::Drop {
+            self.counters.early += 1;
+            return Fate::Dropped(DropCause::Early);
         }
         let last_end = self.server.free_at();
         let served = self.server.serve(now, size);
@@ -133,21 +159,23 @@ impl Link {
             self.counters.most_waiting = self.counters.most_waiting.max(self.waiting.len() as u32);
         }
         self.counters.busy += served.ends.since(last_end.max(now));
-        self.counters.count_served(size);
-        let passage = self.channel.pass(served.ends);
-        if self.outages.cover(served.ends) {
-            self.counters.outage += 1;
-            Fate::Dropped(DropCause::Outage)
-        } else if passage.lost {
-            self.counters.random += 1;
-            Fate::Dropped(DropCause::Random)
-        } else {
-            self.counters.count_delivered(size, passage.corrupted);
-            Fate::Delivered {
-                at: served.ends + self.delay.at(served.ends),
-                corrupted: passage.corrupted,
-            }
-        }
+        let marked = verdict == Verdict::Mark;
+        self.exit
+            .pass(served.ends, size, marked, &mut self.counters)
+    }
+
+    #[inline(never)]
+    fn judge(&mut self, now: Time, size: u32, ect: bool, room: bool) -> Verdict {
+        let arrival = Arrival {
+            size,
+            ect,
+            packets: self.waiting.len(),
+            bytes: self.waiting_bytes,
+            idle: now.since(self.server.free_at()),
+        };
+        self.early
+            .as_mut()
+            .map_or(Verdict::Pass, |early| early.arrive(&arrival, room))
     }
 
     /// What waits at `now`, which is not earlier than the last offer.
@@ -171,7 +199,7 @@ impl Link {
 
     /// Whether packets come out in the order in which they were offered, whatever the times.
     pub fn keeps_order(&self) -> bool {
-        self.delay.is_constant()
+        self.exit.keeps_order()
     }
 
     #[inline]

@@ -63,6 +63,15 @@ impl Server {
         self.free_at
     }
 
+    /// When a packet that arrived at `arrived` begins to be served, if it is the next.
+    pub fn begin(&mut self, arrived: Time) -> Time {
+        match &mut self.kind {
+            Kind::Unlimited => arrived,
+            Kind::Constant(_) | Kind::Steps(_) => self.free_at.max(arrived),
+            Kind::Trace(reader) => reader.begin(arrived),
+        }
+    }
+
     /// Serves one packet after all before it.
     #[inline]
     pub fn serve(&mut self, now: Time, size: u32) -> Served {

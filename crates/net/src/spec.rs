@@ -1,5 +1,6 @@
 //! The description of a link, as data.
 
+use crate::aqm::Aqm;
 use crate::gilbert_elliott::GilbertElliott;
 use crate::schedule::Schedule;
 use crate::trace::Trace;
@@ -15,6 +16,8 @@ pub struct LinkSpec {
     pub delay: Schedule<Duration>,
     /// How much may wait for service.
     pub queue: QueueLimit,
+    /// What the queue does before it is full; on Wi-Fi it has no say. A DropTail queue does nothing.
+    pub aqm: Option<Aqm>,
     /// What the channel does to packets.
     pub loss: LossSpec,
 }
@@ -26,6 +29,7 @@ impl Default for LinkSpec {
             service: ServiceSpec::Unlimited,
             delay: Schedule::constant(Duration::ZERO),
             queue: QueueLimit::Unlimited,
+            aqm: None,
             loss: LossSpec::default(),
         }
     }
@@ -76,7 +80,7 @@ impl ServiceSpec {
     }
 }
 
-/// How much may wait in a DropTail queue. The packet being served is not waiting (as in ns-2, ns-3 and
+/// How much may wait in a queue. The packet being served is not waiting (as in ns-2, ns-3 and
 /// Linux, where it already sits in the device). On a trace a packet waits for its opportunity, so only one
 /// that has been sent in part does not wait (as in mahimahi).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +133,8 @@ pub struct Outage {
 pub enum DropCause {
     /// The queue had no room: congestion.
     QueueOverflow,
+    /// The queue had room, but its management dropped it, because congestion began.
+    Early,
     /// The channel lost it at random, singly or in a bad state of a [`GilbertElliott`] channel.
     Random,
     /// It was sent during an outage.
@@ -141,6 +147,6 @@ pub enum DropCause {
 impl DropCause {
     /// Whether slowing down could have prevented it.
     pub const fn is_congestion(self) -> bool {
-        matches!(self, Self::QueueOverflow | Self::Contention)
+        matches!(self, Self::QueueOverflow | Self::Early | Self::Contention)
     }
 }

@@ -136,13 +136,18 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Serves a packet that arrives now, after all before it.
-    pub fn serve(&mut self, now: Time, size: u32) -> Served {
+    /// The opportunity that takes the first bytes of a packet that arrives now, after all before it.
+    pub fn begin(&mut self, now: Time) -> Time {
         if self.left_at <= now || self.left == 0 {
             self.left = OPPORTUNITY;
             self.left_at = self.advance(now);
         }
-        let begins = self.left_at;
+        self.left_at
+    }
+
+    /// Serves a packet that arrives now, after all before it.
+    pub fn serve(&mut self, now: Time, size: u32) -> Served {
+        let begins = self.begin(now);
         let mut need = size;
         while self.left < need {
             need -= self.left;

@@ -19,7 +19,7 @@ fn lossy(loss: LossSpec) -> LinkSpec {
 fn fates(spec: &LinkSpec, seed: u64, packets: u64) -> Vec<Fate> {
     let mut link = Link::new(spec, seed);
     (0..packets)
-        .map(|i| link.offer(Time::from_nanos(i * 1_000), 1000))
+        .map(|i| link.offer(Time::from_nanos(i * 1_000), 1000, true))
         .collect()
 }
 
@@ -48,7 +48,7 @@ fn random_loss_has_its_probability() {
             seed,
         );
         for i in 0..PACKETS {
-            link.offer(Time::from_nanos(i), 1000);
+            link.offer(Time::from_nanos(i), 1000, true);
         }
         let counters = link.counters();
         assert!(
@@ -95,7 +95,7 @@ fn corruption_is_marked_and_not_dropped() {
     let mut link = Link::new(&spec, 6);
     let mut marked = 0;
     for i in 0..PACKETS {
-        match link.offer(Time::from_nanos(i), 1000) {
+        match link.offer(Time::from_nanos(i), 1000, true) {
             Fate::Delivered { corrupted, .. } => marked += u64::from(corrupted),
             Fate::Dropped(cause) => panic!("{cause:?}"),
         }
@@ -114,7 +114,7 @@ fn corruption_and_loss_do_not_know_of_each_other() {
     };
     let mut link = Link::new(&lossy(both), 7);
     for i in 0..PACKETS {
-        link.offer(Time::from_nanos(i), 1000);
+        link.offer(Time::from_nanos(i), 1000, true);
     }
     let counters = link.counters();
     assert!(plausible(counters.random, PACKETS, 0.2), "{counters:?}");
@@ -193,7 +193,7 @@ fn an_outage_begins_with_its_first_instant_and_ends_before_its_last() {
         1,
     );
     let mut dark =
-        |ns: u64| link.offer(Time::from_nanos(ns), 1) == Fate::Dropped(DropCause::Outage);
+        |ns: u64| link.offer(Time::from_nanos(ns), 1, true) == Fate::Dropped(DropCause::Outage);
     assert!(!dark(9_999_999));
     assert!(dark(10_000_000));
     assert!(dark(17_000_000));
@@ -223,13 +223,17 @@ fn an_outage_counts_when_the_last_bit_leaves() {
         },
         1,
     );
-    assert_eq!(link.offer(ms(0), 1500), Fate::Dropped(DropCause::Outage));
+    assert_eq!(
+        link.offer(ms(0), 1500, true),
+        Fate::Dropped(DropCause::Outage)
+    );
     // What was lost used the link: this one leaves at 24 ms.
     assert_eq!(
-        link.offer(ms(0), 1500),
+        link.offer(ms(0), 1500, true),
         Fate::Delivered {
             at: ms(24),
-            corrupted: false
+            corrupted: false,
+            marked: false
         }
     );
 }

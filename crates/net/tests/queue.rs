@@ -19,7 +19,7 @@ fn limited(queue: QueueLimit) -> LinkSpec {
 fn taken(link: &mut Link, now: Time, sizes: &[u32]) -> Vec<bool> {
     sizes
         .iter()
-        .map(|size| link.offer(now, *size) != FULL)
+        .map(|size| link.offer(now, *size, true) != FULL)
         .collect()
 }
 

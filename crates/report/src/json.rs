@@ -54,6 +54,11 @@ struct FlowJson<'a> {
     loss_episodes: u64,
     spurious: u64,
     lost: LossJson,
+    /// Data packets that arrived marked, and how often the controller was told of marks.
+    #[serde(skip_serializing_if = "is_zero")]
+    marked: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    mark_episodes: u64,
     rtt_ms: SummaryJson,
     one_way_delay_ms: SummaryJson,
     completion_s: Option<f64>,
@@ -102,6 +107,9 @@ struct SummaryJson {
 #[derive(Serialize)]
 struct LossJson {
     queue_overflow: u64,
+    /// Dropped by a queue before it was full.
+    #[serde(skip_serializing_if = "is_zero")]
+    early: u64,
     random: u64,
     outage: u64,
     corrupted: u64,
@@ -142,8 +150,16 @@ struct LinkJson<'a> {
     offered: u64,
     delivered: u64,
     lost: LossJson,
+    /// Delivered packets that its queue marked.
+    #[serde(skip_serializing_if = "is_zero")]
+    marked: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<LinkSampleJson>,
+}
+
+/// Numbers that only managed queues have are left out where there are none.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize)]
@@ -242,6 +258,8 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             loss_episodes: flow.loss_episodes,
             spurious: flow.spurious,
             lost: LossJson::from(&flow.lost),
+            marked: flow.marked,
+            mark_episodes: flow.mark_episodes,
             rtt_ms: SummaryJson::from(&flow.rtt),
             one_way_delay_ms: SummaryJson::from(&flow.one_way_delay),
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
@@ -307,6 +325,7 @@ impl From<&LossCounts> for LossJson {
     fn from(lost: &LossCounts) -> Self {
         let LossCounts {
             queue_overflow,
+            early,
             random,
             outage,
             corrupted,
@@ -314,6 +333,7 @@ impl From<&LossCounts> for LossJson {
         } = *lost;
         Self {
             queue_overflow,
+            early,
             random,
             outage,
             corrupted,
@@ -364,11 +384,13 @@ impl<'a> From<&'a LinkOutcome> for LinkJson<'a> {
             delivered: c.delivered,
             lost: LossJson {
                 queue_overflow: c.queue_overflow,
+                early: c.early,
                 random: c.random,
                 outage: c.outage,
                 corrupted: c.corrupted,
                 contention: c.contention,
             },
+            marked: c.marked,
             samples: link.samples.iter().map(LinkSampleJson::from).collect(),
         }
     }

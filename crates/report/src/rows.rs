@@ -28,6 +28,8 @@ pub struct Row {
     pub retransmits: Stat,
     /// Data packets that were lost for any cause, over data packets sent.
     pub loss: Stat,
+    /// Data packets that arrived marked, over data packets sent, if there were any.
+    pub marked: Option<Stat>,
     /// Jain's index of all flows of the run.
     pub jain: Stat,
     /// Share of the right decisions on losses, if the controller tells them apart and there were any.
@@ -126,6 +128,7 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
         })?,
         retransmits: over(&|_, flows| Some(ratio(flows, |f| f.retransmits)))?,
         loss: over(&|_, flows| Some(ratio(flows, |f| f.lost.total())))?,
+        marked: over(&|_, flows| Some(ratio(flows, |f| f.marked))).filter(|stat| stat.mean > 0.0),
         jain: over(&|run, _| Some(run.outcome.jain()))?,
         accuracy: accuracy(runs, name),
         completion: over(&|_, flows| {

@@ -23,7 +23,7 @@ struct Quantity {
     decimals: Option<usize>,
 }
 
-const QUANTITIES: [Quantity; 9] = [
+const QUANTITIES: [Quantity; 10] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -61,6 +61,12 @@ const QUANTITIES: [Quantity; 9] = [
         decimals: None,
     },
     Quantity {
+        head: "marked\n%",
+        factor: 100.0,
+        of: |row| row.marked,
+        decimals: None,
+    },
+    Quantity {
         head: "Jain\n",
         factor: 1.0,
         of: |row| Some(row.jain),
@@ -87,6 +93,7 @@ share           goodput over what the links could carry (headers included, flows
 RTT, RTT p95    mean and 95th percentile of the round-trip time
 queue           mean wait in the queue that was longest
 resent, lost    data packets sent again, and lost for any cause, of those sent
+marked          data packets that arrived marked instead of dropped (ECN), of those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
 judged right    of the decisions random loss or congestion, by algorithms that make them
 done in         from a flow's start until all its data was delivered";

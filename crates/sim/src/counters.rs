@@ -15,6 +15,8 @@ pub(crate) struct SenderCounters {
     /// Losses that the controller was asked about.
     pub episodes: u64,
     pub spurious: u64,
+    /// Marks that the controller was asked about.
+    pub mark_episodes: u64,
     confusion: Option<Confusion>,
 }
 
@@ -43,6 +45,7 @@ impl SenderCounters {
         outcome.timeouts += self.timeouts;
         outcome.loss_episodes += self.episodes;
         outcome.spurious += self.spurious;
+        outcome.mark_episodes += self.mark_episodes;
         if let Some(confusion) = self.confusion {
             *outcome.discrimination.get_or_insert_default() += confusion;
         }

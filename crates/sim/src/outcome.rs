@@ -92,6 +92,10 @@ pub struct FlowOutcome {
     pub spurious: u64,
     /// Its data packets that were dropped, by cause.
     pub lost: LossCounts,
+    /// Its data packets that arrived marked: they met congestion and were not dropped for it (RFC 3168).
+    pub marked: u64,
+    /// Times that a controller was told of marks: at most once a round trip.
+    pub mark_episodes: u64,
     /// Round-trip samples.
     pub rtt: Summary,
     /// One-way delays of its data packets.
@@ -152,6 +156,8 @@ pub struct DestinationSample {
 pub struct LossCounts {
     /// A queue overflowed.
     pub queue_overflow: u64,
+    /// The management of a queue dropped it before that was full.
+    pub early: u64,
     /// A channel lost it at random.
     pub random: u64,
     /// It met an outage.
@@ -165,7 +171,12 @@ pub struct LossCounts {
 impl LossCounts {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.queue_overflow + self.random + self.outage + self.corrupted + self.contention
+        self.queue_overflow
+            + self.early
+            + self.random
+            + self.outage
+            + self.corrupted
+            + self.contention
     }
 }
 
@@ -264,12 +275,12 @@ pub struct LinkOutcome {
     pub counters: whimbrel_net::Counters,
     /// Share of the run during which it was serving packets.
     pub utilisation: f64,
-    /// Packets waiting, mean over the run.
+    /// Packets waiting, mean over the run; of those that were served in the end.
     pub mean_queue: f64,
     /// Time packets waited before their service, mean over all that were served.
     pub mean_wait: Duration,
-    /// Packets still on the link when the run ended (on Wi-Fi those that wait for the channel too): offered = delivered on
-    /// to the next node + dropped + these.
+    /// Packets still on the link when the run ended (on Wi-Fi and under CoDel those that wait too): offered = delivered on to
+    /// the next node + dropped + these.
     pub in_transit: u64,
     /// Packets that came out at its far end before the run ended.
     pub came_out: u64,

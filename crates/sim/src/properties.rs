@@ -9,11 +9,32 @@ use crate::{
 use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_cc::registry::{self, Feed};
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
+use whimbrel_net::{
+    Aqm, AqmSetting, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec,
+};
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// What manages a queue, as people write it: all kinds, and none.
+fn aqm() -> impl Strategy<Value = Option<Aqm>> {
+    let kinds = [
+        "none",
+        "none",
+        "red?min=2 packets&max=6 packets&weight=0.2",
+        "red?min=3 kB&max=9 kB&gentle=false&weight=0.1",
+        "codel",
+        "codel?target=1 ms&interval=20 ms",
+        "mark?threshold=3 packets",
+    ];
+    prop::sample::select(kinds.to_vec()).prop_map(|text| {
+        let setting: AqmSetting = text.parse().expect("queue management");
+        let rate = ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(1_000_000)));
+        let resolved = setting.resolve(&rate, ms(100), Bytes::new(1500));
+        resolved.expect("it fits")
+    })
 }
 
 /// A lossy link whose delay steps (down too, so that packets overtake each other), with an outage.
@@ -27,8 +48,8 @@ fn link() -> impl Strategy<Value = LinkSpec> {
     ];
     let chances = (0.0f64..0.2, 0.0f64..0.05);
     let outage = prop::option::of((0u64..5000, 1u64..2000));
-    (rate, 1u64..200, delays, queue, chances, outage).prop_map(
-        |(kbit, first, later, queue, (random, corrupt), outage)| {
+    (rate, 1u64..200, delays, (queue, aqm()), chances, outage).prop_map(
+        |(kbit, first, later, (queue, aqm), (random, corrupt), outage)| {
             let mut steps = vec![(Time::ZERO, ms(first))];
             for (after, delay) in later {
                 let at = steps[steps.len() - 1].0 + ms(after);
@@ -39,6 +60,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                 service: ServiceSpec::Rate(Schedule::constant(rate)),
                 delay: Schedule::steps(steps).expect("in order"),
                 queue,
+                aqm,
                 loss: LossSpec {
                     random: Probability::new(random).expect("a probability"),
                     corrupt: Probability::new(corrupt).expect("a probability"),
@@ -66,7 +88,13 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         Just(Recovery::Rack)
     ];
     let pacing = prop::option::of(1.0f64..3.0);
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), pacing);
+    let switches = (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        pacing,
+    );
     (
         recovery,
         switches,
@@ -79,7 +107,7 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         .prop_map(
             |(
                 recovery,
-                (timestamps, limited, probe, pacing),
+                (timestamps, limited, probe, ecn, pacing),
                 every,
                 delay,
                 rto,
@@ -91,6 +119,7 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
                     timestamps,
                     limited_transmit: limited,
                     tail_loss_probe: probe,
+                    ecn,
                     pacing,
                     ack_every: every,
                     ack_delay: ms(delay),
@@ -230,7 +259,7 @@ fn network() -> impl Strategy<Value = Network> {
 fn check_links(outcome: &Outcome) {
     for link in &outcome.links {
         let c = &link.counters;
-        let dropped = c.queue_overflow + c.random + c.outage + c.contention;
+        let dropped = c.queue_overflow + c.early + c.random + c.outage + c.contention;
         assert_eq!(
             c.offered,
             link.came_out + link.in_transit + dropped,
@@ -278,6 +307,9 @@ proptest! {
             prop_assert!(flow.packets_sent >= flow.retransmits);
             prop_assert!(flow.sent_on_wire > size);
             prop_assert!(flow.retransmits <= flow.packets_sent);
+            let ecn = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.settings.ecn);
+            prop_assert!(ecn || flow.marked + flow.mark_episodes == 0);
+            prop_assert!(flow.marked > 0 || flow.mark_episodes == 0);
         }
     }
 

@@ -75,7 +75,7 @@ impl Datagrams {
             ack: 0,
             size: self.spec.packet.get() as u16,
             hop: 0,
-            flags: Flags::UDP.with(Flags::DATA),
+            flags: Flags::DATA,
             sacks: [Block::default(); 3],
         });
         self.sent += 1;

@@ -3,7 +3,7 @@
 //! data may leave 100.0832 ms after the start, and the k-th segment of the first flight has left the link
 //! 1.2 ms x k later. Outages of a fraction of a millisecond drop exactly the segments that a test wants gone.
 
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, TcpFlow, TcpSettings,
     Traffic, UdpFlow, run,
@@ -34,8 +34,7 @@ fn link(name: &str) -> NamedLink {
     let spec = LinkSpec {
         service: mbit(10),
         delay: Schedule::constant(ms(50.0)),
-        queue: QueueLimit::Unlimited,
-        loss: LossSpec::default(),
+        ..LinkSpec::default()
     };
     NamedLink {
         name: name.to_owned(),

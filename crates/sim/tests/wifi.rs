@@ -1,6 +1,6 @@
 //! A Wi-Fi channel under traffic: what one station alone gets, what two share, what acknowledgments cost.
 
-use whimbrel_net::{LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
+use whimbrel_net::{LinkSpec, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
 use whimbrel_sim::{
     FlowSpec, LinkId, NamedLink, Network, OnChannel, TcpFlow, TcpSettings, Traffic, UdpFlow, run,
 };
@@ -20,7 +20,7 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
             service: ServiceSpec::Unlimited,
             delay: Schedule::constant(Duration::from_micros(1)),
             queue: QueueLimit::Packets(500),
-            loss: LossSpec::default(),
+            ..LinkSpec::default()
         },
         on_channel: Some(OnChannel { channel: 0, side }),
     };

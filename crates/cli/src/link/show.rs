@@ -23,6 +23,14 @@ pub fn table(report: &Report) -> String {
     line("lost: queue full", &|d| {
         share(d.counters.queue_overflow, d.counters.offered)
     });
+    if directions.iter().any(|d| d.counters.early > 0) {
+        line("lost: dropped early", &|d| {
+            share(d.counters.early, d.counters.offered)
+        });
+    }
+    if directions.iter().any(|d| d.counters.marked > 0) {
+        line("marked", &|d| share(d.counters.marked, d.counters.offered));
+    }
     line("lost at random", &|d| {
         share(d.counters.random, d.counters.offered)
     });
@@ -120,11 +128,13 @@ fn direction(d: &DirectionReport, elapsed: Duration) -> Value {
         "delivered_bytes": c.delivered_bytes.get(),
         "dropped": {
             "queue": c.queue_overflow,
+            "early": c.early,
             "random": c.random,
             "outage": c.outage,
             "contention": c.contention,
         },
         "corrupted": c.corrupted,
+        "marked": c.marked,
         "mean_rate_bps": d.mean_rate(elapsed).as_bits_per_sec(),
         "capacity_bytes": d.capacity.map(|b| b.get()),
         "utilisation": d.utilisation(),

@@ -1,5 +1,6 @@
 //! What the test program does when it is not the tester.
 
+use nix::sys::socket::{setsockopt, sockopt::Ipv4Tos};
 use std::env;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
@@ -8,8 +9,8 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
-use whimbrel_net::{LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec};
-use whimbrel_units::{Probability, Rate};
+use whimbrel_net::{AqmSetting, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec};
+use whimbrel_units::{Bytes, Probability, Rate};
 
 const PORT: u16 = 7000;
 /// What the sink answers with its counts.
@@ -46,16 +47,21 @@ fn emulate(command: &[String]) -> ExitCode {
         }),
         delay: Schedule::constant(ms),
         queue: setting("QUEUE").map_or(QueueLimit::Unlimited, |p| QueueLimit::Packets(p as u32)),
-        loss: LossSpec::default(),
+        ..LinkSpec::default()
     };
     let loss = LossSpec {
         random: share("LOSS"),
         corrupt: share("CORRUPT"),
         ..LossSpec::default()
     };
+    let aqm = env::var("AQM").map_or(AqmSetting::None, |text| text.parse().expect("a setting"));
+    let packet = Bytes::new(whimbrel_link::MTU.into());
     let spec = PathSpec {
         forward: LinkSpec {
             loss,
+            aqm: aqm
+                .resolve(&backward.service, ms * 2, packet)
+                .expect("it fits"),
             ..backward.clone()
         },
         backward,
@@ -68,6 +74,7 @@ fn emulate(command: &[String]) -> ExitCode {
     let options = Options {
         far: env::var_os("FAR"),
         congestion: env::var("CONGESTION").ok(),
+        ecn: env::var("ECN").is_ok(),
     };
     let command: Vec<OsString> = command.iter().map(OsString::from).collect();
     match run(&spec, &command, &options) {
@@ -80,6 +87,7 @@ fn emulate(command: &[String]) -> ExitCode {
                 c.offered, c.delivered, c.random
             );
             println!("overflow {}\ncorrupted {}", c.queue_overflow, c.corrupted);
+            println!("early {}\nmarked {}", c.early, c.marked);
             println!(
                 "arrived {}\nlate_p50_us {}",
                 forward.arrived,
@@ -109,6 +117,10 @@ fn far_socket() -> UdpSocket {
 
 fn near_socket() -> UdpSocket {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    if env::var("ECT").is_ok() {
+        // ECT(0) of RFC 3168.
+        setsockopt(&socket, Ipv4Tos, &0b10).expect("a setting");
+    }
     socket
         .connect(SocketAddr::from((FAR, PORT)))
         .expect("an address");
@@ -128,7 +140,21 @@ fn echo() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Counts datagrams, and says what it counted when asked: packets, payload bytes, microseconds from first to last.
+/// Packets that arrived here marked "congestion experienced", as the kernel counts them once it found their header's
+/// checksum right.
+fn marked_here() -> u64 {
+    let table = std::fs::read_to_string("/proc/self/net/netstat").expect("a table");
+    let mut lines = table.lines().filter(|line| line.starts_with("IpExt:"));
+    let (names, numbers) = (lines.next().expect("names"), lines.next().expect("numbers"));
+    let mut both = names.split(' ').zip(numbers.split(' '));
+    let found = both.find(|(name, _)| *name == "InCEPkts");
+    found
+        .and_then(|(_, number)| number.parse().ok())
+        .expect("a number")
+}
+
+/// Counts datagrams, and says what it counted when asked: packets, payload bytes, microseconds from first to last, marked
+/// ones.
 fn sink() -> ExitCode {
     let socket = far_socket();
     let mut buffer = [0; 2000];
@@ -137,7 +163,8 @@ fn sink() -> ExitCode {
     while let Ok((len, from)) = socket.recv_from(&mut buffer) {
         if &buffer[..len] == REPORT {
             let us = (span.1 - span.0).as_micros();
-            let _ = socket.send_to(format!("{packets} {bytes} {us}").as_bytes(), from);
+            let marked = marked_here();
+            let _ = socket.send_to(format!("{packets} {bytes} {us} {marked}").as_bytes(), from);
             continue;
         }
         let now = Instant::now();
@@ -187,13 +214,13 @@ fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
             let text = String::from_utf8_lossy(&buffer[..len]).into_owned();
             let words: Vec<&str> = text.split(' ').collect();
             println!(
-                "got {}\ngot_bytes {}\ngot_us {}",
-                words[0], words[1], words[2]
+                "got {}\ngot_bytes {}\ngot_us {}\ngot_marked {}",
+                words[0], words[1], words[2], words[3]
             );
             return ExitCode::SUCCESS;
         }
     }
-    println!("got 0\ngot_bytes 0\ngot_us 0");
+    println!("got 0\ngot_bytes 0\ngot_us 0\ngot_marked 0");
     ExitCode::SUCCESS
 }
 

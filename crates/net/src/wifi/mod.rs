@@ -155,7 +155,7 @@ enum Phase {
 
 impl Wifi {
     /// A channel at rest. Of the directions' specifications queue, loss and delay hold; their service is this
-    /// channel.
+    /// channel, and their queues are DropTail.
     pub fn new(spec: &WifiSpec, directions: [&LinkSpec; 2], seed: u64) -> Self {
         let timing = Timing::new(spec);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

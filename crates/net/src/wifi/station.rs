@@ -250,17 +250,21 @@ impl Station {
                     self.counters.random += 1;
                     Fate::Dropped(DropCause::Random)
                 } else {
-                    self.counters.count_delivered(frame.size, passage.corrupted);
+                    self.counters
+                        .count_delivered(frame.size, passage.corrupted, false);
                     Fate::Delivered {
                         at: now + self.delay.at(now),
                         corrupted: passage.corrupted,
+                        marked: false,
                     }
                 }
             } else {
                 match frame.cause {
                     DropCause::Outage => self.counters.outage += 1,
                     DropCause::Contention => self.counters.contention += 1,
-                    DropCause::Random | DropCause::QueueOverflow => self.counters.random += 1,
+                    DropCause::Random | DropCause::QueueOverflow | DropCause::Early => {
+                        self.counters.random += 1;
+                    }
                 }
                 Fate::Dropped(frame.cause)
             };

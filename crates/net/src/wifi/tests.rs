@@ -1,7 +1,7 @@
 //! A whole channel at work.
 
 use super::*;
-use crate::spec::{DropCause, LossSpec, Outage, QueueLimit, ServiceSpec};
+use crate::spec::{DropCause, LossSpec, Outage, QueueLimit};
 use crate::{GilbertElliott, Schedule};
 use proptest::prelude::*;
 use std::cmp::Ordering;
@@ -25,12 +25,7 @@ fn single(kbit: u64) -> WifiSpec {
 }
 
 fn plain() -> LinkSpec {
-    LinkSpec {
-        service: ServiceSpec::Unlimited,
-        delay: Schedule::constant(Duration::ZERO),
-        queue: QueueLimit::Unlimited,
-        loss: LossSpec::default(),
-    }
+    LinkSpec::default()
 }
 
 fn dark(from: u64, to: u64) -> LinkSpec {
@@ -118,6 +113,7 @@ fn one_frame_takes_what_is_worked_out_by_hand() {
         let fate = Fate::Delivered {
             at: Time::from_nanos(decoded_ns),
             corrupted: false,
+            marked: false,
         };
         let side = Side::Forward;
         assert_eq!(left, [Departure { side, fate }], "{kbit}");

@@ -1,8 +1,8 @@
 //! Words shared by the tests.
 #![allow(dead_code)]
 
-use whimbrel_net::{Fate, Link, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
-use whimbrel_units::{Duration, Probability, Rate, Time};
+use whimbrel_net::{Fate, Link, LinkSpec, Schedule, ServiceSpec};
+use whimbrel_units::{Probability, Rate, Time};
 
 pub fn us(n: u64) -> Time {
     Time::from_nanos(n * 1_000)
@@ -24,9 +24,7 @@ pub fn percent(n: f64) -> Probability {
 pub fn serving(service: ServiceSpec) -> LinkSpec {
     LinkSpec {
         service,
-        delay: Schedule::constant(Duration::ZERO),
-        queue: QueueLimit::Unlimited,
-        loss: LossSpec::default(),
+        ..LinkSpec::default()
     }
 }
 
@@ -36,7 +34,7 @@ pub fn at_rate(rate: Rate) -> LinkSpec {
 
 /// When the packet comes out; fails the test if it does not.
 pub fn delivered(link: &mut Link, now: Time, size: u32) -> Time {
-    match link.offer(now, size) {
+    match link.offer(now, size, true) {
         Fate::Delivered { at, .. } => at,
         Fate::Dropped(cause) => panic!("dropped: {cause:?}"),
     }

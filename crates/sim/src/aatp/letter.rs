@@ -49,7 +49,7 @@ impl Writer {
             ack: 0,
             size: size.unwrap_or(length) as u16,
             hop: 0,
-            flags: self.direction.with(Flags::MAIL).with(what),
+            flags: self.direction.with(what),
             sacks: [Block::default(); 3],
         });
     }

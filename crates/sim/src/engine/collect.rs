@@ -58,7 +58,7 @@ impl World<'_> {
         }
         for (pipe, samples) in self.pipes.iter_mut().zip(&mut self.link_samples) {
             let backlog = match pipe.on_channel {
-                Some(on) => self.channels[on.channel].wifi.backlog(on.side),
+                Some(on) => self.channels[on.channel].backlog(on.side),
                 None => pipe.link.backlog(now),
             };
             let before: u64 = std::mem::replace(&mut pipe.sampled_bytes, pipe.came_out_bytes);
@@ -91,18 +91,19 @@ impl World<'_> {
             .zip(&self.network.links)
             .zip(self.link_samples)
             .map(|((pipe, named), samples)| {
-                let (counters, waiting) = match pipe.on_channel {
+                let (counters, waiting, beyond) = match pipe.on_channel {
                     Some(OnChannel { channel, side }) => {
                         let channel = &self.channels[channel];
-                        (*channel.wifi.counters(side), channel.waiting(side))
+                        let beyond = channel.busy_beyond(self.end);
+                        (*channel.counters(side), channel.waiting(side), beyond)
                     }
-                    None => (*pipe.link.counters(), 0),
+                    None => (*pipe.link.counters(), 0, pipe.link.busy_beyond(self.end)),
                 };
                 let in_transit = (pipe.len() + waiting) as u64;
                 let name = named.name.clone();
-                link_outcome(
-                    &pipe, counters, in_transit, name, duration, self.end, samples,
-                )
+                // Service is computed ahead: what lies beyond the end did not happen.
+                let busy = counters.busy - beyond;
+                link_outcome(&pipe, counters, busy, in_transit, name, duration, samples)
             })
             .collect();
         let destinations = std::mem::take(&mut self.nodes)
@@ -152,6 +153,7 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
                 one_way.merge(&end.one_way);
                 rtt.merge(&end.rtt);
                 packets += u64::from(end.delivered());
+                outcome.marked += end.marked();
             }
             outcome.controller = Some(tcp.controller.to_string());
             outcome.delivered = Bytes::new(payload_delivered(&ends));
@@ -195,15 +197,13 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
 fn link_outcome(
     pipe: &Pipe,
     counters: Counters,
+    busy: Duration,
     in_transit: u64,
     name: String,
     duration: Duration,
-    end: Time,
     samples: Vec<LinkSample>,
 ) -> LinkOutcome {
-    // Service is computed ahead: what lies beyond the end did not happen.
-    let busy = counters.busy - pipe.link.busy_beyond(end);
-    let served = counters.offered - counters.queue_overflow;
+    let served = counters.admitted();
     let share = |span: Duration| span.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
     LinkOutcome {
         name,

@@ -14,7 +14,8 @@ pub(crate) struct Packet {
     pub echo: Time,
     /// Index of its flow.
     pub flow: u32,
-    /// The segment that it carries, if it has [`Flags::DATA`].
+    /// The segment that it carries, if it has [`Flags::DATA`]; of an AATP flow the number of its encoded message among the
+    /// [`Mail`](super::mail::Mail).
     pub seg: u32,
     /// The next segment that its sender expects from the other end.
     pub ack: u32,
@@ -50,22 +51,40 @@ impl Flags {
     pub const BACKWARD: Self = Self(1);
     /// It carries data.
     pub const DATA: Self = Self(2);
-    /// It opens the connection.
+    /// It opens the connection; on data it says [`Self::CWR`] instead.
     pub const SYN: Self = Self(4);
+    /// On data: its sender has answered for marks, or for losses (CWR of RFC 3168). No data opens a connection here, so that
+    /// one bit says both.
+    pub const CWR: Self = Self::SYN;
     /// Some of its bits were changed on the way.
     pub const CORRUPTED: Self = Self(8);
     /// Its first SACK block names data that came twice (RFC 2883).
     pub const DSACK: Self = Self(16);
-    /// It is a datagram, not TCP.
-    pub const UDP: Self = Self(32);
-    /// It carries an encoded message, whose number among the [`Mail`](super::mail::Mail) is in `seg`.
-    pub const MAIL: Self = Self(64);
+    /// It may be marked instead of dropped (ECT of RFC 3168).
+    pub const ECT: Self = Self(32);
+    /// It met congestion (CE of RFC 3168).
+    pub const CE: Self = Self(64);
+    /// Its sender has received marks for which no [`Self::CWR`] has come yet (ECN-Echo of RFC 3168).
+    pub const ECE: Self = Self(128);
 
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+    /// Whether it opens the connection.
+    pub const fn opens(self) -> bool {
+        self.has(Self::SYN) && !self.has(Self::DATA)
+    }
+    /// With `other` if so it is.
+    pub const fn with_if(self, so: bool, other: Self) -> Self {
+        Self(self.0 | if so { other.0 } else { 0 })
+    }
+    /// After a link, which may have corrupted and marked it.
+    pub const fn marked(self, corrupted: bool, marked: bool) -> Self {
+        self.with_if(corrupted, Self::CORRUPTED)
+            .with_if(marked, Self::CE)
     }
 }
 

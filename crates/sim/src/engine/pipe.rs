@@ -10,7 +10,7 @@ use whimbrel_units::Time;
 #[derive(Debug)]
 pub(crate) struct Pipe {
     pub link: Link,
-    /// The Wi-Fi channel that decides instead of `link` when packets leave.
+    /// The Wi-Fi channel, or the managed queue, that decides instead of `link` when packets leave.
     pub on_channel: Option<OnChannel>,
     on_it: VecDeque<Packet>,
     /// Packets that came out so far, and their size.
@@ -30,10 +30,10 @@ pub(crate) enum Offered {
 }
 
 impl Pipe {
-    pub fn new(link: &NamedLink, seed: u64) -> Self {
+    pub fn new(link: &NamedLink, on_channel: Option<OnChannel>, seed: u64) -> Self {
         Self {
             link: Link::new(&link.spec, seed),
-            on_channel: link.on_channel,
+            on_channel,
             on_it: VecDeque::new(),
             came_out: 0,
             came_out_bytes: 0,
@@ -44,12 +44,15 @@ impl Pipe {
     /// Decides what becomes of a packet. If it comes out, it must be held here, or counted out and put on the next link.
     #[inline]
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offered {
-        match self.link.offer(now, u32::from(packet.size)) {
+        let ect = packet.flags.has(Flags::ECT);
+        match self.link.offer(now, u32::from(packet.size), ect) {
             Fate::Dropped(cause) => Offered::Dropped(cause),
-            Fate::Delivered { at, corrupted } => {
-                if corrupted {
-                    packet.flags = packet.flags.with(Flags::CORRUPTED);
-                }
+            Fate::Delivered {
+                at,
+                corrupted,
+                marked,
+            } => {
+                packet.flags = packet.flags.marked(corrupted, marked);
                 Offered::ComesOut(at)
             }
         }

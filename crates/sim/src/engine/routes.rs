@@ -37,7 +37,8 @@ impl Routes {
 /// Which links are only ever entered from one other link that keeps its packets in order. What such a link does
 /// to a packet is settled as soon as that packet is on the link before it: nobody can come between. So it
 /// is computed then, and the packet needs one event less: a flow's own access link behind a shared
-/// bottleneck costs none. What a Wi-Fi channel does is never settled: the other side may take it first.
+/// bottleneck costs none. What a Wi-Fi channel does is never settled: the other side may take it first; nor what CoDel does:
+/// what comes later counts.
 pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum Fed {

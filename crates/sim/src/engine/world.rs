@@ -69,31 +69,36 @@ const UDP_STREAM: u64 = 0x7564_7000;
 const LAW_STREAM: u64 = 0x6c61_7700;
 const CHANNEL_STREAM: u64 = 0x7769_6669;
 
-/// Sources of events: links, two endpoints a flow, Wi-Fi channels, the sampler.
+/// Sources of events: links, two endpoints a flow, Wi-Fi channels and managed queues, the sampler.
 fn slots(links: usize, flows: usize, channels: usize) -> usize {
     links + 2 * flows + channels + 1
 }
 
 /// The longest run that can be played with so many directed links and flows.
 pub(crate) fn longest_run(links: usize, flows: usize) -> Duration {
-    // A Wi-Fi channel is two links.
-    Calendar::horizon(slots(links, flows, links / 2)).since(Time::ZERO)
+    // A Wi-Fi channel is two links, a managed queue one.
+    Calendar::horizon(slots(links, flows, links)).since(Time::ZERO)
 }
 
 impl<'a> World<'a> {
     pub fn new(network: &'a Network) -> Self {
         let links = network.links.len();
         let flows = network.flows.len();
-        let pipe = |(i, link): (usize, &crate::NamedLink)| {
-            Pipe::new(link, stream(network.seed, LINK_STREAM, i))
-        };
+        let on = Channel::of_links(network);
+        let link_seed = |i| stream(network.seed, LINK_STREAM, i);
+        let pipe = |(i, link)| Pipe::new(link, on[i], link_seed(i));
+        let channels = Channel::all(
+            network,
+            |i| stream(network.seed, CHANNEL_STREAM, i),
+            link_seed,
+        );
         let mut world = Self {
             network,
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            calendar: Calendar::new(slots(links, flows, network.channels.len()), links),
+            calendar: Calendar::new(slots(links, flows, channels.len()), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
-            channels: Channel::all(network, |i| stream(network.seed, CHANNEL_STREAM, i)),
+            channels,
             nodes: network.destinations.iter().map(Node::new).collect(),
             mail: Mail::default(),
             runs_on: vec![false; links],
@@ -247,23 +252,31 @@ impl<'a> World<'a> {
     /// A packet is put into a station's queue; when it leaves is the channel's business.
     #[inline(never)]
     fn enter_channel(&mut self, at: Time, on: OnChannel, packet: &Packet) {
-        if !self.channels[on.channel].offer(at, on.side, packet) {
+        let mut left = std::mem::take(&mut self.left);
+        if !self.channels[on.channel].offer(at, on.side, packet, &mut left) {
             self.on_drop(packet, DropCause::QueueOverflow);
         }
-        self.schedule_channel(on.channel);
+        self.settle(left, on.channel);
     }
 
     /// Something happens on a channel.
     fn on_channel(&mut self, channel: usize) {
         let mut left = std::mem::take(&mut self.left);
         self.channels[channel].advance(self.now, &mut left);
+        self.settle(left, channel);
+    }
+
+    /// Packets have left a channel: they are on their links, or lost.
+    fn settle(&mut self, mut left: Vec<Left>, channel: usize) {
         for (link, fate, mut packet) in left.drain(..) {
             match fate {
                 Fate::Dropped(cause) => self.on_drop(&packet, cause),
-                Fate::Delivered { at, corrupted } => {
-                    if corrupted {
-                        packet.flags = packet.flags.with(Flags::CORRUPTED);
-                    }
+                Fate::Delivered {
+                    at,
+                    corrupted,
+                    marked,
+                } => {
+                    packet.flags = packet.flags.marked(corrupted, marked);
                     self.hold(at, link, &mut packet);
                 }
             }
@@ -289,6 +302,7 @@ impl<'a> World<'a> {
         let lost = &mut self.flows[packet.flow as usize].lost;
         let count = match cause {
             DropCause::QueueOverflow => &mut lost.queue_overflow,
+            DropCause::Early => &mut lost.early,
             DropCause::Random => &mut lost.random,
             DropCause::Outage => &mut lost.outage,
             DropCause::Contention => &mut lost.contention,

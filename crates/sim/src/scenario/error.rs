@@ -22,6 +22,16 @@ impl ScenarioError {
     }
 }
 
+impl ScenarioError {
+    /// The same place and key, wrong for another reason.
+    pub(super) fn because(&self, why: impl Display) -> Self {
+        Self {
+            why: why.to_string(),
+            ..self.clone()
+        }
+    }
+}
+
 impl Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;

@@ -112,7 +112,8 @@ impl Form {
     }
 
     /// A queue of x bdp holds x times the link's rate (the greatest of a schedule, the mean of a trace)
-    /// times the greatest base RTT of the flows that pass it, and at least one of their largest packets.
+    /// times the greatest base RTT of the flows that pass it, and at least one of their largest packets. What manages it
+    /// fits the same.
     fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
         for index in 0..self.links.len() {
             let passing = |flow: &&FlowForm| {
@@ -136,10 +137,14 @@ impl Form {
             let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
             let link = &mut self.links[index];
             for direction in [&mut link.forward, &mut link.reverse] {
+                let service = &direction.spec.service;
+                if let Some(written) = &direction.aqm {
+                    direction.spec.aqm = written.resolve(service, rtt, packet)?;
+                }
                 let Some(written) = &direction.queue else {
                     continue;
                 };
-                let limit = written.queue.limit(&direction.spec.service, rtt, packet);
+                let limit = written.queue.limit(service, rtt, packet);
                 direction.spec.queue = limit.ok_or_else(|| written.without_rate.clone())?;
             }
         }

@@ -1,6 +1,7 @@
 //! `[link.NAME]`: both directions of a link.
 
 use super::ScenarioError;
+use super::aqm::{self, WrittenAqm};
 use super::document::Value;
 use super::fields::{Field, Fields};
 use super::loss::{self, Loss};
@@ -14,9 +15,9 @@ use whimbrel_net::{LinkSpec, Queue, Schedule, ServiceSpec, Trace, WifiSpec};
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Keys of one direction.
-const DIRECTION: [&str; 4] = ["rate", "delay", "queue", "loss"];
+const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 6] = ["rate", "wifi", "delay", "queue", "loss", "reverse"];
+pub(super) const KEYS: [&str; 7] = ["rate", "wifi", "delay", "queue", "aqm", "loss", "reverse"];
 /// The largest trace that is read: an hour at 80 Mbit/s is a fifth of it.
 const LARGEST_TRACE: u64 = 1 << 28;
 /// The most steps a schedule may have.
@@ -35,12 +36,14 @@ pub(super) struct LinkForm {
     pub wifi: Option<WifiSpec>,
 }
 
-/// One direction. `spec.queue` is unlimited until the queue, which may depend on the flows' routes, has been resolved.
+/// One direction. `spec.queue` is unlimited and `spec.aqm` nothing until both, which may depend on the flows' routes, have
+/// been resolved.
 /// `spec.loss` says nothing: `loss` does, of which some is drawn for each run.
 #[derive(Debug, Clone)]
 pub(super) struct Direction {
     pub spec: LinkSpec,
     pub queue: Option<WrittenQueue>,
+    pub aqm: Option<WrittenAqm>,
     pub loss: Loss,
 }
 
@@ -81,8 +84,10 @@ pub(super) fn read(
         Direction {
             spec: nothing,
             queue: None,
+            aqm: None,
             loss: Loss::default(),
         },
+        wifi.is_some(),
         traces,
     )?;
     if let Some(field) = fields.get("loss") {
@@ -99,7 +104,7 @@ pub(super) fn read(
             return Err(rate
                 .fail("both directions of a Wi-Fi link share one channel: its rate is `wifi`'s"));
         }
-        reverse = read_direction(&overrides, reverse, traces)?;
+        reverse = read_direction(&overrides, reverse, wifi.is_some(), traces)?;
         if let Some(field) = overrides.get("loss") {
             reverse.loss = match field.value() {
                 Value::Text(text) if text == "same" => forward.loss.clone(),
@@ -119,11 +124,13 @@ pub(super) fn read(
 fn read_direction(
     fields: &Fields<'_>,
     inherited: Direction,
+    wifi: bool,
     traces: &mut Traces,
 ) -> Result<Direction, ScenarioError> {
     let Direction {
         mut spec,
         mut queue,
+        mut aqm,
         loss,
     } = inherited;
     if let Some(field) = fields.get("rate") {
@@ -145,7 +152,15 @@ fn read_direction(
             .get("queue")
             .map_or_else(|| fields.fail(why), |field| field.fail(why));
     }
-    Ok(Direction { spec, queue, loss })
+    if let Some(field) = fields.get("aqm") {
+        aqm = Some(aqm::read(&field, wifi)?);
+    }
+    Ok(Direction {
+        spec,
+        queue,
+        aqm,
+        loss,
+    })
 }
 
 fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, ScenarioError> {

@@ -8,8 +8,9 @@
 //! rate = "8 Mbit/s"                # left out: packets are served at once
 //! delay = "50 ms"                  # left out: none
 //! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
+//! aqm = "codel"                    # or "red", "mark", or a table; left out: DropTail
 //! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, outages, random_outages
-//! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, loss
+//! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, aqm, loss
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
 //! [[flow]]
@@ -36,7 +37,9 @@
 //! its rate stands for the link's wherever one is needed, as the bound that it is. A queue in packets or bytes counts what waits, the packet in service not. `"x bdp"` is x
 //! times the link's rate (the greatest of a schedule, the mean of a trace) times the greatest base RTT
 //! of the flows that pass it (the propagation delays of the route and the way back, of a schedule the
-//! greatest), in bytes, and at least one full packet.
+//! greatest), in bytes, and at least one full packet. `aqm` is what the queue does before it is full, for each direction by
+//! itself; what it does not say fits the link ([`AqmSetting::resolve`](whimbrel_net::AqmSetting::resolve)). With `ecn` it
+//! marks TCP's data where it can.
 //!
 //! **Routes.** `route` lists links in the order in which data passes them; `NAME*` is a copy of its own
 //! for each flow and for each time it stands in the route. Acknowledgments take the route mirrored, or
@@ -62,6 +65,7 @@
 //!
 //! A table `[experiment]` is left to whoever reads experiments: such a file is a scenario too.
 
+mod aqm;
 mod destination;
 pub mod document;
 mod error;

@@ -84,6 +84,11 @@ impl Endpoint {
         self.receiver.as_ref().map_or(0, Receiver::next)
     }
 
+    /// Data packets that arrived here marked.
+    pub fn marked(&self) -> u64 {
+        self.receiver.as_ref().map_or(0, Receiver::marked)
+    }
+
     /// What its sending half counted.
     pub fn counters(&self) -> SenderCounters {
         self.sender
@@ -121,7 +126,7 @@ impl Endpoint {
     /// A packet arrived intact. Returns how many segments it delivered to the application.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) -> u32 {
-        if packet.flags.has(Flags::SYN) {
+        if packet.flags.opens() {
             self.on_syn(now, packet, out);
             return 0;
         }
@@ -234,13 +239,21 @@ impl Endpoint {
     #[inline]
     fn send_data(&mut self, now: Time, out: &mut Vec<Packet>) -> bool {
         let mut sent = false;
-        while let Some(Transmission { seg, size }) = self
+        while let Some(Transmission {
+            seg,
+            size,
+            ect,
+            cwr,
+        }) = self
             .sender
             .as_mut()
             .and_then(|sender| sender.next_segment(now))
         {
             let ack = self.receiver.as_mut().map(Receiver::acknowledge);
-            out.push(self.packet(now, Flags::DATA, seg, size, ack));
+            let what = Flags::DATA
+                .with_if(ect, Flags::ECT)
+                .with_if(cwr, Flags::CWR);
+            out.push(self.packet(now, what, seg, size, ack));
             sent = true;
         }
         sent
@@ -277,9 +290,10 @@ impl Endpoint {
             packet.ack = ack.ack;
             packet.echo = ack.echo;
             packet.sacks = ack.sacks;
-            if ack.dsack {
-                packet.flags = packet.flags.with(Flags::DSACK);
-            }
+            packet.flags = packet
+                .flags
+                .with_if(ack.dsack, Flags::DSACK)
+                .with_if(ack.ece, Flags::ECE);
             // RFC 2018 section 3: two bytes and eight for each block, with two of padding.
             let blocks = ack.sacks.iter().filter(|b| !b.is_empty()).count() as u16;
             if blocks > 0 {

@@ -1,8 +1,8 @@
 //! The receiving half of a TCP endpoint: reassembly, SACK blocks (RFC 2018, RFC 2883), delayed
 //! acknowledgments (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2), timestamp echo (RFC 7323
-//! section 4.3). Its application reads at once, so the window it offers never closes.
+//! section 4.3), echo of congestion marks (RFC 3168 section 6.1.3). Its application reads at once, so the window it offers never closes.
 
-use crate::engine::packet::{Block, Packet};
+use crate::engine::packet::{Block, Flags, Packet};
 use crate::network::TcpSettings;
 use crate::ranges::Ranges;
 use whimbrel_units::{Duration, Time};
@@ -20,6 +20,10 @@ pub(crate) struct Receiver {
     /// TS.Recent and Last.ACK.sent of RFC 7323.
     ts_recent: Time,
     last_ack: u32,
+    /// A mark arrived, and since then no word that the sender has answered for it.
+    ece: bool,
+    /// Segments that arrived marked.
+    marked: u64,
     /// In-order segments not yet acknowledged.
     unacknowledged: u32,
     /// When they must be, at the latest.
@@ -45,6 +49,7 @@ pub(crate) struct AckFields {
     pub echo: Time,
     pub sacks: [Block; 3],
     pub dsack: bool,
+    pub ece: bool,
 }
 
 impl Receiver {
@@ -56,6 +61,8 @@ impl Receiver {
             duplicate: None,
             ts_recent: Time::ZERO,
             last_ack: 0,
+            ece: false,
+            marked: 0,
             unacknowledged: 0,
             deadline: None,
             ack_every: settings.ack_every.max(1),
@@ -67,6 +74,11 @@ impl Receiver {
     /// The next segment expected.
     pub fn next(&self) -> u32 {
         self.next
+    }
+
+    /// Segments that arrived marked.
+    pub fn marked(&self) -> u64 {
+        self.marked
     }
 
     /// When a delayed acknowledgment is due.
@@ -83,6 +95,10 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Time, packet: &Packet) -> Received {
         let seg = packet.seg;
+        // A packet may end one echo and begin the next.
+        let marked = packet.flags.has(Flags::CE);
+        self.ece = marked || (self.ece && !packet.flags.has(Flags::CWR));
+        self.marked += u64::from(marked);
         if seg <= self.last_ack {
             self.ts_recent = self.ts_recent.max(packet.sent);
         }
@@ -153,6 +169,7 @@ impl Receiver {
             echo: self.ts_recent,
             sacks: [Block::default(); 3],
             dsack: false,
+            ece: self.ece,
         };
         if self.sack && (self.duplicate.is_some() || !self.beyond.is_empty()) {
             self.fill_sacks(&mut fields);

@@ -17,6 +17,7 @@ impl Sender {
         if packet.ack > board.next() {
             return None; // Acknowledges what was never sent (RFC 9293 section 3.10.7.4).
         }
+        self.marks.echoed = packet.flags.has(Flags::ECE);
         let in_flight_before = board.in_flight();
         let una_before = board.una();
         let lost_before = self.rate.lost();
@@ -41,7 +42,7 @@ impl Sender {
         }
         let (rate, round_start) = self.on_delivery(now, &delivery);
 
-        let reduced_before = matches!(self.phase, Phase::Recovery { .. });
+        let reduced_before = self.phase.is_reducing();
         if advanced {
             self.check_spurious(now, packet);
         }
@@ -50,7 +51,9 @@ impl Sender {
             Recovery::Sack => self.sack_on_ack(now, in_flight_before),
             Recovery::Rack => self.rack_on_ack(now, packet, &delivery, in_flight_before),
         }
-        if let Phase::Recovery { prr, .. } = &mut self.phase
+        let newest = delivery.newest.map_or(now, |segment| segment.sent);
+        self.answer_for_marks(now, newest, in_flight_before);
+        if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase
             && self.mode != Recovery::NewReno
         {
             // RFC 6937, which the simulators have that `Sack` stands for, takes every acknowledgment for a safe one.
@@ -65,8 +68,8 @@ impl Sender {
         if delivery.segments > 0 {
             // A duplicate acknowledgment grows nothing either (RFC 5681 section 3.1), though it may deliver by SACK;
             // unless losses that the window was kept for are being repaired: then hardly any other comes.
-            let reduced = reduced_before || matches!(self.phase, Phase::Recovery { .. });
-            let suspicious = !advanced && matches!(self.phase, Phase::Open);
+            let reduced = reduced_before || self.phase.is_reducing();
+            let suspicious = !advanced && self.phase.is_calm();
             self.controller.on_ack(&Ack {
                 now,
                 acked: self.bytes(delivery.segments),
@@ -84,7 +87,7 @@ impl Sender {
                 receiver_time: self.timestamps.then_some(packet.sent),
                 lost: self.rate.lost(),
                 newest: rate.newest,
-                ece: false,
+                ece: self.marks.echoed,
             });
         }
         sample
@@ -140,8 +143,10 @@ impl Sender {
             Phase::Repair { until }
             | Phase::Recovery { until, .. }
             | Phase::StartedAgain { until } => una >= until,
+            // Not before the segment that carries CWR is acknowledged.
+            Phase::Marked { until, .. } => una > until,
         };
-        if over {
+        if over || self.marks.end_kept(una) {
             self.controller.on_recovery_end(now);
             self.phase = Phase::Open;
             self.eifel = Eifel::Off;
@@ -150,12 +155,8 @@ impl Sender {
         if !(self.mode == Recovery::NewReno && self.duplicates.timer_runs_on()) {
             self.restart_rto(now);
         }
-        self.rack.rearm_probe(
-            now,
-            &self.board,
-            &self.rtt,
-            matches!(self.phase, Phase::Open),
-        );
+        self.rack
+            .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
     }
 
     pub(super) fn restart_rto(&mut self, now: Time) {

@@ -50,6 +50,13 @@ impl Sender {
     /// Losses were found (the lowest is `lost_seg`; `truth` is what really became of them): asks the controller, and
     /// begins a recovery or a repair. Called only when no recovery is under way.
     pub(super) fn begin_episode(&mut self, now: Time, lost_seg: u32, truth: Truth, flight: u32) {
+        if let Phase::Marked { prr, .. } = self.phase {
+            // The window was reduced for this window of data (RFC 3168 section 6.1.2).
+            let until = self.board.next();
+            self.phase = Phase::Recovery { until, prr };
+            return;
+        }
+        self.marks.forget_kept();
         let lost = self.board.lost().max(1);
         let loss = Loss {
             now,
@@ -59,7 +66,7 @@ impl Sender {
             lost_order: u64::from(lost_seg),
             next_order: u64::from(self.board.next()),
             sent: self.board.get(lost_seg).sent,
-            ece: false,
+            ece: self.marks.echoed,
             truth: self.oracle.told(truth),
         };
         let response = self.controller.on_loss(&loss);
@@ -68,10 +75,12 @@ impl Sender {
         self.phase = match (response.reduced, self.controller.fast_recovery()) {
             (false, _) => Phase::Repair { until },
             (true, FastRecovery::Never) => {
+                self.marks.answered(until);
                 self.start_again(now);
                 return;
             }
             (true, FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck) => {
+                self.marks.answered(until);
                 self.arm_eifel(lost_seg);
                 Phase::Recovery {
                     until,
@@ -146,10 +155,13 @@ impl Sender {
             lost_order: u64::from(seg),
             next_order: u64::from(self.board.next()),
             sent,
-            ece: false,
+            ece: self.marks.echoed,
             truth: self.oracle.told(truth),
         });
         self.counters.count_episode(&response, truth);
+        if response.reduced {
+            self.marks.answered(self.board.next());
+        }
         self.controller.on_recovery_end(now);
     }
 
@@ -160,6 +172,7 @@ impl Sender {
 
     /// Does what timers ask for at `now`.
     pub fn on_timer(&mut self, now: Time) {
+        self.marks.echoed = false;
         if self.rto_at.is_some_and(|at| at <= now) {
             self.on_rto(now);
         } else if self.rack.deadline().is_some_and(|at| at <= now) {
@@ -174,6 +187,7 @@ impl Sender {
         let repeated = self.timed_out_una == Some(una);
         self.timed_out_una = Some(una);
         self.counters.timeouts += 1;
+        self.marks.answered(self.board.next());
         self.controller.on_timeout(&Timeout {
             now,
             in_flight: self.bytes(flight),

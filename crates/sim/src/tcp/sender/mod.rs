@@ -1,6 +1,6 @@
 //! The sending half of a TCP endpoint: what to send, when, and what an acknowledgment means.
 //!
-//! What all recovery modes share is here and in [`acks`], [`losses`] and [`transmit`]. How losses are found is in
+//! What all recovery modes share is here and in [`acks`], [`losses`], [`marks`] and [`transmit`]. How losses are found is in
 //! [`newreno`] (RFC 6582), [`sack`] (RFC 6675) and [`rack`] (RFC 8985).
 //!
 //! A loss that the controller does not reduce for (a discriminator took it for random) is repaired, but is no
@@ -11,6 +11,7 @@
 mod acks;
 mod delivery;
 mod losses;
+mod marks;
 mod newreno;
 mod pacer;
 mod prr;
@@ -24,6 +25,7 @@ use crate::counters::SenderCounters;
 use crate::network::{Oracle, Recovery, TcpSettings};
 use crate::rtt::RttEstimator;
 use losses::Eifel;
+use marks::Marks;
 use newreno::DuplicateAcks;
 use pacer::Pacer;
 use prr::Prr;
@@ -53,11 +55,30 @@ enum Phase {
         /// Lets the flight shrink to ssthresh; NewReno mode inflates instead.
         prr: Prr,
     },
+    /// The window was reduced for marks, and nothing is missing.
+    Marked {
+        /// First segment that had not been sent when it began: it ends when that one is acknowledged.
+        until: u32,
+        /// As above.
+        prr: Prr,
+    },
     /// The retransmission timer fired, or the algorithm knows no fast recovery: everything is sent again in slow start.
     StartedAgain {
         /// As above.
         until: u32,
     },
+}
+
+impl Phase {
+    /// Nothing is missing, as far as the sender knows.
+    fn is_calm(self) -> bool {
+        matches!(self, Self::Open | Self::Marked { .. })
+    }
+
+    /// The flight is shrinking to a window that was reduced.
+    fn is_reducing(self) -> bool {
+        matches!(self, Self::Recovery { .. } | Self::Marked { .. })
+    }
 }
 
 /// The sending half of a TCP endpoint.
@@ -84,6 +105,7 @@ pub(crate) struct Sender {
     limited_transmit: bool,
     timestamps: bool,
     oracle: Oracle,
+    marks: Marks,
     /// When the oldest data times out.
     rto_at: Option<Time>,
     /// Data that already timed out once and is still not acknowledged: ssthresh stays (RFC 5681).
@@ -142,6 +164,7 @@ impl Sender {
             limited_transmit: settings.limited_transmit,
             timestamps: settings.timestamps,
             oracle: settings.oracle,
+            marks: Marks::new(settings.ecn),
             rto_at: None,
             timed_out_una: None,
             rtt_round_ends: None,
@@ -243,6 +266,10 @@ pub(crate) struct Transmission {
     pub seg: u32,
     /// Bytes on the wire.
     pub size: u32,
+    /// It may be marked.
+    pub ect: bool,
+    /// It tells that marks were answered for.
+    pub cwr: bool,
 }
 
 /// The earlier of two times, either of which may be never.

@@ -96,7 +96,7 @@ impl Sender {
         match self.phase {
             Phase::Repair { .. } | Phase::Recovery { .. } => d.inflation += 1,
             // Strictly more (RFC 6582 section 3.2 step 2): what was sent twice makes duplicates of its own.
-            Phase::Open
+            Phase::Open | Phase::Marked { .. }
                 if d.count == THRESHOLD && d.recover.is_none_or(|r| self.board.una() > r) =>
             {
                 // What limited transmit sent is not part of the flight (RFC 3042, RFC 5681 section 3.2).
@@ -104,14 +104,14 @@ impl Sender {
                 self.duplicates.inflation = i64::from(THRESHOLD);
                 self.newreno_found_hole(now, flight);
             }
-            Phase::Open | Phase::StartedAgain { .. } => {}
+            Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {}
         }
     }
 
     fn newreno_on_new_ack(&mut self, now: Time, ack: u32, acked: u32) {
         let until = match self.phase {
             Phase::Repair { until } | Phase::Recovery { until, .. } => until,
-            Phase::Open | Phase::StartedAgain { .. } => {
+            Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {
                 self.duplicates.count = 0;
                 return;
             }

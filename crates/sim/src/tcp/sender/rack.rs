@@ -238,7 +238,7 @@ impl Sender {
         let Some(newest) = self.rack.newest else {
             return;
         };
-        let repairing = !matches!(self.phase, Phase::Open);
+        let repairing = !self.phase.is_calm();
         let wait = self.rack.rtt
             + self
                 .rack
@@ -264,7 +264,9 @@ impl Sender {
             }
             self.rack.transmissions.pop_front();
         }
-        if let (Some((seg, truth)), Phase::Open | Phase::Repair { .. }) = (found, self.phase) {
+        if let (Some((seg, truth)), Phase::Open | Phase::Marked { .. } | Phase::Repair { .. }) =
+            (found, self.phase)
+        {
             self.rack.on_episode();
             self.begin_episode(now, seg, truth, in_flight);
         }

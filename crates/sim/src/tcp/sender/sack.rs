@@ -42,7 +42,9 @@ impl Sender {
             found = Some(found.map_or((seg, truth), |(first, t)| (first, t.max(truth))));
         }
         self.sack.below = from.max(boundary);
-        if let (Some((first, truth)), Phase::Open | Phase::Repair { .. }) = (found, self.phase) {
+        if let (Some((first, truth)), Phase::Open | Phase::Marked { .. } | Phase::Repair { .. }) =
+            (found, self.phase)
+        {
             self.begin_episode(now, first, truth, in_flight);
         }
     }

@@ -27,8 +27,11 @@ impl Sender {
             (Recovery::NewReno, Phase::Repair { .. } | Phase::Recovery { .. }) => {
                 in_flight < self.duplicates.inflated(cwnd)
             }
-            (_, Phase::Recovery { prr, .. }) => prr.allowance() > 0,
-            (Recovery::NewReno, Phase::Open) if self.limited_transmit => {
+            (
+                Recovery::Sack | Recovery::Rack,
+                Phase::Recovery { prr, .. } | Phase::Marked { prr, .. },
+            ) => prr.allowance() > 0,
+            (Recovery::NewReno, Phase::Open | Phase::Marked { .. }) if self.limited_transmit => {
                 in_flight < cwnd + self.duplicates.count().min(2)
             }
             (Recovery::Sack | Recovery::Rack, Phase::Open) if !self.limited_transmit => {
@@ -136,7 +139,7 @@ impl Sender {
             self.rack.on_sent(seg, self.transmissions);
         }
         self.transmissions = self.transmissions.wrapping_add(1);
-        if let Phase::Recovery { prr, .. } = &mut self.phase {
+        if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase {
             prr.on_sent();
         }
         let payload = if seg + 1 == self.total {
@@ -154,17 +157,20 @@ impl Sender {
             self.rto_at = Some(now + self.rtt.rto());
         }
         if !again {
-            self.rack.rearm_probe(
-                now,
-                &self.board,
-                &self.rtt,
-                matches!(self.phase, Phase::Open),
-            );
+            self.rack
+                .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
         }
         self.controller
             .on_sent(now, Bytes::new(u64::from(payload)), self.in_flight());
         self.pacer
             .on_sent(now, size, &*self.controller, self.rtt.srtt());
-        Transmission { seg, size }
+        // RFC 3168 section 6.1.5: what is sent again may not be marked.
+        let ect = self.marks.on && !again;
+        Transmission {
+            seg,
+            size,
+            ect,
+            cwr: ect && self.marks.take_cwr(),
+        }
     }
 }

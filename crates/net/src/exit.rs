@@ -1,0 +1,54 @@
+//! What happens to a packet between its sender's device and the far end.
+
+use crate::channel::Channel;
+use crate::link::{Counters, Fate};
+use crate::outages::Outages;
+use crate::schedule::Cursor;
+use crate::spec::{DropCause, LinkSpec};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use whimbrel_units::{Duration, Time};
+
+/// The channel, the outages and the delay of one direction at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Exit {
+    delay: Cursor<Duration>,
+    channel: Channel,
+    outages: Outages,
+}
+
+impl Exit {
+    pub fn new(spec: &LinkSpec, seed: u64) -> Self {
+        Self {
+            delay: Cursor::new(spec.delay.clone()),
+            channel: Channel::new(&spec.loss, Xoshiro256PlusPlus::seed_from_u64(seed)),
+            outages: Outages::new(spec.loss.outages.clone()),
+        }
+    }
+
+    /// What becomes of the next packet, whose last bit leaves the link then. Times never go back.
+    #[inline]
+    pub fn pass(&mut self, ends: Time, size: u32, marked: bool, counters: &mut Counters) -> Fate {
+        counters.count_served(size);
+        let passage = self.channel.pass(ends);
+        if self.outages.cover(ends) {
+            counters.outage += 1;
+            Fate::Dropped(DropCause::Outage)
+        } else if passage.lost {
+            counters.random += 1;
+            Fate::Dropped(DropCause::Random)
+        } else {
+            counters.count_delivered(size, passage.corrupted, marked);
+            Fate::Delivered {
+                at: ends + self.delay.at(ends),
+                corrupted: passage.corrupted,
+                marked,
+            }
+        }
+    }
+
+    /// Whether packets come out in the order in which they left.
+    pub fn keeps_order(&self) -> bool {
+        self.delay.is_constant()
+    }
+}

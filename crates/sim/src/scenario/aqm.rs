@@ -1,0 +1,62 @@
+//! `aqm` of a direction: what its queue does before it is full.
+
+use super::ScenarioError;
+use super::document::Value;
+use super::fields::Field;
+use whimbrel_net::{Aqm, AqmSetting, ServiceSpec};
+use whimbrel_units::{Bytes, Duration};
+
+/// Queue management as written, and where.
+#[derive(Debug, Clone)]
+pub(super) struct WrittenAqm {
+    setting: AqmSetting,
+    /// An error there, without a reason.
+    place: ScenarioError,
+}
+
+impl WrittenAqm {
+    /// What it comes to: see [`AqmSetting::resolve`].
+    pub fn resolve(
+        &self,
+        service: &ServiceSpec,
+        base_rtt: Duration,
+        packet: Bytes,
+    ) -> Result<Option<Aqm>, ScenarioError> {
+        self.setting
+            .resolve(service, base_rtt, packet)
+            .map_err(|why| self.place.because(why))
+    }
+}
+
+/// `"red"`, `"red?max_p=0.02"`, or a table with `kind`. On `wifi` there is none.
+pub(super) fn read(field: &Field<'_>, wifi: bool) -> Result<WrittenAqm, ScenarioError> {
+    let setting = setting(field)?;
+    if wifi && setting != AqmSetting::None {
+        return Err(field.fail(
+            "the queues of a Wi-Fi link are DropTail: write `aqm` on a link with a `rate`, e.g. one behind it",
+        ));
+    }
+    Ok(WrittenAqm {
+        setting,
+        place: field.fail(""),
+    })
+}
+
+fn setting(field: &Field<'_>) -> Result<AqmSetting, ScenarioError> {
+    let Value::Table(_) = field.value() else {
+        return field.parse();
+    };
+    let fields = field.fields()?;
+    let kind = fields.required("kind", "\"red\"")?;
+    let mut setting = AqmSetting::of_kind(kind.text()?).map_err(|why| kind.fail(why))?;
+    let known: Vec<&str> = ["kind"].iter().chain(setting.keys()).copied().collect();
+    fields.only(&known)?;
+    for (key, field) in fields.all().filter(|(key, _)| *key != "kind") {
+        let text = match field.value() {
+            Value::Switch(on) => on.to_string(),
+            _ => field.parse()?,
+        };
+        setting.set(key, &text).map_err(|why| field.fail(why))?;
+    }
+    Ok(setting)
+}
