@@ -557,6 +557,28 @@ sample = "1 s"
     }
 
     #[test]
+    fn congestion_loss_is_what_queues_and_collisions_took() {
+        let scenario = points(SCENARIO);
+        let flow = |name, queue_overflow| FlowOutcome {
+            packets_sent: 500,
+            lost: LossCounts {
+                queue_overflow,
+                contention: 5,
+                random: 100,
+                ..LossCounts::default()
+            },
+            ..idle(name, 0, 10)
+        };
+        let run = run(
+            &scenario.points()[0],
+            vec![flow("first", 10), flow("second", 30)],
+        );
+        // 15 and 35 of a thousand.
+        assert_near(say(&run, "congestion loss", None, None), 5.0);
+        assert_near(say(&run, "congestion loss", Some("second"), None), 7.0);
+    }
+
+    #[test]
     fn wrong_decisions_are_counted_by_what_the_losses_really_were() {
         let scenario = points(SCENARIO);
         let flow = |name, congestion_as_random, random_as_congestion| FlowOutcome {

@@ -47,7 +47,9 @@ const GAP: i32 = 12;
 /// Left of each map: names of the panels' rows, and of the rows of cells; at this many pixels a character.
 const CHARACTER: i32 = 8;
 const SMALL: i32 = 13;
-const TITLE_HEIGHT: i32 = 56;
+const TITLE_HEIGHT: i32 = 76;
+/// What the colours mean.
+const KEY: &str = "white: never, full colour: always, grey: there was none";
 /// From nothing to all: white to the red of M. Okabe and K. Ito's palette.
 const FULL: (f64, f64, f64) = (213.0, 94.0, 0.0);
 const EMPTY: RGBColor = RGBColor(225, 225, 225);
@@ -74,7 +76,8 @@ fn draw(svg: &mut String, title: &str, rows: &[Vec<HeatMap>]) -> Result<(), Box<
     let pixels = |length: i32| u32::try_from(length).unwrap_or(1);
     let area = SVGBackend::with_string(svg, (pixels(width), pixels(height))).into_drawing_area();
     area.fill(&WHITE)?;
-    text(&area, title, (MARGIN, 28), 22, HPos::Left)?;
+    text(&area, title, (MARGIN, 22), 22, HPos::Left)?;
+    text(&area, KEY, (MARGIN, 48), SMALL, HPos::Left)?;
     let mut top = TITLE_HEIGHT;
     for row in rows {
         let mut left = MARGIN;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use whimbrel_experiment::decisions::{Axis, Cell, Effect, Judged, Mistake, Whose};
 use whimbrel_report::{Interval, decimals, plain, short_names};
-use whimbrel_sim::{Confusion, Oracle};
+use whimbrel_sim::Oracle;
 
 /// How many of the worst cells are named.
 const WORST: usize = 3;
@@ -45,16 +45,17 @@ fn law(law: &Judged) -> String {
         decisions.random() + decisions.congestion(),
         decisions.spurious
     );
-    text += &matrix(decisions);
+    text += &matrix(law);
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "right: {}; balanced: {}; right in the mean over the cells: {}\n",
+        "right: {}, balanced {}; in the mean of the cells {}, balanced {}\n",
         percent(decisions.accuracy()),
         percent(decisions.balanced_accuracy()),
-        percent(law.cell_accuracy)
+        percent(law.cell_means.accuracy),
+        percent(law.cell_means.balanced_accuracy)
     );
-    text += &effects(&law.effects);
+    text += &effects(law);
     text += &costs(law);
     if !law.axes.is_empty() {
         text += &margins(&law.axes);
@@ -63,34 +64,46 @@ fn law(law: &Judged) -> String {
     text + "\n"
 }
 
-fn matrix(d: &Confusion) -> String {
-    let heads = ["", "taken for random", "%", "taken for congestion", "%"].map(str::to_owned);
-    let line = |truth: &str, random: u64, congestion: u64| {
-        let all = random + congestion;
-        let share = |n: u64| match all {
-            0 => "-".to_owned(),
-            all => format!("{:.1}", 100.0 * n as f64 / all as f64),
-        };
-        vec![
-            truth.to_owned(),
-            random.to_string(),
-            share(random),
-            congestion.to_string(),
-            share(congestion),
-        ]
-    };
+/// Rows: what it was; columns: what it was taken for.
+fn matrix(law: &Judged) -> String {
+    let (d, means) = (&law.decisions, law.cell_means);
+    let heads = [
+        "",
+        "taken for\nrandom",
+        "\n%",
+        "mean of\ncells %",
+        "taken for\ncongestion",
+        "\n%",
+        "mean of\ncells %",
+    ]
+    .map(str::to_owned);
+    let right = |mistaken: Option<f64>| mistaken.map(|mistaken| 1.0 - mistaken);
+    let (random, congestion) = (d.random_mistaken(), d.congestion_mistaken());
     let lines = [
-        line("random loss", d.random_as_random, d.random_as_congestion),
-        line(
-            "congestion",
-            d.congestion_as_random,
-            d.congestion_as_congestion,
-        ),
+        vec![
+            "random loss".to_owned(),
+            d.random_as_random.to_string(),
+            number(right(random)),
+            number(right(means.random_mistaken)),
+            d.random_as_congestion.to_string(),
+            number(random),
+            number(means.random_mistaken),
+        ],
+        vec![
+            "congestion".to_owned(),
+            d.congestion_as_random.to_string(),
+            number(congestion),
+            number(means.congestion_mistaken),
+            d.congestion_as_congestion.to_string(),
+            number(right(congestion)),
+            number(right(means.congestion_mistaken)),
+        ],
     ];
-    plain(&heads, &[false, true, true, true, true], &lines)
+    plain(&heads, &[false, true, true, true, true, true, true], &lines)
 }
 
-fn effects(effects: &[Effect]) -> String {
+/// What it does as it judges, and what telling it the truth changes.
+fn effects(Judged { effects, seeds, .. }: &Judged) -> String {
     let told = [Oracle::Random, Oracle::Congestion, Oracle::Everything];
     let any = |oracle: &Oracle| effects.iter().any(|e| e.told(*oracle).is_some());
     let told: Vec<Oracle> = told.into_iter().filter(any).collect();
@@ -117,7 +130,11 @@ fn effects(effects: &[Effect]) -> String {
     let right = [false, false, true, true, true, true];
     let mut text = plain(&heads, &right, &lines);
     if !told.is_empty() {
-        text += "means over the cells; what changes ± its 95 % interval, in brackets where nothing is certain\n";
+        text += if *seeds > 1 {
+            "means of the cells; what changes ± its 95 % interval, in brackets where nothing is certain\n"
+        } else {
+            "means of the cells; with one seed nothing is certain about what changes\n"
+        };
     }
     text + "\n"
 }
@@ -187,7 +204,7 @@ fn margins(axes: &[Axis]) -> String {
     let mut lines = Vec::new();
     for axis in axes {
         for (i, value) in axis.values.iter().enumerate() {
-            let d = &value.decisions;
+            let (d, means) = (&value.decisions, value.cell_means);
             lines.push(vec![
                 if i == 0 {
                     axis.name.clone()
@@ -196,16 +213,16 @@ fn margins(axes: &[Axis]) -> String {
                 },
                 value.value.clone(),
                 d.random().to_string(),
-                number(d.random_mistaken()),
+                number(means.random_mistaken),
                 d.congestion().to_string(),
-                number(d.congestion_mistaken()),
-                number(d.accuracy()),
-                number(d.balanced_accuracy()),
+                number(means.congestion_mistaken),
+                number(means.accuracy),
+                number(means.balanced_accuracy),
             ]);
         }
     }
     let right = [false, true, true, true, true, true, true, true];
-    plain(&heads, &right, &lines) + "\n"
+    plain(&heads, &right, &lines) + "shares: means of the cells, in which each counts alike\n\n"
 }
 
 /// The cells in which each mistake is made most often.
@@ -242,23 +259,23 @@ fn summary(judged: &[Judged]) -> String {
         "",
         "right\n%",
         "balanced\n%",
-        "random taken for\ncongestion %",
-        "congestion taken\nfor random %",
-        "goodput as it\njudges, Mbit/s",
+        "random for\ncongestion %",
+        "congestion\nfor random %",
+        "goodput\nMbit/s",
         "told of\nrandom loss",
         "told of\ncongestion",
         "told of\nboth",
     ]
     .map(str::to_owned);
     let line = |law: &Judged| {
-        let d = &law.decisions;
+        let means = law.cell_means;
         let goodput = law.effects.iter().find(|e| e.whose == Whose::Judged);
         let mut line = vec![
             law.controller.clone(),
-            number(d.accuracy()),
-            number(d.balanced_accuracy()),
-            number(d.random_mistaken()),
-            number(d.congestion_mistaken()),
+            number(means.accuracy),
+            number(means.balanced_accuracy),
+            number(means.random_mistaken),
+            number(means.congestion_mistaken),
             goodput.map_or("-".to_owned(), |e| format!("{:.2}", e.own)),
         ];
         for oracle in [Oracle::Random, Oracle::Congestion, Oracle::Everything] {
@@ -267,7 +284,8 @@ fn summary(judged: &[Judged]) -> String {
         line
     };
     let right = [false, true, true, true, true, true, true, true, true];
-    plain(&heads, &right, &judged.iter().map(line).collect::<Vec<_>>())
+    let lines: Vec<Vec<String>> = judged.iter().map(line).collect();
+    plain(&heads, &right, &lines) + "shares: means of the cells\n"
 }
 
 /// How telling a law so much changes a quantity.

@@ -22,6 +22,7 @@ mod plan;
 pub use effect::{Effect, Whose};
 pub use plan::{Plan, discriminating};
 
+use crate::window::average;
 use serde::Serialize;
 use whimbrel_report::{confusion, parameters, short_names};
 use whimbrel_sim::scenario::Parameter;
@@ -50,8 +51,8 @@ pub struct Judged {
     /// them.
     #[serde(serialize_with = "confusion")]
     pub decisions: Confusion,
-    /// Mean of the cells' accuracies, of those in which anything was decided: each counts alike.
-    pub cell_accuracy: Option<f64>,
+    /// The same with each cell counting alike.
+    pub cell_means: Means,
     /// What it does to the flows, in the mean over the cells, and what telling it the truth changes.
     pub effects: Vec<Effect>,
     /// The decisions by each swept key.
@@ -79,6 +80,39 @@ pub struct AxisValue {
     /// All decisions in the cells that have it.
     #[serde(serialize_with = "confusion")]
     pub decisions: Confusion,
+    /// The same with each cell counting alike.
+    pub cell_means: Means,
+}
+
+/// Shares in which each cell counts alike, however often was decided in it: means over the cells in which there was
+/// anything to have a share of. From 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Means {
+    /// Of the decisions that were right.
+    pub accuracy: Option<f64>,
+    /// Of the random losses that were taken for congestion.
+    pub random_mistaken: Option<f64>,
+    /// Of the congestion that was taken for random loss.
+    pub congestion_mistaken: Option<f64>,
+    /// 1 less the mean of the two before.
+    pub balanced_accuracy: Option<f64>,
+}
+
+impl Means {
+    fn of<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Self {
+        let mean = |share: fn(&Confusion) -> Option<f64>| {
+            average(cells.clone().filter_map(|cell| share(&cell.decisions)))
+        };
+        let random_mistaken = mean(Confusion::random_mistaken);
+        let congestion_mistaken = mean(Confusion::congestion_mistaken);
+        let both = random_mistaken.zip(congestion_mistaken);
+        Self {
+            accuracy: mean(Confusion::accuracy),
+            random_mistaken,
+            congestion_mistaken,
+            balanced_accuracy: both.map(|(random, congestion)| 1.0 - (random + congestion) / 2.0),
+        }
+    }
 }
 
 /// One combination of the sweep's values.
@@ -152,15 +186,11 @@ impl Judged {
             measured.push(values);
         }
         keep_swept(&mut judged);
-        let accuracies: Vec<f64> = judged
-            .iter()
-            .filter_map(|cell| cell.decisions.accuracy())
-            .collect();
         Self {
             controller: controller.to_owned(),
             seeds: if judged.is_empty() { 0 } else { seeds },
             decisions: sum(judged.iter()),
-            cell_accuracy: whimbrel_report::Stat::of(&accuracies).map(|stat| stat.mean),
+            cell_means: Means::of(judged.iter()),
             effects: effect::effects(&measured.iter().collect::<Vec<_>>()),
             axes: axes(&judged),
             cells: judged,
@@ -213,18 +243,25 @@ fn axes(cells: &[Cell]) -> Vec<Axis> {
     };
     let keys: Vec<&str> = first.parameters.iter().map(|p| p.key.as_str()).collect();
     let axis = |(i, (key, name)): (usize, (&&str, String))| {
-        let value = |cell: &Cell| cell.parameters.get(i).map(|p| p.value.to_string());
-        let mut values: Vec<AxisValue> = Vec::new();
-        for cell in cells {
-            let here = value(cell).unwrap_or_default();
-            match values.iter_mut().find(|known| known.value == here) {
-                Some(known) => known.decisions += cell.decisions,
-                None => values.push(AxisValue {
-                    value: here,
-                    decisions: cell.decisions,
-                }),
+        let value = |cell: &Cell| {
+            let p = cell.parameters.get(i);
+            p.map(|p| p.value.to_string()).unwrap_or_default()
+        };
+        let mut known: Vec<String> = Vec::new();
+        for here in cells.iter().map(value) {
+            if !known.contains(&here) {
+                known.push(here);
             }
         }
+        let of_value = |here: String| {
+            let cells = cells.iter().filter(|cell| value(cell) == here);
+            AxisValue {
+                decisions: sum(cells.clone()),
+                cell_means: Means::of(cells.clone()),
+                value: here.clone(),
+            }
+        };
+        let values = known.into_iter().map(of_value).collect();
         Axis {
             key: (*key).to_owned(),
             name,

@@ -13,7 +13,7 @@
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
 //! [[flow]]
-//! count = 10                       # left out: 1
+//! count = 10                       # left out: 1; 0: none, so that a sweep can begin there
 //! controller = "cerl"              # or "cerl?A=0.6"; left out: "cubic"
 //! route = ["access*", "L", "access*"]
 //! start = "0 s .. 5 s"             # drawn evenly for each flow; left out: 0 s
