@@ -924,11 +924,11 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         ),
         (
             flow("count = 0"),
-            "scenario.toml:4: flow.count: must be from 1 to 100000, not 0",
+            "scenario.toml:1: there is no flow: every `count` is 0",
         ),
         (
             flow("count = 1.5"),
-            "scenario.toml:4: flow.count: must be a whole number from 1 to 100000, not 1.5",
+            "scenario.toml:4: flow.count: must be a whole number from 0 to 100000, not 1.5",
         ),
         (
             flow("kind = \"udp4\""),
