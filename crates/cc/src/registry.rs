@@ -209,6 +209,11 @@ impl Spec {
         self.entry
     }
 
+    /// Whether it tells random loss from congestion.
+    pub fn discriminates(&self) -> bool {
+        self.build(&PROBE).discriminates()
+    }
+
     /// A controller for a new connection.
     pub fn build(&self, setup: &Setup) -> Box<dyn Controller> {
         let law = self.law(setup);
@@ -304,7 +309,7 @@ impl FromStr for Spec {
             .iter()
             .find(|e| e.name == name)
             .ok_or_else(|| SpecError(unknown("discriminator", name, names())))?;
-        if spec.entry.feed != Feed::Acknowledgments || spec.law(&PROBE).discriminates() {
+        if spec.entry.feed != Feed::Acknowledgments || spec.discriminates() {
             return Err(SpecError(format!(
                 "`{text}`: `{}` answers losses in its own way; put `{name}` on another law, such as `cubic+{name}`",
                 spec.entry.name

@@ -4,6 +4,7 @@ mod compare;
 mod controllers;
 mod demo;
 mod failure;
+mod judge;
 mod link;
 mod play;
 mod reproduce;
@@ -32,6 +33,7 @@ Examples:
   whimbrel compare --print-scenario        ... as a scenario file, to be changed
   whimbrel sim path.toml                   run a scenario file
   whimbrel controllers                     which algorithms there are, from which papers
+  whimbrel judge                           who tells random loss from congestion, and what mistakes cost
   whimbrel reproduce                       the papers' figures again, with verdicts
   whimbrel serve DIR                       take files over QUIC
   whimbrel send FILE HOST                  bring one there, with any of the algorithms
@@ -42,6 +44,7 @@ enum Command {
     Controllers(controllers::ControllersArgs),
     Sim(sim::SimArgs),
     Compare(compare::CompareArgs),
+    Judge(judge::JudgeArgs),
     Reproduce(reproduce::ReproduceArgs),
     Serve(serve::ServeArgs),
     Send(send::SendArgs),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Controllers(args) => controllers::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Judge(args) => judge::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Send(args) => send::run(args),

@@ -488,7 +488,7 @@ fn controllers_say_where_they_come_from_and_what_can_be_set() {
 #[test]
 fn every_command_has_help_with_examples() {
     let help = stdout(&whimbrel(&["--help"]));
-    for command in ["controllers", "sim", "compare", "reproduce"] {
+    for command in ["controllers", "sim", "compare", "judge", "reproduce"] {
         assert!(help.contains(command), "{help}");
         let own = stdout(&whimbrel(&[command, "--help"]));
         assert!(
@@ -605,4 +605,211 @@ fn the_experiments_are_listed_and_built_in() {
         .output()
         .expect("the command runs");
     assert_eq!(json(&elsewhere), list);
+}
+
+/// CERL and what it competes with, on four paths.
+const GRID: &str = r#"
+[link.L]
+rate = "5 Mbit/s"
+delay = "20 ms"
+[[flow]]
+name = "mine"
+controller = "cerl"
+route = ["L"]
+[[flow]]
+name = "others"
+controller = "newreno"
+route = ["L"]
+start = "0 s .. 1 s"
+[run]
+duration = "10 s"
+seeds = 3
+[sweep]
+"link.L.loss" = ["0 %", "2 %"]
+"link.L.queue" = ["1 bdp", "4 bdp"]
+"flow.others.count" = [0, 2]
+"#;
+
+#[test]
+fn judging_counts_each_verdict_and_what_mistakes_cost() {
+    let all = json(&piped(&["judge", "-", "--json"], GRID));
+    assert_eq!(all["scenario"], "<stdin>");
+    let judged = all["judged"].as_array().expect("a list");
+    assert_eq!(judged.len(), 1);
+    let law = &judged[0];
+    assert_eq!(
+        (&law["controller"], &law["seeds"]),
+        (&Value::from("cerl"), &Value::from(3))
+    );
+    let number = |value: &Value, path: &str| {
+        let found = value.pointer(path).and_then(Value::as_f64);
+        found.unwrap_or_else(|| panic!("no number {path} in {value}"))
+    };
+    let cells = law["cells"].as_array().expect("a list");
+    assert_eq!(cells.len(), 8);
+    assert_eq!(
+        cells[7]["parameters"],
+        serde_json::json!({ "link.L.loss": "2 %", "link.L.queue": "4 bdp", "flow.others.count": 2 })
+    );
+    // The verdicts are those of the runs that `sim` shows, cell by cell.
+    let runs = json(&piped(&["sim", "-", "--json"], GRID));
+    let runs = runs["runs"].as_array().expect("a list");
+    for (cell, runs) in cells.iter().zip(runs.chunks(3)) {
+        for kind in [
+            "congestion_as_congestion",
+            "congestion_as_random",
+            "random_as_congestion",
+            "random_as_random",
+            "spurious",
+        ] {
+            let of_run =
+                |run: &Value| number(&run["flows"][0]["discrimination"], &format!("/{kind}"));
+            let sum: f64 = runs.iter().map(of_run).sum();
+            assert_eq!(number(cell, &format!("/decisions/{kind}")), sum, "{cell}");
+        }
+    }
+    let decisions: f64 = cells
+        .iter()
+        .map(|c| number(c, "/decisions/random_as_random"))
+        .sum();
+    assert_eq!(number(law, "/decisions/random_as_random"), decisions);
+    assert_eq!(law["axes"][0]["name"], "loss");
+    assert_eq!(law["axes"][2]["name"], "others");
+    assert!(number(&law["axes"][0]["values"][1], "/decisions/random_as_random") > 100.0);
+    // Nothing is lost at random where the link loses nothing: being told of random loss changes nothing there.
+    let goodput = |cell: usize| &law["cells"][cell]["effects"][0];
+    assert_eq!(goodput(0)["quantity"], "goodput");
+    assert_eq!(number(goodput(0), "/told_random/mean"), 0.0);
+    assert!(number(law, "/effects/0/told_everything/half_width") > 0.0);
+    // Alone there are no neighbours; in the mean over the grid they are those of the cells that have some.
+    let has_neighbours = |value: &Value| {
+        let mut effects = value["effects"].as_array().expect("a list").iter();
+        effects.any(|e| e["whose"] == "neighbours")
+    };
+    assert!(!has_neighbours(&cells[0]) && has_neighbours(&cells[1]) && has_neighbours(law));
+}
+
+#[test]
+fn judging_gives_the_same_bits_on_one_thread_and_on_two() {
+    let run = |threads| {
+        json(&piped(
+            &["judge", "-", "--json", "--threads", threads],
+            GRID,
+        ))
+    };
+    assert_eq!(run("1"), run("2"));
+}
+
+#[test]
+fn judging_says_who_errs_where_and_draws_it() {
+    let folder = Folder::new("judge");
+    let path = folder.0.join("a.svg");
+    let picture = ["--picture", path.to_str().expect("UTF-8")];
+    let chosen = ["judge", "-", "--controllers", "newreno+ltd,enhanced-aatp"];
+    let shown = stdout(&piped(&[&chosen[..], &picture].concat(), GRID));
+    for words in [
+        "newreno+ltd\n8 cells x 3 seeds: ",
+        "random loss",
+        "balanced",
+        "told of",
+        "dropped by queues",
+        "neighbours' goodput",
+        "4 bdp",
+        "Congestion taken for random loss, most often at\n  loss ",
+        // AATP's cannot be told, and say so.
+        "what it costs is not known",
+    ] {
+        assert!(shown.contains(words), "no {words} in\n{shown}");
+    }
+    let svg = std::fs::read_to_string(path).expect("a picture");
+    for words in [
+        "newreno+ltd: random loss taken for congestion, %",
+        "enhanced-aatp: congestion taken for random loss, %",
+        "others 2",
+        "4 bdp",
+    ] {
+        assert!(svg.contains(words), "no {words}");
+    }
+    // One seed says how much, but not how sure that is.
+    let one = stdout(&piped(&["judge", "-", "--seeds", "1"], GRID));
+    assert!(
+        one.contains("8 cells x 1 seed:") && !one.contains('±'),
+        "{one}"
+    );
+}
+
+#[test]
+fn the_built_in_grid_is_a_scenario_to_start_from() {
+    let grid = stdout(&whimbrel(&["judge", "--show"]));
+    let short = [
+        "--set",
+        "run.duration=1 s",
+        "--seeds",
+        "1",
+        "--json",
+        "--controllers",
+        "cerl",
+    ];
+    let built_in = json(&whimbrel(&[&["judge"], &short[..]].concat()));
+    let piped = json(&piped(&[&["judge", "-"], &short[..]].concat(), &grid));
+    assert_eq!(built_in["judged"], piped["judged"]);
+    assert_eq!(built_in["scenario"], "<built-in grid>");
+    // Four rates of loss, three loads, three queues, three round-trip times.
+    let cells = built_in["judged"][0]["cells"].as_array().expect("a list");
+    assert_eq!(cells.len(), 4 * 3 * 3 * 3);
+    // Without names, all that discriminate are judged, in the order of the table.
+    let all = [
+        "judge",
+        "--set",
+        "run.duration=100 ms",
+        "--seeds",
+        "1",
+        "--json",
+    ];
+    let one_cell = [
+        "link.L.loss=1 %",
+        "link.L.delay=1 ms",
+        "link.L.queue=1 bdp",
+        "flow.neighbours.count=0",
+    ];
+    let one_cell: Vec<&str> = one_cell.iter().flat_map(|set| ["--set", set]).collect();
+    let all = json(&whimbrel(&[&all[..], &one_cell].concat()));
+    let names: Vec<&str> = all["judged"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|law| law["controller"].as_str())
+        .collect();
+    for name in ["cerl", "enhanced-aatp", "newreno+ltd"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(!names.contains(&"newreno") && !names.contains(&"newreno+cerl"));
+}
+
+#[test]
+fn judging_what_cannot_be_judged_is_refused_with_the_nearest_right_word() {
+    for (args, words) in [
+        (&["--controllers", "cerk"][..], "did you mean `cerl`?"),
+        (
+            &["--controllers", "newreno"],
+            "`newreno` does not tell random loss from congestion",
+        ),
+        (&["--flow", "mime"], "did you mean `mine`?"),
+        (&["--set", "link.L.los=1 %"], "did you mean `loss`?"),
+        (&["--seeds", "0"], "run.seeds: "),
+        (
+            &["--set", "flow.mine.controller=cubic"],
+            "--controllers cerl,cubic+cerl",
+        ),
+        (&["--show"], "--show"),
+    ] {
+        let error = refused(&[&["judge", "-"], args].concat(), GRID);
+        assert!(error.contains(words), "{args:?}: {error}");
+    }
+    let (no_sweep, _) = GRID.split_once("[sweep]").expect("a sweep");
+    let error = refused(&["judge", "-", "--picture", "a.svg"], no_sweep);
+    assert!(error.contains("the scenario needs a [sweep]"), "{error}");
+    assert!(
+        refused(&["judge", "no/such.toml"], "").starts_with("error: cannot read no/such.toml: ")
+    );
 }

@@ -40,6 +40,7 @@
 //! 0`; `each` asks for it at every value. The verdict: all judged rows right, it *holds*; some, *in part*; none, it *does
 //! not hold*.
 
+pub mod decisions;
 mod judge;
 mod library;
 mod measure;

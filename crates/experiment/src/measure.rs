@@ -46,6 +46,8 @@ pub enum Measure {
     ConvergenceTime,
     /// Data packets lost for any cause, over data packets sent.
     Loss,
+    /// Data packets lost to congestion (dropped by queues, or collided), over data packets sent.
+    CongestionLoss,
     /// Data packets lost for any cause.
     PacketsLost,
     /// Mean of all RTT samples.
@@ -95,7 +97,7 @@ enum Samples {
 }
 
 /// All measures, as they are written and with their units.
-const ALL: [(&str, &str, Measure); 30] = [
+const ALL: [(&str, &str, Measure); 31] = [
     ("total goodput", "Mbit/s", Measure::TotalGoodput),
     ("mean flow goodput", "Mbit/s", Measure::MeanFlowGoodput),
     ("total throughput", "Mbit/s", Measure::TotalThroughput),
@@ -117,6 +119,7 @@ const ALL: [(&str, &str, Measure); 30] = [
     ("weighted fairness", "", Measure::WeightedFairness),
     ("convergence time", "s", Measure::ConvergenceTime),
     ("loss", "%", Measure::Loss),
+    ("congestion loss", "%", Measure::CongestionLoss),
     ("packets lost", "packets", Measure::PacketsLost),
     ("rtt mean", "ms", Measure::RttMean),
     ("rtt p95", "ms", Measure::RttP95),
@@ -206,7 +209,12 @@ impl Measure {
     /// Its value in a run, of the flows whose controller or name is `flows`, or of all; in a window, or over the whole
     /// run. `None` if the run has none.
     pub fn of(self, run: &Run<'_>, flows: Option<&str>, window: Option<Window>) -> Option<f64> {
-        let view = View::new(run, flows, window)?;
+        self.of_view(&View::new(run, flows, window)?)
+    }
+
+    /// Its value of these flows.
+    pub(crate) fn of_view(self, view: &View<'_>) -> Option<f64> {
+        let (run, window) = (view.run, view.window());
         let mean = |what: &dyn Fn(&FlowOutcome) -> Option<f64>| view.mean(|_, flow| what(flow));
         let sum = |what| view.sum(what);
         let judged = |part: fn(&Confusion) -> u64| view.decisions(part);
@@ -251,6 +259,10 @@ impl Measure {
                 times?.into_iter().reduce(f64::max)
             }
             Self::Loss => percent(sum(|f| f.lost.total()), sum(|f| f.packets_sent)),
+            Self::CongestionLoss => percent(
+                sum(|f| f.lost.queue_overflow + f.lost.contention),
+                sum(|f| f.packets_sent),
+            ),
             Self::PacketsLost => Some(sum(|f| f.lost.total())),
             Self::RttMean => view.mean_of_all(|f| f.rtt),
             Self::RttP95 => mean(&|f| some(f.rtt).map(|rtt| rtt.p95.as_millis_f64())),
@@ -275,16 +287,21 @@ impl Measure {
             }
             Self::Accuracy => {
                 let right = judged(|d| d.congestion_as_congestion + d.random_as_random);
-                percent(right, judged(random) + judged(congestion))
+                percent(
+                    right,
+                    judged(Confusion::random) + judged(Confusion::congestion),
+                )
             }
-            Self::RandomJudged => Some(judged(random)),
-            Self::RandomTakenForCongestion => {
-                percent(judged(|d| d.random_as_congestion), judged(random))
-            }
-            Self::CongestionJudged => Some(judged(congestion)),
-            Self::CongestionTakenForRandom => {
-                percent(judged(|d| d.congestion_as_random), judged(congestion))
-            }
+            Self::RandomJudged => Some(judged(Confusion::random)),
+            Self::RandomTakenForCongestion => percent(
+                judged(|d| d.random_as_congestion),
+                judged(Confusion::random),
+            ),
+            Self::CongestionJudged => Some(judged(Confusion::congestion)),
+            Self::CongestionTakenForRandom => percent(
+                judged(|d| d.congestion_as_random),
+                judged(Confusion::congestion),
+            ),
         }
     }
 }
@@ -294,14 +311,6 @@ fn arrived_of(flow: &FlowOutcome, lost: u64) -> Option<f64> {
     let sent = flow.packets_sent as f64;
     let share = 1.0 - lost as f64 / sent;
     (sent > 0.0).then(|| flow.sent_on_wire.get() as f64 * share)
-}
-
-fn random(decisions: &Confusion) -> u64 {
-    decisions.random_as_random + decisions.random_as_congestion
-}
-
-fn congestion(decisions: &Confusion) -> u64 {
-    decisions.congestion_as_congestion + decisions.congestion_as_random
 }
 
 fn percent(part: f64, whole: f64) -> Option<f64> {
@@ -545,6 +554,28 @@ sample = "1 s"
         );
         assert_near(say(&run, "share", Some("first"), None), 75.0);
         assert_near(say(&run, "share", None, None), 100.0);
+    }
+
+    #[test]
+    fn congestion_loss_is_what_queues_and_collisions_took() {
+        let scenario = points(SCENARIO);
+        let flow = |name, queue_overflow| FlowOutcome {
+            packets_sent: 500,
+            lost: LossCounts {
+                queue_overflow,
+                contention: 5,
+                random: 100,
+                ..LossCounts::default()
+            },
+            ..idle(name, 0, 10)
+        };
+        let run = run(
+            &scenario.points()[0],
+            vec![flow("first", 10), flow("second", 30)],
+        );
+        // 15 and 35 of a thousand.
+        assert_near(say(&run, "congestion loss", None, None), 5.0);
+        assert_near(say(&run, "congestion loss", Some("second"), None), 7.0);
     }
 
     #[test]

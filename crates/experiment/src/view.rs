@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Rate, Time};
 
 /// Some flows of a run, in a part of it.
 pub(crate) struct View<'a> {
-    run: &'a Run<'a>,
+    pub(crate) run: &'a Run<'a>,
     /// The chosen flows with their places in the run; not empty.
     pub(crate) flows: Vec<(usize, &'a FlowOutcome)>,
     /// Whether only a part was asked for.
@@ -24,12 +24,23 @@ impl<'a> View<'a> {
         name: Option<&str>,
         window: Option<Window>,
     ) -> Option<Self> {
+        Self::of(run, window, |flow| {
+            name.is_none_or(|name| is_called(flow, name))
+        })
+    }
+
+    /// The flows that `takes` chooses. `None` as in [`Self::new`].
+    pub(crate) fn of(
+        run: &'a Run<'a>,
+        window: Option<Window>,
+        takes: impl Fn(&FlowOutcome) -> bool,
+    ) -> Option<Self> {
         let flows: Vec<(usize, &FlowOutcome)> = run
             .outcome
             .flows
             .iter()
             .enumerate()
-            .filter(|(_, flow)| name.is_none_or(|name| is_called(flow, name)))
+            .filter(|(_, flow)| takes(flow))
             .collect();
         let whole = Window {
             from: Time::ZERO,
@@ -43,6 +54,11 @@ impl<'a> View<'a> {
             windowed: window.is_some(),
             span,
         })
+    }
+
+    /// The part that was asked for; `None` if it was the whole run.
+    pub(crate) fn window(&self) -> Option<Window> {
+        self.windowed.then_some(self.span)
     }
 
     pub(crate) fn network(&self) -> Network {

@@ -2,9 +2,9 @@
 //!
 //! Fields are never renamed; new ones may come.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use whimbrel_sim::scenario::{ParameterValue, Point};
+use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
@@ -124,6 +124,7 @@ struct ConfusionJson {
     random_as_random: u64,
     spurious: u64,
     accuracy: Option<f64>,
+    balanced_accuracy: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -185,20 +186,37 @@ pub fn json(runs: &[Run<'_>], to: impl std::io::Write) -> std::io::Result<()> {
     serde_json::to_writer_pretty(to, &all).map_err(std::io::Error::from)
 }
 
-/// The sweep's values and, as `controller`, what the TCP and AATP flows run, joined by ", " if they differ, null
-/// if there is none.
-fn parameters(point: &Point) -> Map<String, Value> {
+/// Tells decisions on losses as [`json()`] does.
+///
+/// # Errors
+/// If the serializer fails.
+pub fn confusion<S: Serializer>(decisions: &Confusion, to: S) -> Result<S::Ok, S::Error> {
+    ConfusionJson::from(decisions).serialize(to)
+}
+
+/// Tells a sweep's values as [`json()`] does: an object with its keys.
+///
+/// # Errors
+/// If the serializer fails.
+pub fn parameters<S: Serializer>(parameters: &[Parameter], to: S) -> Result<S::Ok, S::Error> {
+    values(parameters).serialize(to)
+}
+
+fn values(parameters: &[Parameter]) -> Map<String, Value> {
     let value = |value: &ParameterValue| match value {
         ParameterValue::Text(text) => Value::from(text.as_str()),
         ParameterValue::Integer(n) => Value::from(*n),
         ParameterValue::Float(n) => Value::from(*n),
         ParameterValue::Switch(on) => Value::from(*on),
     };
-    let mut map: Map<String, Value> = point
-        .parameters()
-        .iter()
-        .map(|p| (p.key.clone(), value(&p.value)))
-        .collect();
+    let all = parameters.iter();
+    all.map(|p| (p.key.clone(), value(&p.value))).collect()
+}
+
+/// The sweep's values and, as `controller`, what the TCP and AATP flows run, joined by ", " if they differ, null
+/// if there is none.
+fn of_point(point: &Point) -> Map<String, Value> {
+    let mut map = values(point.parameters());
     let controllers = point.controllers();
     let controller = (!controllers.is_empty()).then(|| controllers.join(", "));
     map.insert("controller".to_owned(), Value::from(controller));
@@ -210,7 +228,7 @@ impl<'a> From<&'a Run<'_>> for RunJson<'a> {
         let outcome = &run.outcome;
         let shared = |name: &str| !name.contains("*[");
         Self {
-            parameters: parameters(run.point),
+            parameters: of_point(run.point),
             seed: run.seed,
             duration_s: outcome.duration.as_secs_f64(),
             wall_s: run.wall.as_secs_f64(),
@@ -351,6 +369,7 @@ impl From<&Confusion> for ConfusionJson {
             random_as_random: c.random_as_random,
             spurious: c.spurious,
             accuracy: c.accuracy(),
+            balanced_accuracy: c.balanced_accuracy(),
         }
     }
 }

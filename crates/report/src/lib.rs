@@ -3,9 +3,11 @@
 //! * [`table()`]: for people; one row per point (and controller), mean ± standard deviation over its seeds.
 //! * [`json()`]: for programs; every run with every flow, in base units.
 //! * [`picture()`]: SVG; windows, goodput and queue over time of runs that were sampled, and how a node's flows shared it.
+//! * [`heat_maps()`]: SVG; a share over up to four axes, as small multiples.
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
 
 mod curves;
+mod heat;
 mod json;
 mod legend;
 mod picture;
@@ -16,9 +18,10 @@ mod stat;
 mod table;
 
 pub use curves::{Curve, Curves, Shares, curves};
-pub use json::json;
+pub use heat::{HeatAxis, HeatMap, heat_maps};
+pub use json::{confusion, json, parameters};
 pub use picture::{PictureError, picture};
 pub use race::{Line, Race, race};
 pub use rows::{Row, rows};
-pub use stat::Stat;
-pub use table::{COLUMNS, plain, table};
+pub use stat::{Interval, Stat, decimals};
+pub use table::{COLUMNS, plain, short_names, table};

@@ -225,24 +225,41 @@ impl Column {
     }
 }
 
+/// How people are shown the keys of a sweep: by their last word where that is unique, `loss` for `link.L.loss`. The count
+/// of a flow that has a name by that name.
+pub fn short_names(keys: &[&str]) -> Vec<String> {
+    let last = |key: &str| {
+        let mut words = key.rsplit('.');
+        match (words.next(), words.next()) {
+            (Some("count"), Some(name)) if name != "flow" && name.parse::<usize>().is_err() => {
+                name.to_owned()
+            }
+            (last, _) => last.unwrap_or(key).to_owned(),
+        }
+    };
+    let name = |key: &&str| {
+        let short = last(key);
+        let unique = keys.iter().filter(|k| last(k) == short).count() == 1;
+        if unique { short } else { (*key).to_owned() }
+    };
+    keys.iter().map(name).collect()
+}
+
 /// One column per swept key; the controller has its own.
 fn parameter_columns(rows: &[Row]) -> Vec<Column> {
     let Some(first) = rows.first() else {
         return Vec::new();
     };
-    let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
     let keys: Vec<&str> = first.parameters.iter().map(|p| p.key.as_str()).collect();
-    let column = |(i, key): (usize, &&str)| {
-        let short = last(key);
-        let unique = keys.iter().filter(|k| last(k) == short).count() == 1;
-        let head = if unique { short } else { (*key).to_owned() };
+    let names = short_names(&keys);
+    let column = |(i, _): (usize, &&str)| {
         let show = |row: &Row| {
             row.parameters
                 .get(i)
                 .map(|p| p.value.to_string())
                 .unwrap_or_default()
         };
-        Column::text(&head, true, rows, show)
+        Column::text(&names[i], true, rows, show)
     };
     keys.iter()
         .enumerate()

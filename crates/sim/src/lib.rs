@@ -19,7 +19,7 @@ mod udp;
 
 pub use network::{
     AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, OnOff,
-    Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    Oracle, Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,

@@ -229,11 +229,37 @@ impl Confusion {
         } += 1;
     }
 
+    /// Decisions on random loss.
+    pub fn random(&self) -> u64 {
+        self.random_as_random + self.random_as_congestion
+    }
+
+    /// Decisions on congestion.
+    pub fn congestion(&self) -> u64 {
+        self.congestion_as_congestion + self.congestion_as_random
+    }
+
     /// Share of the decisions on real losses that were right; `None` if there were none.
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.congestion_as_congestion + self.random_as_random;
-        let all = right + self.congestion_as_random + self.random_as_congestion;
-        (all > 0).then(|| right as f64 / all as f64)
+        share(right, self.random() + self.congestion())
+    }
+
+    /// Share of the random losses that were taken for congestion; `None` if there were none.
+    pub fn random_mistaken(&self) -> Option<f64> {
+        share(self.random_as_congestion, self.random())
+    }
+
+    /// Share of the congestion that was taken for random loss; `None` if there was none.
+    pub fn congestion_mistaken(&self) -> Option<f64> {
+        share(self.congestion_as_random, self.congestion())
+    }
+
+    /// Mean of the shares of random loss and of congestion that were taken for what they were: 1/2 is what always
+    /// saying the same gives, however rare one of the two is. `None` unless there were both.
+    pub fn balanced_accuracy(&self) -> Option<f64> {
+        let mistaken = self.random_mistaken()? + self.congestion_mistaken()?;
+        Some(1.0 - mistaken / 2.0)
     }
 }
 
@@ -245,6 +271,10 @@ impl std::ops::AddAssign for Confusion {
         self.random_as_random += other.random_as_random;
         self.spurious += other.spurious;
     }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// A distribution in a few numbers. All zero if there was no sample.

@@ -6,7 +6,9 @@ use super::link::{Direction, LinkForm};
 use super::run::RunForm;
 use super::{ScenarioError, fields::Field};
 use crate::engine::world::longest_run;
-use crate::network::{Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, Traffic};
+use crate::network::{
+    Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, Oracle, Traffic,
+};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -50,6 +52,9 @@ impl Form {
         whole: &Field<'_>,
     ) -> Result<Self, ScenarioError> {
         let count: u64 = flows.iter().map(|f| u64::from(f.count)).sum();
+        if count == 0 {
+            return Err(whole.fail("there is no flow: every `count` is 0"));
+        }
         if count > MOST_FLOWS {
             return Err(whole.fail(format!("{count} flows are more than {MOST_FLOWS}")));
         }
@@ -105,6 +110,17 @@ impl Form {
 
     pub fn flows(&self) -> &[FlowForm] {
         &self.flows
+    }
+
+    /// The controllers of all flows that are `controller` are told the truth by this oracle.
+    pub fn set_oracle(&mut self, controller: &str, oracle: Oracle) {
+        for flow in &mut self.flows {
+            if let Traffic::Tcp(tcp) = &mut flow.traffic
+                && tcp.controller.to_string() == controller
+            {
+                tcp.settings.oracle = oracle;
+            }
+        }
     }
 
     pub fn set_sample(&mut self, sample: Duration) {
@@ -170,7 +186,7 @@ impl Form {
     pub fn capacity(&self) -> Option<Rate> {
         // Two-way flows load the mirrored links too: they count as a second group of flows.
         let mut groups: Vec<Group> = Vec::new();
-        for flow in &self.flows {
+        for flow in self.flows.iter().filter(|flow| flow.count > 0) {
             groups.push(self.group(flow, false));
             if matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.two_way) {
                 groups.push(self.group(flow, true));

@@ -194,7 +194,8 @@ pub(super) fn read(
             .transpose()?,
         count: match fields.get("count") {
             None => 1,
-            Some(field) => u32::try_from(field.integer(1..=MOST_FLOWS)?).unwrap_or(u32::MAX),
+            // None: so that a sweep can begin without them.
+            Some(field) => u32::try_from(field.integer(0..=MOST_FLOWS)?).unwrap_or(u32::MAX),
         },
         destination: if possible.contains(&Kind::Aatp) {
             Some(destination(fields, &route, links)?)

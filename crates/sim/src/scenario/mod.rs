@@ -14,7 +14,7 @@
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
 //! [[flow]]
-//! count = 10                       # left out: 1
+//! count = 10                       # left out: 1; 0: none, so that a sweep can begin there
 //! controller = "cerl"              # or "cerl?A=0.6"; left out: "cubic"
 //! route = ["access*", "L", "access*"]
 //! start = "0 s .. 5 s"             # drawn evenly for each flow; left out: 0 s
@@ -84,7 +84,7 @@ mod wifi;
 pub use error::ScenarioError;
 pub use points::{Parameter, ParameterValue, Setting};
 
-use crate::network::{Network, Traffic};
+use crate::network::{Network, Oracle, Traffic};
 use document::{Document, Node};
 use expand::Form;
 use fields::{Field, Fields};
@@ -105,6 +105,17 @@ pub struct Scenario {
 pub struct Point {
     parameters: Vec<Parameter>,
     form: Form,
+}
+
+/// One `[[flow]]`: one or more flows that are written once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenFlow<'a> {
+    /// Its name, if it has one.
+    pub name: Option<&'a str>,
+    /// How many flows it stands for; may be 0.
+    pub count: u32,
+    /// Their controller; `None` for datagrams.
+    pub controller: Option<String>,
 }
 
 impl Scenario {
@@ -182,17 +193,37 @@ impl Point {
     /// The controllers of its TCP and AATP flows, each once, in the order of the flows.
     pub fn controllers(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
-        for flow in self.form.flows() {
-            let name = match &flow.traffic {
-                Traffic::Tcp(tcp) => tcp.controller.to_string(),
-                Traffic::Aatp(aatp) => aatp.controller.to_string(),
-                Traffic::Udp(_) => continue,
-            };
+        let flows = self.flows().into_iter().filter(|flow| flow.count > 0);
+        for name in flows.filter_map(|flow| flow.controller) {
             if !all.contains(&name) {
                 all.push(name);
             }
         }
         all
+    }
+
+    /// What is written once each, in order.
+    pub fn flows(&self) -> Vec<WrittenFlow<'_>> {
+        let written = |flow: &'_ flow::FlowForm| match &flow.traffic {
+            Traffic::Tcp(tcp) => Some(tcp.controller.to_string()),
+            Traffic::Aatp(aatp) => Some(aatp.controller.to_string()),
+            Traffic::Udp(_) => None,
+        };
+        let all = self.form.flows().iter();
+        all.map(|flow| WrittenFlow {
+            name: flow.name.as_deref(),
+            count: flow.count,
+            controller: written(flow),
+        })
+        .collect()
+    }
+
+    /// The same, but what each TCP flow with this controller is told of its losses is this, whatever the file says. Flows
+    /// with other controllers stay as they are.
+    pub fn told(&self, controller: &str, oracle: Oracle) -> Self {
+        let mut told = self.clone();
+        told.form.set_oracle(controller, oracle);
+        told
     }
 
     /// What all flows together would carry, headers included, if the links lost nothing and were shared by max-min

@@ -102,6 +102,43 @@ fn names(network: &Network) -> Vec<&str> {
 }
 
 #[test]
+fn a_flow_may_be_written_that_there_is_none_of() {
+    // So that a sweep can begin without neighbours. The queue is the same with and without them.
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"50 ms\"\nqueue = \"1 bdp\"\n\
+                [[flow]]\ncontroller = \"cerl\"\nroute = [\"L\"]\n\
+                [[flow]]\nname = \"others\"\ncontroller = \"newreno\"\nroute = [\"L\"]\n\
+                [sweep]\n\"flow.others.count\" = [0, 2]\n";
+    let scenario = parse(text);
+    let [alone, beside] = scenario.points() else {
+        panic!("two points");
+    };
+    let flows = |point: &Point| point.network(1).flows.len();
+    assert_eq!((flows(alone), flows(beside)), (1, 3));
+    assert_eq!(alone.controllers(), ["cerl"]);
+    assert_eq!(beside.controllers(), ["cerl", "newreno"]);
+    assert_eq!(alone.flows()[1].count, 0);
+    assert_eq!(alone.capacity(), beside.capacity());
+    let queue = |point: &Point| link(&point.network(1), "L").queue;
+    assert_eq!(queue(alone), queue(beside));
+    let none = text.replace("[sweep]", "[sweep]\n\"flow.0.count\" = [0]");
+    assert!(error(&none).ends_with("there is no flow: every `count` is 0"));
+}
+
+#[test]
+fn the_flows_of_one_controller_are_told_the_truth_and_no_others() {
+    let text = LEAST.to_owned()
+        + "controller = \"cerl?A=0.50\"\n[[flow]]\nroute = [\"L\"]\ncontroller = \"cerl\"\n\
+           [run]\noracle = \"congestion\"\n";
+    let told = parse(&text).points()[0].told("cerl?A=0.5", Oracle::Random);
+    let oracle = |flow: &crate::FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => Some(tcp.settings.oracle),
+        _ => None,
+    };
+    let oracles: Vec<_> = told.network(1).flows.iter().map(oracle).collect();
+    assert_eq!(oracles, [Some(Oracle::Random), Some(Oracle::Congestion)]);
+}
+
+#[test]
 fn the_designs_example_is_twelve_points_of_ten_flows() {
     let scenario = parse(DESIGN);
     assert_eq!(scenario.points().len(), 4 * 3);
@@ -887,15 +924,15 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         ),
         (
             flow("count = 100001"),
-            "scenario.toml:4: flow.count: must be from 1 to 100000, not 100001",
+            "scenario.toml:4: flow.count: must be from 0 to 100000, not 100001",
         ),
         (
             flow("count = 0"),
-            "scenario.toml:4: flow.count: must be from 1 to 100000, not 0",
+            "scenario.toml:1: there is no flow: every `count` is 0",
         ),
         (
             flow("count = 1.5"),
-            "scenario.toml:4: flow.count: must be a whole number from 1 to 100000, not 1.5",
+            "scenario.toml:4: flow.count: must be a whole number from 0 to 100000, not 1.5",
         ),
         (
             flow("kind = \"udp4\""),

@@ -1,0 +1,45 @@
+//! Where over the grid mistakes are made, as a heat map.
+
+use super::{Axis, Judged, Mistake};
+use whimbrel_report::{HeatAxis, HeatMap};
+use whimbrel_sim::Confusion;
+
+/// How many axes a map has.
+const AXES: usize = 4;
+
+impl Judged {
+    /// The share of a mistake over the first four swept keys: the first from left to right, the second downwards, the
+    /// third and fourth from panel to panel. Of further keys all values are taken together.
+    pub fn heat(&self, mistake: Mistake) -> HeatMap {
+        let shown: Vec<&Axis> = self.axes.iter().take(AXES).collect();
+        let length = |i: usize| shown.get(i).map_or(1, |axis| axis.values.len());
+        let mut decisions = vec![Confusion::default(); (0..AXES).map(length).product()];
+        for cell in &self.cells {
+            let at = |(axis, p): (&&Axis, &whimbrel_sim::scenario::Parameter)| {
+                let value = p.value.to_string();
+                let place = axis.values.iter().position(|known| known.value == value);
+                place.unwrap_or_default()
+            };
+            let places: Vec<usize> = shown.iter().zip(&cell.parameters).map(at).collect();
+            let index = (0..AXES).rev().fold(0, |index, i| {
+                index * length(i) + places.get(i).copied().unwrap_or_default()
+            });
+            decisions[index] += cell.decisions;
+        }
+        let axis = |i: usize| {
+            shown.get(i).map_or_else(HeatAxis::none, |axis| HeatAxis {
+                name: axis.name.clone(),
+                values: axis.values.iter().map(|v| v.value.clone()).collect(),
+            })
+        };
+        let what = match mistake {
+            Mistake::RandomForCongestion => "random loss taken for congestion, %",
+            Mistake::CongestionForRandom => "congestion taken for random loss, %",
+        };
+        HeatMap {
+            title: format!("{}: {what}", self.controller),
+            axes: [axis(0), axis(1), axis(2), axis(3)],
+            cells: decisions.iter().map(|d| mistake.share(d)).collect(),
+        }
+    }
+}
