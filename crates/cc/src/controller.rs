@@ -83,6 +83,11 @@ pub trait Controller: Send + Sync + Debug {
         false
     }
 
+    /// Whether it lives by congestion marks (RFC 3168): a transport then asks for them unless it was told not to.
+    fn wants_marks(&self) -> bool {
+        false
+    }
+
     /// What belongs to it of how losses are repaired.
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::UntilRepaired
@@ -147,6 +152,9 @@ impl Controller for Box<dyn Controller> {
     }
     fn discriminates(&self) -> bool {
         (**self).discriminates()
+    }
+    fn wants_marks(&self) -> bool {
+        (**self).wants_marks()
     }
     fn fast_recovery(&self) -> FastRecovery {
         (**self).fast_recovery()

@@ -172,6 +172,10 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
         true
     }
 
+    fn wants_marks(&self) -> bool {
+        self.law.wants_marks()
+    }
+
     fn fast_recovery(&self) -> FastRecovery {
         self.law.fast_recovery()
     }

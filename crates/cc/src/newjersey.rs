@@ -201,6 +201,10 @@ impl Controller for NewJersey {
         self.reno.ssthresh()
     }
 
+    fn wants_marks(&self) -> bool {
+        true
+    }
+
     fn discriminates(&self) -> bool {
         true
     }

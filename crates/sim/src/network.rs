@@ -209,8 +209,8 @@ pub struct TcpSettings {
     /// Spread the window over the round trip at this multiple of cwnd/srtt, where the controller sets no
     /// rate of its own (RFC 9002 section 7.7: 1.25). `None`: acknowledgments alone set the pace.
     pub pacing: Option<f64>,
-    /// Data packets may be marked instead of dropped (RFC 3168).
-    pub ecn: bool,
+    /// Data packets may be marked instead of dropped (RFC 3168). `None`: if the controller lives by marks.
+    pub ecn: Option<bool>,
     /// Mistakes of the controller about losses that are corrected by the truth.
     pub oracle: Oracle,
 }
@@ -231,7 +231,7 @@ impl Default for TcpSettings {
             limited_transmit: true,
             tail_loss_probe: true,
             pacing: None,
-            ecn: false,
+            ecn: None,
             oracle: Oracle::Nothing,
         }
     }

@@ -119,7 +119,7 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
                     timestamps,
                     limited_transmit: limited,
                     tail_loss_probe: probe,
-                    ecn,
+                    ecn: Some(ecn),
                     pacing,
                     ack_every: every,
                     ack_delay: ms(delay),
@@ -307,7 +307,7 @@ proptest! {
             prop_assert!(flow.packets_sent >= flow.retransmits);
             prop_assert!(flow.sent_on_wire > size);
             prop_assert!(flow.retransmits <= flow.packets_sent);
-            let ecn = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.settings.ecn);
+            let ecn = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.settings.ecn == Some(true));
             prop_assert!(ecn || flow.marked + flow.mark_episodes == 0);
             prop_assert!(flow.marked > 0 || flow.mark_episodes == 0);
         }

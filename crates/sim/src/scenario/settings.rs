@@ -138,7 +138,9 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     s.limited_transmit = switch(fields, "limited_transmit", s.limited_transmit)?;
     s.tail_loss_probe = switch(fields, "tail_loss_probe", s.tail_loss_probe)?;
     s.pacing = gain(fields, "pacing", s.pacing)?;
-    s.ecn = switch(fields, "ecn", s.ecn)?;
+    if let Some(field) = fields.get("ecn") {
+        s.ecn = Some(field.switch()?);
+    }
     if let Some(field) = fields.get("oracle") {
         s.oracle = one_of(&field, "oracle", &ORACLES)?;
     }

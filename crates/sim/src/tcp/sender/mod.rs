@@ -143,6 +143,7 @@ impl Sender {
             }
         };
         let controller = spec.build(&setup);
+        let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.wants_marks()));
         Self {
             counters: SenderCounters::new(&*controller),
             controller,
@@ -164,7 +165,7 @@ impl Sender {
             limited_transmit: settings.limited_transmit,
             timestamps: settings.timestamps,
             oracle: settings.oracle,
-            marks: Marks::new(settings.ecn),
+            marks,
             rto_at: None,
             timed_out_una: None,
             rtt_round_ends: None,
