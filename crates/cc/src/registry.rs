@@ -5,7 +5,7 @@
 //! [`Entry`].
 
 use crate::{Controller, Discriminate, LossDiscriminator};
-use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
+use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, lia, newreno, verus};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -13,6 +13,7 @@ use whimbrel_units::{Bytes, nearest};
 /// All algorithms, in the order in which they are shown.
 pub static ALL: &[&Entry] = &[
     &newreno::ENTRY,
+    &lia::ENTRY,
     &cubic::ENTRY,
     &bbr::ENTRY,
     &bbr3::ENTRY,

@@ -24,6 +24,7 @@ enum Class {
 fn class(spec: &Spec) -> Class {
     match spec.entry().name {
         "newreno" | "cubic" | "cerl" => Class::Losses,
+        "lia" => Class::Losses,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),
