@@ -129,9 +129,12 @@ fn the_designs_example_is_twelve_points_of_ten_flows() {
             .map(|id| network.links[id.0 as usize].name.as_str())
             .collect()
     };
-    assert_eq!(called(&flow.forward), ["access*[3.1]", "L", "access*[3.2]"]);
     assert_eq!(
-        called(&flow.backward),
+        called(&flow.routes[0].forward),
+        ["access*[3.1]", "L", "access*[3.2]"]
+    );
+    assert_eq!(
+        called(&flow.routes[0].backward),
         [
             "access*[3.2] (reverse)",
             "L (reverse)",
@@ -323,7 +326,7 @@ fn a_way_back_uses_links_as_written() {
         "[link.up]\n[link.down]\n[[flow]]\ncount = 2\nroute = [\"down\"]\nback = [\"up\", \"down\"]\n",
     );
     assert_eq!(names(&network), ["down", "up"]);
-    assert_eq!(network.flows[1].backward, [LinkId(1), LinkId(0)]);
+    assert_eq!(network.flows[1].routes[0].backward, [LinkId(1), LinkId(0)]);
     assert_eq!(network.flows[0].name, "cubic #1");
 }
 

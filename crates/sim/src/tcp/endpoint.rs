@@ -1,7 +1,7 @@
 //! One end of a TCP connection: the handshake, and the halves that send and receive.
 
 use super::receiver::{AckFields, Receiver};
-use super::sender::{Sender, Transmission, earliest};
+use super::sender::{Left, Mapping, Sender, Transmission, earliest};
 use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
@@ -28,13 +28,15 @@ enum Handshake {
 /// One end of a TCP connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    flow: u32,
+    lane: u32,
     /// What all its packets have in common: their direction.
     direction: Flags,
     handshake: Handshake,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     header: u32,
+    /// Its connection has several paths and says when it sends data, and which.
+    governed: bool,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
     /// RTT samples taken here.
@@ -43,17 +45,17 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The end that opens the connection and sends.
-    pub fn near(flow: u32, tcp: &TcpFlow, seed: u64) -> Self {
-        Self::new(flow, Flags::default(), tcp, seed, true, tcp.two_way)
+    pub fn near(lane: u32, tcp: &TcpFlow, seed: u64) -> Self {
+        Self::new(lane, Flags::default(), tcp, seed, true, tcp.two_way)
     }
 
     /// The end that answers and receives.
-    pub fn far(flow: u32, tcp: &TcpFlow, seed: u64) -> Self {
-        Self::new(flow, Flags::BACKWARD, tcp, seed, tcp.two_way, true)
+    pub fn far(lane: u32, tcp: &TcpFlow, seed: u64) -> Self {
+        Self::new(lane, Flags::BACKWARD, tcp, seed, tcp.two_way, true)
     }
 
     fn new(
-        flow: u32,
+        lane: u32,
         direction: Flags,
         tcp: &TcpFlow,
         seed: u64,
@@ -63,20 +65,39 @@ impl Endpoint {
         let settings: &TcpSettings = &tcp.settings;
         let sack = settings.recovery != Recovery::NewReno;
         Self {
-            flow,
+            lane,
             direction,
             handshake: Handshake::Closed,
             sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, seed)),
             receiver: receives.then(|| Receiver::new(settings, sack)),
             header: settings.header.get() as u32,
+            governed: false,
             one_way: Delays::new(),
             rtt: Delays::new(),
         }
     }
 
+    /// Makes it an end of path `own` of a multipath connection of so many `paths`: what it sends is offered to it by
+    /// [`Self::send_offered`].
+    pub fn govern(mut self, own: usize, paths: usize) -> Self {
+        self.governed = true;
+        self.sender = self.sender.map(|sender| sender.govern(own, paths));
+        self
+    }
+
+    /// Whether the handshake is over.
+    pub fn is_established(&self) -> bool {
+        self.handshake == Handshake::Established
+    }
+
     /// The sending half, if it has one.
     pub fn sender(&self) -> Option<&Sender> {
         self.sender.as_ref()
+    }
+
+    /// The sending half, to be told what its connection knows.
+    pub fn sender_mut(&mut self) -> Option<&mut Sender> {
+        self.sender.as_mut()
     }
 
     /// Segments delivered to its application.
@@ -233,6 +254,9 @@ impl Endpoint {
     /// Sends what the sender may; true if anything left (it carried the acknowledgment too).
     #[inline]
     fn send_data(&mut self, now: Time, out: &mut Vec<Packet>) -> bool {
+        if self.governed {
+            return false;
+        }
         let mut sent = false;
         while let Some(Transmission { seg, size }) = self
             .sender
@@ -244,6 +268,23 @@ impl Endpoint {
             sent = true;
         }
         sent
+    }
+
+    /// Sends one segment, if it may: what it must send again, else the data that its connection offers. Gives what left.
+    pub fn send_offered(
+        &mut self,
+        now: Time,
+        offer: Option<Mapping>,
+        out: &mut Vec<Packet>,
+    ) -> Option<Left> {
+        let sender = self.sender.as_mut()?;
+        sender.offer(offer);
+        let Transmission { seg, size } = sender.next_segment(now)?;
+        let left = sender.left(seg);
+        let mut packet = self.packet(now, Flags::DATA, seg, size, None);
+        packet.ack = left.mapping.data;
+        out.push(packet);
+        Some(left)
     }
 
     fn send_ack(&mut self, now: Time, out: &mut Vec<Packet>) {
@@ -265,7 +306,7 @@ impl Endpoint {
             at: now,
             sent: now,
             echo: Time::ZERO,
-            flow: self.flow,
+            lane: self.lane,
             seg,
             ack: 0,
             size: size as u16,

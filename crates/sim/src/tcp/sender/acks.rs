@@ -67,6 +67,9 @@ impl Sender {
             // unless losses that the window was kept for are being repaired: then hardly any other comes.
             let reduced = reduced_before || matches!(self.phase, Phase::Recovery { .. });
             let suspicious = !advanced && matches!(self.phase, Phase::Open);
+            if self.subflow.is_some() {
+                self.tell_siblings(sample, round_start);
+            }
             self.controller.on_ack(&Ack {
                 now,
                 acked: self.bytes(delivery.segments),

@@ -18,10 +18,12 @@ mod rack;
 
 mod sack;
 mod scoreboard;
+mod subflow;
 mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Oracle, Recovery, TcpSettings};
+use crate::outcome::FlowSample;
 use crate::rtt::RttEstimator;
 use losses::Eifel;
 use newreno::DuplicateAcks;
@@ -32,9 +34,11 @@ use sack::SackJudge;
 use scoreboard::Scoreboard;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use subflow::Subflow;
+pub(crate) use subflow::{Left, Mapping};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Controller, Setup, Spec};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Where the sender stands between losses.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +104,8 @@ pub(crate) struct Sender {
     transmissions: u32,
     /// The round trip ends when this transmission or a later one is acknowledged.
     round_ends: u32,
+    /// What it has besides if it is one path of several.
+    subflow: Option<Box<Subflow>>,
 }
 
 impl Sender {
@@ -151,6 +157,7 @@ impl Sender {
             rate: RateEstimator::default(),
             transmissions: 0,
             round_ends: 0,
+            subflow: None,
         }
     }
 
@@ -181,6 +188,20 @@ impl Sender {
                 self.bytes(self.duplicates.inflated(self.cwnd()))
             }
             _ => self.controller.cwnd(),
+        }
+    }
+
+    /// How it stands, while its data is delivered at this rate.
+    pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
+        FlowSample {
+            at: now,
+            cwnd: self.effective_cwnd(),
+            ssthresh: self.controller.ssthresh(),
+            in_flight: self.in_flight(),
+            srtt: self.srtt(),
+            rate,
+            pacing_rate: self.controller.pacing_rate(),
+            phase: self.controller.phase(),
         }
     }
 

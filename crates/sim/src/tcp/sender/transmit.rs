@@ -139,10 +139,10 @@ impl Sender {
         if let Phase::Recovery { prr, .. } = &mut self.phase {
             prr.on_sent();
         }
-        let payload = if seg + 1 == self.total {
-            self.last_payload
-        } else {
-            self.mss
+        let payload = match &mut self.subflow {
+            Some(subflow) => subflow.payload(seg, self.board.una()),
+            None if seg + 1 == self.total => self.last_payload,
+            None => self.mss,
         };
         let size = payload + self.header;
         self.counters.packets += 1;
