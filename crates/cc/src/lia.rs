@@ -11,9 +11,10 @@
 //!
 //! Slow start, fast recovery and the halving are those of standard TCP, so all but the increase is [`NewReno`] itself.
 //!
-//! A window of w with loss rate p is where increases and halvings balance. With (1) all paths that see the same loss and
-//! round trip hold windows that add up to one TCP's: alpha is then 1/n, the increases of n paths add up to one segment a
-//! round trip. On unequal paths the window moves to the one that loses less. The minimum in (1) keeps every path at or below
+//! A window stands where increases and halvings balance. n equal paths with a loss rate p have alpha = 1/n; each grows by
+//! `alpha/cwnd_total` an ACK and loses `p*cwnd_i/2` of it, so that `cwnd_i = sqrt(2/p)/n`: they add up to the `sqrt(2/p)` of
+//! one TCP. (A loss takes half of one path's window only, 1/2n of all, so the increases add up to 1/n of a segment a round
+//! trip.) On unequal paths the window moves to the one that loses less. The minimum in (1) keeps every path at or below
 //! what a TCP flow of its own would take there, and alpha is chosen so that the connection as a whole gets what one flow would
 //! get on the best path. It is blind to delay, as NewReno is, and it does not move all of its window off a congested path.
 //!

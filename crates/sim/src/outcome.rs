@@ -144,6 +144,8 @@ pub struct PathOutcome {
     pub srtt: Duration,
     /// Congestion window when the run ended.
     pub cwnd: Bytes,
+    /// Congestion window, mean over the time since its handshake was over; zero if it never was.
+    pub mean_cwnd: Bytes,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
     /// Its state over time, if the run was sampled.

@@ -187,7 +187,7 @@ fn flow_outcome(
                 outcome.lost += path.lost;
                 outcome.reinjected += path.reinjected;
                 let name = route_name(route, network);
-                outcome.paths.push(path_outcome(path, name, active));
+                outcome.paths.push(path_outcome(path, name, active, until));
             }
             outcome.rtt = rtt.summary();
         }
@@ -235,7 +235,12 @@ fn route_name(route: &Route, network: &Network) -> String {
     names.join(" > ")
 }
 
-fn path_outcome(path: multipath::Path, route: String, active: Duration) -> PathOutcome {
+fn path_outcome(
+    path: multipath::Path,
+    route: String,
+    active: Duration,
+    until: Time,
+) -> PathOutcome {
     let (rtt, one_way) = path.delays();
     let (rtt, one_way_delay) = (rtt.summary(), one_way.summary());
     let brought = Bytes::new(path.brought);
@@ -257,6 +262,7 @@ fn path_outcome(path: multipath::Path, route: String, active: Duration) -> PathO
         one_way_delay,
         srtt: path.srtt(),
         cwnd: path.cwnd(),
+        mean_cwnd: path.mean_cwnd(until),
         discrimination: counted.discrimination,
         samples: path.samples,
     }

@@ -56,6 +56,10 @@ pub(crate) struct Path {
     pub lost: LossCounts,
     pub samples: Vec<FlowSample>,
     sampled_bytes: u64,
+    /// When the handshake was over, and the window over time since: byte seconds up to `counted`.
+    stands: Option<Time>,
+    counted: Time,
+    window_time: f64,
 }
 
 impl Path {
@@ -75,6 +79,25 @@ impl Path {
     /// Congestion window.
     pub fn cwnd(&self) -> Bytes {
         self.sender().map_or(Bytes::ZERO, Sender::effective_cwnd)
+    }
+
+    /// Congestion window, mean since the handshake was over.
+    pub fn mean_cwnd(&self, until: Time) -> Bytes {
+        let Some(stands) = self.stands else {
+            return Bytes::ZERO;
+        };
+        let last = self.cwnd().get() as f64 * until.since(self.counted).as_secs_f64();
+        let span = self.counted.max(until).since(stands).as_secs_f64();
+        Bytes::new(((self.window_time + last) / span.max(f64::MIN_POSITIVE)) as u64)
+    }
+
+    /// Counts the window that stood until now, before anything changes it.
+    fn count_window(&mut self, now: Time) {
+        if self.stands.is_some() {
+            let span = now.since(self.counted).as_secs_f64();
+            self.window_time += self.cwnd().get() as f64 * span;
+        }
+        self.counted = now;
     }
 
     /// RTT samples, and one-way delays of data.
@@ -98,6 +121,9 @@ impl Connection {
             lost: LossCounts::default(),
             samples: Vec::new(),
             sampled_bytes: 0,
+            stands: None,
+            counted: Time::ZERO,
+            window_time: 0.0,
         };
         Self {
             paths: lanes.iter().enumerate().map(path).collect(),
@@ -146,14 +172,18 @@ impl Connection {
                 sender.set_sibling(other, sibling);
             }
         }
+        self.paths[path].count_window(now);
         let near = &mut self.paths[path].ends[0];
-        let joined = near.is_established();
+        let stood = near.is_established();
         near.on_packet(now, packet, out);
-        let opens = path == 0 && !joined && near.is_established();
+        let stands = !stood && near.is_established();
+        if stands {
+            self.paths[path].stands = Some(now);
+        }
         if !packet.flags.has(Flags::SYN) {
             self.unsent.on_data_ack(packet.seg);
         }
-        if opens {
+        if stands && path == 0 {
             for path in &mut self.paths[1..] {
                 path.ends[0].start(now, out);
             }
@@ -196,6 +226,7 @@ impl Connection {
         if self.unsent.all_acknowledged() {
             return;
         }
+        self.paths[path].count_window(now);
         let near = &mut self.paths[path].ends[0];
         let timeouts = near.counters().timeouts;
         near.on_timer(now, out);

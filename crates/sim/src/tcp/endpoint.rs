@@ -140,7 +140,10 @@ impl Endpoint {
     }
 
     /// A packet arrived intact. Returns how many segments it delivered to the application.
-    #[inline]
+    ///
+    /// This and what it sends by are the hottest of a run, and inlined where flows have one path; a second place that calls
+    /// them must not change that.
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) -> u32 {
         if packet.flags.has(Flags::SYN) {
             self.on_syn(now, packet, out);

@@ -39,7 +39,7 @@ impl Sender {
     }
 
     /// The next segment to send now, if any may be. Call until it gives none.
-    #[inline]
+    #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Transmission> {
         if self.pacer.until() > now {
             return None;
@@ -111,7 +111,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Time, seg: u32) -> Transmission {
         let in_flight = self.board.in_flight();
         let segment = Segment {
