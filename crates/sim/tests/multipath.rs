@@ -217,6 +217,19 @@ fn a_path_that_dies_for_good_does_not_stop_the_flow() {
 }
 
 #[test]
+fn a_path_that_never_stood_changes_nothing() {
+    let mut network = network("newreno", Some(1_000_000), &[usual(), usual()]);
+    network.links[2].spec.loss.outages = vec![Outage {
+        from: Time::ZERO,
+        to: Time::MAX,
+    }];
+    let outcome = play(&network);
+    assert_eq!(outcome.paths[1].packets_sent, 0);
+    network.flows[0].routes.pop();
+    assert_eq!(outcome.completion, play(&network).completion);
+}
+
+#[test]
 fn a_path_that_comes_back_is_used_again() {
     let mut network = network("newreno", Some(20_000_000), &[usual(), usual()]);
     for link in &mut network.links[..2] {

@@ -160,3 +160,86 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::TcpSettings;
+    use whimbrel_units::Time;
+
+    fn sender() -> Sender {
+        let newreno = "newreno".parse().expect("registered");
+        Sender::new(&newreno, None, &TcpSettings::default(), 1).govern(0, 2)
+    }
+
+    #[test]
+    fn a_segment_carries_what_was_offered_when_it_first_left() {
+        let mut sender = sender();
+        assert_eq!(sender.next_segment(Time::ZERO), None, "nothing of its own");
+        let full = Mapping {
+            data: 7,
+            payload: 1448,
+        };
+        let short = Mapping {
+            data: 9,
+            payload: 500,
+        };
+        for (seg, mapping) in [(0, full), (1, short)] {
+            sender.offer(Some(mapping));
+            let sent = sender.next_segment(Time::ZERO).expect("the window is open");
+            // Headers of 52 bytes.
+            assert_eq!((sent.seg, sent.size), (seg, mapping.payload + 52));
+            let is_new = true;
+            assert_eq!(sender.left(seg), Left { mapping, is_new });
+            assert_eq!(
+                sender.next_segment(Time::ZERO),
+                None,
+                "one offer, one segment"
+            );
+        }
+        // The timer fires after a second: the first segment goes again, as it was, whatever is offered.
+        let later = Time::ZERO + Duration::from_secs(5);
+        sender.on_timer(later);
+        sender.offer(Some(short));
+        let again = sender.next_segment(later).expect("one may leave");
+        assert_eq!((again.seg, again.size), (0, 1500));
+        let left = sender.left(0);
+        assert_eq!((left.mapping, left.is_new), (full, false));
+    }
+
+    #[test]
+    fn what_is_under_way_is_handed_over_once() {
+        let mut sender = sender();
+        let mut send = |data, sender: &mut Sender| {
+            sender.offer(Some(Mapping {
+                data,
+                payload: 1448,
+            }));
+            sender.next_segment(Time::ZERO).expect("the window is open");
+        };
+        let handed = |sender: &mut Sender| {
+            let mut all = Vec::new();
+            sender.hand_over(|seg, mapping| all.push((seg, mapping.data)));
+            all
+        };
+        send(3, &mut sender);
+        send(5, &mut sender);
+        assert_eq!(handed(&mut sender), [(0, 3), (1, 5)]);
+        send(6, &mut sender);
+        assert_eq!(handed(&mut sender), [(2, 6)]);
+        assert_eq!(handed(&mut sender), []);
+    }
+
+    #[test]
+    fn the_round_trip_time_that_siblings_see_is_the_least_of_the_last_whole_round() {
+        let mut sender = sender();
+        let seen: Vec<u64> = [(30, true), (20, false), (50, true), (60, false), (40, true)]
+            .map(|(rtt, round_start)| {
+                sender.tell_siblings(Some(Duration::from_millis(rtt)), round_start);
+                sender.sibling().round_rtt.as_nanos() / 1_000_000
+            })
+            .to_vec();
+        // None is over until the third sample begins the second, whose least is 50.
+        assert_eq!(seen, [0, 0, 20, 20, 50]);
+    }
+}
