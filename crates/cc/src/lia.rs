@@ -21,13 +21,12 @@
 //! Units: bytes and seconds; alpha has none. The times are smoothed ones. A path that has no round-trip time yet has no part in
 //! the sums. With one path, or before the transport has told of any, this is NewReno.
 //!
-//! Where it departs: alpha is computed anew at every ACK, not once a round trip (section 4.1 offers that to save
-//! divisions). The windows of (2) are those of the laws, as RFC 5681 knows them, without the inflation of fast
-//! recovery. The least ssthresh stays the two segments of RFC 5681.
+//! Where it departs: alpha is computed anew at every ACK, where stacks that spare divisions do so when a window has changed.
+//! The windows in (2) are those of the laws, as RFC 5681 knows them, without the inflation of fast recovery. The least
+//! ssthresh stays the two segments of RFC 5681.
 //!
-//! The RFC was to be had only as quoted in sources: the equations are as they stand, the same, in the comments of two
-//! independent implementations (of ns-3's and of INET's MPTCP); that all else is standard TCP's is also what Linux's
-//! mptcp_coupled.c does.
+//! The RFC was to be had only as quoted in sources: the equations and the sentence on what stays as it is stand so, word for
+//! word, in INET's MPTCP, and the equations in ns-3's too. Linux's mptcp_coupled.c does the same, ssthresh included.
 
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, Sibling, Timeout};
