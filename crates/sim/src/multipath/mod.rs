@@ -5,20 +5,22 @@
 //! all paths, and data that is sent again on another path. Its options, keys and fallbacks are not: every packet carries the
 //! numbers, and no header grows by them.
 //!
-//! * The subflow on the first route opens the connection; the others join when it stands (section 2).
+//! * The subflow on the first route opens the connection; the others join when it stands.
 //! * Who may send takes the next data, and where several may at the same instant the path of the least smoothed RTT does:
 //!   minRTT, the default of the Linux implementation (C. Paasch et al., "Experimental Evaluation of Multipath TCP
 //!   Schedulers", ACM SIGCOMM CSWS 2014, section 3).
 //! * A segment of the connection is with the application when all before it have come, on whatever path. What comes beyond
 //!   a hole is held, and takes room in the receive window: a slow path blocks a fast one when the window is small.
-//! * What a path had under way when its retransmission timer fired is offered to the others, ahead of new data (sections 3.3.6
-//!   and 3.5), once. The path sends it again too: its own sequence must stay whole (section 3.3.6). What comes twice is
-//!   thrown away.
+//! * What a path had under way when its retransmission timer fired is offered to the others, ahead of new data and once
+//!   (section 3.3.6). The path sends it again too: its own sequence must stay whole. What comes twice is thrown away.
 //! * When all data is acknowledged by a Data ACK, the paths fall silent, as after DATA_FIN.
 //!
 //! Where the RFC leaves it open: a receiver takes data from a subflow as it comes, not in the subflow's order (the mapping says
 //! where it belongs), so that what is SACKed is not sent again on another path. Nothing is reinjected before a timer
 //! fires, and no slow path is punished for blocking a fast one.
+//!
+//! The RFC's text was not to be had in full while this was written; that data is reinjected when the timer first fires and not
+//! again is also what the first Linux implementation does (mptcp_reinject_data and `pf` in its sources).
 
 mod data;
 
