@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn what_is_under_way_is_handed_over_once() {
         let mut sender = sender();
-        let mut send = |data, sender: &mut Sender| {
+        let send = |data, sender: &mut Sender| {
             sender.offer(Some(Mapping {
                 data,
                 payload: 1448,
