@@ -4,6 +4,7 @@
 //! has none of its own with a plus: `cubic+cerl`, `cubic?C=0.6+cerl?A=0.7`. A law's own name may have a plus in it
 //! (`westwood+`, and with a discriminator `westwood++cerl`). Defaults stand only in an algorithm's own [`Entry`].
 
+use crate::lia;
 use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{
     aatp, bbr, bbr3, cerl, cerl_plus, cerl_plus_printed, copa, cubic, jitter, newreno, verus,
@@ -18,6 +19,7 @@ use whimbrel_units::{Bytes, nearest};
 /// All algorithms, in the order in which they are shown.
 pub static ALL: &[&Entry] = &[
     &newreno::ENTRY,
+    &lia::ENTRY,
     &cubic::ENTRY,
     &bbr::ENTRY,
     &bbr3::ENTRY,

@@ -35,6 +35,7 @@ fn class(spec: &Spec) -> Class {
         "newjersey" | "newjersey+" => Class::Estimate,
         "veno" | "mveno" | "d-tcp" | "jtcp" => Class::Losses,
         "vegas" | "yeah" => Class::LossesAndDelays,
+        "lia" => Class::Losses,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),

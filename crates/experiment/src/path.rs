@@ -1,15 +1,20 @@
 //! What the paths of a run would have allowed: capacity, propagation delay, and the time that outages left.
 
 use crate::window::Window;
-use whimbrel_sim::{FlowSpec, NamedLink, Network};
+use whimbrel_sim::{FlowSpec, NamedLink, Network, Route};
 use whimbrel_units::{Duration, Time};
 
 /// How full these flows made the link that they filled most: their bytes that passed it over what it could carry in the
-/// window. A flow is given by its index and what it sent. `None` if no link on their ways has a limit.
+/// window. A flow is given by its index and what it sent. `None` if no link on their ways has a limit, or one has several ways.
 pub(crate) fn fullest(network: &Network, window: Window, bytes: &[(usize, f64)]) -> Option<f64> {
     let mut loads = vec![0.0; network.links.len()];
     for (flow, bytes) in bytes {
-        for link in &network.flows.get(*flow)?.forward {
+        let routes = &network.flows.get(*flow)?.routes;
+        // What each path of a multipath connection had is not told here: no link can be said to be fullest.
+        let [route] = routes.as_slice() else {
+            return None;
+        };
+        for link in &route.forward {
             *loads.get_mut(link.0 as usize)? += bytes;
         }
     }
@@ -27,18 +32,26 @@ fn capacity(link: &NamedLink, window: Window) -> Option<f64> {
     Some(until(window.to)? - until(window.from)?)
 }
 
-/// The least time a packet needs for a flow's way by propagation alone.
+/// The least time a packet needs for a flow's way by propagation alone; of several ways the shortest.
 pub(crate) fn propagation(network: &Network, flow: &FlowSpec) -> Duration {
-    let delays = links(network, flow).map(|link| {
-        let steps = link.spec.delay.all().iter().map(|(_, delay)| *delay);
-        steps.min().unwrap_or(Duration::ZERO)
-    });
-    delays.fold(Duration::ZERO, Duration::saturating_add)
+    let of_route = |route| {
+        let delays = links(network, route).map(|link| {
+            let steps = link.spec.delay.all().iter().map(|(_, delay)| *delay);
+            steps.min().unwrap_or(Duration::ZERO)
+        });
+        delays.fold(Duration::ZERO, Duration::saturating_add)
+    };
+    flow.routes.iter().map(of_route).min().unwrap_or_default()
 }
 
-/// How much of a window was without any outage on a flow's way.
+/// How much of a window was without any outage on a flow's way; of several ways the one that had least.
 pub(crate) fn outside_outages(network: &Network, flow: &FlowSpec, window: Window) -> Duration {
-    let mut outages: Vec<(Time, Time)> = links(network, flow)
+    let of_route = |route| outside_outages_of_route(network, route, window);
+    flow.routes.iter().map(of_route).max().unwrap_or_default()
+}
+
+fn outside_outages_of_route(network: &Network, route: &Route, window: Window) -> Duration {
+    let mut outages: Vec<(Time, Time)> = links(network, route)
         .flat_map(|link| &link.spec.loss.outages)
         .map(|outage| (outage.from, outage.to))
         .collect();
@@ -55,8 +68,8 @@ pub(crate) fn outside_outages(network: &Network, flow: &FlowSpec, window: Window
     window.length() - out
 }
 
-fn links<'a>(network: &'a Network, flow: &'a FlowSpec) -> impl Iterator<Item = &'a NamedLink> {
-    let ids = flow.forward.iter();
+fn links<'a>(network: &'a Network, route: &'a Route) -> impl Iterator<Item = &'a NamedLink> {
+    let ids = route.forward.iter();
     ids.filter_map(|link| network.links.get(link.0 as usize))
 }
 

@@ -3,7 +3,8 @@
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
-    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkSample, Traffic,
+    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkSample, PathOutcome,
+    Traffic,
 };
 
 /// What a picture shows.
@@ -40,46 +41,35 @@ pub struct Curve<'a> {
 }
 
 /// What a picture of these runs shows, of sampled runs with their first seed: the first flow of each
-/// controller, at the first point where it is; if all have the same controller, the first flow of each point.
-/// The queue is the one of the run in which packets waited longest. The node is the first that received two flows or more.
+/// controller, at the first point where it is; if all have the same controller, the first flow of each point. A multipath
+/// connection has a curve for each of its paths.
+/// The queue is the one of the run, or of the path's route, in which packets waited longest. The node is the first that received two flows or more.
 pub fn curves<'a>(runs: &'a [Run<'_>]) -> Curves<'a> {
     let mut by_controller: Vec<Curve<'a>> = Vec::new();
+    let mut controllers: Vec<&str> = Vec::new();
     let mut by_point = Vec::new();
+    let mut points = 0;
     let firsts = || {
         let points = runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point));
         points.filter_map(|runs| runs.first())
     };
     for run in firsts() {
-        let links = run
-            .outcome
-            .links
-            .iter()
-            .filter(|link| !link.samples.is_empty());
-        let queue = links
-            .max_by_key(|link| link.mean_wait)
-            .map_or(&[][..], |link| &link.samples);
         let sampled = |flow: &&FlowOutcome| flow.controller.is_some() && !flow.samples.is_empty();
         let mut flows = run.outcome.flows.iter().filter(sampled);
         for flow in flows.clone() {
-            let label = flow.controller.clone().unwrap_or_default();
-            if by_controller.iter().all(|curve| curve.label != label) {
-                by_controller.push(Curve {
-                    label,
-                    flow: &flow.samples,
-                    queue,
-                });
+            let label = flow.controller.as_deref().unwrap_or_default();
+            if !controllers.contains(&label) {
+                controllers.push(label);
+                by_controller.extend(curves_of(run, flow, label));
             }
         }
         if let Some(flow) = flows.next() {
-            by_point.push(Curve {
-                label: values(run),
-                flow: &flow.samples,
-                queue,
-            });
+            points += 1;
+            by_point.extend(curves_of(run, flow, &values(run)));
         }
     }
     let shares = firsts().find_map(shares);
-    if by_controller.len() == 1 && by_point.len() > 1 {
+    if controllers.len() == 1 && points > 1 {
         return Curves {
             all: by_point,
             at: String::new(),
@@ -92,6 +82,31 @@ pub fn curves<'a>(runs: &'a [Run<'_>]) -> Curves<'a> {
         at,
         shares,
     }
+}
+
+/// The curve of a flow, or those of its paths, each with the queue of its own route.
+fn curves_of<'a>(run: &'a Run<'_>, flow: &'a FlowOutcome, label: &str) -> Vec<Curve<'a>> {
+    if flow.paths.is_empty() {
+        return vec![Curve {
+            label: label.to_owned(),
+            flow: &flow.samples,
+            queue: longest_queue(run, |_| true),
+        }];
+    }
+    let path = |path: &'a PathOutcome| Curve {
+        label: format!("{label}, {}", path.route),
+        flow: &path.samples,
+        queue: longest_queue(run, |link| path.route.split(" > ").any(|name| name == link)),
+    };
+    flow.paths.iter().map(path).collect()
+}
+
+/// The queue in which packets waited longest, of the links whose names are `wanted`.
+fn longest_queue<'a>(run: &'a Run<'_>, wanted: impl Fn(&str) -> bool) -> &'a [LinkSample] {
+    let links = run.outcome.links.iter();
+    let links = links.filter(|link| !link.samples.is_empty() && wanted(&link.name));
+    let longest = links.max_by_key(|link| link.mean_wait);
+    longest.map_or(&[], |link| &link.samples)
 }
 
 /// The first node of a sampled run that received several flows.

@@ -8,7 +8,7 @@ use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, Summary,
+    LinkOutcome, LinkSample, LossCounts, PathOutcome, Summary,
 };
 
 #[derive(Serialize)]
@@ -64,6 +64,40 @@ struct FlowJson<'a> {
     completion_s: Option<f64>,
     discrimination: Option<ConfusionJson>,
     aatp: Option<AatpJson>,
+    /// Segments that a path carried because they were stuck on another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reinjected: Option<u64>,
+    /// Of a multipath connection.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<PathJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<FlowSampleJson>,
+}
+
+#[derive(Serialize)]
+struct PathJson<'a> {
+    route: &'a str,
+    goodput_bps: u64,
+    throughput_bps: u64,
+    /// Data that came on this path first.
+    brought_bytes: u64,
+    packets_sent: u64,
+    retransmits: u64,
+    reinjected: u64,
+    timeouts: u64,
+    loss_episodes: u64,
+    marked: u64,
+    mark_episodes: u64,
+    spurious: u64,
+    lost: LossJson,
+    rtt_ms: SummaryJson,
+    one_way_delay_ms: SummaryJson,
+    /// When the run ended.
+    srtt_ms: f64,
+    /// When the run ended.
+    cwnd_bytes: u64,
+    mean_cwnd_bytes: u64,
+    discrimination: Option<ConfusionJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
 }
@@ -283,7 +317,36 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
+            reinjected: (!flow.paths.is_empty()).then_some(flow.reinjected),
+            paths: flow.paths.iter().map(PathJson::from).collect(),
             samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a PathOutcome> for PathJson<'a> {
+    fn from(path: &'a PathOutcome) -> Self {
+        Self {
+            route: &path.route,
+            goodput_bps: path.goodput.as_bits_per_sec(),
+            throughput_bps: path.throughput.as_bits_per_sec(),
+            brought_bytes: path.brought.get(),
+            packets_sent: path.packets_sent,
+            retransmits: path.retransmits,
+            reinjected: path.reinjected,
+            timeouts: path.timeouts,
+            loss_episodes: path.loss_episodes,
+            marked: path.marked,
+            mark_episodes: path.mark_episodes,
+            spurious: path.spurious,
+            lost: LossJson::from(&path.lost),
+            rtt_ms: SummaryJson::from(&path.rtt),
+            one_way_delay_ms: SummaryJson::from(&path.one_way_delay),
+            srtt_ms: path.srtt.as_millis_f64(),
+            cwnd_bytes: path.cwnd.get(),
+            mean_cwnd_bytes: path.mean_cwnd.get(),
+            discrimination: path.discrimination.as_ref().map(ConfusionJson::from),
+            samples: path.samples.iter().map(FlowSampleJson::from).collect(),
         }
     }
 }

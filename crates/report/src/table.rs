@@ -23,7 +23,7 @@ struct Quantity {
     decimals: Option<usize>,
 }
 
-const QUANTITIES: [Quantity; 10] = [
+const QUANTITIES: [Quantity; 11] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -43,9 +43,15 @@ const QUANTITIES: [Quantity; 10] = [
         decimals: None,
     },
     Quantity {
+        head: "cwnd\nkB",
+        factor: 1e-3,
+        of: |row| row.cwnd,
+        decimals: None,
+    },
+    Quantity {
         head: "queue\nms",
         factor: 1e3,
-        of: |row| Some(row.queue_delay),
+        of: |row| row.queue_delay,
         decimals: None,
     },
     Quantity {
@@ -69,7 +75,7 @@ const QUANTITIES: [Quantity; 10] = [
     Quantity {
         head: "Jain\n",
         factor: 1.0,
-        of: |row| Some(row.jain),
+        of: |row| row.jain,
         decimals: Some(3),
     },
     Quantity {
@@ -91,12 +97,14 @@ pub const COLUMNS: &str = "\
 goodput         data delivered to the applications, all flows together, mean ± standard deviation
 share           goodput over what the links could carry (headers included, flows sharing fairly)
 RTT, RTT p95    mean and 95th percentile of the round-trip time
+cwnd            congestion window of a path, in the mean over time
 queue           mean wait in the queue that was longest
 resent, lost    data packets sent again, and lost for any cause, of those sent
 marked          data packets that arrived marked instead of dropped (ECN), of those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
 judged right    of the decisions random loss or congestion, by algorithms that make them
-done in         from a flow's start until all its data was delivered";
+done in         from a flow's start until all its data was delivered
+└ ROUTE         one path of the flows above: what came on it first, and its own RTT, window and losses";
 
 /// A table of rows; columns that say nothing here are left out. Ends with a newline.
 ///
@@ -145,7 +153,9 @@ fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
         rows,
         true,
     ));
-    let several = rows.iter().any(|row| row.jain.mean != 1.0);
+    let several = rows
+        .iter()
+        .any(|row| row.jain.is_some_and(|jain| jain.mean != 1.0));
     for quantity in QUANTITIES
         .iter()
         .filter(|q| several || !q.head.starts_with("Jain"))

@@ -6,6 +6,7 @@ mod aatp;
 mod counters;
 mod engine;
 mod measure;
+mod multipath;
 mod network;
 mod outcome;
 #[cfg(test)]
@@ -19,11 +20,11 @@ mod udp;
 
 pub use network::{
     AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, OnOff,
-    Oracle, Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    Oracle, Recovery, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, Outcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, Outcome, PathOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

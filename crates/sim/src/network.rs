@@ -66,16 +66,23 @@ pub struct Destination {
 pub struct FlowSpec {
     /// As shown to people: `cerl #3`.
     pub name: String,
-    /// Links that data passes, in order; not empty.
-    pub forward: Vec<LinkId>,
-    /// Links that acknowledgments (and the data of a two-way flow's far end) pass, in order; not empty.
-    pub backward: Vec<LinkId>,
+    /// The way that it takes; several make a TCP flow a multipath connection with a subflow on each. Others have one.
+    pub routes: Vec<Route>,
     /// When it starts.
     pub start: Time,
     /// When it stops sending new data, if before its data or the run ends.
     pub stop: Option<Time>,
     /// What it sends.
     pub traffic: Traffic,
+}
+
+/// The way of a flow, or of one subflow of a multipath connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Links that data passes, in order; not empty.
+    pub forward: Vec<LinkId>,
+    /// Links that acknowledgments (and the data of a two-way flow's far end) pass, in order; not empty.
+    pub backward: Vec<LinkId>,
 }
 
 /// What a flow sends.
@@ -136,7 +143,7 @@ pub struct TcpFlow {
     pub controller: Spec,
     /// How much to send; endless when `None`.
     pub size: Option<Bytes>,
-    /// The far end sends as much as the near end, and acknowledgments travel on data.
+    /// The far end sends as much as the near end, and acknowledgments travel on data. Not of a multipath connection.
     pub two_way: bool,
     /// The protocol's settings.
     pub settings: TcpSettings,
@@ -190,7 +197,7 @@ pub struct TcpSettings {
     pub header: Bytes,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
-    /// Receive window; RFC 7323's scaling ends at 1 GiB.
+    /// Receive window, of a multipath connection that of all its paths together; RFC 7323's scaling ends at 1 GiB.
     pub receive_window: Bytes,
     /// A delayed acknowledgment is sent after so many full segments (RFC 1122, RFC 5681 section 4.2); 1 acknowledges each.
     pub ack_every: u32,

@@ -106,6 +106,56 @@ pub struct FlowOutcome {
     pub discrimination: Option<Confusion>,
     /// What only an AATP connection has.
     pub aatp: Option<AatpOutcome>,
+    /// Segments that a path of a multipath connection carried because they were stuck on another.
+    pub reinjected: u64,
+    /// The paths of a multipath connection, in the order of its routes; none of any other flow. What stands above is of all
+    /// of them together.
+    pub paths: Vec<PathOutcome>,
+    /// Its state over time, if the run was sampled.
+    pub samples: Vec<FlowSample>,
+}
+
+/// What one path of a multipath connection did: its subflow.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PathOutcome {
+    /// The links of its route: `home > wifi`.
+    pub route: String,
+    /// Data that came on it before it came on any other path, in order or not. Those of all paths add up to what came.
+    pub brought: Bytes,
+    /// `brought` over the time that the flow was active.
+    pub goodput: Rate,
+    /// What its sender put on the wire as data packets, over that time.
+    pub throughput: Rate,
+    /// Data packets sent on it, retransmissions included.
+    pub packets_sent: u64,
+    /// Of them those that it sent again itself.
+    pub retransmits: u64,
+    /// Of them those whose data was stuck on another path.
+    pub reinjected: u64,
+    /// Times its retransmission timer fired.
+    pub timeouts: u64,
+    /// Loss episodes it entered.
+    pub loss_episodes: u64,
+    /// Its data packets that arrived marked.
+    pub marked: u64,
+    /// Times its controller was told of marks.
+    pub mark_episodes: u64,
+    /// Timeouts and episodes that proved to be mistakes.
+    pub spurious: u64,
+    /// Its data packets that were dropped, by cause.
+    pub lost: LossCounts,
+    /// Its round-trip samples.
+    pub rtt: Summary,
+    /// One-way delays of its data packets.
+    pub one_way_delay: Summary,
+    /// Smoothed RTT when the run ended, zero if none was measured.
+    pub srtt: Duration,
+    /// Congestion window when the run ended.
+    pub cwnd: Bytes,
+    /// Congestion window, mean over the time since its handshake was over; zero if it never was.
+    pub mean_cwnd: Bytes,
+    /// Its controller's decisions against the truth, if it tells losses apart.
+    pub discrimination: Option<Confusion>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
 }
@@ -177,6 +227,17 @@ impl LossCounts {
             + self.outage
             + self.corrupted
             + self.contention
+    }
+}
+
+impl std::ops::AddAssign for LossCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.queue_overflow += other.queue_overflow;
+        self.random += other.random;
+        self.outage += other.outage;
+        self.corrupted += other.corrupted;
+        self.contention += other.contention;
+        self.early += other.early;
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::{
     AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, NamedLink, Network,
-    OnChannel, OnOff, Outcome, Recovery, TcpFlow, TcpSettings, Traffic, UdpFlow, run,
+    OnChannel, OnOff, Outcome, Recovery, Route, TcpFlow, TcpSettings, Traffic, UdpFlow, run,
 };
 use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
@@ -175,10 +175,12 @@ fn bulk() -> impl Strategy<Value = Traffic> {
 }
 
 /// Some bulk flows and a bursty datagram source over two links in each direction, all shared or only the
-/// middle ones: then each flow has a last link there and a first link back of its own.
+/// middle ones: then each flow has a last link there and a first link back of its own, and so has each further path of a
+/// TCP flow that has several.
 fn network() -> impl Strategy<Value = Network> {
-    let links = prop::collection::vec(link(), 4);
-    let flows = prop::collection::vec((bulk(), 0u64..2000), 1..4);
+    // Four to be shared, and two for further routes.
+    let links = prop::collection::vec(link(), 6);
+    let flows = prop::collection::vec((bulk(), 0u64..2000, 1usize..4), 1..4);
     let switches = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.3));
     (links, flows, switches, any::<u64>()).prop_map(|(specs, flows, (udp, own, wifi), seed)| {
         let bursts = udp.then(|| {
@@ -195,6 +197,7 @@ fn network() -> impl Strategy<Value = Network> {
                     on_off: Some(on_off),
                 }),
                 0,
+                1,
             )
         });
         let name = |i: usize, spec: &LinkSpec| NamedLink {
@@ -202,7 +205,7 @@ fn network() -> impl Strategy<Value = Network> {
             spec: spec.clone(),
             on_channel: None,
         };
-        let mut links: Vec<_> = specs
+        let mut links: Vec<_> = specs[..4]
             .iter()
             .enumerate()
             .map(|(i, spec)| name(i, spec))
@@ -216,19 +219,28 @@ fn network() -> impl Strategy<Value = Network> {
                 links[link].on_channel = Some(OnChannel { channel: 0, side });
             }
         }
-        let mut flow = |(i, (traffic, start)): (usize, (Traffic, u64))| {
-            let mut ids = [0, 1, 2, 3];
-            if own && i > 0 {
-                for shared in [1, 2] {
-                    ids[shared] = links.len() as u32;
-                    links.push(name(links.len(), &specs[shared]));
+        let mut flow = |(i, (traffic, start, routes)): (usize, (Traffic, u64, usize))| {
+            let several = matches!(&traffic, Traffic::Tcp(tcp) if !tcp.two_way);
+            let mut route = |path: usize| {
+                let mut ids = [0, 1, 2, 3];
+                if path > 0 || (own && i > 0) {
+                    for shared in [1, 2] {
+                        ids[shared] = links.len() as u32;
+                        let spec = if path > 0 { shared + 3 } else { shared };
+                        links.push(name(links.len(), &specs[spec]));
+                    }
                 }
-            }
-            let ids = ids.map(LinkId);
+                let ids = ids.map(LinkId);
+                Route {
+                    forward: ids[..2].to_vec(),
+                    backward: ids[2..].to_vec(),
+                }
+            };
             FlowSpec {
                 name: format!("flow {i}"),
-                forward: ids[..2].to_vec(),
-                backward: ids[2..].to_vec(),
+                routes: (0..if several { routes } else { 1 })
+                    .map(&mut route)
+                    .collect(),
                 start: Time::ZERO + ms(start),
                 stop: None,
                 traffic,
@@ -310,6 +322,10 @@ proptest! {
             let ecn = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.settings.ecn == Some(true));
             prop_assert!(ecn || flow.marked + flow.mark_episodes == 0);
             prop_assert!(flow.marked > 0 || flow.mark_episodes == 0);
+            let brought: Bytes = flow.paths.iter().map(|path| path.brought).sum();
+            let paths = if spec.routes.len() > 1 { spec.routes.len() } else { 0 };
+            prop_assert_eq!(flow.paths.len(), paths);
+            prop_assert!(paths == 0 || brought == size, "{:?}", flow);
         }
     }
 
@@ -331,7 +347,10 @@ proptest! {
         let step_by_step = run(&sampled);
         for (a, b) in ahead.flows.iter().zip(&step_by_step.flows) {
             // A loss beyond the end is already known to whoever looks ahead.
-            let a = FlowOutcome { lost: b.lost, ..a.clone() };
+            let mut a = FlowOutcome { lost: b.lost, ..a.clone() };
+            for (a, b) in a.paths.iter_mut().zip(&b.paths) {
+                a.lost = b.lost;
+            }
             prop_assert_eq!(&a, b);
         }
     }

@@ -70,7 +70,7 @@ impl Datagrams {
             at: now,
             sent: now,
             echo: Time::ZERO,
-            flow: self.flow,
+            lane: self.flow,
             seg: self.sent,
             ack: 0,
             size: self.spec.packet.get() as u16,

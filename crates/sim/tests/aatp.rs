@@ -6,7 +6,7 @@ use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     AatpFlow, AatpOutcome, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, NamedLink,
-    Network, Outcome, Traffic, run,
+    Network, Outcome, Route, Traffic, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -57,8 +57,10 @@ fn path(controller: &str, packets: u64) -> Network {
 fn flow(controller: &str, packets: u64) -> FlowSpec {
     FlowSpec {
         name: "flow".to_owned(),
-        forward: vec![LinkId(0)],
-        backward: vec![LinkId(1)],
+        routes: vec![Route {
+            forward: vec![LinkId(0)],
+            backward: vec![LinkId(1)],
+        }],
         start: Time::ZERO,
         stop: None,
         traffic: Traffic::Aatp(AatpFlow {

@@ -5,8 +5,8 @@
 
 use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, TcpFlow, TcpSettings,
-    Traffic, UdpFlow, run,
+    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, TcpFlow,
+    TcpSettings, Traffic, UdpFlow, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -68,8 +68,10 @@ fn path(segments: u64, recovery: Recovery) -> Network {
 fn flow(traffic: Traffic) -> FlowSpec {
     FlowSpec {
         name: "flow".to_owned(),
-        forward: vec![LinkId(0)],
-        backward: vec![LinkId(1)],
+        routes: vec![Route {
+            forward: vec![LinkId(0)],
+            backward: vec![LinkId(1)],
+        }],
         start: Time::ZERO,
         stop: None,
         traffic,

@@ -2,7 +2,8 @@
 
 use whimbrel_net::{LinkSpec, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
 use whimbrel_sim::{
-    FlowSpec, LinkId, NamedLink, Network, OnChannel, TcpFlow, TcpSettings, Traffic, UdpFlow, run,
+    FlowSpec, LinkId, NamedLink, Network, OnChannel, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    run,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -27,8 +28,10 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     let ways = [vec![LinkId(0)], vec![LinkId(1)]];
     let flow = |(i, (traffic, forward)): (usize, &(Traffic, bool))| FlowSpec {
         name: format!("flow {i}"),
-        forward: ways[usize::from(!forward)].clone(),
-        backward: ways[usize::from(*forward)].clone(),
+        routes: vec![Route {
+            forward: ways[usize::from(!forward)].clone(),
+            backward: ways[usize::from(*forward)].clone(),
+        }],
         start: Time::ZERO,
         stop: None,
         traffic: traffic.clone(),

@@ -44,7 +44,7 @@ impl Writer {
             at: now,
             sent: now,
             echo: Time::ZERO,
-            flow: self.flow,
+            lane: self.flow,
             seg: number,
             ack: 0,
             size: size.unwrap_or(length) as u16,

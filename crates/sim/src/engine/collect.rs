@@ -3,9 +3,11 @@
 use super::pipe::Pipe;
 use super::world::{Actor, Flow, World};
 use crate::measure::Delays;
-use crate::network::{FlowSpec, OnChannel, Traffic};
+use crate::multipath;
+use crate::network::{FlowSpec, Network, OnChannel, Route, Traffic};
 use crate::outcome::{
     AatpOutcome, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample, Outcome,
+    PathOutcome,
 };
 use crate::tcp::Endpoint;
 use whimbrel_net::Counters;
@@ -21,32 +23,40 @@ impl World<'_> {
             if !flow.started {
                 continue;
             }
-            let (controller, cwnd, in_flight, srtt, delivered) = match &flow.actor {
-                Actor::Tcp(ends) => {
-                    let Some(s) = ends[0].sender() else { continue };
-                    let cwnd = s.effective_cwnd();
-                    let delivered = payload_delivered(ends);
-                    (s.controller(), cwnd, s.in_flight(), s.srtt(), delivered)
-                }
-                Actor::Aatp(connection) => {
-                    let s = &connection.source;
-                    let cwnd = s.controller().cwnd();
-                    let delivered = connection.payload_delivered();
-                    (s.controller(), cwnd, s.in_flight(), s.srtt(), delivered)
-                }
+            let delivered = match &flow.actor {
+                Actor::Tcp(ends) => payload_delivered(ends),
+                Actor::Multipath(connection) => connection.payload_delivered(),
+                Actor::Aatp(connection) => connection.payload_delivered(),
                 Actor::Udp(_) => continue,
             };
-            flow.samples.push(FlowSample {
-                at: now,
-                cwnd,
-                ssthresh: controller.ssthresh(),
-                in_flight,
-                srtt,
-                rate: Rate::over(Bytes::new(delivered - flow.sampled_bytes), interval),
-                pacing_rate: controller.pacing_rate(),
-                phase: controller.phase(),
-            });
+            let rate = Rate::over(Bytes::new(delivered - flow.sampled_bytes), interval);
             flow.sampled_bytes = delivered;
+            flow.samples.push(match &mut flow.actor {
+                Actor::Tcp(ends) => {
+                    let Some(sender) = ends[0].sender() else {
+                        continue;
+                    };
+                    sender.sample(now, rate)
+                }
+                Actor::Multipath(connection) => FlowSample {
+                    rate,
+                    ..connection.sample(now, interval)
+                },
+                Actor::Aatp(connection) => {
+                    let (source, controller) = (&connection.source, connection.source.controller());
+                    FlowSample {
+                        at: now,
+                        cwnd: controller.cwnd(),
+                        ssthresh: controller.ssthresh(),
+                        in_flight: source.in_flight(),
+                        srtt: source.srtt(),
+                        rate,
+                        pacing_rate: controller.pacing_rate(),
+                        phase: controller.phase(),
+                    }
+                }
+                Actor::Udp(_) => continue,
+            });
         }
         for node in &mut self.nodes {
             let (flows, fairness) = node.state();
@@ -80,7 +90,7 @@ impl World<'_> {
             .into_iter()
             .zip(&self.network.flows)
             .map(|(flow, spec)| {
-                let (outcome, one_way, packets) = flow_outcome(flow, spec, self.end);
+                let (outcome, one_way, packets) = flow_outcome(flow, spec, self.network, self.end);
                 one_way_delay.merge(&one_way);
                 delivered_packets += packets;
                 outcome
@@ -132,7 +142,12 @@ fn payload_delivered(ends: &[Endpoint; 2]) -> u64 {
     to(&ends[0], &ends[1]) + to(&ends[1], &ends[0])
 }
 
-fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays, u64) {
+fn flow_outcome(
+    flow: Flow,
+    spec: &FlowSpec,
+    network: &Network,
+    end: Time,
+) -> (FlowOutcome, Delays, u64) {
     let until = flow.finished.or(spec.stop).unwrap_or(end).min(end);
     let active = until.since(flow.start);
     let mut outcome = FlowOutcome {
@@ -159,6 +174,25 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
             outcome.delivered = Bytes::new(payload_delivered(&ends));
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
+        }
+        (Actor::Multipath(connection), Traffic::Tcp(tcp)) => {
+            outcome.controller = Some(tcp.controller.to_string());
+            outcome.delivered = Bytes::new(connection.payload_delivered());
+            outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
+            packets = u64::from(connection.delivered());
+            let mut rtt = Delays::new();
+            for (path, route) in connection.paths.into_iter().zip(&spec.routes) {
+                let (its_rtt, its_one_way) = path.delays();
+                rtt.merge(its_rtt);
+                one_way.merge(its_one_way);
+                path.ends[0].counters().add_to(&mut outcome);
+                outcome.marked += path.ends[1].marked();
+                outcome.lost += path.lost;
+                outcome.reinjected += path.reinjected;
+                let name = route_name(route, network);
+                outcome.paths.push(path_outcome(path, name, active, until));
+            }
+            outcome.rtt = rtt.summary();
         }
         (Actor::Aatp(connection), Traffic::Aatp(aatp)) => {
             outcome.delivered = Bytes::new(connection.payload_delivered());
@@ -192,6 +226,51 @@ fn flow_outcome(flow: Flow, spec: &FlowSpec, end: Time) -> (FlowOutcome, Delays,
     outcome.throughput = Rate::over(outcome.sent_on_wire, active);
     outcome.one_way_delay = one_way.summary();
     (outcome, one_way, packets)
+}
+
+/// What people call a route: its links from the near to the far end.
+fn route_name(route: &Route, network: &Network) -> String {
+    let names = route.forward.iter();
+    let names: Vec<&str> = names
+        .filter_map(|link| network.links.get(link.0 as usize))
+        .map(|link| link.name.as_str())
+        .collect();
+    names.join(" > ")
+}
+
+fn path_outcome(
+    path: multipath::Path,
+    route: String,
+    active: Duration,
+    until: Time,
+) -> PathOutcome {
+    let (rtt, one_way) = path.delays();
+    let (rtt, one_way_delay) = (rtt.summary(), one_way.summary());
+    let brought = Bytes::new(path.brought);
+    let mut counted = FlowOutcome::default();
+    path.ends[0].counters().add_to(&mut counted);
+    PathOutcome {
+        route,
+        brought,
+        goodput: Rate::over(brought, active),
+        throughput: Rate::over(counted.sent_on_wire, active),
+        packets_sent: counted.packets_sent,
+        retransmits: counted.retransmits,
+        reinjected: path.reinjected,
+        timeouts: counted.timeouts,
+        loss_episodes: counted.loss_episodes,
+        marked: path.ends[1].marked(),
+        mark_episodes: counted.mark_episodes,
+        spurious: counted.spurious,
+        lost: path.lost,
+        rtt,
+        one_way_delay,
+        srtt: path.srtt(),
+        cwnd: path.cwnd(),
+        mean_cwnd: path.mean_cwnd(until),
+        discrimination: counted.discrimination,
+        samples: path.samples,
+    }
 }
 
 fn link_outcome(

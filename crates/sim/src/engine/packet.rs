@@ -12,12 +12,14 @@ pub(crate) struct Packet {
     pub sent: Time,
     /// The `sent` of the packet that it answers (TSecr).
     pub echo: Time,
-    /// Index of its flow.
-    pub flow: u32,
+    /// Its flow, and which route of it: see [`routes`](super::routes).
+    pub lane: u32,
     /// The segment that it carries, if it has [`Flags::DATA`]; of an AATP flow the number of its encoded message among the
-    /// [`Mail`](super::mail::Mail).
+    /// [`Mail`](super::mail::Mail). Without, on a multipath connection: the next segment of the connection that its sender
+    /// expects (Data ACK of RFC 8684).
     pub seg: u32,
-    /// The next segment that its sender expects from the other end.
+    /// The next segment that its sender expects from the other end. With data of a multipath connection, whose far end
+    /// sends none: which segment of the connection that is (data sequence number of RFC 8684).
     pub ack: u32,
     /// Bytes on the wire; never more than an IP packet's 65,535.
     pub size: u16,

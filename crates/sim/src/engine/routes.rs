@@ -1,10 +1,41 @@
 //! Which way packets go, and where nobody can come between.
+//!
+//! A lane is one route of a flow. Lane `i` is the first route of flow `i`, so that nobody with one route need ask which flow
+//! a lane is of; the further routes of multipath connections have the numbers behind.
 
 use super::packet::{Flags, Packet};
 use super::pipe::Pipe;
-use crate::network::{FlowSpec, Network, Traffic};
+use crate::network::{Network, Route, Traffic};
 
-/// The links that packets pass: for each flow and direction one row of the same length.
+/// A lane behind the flows' first ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FurtherLane {
+    pub flow: usize,
+    /// Which of the flow's routes it is, from 1.
+    pub path: usize,
+}
+
+/// The lanes behind the flows' first ones, in order.
+pub(super) fn further_lanes(network: &Network) -> Vec<FurtherLane> {
+    let of = |(flow, spec): (usize, &crate::FlowSpec)| {
+        (1..spec.routes.len()).map(move |path| FurtherLane { flow, path })
+    };
+    network.flows.iter().enumerate().flat_map(of).collect()
+}
+
+/// The route of each lane, and whether it is one of several.
+fn lanes(network: &Network) -> impl Iterator<Item = (&Route, usize, bool)> {
+    let flows = || network.flows.iter().enumerate();
+    let first = flows().map(|(i, flow)| (&flow.routes[0], i, flow.routes.len() > 1));
+    first.chain(flows().flat_map(|(i, flow)| flow.routes[1..].iter().map(move |r| (r, i, true))))
+}
+
+/// The links of each lane there, then back.
+fn ways(network: &Network) -> impl Iterator<Item = &Vec<crate::LinkId>> {
+    lanes(network).flat_map(|(route, ..)| [&route.forward, &route.backward])
+}
+
+/// The links that packets pass: for each lane and direction one row of the same length.
 pub(super) struct Routes {
     links: Vec<u32>,
     row: usize,
@@ -15,10 +46,9 @@ impl Routes {
     const END: u32 = u32::MAX;
 
     pub fn new(network: &Network) -> Self {
-        let routes = || network.flows.iter().flat_map(|f| [&f.forward, &f.backward]);
-        let row = routes().map(Vec::len).max().unwrap_or(0) + 1;
-        let mut links = Vec::with_capacity(2 * network.flows.len() * row);
-        for route in routes() {
+        let row = ways(network).map(Vec::len).max().unwrap_or(0) + 1;
+        let mut links = Vec::new();
+        for route in ways(network) {
             links.extend(route.iter().map(|link| link.0));
             links.resize(links.len().next_multiple_of(row), Self::END);
         }
@@ -28,7 +58,7 @@ impl Routes {
     /// The link that a packet is on, or goes on next, by its `hop`.
     #[inline]
     pub fn link(&self, packet: &Packet) -> Option<usize> {
-        let route = 2 * packet.flow as usize + usize::from(packet.flags.has(Flags::BACKWARD));
+        let route = 2 * packet.lane as usize + usize::from(packet.flags.has(Flags::BACKWARD));
         let link = self.links[route * self.row + usize::from(packet.hop)];
         (link != Self::END).then_some(link as usize)
     }
@@ -47,19 +77,17 @@ pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
         Otherwise,
     }
     let mut fed = vec![Fed::Never; network.links.len()];
-    for flow in &network.flows {
-        for route in [&flow.forward, &flow.backward] {
-            let mut before = None;
-            for link in route {
-                let by = before.map_or(Fed::Otherwise, Fed::By);
-                let known = &mut fed[link.0 as usize];
-                *known = if *known == Fed::Never || *known == by {
-                    by
-                } else {
-                    Fed::Otherwise
-                };
-                before = Some(link.0);
-            }
+    for route in ways(network) {
+        let mut before = None;
+        for link in route {
+            let by = before.map_or(Fed::Otherwise, Fed::By);
+            let known = &mut fed[link.0 as usize];
+            *known = if *known == Fed::Never || *known == by {
+                by
+            } else {
+                Fed::Otherwise
+            };
+            before = Some(link.0);
         }
     }
     let in_order = |link: u32| pipes[link as usize].link.keeps_order();
@@ -71,25 +99,25 @@ pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
         .collect()
 }
 
-/// Flows whose receiver is settled as soon as a packet is on its last link: all that it hears comes from that
+/// Lanes whose receiver is settled as soon as a packet is on its last link: all that it hears comes from that
 /// link, in order, and all that it says goes on a link that nobody else enters. So it receives then, at
 /// the time at which the packet will be there, and the packet needs no event of its own.
 ///
-/// A receiver that also sends has acknowledgments and timers of its own in between, and is left alone.
+/// A receiver that also sends has acknowledgments and timers of its own in between, and one of a multipath connection
+/// what comes on its other paths: they are left alone.
 pub(super) fn settled_receivers(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
     let mut entered = vec![0_u32; network.links.len()];
-    let routes = network.flows.iter().flat_map(|f| [&f.forward, &f.backward]);
-    for link in routes.flatten() {
+    for link in ways(network).flatten() {
         entered[link.0 as usize] += 1;
     }
-    let settled = |flow: &FlowSpec| {
-        let last_in_order = flow
+    let settled = |(route, flow, several): (&Route, usize, bool)| {
+        let last_in_order = route
             .forward
             .last()
             .is_some_and(|link| pipes[link.0 as usize].link.keeps_order());
-        let answers_alone = match &flow.traffic {
+        let answers_alone = match &network.flows[flow].traffic {
             Traffic::Tcp(tcp) => {
-                let own = flow
+                let own = route
                     .backward
                     .first()
                     .map(|link| link.0 as usize)
@@ -99,7 +127,7 @@ pub(super) fn settled_receivers(network: &Network, pipes: &[Pipe]) -> Vec<bool> 
             Traffic::Udp(_) => true,
             Traffic::Aatp(_) => false,
         };
-        last_in_order && answers_alone
+        last_in_order && answers_alone && !several
     };
-    network.flows.iter().map(settled).collect()
+    lanes(network).map(settled).collect()
 }

@@ -5,8 +5,9 @@ use super::channel::{Channel, Left};
 use super::mail::{Mail, Outbox};
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
-use super::routes::{Routes, settled_receivers, sole_feeders};
+use super::routes::{FurtherLane, Routes, further_lanes, settled_receivers, sole_feeders};
 use crate::aatp::{Connection, Node};
+use crate::multipath;
 use crate::network::{FlowSpec, Network, OnChannel, Traffic};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
@@ -28,10 +29,12 @@ pub(crate) struct World<'a> {
     /// Which links are entered from one link only, in order; see [`sole_feeders`].
     runs_on: Vec<bool>,
     pub(super) flows: Vec<Flow>,
+    /// Routes of multipath connections besides their first ones.
+    further: Vec<FurtherLane>,
     routes: Routes,
     /// The time that the calendar holds for each endpoint; it may be earlier than its timer, never later.
     scheduled: Vec<Time>,
-    /// Flows whose receiver is settled ahead; see [`settled_receivers`].
+    /// Lanes whose receiver is settled ahead; see [`settled_receivers`].
     ahead: Vec<bool>,
     /// Room for what endpoints send, kept for the next time.
     spare: Vec<Vec<Packet>>,
@@ -59,6 +62,7 @@ pub(super) struct Flow {
 pub(super) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
+    Multipath(Box<multipath::Connection>),
     Aatp(Box<Connection>),
     Udp(Box<Datagrams>),
 }
@@ -69,21 +73,22 @@ const UDP_STREAM: u64 = 0x7564_7000;
 const LAW_STREAM: u64 = 0x6c61_7700;
 const CHANNEL_STREAM: u64 = 0x7769_6669;
 
-/// Sources of events: links, two endpoints a flow, Wi-Fi channels and managed queues, the sampler.
-fn slots(links: usize, flows: usize, channels: usize) -> usize {
-    links + 2 * flows + channels + 1
+/// Sources of events: links, two endpoints a lane, Wi-Fi channels and managed queues, the sampler.
+fn slots(links: usize, lanes: usize, channels: usize) -> usize {
+    links + 2 * lanes + channels + 1
 }
 
-/// The longest run that can be played with so many directed links and flows.
-pub(crate) fn longest_run(links: usize, flows: usize) -> Duration {
+/// The longest run that can be played with so many directed links and routes of flows.
+pub(crate) fn longest_run(links: usize, routes: usize) -> Duration {
     // A Wi-Fi channel is two links, a managed queue one.
-    Calendar::horizon(slots(links, flows, links)).since(Time::ZERO)
+    Calendar::horizon(slots(links, routes, links)).since(Time::ZERO)
 }
 
 impl<'a> World<'a> {
     pub fn new(network: &'a Network) -> Self {
         let links = network.links.len();
-        let flows = network.flows.len();
+        let further = further_lanes(network);
+        let lanes = network.flows.len() + further.len();
         let on = Channel::of_links(network);
         let link_seed = |i| stream(network.seed, LINK_STREAM, i);
         let pipe = |(i, link)| Pipe::new(link, on[i], link_seed(i));
@@ -96,16 +101,17 @@ impl<'a> World<'a> {
             network,
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            calendar: Calendar::new(slots(links, flows, channels.len()), links),
+            calendar: Calendar::new(slots(links, lanes, channels.len()), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
             channels,
             nodes: network.destinations.iter().map(Node::new).collect(),
             mail: Mail::default(),
             runs_on: vec![false; links],
-            flows: Vec::with_capacity(flows),
+            flows: Vec::with_capacity(network.flows.len()),
+            further,
             routes: Routes::new(network),
-            scheduled: vec![Time::MAX; 2 * flows],
-            ahead: vec![false; flows],
+            scheduled: vec![Time::MAX; 2 * lanes],
+            ahead: vec![false; lanes],
             spare: Vec::new(),
             left: Vec::new(),
             unfinished: 0,
@@ -130,6 +136,15 @@ impl<'a> World<'a> {
     fn add_flow(&mut self, index: usize, spec: &FlowSpec) {
         let id = index as u32;
         let actor = match &spec.traffic {
+            Traffic::Tcp(tcp) if spec.routes.len() > 1 => {
+                self.unfinished += 1;
+                let behind = self.network.flows.len() as u32;
+                let further = (behind..).zip(&self.further);
+                let own = further.filter(|(_, lane)| lane.flow == index);
+                let lanes: Vec<u32> = [id].into_iter().chain(own.map(|(i, _)| i)).collect();
+                let seed = |lane| stream(self.network.seed, LAW_STREAM, lane as usize);
+                Actor::Multipath(Box::new(multipath::Connection::new(&lanes, tcp, seed)))
+            }
             Traffic::Tcp(tcp) => {
                 self.unfinished += 1;
                 let seed = stream(self.network.seed, LAW_STREAM, index);
@@ -294,12 +309,12 @@ impl<'a> World<'a> {
     /// happen.
     #[inline]
     fn receiver_is_settled(&self, at: Time, packet: &Packet) -> bool {
-        self.ahead[packet.flow as usize] && !packet.flags.has(Flags::BACKWARD) && at <= self.end
+        self.ahead[packet.lane as usize] && !packet.flags.has(Flags::BACKWARD) && at <= self.end
     }
 
     #[cold]
     fn on_drop(&mut self, packet: &Packet, cause: DropCause) {
-        let lost = &mut self.flows[packet.flow as usize].lost;
+        let lost = self.losses(packet);
         let count = match cause {
             DropCause::QueueOverflow => &mut lost.queue_overflow,
             DropCause::Early => &mut lost.early,
@@ -311,9 +326,32 @@ impl<'a> World<'a> {
         self.forget(packet, cause);
     }
 
+    /// Which flow a lane is of, and which of its routes it is.
+    #[inline]
+    fn flow_of(&self, lane: usize) -> (usize, usize) {
+        match lane.checked_sub(self.flows.len()) {
+            None => (lane, 0),
+            Some(behind) => (self.further[behind].flow, self.further[behind].path),
+        }
+    }
+
+    /// The losses of a packet's flow, or of its path if that has several.
+    fn losses(&mut self, packet: &Packet) -> &mut LossCounts {
+        let (index, path) = self.flow_of(packet.lane as usize);
+        let flow = &mut self.flows[index];
+        match &mut flow.actor {
+            Actor::Multipath(connection) => &mut connection.paths[path].lost,
+            Actor::Tcp(_) | Actor::Aatp(_) | Actor::Udp(_) => &mut flow.lost,
+        }
+    }
+
     /// A packet will not be received: its sender's book is told the truth, and its bytes are thrown away.
     fn forget(&mut self, packet: &Packet, cause: DropCause) {
-        match &mut self.flows[packet.flow as usize].actor {
+        let (index, path) = self.flow_of(packet.lane as usize);
+        match &mut self.flows[index].actor {
+            Actor::Multipath(connection) if packet.flags.has(Flags::DATA) => {
+                connection.note_drop(path, packet, cause);
+            }
             Actor::Tcp(ends) if packet.flags.has(Flags::DATA) => {
                 ends[usize::from(packet.flags.has(Flags::BACKWARD))].note_drop(packet, cause);
             }
@@ -321,14 +359,14 @@ impl<'a> World<'a> {
                 connection.note_drop(self.mail.read(packet.seg), cause);
                 self.mail.burn(packet.seg, None);
             }
-            Actor::Tcp(_) | Actor::Udp(_) => {}
+            Actor::Tcp(_) | Actor::Multipath(_) | Actor::Udp(_) => {}
         }
     }
 
     /// A packet reaches the end of its route at `at`.
     #[inline]
     fn arrive(&mut self, at: Time, packet: &Packet) {
-        let index = packet.flow as usize;
+        let (index, _) = self.flow_of(packet.lane as usize);
         if packet.flags.has(Flags::CORRUPTED) {
             self.on_corrupted(packet);
             return;
@@ -336,6 +374,7 @@ impl<'a> World<'a> {
         match &mut self.flows[index].actor {
             Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
             Actor::Aatp(_) => self.deliver_mail(at, packet),
+            Actor::Multipath(_) => self.arrive_on_path(at, packet),
             Actor::Tcp(ends) => {
                 let end = usize::from(!packet.flags.has(Flags::BACKWARD));
                 let mut out = self.spare.pop().unwrap_or_default();
@@ -350,10 +389,44 @@ impl<'a> World<'a> {
         }
     }
 
+    /// A packet reaches an end of a path of a multipath connection. What the near end hears of one path may let all
+    /// send.
+    #[inline(never)]
+    fn arrive_on_path(&mut self, at: Time, packet: &Packet) {
+        let (index, path) = self.flow_of(packet.lane as usize);
+        let Actor::Multipath(connection) = &mut self.flows[index].actor else {
+            return;
+        };
+        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
+        let mut out = self.spare.pop().unwrap_or_default();
+        let in_order = connection.on_packet(at, path, end, packet, &mut out);
+        let due = connection.deadline(at, path, end);
+        self.reschedule(2 * packet.lane as usize + end, due);
+        if end == 0 {
+            self.reschedule_paths(index, at);
+        }
+        self.send(out);
+        if in_order > 0 {
+            self.check_finished(index, at);
+        }
+    }
+
+    /// The near ends of all paths may have got timers.
+    fn reschedule_paths(&mut self, index: usize, at: Time) {
+        let mut path = 0;
+        while let Actor::Multipath(connection) = &self.flows[index].actor
+            && let Some(lane) = connection.paths.get(path).map(|path| path.lane)
+        {
+            let due = connection.deadline(at, path, 0);
+            self.reschedule(2 * lane as usize, due);
+            path += 1;
+        }
+    }
+
     /// A packet with an encoded message reaches an end of its AATP connection.
     #[inline(never)]
     fn deliver_mail(&mut self, at: Time, packet: &Packet) {
-        let index = packet.flow as usize;
+        let (index, _) = self.flow_of(packet.lane as usize);
         let Actor::Aatp(connection) = &mut self.flows[index].actor else {
             return;
         };
@@ -376,7 +449,7 @@ impl<'a> World<'a> {
     /// The checksum throws a corrupted packet away.
     #[cold]
     fn on_corrupted(&mut self, packet: &Packet) {
-        let lost = &mut self.flows[packet.flow as usize].lost;
+        let lost = self.losses(packet);
         lost.corrupted += u64::from(packet.flags.has(Flags::DATA));
         // Whatever changed it, it was no queue.
         self.forget(packet, DropCause::Random);
@@ -405,6 +478,7 @@ impl<'a> World<'a> {
         };
         let complete = match &flow.actor {
             Actor::Tcp(ends) => has_all(&ends[0], &ends[1]) && has_all(&ends[1], &ends[0]),
+            Actor::Multipath(connection) => connection.is_complete(),
             Actor::Aatp(connection) => connection.is_complete(),
             Actor::Udp(_) => return,
         };
@@ -435,11 +509,13 @@ impl<'a> World<'a> {
     }
 
     fn on_timer(&mut self, endpoint: usize) {
-        let (index, end) = (endpoint / 2, endpoint % 2);
+        let ((index, path), end) = (self.flow_of(endpoint / 2), endpoint % 2);
         let now = self.now;
         let flow = &mut self.flows[index];
-        let starts = end == 0 && !flow.started && flow.start <= now;
-        let stops = end == 0 && flow.stop.is_some_and(|stop| stop <= now);
+        // A flow has its start and stop on the timer of its first lane.
+        let first = path == 0 && end == 0;
+        let starts = first && !flow.started && flow.start <= now;
+        let stops = first && flow.stop.is_some_and(|stop| stop <= now);
         flow.started |= starts;
         let mut out = self.spare.pop().unwrap_or_default();
         let mut due = match &mut flow.actor {
@@ -452,6 +528,16 @@ impl<'a> World<'a> {
                 }
                 ends[end].on_timer(now, &mut out);
                 ends[end].deadline(now)
+            }
+            Actor::Multipath(connection) => {
+                if starts {
+                    connection.start(now, &mut out);
+                }
+                if stops {
+                    connection.stop();
+                }
+                connection.on_timer(now, path, end, &mut out);
+                connection.deadline(now, path, end)
             }
             Actor::Aatp(connection) => {
                 let node = &mut self.nodes[connection.destination];
@@ -481,12 +567,13 @@ impl<'a> World<'a> {
         };
         if stops {
             flow.stop = None;
-        } else if end == 0 {
+        } else if first {
             due = due.map_or(flow.stop, |due| {
                 Some(flow.stop.map_or(due, |stop| due.min(stop)))
             });
         }
         self.schedule(endpoint, due);
+        self.reschedule_paths(index, now);
         self.send(out);
         if stops {
             self.check_finished(index, now);

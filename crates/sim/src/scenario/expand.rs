@@ -1,13 +1,13 @@
 //! From what is written to what runs: copies of links, mirrored routes, drawn starts, queues in bytes.
 
 use super::destination::Destinations;
-use super::flow::{Drawn, FlowForm, Hop};
+use super::flow::{Drawn, FlowForm, Hop, MOST_HOPS, RouteForm};
 use super::link::{Direction, LinkForm};
 use super::run::RunForm;
 use super::{ScenarioError, fields::Field};
 use crate::engine::world::longest_run;
 use crate::network::{
-    Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, Oracle, Traffic,
+    Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, Oracle, Route, Traffic,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -29,8 +29,6 @@ const STARTS: u64 = 0x57A2_7500_0000_0001;
 
 /// The same for the stream that draws outages.
 const OUTAGES: u64 = 0x07A6_E500_0000_0002;
-/// A flow has no more hops, there and back.
-const MOST_HOPS: u64 = 128;
 
 /// A scenario at one point, checked: nothing in it can fail any more.
 #[derive(Debug, Clone)]
@@ -58,6 +56,15 @@ impl Form {
         if count > MOST_FLOWS {
             return Err(whole.fail(format!("{count} flows are more than {MOST_FLOWS}")));
         }
+        let routes: u64 = flows
+            .iter()
+            .map(|f| u64::from(f.count) * f.routes.len() as u64)
+            .sum();
+        if routes > MOST_FLOWS {
+            return Err(whole.fail(format!(
+                "{routes} routes of all flows are more than {MOST_FLOWS}"
+            )));
+        }
         let copies: u64 = flows
             .iter()
             .map(|f| u64::from(f.count) * own_links(f, &links))
@@ -77,7 +84,7 @@ impl Form {
                 "the schedules and outages of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
             )));
         }
-        let longest = longest_run(directed as usize, count as usize);
+        let longest = longest_run(directed as usize, routes as usize);
         if run.duration > longest {
             return Err(whole.fail(format!(
                 "run.duration: with {count} flows and {directed} links a run may last {longest}, not {}",
@@ -85,8 +92,11 @@ impl Form {
             )));
         }
         if let Some(sample) = run.sample {
+            // A multipath connection is sampled besides its paths.
+            let several = flows.iter().filter(|f| f.routes.len() > 1);
+            let sampled = routes + several.map(|f| u64::from(f.count)).sum::<u64>();
             let samples =
-                (run.duration.as_nanos() / sample.as_nanos()).saturating_mul(count + directed);
+                (run.duration.as_nanos() / sample.as_nanos()).saturating_mul(sampled + directed);
             if samples > MOST_SAMPLES {
                 return Err(whole.fail(format!(
                     "a `sample` every {sample} gives {samples} samples in a run, more than {MOST_SAMPLES}; \
@@ -132,22 +142,18 @@ impl Form {
     /// fits the same.
     fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
         for index in 0..self.links.len() {
-            let passing = |flow: &&FlowForm| {
-                flow.route
-                    .iter()
-                    .chain(flow.back.iter().flatten())
-                    .any(|hop| hop.link == index)
-            };
+            let passes = |hop: &Hop| hop.link == index;
             let rtt = self
                 .flows
                 .iter()
-                .filter(passing)
-                .map(|flow| self.base_rtt(flow))
+                .flat_map(|flow| &flow.routes)
+                .filter(|route| route.hops().any(passes))
+                .map(|route| self.base_rtt(route))
                 .max();
             let packet = self
                 .flows
                 .iter()
-                .filter(passing)
+                .filter(|flow| flow.hops().any(passes))
                 .map(FlowForm::packet)
                 .max();
             let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
@@ -167,14 +173,14 @@ impl Form {
         Ok(())
     }
 
-    /// Propagation delays of a flow's route and its way back, added up; of a schedule the greatest.
-    fn base_rtt(&self, flow: &FlowForm) -> Duration {
+    /// Propagation delays of a route and its way back, added up; of a schedule the greatest.
+    fn base_rtt(&self, route: &RouteForm) -> Duration {
         let forward = |hop: &Hop| longest_delay(&self.links[hop.link].forward);
         let mirrored = |hop: &Hop| longest_delay(&self.links[hop.link].reverse);
-        let there = flow.route.iter().map(forward);
-        let back: Box<dyn Iterator<Item = Duration>> = match &flow.back {
+        let there = route.there.iter().map(forward);
+        let back: Box<dyn Iterator<Item = Duration>> = match &route.back {
             Some(back) => Box::new(back.iter().map(forward)),
-            None => Box::new(flow.route.iter().map(mirrored)),
+            None => Box::new(route.there.iter().map(mirrored)),
         };
         there
             .chain(back)
@@ -184,12 +190,14 @@ impl Form {
     /// What all flows together would carry if each link were shared by max-min fairness: headers
     /// included, loss left out. `None` if some flow meets no limit at all.
     pub fn capacity(&self) -> Option<Rate> {
-        // Two-way flows load the mirrored links too: they count as a second group of flows.
+        // Each path of a multipath connection has a share of its own. Two-way flows load the mirrored links too: they count as a second group of flows.
         let mut groups: Vec<Group> = Vec::new();
         for flow in self.flows.iter().filter(|flow| flow.count > 0) {
-            groups.push(self.group(flow, false));
-            if matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.two_way) {
-                groups.push(self.group(flow, true));
+            for route in &flow.routes {
+                groups.push(self.group(flow, route, false));
+                if matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.two_way) {
+                    groups.push(self.group(flow, route, true));
+                }
             }
         }
         let mut left: HashMap<(usize, bool), f64> = HashMap::new();
@@ -240,11 +248,11 @@ impl Form {
         Some(Rate::from_bits_per_sec(total.round() as u64))
     }
 
-    fn group(&self, flow: &FlowForm, far_end: bool) -> Group {
-        let (hops, reversed) = match (&flow.back, far_end) {
-            (_, false) => (&flow.route, false),
+    fn group(&self, flow: &FlowForm, route: &RouteForm, far_end: bool) -> Group {
+        let (hops, reversed) = match (&route.back, far_end) {
+            (_, false) => (&route.there, false),
             (Some(back), true) => (back, false),
-            (None, true) => (&flow.route, true),
+            (None, true) => (&route.there, true),
         };
         // The two directions of a Wi-Fi link are one.
         let key = |hop: &Hop| {
@@ -305,7 +313,7 @@ impl Form {
                 let number = flows.len() + 1;
                 let mut flow = links.flow(form, number, &mut starts);
                 if let (Traffic::Aatp(aatp), Some(table)) = (&mut flow.traffic, &form.destination) {
-                    let last = flow.forward.last().map(|id| links.name(*id));
+                    let last = flow.routes[0].forward.last().map(|id| links.name(*id));
                     let own = table.ends_with('*');
                     let name = last.filter(|_| own).unwrap_or(table);
                     aatp.destination = destinations.index(table, name);
@@ -348,10 +356,11 @@ fn own_links(flow: &FlowForm, links: &[LinkForm]) -> u64 {
         })
         .sum()
     };
-    match &flow.back {
-        Some(back) => own(&flow.route, 1) + own(back, 1),
-        None => own(&flow.route, 2),
-    }
+    let of_route = |route: &RouteForm| match &route.back {
+        Some(back) => own(&route.there, 1) + own(back, 1),
+        None => own(&route.there, 2),
+    };
+    flow.routes.iter().map(of_route).sum()
 }
 
 /// Steps of the schedules and outages on the links of which each flow has a copy.
@@ -364,11 +373,7 @@ fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
         };
         (rates + spec.delay.all().len()) as u64 + direction.loss.outages()
     };
-    let hops = flow
-        .route
-        .iter()
-        .chain(flow.back.iter().flatten())
-        .filter(|hop| hop.own);
+    let hops = flow.hops().filter(|hop| hop.own);
     hops.map(|hop| steps(&links[hop.link].forward) + steps(&links[hop.link].reverse))
         .sum()
 }
@@ -441,28 +446,31 @@ impl Links<'_> {
         } else {
             format!("{} #{number}", form.label())
         };
-        let hops: Vec<Hop> = form
-            .route
-            .iter()
-            .chain(form.back.iter().flatten())
-            .copied()
-            .collect();
-        let forward = (0..form.route.len())
-            .map(|i| self.hop(&hops, i, false, number))
-            .collect();
-        let backward = match &form.back {
-            Some(_) => (form.route.len()..hops.len())
+        let hops: Vec<Hop> = form.hops().copied().collect();
+        let mut routes = Vec::with_capacity(form.routes.len());
+        let mut from = 0;
+        for route in &form.routes {
+            let end = from + route.there.len();
+            let there = from..end;
+            from += route.hops().count();
+            let forward = there
+                .clone()
                 .map(|i| self.hop(&hops, i, false, number))
-                .collect(),
-            None => (0..form.route.len())
-                .rev()
-                .map(|i| self.hop(&hops, i, true, number))
-                .collect(),
-        };
+                .collect();
+            let backward = match &route.back {
+                Some(_) => (end..from)
+                    .map(|i| self.hop(&hops, i, false, number))
+                    .collect(),
+                None => there
+                    .rev()
+                    .map(|i| self.hop(&hops, i, true, number))
+                    .collect(),
+            };
+            routes.push(Route { forward, backward });
+        }
         FlowSpec {
             name,
-            forward,
-            backward,
+            routes,
             start: draw(form.start, starts),
             stop: form.stop.map(|stop| draw(stop, starts)),
             traffic: form.traffic.clone(),
@@ -529,7 +537,7 @@ impl Links<'_> {
             // Each copy has outages of its own.
             let copy = instance.own.map_or(0, |(number, at)| {
                 (number as u64)
-                    .wrapping_mul(MOST_HOPS)
+                    .wrapping_mul(MOST_HOPS as u64)
                     .wrapping_add(at as u64)
             });
             let seed = self.outages[instance.link][usize::from(drawn.mirrored)];

@@ -10,8 +10,9 @@ use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Keys of every flow.
-pub(super) const SHARED_KEYS: [&str; 7] =
-    ["name", "kind", "count", "route", "back", "start", "stop"];
+pub(super) const SHARED_KEYS: [&str; 8] = [
+    "name", "kind", "count", "route", "routes", "back", "start", "stop",
+];
 /// Keys of flows that carry bulk data, TCP and AATP.
 const BULK_KEYS: [&str; 2] = ["controller", "size"];
 /// Keys of a TCP flow, its settings besides.
@@ -25,6 +26,10 @@ const UDP_KEYS: [&str; 5] = ["rate", "packet", "on", "off", "exponential"];
 const MOST_FLOWS: u64 = 100_000;
 /// The most links of one route.
 const LONGEST_ROUTE: usize = 64;
+/// The most routes of one flow.
+const MOST_ROUTES: usize = 8;
+/// The most links of all routes of one flow, there and back.
+pub(super) const MOST_HOPS: usize = 2 * LONGEST_ROUTE;
 /// The most segments of one flow: RFC 9293's sequence numbers compare within half their space.
 const MOST_SEGMENTS: u64 = 1 << 31;
 /// IPv4 and UDP headers: no datagram is smaller.
@@ -106,9 +111,8 @@ pub(super) fn keys() -> Vec<&'static str> {
 pub(super) struct FlowForm {
     pub name: Option<String>,
     pub count: u32,
-    pub route: Vec<Hop>,
-    /// The way of the acknowledgments; the route mirrored when `None`.
-    pub back: Option<Vec<Hop>>,
+    /// One, or those of a multipath connection.
+    pub routes: Vec<RouteForm>,
     pub start: Drawn,
     pub stop: Option<Drawn>,
     /// An AATP flow's `destination` is 0 until the run is expanded: own copies of links have nodes of their own.
@@ -116,6 +120,21 @@ pub(super) struct FlowForm {
     /// The node that receives the flow, if it is or could be AATP, as `[destination.NAME]` calls it: the written one, or
     /// the last link of the route. One that ends in `*` is a node for each flow.
     pub destination: Option<String>,
+}
+
+/// One route of a flow.
+#[derive(Debug, Clone)]
+pub(super) struct RouteForm {
+    pub there: Vec<Hop>,
+    /// The way of the acknowledgments; the route mirrored when `None`.
+    pub back: Option<Vec<Hop>>,
+}
+
+impl RouteForm {
+    /// All that is written of it: there, then back.
+    pub fn hops(&self) -> impl Iterator<Item = &Hop> {
+        self.there.iter().chain(self.back.iter().flatten())
+    }
 }
 
 /// One link of a route.
@@ -142,6 +161,11 @@ impl FlowForm {
             Traffic::Aatp(aatp) => aatp.settings.packet,
             Traffic::Udp(udp) => udp.packet,
         }
+    }
+
+    /// All hops of all routes, as they are written.
+    pub fn hops(&self) -> impl Iterator<Item = &Hop> {
+        self.routes.iter().flat_map(RouteForm::hops)
     }
 
     /// What people call these flows when nobody named them.
@@ -186,7 +210,10 @@ pub(super) fn read(
             stop.from, start.to
         )));
     }
-    let route = route(&fields.required("route", "[\"L\"]")?, links)?;
+    let routes = match fields.get("routes") {
+        Some(field) => several_routes(fields, &field, kind, links)?,
+        None => vec![one_route(fields, links)?],
+    };
     Ok(FlowForm {
         name: fields
             .get("name")
@@ -198,15 +225,11 @@ pub(super) fn read(
             Some(field) => u32::try_from(field.integer(0..=MOST_FLOWS)?).unwrap_or(u32::MAX),
         },
         destination: if possible.contains(&Kind::Aatp) {
-            Some(destination(fields, &route, links)?)
+            Some(destination(fields, &routes[0].there, links)?)
         } else {
             None
         },
-        route,
-        back: fields
-            .get("back")
-            .map(|field| self::route(&field, links))
-            .transpose()?,
+        routes,
         start,
         stop,
         traffic: match controller {
@@ -291,6 +314,75 @@ fn destination(
         format!("{}{own}", links[hop.link].name)
     });
     Ok(last.unwrap_or_default())
+}
+
+/// `route = ["a", "b"]`, and `back`.
+fn one_route(fields: &Fields<'_>, links: &[LinkForm]) -> Result<RouteForm, ScenarioError> {
+    let there = route(&fields.required("route", "[\"L\"]")?, links)?;
+    let back = fields.get("back").map(|field| route(&field, links));
+    Ok(RouteForm {
+        there,
+        back: back.transpose()?,
+    })
+}
+
+/// `routes = [["a"], ["b"]]`, and `back`, a list of as many.
+fn several_routes(
+    fields: &Fields<'_>,
+    field: &Field<'_>,
+    kind: Kind,
+    links: &[LinkForm],
+) -> Result<Vec<RouteForm>, ScenarioError> {
+    if let Some(route) = fields.get("route") {
+        return Err(route.fail("a flow has either `route` or `routes`"));
+    }
+    if kind != Kind::Tcp {
+        return Err(field.fail(format!(
+            "only a TCP flow can have several routes, and this one is `{}`: write `route`",
+            kind.name()
+        )));
+    }
+    if let Some(two_way) = fields.get("two_way")
+        && two_way.switch()?
+    {
+        return Err(two_way.fail("a flow with `routes` sends one way only"));
+    }
+    let theres = field.list()?;
+    if theres.is_empty() || theres.len() > MOST_ROUTES {
+        return Err(field.fail(format!(
+            "a flow has 1 to {MOST_ROUTES} routes, not {}",
+            theres.len()
+        )));
+    }
+    let backs = match fields.get("back") {
+        None => vec![None; theres.len()],
+        Some(field) => {
+            let backs = field.list()?;
+            if backs.len() != theres.len() {
+                return Err(field.fail(format!(
+                    "with `routes` it is a list of as many routes, {}, not {}",
+                    theres.len(),
+                    backs.len()
+                )));
+            }
+            let read = backs.iter().map(|back| route(back, links).map(Some));
+            read.collect::<Result<_, _>>()?
+        }
+    };
+    let read = theres.iter().zip(backs).map(|(there, back)| {
+        Ok(RouteForm {
+            there: route(there, links)?,
+            back,
+        })
+    });
+    let routes: Vec<RouteForm> = read.collect::<Result<_, ScenarioError>>()?;
+    let hops = routes.iter().flat_map(RouteForm::hops).count();
+    if hops > MOST_HOPS {
+        return Err(field.fail(format!(
+            "the routes of a flow have together at most {MOST_HOPS} links, not {hops}"
+        )));
+    }
+    Ok(routes)
 }
 
 fn route(field: &Field<'_>, links: &[LinkForm]) -> Result<Vec<Hop>, ScenarioError> {

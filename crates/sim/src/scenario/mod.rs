@@ -43,7 +43,9 @@
 //!
 //! **Routes.** `route` lists links in the order in which data passes them; `NAME*` is a copy of its own
 //! for each flow and for each time it stands in the route. Acknowledgments take the route mirrored, or
-//! `back`, a list of links in order and in their written direction.
+//! `back`, a list of links in order and in their written direction. `routes = [["wifi"], ["lte"]]` instead of `route` makes a
+//! TCP flow a multipath connection with a subflow on each; `back` is then a list of as many. A copy `NAME*` is one for each
+//! time it stands in any of them.
 //!
 //! **Flows.** `controller` (`"cubic"`) decides which transport carries a flow: AATP one that lives on
 //! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way` and the

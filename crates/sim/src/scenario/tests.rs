@@ -166,9 +166,12 @@ fn the_designs_example_is_twelve_points_of_ten_flows() {
             .map(|id| network.links[id.0 as usize].name.as_str())
             .collect()
     };
-    assert_eq!(called(&flow.forward), ["access*[3.1]", "L", "access*[3.2]"]);
     assert_eq!(
-        called(&flow.backward),
+        called(&flow.routes[0].forward),
+        ["access*[3.1]", "L", "access*[3.2]"]
+    );
+    assert_eq!(
+        called(&flow.routes[0].backward),
         [
             "access*[3.2] (reverse)",
             "L (reverse)",
@@ -181,6 +184,93 @@ fn the_designs_example_is_twelve_points_of_ten_flows() {
     assert_eq!(tcp.settings.recovery, Recovery::Rack);
     assert_eq!(tcp.size, Some(Bytes::new(1_000_000_000)));
     assert_eq!(link(&network, "L").queue, QueueLimit::Packets(50));
+}
+
+/// Two connections over two routes each, beside a flow with one.
+const SEVERAL: &str = r#"
+[link.access]
+rate = "100 Mbit/s"
+[link.wifi]
+rate = "20 Mbit/s"
+delay = "15 ms"
+queue = "100 packets"
+[link.lte]
+rate = "10 Mbit/s"
+delay = "40 ms"
+queue = "1 bdp"
+[[flow]]
+count = 2
+routes = [["access*", "wifi"], ["access*", "lte"]]
+[[flow]]
+name = "alone"
+route = ["wifi"]
+[run]
+duration = "30 s"
+[sweep]
+"flow.0.controller" = ["newreno", "lia"]
+"#;
+
+#[test]
+fn a_flow_with_several_routes_has_them_all_and_links_of_its_own_on_each() {
+    let scenario = Scenario::parse(SEVERAL, Path::new("a.toml")).expect("a scenario");
+    let [reno, lia] = scenario.points() else {
+        panic!("two points");
+    };
+    assert_eq!(lia.controllers(), ["lia", "cubic"]);
+    // Five paths share 30 Mbit/s of links: 20 among the three on `wifi`, 10 among the two on `lte`.
+    assert_eq!(reno.capacity(), Some(Rate::from_bits_per_sec(30_000_000)));
+    let network = lia.network(1);
+    let names: Vec<Vec<Vec<&str>>> = network
+        .flows
+        .iter()
+        .map(|flow| {
+            let called = |links: &[LinkId]| -> Vec<&str> {
+                let name = |id: &LinkId| network.links[id.0 as usize].name.as_str();
+                links.iter().map(name).collect()
+            };
+            let ways = flow.routes.iter().flat_map(|r| [&r.forward, &r.backward]);
+            ways.map(|way| called(way)).collect()
+        })
+        .collect();
+    assert_eq!(
+        names[1],
+        [
+            vec!["access*[2.1]", "wifi"],
+            vec!["wifi (reverse)", "access*[2.1] (reverse)"],
+            vec!["access*[2.2]", "lte"],
+            vec!["lte (reverse)", "access*[2.2] (reverse)"],
+        ]
+    );
+    assert_eq!(names[2], [["wifi"], ["wifi (reverse)"]]);
+    // 10 Mbit/s for a round trip of 80 ms.
+    let lte = network
+        .links
+        .iter()
+        .find(|link| link.name == "lte")
+        .expect("there");
+    assert_eq!(lte.spec.queue, QueueLimit::Bytes(Bytes::new(100_000)));
+}
+
+#[test]
+fn one_route_of_routes_is_a_route() {
+    let one = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "10 ms"
+queue = "1 bdp"
+loss = "1 %"
+[[flow]]
+ROUTE
+[run]
+duration = "5 s"
+"#;
+    let outcome = |route: &str| {
+        let scenario = Scenario::parse(&one.replace("ROUTE", route), Path::new("a.toml"));
+        crate::run(&scenario.expect("a scenario").points()[0].network(1))
+    };
+    let plain = outcome("route = [\"L\"]");
+    assert_eq!(outcome("routes = [[\"L\"]]"), plain);
+    assert!(plain.flows[0].paths.is_empty());
 }
 
 #[test]
@@ -364,7 +454,7 @@ fn a_way_back_uses_links_as_written() {
         "[link.up]\n[link.down]\n[[flow]]\ncount = 2\nroute = [\"down\"]\nback = [\"up\", \"down\"]\n",
     );
     assert_eq!(names(&network), ["down", "up"]);
-    assert_eq!(network.flows[1].backward, [LinkId(1), LinkId(0)]);
+    assert_eq!(network.flows[1].routes[0].backward, [LinkId(1), LinkId(0)]);
     assert_eq!(network.flows[0].name, "cubic #1");
 }
 
@@ -762,12 +852,45 @@ fn traces_are_looked_for_beside_the_scenario() {
 /// Each mistake, and exactly what is said of it.
 #[test]
 fn mistakes_name_file_line_key_and_the_nearest_right_word() {
+    let several = |lines: &str| format!("[link.L]\n[[flow]]\n{lines}\n");
     let with =
         |line: &str| format!("[link.L]\nrate = \"8 Mbit/s\"\n{line}\n[[flow]]\nroute = [\"L\"]\n");
     let flow = |line: &str| format!("[link.L]\n[[flow]]\nroute = [\"L\"]\n{line}\n");
     let run = |line: &str| format!("{LEAST}[run]\n{line}\n");
     let sweep = |line: &str| format!("{LEAST}[sweep]\n{line}\n");
     let cases: &[(String, &str)] = &[
+        (
+            several("routes = [[\"L\"], [\"L\"]]\ntwo_way = true"),
+            "scenario.toml:4: flow.two_way: a flow with `routes` sends one way only",
+        ),
+        (
+            several("routes = [[\"L\"], [\"L\"]]\nroute = [\"L\"]"),
+            "scenario.toml:4: flow.route: a flow has either `route` or `routes`",
+        ),
+        (
+            several("routes = [[\"L\"], [\"L\"]]\ncontroller = \"enhanced-aatp\""),
+            "scenario.toml:3: flow.routes: only a TCP flow can have several routes, and this one is `aatp`: write `route`",
+        ),
+        (
+            several("routes = [[\"L\"], [\"L\"]]\nkind = \"udp\"\nrate = \"1 Mbit/s\""),
+            "scenario.toml:3: flow.routes: only a TCP flow can have several routes, and this one is `udp`: write `route`",
+        ),
+        (
+            several("routes = [\"L\"]"),
+            "scenario.toml:3: flow.routes: must be a list, not a string",
+        ),
+        (
+            several("routes = []"),
+            "scenario.toml:3: flow.routes: a flow has 1 to 8 routes, not 0",
+        ),
+        (
+            several("routes = [[\"L\"], [\"M\"]]"),
+            "scenario.toml:3: flow.routes: unknown link `M`; known: `L`",
+        ),
+        (
+            several("routes = [[\"L\"], [\"L\"]]\nback = [[\"L\"]]"),
+            "scenario.toml:4: flow.back: with `routes` it is a list of as many routes, 2, not 1",
+        ),
         (
             with("los = \"1 %\""),
             "scenario.toml:3: link.L: unknown key `los`, did you mean `loss`?",
@@ -1241,7 +1364,7 @@ proptest! {
         "[link.L]\n", "[[flow]]\n", "[flow]\n", "[run]\n", "[sweep]\n", "rate = ", "delay = ", "queue = ", "loss = ", "reverse = ",
         "wifi = ", "kind = ", "\"aatp\"", "controller = ", "\"enhanced-aatp\"", "priority = ", "destination = ", "timer = ", "reestimate = ",
         "[destination.L]\n", "gamma = ", "bandwidth = ", "\"destination.L.beta\" = ",
-        "route = ", "start = ", "stop = ", "size = ", "mss = ", "seeds = ", "sample = ", "duration = ", "\"flow.controller\" = ",
+        "route = ", "routes = ", "start = ", "stop = ", "size = ", "mss = ", "seeds = ", "sample = ", "duration = ", "\"flow.controller\" = ",
         "\"link.L.loss\" = ", "\"flow.0.count\" = ", "\"L\"", "\"L*\"", "[\"L\"]", "\"1 bdp\"", "\"0 s\"", "\"1e9 s\"", "\"1 bit/s\"", "[", "]",
         ", ", "{ trace = \"/\" }", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
         "\"0 s .. 9 s\"", "\"1 B\"", "\"9007199 GB\"", "\"cerl?A=1\"", "true", "1979-05-27", "\n",
@@ -1253,7 +1376,7 @@ proptest! {
 
     #[test]
     fn a_mutilated_scenario_never_panics(
-        whole in prop::sample::select(vec![DESIGN, SHARED]),
+        whole in prop::sample::select(vec![DESIGN, SHARED, SEVERAL]),
         cut in any::<prop::sample::Index>(),
         len in 0_usize..40,
         insert in "[ -~\n]{0,6}",

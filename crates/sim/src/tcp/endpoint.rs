@@ -1,7 +1,7 @@
 //! One end of a TCP connection: the handshake, and the halves that send and receive.
 
 use super::receiver::{AckFields, Receiver};
-use super::sender::{Sender, Transmission, earliest};
+use super::sender::{Left, Mapping, Sender, Transmission, earliest};
 use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
@@ -28,13 +28,15 @@ enum Handshake {
 /// One end of a TCP connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    flow: u32,
+    lane: u32,
     /// What all its packets have in common: their direction.
     direction: Flags,
     handshake: Handshake,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     header: u32,
+    /// Its connection has several paths and says when it sends data, and which.
+    governed: bool,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
     /// RTT samples taken here.
@@ -43,17 +45,17 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The end that opens the connection and sends.
-    pub fn near(flow: u32, tcp: &TcpFlow, seed: u64) -> Self {
-        Self::new(flow, Flags::default(), tcp, seed, true, tcp.two_way)
+    pub fn near(lane: u32, tcp: &TcpFlow, seed: u64) -> Self {
+        Self::new(lane, Flags::default(), tcp, seed, true, tcp.two_way)
     }
 
     /// The end that answers and receives.
-    pub fn far(flow: u32, tcp: &TcpFlow, seed: u64) -> Self {
-        Self::new(flow, Flags::BACKWARD, tcp, seed, tcp.two_way, true)
+    pub fn far(lane: u32, tcp: &TcpFlow, seed: u64) -> Self {
+        Self::new(lane, Flags::BACKWARD, tcp, seed, tcp.two_way, true)
     }
 
     fn new(
-        flow: u32,
+        lane: u32,
         direction: Flags,
         tcp: &TcpFlow,
         seed: u64,
@@ -63,20 +65,39 @@ impl Endpoint {
         let settings: &TcpSettings = &tcp.settings;
         let sack = settings.recovery != Recovery::NewReno;
         Self {
-            flow,
+            lane,
             direction,
             handshake: Handshake::Closed,
             sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, seed)),
             receiver: receives.then(|| Receiver::new(settings, sack)),
             header: settings.header.get() as u32,
+            governed: false,
             one_way: Delays::new(),
             rtt: Delays::new(),
         }
     }
 
+    /// Makes it an end of path `own` of a multipath connection of so many `paths`: what it sends is offered to it by
+    /// [`Self::send_offered`].
+    pub fn govern(mut self, own: usize, paths: usize) -> Self {
+        self.governed = true;
+        self.sender = self.sender.map(|sender| sender.govern(own, paths));
+        self
+    }
+
+    /// Whether the handshake is over.
+    pub fn is_established(&self) -> bool {
+        self.handshake == Handshake::Established
+    }
+
     /// The sending half, if it has one.
     pub fn sender(&self) -> Option<&Sender> {
         self.sender.as_ref()
+    }
+
+    /// The sending half, to be told what its connection knows.
+    pub fn sender_mut(&mut self) -> Option<&mut Sender> {
+        self.sender.as_mut()
     }
 
     /// Segments delivered to its application.
@@ -124,7 +145,10 @@ impl Endpoint {
     }
 
     /// A packet arrived intact. Returns how many segments it delivered to the application.
-    #[inline]
+    ///
+    /// This and what it sends by are the hottest of a run, and inlined where flows have one path; a second place that calls
+    /// them must not change that.
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) -> u32 {
         if packet.flags.opens() {
             self.on_syn(now, packet, out);
@@ -238,25 +262,45 @@ impl Endpoint {
     /// Sends what the sender may; true if anything left (it carried the acknowledgment too).
     #[inline]
     fn send_data(&mut self, now: Time, out: &mut Vec<Packet>) -> bool {
+        if self.governed {
+            return false;
+        }
         let mut sent = false;
-        while let Some(Transmission {
-            seg,
-            size,
-            ect,
-            cwr,
-        }) = self
+        while let Some(next) = self
             .sender
             .as_mut()
             .and_then(|sender| sender.next_segment(now))
         {
             let ack = self.receiver.as_mut().map(Receiver::acknowledge);
-            let what = Flags::DATA
-                .with_if(ect, Flags::ECT)
-                .with_if(cwr, Flags::CWR);
-            out.push(self.packet(now, what, seg, size, ack));
+            out.push(self.data(now, next, ack));
             sent = true;
         }
         sent
+    }
+
+    /// Sends one segment, if it may: what it must send again, else the data that its connection offers. Gives what left.
+    pub fn send_offered(
+        &mut self,
+        now: Time,
+        offer: Option<Mapping>,
+        out: &mut Vec<Packet>,
+    ) -> Option<Left> {
+        let sender = self.sender.as_mut()?;
+        sender.offer(offer);
+        let next = sender.next_segment(now)?;
+        let left = sender.left(next.seg);
+        let mut packet = self.data(now, next, None);
+        packet.ack = left.mapping.data;
+        out.push(packet);
+        Some(left)
+    }
+
+    #[inline]
+    fn data(&self, now: Time, next: Transmission, ack: Option<AckFields>) -> Packet {
+        let what = Flags::DATA
+            .with_if(next.ect, Flags::ECT)
+            .with_if(next.cwr, Flags::CWR);
+        self.packet(now, what, next.seg, next.size, ack)
     }
 
     fn send_ack(&mut self, now: Time, out: &mut Vec<Packet>) {
@@ -278,7 +322,7 @@ impl Endpoint {
             at: now,
             sent: now,
             echo: Time::ZERO,
-            flow: self.flow,
+            lane: self.lane,
             seg,
             ack: 0,
             size: size as u16,

@@ -8,3 +8,4 @@ mod receiver;
 mod sender;
 
 pub(crate) use endpoint::Endpoint;
+pub(crate) use sender::{Mapping, Sender};

@@ -70,6 +70,9 @@ impl Sender {
             // unless losses that the window was kept for are being repaired: then hardly any other comes.
             let reduced = reduced_before || self.phase.is_reducing();
             let suspicious = !advanced && self.phase.is_calm();
+            if self.subflow.is_some() {
+                self.tell_siblings(sample, round_start);
+            }
             self.controller.on_ack(&Ack {
                 now,
                 acked: self.bytes(delivery.segments),

@@ -19,10 +19,12 @@ mod rack;
 
 mod sack;
 mod scoreboard;
+mod subflow;
 mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Oracle, Recovery, TcpSettings};
+use crate::outcome::FlowSample;
 use crate::rtt::RttEstimator;
 use losses::Eifel;
 use marks::Marks;
@@ -34,9 +36,11 @@ use sack::SackJudge;
 use scoreboard::Scoreboard;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use subflow::Subflow;
+pub(crate) use subflow::{Left, Mapping};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Controller, Setup, Spec};
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Where the sender stands between losses.
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +126,8 @@ pub(crate) struct Sender {
     transmissions: u32,
     /// The round trip ends when this transmission or a later one is acknowledged.
     round_ends: u32,
+    /// What it has besides if it is one path of several.
+    subflow: Option<Box<Subflow>>,
 }
 
 impl Sender {
@@ -175,17 +181,13 @@ impl Sender {
             rate: RateEstimator::default(),
             transmissions: 0,
             round_ends: 0,
+            subflow: None,
         }
     }
 
     /// What was counted so far.
     pub fn counters(&self) -> &SenderCounters {
         &self.counters
-    }
-
-    /// The congestion control.
-    pub fn controller(&self) -> &dyn Controller {
-        &*self.controller
     }
 
     /// Smoothed RTT, zero before the first sample.
@@ -205,6 +207,20 @@ impl Sender {
                 self.bytes(self.duplicates.inflated(self.cwnd()))
             }
             _ => self.controller.cwnd(),
+        }
+    }
+
+    /// How it stands, while its data is delivered at this rate.
+    pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
+        FlowSample {
+            at: now,
+            cwnd: self.effective_cwnd(),
+            ssthresh: self.controller.ssthresh(),
+            in_flight: self.in_flight(),
+            srtt: self.srtt(),
+            rate,
+            pacing_rate: self.controller.pacing_rate(),
+            phase: self.controller.phase(),
         }
     }
 

@@ -42,7 +42,7 @@ impl Sender {
     }
 
     /// The next segment to send now, if any may be. Call until it gives none.
-    #[inline]
+    #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Transmission> {
         if self.pacer.until() > now {
             return None;
@@ -114,7 +114,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Time, seg: u32) -> Transmission {
         let in_flight = self.board.in_flight();
         let segment = Segment {
@@ -142,10 +142,10 @@ impl Sender {
         if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase {
             prr.on_sent();
         }
-        let payload = if seg + 1 == self.total {
-            self.last_payload
-        } else {
-            self.mss
+        let payload = match &mut self.subflow {
+            Some(subflow) => subflow.payload(seg, self.board.una()),
+            None if seg + 1 == self.total => self.last_payload,
+            None => self.mss,
         };
         let size = payload + self.header;
         self.counters.packets += 1;
