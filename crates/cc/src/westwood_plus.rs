@@ -34,6 +34,7 @@
 
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::Law;
 use crate::westwood::{Estimate, Westwood};
 use whimbrel_units::Time;
 
@@ -52,7 +53,7 @@ pub(crate) static ENTRY: Entry = Entry {
     }],
     build: |setup, values| {
         let estimate = PerRoundTrip::new(values.number("alpha"));
-        Box::new(Westwood::new(setup, estimate))
+        Box::new(Law::new(setup, Westwood::new(estimate)))
     },
 };
 
@@ -106,9 +107,9 @@ impl Estimate for PerRoundTrip {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Controller;
     use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, MSS, segments, setup};
-    use crate::{Controller, NewReno};
+    use crate::testing::{ACK, Bottleneck, MSS, newreno, segments, setup};
     use whimbrel_units::{Bytes, Duration, Rate};
 
     /// In segments per second, after ACKs of (milliseconds, segments); the RTT is 100 ms.
@@ -206,7 +207,7 @@ mod tests {
         // 1000 segments a second for the 101 ms of RTTmin, and what some round trips since the loss have added.
         let plus = after_one_random_loss(new(10));
         assert!((100.0..107.0).contains(&plus), "{plus}");
-        let reno = after_one_random_loss(Box::new(NewReno::new(&setup(10), 2)));
+        let reno = after_one_random_loss(Box::new(newreno(10)));
         assert!((50.0..58.0).contains(&reno), "{reno}");
     }
 
@@ -222,7 +223,7 @@ mod tests {
             path.run(Duration::from_secs(120));
             (path.flows[0].delivered - before) / MSS / 120
         };
-        let (plus, reno) = (rate(new(10)), rate(Box::new(NewReno::new(&setup(10), 2))));
+        let (plus, reno) = (rate(new(10)), rate(Box::new(newreno(10))));
         assert!(plus >= 980, "{plus}");
         assert!(reno <= 800, "{reno}");
     }
