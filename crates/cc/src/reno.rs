@@ -14,7 +14,8 @@
 //!
 //! **When not.** Wherever losses come in bursts: after the overshoot of slow start, on a fading channel.
 //!
-//! What recovery is, is the transport's.
+//! What recovery is, is the transport's. Of the sources the RFCs are known to the letter; the mail, and the comparison by
+//! Fall and Floyd that a test below follows, were known and not read again.
 
 use crate::controller::{FastRecovery, LossResponse};
 use crate::event::{Ack, Loss};
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn three_losses_of_one_window_leave_an_eighth_if_each_is_an_episode() {
-        // K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996, section 6.3.
+        // As K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996, have it.
         let mut law = reno(32);
         for left in [16.0, 8.0, 4.0] {
             law.on_loss(&loss(&*law, Time::ZERO));
