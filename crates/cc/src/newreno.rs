@@ -47,10 +47,8 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     build: |setup, values| {
         let limit = values.number("L") as u64;
-        Box::new(Law::new(
-            setup,
-            NewReno::new(limit, values.switch("hystart")),
-        ))
+        let rule = NewReno::new(limit, values.switch("hystart"));
+        Box::new(Law::new(setup, rule))
     },
 };
 

@@ -8,8 +8,8 @@
 //! * a timeout brings the window down to one segment, and the slow start threshold to half of the flight, unless the rule
 //!   says otherwise (RFC 5681 section 3.1)
 //! * a repeated one leaves threshold and rule alone (RFC 5681 section 3.1)
-//! * a mistaken one of the two, or a mistaken loss: window and threshold are what they were before (after RFC 4015), unless
-//!   the window has outgrown that since, and the rule takes back what it changed
+//! * a loss or a timeout that was a mistake: window and threshold are what they were before it (after RFC 4015), and the rule
+//!   takes back what it changed, unless the window has outgrown that since
 
 use crate::controller::{Controller, FastRecovery, LossResponse};
 use crate::event::{Ack, Loss, Sibling, Timeout};
@@ -101,6 +101,7 @@ fn slow_start_by(window: &mut Window, ack: &Ack, limit: u64) -> u64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Law<R> {
     window: Window,
+    /// What is the law's own.
     pub rule: R,
     /// Both before the last reduction, if that may yet prove to have been a mistake.
     before: Option<(Window, R)>,
