@@ -14,8 +14,8 @@
 //!
 //! **When not.** Wherever losses come in bursts: after the overshoot of slow start, on a fading channel.
 //!
-//! What recovery is, is the transport's. Of the sources the RFCs are known to the letter; the mail, and the comparison by
-//! Fall and Floyd that a test below follows, were known and not read again.
+//! What recovery is, is the transport's. The sources, and the comparison by Fall and Floyd that a test below follows, were
+//! known and not read again.
 
 use crate::controller::{FastRecovery, LossResponse};
 use crate::event::{Ack, Loss};

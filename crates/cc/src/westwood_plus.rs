@@ -24,13 +24,13 @@
 //! * A flow with little to send measures how little that is.
 //! * RTTmin as in Westwood.
 //!
-//! **Where the source is silent.** The first sample is taken whole, as later versions of Linux have it (that of
-//! early 2006 began at nothing): a filter that begins at nothing needs twenty round trips. A round trip is over with the first ACK that comes a smoothed RTT after the last one
-//! was, and that ACK's data belongs to it: it arrived before. Linux takes no less than 50 ms for it, in
-//! ticks of the kernel's clock; here time is exact. Linux filters twice with 7/8; ns-3 by 0.9, of the mean of the last two samples. Duplicate
-//! and delayed ACKs are counted by [`Ack::acked`], every byte once; without SACK what duplicates announced is
-//! counted with the cumulative ACK, a round trip later. The paper sets cwnd to ssthresh; here a loss never raises it, and
-//! slow start goes there.
+//! **Where the source is silent.** The first sample is taken whole, as later versions of Linux have it (that of early
+//! 2006 began at nothing): a filter that begins at nothing needs twenty round trips. A round trip is over with the
+//! first ACK that comes a smoothed RTT after the last one was, and that ACK's data belongs to it: it arrived before.
+//! Linux takes no less than 50 ms for it, in ticks of the kernel's clock; here time is exact. Linux filters twice
+//! with 7/8; ns-3 by 0.9, of the mean of the last two samples. Duplicate and delayed ACKs are counted by
+//! [`Ack::acked`], every byte once; without SACK what duplicates announced is counted with the cumulative ACK, a
+//! round trip later. The paper sets cwnd to ssthresh; here a loss never raises it, and slow start goes there.
 
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
