@@ -3,25 +3,22 @@
 //!
 //! RFC 5681 with the increase and the decrease left open:
 //!
-//! * slow start: as [`Window::slow_start`], L = 2 of RFC 3465, unless the rule has its own
-//! * congestion avoidance: [`Rule::increase`] segments for each cwnd of bytes acknowledged
-//! * loss: `ssthresh = (1 - b)*FlightSize`, at least two segments, `cwnd = ssthresh`, b from [`Rule::decrease`]
+//! * slow start: as [`Window::slow_start`], L = 2 of RFC 3465, unless the law has its own
+//! * congestion avoidance: [`IncreaseDecrease::increase`] segments for each cwnd of bytes acknowledged
+//! * loss: `ssthresh = (1 - b)*FlightSize`, at least two segments, `cwnd = ssthresh`, b from
+//!   [`IncreaseDecrease::decrease`]
 //! * timeout: the same ssthresh, `cwnd = 1` segment (RFC 5681 section 3.1)
-//! * a mistaken one of the two: window and ssthresh are what they were before, and so is what of the rule's state the
-//!   loss had changed
 //!
-//! A law is then its [`Rule`]: its formula, the state that the formula needs, and nothing else. Growth is counted in
-//! bytes acknowledged, so that delayed ACKs do not slow it. FlightSize counts up to cwnd, as in `newreno.rs`.
+//! A law is then its [`IncreaseDecrease`]: its formula, the state that the formula needs, and nothing else. [`Aimd`] makes a
+//! [`Rule`] of it. Growth is counted in bytes acknowledged, so that delayed ACKs do not slow it. FlightSize counts up to
+//! cwnd, as in `newreno.rs`.
 
-use crate::controller::{Controller, LossResponse};
-use crate::event::{Ack, Loss, Timeout};
-use crate::registry::Setup;
-use crate::window::Window;
+use crate::controller::LossResponse;
+use crate::event::{Ack, Loss, Sibling, Timeout};
+use crate::rule::Rule;
+use crate::window::{SLOW_START_LIMIT, Window};
 use std::fmt::Debug;
-use whimbrel_units::{Bytes, Rate, Time};
-
-/// L of RFC 3465, segments: most that slow start grows by per ACK (section 2.3).
-pub(crate) const SLOW_START_LIMIT: u64 = 2;
+use whimbrel_units::{Bytes, Rate};
 
 /// Reno's increase, segments for each window of data.
 pub(crate) const RENO_INCREASE: f64 = 1.0;
@@ -29,8 +26,8 @@ pub(crate) const RENO_INCREASE: f64 = 1.0;
 /// Reno's decrease, share of the window.
 pub(crate) const RENO_DECREASE: f64 = 0.5;
 
-/// The part of a law that is its own.
-pub(crate) trait Rule: Debug + Clone + Send + Sync + 'static {
+/// The part of such a law that is its own.
+pub(crate) trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
     /// Data was acknowledged: the place to measure. Told before the window grows for it. A law with a part of its
     /// window that follows delays changes it here, and then minds [`Window::may_grow`] itself.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -48,136 +45,96 @@ pub(crate) trait Rule: Debug + Clone + Send + Sync + 'static {
     /// A loss or a first timeout: the share of the flight that is given up for it, from 0 to 1.
     fn decrease(&mut self, window: &Window) -> f64;
 
-    /// The timer fired; told after [`decrease`](Self::decrease).
+    /// The timer fired, and not for the same data again; told after [`decrease`](Self::decrease).
     fn on_timeout(&mut self) {}
 
-    /// The last decrease or timeout was a mistake: takes back from `before` what it changed, not what was measured
-    /// since.
+    /// [`Rule::on_siblings`].
+    fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+        let _ = (paths, own);
+    }
+
+    /// [`Rule::on_spurious`].
     fn on_spurious(&mut self, before: &Self) {
         let _ = before;
     }
 
-    /// The rate at which packets should leave, if the law spaces them.
+    /// [`Rule::pacing_rate`].
     fn pacing_rate(&self, window: &Window) -> Option<Rate> {
         let _ = window;
         None
     }
 
-    /// What it is doing outside of slow start, for a trace.
+    /// [`Rule::phase`].
     fn phase(&self, window: &Window) -> &'static str {
         let _ = window;
         "congestion avoidance"
     }
 }
 
-/// A window that lives by a [`Rule`].
+/// The rule of an increase and a decrease.
 #[derive(Debug, Clone)]
-pub(crate) struct Aimd<R> {
-    window: Window,
-    rule: R,
-    /// Both before the last reduction, if that may yet prove to have been a mistake.
-    before: Option<(Window, R)>,
-}
+pub(crate) struct Aimd<T>(pub T);
 
-impl<R: Rule> Aimd<R> {
-    /// For a new connection.
-    pub fn new(setup: &Setup, rule: R) -> Self {
-        Self {
-            window: Window::new(setup),
-            rule,
-            before: None,
-        }
-    }
-
+impl<T: IncreaseDecrease> Aimd<T> {
     /// What an episode of loss or a timeout leaves, but for its floor.
-    fn reduced(&mut self, in_flight: Bytes) -> u64 {
-        let left = 1.0 - self.rule.decrease(&self.window);
-        (self.window.flight(in_flight) as f64 * left) as u64
-    }
-
-    fn remember(&mut self) {
-        self.before = Some((self.window, self.rule.clone()));
+    fn left(&mut self, window: &Window, in_flight: Bytes) -> u64 {
+        let left = 1.0 - self.0.decrease(window);
+        (window.flight(in_flight) as f64 * left) as u64
     }
 }
 
-impl<R: Rule> Controller for Aimd<R> {
-    fn on_ack(&mut self, ack: &Ack) {
-        self.rule.on_ack(&mut self.window, ack);
+impl<T: IncreaseDecrease> Rule for Aimd<T> {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.0.on_ack(window, ack);
         if !Window::may_grow(ack) {
             return;
         }
         let mut acked = ack.acked.get();
-        if self.window.in_slow_start() {
-            acked = self.rule.slow_start(&mut self.window, acked);
+        if window.in_slow_start() {
+            acked = self.0.slow_start(window, acked);
         }
         if acked > 0 {
-            let segments = self.rule.increase(&self.window);
-            self.window.grow(acked, segments);
+            let segments = self.0.increase(window);
+            window.grow(acked, segments);
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        self.remember();
-        let ssthresh = self.reduced(loss.in_flight);
-        self.window.reduce_to(ssthresh);
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        let ssthresh = self.left(window, loss.in_flight);
+        window.reduce_to(ssthresh);
         LossResponse::REDUCED
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        let mut ssthresh = None;
-        if !timeout.repeated {
-            self.remember();
-            ssthresh = Some(self.reduced(timeout.in_flight));
-        }
-        self.rule.on_timeout();
-        self.window.collapse(ssthresh);
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
+        let ssthresh = self.left(window, timeout.in_flight);
+        self.0.on_timeout();
+        window.collapse(Some(ssthresh));
     }
 
-    fn on_spurious(&mut self, _now: Time) {
-        let Some((window, rule)) = self.before.take() else {
-            return;
-        };
-        if self.window.cwnd < window.cwnd {
-            self.window.restore(&window);
-            self.rule.on_spurious(&rule);
-        }
+    fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+        self.0.on_siblings(paths, own);
     }
 
-    fn on_mss(&mut self, mss: Bytes) {
-        self.window.set_mss(mss.get());
+    fn on_spurious(&mut self, before: &Self) {
+        self.0.on_spurious(&before.0);
     }
 
-    fn cwnd(&self) -> Bytes {
-        Bytes::new(self.window.cwnd)
+    fn pacing_rate(&self, window: &Window) -> Option<Rate> {
+        self.0.pacing_rate(window)
     }
 
-    fn ssthresh(&self) -> Option<Bytes> {
-        self.window.ssthresh()
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.rule.pacing_rate(&self.window)
-    }
-
-    fn phase(&self) -> &'static str {
-        if self.window.in_slow_start() {
-            "slow start"
-        } else {
-            self.rule.phase(&self.window)
-        }
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(self.clone())
+    fn phase(&self, window: &Window) -> &'static str {
+        self.0.phase(window)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NewReno;
-    use crate::testing::{ACK, MSS, Path, loss, segments, setup, timeout};
-    use whimbrel_units::Duration;
+    use crate::controller::Controller;
+    use crate::rule::Law;
+    use crate::testing::{ACK, MSS, Path, loss, newreno, segments, setup, timeout};
+    use whimbrel_units::{Duration, Time};
 
     /// Reno's two numbers, and how often it lost something.
     #[derive(Debug, Clone, Default)]
@@ -185,7 +142,7 @@ mod tests {
         losses: u32,
     }
 
-    impl Rule for Reno {
+    impl IncreaseDecrease for Reno {
         fn increase(&self, _: &Window) -> f64 {
             RENO_INCREASE
         }
@@ -198,17 +155,14 @@ mod tests {
         }
     }
 
-    fn reno(segments: u64) -> Aimd<Reno> {
-        Aimd::new(&setup(segments), Reno::default())
+    fn reno(segments: u64) -> Law<Aimd<Reno>> {
+        Law::new(&setup(segments), Aimd(Reno::default()))
     }
 
     #[test]
     fn with_renos_two_numbers_it_is_newreno() {
         let mut path = Path::new(Duration::from_millis(100));
-        let mut laws: [Box<dyn Controller>; 2] = [
-            Box::new(reno(10)),
-            Box::new(NewReno::new(&setup(10), SLOW_START_LIMIT)),
-        ];
+        let mut laws: [Box<dyn Controller>; 2] = [Box::new(reno(10)), Box::new(newreno(10))];
         for step in 0..40 {
             for law in &mut laws {
                 match step {
@@ -249,13 +203,13 @@ mod tests {
         let mut law = reno(40);
         law.on_loss(&loss(&law, Time::ZERO));
         law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.rule.losses), (40.0, 0));
+        assert_eq!((segments(&law), law.rule.0.losses), (40.0, 0));
         assert_eq!(law.ssthresh(), None);
         law.on_loss(&loss(&law, Time::ZERO));
         Path::new(Duration::from_millis(100)).rounds_for(&mut law, Duration::from_secs(3));
         let grown = segments(&law);
         law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.rule.losses), (grown, 1));
+        assert_eq!((segments(&law), law.rule.0.losses), (grown, 1));
     }
 
     #[test]
@@ -266,7 +220,7 @@ mod tests {
             repeated: true,
             ..timeout(&law, Time::ZERO)
         });
-        assert_eq!((segments(&law), law.rule.losses), (1.0, 1));
+        assert_eq!((segments(&law), law.rule.0.losses), (1.0, 1));
         assert_eq!(law.ssthresh(), Some(Bytes::new(20 * MSS)));
     }
 }

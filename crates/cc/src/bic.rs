@@ -31,8 +31,9 @@
 //! low_window too, as in Linux. Of the paper only its abstract could be read again; the law is as its pseudo code is
 //! quoted in others'.
 
-use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
+use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::Law;
 use crate::window::Window;
 
 /// Its place in the registry.
@@ -90,7 +91,7 @@ pub(crate) static ENTRY: Entry = Entry {
             fast_convergence: values.switch("fast_convergence"),
             w_max: None,
         };
-        Box::new(Aimd::new(setup, rule))
+        Box::new(Law::new(setup, Aimd(rule)))
     },
 };
 
@@ -113,7 +114,7 @@ impl Bic {
     }
 }
 
-impl Rule for Bic {
+impl IncreaseDecrease for Bic {
     fn increase(&self, window: &Window) -> f64 {
         let w = window.segments();
         if w <= self.low_window {

@@ -45,6 +45,7 @@ use crate::event::{Ack, Loss};
 use crate::newreno::NewReno;
 use crate::registry::{DiscriminatorEntry, Entry, Feed, Parameter, Setup, Value, Values};
 use crate::rtt_samples::RttSamples;
+use crate::rule::Law;
 use std::cmp::Ordering;
 use whimbrel_units::Duration;
 
@@ -77,9 +78,6 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |setup, values| on_newreno(setup, values, Cerl::new(values.number("A"))),
 };
 
-/// Most segments slow start grows by per ACK (RFC 3465 section 2.3).
-const SLOW_START_LIMIT: u64 = 2;
-
 /// Its switch, which CERL+ has too. Without it CERL+ is the thesis's CERL+2 (section 4.1.3).
 pub(crate) const ONCE_PER_WINDOW: Parameter = Parameter {
     name: "once_per_window",
@@ -94,7 +92,7 @@ pub(crate) fn on_newreno(
     values: &Values,
     discriminator: impl LossDiscriminator + Clone,
 ) -> Box<dyn Controller> {
-    let law = Discriminate::new(NewReno::new(setup, SLOW_START_LIMIT), discriminator);
+    let law = Discriminate::new(Law::new(setup, NewReno::default()), discriminator);
     Box::new(law.once_per_window(values.switch(ONCE_PER_WINDOW.name)))
 }
 
@@ -168,7 +166,7 @@ mod tests {
                 ..ACK
             });
         }
-        cerl.judge(&loss(&crate::NewReno::new(&setup(10), 2), Time::ZERO))
+        cerl.judge(&loss(&crate::testing::newreno(10), Time::ZERO))
     }
 
     #[test]
@@ -228,7 +226,7 @@ mod tests {
                 ..ACK
             });
         }
-        let law = crate::NewReno::new(&setup(10), 2);
+        let law = crate::testing::newreno(10);
         assert_eq!(cerl.judge(&loss(&law, Time::ZERO)), Verdict::Random);
     }
 

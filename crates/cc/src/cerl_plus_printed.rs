@@ -99,7 +99,7 @@ mod tests {
             samples in prop::collection::vec(0u64..10_000_000_000, 0..50),
         ) {
             let mut printed = CerlPlusPrinted::default();
-            let law = crate::NewReno::new(&setup(10), 2);
+            let law = crate::testing::newreno(10);
             for rtt in samples {
                 printed.on_ack(&Ack { rtt: Some(Duration::from_nanos(rtt)), ..ACK });
                 prop_assert_eq!(printed.judge(&loss(&law, Time::ZERO)), Verdict::Random);

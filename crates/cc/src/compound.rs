@@ -27,10 +27,11 @@
 //! (the draft's and TUBE's) is optional there and not part of this. The paper's equations are as the Linux patch and
 //! two more programs after the draft have them; its text and the draft's could not be read in full.
 
-use crate::aimd::{Aimd, RENO_INCREASE, Rule};
+use crate::aimd::{Aimd, IncreaseDecrease, RENO_INCREASE};
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::round_rtt::{RoundRtt, queued};
+use crate::rule::Law;
 use crate::window::Window;
 
 /// Its place in the registry.
@@ -89,7 +90,7 @@ pub(crate) static ENTRY: Entry = Entry {
             dwnd: 0,
             rounds: RoundRtt::default(),
         };
-        Box::new(Aimd::new(setup, rule))
+        Box::new(Law::new(setup, Aimd(rule)))
     },
 };
 
@@ -133,7 +134,7 @@ impl Compound {
     }
 }
 
-impl Rule for Compound {
+impl IncreaseDecrease for Compound {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         // A loss while the window was not used takes more of it than of its parts.
         self.dwnd = self.dwnd.min(window.cwnd);
@@ -182,8 +183,8 @@ impl Rule for Compound {
 #[cfg(test)]
 mod tests {
     use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
-    use crate::{Ack, Controller, Loss, NewReno};
+    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, newreno, segments, setup, timeout};
+    use crate::{Ack, Controller, Loss};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     const RTT: Duration = Duration::from_millis(100);
@@ -316,10 +317,7 @@ mod tests {
             let rate = link.flows[0].rate_since(before, Duration::from_secs(40));
             (rate.as_bits_per_sec() as f64 / 1e6, queue)
         };
-        let (ours, reno) = (
-            run(built("compound", 10)),
-            run(Box::new(NewReno::new(&setup(10), 2))),
-        );
+        let (ours, reno) = (run(built("compound", 10)), run(Box::new(newreno(10))));
         assert!(ours.0 > 78.0, "{ours:?} {reno:?}");
         assert!(ours.0 > reno.0 + 1.0, "{ours:?} {reno:?}");
     }

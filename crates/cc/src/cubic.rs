@@ -32,7 +32,7 @@ use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::hystart::SlowStart;
 use crate::registry::{Entry, Feed, Parameter, Setup, Value, Values};
-use crate::window::Window;
+use crate::window::{SLOW_START_LIMIT, Window};
 use whimbrel_units::{Bytes, Time};
 
 /// Its place in the registry.
@@ -75,9 +75,6 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     build: |setup, values| Box::new(Cubic::new(setup, CubicConfig::from_values(values))),
 };
-
-/// Most segments slow start grows by per ACK where HyStart++ does not rule (RFC 3465 section 2.3).
-const SLOW_START_LIMIT: u64 = 2;
 
 /// What can be set about CUBIC. The defaults stand in its registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -196,8 +196,9 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NewReno;
-    use crate::testing::{loss, segments, setup, timeout};
+    use crate::newreno::NewReno;
+    use crate::rule::Law;
+    use crate::testing::{loss, newreno, segments, timeout};
 
     /// Says what it is told to say.
     #[derive(Debug, Clone)]
@@ -213,8 +214,8 @@ mod tests {
         }
     }
 
-    fn with(verdict: Verdict) -> Discriminate<NewReno, Oracle> {
-        Discriminate::new(NewReno::new(&setup(64), 2), Oracle(verdict))
+    fn with(verdict: Verdict) -> Discriminate<Law<NewReno>, Oracle> {
+        Discriminate::new(newreno(64), Oracle(verdict))
     }
 
     fn lose(c: &mut dyn Controller, lost_order: u64, next_order: u64) -> LossResponse {

@@ -30,9 +30,10 @@
 //! * **Acknowledgments that come in bursts** raise B above the link's rate; the window then ends where the queue overflows,
 //!   and a loss costs one segment.
 
+use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
-use crate::rule::{Answer, Law, Rule, half, slow_start};
+use crate::rule::{Law, Rule, half, slow_start};
 use crate::window::Window;
 use crate::windowed::WindowedMax;
 use whimbrel_units::{Duration, Rate};
@@ -57,7 +58,7 @@ pub(crate) static ENTRY: Entry = Entry {
             bandwidth: WindowedMax::default(),
             min_rtt: Duration::ZERO,
         };
-        Box::new(Law::new(Window::new(setup), dtcp))
+        Box::new(Law::new(setup, dtcp))
     },
 };
 
@@ -101,20 +102,20 @@ impl Rule for Dtcp {
         window.grow(acked, (gap as f64 / window.mss as f64).max(1.0));
     }
 
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         let flight = window.flight(loss.in_flight);
         // Nothing learned: all of it may be beyond the path.
         let beyond = flight.saturating_sub(self.path());
-        Answer::reduce(flight - beyond.min(flight / 2).max(window.mss.min(flight)))
+        window.reduce_to(flight - beyond.min(flight / 2).max(window.mss.min(flight)));
+        LossResponse::REDUCED
     }
 
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
-        self.path()
-            .min(window.cwnd)
-            .max(half(window, timeout.in_flight))
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
+        let held = self.path().min(window.cwnd);
+        window.collapse(Some(held.max(half(window, timeout.in_flight))));
     }
 
-    fn phase(&self) -> &'static str {
+    fn phase(&self, _: &Window) -> &'static str {
         "adaptive increase"
     }
 }
@@ -122,7 +123,7 @@ impl Rule for Dtcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::{Controller, LossResponse};
+    use crate::controller::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
     use whimbrel_units::{Bytes, Time};

@@ -26,8 +26,9 @@
 //! against the table of appendix B (as Linux' tcp_highspeed.c quotes it; of the RFC's own text the equations and tables
 //! were known, not read again).
 
-use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
+use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::Law;
 use crate::window::Window;
 
 /// Its place in the registry.
@@ -76,7 +77,7 @@ pub(crate) static ENTRY: Entry = Entry {
             high_p: values.number("High_P"),
             high_decrease: values.number("High_Decrease"),
         };
-        Box::new(Aimd::new(setup, rule))
+        Box::new(Law::new(setup, Aimd(rule)))
     },
 };
 
@@ -116,7 +117,7 @@ impl HighSpeed {
     }
 }
 
-impl Rule for HighSpeed {
+impl IncreaseDecrease for HighSpeed {
     fn increase(&self, window: &Window) -> f64 {
         self.a(window.segments())
     }

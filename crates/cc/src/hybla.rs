@@ -36,10 +36,11 @@
 //! * after a timeout cwnd is one segment, and one ACK may bring it back to ssthresh; the spacing keeps that from being
 //!   a burst.
 
-use crate::aimd::{Aimd, RENO_DECREASE, Rule, SLOW_START_LIMIT};
+use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE};
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
-use crate::window::Window;
+use crate::rule::Law;
+use crate::window::{SLOW_START_LIMIT, Window};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Its place in the registry.
@@ -71,7 +72,7 @@ pub(crate) static ENTRY: Entry = Entry {
             srtt: Duration::ZERO,
             train: None,
         };
-        Box::new(Aimd::new(setup, rule))
+        Box::new(Law::new(setup, Aimd(rule)))
     },
 };
 
@@ -122,7 +123,7 @@ impl Hybla {
     }
 }
 
-impl Rule for Hybla {
+impl IncreaseDecrease for Hybla {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.srtt = ack.srtt;
         self.rho = (ack.min_rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0);
@@ -167,10 +168,9 @@ impl Rule for Hybla {
 
 #[cfg(test)]
 mod tests {
-    use crate::Controller;
     use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
-    use crate::{Ack, NewReno};
+    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, newreno, segments, setup, timeout};
+    use crate::{Ack, Controller};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     fn hybla(segments: u64) -> Box<dyn Controller> {
@@ -316,7 +316,7 @@ mod tests {
             link.run(Duration::from_secs(100));
             link.flows[0].rate_since(0, Duration::from_secs(100))
         };
-        let (ours, reno) = (run(hybla(10)), run(Box::new(NewReno::new(&setup(10), 2))));
+        let (ours, reno) = (run(hybla(10)), run(Box::new(newreno(10))));
         assert!(reno.as_bits_per_sec() < 1_500_000, "{reno}");
         assert!(ours.as_bits_per_sec() > 7_000_000, "{ours}");
     }

@@ -29,10 +29,11 @@
 //! short queues begins anew, where Linux goes on counting. The paper's text could not be read again; Linux' and ns-3's
 //! code was.
 
-use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
+use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::round_rtt::RoundRtt;
+use crate::rule::Law;
 use crate::window::Window;
 use whimbrel_units::Duration;
 
@@ -117,7 +118,7 @@ pub(crate) static ENTRY: Entry = Entry {
             rounds: RoundRtt::default(),
             greatest_rtt: Duration::ZERO,
         };
-        Box::new(Aimd::new(setup, rule))
+        Box::new(Law::new(setup, Aimd(rule)))
     },
 };
 
@@ -197,7 +198,7 @@ impl Illinois {
     }
 }
 
-impl Rule for Illinois {
+impl IncreaseDecrease for Illinois {
     fn on_ack(&mut self, _: &mut Window, ack: &Ack) {
         let ended = self.rounds.on_ack(ack);
         self.greatest_rtt = self.greatest_rtt.max(ack.rtt.unwrap_or_default());

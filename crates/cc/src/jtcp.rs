@@ -38,11 +38,12 @@
 //! Jr gives it, and the window. A random timeout keeps the slow start threshold, not the window: nothing is in flight then, and what
 //! it held would leave in one burst. Marks (RFC 3168) are congestion.
 
+use crate::controller::LossResponse;
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::jitter::{Round, jitter_ratio};
 use crate::registry::{Entry, Feed, Parameter, Value};
-use crate::rule::{Answer, Law, Rule, half, slow_start};
+use crate::rule::{Law, Rule, half, slow_start};
 use crate::window::Window;
 use whimbrel_units::{Duration, Time};
 
@@ -59,7 +60,7 @@ pub(crate) static ENTRY: Entry = Entry {
         range: (0.0, 1000.0),
         meaning: "packets by which the queue must grow in a round trip for a loss to be congestion",
     }],
-    build: |setup, values| Box::new(Law::new(Window::new(setup), Jtcp::new(values.number("k")))),
+    build: |setup, values| Box::new(Law::new(setup, Jtcp::new(values.number("k")))),
 };
 
 /// JTCP's rule.
@@ -72,8 +73,6 @@ struct Jtcp {
     ratio: Option<f64>,
     srtt: Duration,
     last_decrease: Option<Time>,
-    /// `last_decrease` before the last one.
-    before: Option<Time>,
 }
 
 impl Jtcp {
@@ -84,7 +83,6 @@ impl Jtcp {
             ratio: None,
             srtt: Duration::ZERO,
             last_decrease: None,
-            before: None,
         }
     }
 
@@ -94,10 +92,6 @@ impl Jtcp {
             Some(ratio) if ratio <= allowed => Verdict::Random,
             _ => Verdict::Congestion,
         }
-    }
-
-    fn decrease(&mut self, now: Time) {
-        self.before = self.last_decrease.replace(now);
     }
 }
 
@@ -115,7 +109,7 @@ impl Rule for Jtcp {
         window.grow(acked, 1.0);
     }
 
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         let verdict = match loss.signal {
             Signal::Ecn => Verdict::Congestion,
             Signal::Loss => loss.verdict(self.judge(window)),
@@ -123,26 +117,28 @@ impl Rule for Jtcp {
         let recent = self
             .last_decrease
             .is_some_and(|last| loss.now.since(last) <= self.srtt);
-        let reduce = verdict == Verdict::Congestion && !recent;
-        if reduce {
-            self.decrease(loss.now);
+        let reduced = verdict == Verdict::Congestion && !recent;
+        if reduced {
+            self.last_decrease = Some(loss.now);
+            window.reduce_to(half(window, loss.in_flight));
         }
-        Answer {
-            ssthresh: reduce.then(|| half(window, loss.in_flight)),
+        LossResponse {
+            reduced,
             verdict: Some(verdict),
         }
     }
 
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
-        self.decrease(timeout.now);
-        match self.judge(window) {
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
+        self.last_decrease = Some(timeout.now);
+        let ssthresh = match self.judge(window) {
             Verdict::Congestion => half(window, timeout.in_flight),
             Verdict::Random => window.cwnd,
-        }
+        };
+        window.collapse(Some(ssthresh));
     }
 
-    fn on_spurious(&mut self) {
-        self.last_decrease = self.before;
+    fn on_spurious(&mut self, before: &Self) {
+        self.last_decrease = before.last_decrease;
     }
 }
 
@@ -150,7 +146,7 @@ impl Rule for Jtcp {
 mod tests {
     use super::*;
     use crate::AtSending;
-    use crate::controller::{Controller, LossResponse};
+    use crate::controller::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, MSS, loss, segments, setup, timeout};
     use whimbrel_units::Bytes;

@@ -67,6 +67,4 @@ pub use copa::Copa;
 pub use cubic::{Cubic, CubicConfig};
 pub use discriminator::{Discriminate, LossDiscriminator, Verdict};
 pub use event::{Ack, AtSending, Loss, LostPacket, Sibling, Signal, Timeout};
-pub use lia::Lia;
-pub use newreno::NewReno;
 pub use registry::{Setup, Spec};

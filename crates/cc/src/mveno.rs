@@ -24,9 +24,10 @@
 //! compares mVeno with others it has one path: it is Veno there. The balance holds where losses come to packets, whosoever
 //! they are. Before a drop-tail queue of few flows they come to the flow that grows fastest, and the weighted ones take more.
 
+use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Sibling, Timeout};
 use crate::registry::{Entry, Feed};
-use crate::rule::{Answer, Law, Rule};
+use crate::rule::{Law, Rule};
 use crate::veno::{BETA, Veno};
 use crate::window::Window;
 
@@ -43,7 +44,7 @@ pub(crate) static ENTRY: Entry = Entry {
             veno: Veno::new(values.number("beta"), false),
             weight: 1.0,
         };
-        Box::new(Law::new(Window::new(setup), mveno))
+        Box::new(Law::new(setup, mveno))
     },
 };
 
@@ -77,20 +78,20 @@ impl Rule for Mveno {
         self.veno.on_weighted_ack(window, ack, self.weight);
     }
 
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         self.veno.on_loss(window, loss)
     }
 
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
-        self.veno.on_timeout(window, timeout)
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
+        self.veno.on_timeout(window, timeout);
     }
 
     fn on_siblings(&mut self, paths: &[Sibling], _own: usize) {
         self.weight = weight(paths);
     }
 
-    fn phase(&self) -> &'static str {
-        self.veno.phase()
+    fn phase(&self, window: &Window) -> &'static str {
+        self.veno.phase(window)
     }
 }
 

@@ -48,12 +48,12 @@
 //! * Every byte counts once ([`Ack::acked`]): with SACK each duplicate ACK for what it delivered; without, the cumulative
 //!   ACK at the end for all that arrived since the last. For R_n that is the same after one RTT: it is linear.
 
-use crate::controller::{Controller, LossResponse};
+use crate::controller::LossResponse;
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
-use crate::newreno::NewReno;
-use crate::registry::{Entry, Feed, Setup};
-use crate::window::Window;
+use crate::registry::{Entry, Feed};
+use crate::rule::{Law, Rule, grow_as_reno};
+use crate::window::{SLOW_START_LIMIT, Window};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Its place in the registry.
@@ -64,11 +64,8 @@ pub(crate) static ENTRY: Entry = Entry {
                Computer Networks 47(2), 2005",
     feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| Box::new(NewJersey::new(setup)),
+    build: |setup, _| Box::new(Law::new(setup, NewJersey::new())),
 };
-
-/// Most segments slow start grows by per ACK (RFC 3465 section 2.3).
-const SLOW_START_LIMIT: u64 = 2;
 
 /// What is done about a loss that no mark warned of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +76,9 @@ enum Unwarned {
     Push,
 }
 
-/// New Jersey's law, and New Jersey+'s.
+/// New Jersey's rule, and New Jersey+'s.
 #[derive(Debug, Clone)]
 pub(crate) struct NewJersey {
-    reno: NewReno,
     /// By the receiver's clock.
     at_receiver: Abe,
     /// By the sender's, if the greater of the two counts: New Jersey+.
@@ -97,9 +93,8 @@ pub(crate) struct NewJersey {
 }
 
 impl NewJersey {
-    pub fn new(setup: &Setup) -> Self {
+    pub fn new() -> Self {
         Self {
-            reno: NewReno::new(setup, SLOW_START_LIMIT),
             at_receiver: Abe::default(),
             at_sender: None,
             unwarned: Unwarned::Keep,
@@ -110,11 +105,11 @@ impl NewJersey {
     }
 
     /// New Jersey+ (`newjersey_plus.rs`).
-    pub fn plus(setup: &Setup) -> Self {
+    pub fn plus() -> Self {
         Self {
             at_sender: Some(Abe::default()),
             unwarned: Unwarned::Push,
-            ..Self::new(setup)
+            ..Self::new()
         }
     }
 
@@ -134,22 +129,24 @@ impl NewJersey {
     }
 }
 
-impl Controller for NewJersey {
-    fn on_ack(&mut self, ack: &Ack) {
+impl Rule for NewJersey {
+    const DISCRIMINATES: bool = true;
+    const WANTS_MARKS: bool = true;
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.estimate(ack);
         self.warned = ack.ece;
         if self.warned {
             return; // What the mark asks for comes as an episode.
         }
         if self.push && Window::may_grow(ack) {
-            let window = &mut self.reno.window;
             window.cwnd = window.cwnd.saturating_add(window.mss);
             self.push = false;
         }
-        self.reno.on_ack(ack);
+        grow_as_reno(window, ack, SLOW_START_LIMIT);
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> LossResponse {
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         let verdict = match (loss.signal, loss.ece) {
             (Signal::Ecn, _) => Verdict::Congestion,
             (Signal::Loss, true) => loss.verdict(Verdict::Congestion),
@@ -158,13 +155,12 @@ impl Controller for NewJersey {
         match (verdict, self.unwarned) {
             (Verdict::Congestion, _) => {
                 self.push = false;
-                self.reno.reduce_to(self.ownd());
+                window.reduce_to(self.ownd());
             }
-            (Verdict::Random, Unwarned::Keep) => self.reno.keep(),
+            (Verdict::Random, Unwarned::Keep) => {}
             (Verdict::Random, Unwarned::Push) => {
                 self.push = true;
-                self.reno.keep();
-                self.reno.window.set_ssthresh(self.ownd());
+                window.set_ssthresh(self.ownd());
             }
         }
         LossResponse {
@@ -173,48 +169,16 @@ impl Controller for NewJersey {
         }
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout) {
+    fn on_timeout(&mut self, window: &mut Window, _: &Timeout) {
         self.push = false;
-        if self.warned || timeout.repeated {
-            self.reno.collapse(self.ownd(), timeout.repeated);
+        if self.warned {
+            window.collapse(Some(self.ownd()));
         } else {
             let mean = (self.ownd[0] + self.ownd[1]) / 2.0;
-            let window = self.reno.window;
-            self.reno.reduce_to(self.ownd());
-            self.reno.window.cwnd = window.cwnd.min((mean as u64).max(window.mss));
+            let cwnd = window.cwnd;
+            window.reduce_to(self.ownd());
+            window.cwnd = cwnd.min((mean as u64).max(window.mss));
         }
-    }
-
-    fn on_spurious(&mut self, now: Time) {
-        self.reno.on_spurious(now);
-    }
-
-    fn on_mss(&mut self, mss: Bytes) {
-        self.reno.on_mss(mss);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.cwnd()
-    }
-
-    fn ssthresh(&self) -> Option<Bytes> {
-        self.reno.ssthresh()
-    }
-
-    fn wants_marks(&self) -> bool {
-        true
-    }
-
-    fn discriminates(&self) -> bool {
-        true
-    }
-
-    fn phase(&self) -> &'static str {
-        self.reno.phase()
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(self.clone())
     }
 }
 
@@ -244,7 +208,8 @@ impl Abe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
+    use crate::controller::Controller;
+    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, newreno, segments, setup, timeout};
     use whimbrel_units::Rate;
 
     const RTT: Duration = Duration::from_millis(100);
@@ -261,16 +226,20 @@ mod tests {
         }
     }
 
+    fn newjersey(segments: u64) -> Law<NewJersey> {
+        Law::new(&setup(segments), NewJersey::new())
+    }
+
     /// Has heard 200 segments a second for long: at an RTT of 100 ms ownd is 20 segments.
-    fn measuring(mut law: NewJersey) -> NewJersey {
+    fn measuring(mut law: Law<NewJersey>) -> Law<NewJersey> {
         for i in 0..2000 {
             law.on_ack(&ack(5 * i, Some(777 + 5 * i), 1));
         }
-        assert!((law.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+        assert!((law.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
         law
     }
 
-    fn lose(law: &mut NewJersey, ece: bool) -> LossResponse {
+    fn lose(law: &mut Law<NewJersey>, ece: bool) -> LossResponse {
         law.on_loss(&Loss {
             ece,
             ..loss(law, Time::ZERO)
@@ -291,11 +260,11 @@ mod tests {
             let bandwidth = on_ack(ms, segments);
             assert!((bandwidth - expected).abs() < 1e-6, "{bandwidth}");
         }
-        let mut law = NewJersey::new(&setup(10));
+        let mut law = newjersey(10);
         for (ms, segments) in [(40, 7), (140, 1), (140, 1), (440, 3)] {
             law.on_ack(&ack(ms, None, segments));
         }
-        assert_eq!(law.ownd(), 1125);
+        assert_eq!(law.rule.ownd(), 1125);
     }
 
     #[test]
@@ -303,13 +272,12 @@ mod tests {
         // Ten ACKs come at once every 50 ms, for data that arrived every 5 ms: ownd is 20 segments; by the times of
         // the ACKs it swings around that. By hand, just after ten at once: x = (x + L)/1.5 + 9*L with x in bytes per RTT,
         // so x = (9 + 2/3)*3*L = 29 segments.
-        let (mut by_receiver, mut by_sender) =
-            (NewJersey::new(&setup(10)), NewJersey::new(&setup(10)));
+        let (mut by_receiver, mut by_sender) = (newjersey(10), newjersey(10));
         for i in 0..2000 {
             by_receiver.on_ack(&ack(i / 10 * 50, Some(5 * i), 1));
             by_sender.on_ack(&ack(i / 10 * 50, None, 1));
         }
-        let (receiver, sender) = (by_receiver.ownd(), by_sender.ownd());
+        let (receiver, sender) = (by_receiver.rule.ownd(), by_sender.rule.ownd());
         assert!((19_900..=20_100).contains(&receiver), "{receiver}");
         assert!((28_900..=29_100).contains(&sender), "{sender}");
     }
@@ -317,14 +285,14 @@ mod tests {
     #[test]
     fn one_ack_after_a_recovery_without_sack_tells_what_its_duplicates_would_have_told() {
         // 20 segments in 100 ms: (0.1*R + 20 L)/0.2 for R = 200 L is 200 L again.
-        let mut law = measuring(NewJersey::new(&setup(40)));
+        let mut law = measuring(newjersey(40));
         law.on_ack(&ack(5 * 1999 + 100, Some(777 + 5 * 1999 + 100), 20));
-        assert!((law.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+        assert!((law.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
     }
 
     #[test]
     fn a_loss_with_a_mark_is_congestion_and_leaves_what_arrived_in_a_round_trip() {
-        let mut law = measuring(NewJersey::new(&setup(40)));
+        let mut law = measuring(newjersey(40));
         let response = lose(&mut law, true);
         assert!(response.reduced);
         assert_eq!(response.verdict, Some(Verdict::Congestion));
@@ -335,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_loss_without_a_mark_is_random_and_changes_nothing() {
-        let mut law = measuring(NewJersey::new(&setup(40)));
+        let mut law = measuring(newjersey(40));
         let response = lose(&mut law, false);
         assert_eq!(
             (response.reduced, response.verdict),
@@ -351,7 +319,7 @@ mod tests {
 
     #[test]
     fn the_truth_is_obeyed_where_it_is_known_and_marks_are_congestion_whatever_it_is() {
-        let mut law = measuring(NewJersey::new(&setup(40)));
+        let mut law = measuring(newjersey(40));
         for (ece, truth) in [(true, Verdict::Random), (false, Verdict::Congestion)] {
             let told = Loss {
                 ece,
@@ -370,7 +338,7 @@ mod tests {
 
     #[test]
     fn nothing_grows_while_routers_warn() {
-        let mut law = NewJersey::new(&setup(10));
+        let mut law = newjersey(10);
         law.on_ack(&Ack { ece: true, ..ACK });
         assert_eq!(segments(&law), 10.0);
         law.on_ack(&ACK);
@@ -379,7 +347,7 @@ mod tests {
 
     #[test]
     fn without_marks_it_grows_as_reno() {
-        let (mut law, mut reno) = (NewJersey::new(&setup(10)), NewReno::new(&setup(10), 2));
+        let (mut law, mut reno) = (newjersey(10), newreno(10));
         let (mut own, mut renos) = (Path::new(RTT), Path::new(RTT));
         own.rounds_for(&mut law, RTT * 4);
         renos.rounds_for(&mut reno, RTT * 4);
@@ -389,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_timeout_leaves_one_segment_if_warned_and_else_what_arrived_in_a_round_trip() {
-        let mut unwarned = measuring(NewJersey::new(&setup(40)));
+        let mut unwarned = measuring(newjersey(40));
         unwarned.on_timeout(&timeout(&unwarned, Time::ZERO));
         assert!((segments(&unwarned) - 20.0).abs() < 0.02);
         let again = Timeout {
@@ -399,7 +367,7 @@ mod tests {
         unwarned.on_timeout(&again);
         assert_eq!(segments(&unwarned), 1.0, "the path may be gone");
 
-        let mut warned = measuring(NewJersey::new(&setup(40)));
+        let mut warned = measuring(newjersey(40));
         warned.on_ack(&Ack {
             ece: true,
             ..ack(10_000, Some(10_777), 1)
@@ -413,7 +381,7 @@ mod tests {
     #[test]
     fn an_unwarned_timeout_takes_the_mean_of_the_last_two_estimates() {
         // By the numbers of the estimate by hand, ten times as large: ownd is 5000, 15,000, 11,250 bytes.
-        let mut law = NewJersey::new(&setup(40));
+        let mut law = newjersey(40);
         for (ms, segments) in [(40, 70), (140, 10), (140, 10)] {
             law.on_ack(&ack(ms, None, segments));
         }
@@ -437,7 +405,7 @@ mod tests {
         let mut path = Bottleneck::new(Rate::from_bits_per_sec(8_000_000), 100);
         path.loss = random;
         path.mark = mark;
-        path.add(Box::new(NewJersey::new(&setup(10))), RTT);
+        path.add(Box::new(newjersey(10)), RTT);
         path
     }
 

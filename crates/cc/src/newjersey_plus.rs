@@ -23,6 +23,7 @@
 
 use crate::newjersey::NewJersey;
 use crate::registry::{Entry, Feed};
+use crate::rule::Law;
 
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -32,7 +33,7 @@ pub(crate) static ENTRY: Entry = Entry {
                Environments\", NETWORKING 2007, LNCS 4479",
     feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| Box::new(NewJersey::plus(setup)),
+    build: |setup, _| Box::new(Law::new(setup, NewJersey::plus())),
 };
 
 #[cfg(test)]
@@ -49,8 +50,8 @@ mod tests {
 
     /// Has heard ACKs for 200 segments a second at these times, in milliseconds, for data that arrived at those: with an
     /// RTT of 100 ms, 20 segments in a round trip.
-    fn measuring(window: u64, came: Times, arrived: Times) -> NewJersey {
-        let mut law = NewJersey::plus(&setup(window));
+    fn measuring(window: u64, came: Times, arrived: Times) -> Law<NewJersey> {
+        let mut law = Law::new(&setup(window), NewJersey::plus());
         for i in 0..2000 {
             law.on_ack(&Ack {
                 now: Time::ZERO + Duration::from_millis(came(i)),
@@ -71,7 +72,7 @@ mod tests {
         i / 10 * 50
     }
 
-    fn lose(law: &mut NewJersey, ece: bool) -> LossResponse {
+    fn lose(law: &mut Law<NewJersey>, ece: bool) -> LossResponse {
         law.on_loss(&Loss {
             ece,
             ..loss(law, Time::ZERO)

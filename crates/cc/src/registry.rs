@@ -4,48 +4,54 @@
 //! has none of its own with a plus: `cubic+cerl`, `cubic?C=0.6+cerl?A=0.7`. A law's own name may have a plus in it
 //! (`westwood+`, and with a discriminator `westwood++cerl`). Defaults stand only in an algorithm's own [`Entry`].
 
-use crate::lia;
-use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{
-    aatp, bbr, bbr3, cerl, cerl_plus, cerl_plus_printed, copa, cubic, jitter, newreno, verus,
+    Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
+    cerl_plus_printed, compound, copa, cubic, dtcp, highspeed, hybla, illinois, jitter, jtcp, lia,
+    mveno, newjersey, newjersey_plus, newreno, reno, scalable, tahoe, vegas, veno, verus, westwood,
+    westwood_plus, yeah,
 };
-use crate::{bic, compound, highspeed, hybla, illinois, reno, scalable, tahoe};
-use crate::{dtcp, jtcp, mveno, vegas, veno, yeah};
-use crate::{newjersey, newjersey_plus, westwood, westwood_plus};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
 
-/// All algorithms, in the order in which they are shown.
+/// All algorithms, in the order in which they are shown: the standards, then family by family. Within a family the oldest
+/// is first, and what was made of it follows it.
 pub static ALL: &[&Entry] = &[
-    &newreno::ENTRY,
-    &lia::ENTRY,
-    &cubic::ENTRY,
-    &bbr::ENTRY,
-    &bbr3::ENTRY,
-    &copa::ENTRY,
-    &verus::ENTRY,
-    &vegas::ENTRY,
-    &veno::ENTRY,
-    &mveno::ENTRY,
-    &yeah::ENTRY,
-    &dtcp::ENTRY,
-    &jtcp::ENTRY,
-    &cerl::ENTRY,
-    &cerl_plus::ENTRY,
-    &cerl_plus_printed::ENTRY,
+    // Losses: the standards.
     &tahoe::ENTRY,
     &reno::ENTRY,
+    &newreno::ENTRY,
+    &cubic::ENTRY,
+    &lia::ENTRY,
+    // Losses: for long paths and large windows.
     &highspeed::ENTRY,
     &scalable::ENTRY,
     &bic::ENTRY,
     &hybla::ENTRY,
-    &illinois::ENTRY,
+    // Delays, alone or beside losses.
+    &vegas::ENTRY,
     &compound::ENTRY,
+    &yeah::ENTRY,
+    &illinois::ENTRY,
+    // Losses, after which the window is what the path was measured to carry.
     &westwood::ENTRY,
     &westwood_plus::ENTRY,
+    &dtcp::ENTRY,
+    // Losses, of which the random ones are told from congestion.
+    &veno::ENTRY,
+    &mveno::ENTRY,
+    &jtcp::ENTRY,
     &newjersey::ENTRY,
     &newjersey_plus::ENTRY,
+    &cerl::ENTRY,
+    &cerl_plus::ENTRY,
+    &cerl_plus_printed::ENTRY,
+    // A model of the path: its rate, its delay.
+    &verus::ENTRY,
+    &bbr::ENTRY,
+    &bbr3::ENTRY,
+    &copa::ENTRY,
+    // Bursts.
     &aatp::ORIGINAL,
     &aatp::ENHANCED,
 ];

@@ -14,11 +14,14 @@
 //!
 //! **When not.** Wherever losses come in bursts: after the overshoot of slow start, on a fading channel.
 //!
-//! The law stands in `newreno.rs`; what recovery is, is the transport's.
+//! What recovery is, is the transport's. The sources, and the comparison by Fall and Floyd that a test below follows, were
+//! known and not read again.
 
-use crate::controller::FastRecovery;
-use crate::newreno::NewReno;
+use crate::controller::{FastRecovery, LossResponse};
+use crate::event::{Ack, Loss};
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::{Law, Rule, grow_as_reno, half};
+use crate::window::Window;
 
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -33,10 +36,32 @@ pub(crate) static ENTRY: Entry = Entry {
         meaning: "most segments slow start grows by per ACK (RFC 5681 equation 2: one)",
     }],
     build: |setup, values| {
-        let law = NewReno::new(setup, values.number("L") as u64);
-        Box::new(law.recovering(FastRecovery::UntilFirstAck))
+        let limit = values.number("L") as u64;
+        Box::new(Law::new(setup, Reno { limit }))
     },
 };
+
+/// Reno's rule.
+#[derive(Debug, Clone)]
+struct Reno {
+    /// L, segments.
+    limit: u64,
+}
+
+impl Rule for Reno {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        grow_as_reno(window, ack, self.limit);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        window.reduce_to(half(window, loss.in_flight));
+        LossResponse::REDUCED
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::UntilFirstAck
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -72,7 +97,7 @@ mod tests {
 
     #[test]
     fn three_losses_of_one_window_leave_an_eighth_if_each_is_an_episode() {
-        // K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996, section 6.3.
+        // As K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996, have it.
         let mut law = reno(32);
         for left in [16.0, 8.0, 4.0] {
             law.on_loss(&loss(&*law, Time::ZERO));

@@ -1,64 +1,74 @@
 //! What the laws of Reno's family have in common, so that each of them is written as what it changes: how the window grows,
 //! and what an episode of loss leaves of it.
 //!
-//! * an episode of loss brings the window down to the slow start threshold that the rule names (RFC 5681 equation 4)
-//! * a timeout brings it down to one segment; a repeated one leaves the threshold alone (RFC 5681 section 3.1)
-//! * a mistaken one of the two: window and threshold are what they were before (after RFC 4015)
+//! [`Law`] is the [`Controller`]: it holds the window, and what it and the rule were before the last reduction. A [`Rule`] is
+//! the rest. `reno.rs` is the shortest one; a rule that is no more than an increase and a decrease is shorter still with
+//! `aimd.rs`.
+//!
+//! * a timeout brings the window down to one segment, and the slow start threshold to half of the flight, unless the rule
+//!   says otherwise (RFC 5681 section 3.1)
+//! * a repeated one leaves threshold and rule alone (RFC 5681 section 3.1)
+//! * a loss or a timeout that was a mistake: window and threshold are what they were before it (after RFC 4015), and the rule
+//!   takes back what it changed, unless the window has outgrown that since
 
-use crate::controller::{Controller, LossResponse};
-use crate::discriminator::Verdict;
+use crate::controller::{Controller, FastRecovery, LossResponse};
 use crate::event::{Ack, Loss, Sibling, Timeout};
-use crate::window::Window;
+use crate::registry::Setup;
+use crate::window::{SLOW_START_LIMIT, Window};
 use std::fmt::Debug;
-use whimbrel_units::{Bytes, Time};
-
-/// Most segments slow start grows by per ACK (RFC 3465 section 2.3).
-const SLOW_START_LIMIT: u64 = 2;
+use whimbrel_units::{Bytes, Rate, Time};
 
 /// What is a law's own.
 pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
-    /// Whether each [`Answer`] carries a verdict.
+    /// Whether each answer to a loss carries a verdict.
     const DISCRIMINATES: bool = false;
 
-    /// Data was acknowledged.
+    /// [`Controller::wants_marks`].
+    const WANTS_MARKS: bool = false;
+
+    /// Data was acknowledged: measure, and grow the window, if [`Window::may_grow`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// An episode of loss: what it leaves of the window.
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer;
+    /// An episode of loss: brings the window down, mostly by [`Window::reduce_to`], or keeps it.
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse;
 
-    /// The timer fired, and not for the same data again: the slow start threshold, bytes.
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64;
+    /// The timer fired, and not for the same data again: brings the window down, mostly by [`Window::collapse`].
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
+        window.collapse(Some(half(window, timeout.in_flight)));
+    }
 
-    /// The last of the two was a mistake: what the rule itself took back then.
-    fn on_spurious(&mut self) {}
+    /// The last reduction was a mistake, and the window is what it was: takes back from `before` what the rule changed for
+    /// it, not what was measured since.
+    fn on_spurious(&mut self, before: &Self) {
+        let _ = before;
+    }
 
     /// [`Controller::on_siblings`].
     fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
         let _ = (paths, own);
     }
 
-    /// What it is doing after slow start.
-    fn phase(&self) -> &'static str {
-        "congestion avoidance"
+    /// [`Controller::pacing_rate`].
+    fn pacing_rate(&self, window: &Window) -> Option<Rate> {
+        let _ = window;
+        None
     }
-}
 
-/// A rule's answer to an episode of loss.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
-    /// What the window comes down to, bytes; `None` leaves it alone.
-    pub ssthresh: Option<u64>,
-    /// What the loss was taken for, if the rule tells.
-    pub verdict: Option<Verdict>,
-}
+    /// [`Controller::fast_recovery`].
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::UntilRepaired
+    }
 
-impl Answer {
-    /// Down to so many bytes, without asking what it was.
-    pub fn reduce(ssthresh: u64) -> Self {
-        Self {
-            ssthresh: Some(ssthresh),
-            verdict: None,
-        }
+    /// What it is doing in slow start, for a trace.
+    fn slow_start_phase(&self, window: &Window) -> &'static str {
+        let _ = window;
+        "slow start"
+    }
+
+    /// What it is doing outside of slow start, for a trace.
+    fn phase(&self, window: &Window) -> &'static str {
+        let _ = window;
+        "congestion avoidance"
     }
 }
 
@@ -70,28 +80,41 @@ pub(crate) fn half(window: &Window, in_flight: Bytes) -> u64 {
 /// Slow start by RFC 3465, if the window is in it and may grow. Returns the bytes that congestion avoidance may
 /// grow by: none if the window may not grow at all.
 pub(crate) fn slow_start(window: &mut Window, ack: &Ack) -> u64 {
+    slow_start_by(window, ack, SLOW_START_LIMIT)
+}
+
+/// The growth of Reno and of those that differ from it in other things: slow start by at most `limit` segments per ACK (L
+/// of RFC 3465), then a segment for each window of data.
+pub(crate) fn grow_as_reno(window: &mut Window, ack: &Ack, limit: u64) {
+    let acked = slow_start_by(window, ack, limit);
+    window.grow_by_counting(acked);
+}
+
+fn slow_start_by(window: &mut Window, ack: &Ack, limit: u64) -> u64 {
     if !Window::may_grow(ack) {
         0
     } else if window.in_slow_start() {
-        window.slow_start(ack.acked.get(), SLOW_START_LIMIT)
+        window.slow_start(ack.acked.get(), limit)
     } else {
         ack.acked.get()
     }
 }
 
-/// The law of a rule.
+/// A window that lives by a [`Rule`].
 #[derive(Debug, Clone)]
 pub(crate) struct Law<R> {
     window: Window,
-    rule: R,
-    /// Window before the last reduction, if that may yet prove to have been a mistake.
-    before: Option<Window>,
+    /// What is the law's own.
+    pub rule: R,
+    /// Both before the last reduction, if that may yet prove to have been a mistake.
+    before: Option<(Window, R)>,
 }
 
 impl<R: Rule> Law<R> {
-    pub fn new(window: Window, rule: R) -> Self {
+    /// For a new connection.
+    pub fn new(setup: &Setup, rule: R) -> Self {
         Self {
-            window,
+            window: Window::new(setup),
             rule,
             before: None,
         }
@@ -104,31 +127,27 @@ impl<R: Rule> Controller for Law<R> {
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        let Answer { ssthresh, verdict } = self.rule.on_loss(&self.window, loss);
+        let before = (self.window, self.rule.clone());
+        let response = self.rule.on_loss(&mut self.window, loss);
         // What cost nothing gives nothing back: an older reduction was no mistake.
-        self.before = ssthresh.map(|_| self.window);
-        if let Some(ssthresh) = ssthresh {
-            self.window.reduce_to(ssthresh);
-        }
-        LossResponse {
-            reduced: ssthresh.is_some(),
-            verdict,
-        }
+        self.before = response.reduced.then_some(before);
+        response
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
-        let mut ssthresh = None;
-        if !timeout.repeated {
-            self.before = Some(self.window);
-            ssthresh = Some(self.rule.on_timeout(&self.window, timeout));
+        if timeout.repeated {
+            self.window.collapse(None);
+        } else {
+            self.before = Some((self.window, self.rule.clone()));
+            self.rule.on_timeout(&mut self.window, timeout);
         }
-        self.window.collapse(ssthresh);
     }
 
     fn on_spurious(&mut self, _now: Time) {
-        if let Some(before) = self.before.take() {
-            self.window.restore(&before);
-            self.rule.on_spurious();
+        if let Some((window, rule)) = self.before.take()
+            && self.window.restore(&window)
+        {
+            self.rule.on_spurious(&rule);
         }
     }
 
@@ -144,8 +163,20 @@ impl<R: Rule> Controller for Law<R> {
         self.window.ssthresh()
     }
 
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.rule.pacing_rate(&self.window)
+    }
+
+    fn wants_marks(&self) -> bool {
+        R::WANTS_MARKS
+    }
+
     fn discriminates(&self) -> bool {
         R::DISCRIMINATES
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        self.rule.fast_recovery()
     }
 
     fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
@@ -154,9 +185,9 @@ impl<R: Rule> Controller for Law<R> {
 
     fn phase(&self) -> &'static str {
         if self.window.in_slow_start() {
-            "slow start"
+            self.rule.slow_start_phase(&self.window)
         } else {
-            self.rule.phase()
+            self.rule.phase(&self.window)
         }
     }
 
@@ -168,12 +199,14 @@ impl<R: Rule> Controller for Law<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discriminator::Verdict;
     use crate::testing::{ACK, MSS, loss, segments, setup, timeout};
 
     /// Never grows after slow start; keeps its window for random losses.
     #[derive(Debug, Clone, Default)]
     struct Still {
         truth: Option<Verdict>,
+        losses: u32,
         mistakes: u32,
     }
 
@@ -182,23 +215,25 @@ mod tests {
         fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
             slow_start(window, ack);
         }
-        fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
-            let reduce = self.truth != Some(Verdict::Random);
-            Answer {
-                ssthresh: reduce.then(|| half(window, loss.in_flight)),
+        fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+            self.losses += 1;
+            let reduced = self.truth != Some(Verdict::Random);
+            if reduced {
+                window.reduce_to(half(window, loss.in_flight));
+            }
+            LossResponse {
+                reduced,
                 verdict: self.truth,
             }
         }
-        fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
-            half(window, timeout.in_flight)
-        }
-        fn on_spurious(&mut self) {
+        fn on_spurious(&mut self, before: &Self) {
             self.mistakes += 1;
+            self.losses = before.losses;
         }
     }
 
     fn law(segments: u64) -> Law<Still> {
-        Law::new(Window::new(&setup(segments)), Still::default())
+        Law::new(&setup(segments), Still::default())
     }
 
     #[test]
@@ -212,7 +247,19 @@ mod tests {
         law.on_spurious(Time::ZERO);
         law.on_spurious(Time::ZERO);
         assert_eq!((segments(&law), law.phase()), (40.0, "slow start"));
-        assert_eq!(law.rule.mistakes, 1);
+        assert_eq!((law.rule.mistakes, law.rule.losses), (1, 0));
+    }
+
+    #[test]
+    fn a_window_that_has_outgrown_the_mistake_keeps_its_growth_and_the_rule_what_it_knows() {
+        let mut law = law(40);
+        law.on_timeout(&timeout(&law, Time::ZERO));
+        law.on_loss(&loss(&law, Time::ZERO));
+        law.on_ack(&ACK);
+        assert_eq!(segments(&law), 2.0);
+        law.on_spurious(Time::ZERO);
+        assert_eq!(segments(&law), 2.0);
+        assert_eq!((law.rule.mistakes, law.rule.losses), (0, 1));
     }
 
     #[test]

@@ -20,8 +20,9 @@
 //! hand; the constants were checked against Linux' tcp_scalable.c, which takes a = 0.02 per ACK for receivers that
 //! delay them. Here a counts segments acknowledged, which is the paper's meaning with an ACK for each.
 
-use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
+use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::Law;
 use crate::window::Window;
 
 /// Its place in the registry.
@@ -56,7 +57,7 @@ pub(crate) static ENTRY: Entry = Entry {
             b: values.number("b"),
             lwnd: values.number("lwnd"),
         };
-        Box::new(Aimd::new(setup, rule))
+        Box::new(Law::new(setup, Aimd(rule)))
     },
 };
 
@@ -70,7 +71,7 @@ struct Scalable {
     lwnd: f64,
 }
 
-impl Rule for Scalable {
+impl IncreaseDecrease for Scalable {
     fn increase(&self, window: &Window) -> f64 {
         let cwnd = window.segments();
         if cwnd <= self.lwnd {

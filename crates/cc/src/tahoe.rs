@@ -15,13 +15,14 @@
 //! **When not.** On a long path with random losses: the more round trips between two losses, the less the restart
 //! weighs, but it takes from each epoch what Reno has for sending.
 //!
-//! The law stands in `newreno.rs`, with its floor of FlightSize and its count of bytes; the segments in flight at the
-//! loss are the transport's to count as gone: one that goes on repairing with what one segment allows stands nearly
+//! FlightSize and the count of bytes acknowledged are those of `newreno.rs`; the segments in flight at the loss are the transport's to count as gone: one that goes on repairing with what one segment allows stands nearly
 //! still. The paper was known, not read again.
 
-use crate::controller::FastRecovery;
-use crate::newreno::NewReno;
+use crate::controller::{FastRecovery, LossResponse};
+use crate::event::{Ack, Loss};
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::{Law, Rule, grow_as_reno, half};
+use crate::window::Window;
 
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -36,17 +37,39 @@ pub(crate) static ENTRY: Entry = Entry {
         meaning: "most segments the initial slow start grows by per ACK (the paper: one)",
     }],
     build: |setup, values| {
-        let law = NewReno::new(setup, values.number("L") as u64);
-        Box::new(law.recovering(FastRecovery::Never))
+        let limit = values.number("L") as u64;
+        Box::new(Law::new(setup, Tahoe { limit }))
     },
 };
+
+/// Tahoe's rule.
+#[derive(Debug, Clone)]
+struct Tahoe {
+    /// L, segments.
+    limit: u64,
+}
+
+impl Rule for Tahoe {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        grow_as_reno(window, ack, self.limit);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        window.collapse(Some(half(window, loss.in_flight)));
+        LossResponse::REDUCED
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::Never
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, Path, loss, segments, setup, timeout};
-    use crate::{Controller, LossResponse};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     const RTT: Duration = Duration::from_millis(100);

@@ -2,6 +2,8 @@
 
 use crate::delivery_rate::{RateEstimator, Tag};
 use crate::event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
+use crate::newreno::NewReno;
+use crate::rule::Law;
 use crate::splitmix::SplitMix64;
 use crate::{Controller, Setup};
 use std::collections::VecDeque;
@@ -18,6 +20,11 @@ pub(crate) fn setup(segments: u64) -> Setup {
         paced: false,
         seed: 1,
     }
+}
+
+/// NewReno at the beginning of a connection with `segments`.
+pub(crate) fn newreno(segments: u64) -> Law<NewReno> {
+    Law::new(&setup(segments), NewReno::default())
 }
 
 /// An ACK of one segment on a busy connection.

@@ -40,10 +40,11 @@
 //!   a quarter that ns-2 has there: half, as in Linux and ns-3.
 //! * While losses are repaired, or the window is not used, nothing is compared.
 
+use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::round_rtt::{RoundRtt, queued};
-use crate::rule::{Answer, Law, Rule, half, slow_start};
+use crate::rule::{Law, Rule, half, slow_start};
 use crate::window::Window;
 
 const ALPHA: Parameter = Parameter {
@@ -83,7 +84,7 @@ pub(crate) static ENTRY: Entry = Entry {
             rounds: RoundRtt::default(),
             doubles: false,
         };
-        Box::new(Law::new(Window::new(setup), vegas))
+        Box::new(Law::new(setup, vegas))
     },
 };
 
@@ -147,20 +148,21 @@ impl Rule for Vegas {
         }
     }
 
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
-        Answer::reduce(half(window, loss.in_flight))
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        window.reduce_to(half(window, loss.in_flight));
+        LossResponse::REDUCED
     }
 
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
         self.doubles = false;
-        half(window, timeout.in_flight)
+        window.collapse(Some(half(window, timeout.in_flight)));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::{Controller, LossResponse};
+    use crate::controller::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, Path, loss, segments, setup, timeout};
     use whimbrel_units::{Duration, Rate, Time};

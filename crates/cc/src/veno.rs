@@ -37,11 +37,12 @@
 //! * Before any round trip was measured N is unknown, and a loss is congestion. In Linux N is then 0.
 //! * Marks (RFC 3168) are congestion whatever N.
 
+use crate::controller::LossResponse;
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::round_rtt::{RoundRtt, queued};
-use crate::rule::{Answer, Law, Rule, half, slow_start};
+use crate::rule::{Law, Rule, half, slow_start};
 use crate::window::Window;
 use whimbrel_units::Duration;
 
@@ -71,7 +72,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     build: |setup, values| {
         let veno = Veno::new(values.number("beta"), values.switch("reset"));
-        Box::new(Law::new(Window::new(setup), veno))
+        Box::new(Law::new(setup, veno))
     },
 };
 
@@ -138,7 +139,7 @@ impl Rule for Veno {
         self.on_weighted_ack(window, ack, 1.0);
     }
 
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         let verdict = match loss.signal {
             Signal::Ecn => Verdict::Congestion,
             Signal::Loss => loss.verdict(self.judge()),
@@ -149,18 +150,19 @@ impl Rule for Veno {
             Verdict::Random => flight - flight / 5,
             Verdict::Congestion => flight / 2,
         };
-        Answer {
-            ssthresh: Some(ssthresh),
+        window.reduce_to(ssthresh);
+        LossResponse {
+            reduced: true,
             verdict: Some(verdict),
         }
     }
 
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
         self.forget_base();
-        half(window, timeout.in_flight)
+        window.collapse(Some(half(window, timeout.in_flight)));
     }
 
-    fn phase(&self) -> &'static str {
+    fn phase(&self, _: &Window) -> &'static str {
         if self.full() {
             "congestive state"
         } else {
@@ -172,7 +174,7 @@ impl Rule for Veno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::{Controller, LossResponse};
+    use crate::controller::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
     use whimbrel_units::{Bytes, Rate, Time};

@@ -40,12 +40,13 @@
 //!
 //! tau is 1 s and m is 2 as in ns-2. A loss never raises the window, as in the paper's pseudo-code.
 
-use crate::controller::{Controller, LossResponse};
+use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
-use crate::newreno::NewReno;
-use crate::registry::{Entry, Feed, Parameter, Setup, Value};
+use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::{Law, Rule, grow_as_reno};
+use crate::window::{SLOW_START_LIMIT, Window};
 use std::fmt::Debug;
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Duration, Time};
 
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -70,12 +71,9 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     build: |setup, values| {
         let filter = Tustin::new(values.number("tau"), values.number("m"));
-        Box::new(Westwood::new(setup, filter))
+        Box::new(Law::new(setup, Westwood::new(filter)))
     },
 };
-
-/// Most segments slow start grows by per ACK (RFC 3465 section 2.3).
-pub(crate) const SLOW_START_LIMIT: u64 = 2;
 
 /// A way to measure the bandwidth that a flow gets.
 pub(crate) trait Estimate: Debug + Clone + Send + Sync + 'static {
@@ -86,19 +84,17 @@ pub(crate) trait Estimate: Debug + Clone + Send + Sync + 'static {
     fn bandwidth(&self) -> f64;
 }
 
-/// Westwood's window law, on any estimate.
+/// Westwood's rule, on any estimate.
 #[derive(Debug, Clone)]
 pub(crate) struct Westwood<E> {
-    reno: NewReno,
     estimate: E,
     /// RTTmin.
     min_rtt: Duration,
 }
 
 impl<E> Westwood<E> {
-    pub fn new(setup: &Setup, estimate: E) -> Self {
+    pub fn new(estimate: E) -> Self {
         Self {
-            reno: NewReno::new(setup, SLOW_START_LIMIT),
             estimate,
             min_rtt: Duration::ZERO,
         }
@@ -112,45 +108,20 @@ impl<E: Estimate> Westwood<E> {
     }
 }
 
-impl<E: Estimate> Controller for Westwood<E> {
-    fn on_ack(&mut self, ack: &Ack) {
+impl<E: Estimate> Rule for Westwood<E> {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.min_rtt = ack.min_rtt;
-        self.estimate.on_ack(ack, self.reno.window.mss);
-        self.reno.on_ack(ack);
+        self.estimate.on_ack(ack, window.mss);
+        grow_as_reno(window, ack, SLOW_START_LIMIT);
     }
 
-    fn on_loss(&mut self, _loss: &Loss) -> LossResponse {
-        self.reno.reduce_to(self.ssthresh_after_loss());
+    fn on_loss(&mut self, window: &mut Window, _: &Loss) -> LossResponse {
+        window.reduce_to(self.ssthresh_after_loss());
         LossResponse::REDUCED
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        self.reno
-            .collapse(self.ssthresh_after_loss(), timeout.repeated);
-    }
-
-    fn on_spurious(&mut self, now: Time) {
-        self.reno.on_spurious(now);
-    }
-
-    fn on_mss(&mut self, mss: Bytes) {
-        self.reno.on_mss(mss);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.cwnd()
-    }
-
-    fn ssthresh(&self) -> Option<Bytes> {
-        self.reno.ssthresh()
-    }
-
-    fn phase(&self) -> &'static str {
-        self.reno.phase()
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(self.clone())
+    fn on_timeout(&mut self, window: &mut Window, _: &Timeout) {
+        window.collapse(Some(self.ssthresh_after_loss()));
     }
 }
 
@@ -228,9 +199,10 @@ impl Estimate for Tustin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ACK, Bottleneck, MSS, loss, segments, setup, timeout};
+    use crate::controller::Controller;
+    use crate::testing::{ACK, Bottleneck, MSS, loss, newreno, segments, setup, timeout};
     use crate::westwood_plus::PerRoundTrip;
-    use whimbrel_units::Rate;
+    use whimbrel_units::{Bytes, Rate};
 
     /// ACKs of so many segments each, at these times in microseconds.
     fn acks<E: Estimate>(estimate: &mut E, segments: u64, at: impl Iterator<Item = u64>) {
@@ -322,9 +294,13 @@ mod tests {
         assert!((99.0..101.0).contains(&measured), "{measured}");
     }
 
+    fn westwood(segments: u64) -> Law<Westwood<Tustin>> {
+        Law::new(&setup(segments), Westwood::new(Tustin::new(1.0, 2.0)))
+    }
+
     /// Has heard 100 segments a second for long, with 100 ms of RTTmin, in a window of so many segments.
-    fn measuring(window: u64) -> Westwood<Tustin> {
-        let mut law = Westwood::new(&setup(window), Tustin::new(1.0, 2.0));
+    fn measuring(window: u64) -> Law<Westwood<Tustin>> {
+        let mut law = westwood(window);
         for i in 0..2000 {
             law.on_ack(&Ack {
                 now: Time::from_nanos(i * 10_000_000),
@@ -366,7 +342,7 @@ mod tests {
 
     #[test]
     fn before_anything_was_measured_two_segments_are_left() {
-        let mut law = Westwood::new(&setup(10), Tustin::new(1.0, 2.0));
+        let mut law = westwood(10);
         law.on_loss(&loss(&law, Time::ZERO));
         assert_eq!(segments(&law), 2.0);
     }
@@ -381,8 +357,8 @@ mod tests {
             path.run(Duration::from_secs(60));
             path.flows[0].delivered / MSS / 60
         };
-        let reno = rate(Box::new(NewReno::new(&setup(10), 2)));
-        let westwood = rate(Box::new(Westwood::new(&setup(10), Tustin::new(1.0, 2.0))));
+        let reno = rate(Box::new(newreno(10)));
+        let westwood = rate(Box::new(westwood(10)));
         assert!((90..180).contains(&reno), "{reno}");
         assert!(westwood > 3 * reno, "{westwood}, Reno {reno}");
     }

@@ -24,16 +24,17 @@
 //! * A flow with little to send measures how little that is.
 //! * RTTmin as in Westwood.
 //!
-//! **Where the source is silent.** The first sample is taken whole, as Linux has it: a filter that began at nothing
-//! would need twenty round trips. A round trip is over with the first ACK that comes a smoothed RTT after the last one
-//! was, and that ACK's data belongs to it: it arrived before. Linux takes no less than 50 ms for it, in ticks of
-//! 10 ms; here time is exact. Linux filters twice with 7/8; ns-3 by 0.9, of the mean of the last two samples. Duplicate
-//! and delayed ACKs are counted by [`Ack::acked`], every byte once; without SACK what duplicates announced is
-//! counted with the cumulative ACK, a round trip later. The paper sets cwnd to ssthresh; here a loss never raises it, and
-//! slow start goes there.
+//! **Where the source is silent.** The first sample is taken whole, as later versions of Linux have it (that of early
+//! 2006 began at nothing): a filter that begins at nothing needs twenty round trips. A round trip is over with the
+//! first ACK that comes a smoothed RTT after the last one was, and that ACK's data belongs to it: it arrived before.
+//! Linux takes no less than 50 ms for it, in ticks of the kernel's clock; here time is exact. Linux filters twice
+//! with 7/8; ns-3 by 0.9, of the mean of the last two samples. Duplicate and delayed ACKs are counted by
+//! [`Ack::acked`], every byte once; without SACK what duplicates announced is counted with the cumulative ACK, a
+//! round trip later. The paper sets cwnd to ssthresh; here a loss never raises it, and slow start goes there.
 
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::rule::Law;
 use crate::westwood::{Estimate, Westwood};
 use whimbrel_units::Time;
 
@@ -52,7 +53,7 @@ pub(crate) static ENTRY: Entry = Entry {
     }],
     build: |setup, values| {
         let estimate = PerRoundTrip::new(values.number("alpha"));
-        Box::new(Westwood::new(setup, estimate))
+        Box::new(Law::new(setup, Westwood::new(estimate)))
     },
 };
 
@@ -106,9 +107,9 @@ impl Estimate for PerRoundTrip {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Controller;
     use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, MSS, segments, setup};
-    use crate::{Controller, NewReno};
+    use crate::testing::{ACK, Bottleneck, MSS, newreno, segments, setup};
     use whimbrel_units::{Bytes, Duration, Rate};
 
     /// In segments per second, after ACKs of (milliseconds, segments); the RTT is 100 ms.
@@ -206,7 +207,7 @@ mod tests {
         // 1000 segments a second for the 101 ms of RTTmin, and what some round trips since the loss have added.
         let plus = after_one_random_loss(new(10));
         assert!((100.0..107.0).contains(&plus), "{plus}");
-        let reno = after_one_random_loss(Box::new(NewReno::new(&setup(10), 2)));
+        let reno = after_one_random_loss(Box::new(newreno(10)));
         assert!((50.0..58.0).contains(&reno), "{reno}");
     }
 
@@ -222,7 +223,7 @@ mod tests {
             path.run(Duration::from_secs(120));
             (path.flows[0].delivered - before) / MSS / 120
         };
-        let (plus, reno) = (rate(new(10)), rate(Box::new(NewReno::new(&setup(10), 2))));
+        let (plus, reno) = (rate(new(10)), rate(Box::new(newreno(10))));
         assert!(plus >= 980, "{plus}");
         assert!(reno <= 800, "{reno}");
     }

@@ -4,6 +4,9 @@ use crate::event::Ack;
 use crate::registry::Setup;
 use whimbrel_units::Bytes;
 
+/// L of RFC 3465, segments: most that slow start grows by per ACK (section 2.3), where a law has no other.
+pub(crate) const SLOW_START_LIMIT: u64 = 2;
+
 /// A window in bytes with its slow start threshold (RFC 5681 section 3.1).
 ///
 /// Always holds: `cwnd >= mss >= 1` and `ssthresh >= 2*mss`. Sums saturate.
@@ -21,6 +24,8 @@ pub(crate) struct Window {
     after_timeout: bool,
     /// What [`Self::grow`] owes, less than a byte.
     owed: f64,
+    /// Bytes that [`Self::grow_by_counting`] has counted since it last grew, fewer than cwnd.
+    counted: u64,
 }
 
 impl Window {
@@ -33,6 +38,7 @@ impl Window {
             paced: setup.paced,
             after_timeout: false,
             owed: 0.0,
+            counted: 0,
         }
     }
 
@@ -99,6 +105,16 @@ impl Window {
         self.cwnd = self.cwnd.saturating_add(whole);
     }
 
+    /// Congestion avoidance as RFC 3465 section 2.1 has it: a segment once a whole window of bytes was acknowledged. One
+    /// ACK counts for at most one window, so that a stretch ACK cannot make the next ones grow it by a segment each.
+    pub fn grow_by_counting(&mut self, acked: u64) {
+        self.counted = self.counted.saturating_add(acked.min(self.cwnd));
+        if self.counted >= self.cwnd {
+            self.counted -= self.cwnd;
+            self.cwnd = self.cwnd.saturating_add(self.mss);
+        }
+    }
+
     /// Ends slow start where it stands (RFC 9406 section 4.2).
     pub fn end_slow_start(&mut self) {
         self.ssthresh = self.cwnd.max(self.mss.saturating_mul(2));
@@ -110,6 +126,7 @@ impl Window {
         self.set_ssthresh(ssthresh);
         self.cwnd = self.cwnd.min(self.ssthresh);
         self.after_timeout = false;
+        self.counted = 0;
     }
 
     /// Congestion marks: as [`reduce_to`](Self::reduce_to), but the window itself may come down to one
@@ -118,6 +135,7 @@ impl Window {
         self.set_ssthresh(ssthresh);
         self.cwnd = self.cwnd.min(ssthresh.max(self.mss));
         self.after_timeout = false;
+        self.counted = 0;
     }
 
     /// The retransmission timer fired: the loss window is one segment (RFC 5681 section 3.1). `None`
@@ -128,16 +146,23 @@ impl Window {
         }
         self.cwnd = self.mss;
         self.after_timeout = true;
+        self.counted = 0;
     }
 
     /// The reduction from `before` was a mistake: takes it back, unless the window has outgrown it since
-    /// (RFC 9438 section 4.9.2). The segment size is not part of the mistake.
-    pub fn restore(&mut self, before: &Self) {
-        if self.cwnd < before.cwnd {
+    /// (RFC 9438 section 4.9.2), and says whether it did. The segment size is not part of the mistake, nor is what was
+    /// counted since.
+    pub fn restore(&mut self, before: &Self) -> bool {
+        let lower = self.cwnd < before.cwnd;
+        if lower {
             let mss = self.mss;
-            *self = *before;
+            *self = Self {
+                counted: self.counted,
+                ..*before
+            };
             self.set_mss(mss);
         }
+        lower
     }
 
     /// The segment size changed. The window is in bytes and stays what it is, but for the floors.

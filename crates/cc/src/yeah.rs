@@ -39,13 +39,14 @@
 //! by 1/8 last: the same for every window but delta = 0. ns-3 divides 1/phi in integers, which is 0: Linux'
 //! RTT_base/phi is meant. fast mode's count is not taken back by a round trip in slow mode (as in both).
 
+use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value, Values};
 use crate::round_rtt::{Round, RoundRtt, queued};
-use crate::rule::{Answer, Law, Rule, half, slow_start};
+use crate::rule::{Law, Rule, half, slow_start};
 use crate::vegas::SAMPLES;
 use crate::window::Window;
-use whimbrel_units::Duration;
+use whimbrel_units::{Bytes, Duration};
 
 const fn number(name: &'static str, default: f64, most: f64, meaning: &'static str) -> Parameter {
     Parameter {
@@ -101,7 +102,7 @@ pub(crate) static ENTRY: Entry = Entry {
             "round trips in fast mode after which there are no others any more",
         ),
     ],
-    build: |setup, values| Box::new(Law::new(Window::new(setup), Yeah::new(values))),
+    build: |setup, values| Box::new(Law::new(setup, Yeah::new(values))),
 };
 
 /// The least of the window of a Reno flow, segments.
@@ -192,6 +193,17 @@ impl Yeah {
         self.fast_rounds = 0;
         self.reno = (self.reno / 2.0).max(LEAST);
     }
+
+    /// What an episode of loss leaves, bytes.
+    fn left(&self, window: &Window, in_flight: Bytes) -> u64 {
+        if f64::from(self.slow_rounds) >= self.rho {
+            return half(window, in_flight);
+        }
+        let flight = window.flight(in_flight) as f64;
+        let queue = self.queue * window.mss as f64;
+        let cut = queue.min(flight / 2.0).max(flight * self.least_lost);
+        (flight - cut).max(0.0) as u64
+    }
 }
 
 impl Rule for Yeah {
@@ -213,23 +225,18 @@ impl Rule for Yeah {
         window.grow(acked, scalable.max(1.0));
     }
 
-    fn on_loss(&mut self, window: &Window, loss: &Loss) -> Answer {
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         self.lose();
-        if f64::from(self.slow_rounds) >= self.rho {
-            return Answer::reduce(half(window, loss.in_flight));
-        }
-        let flight = window.flight(loss.in_flight) as f64;
-        let queue = self.queue * window.mss as f64;
-        let cut = queue.min(flight / 2.0).max(flight * self.least_lost);
-        Answer::reduce((flight - cut).max(0.0) as u64)
+        window.reduce_to(self.left(window, loss.in_flight));
+        LossResponse::REDUCED
     }
 
-    fn on_timeout(&mut self, window: &Window, timeout: &Timeout) -> u64 {
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
         self.lose();
-        half(window, timeout.in_flight)
+        window.collapse(Some(half(window, timeout.in_flight)));
     }
 
-    fn phase(&self) -> &'static str {
+    fn phase(&self, _: &Window) -> &'static str {
         if self.fast() {
             "fast mode"
         } else {
@@ -241,7 +248,7 @@ impl Rule for Yeah {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::{Controller, LossResponse};
+    use crate::controller::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
     use whimbrel_units::{Bytes, Rate, Time};
