@@ -45,7 +45,7 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     Serve(serve::ServeArgs),
     Send(send::SendArgs),
-    Link(link::LinkArgs),
+    Link(Box<link::LinkArgs>),
     Demo(demo::DemoArgs),
 }
 
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Send(args) => send::run(args),
-        Command::Link(args) => link::run(args),
+        Command::Link(args) => link::run(*args),
         Command::Demo(args) => demo::run(args),
     };
     done.unwrap_or_else(|error| failure::report(&error))
