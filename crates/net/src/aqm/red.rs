@@ -31,8 +31,8 @@
 //! `red.cc`, Floyd's own, and ns-3's `red-queue-disc.cc` after it were read. From ns-2, where the paper is silent: an overflow
 //! of the queue itself counts as the last packet chosen; and who finds at most one packet waiting passes, however high the
 //! average still is. Without that a link that has run dry goes on dropping until the average has come down, a second
-//! and more with small weights, and stays dry: one flow to ten at thresholds of 5 and 15 lose up to a fifth of their
-//! goodput. Left out of theirs: `wait`, which halves the rate of drops, and that they never choose the first packet
+//! and more with small weights, and stays dry: two to thirty flows at thresholds of 5 and 15 lose up to a fifth of
+//! their goodput. Left out of theirs: `wait`, which halves the rate of drops, and that they never choose the first packet
 //! above min; the paper knows neither.
 
 use super::average::Average;
