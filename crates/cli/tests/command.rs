@@ -371,6 +371,31 @@ duration = "10 s"
 "#;
 
 #[test]
+fn marks_and_early_drops_are_shown_where_there_are_any() {
+    let scenario = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n[[flow]]\nroute = [\"L\"]\n\
+                    [run]\nduration = \"5 s\"\necn = false\n[sweep]\n\"link.L.aqm\" = [\"none\", \"codel\"]\n";
+    let marking = scenario.replace("ecn = false", "ecn = true");
+    let head = |scenario: &str| stdout(&piped(&["sim", "-"], scenario));
+    assert!(head(&marking).contains("marked"), "{}", head(&marking));
+    assert!(!head(scenario).contains("marked"), "{}", head(scenario));
+    let all = json(&piped(&["sim", "-", "--json"], &marking));
+    let (plain, codel) = (&all["runs"][0], &all["runs"][1]);
+    for path in [
+        "/flows/0/marked",
+        "/flows/0/mark_episodes",
+        "/links/0/marked",
+    ] {
+        assert_eq!(plain.pointer(path), None, "{path}");
+        let number = codel.pointer(path).and_then(Value::as_u64);
+        assert!(number.is_some_and(|n| n > 0), "{path}: {number:?}");
+    }
+    let all = json(&piped(&["sim", "-", "--json"], scenario));
+    let early = |path: &str| all["runs"][1].pointer(path).and_then(Value::as_u64);
+    assert!(early("/links/0/lost/early").is_some_and(|n| n > 0));
+    assert_eq!(early("/flows/0/lost/early"), early("/links/0/lost/early"));
+}
+
+#[test]
 fn aatp_flows_and_their_node_stand_in_json() {
     let sampled = ["sim", "-", "--json", "--set", "run.sample=100 ms"];
     let all = json(&piped(&sampled, SHARED_NODE));

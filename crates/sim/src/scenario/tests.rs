@@ -4,7 +4,9 @@ use super::*;
 use crate::network::{AatpFlow, AatpSettings, LinkId, OnChannel, Recovery};
 use proptest::prelude::*;
 use std::fmt::Write as _;
-use whimbrel_net::{Aggregation, GilbertElliott, QueueLimit, ServiceSpec, Side, WifiSpec};
+use whimbrel_net::{
+    Aggregation, Aqm, CoDel, GilbertElliott, QueueLimit, QueueUnit, ServiceSpec, Side, WifiSpec,
+};
 use whimbrel_units::{Bytes, Probability, Time};
 
 /// The example of the project's design page, word for word.
@@ -38,6 +40,7 @@ const SHARED: &str = r#"
 rate = "148.608 Mbit/s"
 delay = "10 ms"
 queue = "1 bdp"
+aqm = { kind = "red", min = "20 kB", max_p = 0.05, gentle = false }
 loss = { gilbert-elliott = { good = "10 s", bad = "20 ms" }, random_outages = { count = 5, length = "2 s", within = ["5 s", "60 s"] } }
 [link.home]
 wifi = { rate = "300 Mbit/s" }
@@ -664,6 +667,90 @@ fn destinations_can_be_swept_where_nothing_is_written_of_them() {
     assert_eq!(aatp(&last)[0].priority.get(), 8);
 }
 
+/// What manages a link's queue on an empty path of 100 ms, with packets of 1500 bytes.
+fn managed(lines: &str, name: &str) -> Option<Aqm> {
+    let text = format!(
+        "[link.L]\nrate = \"12 Mbit/s\"\ndelay = \"50 ms\"\n{lines}\n[[flow]]\nroute = [\"L\"]\n"
+    );
+    link(&network(&text), name).aqm
+}
+
+#[test]
+fn queue_management_is_a_word_or_a_table() {
+    let codel = |target| {
+        Some(Aqm::CoDel(CoDel {
+            target: Duration::from_millis(target),
+            interval: Duration::from_millis(100),
+            mtu: Bytes::new(1500),
+        }))
+    };
+    assert_eq!(managed("", "L"), None);
+    assert_eq!(managed("aqm = \"none\"", "L"), None);
+    assert_eq!(managed("aqm = \"codel\"", "L"), codel(5));
+    assert_eq!(managed("aqm = \"codel?target=7 ms\"", "L"), codel(7));
+    let table = "aqm = { kind = \"codel\", target = \"7 ms\" }";
+    assert_eq!(managed(table, "L"), codel(7));
+    let table = "aqm = { kind = \"red\", min = \"5 packets\", max = \"20 packets\", max_p = 0.05, weight = 0.002, \
+                 gentle = false }";
+    let Some(Aqm::Red(red)) = managed(table, "L") else {
+        panic!("{:?}", managed(table, "L"))
+    };
+    assert_eq!((red.min, red.max, red.max_p.get()), (5.0, 20.0, 0.05));
+    assert_eq!((red.weight, red.gentle), (0.002, false));
+    assert_eq!(red.packet_time, Duration::from_millis(1));
+    // 0.1 of 12 Mbit/s x 100 ms.
+    let Some(Aqm::Mark(mark)) = managed("aqm = { kind = \"mark\", threshold = \"0.1 bdp\" }", "L")
+    else {
+        panic!("no marks")
+    };
+    assert_eq!((mark.threshold, mark.unit), (15_000.0, QueueUnit::Bytes));
+}
+
+#[test]
+fn the_mirrored_queue_is_managed_alike_for_its_own_rate_unless_it_is_said() {
+    let thresholds = |lines, name| match managed(lines, name) {
+        Some(Aqm::Red(red)) => Some((red.min, red.max)),
+        _ => None,
+    };
+    let both = "aqm = \"red\"";
+    assert_eq!(thresholds(both, "L (reverse)"), Some((5.0, 15.0)));
+    // 2.5 ms of 120 Mbit/s are 25 packets.
+    let fast = "aqm = \"red\"\nreverse = { rate = \"120 Mbit/s\" }";
+    assert_eq!(thresholds(fast, "L"), Some((5.0, 15.0)));
+    assert_eq!(thresholds(fast, "L (reverse)"), Some((25.0, 75.0)));
+    let one = "aqm = \"red\"\nreverse = { aqm = \"none\" }";
+    assert_eq!(thresholds(one, "L (reverse)"), None);
+    let other = "reverse = { aqm = \"codel\" }";
+    assert_eq!(managed(other, "L"), None);
+    assert!(matches!(managed(other, "L (reverse)"), Some(Aqm::CoDel(_))));
+}
+
+#[test]
+fn queue_management_can_be_swept_on_links_of_their_own() {
+    let text = "[link.access]\nrate = \"1 Mbit/s\"\naqm = { kind = \"red\" }\n[[flow]]\ncount = 2\nroute = [\"access*\"]\n\
+                [run]\necn = true\nduration = \"3 s\"\n[sweep]\n\"link.access.aqm.max_p\" = [0.1, \"2 %\"]\n";
+    let scenario = parse(text);
+    let of = |point: usize| {
+        let network = scenario.points()[point].network(1);
+        ["access*[1]", "access*[2]"].map(|name| match link(&network, name).aqm {
+            Some(Aqm::Red(red)) => red.max_p.get(),
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!((of(0), of(1)), ([0.1; 2], [0.02; 2]));
+    let kinds = text.replace(
+        "\"link.access.aqm.max_p\" = [0.1, \"2 %\"]",
+        "\"link.access.aqm\" = [\"none\", \"codel\", \"mark\"]",
+    );
+    let kinds = parse(&kinds);
+    let marked = |point: usize| {
+        let outcome = crate::run(&kinds.points()[point].network(1));
+        outcome.flows.iter().map(|flow| flow.marked).sum::<u64>()
+    };
+    assert_eq!(marked(0), 0);
+    assert!(marked(1) > 0 && marked(2) > 0);
+}
+
 #[test]
 fn a_wifi_link_is_one_channel_of_two_directions() {
     let text = "[link.L]\nwifi = \"65 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"2 bdp\"\n\
@@ -894,6 +981,52 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         (
             with("los = \"1 %\""),
             "scenario.toml:3: link.L: unknown key `los`, did you mean `loss`?",
+        ),
+        (
+            with("aqm = \"codle\""),
+            "scenario.toml:3: link.L.aqm: unknown queue management `codle`, did you mean `codel`?",
+        ),
+        (
+            with("aqm = { kind = \"rad\" }"),
+            "scenario.toml:3: link.L.aqm.kind: unknown queue management `rad`, did you mean `red`?",
+        ),
+        (
+            with("aqm = { min = \"5 packets\" }"),
+            "scenario.toml:3: link.L.aqm: `kind` is missing; write e.g. `kind = \"red\"`",
+        ),
+        (
+            with("aqm = { kind = \"red\", weigth = 1 }"),
+            "scenario.toml:3: link.L.aqm: unknown key `weigth`, did you mean `weight`?",
+        ),
+        (
+            with("aqm = { kind = \"red\", gentle = 1 }"),
+            "scenario.toml:3: link.L.aqm.gentle: must be true or false, not `1`",
+        ),
+        (
+            with("aqm = { kind = \"red\", min = \"5\" }"),
+            "scenario.toml:3: link.L.aqm.min: `5` is not a queue; write e.g. `50 packets`, `64 kB`, `1 bdp` or `unlimited`",
+        ),
+        (
+            with("aqm = { kind = \"red\", min = \"5 packets\", max = \"9 kB\" }"),
+            "scenario.toml:3: link.L.aqm: `min` and `max` must both be in packets, or both in bytes or `bdp`",
+        ),
+        (
+            LEAST.replace("[link.L]", "[link.L]\naqm = \"mark?threshold=1 bdp\""),
+            "scenario.toml:2: link.L.aqm: a threshold in `bdp` needs the link's `rate`; write one, or the threshold in packets or bytes",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = \"65 Mbit/s\"\naqm = \"codel\"",
+            ),
+            "scenario.toml:3: link.L.aqm: the queues of a Wi-Fi link are DropTail: write `aqm` on a link with a `rate`, e.g. one behind it",
+        ),
+        (
+            LEAST.replace(
+                "[link.L]",
+                "[link.L]\nwifi = \"65 Mbit/s\"\nreverse = { aqm = \"red\" }",
+            ),
+            "scenario.toml:3: link.L.reverse.aqm: the queues of a Wi-Fi link are DropTail: write `aqm` on a link with a `rate`, e.g. one behind it",
         ),
         (
             with("loss = \"1 percent\""),

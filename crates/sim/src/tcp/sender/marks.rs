@@ -72,9 +72,9 @@ impl Sender {
     /// The acknowledgment at hand may echo marks: asks the controller, unless this window of data was answered for.
     /// `sent` is when the newest segment that it acknowledges left, `flight` what was in flight before it.
     pub(super) fn answer_for_marks(&mut self, now: Time, sent: Time, flight: u32) {
-        let reduced_for_loss = !matches!(self.phase, Phase::Open | Phase::Repair { .. });
+        let answered = !matches!(self.phase, Phase::Open | Phase::Repair { .. });
         let una = self.board.una();
-        if !self.marks.echoed || reduced_for_loss || una <= self.marks.answered_until {
+        if !self.marks.echoed || answered || una <= self.marks.answered_until {
             return;
         }
         let until = self.board.next();
