@@ -132,7 +132,7 @@ impl CerlPlus {
 
 impl LossDiscriminator for CerlPlus {
     fn on_ack(&mut self, ack: &Ack) {
-        let ended = self.rounds.on_ack(ack);
+        let ended = self.rounds.on_ack_of(ack, ENOUGH_SAMPLES);
         if let Some(queue) = self.queue(ended) {
             self.last = queue;
             self.longest = self.longest.mul_f64(1.0 - 1.0 / self.memory).max(queue);
