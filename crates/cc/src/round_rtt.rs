@@ -28,13 +28,7 @@ pub(crate) struct Round {
 impl RoundRtt {
     /// Takes in an acknowledgment; gives the round trip that it ended, if it ended one in which a time was measured.
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Round> {
-        self.on_ack_of(ack, 1)
-    }
-
-    /// As [`on_ack`](Self::on_ack), of as many round trips together as have so many samples.
-    pub fn on_ack_of(&mut self, ack: &Ack, enough: u32) -> Option<Round> {
-        let over = ack.round_start && self.samples >= enough;
-        let ended = if over { self.end() } else { None };
+        let ended = if ack.round_start { self.end() } else { None };
         if let Some(rtt) = ack.rtt {
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
             self.sum = self.sum.saturating_add(rtt);
