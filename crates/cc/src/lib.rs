@@ -13,10 +13,13 @@
 //! [`Entry`](registry::Entry), and one line in [`registry::ALL`].
 
 mod aatp;
+mod aimd;
 mod bbr;
 mod bbr3;
+mod bic;
 mod burst;
 mod cerl;
+mod compound;
 mod controller;
 mod copa;
 mod cubic;
@@ -24,12 +27,18 @@ pub mod delivery_rate;
 mod discriminator;
 mod event;
 pub mod fairness;
+mod highspeed;
+mod hybla;
 mod hystart;
+mod illinois;
 mod jitter;
 mod newreno;
 pub mod registry;
+mod reno;
 mod round_rtt;
+mod scalable;
 mod splitmix;
+mod tahoe;
 #[cfg(test)]
 mod testing;
 mod verus;

@@ -11,14 +11,15 @@
 //! * a mistaken one of the two: window and ssthresh are what they were before (after RFC 4015)
 //!
 //! Units: bytes. RFC 6582's own matter, partial acknowledgments and inflation, is recovery and belongs to
-//! the transport.
+//! the transport. What of it is older than NewReno, [`NewReno::recovering`] chooses: Reno (`reno.rs`) and Tahoe
+//! (`tahoe.rs`) have this law, and differ in how losses are repaired.
 //!
 //! Where the RFCs leave room: FlightSize counts up to cwnd, which leaves out limited transmit as RFC 5681
 //! section 3.2 asks; a loss never raises the window; one ACK counts for at most one cwnd, so that
 //! a stretch ACK cannot make the next ones grow the window by a segment each. RFC 4015 would restore
 //! FlightSize plus a little, against bursts: spreading them is the transport's.
 
-use crate::controller::{Controller, LossResponse};
+use crate::controller::{Controller, FastRecovery, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::hystart::SlowStart;
 use crate::registry::{Entry, Feed, Parameter, Setup, Value};
@@ -59,6 +60,8 @@ pub struct NewReno {
     slow_start: SlowStart,
     /// Most segments slow start grows by per ACK.
     limit: u64,
+    /// How losses are repaired.
+    fast_recovery: FastRecovery,
     /// Bytes acknowledged in congestion avoidance that have not yet made the window grow, fewer than cwnd.
     counted: u64,
     /// Window before the last reduction, if that may yet prove to have been a mistake.
@@ -73,6 +76,7 @@ impl NewReno {
             window: Window::new(setup),
             slow_start,
             limit,
+            fast_recovery: FastRecovery::UntilRepaired,
             counted: 0,
             before: None,
         }
@@ -81,6 +85,13 @@ impl NewReno {
     /// Whether the initial slow start is HyStart++'s (RFC 9406); `false` unless said.
     pub fn hystart(mut self, on: bool) -> Self {
         self.slow_start = SlowStart::new(self.limit, on);
+        self
+    }
+
+    /// How losses are repaired; NewReno's way unless said. Where there is no fast recovery a loss leaves one segment, as
+    /// a timeout does: what was in flight is sent again in slow start.
+    pub fn recovering(mut self, way: FastRecovery) -> Self {
+        self.fast_recovery = way;
         self
     }
 
@@ -111,7 +122,13 @@ impl Controller for NewReno {
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
         self.before = Some(self.window);
         self.counted = 0;
-        self.window.reduce_to(self.half(loss.in_flight));
+        let ssthresh = self.half(loss.in_flight);
+        match self.fast_recovery {
+            FastRecovery::Never => self.window.collapse(Some(ssthresh)),
+            FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck => {
+                self.window.reduce_to(ssthresh);
+            }
+        }
         LossResponse::REDUCED
     }
 
@@ -140,6 +157,10 @@ impl Controller for NewReno {
 
     fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh()
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        self.fast_recovery
     }
 
     fn phase(&self) -> &'static str {

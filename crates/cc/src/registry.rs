@@ -6,6 +6,7 @@
 
 use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
+use crate::{bic, compound, highspeed, hybla, illinois, reno, scalable, tahoe};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -19,6 +20,14 @@ pub static ALL: &[&Entry] = &[
     &copa::ENTRY,
     &verus::ENTRY,
     &cerl::ENTRY,
+    &tahoe::ENTRY,
+    &reno::ENTRY,
+    &highspeed::ENTRY,
+    &scalable::ENTRY,
+    &bic::ENTRY,
+    &hybla::ENTRY,
+    &illinois::ENTRY,
+    &compound::ENTRY,
     &aatp::ORIGINAL,
     &aatp::ENHANCED,
 ];

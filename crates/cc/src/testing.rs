@@ -125,6 +125,7 @@ impl Path {
         epochs: u64,
     ) -> f64 {
         let (mut sent, mut rounds) = (0u64, 0.0);
+        let mut round_began = self.now;
         for epoch in 0..2 * epochs {
             for _ in 0..between {
                 // Each packet takes its share of a round trip.
@@ -134,8 +135,13 @@ impl Path {
                     sent += 1;
                     rounds += share;
                 }
+                let round_start = self.now.since(round_began) >= self.rtt;
+                if round_start {
+                    round_began = self.now;
+                }
                 controller.on_ack(&Ack {
                     now: self.now,
+                    round_start,
                     rtt: Some(self.rtt),
                     srtt: self.rtt,
                     min_rtt: self.rtt,

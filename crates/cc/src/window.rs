@@ -45,6 +45,11 @@ impl Window {
         self.ssthresh == u64::MAX
     }
 
+    /// The window in segments, for laws whose formulas are in them.
+    pub fn segments(&self) -> f64 {
+        self.cwnd as f64 / self.mss as f64
+    }
+
     /// Whether this acknowledgment may let the window grow at all.
     pub fn may_grow(ack: &Ack) -> bool {
         !ack.in_recovery && ack.cwnd_limited

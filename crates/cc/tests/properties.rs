@@ -24,6 +24,8 @@ enum Class {
 fn class(spec: &Spec) -> Class {
     match spec.entry().name {
         "newreno" | "cubic" | "cerl" => Class::Losses,
+        "tahoe" | "reno" | "highspeed" | "scalable" | "bic" | "hybla" | "illinois" => Class::Losses,
+        "compound" => Class::Path,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),
