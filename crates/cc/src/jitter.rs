@@ -113,7 +113,7 @@ pub(crate) static JITTER_OR_LEVEL: DiscriminatorEntry = DiscriminatorEntry {
 
 /// Jr (10): the share of its length at arrival by which a burst was stretched, at most 1, negative if it was
 /// compressed; `None` if it arrived in no time.
-fn jitter_ratio(spans: Spans) -> Option<f64> {
+pub(crate) fn jitter_ratio(spans: Spans) -> Option<f64> {
     let sent = spans.sent.as_nanos() as f64;
     let received = spans.received.as_nanos() as f64;
     (received > 0.0).then(|| (received - sent) / received)
@@ -216,10 +216,38 @@ struct Ltd {
 
 /// What one round trip delivers.
 #[derive(Debug, Clone, Copy, Default)]
-struct Round {
+pub(crate) struct Round {
     bytes: u64,
     first: Option<Passage>,
     last: Option<Passage>,
+}
+
+impl Round {
+    /// Data was acknowledged in it.
+    pub fn on_ack(&mut self, ack: &Ack) {
+        self.bytes = self.bytes.saturating_add(ack.acked.get());
+        let (Some(newest), Some(received)) = (ack.newest, ack.receiver_time) else {
+            return;
+        };
+        let passage = Passage {
+            sent: newest.sent,
+            received,
+        };
+        let first = *self.first.get_or_insert(passage);
+        // What arrives out of turn (a hole that is filled) ends no burst.
+        if passage.sent >= self.last.unwrap_or(first).sent {
+            self.last = Some(passage);
+        }
+    }
+
+    /// From its first packet to its last, where the receiver's times are known.
+    pub fn spans(&self) -> Option<Spans> {
+        let (first, last) = (self.first?, self.last?);
+        Some(Spans {
+            sent: last.sent.since(first.sent),
+            received: last.received.since(first.received),
+        })
+    }
 }
 
 /// What a whole round trip delivered.
@@ -259,11 +287,8 @@ impl Ltd {
                 more: round.bytes.saturating_sub(before),
             });
         }
-        if let (Some(first), Some(last)) = (round.first, round.last) {
-            self.jitter.sample(Spans {
-                sent: last.sent.since(first.sent),
-                received: last.received.since(first.received),
-            });
+        if let Some(spans) = round.spans() {
+            self.jitter.sample(spans);
         }
     }
 
@@ -285,21 +310,8 @@ impl LossDiscriminator for Ltd {
         if ack.round_start {
             self.end_round();
         }
-        let acked = ack.acked.get();
-        self.packet = self.packet.min(acked.max(1));
-        self.round.bytes = self.round.bytes.saturating_add(acked);
-        let (Some(newest), Some(received)) = (ack.newest, ack.receiver_time) else {
-            return;
-        };
-        let passage = Passage {
-            sent: newest.sent,
-            received,
-        };
-        let first = *self.round.first.get_or_insert(passage);
-        // What arrives out of turn (a hole that is filled) ends no burst.
-        if passage.sent >= self.round.last.unwrap_or(first).sent {
-            self.round.last = Some(passage);
-        }
+        self.packet = self.packet.min(ack.acked.get().max(1));
+        self.round.on_ack(ack);
     }
 
     fn judge(&mut self, _loss: &Loss) -> Verdict {

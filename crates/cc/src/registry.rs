@@ -7,6 +7,7 @@
 use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
 use crate::{bic, compound, highspeed, hybla, illinois, reno, scalable, tahoe};
+use crate::{dtcp, jtcp, mveno, vegas, veno, yeah};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -19,6 +20,12 @@ pub static ALL: &[&Entry] = &[
     &bbr3::ENTRY,
     &copa::ENTRY,
     &verus::ENTRY,
+    &vegas::ENTRY,
+    &veno::ENTRY,
+    &mveno::ENTRY,
+    &yeah::ENTRY,
+    &dtcp::ENTRY,
+    &jtcp::ENTRY,
     &cerl::ENTRY,
     &tahoe::ENTRY,
     &reno::ENTRY,
