@@ -55,7 +55,7 @@ pub(crate) static ENTRY: Entry = Entry {
 /// NewReno's window law.
 #[derive(Debug, Clone)]
 pub struct NewReno {
-    window: Window,
+    pub(crate) window: Window,
     /// How slow start is done.
     slow_start: SlowStart,
     /// Most segments slow start grows by per ACK.
@@ -99,6 +99,28 @@ impl NewReno {
     fn half(&self, in_flight: Bytes) -> u64 {
         self.window.flight(in_flight) / 2
     }
+
+    /// An episode of loss: window and ssthresh come down to `ssthresh`, until it proves a mistake. This and the next two
+    /// are for the laws too that grow as this one does and answer losses in their own way.
+    pub(crate) fn reduce_to(&mut self, ssthresh: u64) {
+        self.before = Some(self.window);
+        self.counted = 0;
+        self.window.reduce_to(ssthresh);
+    }
+
+    /// An episode of loss that the window is kept for: there will be nothing to take back.
+    pub(crate) fn keep(&mut self) {
+        self.before = None;
+    }
+
+    /// The timer fired: one segment, and slow start to `ssthresh`, which only the first time sets.
+    pub(crate) fn collapse(&mut self, ssthresh: u64, repeated: bool) {
+        if !repeated {
+            self.before = Some(self.window);
+        }
+        self.counted = 0;
+        self.window.collapse((!repeated).then_some(ssthresh));
+    }
 }
 
 impl Controller for NewReno {
@@ -120,25 +142,16 @@ impl Controller for NewReno {
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        self.before = Some(self.window);
-        self.counted = 0;
         let ssthresh = self.half(loss.in_flight);
         match self.fast_recovery {
-            FastRecovery::Never => self.window.collapse(Some(ssthresh)),
-            FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck => {
-                self.window.reduce_to(ssthresh);
-            }
+            FastRecovery::Never => self.collapse(ssthresh, false),
+            FastRecovery::UntilRepaired | FastRecovery::UntilFirstAck => self.reduce_to(ssthresh),
         }
         LossResponse::REDUCED
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
-        if !timeout.repeated {
-            self.before = Some(self.window);
-        }
-        self.counted = 0;
-        self.window
-            .collapse((!timeout.repeated).then(|| self.half(timeout.in_flight)));
+        self.collapse(self.half(timeout.in_flight), timeout.repeated);
     }
 
     fn on_spurious(&mut self, _now: Time) {

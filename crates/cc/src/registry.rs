@@ -1,13 +1,14 @@
 //! The table of algorithms: `name -> what it is, citation, parameters with defaults, constructor`.
 //!
 //! People name one as `cubic`, or with parameters as `cubic?hystart=false&C=0.6`. A discriminator is put on any law that
-//! has none of its own with a plus: `cubic+cerl`, `cubic?C=0.6+cerl?A=0.7`. Defaults stand only in an algorithm's own
-//! [`Entry`].
+//! has none of its own with a plus: `cubic+cerl`, `cubic?C=0.6+cerl?A=0.7`. A law's own name may have a plus in it
+//! (`westwood+`, and with a discriminator `westwood++cerl`). Defaults stand only in an algorithm's own [`Entry`].
 
 use crate::{Controller, Discriminate, LossDiscriminator};
 use crate::{aatp, bbr, bbr3, cerl, copa, cubic, jitter, newreno, verus};
 use crate::{bic, compound, highspeed, hybla, illinois, reno, scalable, tahoe};
 use crate::{dtcp, jtcp, mveno, vegas, veno, yeah};
+use crate::{newjersey, newjersey_plus, westwood, westwood_plus};
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -35,6 +36,10 @@ pub static ALL: &[&Entry] = &[
     &hybla::ENTRY,
     &illinois::ENTRY,
     &compound::ENTRY,
+    &westwood::ENTRY,
+    &westwood_plus::ENTRY,
+    &newjersey::ENTRY,
+    &newjersey_plus::ENTRY,
     &aatp::ORIGINAL,
     &aatp::ENHANCED,
 ];
@@ -271,19 +276,15 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (law, discriminator) = match text.trim().split_once('+') {
-            Some((law, discriminator)) => (law, Some(discriminator)),
-            None => (text.trim(), None),
+        let (entry, rest) = split_law(text.trim())?;
+        let (query, discriminator) = match rest.split_once('+') {
+            Some((query, discriminator)) => (query, Some(discriminator)),
+            None => (rest, None),
         };
-        let (name, query) = split_query(law);
-        let names = || ALL.iter().map(|e| e.name);
-        let entry = ALL
-            .iter()
-            .find(|e| e.name == name)
-            .ok_or_else(|| SpecError(unknown("controller", name, names())))?;
+        let query = query.strip_prefix('?');
         let mut spec = Self {
             entry,
-            set: read_parameters(text, name, query, entry.parameters)?,
+            set: read_parameters(text, entry.name, query, entry.parameters)?,
             discriminator: None,
         };
         let Some(discriminator) = discriminator else {
@@ -316,6 +317,35 @@ const PROBE: Setup = Setup {
     paced: false,
     seed: 0,
 };
+
+/// The law that a choice begins with, and what follows its name: nothing, `?` and parameters, or `+` and a discriminator.
+///
+/// Names may have a plus in them themselves. The longest that fits is meant: `westwood+` is the law of that name,
+/// `westwood++cerl` that law with a discriminator, and `westwood+cerl` the law `westwood` with one.
+fn split_law(text: &str) -> Result<(&'static Entry, &str), SpecError> {
+    let rest_after = |entry: &Entry| {
+        let rest = text.strip_prefix(entry.name)?.trim_start();
+        (rest.is_empty() || rest.starts_with(['?', '+'])).then_some(rest)
+    };
+    ALL.iter()
+        .filter_map(|entry| Some((*entry, rest_after(entry)?)))
+        .max_by_key(|(entry, _)| entry.name.len())
+        .ok_or_else(|| {
+            let names = ALL.iter().map(|e| e.name);
+            SpecError(unknown("controller", supposed_name(text), names))
+        })
+}
+
+/// What somebody may have meant for a law's name: all before the first `?` or `+`, and that plus too if no
+/// discriminator follows it.
+fn supposed_name(text: &str) -> &str {
+    let end = text.find(['?', '+']).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    match rest.strip_prefix('+') {
+        Some(after) if after.is_empty() || after.starts_with(['?', '+']) => &text[..end + 1],
+        _ => name.trim_end(),
+    }
+}
 
 fn split_query(text: &str) -> (&str, Option<&str>) {
     match text.split_once('?') {
@@ -446,6 +476,10 @@ mod tests {
             "cubic",
             "cubic?hystart=false",
             "cubic?C=0.6+cerl?A=0.7",
+            "westwood+?alpha=0.8",
+            "westwood+cerl",
+            "westwood++cerl?A=0.7",
+            "westwood+?alpha=0.8+cerl?A=0.7",
         ] {
             assert_eq!(text.parse::<Spec>().expect("valid").to_string(), text);
         }
@@ -464,6 +498,86 @@ mod tests {
         ] {
             let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
             assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_plus_at_the_end_of_a_name_is_not_taken_for_the_one_before_a_discriminator() {
+        let read = |text: &str| {
+            let spec: Spec = text.parse().expect(text);
+            (
+                spec.entry.name,
+                spec.set.len(),
+                spec.discriminator.map(|d| (d.entry.name, d.set.len())),
+            )
+        };
+        for (text, expected) in [
+            ("westwood", ("westwood", 0, None)),
+            ("westwood+", ("westwood+", 0, None)),
+            (" westwood+ ", ("westwood+", 0, None)),
+            ("westwood+?alpha=0.8", ("westwood+", 1, None)),
+            ("westwood?tau=0.5", ("westwood", 1, None)),
+            ("westwood+cerl", ("westwood", 0, Some(("cerl", 0)))),
+            ("westwood + cerl", ("westwood", 0, Some(("cerl", 0)))),
+            ("westwood++cerl", ("westwood+", 0, Some(("cerl", 0)))),
+            ("westwood+ + cerl", ("westwood+", 0, Some(("cerl", 0)))),
+            ("westwood?m=4+cerl", ("westwood", 1, Some(("cerl", 0)))),
+            (
+                "westwood+?alpha=0.8+cerl?A=0.7",
+                ("westwood+", 1, Some(("cerl", 1))),
+            ),
+            ("newjersey", ("newjersey", 0, None)),
+            ("newjersey+", ("newjersey+", 0, None)),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_name_with_a_plus_is_said_of_the_name_that_was_meant() {
+        for (wrong, why) in [
+            (
+                "westwod+",
+                "unknown controller `westwod+`, did you mean `westwood+`?",
+            ),
+            ("westwod+?alpha=0.8", "did you mean `westwood+`?"),
+            (
+                "westwod+cerl",
+                "unknown controller `westwod`, did you mean `westwood`?",
+            ),
+            ("westwod++cerl", "did you mean `westwood+`?"),
+            ("cubic+", "unknown discriminator ``"),
+            (
+                "cubik+",
+                "unknown controller `cubik+`, did you mean `cubic`?",
+            ),
+            ("westwood++", "unknown discriminator ``"),
+            (
+                "westwood+cerk",
+                "unknown discriminator `cerk`, did you mean `cerl`?",
+            ),
+            (
+                "westwood+++cerl",
+                "unknown discriminator `+cerl`, did you mean `cerl`?",
+            ),
+            ("westwood+?tau=1", "unknown parameter of `westwood+` `tau`"),
+            (
+                "westwood?alpha=0.8",
+                "unknown parameter of `westwood` `alpha`",
+            ),
+            (
+                "newjersey+cerl",
+                "`newjersey` answers losses in its own way",
+            ),
+            (
+                "newjersey++cerl",
+                "`newjersey+` answers losses in its own way",
+            ),
+            ("+", "unknown controller `+`"),
+            ("", "unknown controller ``"),
+        ] {
+            let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
+            assert!(error.contains(why), "{wrong}: {error}");
         }
     }
 

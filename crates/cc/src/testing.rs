@@ -165,6 +165,8 @@ pub(crate) struct Bottleneck {
     pub room: usize,
     /// Probability with which the channel loses a packet before it can wait.
     pub loss: f64,
+    /// A packet that finds so many queued is marked, and its ACK says so.
+    pub mark: Option<usize>,
     pub flows: Vec<Flow>,
     random: SplitMix64,
     /// Flow and packet, the one being sent first.
@@ -189,14 +191,16 @@ pub(crate) struct Flow {
     min_rtt: Duration,
     /// Sent and neither acknowledged nor found lost, oldest first.
     flying: VecDeque<Flying>,
-    /// ACKs on their way, with the time of their arrival.
-    acks: VecDeque<(Time, u64)>,
+    /// ACKs on their way: the time of their arrival, the packet, and whether it was marked.
+    acks: VecDeque<(Time, u64, bool)>,
     next_order: u64,
     paced_until: Time,
     window_full: bool,
     round_ends: u64,
     /// An episode lasts until this packet is acknowledged; with whether the window was reduced for it.
     episode: Option<(u64, bool)>,
+    /// Marks on packets before this one tell of an episode that the controller knows of.
+    marks_told: u64,
     /// When something last came back.
     heard: Time,
 }
@@ -206,6 +210,7 @@ struct Flying {
     order: u64,
     at: AtSending,
     tag: Tag,
+    marked: bool,
 }
 
 impl Bottleneck {
@@ -215,6 +220,7 @@ impl Bottleneck {
             rate,
             room,
             loss: 0.0,
+            mark: None,
             flows: Vec::new(),
             random: SplitMix64::new(1),
             queue: VecDeque::new(),
@@ -241,6 +247,7 @@ impl Bottleneck {
             window_full: false,
             round_ends: 0,
             episode: None,
+            marks_told: 0,
             heard: self.now,
         });
     }
@@ -299,6 +306,7 @@ impl Bottleneck {
                 order: flow.next_order,
                 at: flow.rates.at_sending(&tag, self.now),
                 tag,
+                marked: self.mark.is_some_and(|queued| self.queue.len() >= queued),
             };
             flow.next_order += 1;
             flow.flying.push_back(packet);
@@ -321,7 +329,7 @@ impl Bottleneck {
         if let Some((index, packet)) = self.queue.pop_front() {
             let flow = &mut self.flows[index];
             let arrives = self.now + flow.delay;
-            flow.acks.push_back((arrives, packet.order));
+            flow.acks.push_back((arrives, packet.order, packet.marked));
         }
         self.busy_until = match self.queue.is_empty() {
             true => Time::MAX,
@@ -340,7 +348,7 @@ impl Flow {
     }
 
     fn next_event(&self) -> Time {
-        let ack = self.acks.front().map_or(Time::MAX, |(at, _)| *at);
+        let ack = self.acks.front().map_or(Time::MAX, |(at, ..)| *at);
         let in_flight = self.flying.len() as u64 * MSS;
         let open = self.talks && in_flight + MSS <= self.controller.cwnd().get();
         let send = if open { self.paced_until } else { Time::MAX };
@@ -352,9 +360,9 @@ impl Flow {
     }
 
     fn hear(&mut self, now: Time) {
-        while self.acks.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, order) = self.acks.pop_front().expect("there is one");
-            self.acknowledge(now, order);
+        while self.acks.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, order, ece) = self.acks.pop_front().expect("there is one");
+            self.acknowledge(now, order, ece);
         }
         if !self.flying.is_empty() && now >= self.heard + Self::TIMEOUT {
             let in_flight = Bytes::new(self.flying.len() as u64 * MSS);
@@ -373,7 +381,7 @@ impl Flow {
     }
 
     /// Packets arrive in order: what is missing before this one is lost.
-    fn acknowledge(&mut self, now: Time, order: u64) {
+    fn acknowledge(&mut self, now: Time, order: u64, ece: bool) {
         let in_flight = Bytes::new(self.flying.len() as u64 * MSS);
         let mut first_lost = None;
         let packet = loop {
@@ -392,19 +400,24 @@ impl Flow {
         self.delivered += MSS;
         // Losses after one that the window was kept for are told too, as transports do.
         let told = self.episode.is_some_and(|(_, reduced)| reduced);
+        let loss = |packet: Flying, signal| Loss {
+            now,
+            signal,
+            in_flight,
+            lost: Bytes::new(MSS),
+            lost_order: packet.order,
+            next_order: self.next_order,
+            sent: packet.at.sent,
+            ece,
+            truth: None,
+        };
         if let (Some(lost), false) = (first_lost, told) {
-            let response = self.controller.on_loss(&Loss {
-                now,
-                signal: Signal::Loss,
-                in_flight,
-                lost: Bytes::new(MSS),
-                lost_order: lost.order,
-                next_order: self.next_order,
-                sent: lost.at.sent,
-                ece: false,
-                truth: None,
-            });
+            let response = self.controller.on_loss(&loss(lost, Signal::Loss));
             self.episode = Some((self.next_order, response.reduced));
+        }
+        if ece && order >= self.marks_told {
+            self.controller.on_loss(&loss(packet, Signal::Ecn));
+            self.marks_told = self.next_order;
         }
         if self.episode.is_some_and(|(end, _)| order >= end) {
             self.episode = None;
@@ -434,6 +447,7 @@ impl Flow {
             cwnd_limited: self.window_full,
             in_recovery: self.episode.is_some_and(|(_, reduced)| reduced),
             round_start,
+            ece,
             delivery_rate: sample.rate,
             app_limited: sample.app_limited || !self.talks,
             newest: sample.newest,

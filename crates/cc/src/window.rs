@@ -147,7 +147,8 @@ impl Window {
         self.set_ssthresh(self.ssthresh);
     }
 
-    fn set_ssthresh(&mut self, ssthresh: u64) {
+    /// At least two segments.
+    pub fn set_ssthresh(&mut self, ssthresh: u64) {
         self.ssthresh = ssthresh.max(self.mss.saturating_mul(2));
     }
 
