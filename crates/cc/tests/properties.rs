@@ -411,10 +411,9 @@ proptest! {
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
-        let lives_by_losses = |class| matches!(class, Class::Losses | Class::LossesAndDelays);
+        let lives_by_losses = |class| matches!(class, Class::Losses | Class::LossesAndDelays | Class::Estimate);
         for spec in all_specs().into_iter().filter(|spec| lives_by_losses(class(spec))) {
             let may_shrink = class(&spec) == Class::LossesAndDelays;
-        for spec in all_specs().into_iter().filter(|spec| matches!(class(spec), Class::Losses | Class::Estimate)) {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let before = connection.controller.cwnd();
@@ -429,7 +428,7 @@ proptest! {
                     }
                     Event::Spurious => prop_assert!(after >= before, "{spec}"),
                     Event::Mss(mss) => prop_assert!(after == before || after.get() == *mss, "{spec}"),
-                    Event::Timeout { .. } if class(&spec) == Class::Losses => {
+                    Event::Timeout { .. } if class(&spec) != Class::Estimate => {
                         prop_assert_eq!(after.get(), connection.mss.max(1), "{}", spec);
                     }
                     _ => prop_assert!(after <= before, "{spec}: {before} to {after}"),
