@@ -21,8 +21,13 @@
 //! receiver's time stamps.
 //!
 //! **When not** (more in `jitter`, which has the same measure).
-//! * **A window that stands before a full queue** is not stretched, and its losses pass for random. In growth the margin
-//!   is small: the round of w packets, one more than before, has Jr = 1/(w-1), and is held against 1/w.
+//! * **A window that stands before a full queue** is not stretched, and its losses pass for random: the "ineffective jitter
+//!   ratio" for which the same group changed it later (Chen et al., "Improving SCTP Performance by Jitter-Based Congestion
+//!   Control over Wired-Wireless Networks", EURASIP 2011). Without any random loss, before a queue of one BDP: of 20 Mbit/s and
+//!   50 ms the first loss of each overflow passes for random and the next, a round trip later, for congestion; of
+//!   100 Mbit/s all of them pass for random, the window stays where slow start left it, and 23 % of the packets are lost.
+//! * **The margin is small** in growth, too: the round of w packets, one more than before, has Jr = 1/(w-1), and is held
+//!   against 1/w.
 //! * **The receiver's clock.** A tick of 1 ms is more than k/w of a round of 100 ms from 10 packets on. On a transport that
 //!   knows no receiver's times (QUIC) every loss is congestion, and JTCP is Reno: it errs to the careful side.
 //! * **Other flows'** packets stretch it as much as its own.

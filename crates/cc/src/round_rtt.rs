@@ -39,15 +39,17 @@ impl RoundRtt {
 
     /// Forgets the round trip that is under way, and gives what was measured in it.
     pub fn end(&mut self) -> Option<Round> {
-        let Self {
+        let round = self.so_far();
+        *self = Self::default();
+        round
+    }
+
+    /// What was measured so far in the round trip that is under way.
+    pub fn so_far(&self) -> Option<Round> {
+        self.least.map(|least| Round {
             least,
-            sum,
-            samples,
-        } = std::mem::take(self);
-        least.map(|least| Round {
-            least,
-            mean: sum / u64::from(samples),
-            samples,
+            mean: self.sum / u64::from(self.samples),
+            samples: self.samples,
         })
     }
 }
@@ -83,6 +85,8 @@ mod tests {
         );
         assert_eq!(rounds.on_ack(&ack(Some(160), false)), None);
         assert_eq!(rounds.on_ack(&ack(None, false)), None);
+        let so_far = rounds.so_far().expect("begun");
+        assert_eq!((so_far.least, so_far.samples), (ms(100), 2));
         let round = rounds.on_ack(&ack(Some(300), true)).expect("over");
         assert_eq!(
             (round.least, round.mean, round.samples),

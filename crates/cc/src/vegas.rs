@@ -22,15 +22,17 @@
 //! * **Random loss** halves it as Reno, and it grows back no faster: one segment a round trip.
 //! * **BaseRTT** must be the path's own. A flow that begins while a queue stands takes it for the path, and keeps its alpha
 //!   packets on top of it; a route that grows longer looks like a queue, and the window shrinks to two segments.
-//! * **Jitter** of more than a few packets' time is taken for a queue.
+//! * **Jitter** of more than a few packets' time is taken for a queue: three samples decide for a round trip.
 //!
 //! **Decisions.**
 //! * alpha 2 and beta 4 as in Linux and ns-3, gamma 1; the paper has 1 and 3 in most of its experiments, and 2 and 4 in the
 //!   others: the queue differs by a packet.
-//! * RTT is the least sample of the round trip, as in Linux and ns-3. The paper times one "distinguished segment": the
-//!   first of the round, which meets no burst of the round's own. A mean (ns-2) would.
-//! * With fewer than three samples in a round trip nothing is compared and the window grows as Reno's (Linux, ns-3): one
-//!   delayed ACK would hold it at two segments for good.
+//! * RTT is the least of the first three samples of a round trip. The paper times one "distinguished segment", the first
+//!   that was sent in the round trip before: it has met what the window of that round queues. Three, because the
+//!   acknowledgment of one may have been delayed, which looks like a queue. Linux and ns-3 take the least of all samples of
+//!   the round; that is as old as the first of them when the round is over, and in the meantime slow start overflows the
+//!   queue that it was to spare. A mean (ns-2) would count the round's own bursts.
+//! * A round trip with fewer than three samples tells nothing, and the window grows as Reno's (Linux, ns-3).
 //! * At the end of slow start the window comes down to what the path held, `cwnd*BaseRTT/RTT`, and a segment (Linux,
 //!   ns-3; ns-2: by an eighth): it may be the double of that, and would come down by one a round trip.
 //! * Linux and ns-3 double every round trip; the paper and ns-2 every other, so that something is compared that stood still.
@@ -40,10 +42,9 @@
 
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
-use crate::round_rtt::{Round, RoundRtt, queued};
+use crate::round_rtt::{RoundRtt, queued};
 use crate::rule::{Answer, Law, Rule, half, slow_start};
 use crate::window::Window;
-use whimbrel_units::Duration;
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
@@ -86,7 +87,7 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// A round trip with fewer samples may have seen delayed ACKs only.
+/// Fewer samples may be of delayed ACKs only.
 pub(crate) const SAMPLES: u32 = 3;
 
 /// Vegas' rule.
@@ -99,28 +100,30 @@ struct Vegas {
     /// Segments.
     gamma: f64,
     rounds: RoundRtt,
-    /// In slow start: this round trip doubles the window, the next does not. The first to begin does.
+    /// In slow start: the window doubles until the next decision, and stands until the one after that.
     doubles: bool,
 }
 
 impl Vegas {
-    /// A round trip is over: `cwnd` moves by a segment or not at all.
-    fn avoid(&self, window: &mut Window, round: &Round, base: Duration) {
-        let backlog = queued(window.cwnd, base, round.least) / window.mss as f64;
-        if round.samples < SAMPLES || backlog < self.alpha {
-            window.cwnd = window.cwnd.saturating_add(window.mss);
-        } else if backlog > self.beta {
-            window.reduce_to(window.cwnd.saturating_sub(window.mss));
+    /// Once a round trip, with what it found queued, bytes, if it could tell.
+    fn decide(&mut self, window: &mut Window, backlog: Option<f64>) {
+        let over = |packets: f64| backlog.is_some_and(|bytes| bytes > packets * window.mss as f64);
+        let under = |packets: f64| backlog.is_none_or(|bytes| bytes < packets * window.mss as f64);
+        if !window.in_slow_start() {
+            if over(self.beta) {
+                window.reduce_to(window.cwnd.saturating_sub(window.mss));
+            } else if under(self.alpha) {
+                window.cwnd = window.cwnd.saturating_add(window.mss);
+            }
+            return;
         }
-    }
-
-    /// A round trip of slow start in which the window stood is over.
-    fn compare(&self, window: &mut Window, round: &Round, base: Duration) {
-        let backlog = queued(window.cwnd, base, round.least);
-        if round.samples >= SAMPLES && backlog > self.gamma * window.mss as f64 {
-            let held = window.cwnd.saturating_sub(backlog as u64);
+        if !self.doubles && over(self.gamma) {
+            let held = window
+                .cwnd
+                .saturating_sub(backlog.map_or(0, |bytes| bytes as u64));
             window.reduce_to(held.saturating_add(window.mss));
         }
+        self.doubles = !self.doubles;
     }
 }
 
@@ -130,13 +133,14 @@ impl Rule for Vegas {
         if !Window::may_grow(ack) {
             return;
         }
-        if ack.round_start {
-            match ended {
-                Some(round) if !window.in_slow_start() => self.avoid(window, &round, ack.min_rtt),
-                Some(round) if !self.doubles => self.compare(window, &round, ack.min_rtt),
-                _ => {}
-            }
-            self.doubles = !self.doubles;
+        if ended.is_some_and(|round| round.samples < SAMPLES) {
+            self.decide(window, None);
+        }
+        if let (Some(_), Some(round)) = (ack.rtt, self.rounds.so_far())
+            && round.samples == SAMPLES
+        {
+            let backlog = queued(window.cwnd, ack.min_rtt, round.least);
+            self.decide(window, Some(backlog));
         }
         if window.in_slow_start() && self.doubles {
             slow_start(window, ack);
@@ -159,7 +163,7 @@ mod tests {
     use crate::controller::{Controller, LossResponse};
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, Path, loss, segments, setup, timeout};
-    use whimbrel_units::{Rate, Time};
+    use whimbrel_units::{Duration, Rate, Time};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -186,11 +190,10 @@ mod tests {
         }
     }
 
-    /// The window two round trips at `ms` later: the second's first ACK judges the first.
+    /// The window after a round trip at `ms`, whose third ACK decides.
     fn judged(text: &str, segments_before: u64, ms: u64) -> f64 {
         let mut law = avoiding(text, segments_before);
         round(&mut *law, ms, 10);
-        round(&mut *law, ms, 1);
         segments(&*law)
     }
 
@@ -227,10 +230,25 @@ mod tests {
     }
 
     #[test]
+    fn one_delayed_ack_is_no_queue() {
+        let mut law = avoiding("vegas", 30);
+        round(&mut *law, 300, 1);
+        for _ in 0..5 {
+            law.on_ack(&Ack {
+                rtt: Some(MS * 109),
+                min_rtt: MS * 100,
+                ..ACK
+            });
+        }
+        assert_eq!(segments(&*law), 30.0, "at 109 ms 2.5 packets are queued");
+    }
+
+    #[test]
     fn slow_start_doubles_every_other_round_trip() {
         let mut law = built("vegas", 10);
         let mut path = Path::new(MS * 100);
-        for expected in [20.0, 20.0, 40.0, 40.0, 80.0] {
+        for expected in [20.0, 40.0, 80.0] {
+            path.round(&mut *law);
             path.round(&mut *law);
             assert_eq!(segments(&*law), expected);
         }
@@ -238,21 +256,18 @@ mod tests {
 
     #[test]
     fn slow_start_ends_with_what_the_path_held_and_a_segment() {
-        let mut law = built("vegas", 10);
-        round(&mut *law, 100, 10);
-        // 20 segments stand for a round trip at 125 ms: 4 of them wait.
-        round(&mut *law, 125, 20);
-        round(&mut *law, 125, 1);
-        assert_eq!(
-            (segments(&*law), law.phase()),
-            (17.0, "congestion avoidance")
-        );
-        // At 105 ms it is 0.95: not more than gamma.
-        let mut law = built("vegas", 10);
-        round(&mut *law, 100, 10);
-        round(&mut *law, 105, 20);
-        round(&mut *law, 105, 1);
-        assert_eq!((segments(&*law), law.phase()), (21.0, "slow start"));
+        // At 125 ms 4 of 20 segments wait; at 105 ms 0.95: not more than gamma.
+        for (ms, left, phase) in [
+            (125, 17.0, "congestion avoidance"),
+            (105, 21.0, "slow start"),
+        ] {
+            let mut law = built("vegas", 10);
+            round(&mut *law, 100, 10);
+            round(&mut *law, 100, 10);
+            assert_eq!(segments(&*law), 20.0, "it stands");
+            round(&mut *law, ms, 3);
+            assert_eq!((segments(&*law), law.phase()), (left, phase));
+        }
     }
 
     #[test]
@@ -270,9 +285,10 @@ mod tests {
 
     #[test]
     fn alone_it_keeps_two_to_four_packets_queued_and_the_link_full() {
-        for (mbit, ms) in [(8, 100), (40, 50), (4, 20)] {
+        // With room for one bandwidth-delay product: slow start does not overflow it.
+        for (mbit, ms, bdp) in [(8, 100, 100), (40, 50, 250), (4, 20, 10)] {
             let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
-            let mut path = Bottleneck::new(rate, 1000);
+            let mut path = Bottleneck::new(rate, bdp);
             path.add(built("vegas", 10), MS * ms);
             path.run(Duration::from_secs(30));
             let delivered = path.flows[0].delivered;
