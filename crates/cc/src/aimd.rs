@@ -31,8 +31,8 @@ pub(crate) const RENO_DECREASE: f64 = 0.5;
 
 /// The part of a law that is its own.
 pub(crate) trait Rule: Debug + Clone + Send + Sync + 'static {
-    /// Data was acknowledged: the place to measure. Told before the window grows for it. A law with a part of its window
-    /// that follows delays changes it here, and then minds [`Window::may_grow`] itself.
+    /// Data was acknowledged: the place to measure. Told before the window grows for it. A law with a part of its
+    /// window that follows delays changes it here, and then minds [`Window::may_grow`] itself.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let _ = (window, ack);
     }
@@ -51,7 +51,8 @@ pub(crate) trait Rule: Debug + Clone + Send + Sync + 'static {
     /// The timer fired; told after [`decrease`](Self::decrease).
     fn on_timeout(&mut self) {}
 
-    /// The last decrease or timeout was a mistake: takes back from `before` what it changed, not what was measured since.
+    /// The last decrease or timeout was a mistake: takes back from `before` what it changed, not what was measured
+    /// since.
     fn on_spurious(&mut self, before: &Self) {
         let _ = before;
     }

@@ -1,8 +1,9 @@
 //! BIC: looks for the window at which it last lost something by halving the distance to it.
 //!
-//! L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control for Fast, Long-Distance Networks", IEEE INFOCOM 2004.
+//! L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control for Fast, Long-Distance Networks", IEEE INFOCOM
+//! 2004.
 //!
-//! Segments per round trip in congestion avoidance, with w the window and W_max that of the last loss (section III):
+//! Segments per round trip in congestion avoidance, with w the window and W_max that of the last loss:
 //!
 //! * below W_max, binary search: `(W_max - w)/B`, B = 2, at least Smin and at most Smax (there: additive increase)
 //! * from W_max on, max probing: as far as it has come, `(w - W_max)/(B - 1)`, at least 1 and at most Smax
@@ -10,24 +11,25 @@
 //! * up to low_window, both are Reno's: 1, and a half
 //!
 //! **The physics.** What was lost at W_max says that the path holds less; the window goes there quickly where it is far
-//! below, and slowly near it, so that it stays long just below the point of loss. Smax bounds the step, for two flows with
-//! the same step converge as Reno's do, while steps that grow with the window (Scalable, HighSpeed) do not.
+//! below, and slowly near it, so that it stays long just below the point of loss. Smax bounds the step, for two flows
+//! with the same step converge as Reno's do, while steps that grow with the window (Scalable, HighSpeed) do not.
 //! With large windows the step is nearly always Smax, and the mean window is `sqrt(Smax/2*(2 - beta)/beta)/sqrt(p)`.
 //!
-//! **When not.** On short or slow paths Smax segments per round trip push Reno aside. With random losses W_max falls with
-//! each of them. CUBIC, its successor, made the growth a function of time and so the same at any round trip.
+//! **When not.** On short or slow paths Smax segments per round trip push Reno aside. With random losses W_max falls
+//! with each of them. CUBIC, its successor, made the growth a function of time and so the same at any round trip.
 //!
 //! Units: windows are bytes; Smax, Smin and low_window are in segments.
 //!
 //! The defaults are the paper's. Linux' tcp_bic.c and ns-3's TcpBic have a gentler law, near which
-//! `bic?B=4&Smax=16&Smin=0.2&beta=0.2` comes (4/20 is Linux' BICTCP_B/smooth_part; for ns-3, whose smooth_part is 5, 0.8):
-//! there the first four segments above W_max are at Smin too, and windows are whole segments. ns-3 also takes
+//! `bic?B=4&Smax=16&Smin=0.2&beta=0.2` comes (4/20 is Linux' BICTCP_B/smooth_part; for ns-3, whose smooth_part is 5,
+//! 0.8): there the first four segments above W_max are at Smin too, and windows are whole segments. ns-3 also takes
 //! `W_max = 0.8*w` where fast convergence says 0.9.
 //!
 //! Where the paper leaves room: it computes targets once a round trip, and its slow start above W_max doubles each
-//! time, from 1; here both are followed with every ACK, which is e-fold growth in place of twofold. Where W_max is unknown, before
-//! any loss and after a timeout (as in Linux), growth is additive by Smax. W_max follows losses below low_window too,
-//! as in Linux. Of the paper only its abstract could be read again; the law is as its pseudo code is quoted in others'.
+//! time, from 1; here both are followed with every ACK, which is e-fold growth in place of twofold. Where W_max is
+//! unknown, before any loss and after a timeout (as in Linux), growth is additive by Smax. W_max follows losses below
+//! low_window too, as in Linux. Of the paper only its abstract could be read again; the law is as its pseudo code is
+//! quoted in others'.
 
 use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -277,9 +279,9 @@ mod tests {
 
     #[test]
     fn the_mean_window_is_that_of_steps_to_the_last_maximum() {
-        // N packets from W*7/8 to W. By 32 a round trip to W - 64: (W/8 - 64)/32 round trips of (15/16 W - 32) segments;
-        // then 2*ln(64/0.02) + 2 = 18.1 of nearly W. N = 1e6: W = 14,468, 54.5 + 18.1 round trips, mean 13,763. N = 1e5:
-        // W = 3,469, 11.6 + 18.1, mean 3,368.
+        // N packets from W*7/8 to W. By 32 a round trip to W - 64: (W/8 - 64)/32 round trips of (15/16 W - 32)
+        // segments; then 2*ln(64/0.02) + 2 = 18.1 of nearly W. N = 1e6: W = 14,468, 54.5 + 18.1 round trips, mean
+        // 13,763. N = 1e5: W = 3,469, 11.6 + 18.1, mean 3,368.
         // It begins near there, as the overshoot of a slow start would take dozens of losses to come down by eighths.
         for (packets, peak, expected) in [(1_000_000, 14_468, 13_763.0), (100_000, 3_469, 3_368.0)]
         {

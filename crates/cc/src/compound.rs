@@ -16,16 +16,16 @@
 //! takes from nobody what Reno would not.
 //!
 //! **When.** Long fast paths with queues longer than gamma. **When not.** With a queue shorter than gamma packets the
-//! delay is never noticed: each climb ends in a loss. A base that is too long (a path that became longer, a queue that stood
-//! before the flow began) or too short misleads it as it does Vegas.
+//! delay is never noticed: each climb ends in a loss. A base that is too long (a path that became longer, a queue that
+//! stood before the flow began) or too short misleads it as it does Vegas.
 //!
 //! Units: windows are bytes; gamma, diff and W_low are in segments.
 //!
 //! Where the sources leave room: the RTT of diff is the mean of the round trip that ended (Linux' patch of 2006: its
 //! least). W_low is the draft's 38 segments, and zeta that patch's 1 (another simulation has 0.03). Nothing is
 //! changed while losses are repaired or the window is not used. gamma is fixed: its tuning by what Reno would queue
-//! (the draft's and TUBE's) is optional there and not part of this. The paper's equations are as the Linux patch and two
-//! more programs after the draft have them; its text and the draft's could not be read in full.
+//! (the draft's and TUBE's) is optional there and not part of this. The paper's equations are as the Linux patch and
+//! two more programs after the draft have them; its text and the draft's could not be read in full.
 
 use crate::aimd::{Aimd, RENO_INCREASE, Rule};
 use crate::event::Ack;
@@ -103,7 +103,7 @@ struct Compound {
     zeta: f64,
     /// Segments.
     w_low: f64,
-    /// The part of the window that follows the delay, bytes. Never all of it.
+    /// The part of the window that follows the delay, bytes: all of it at most.
     dwnd: u64,
     rounds: RoundRtt,
 }
@@ -135,6 +135,8 @@ impl Compound {
 
 impl Rule for Compound {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        // A loss while the window was not used takes more of it than of its parts.
+        self.dwnd = self.dwnd.min(window.cwnd);
         let Some(round) = self.rounds.on_ack(ack) else {
             return;
         };
@@ -181,7 +183,7 @@ impl Rule for Compound {
 mod tests {
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
-    use crate::{Ack, Controller, NewReno};
+    use crate::{Ack, Controller, Loss, NewReno};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     const RTT: Duration = Duration::from_millis(100);
@@ -262,6 +264,21 @@ mod tests {
         assert!((segments(&*law) - 10_124.0).abs() < 0.01);
         judged(&mut *law, 200);
         assert!((segments(&*law) - 10_000.0).abs() < 0.01, "with its part");
+    }
+
+    #[test]
+    fn a_loss_while_the_window_was_not_used_leaves_no_more_to_give_than_there_is() {
+        let mut law = built("compound?zeta=10&alpha=10", 20_000);
+        law.on_loss(&loss(&*law, Time::ZERO));
+        judged(&mut *law, 100);
+        assert!(segments(&*law) > 19_000.0);
+        law.on_loss(&Loss {
+            in_flight: Bytes::new(100 * MSS),
+            ..loss(&*law, Time::ZERO)
+        });
+        assert_eq!(segments(&*law), 50.0);
+        judged(&mut *law, 1_000);
+        assert_eq!(segments(&*law), 1.0);
     }
 
     #[test]

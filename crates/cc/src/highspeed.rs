@@ -5,9 +5,9 @@
 //! * response function, a straight line in logarithms from (Low_P, Low_Window) to (High_P, High_Window):
 //!   `log p(w) = log Low_P + (log w - log Low_Window)/(log High_Window - log Low_Window)*(log High_P - log Low_P)`,
 //!   about `p(w) = 0.078/w^1.2`, `w = 0.12/p^0.835` (5)
-//! * decrease: `b(w) = (High_Decrease - 0.5)*(log w - log Low_Window)/(log High_Window - log Low_Window) + 0.5` (5)
-//! * increase per round trip: `a(w) = w^2*p(w)*2*b(w)/(2 - b(w))` segments (5)
-//! * up to Low_Window both are Reno's: a = 1, b = 1/2 (5)
+//! * decrease: `b(w) = (High_Decrease - 0.5)*(log w - log Low_Window)/(log High_Window - log Low_Window) + 0.5` (7)
+//! * increase per round trip: `a(w) = w^2*p(w)*2*b(w)/(2 - b(w))` segments (7)
+//! * up to Low_Window both are Reno's: a = 1, b = 1/2 (7)
 //!
 //! **The physics.** Reno at 10 Gbit/s and 100 ms wants one loss in 5 billion packets and half an hour to make it
 //! good. Here the designer chose the windows that losses allow, and a and b follow: at 83,000 segments a loss takes a
@@ -21,10 +21,10 @@
 //!
 //! Units: windows are bytes, w is in segments.
 //!
-//! Where the RFC leaves room: above High_Window b stays at High_Decrease, for on the line it would fall to nothing; a is
-//! never below Reno's 1, which the formula falls short of by 4 % just above Low_Window. The tests check a and b against
-//! the table of appendix B (as Linux' tcp_highspeed.c quotes it; of the RFC's own text the equations and tables were known,
-//! not read again).
+//! Where the RFC leaves room: above High_Window b stays at High_Decrease, for on the line it would fall to nothing; a
+//! is never below Reno's 1, which the formula falls short of by 4 % just above Low_Window. The tests check a and b
+//! against the table of appendix B (as Linux' tcp_highspeed.c quotes it; of the RFC's own text the equations and tables
+//! were known, not read again).
 
 use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
 use crate::registry::{Entry, Feed, Parameter, Value};

@@ -1,7 +1,7 @@
 //! TCP Hybla: a long path grows as fast in seconds as a short one.
 //!
-//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of Satellite
-//! Communications and Networking 22(5), 2004.
+//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
+//! Satellite Communications and Networking 22(5), 2004.
 //!
 //! With `rho = RTT/RTT0`, at least 1, RTT0 = 25 ms the round-trip time of the connection that it wants to equal:
 //!
@@ -12,27 +12,29 @@
 //! * packets leave spaced by RTT/cwnd
 //!
 //! **The physics.** Reno's rate is cwnd/RTT and cwnd grows once per RTT, so that its rate grows with 1/RTT^2: over a
-//! satellite of 600 ms it takes 24^2 times as long as at 25 ms. To send at the same rate it needs rho times the window, and
-//! to get there in the same time rho^2 times the growth per round trip. Its mean window is rho*1.22/sqrt(p), so that its
-//! rate, 1.22/(RTT0*sqrt(p)), does not depend on the RTT.
+//! satellite of 600 ms it takes 24^2 times as long as at 25 ms. To send at the same rate it needs rho times the window,
+//! and to get there in the same time rho^2 times the growth per round trip. Its mean window is rho*1.22/sqrt(p), so
+//! that its rate, 1.22/(RTT0*sqrt(p)), does not depend on the RTT.
 //!
-//! **When.** Satellites, and random losses on them. **When not.** 2^rho - 1 per ACK is for connections whose ssthresh is known:
-//! at 600 ms it is 16 million segments for the first ACK, the window that the reference connection would have after 24
-//! round trips of slow start. So slow start is Reno's until the estimate is made, and then one ACK brings the window to it; where
-//! the estimate is wrong, so is the window. On its own link it probes with rho^2 segments a round trip, 576 at 600 ms, and
-//! a queue shorter than that overflows by as much.
+//! **When.** Satellites, and random losses on them. **When not.** 2^rho - 1 per ACK is for connections whose ssthresh
+//! is known: at 600 ms it is 16 million segments for the first ACK, the window that the reference connection would have
+//! after 24 round trips of slow start. So slow start is Reno's until the estimate is made, and then one ACK brings the
+//! window to it; where the estimate is wrong, so is the window. On its own link it probes with rho^2 segments a round
+//! trip, 576 at 600 ms, and a queue shorter than that overflows by as much.
 //!
 //! Units: windows are bytes, rho has none.
 //!
 //! Where the source leaves room, or was not at hand (the equations were checked against Linux' tcp_hybla.c and ns-3's
-//! TcpHybla, the list of its parts against its authors' page; the paper itself could not be read):
+//! TcpHybla, the list of its parts against a page about it; the paper itself could not be read):
 //! * RTT is the least one, as in ns-3: with its own queue rho would grow, and with it the queue.
 //! * growth counts segments acknowledged, not ACKs, at most two per ACK in slow start (RFC 3465).
 //! * the estimate is made at the fourth ACK, from the bytes and the time since the first, and the spacing of a flight
 //!   that left at once is the bottleneck's. A sender that paces its first window measures its own pace; its estimate is
-//!   low, and rho^2 must do the rest. Acknowledgments that come at one instant measure nothing.
+//!   low, and rho^2 must do the rest. Acknowledgments that come at one instant, or while the window is not used,
+//!   measure nothing.
 //! * the initial window is the transport's, not rho segments (Linux) or rho times it: the first ACKs outgrow both.
-//! * after a timeout cwnd is one segment, and one ACK may bring it back to ssthresh; the spacing keeps that from being a burst.
+//! * after a timeout cwnd is one segment, and one ACK may bring it back to ssthresh; the spacing keeps that from being
+//!   a burst.
 
 use crate::aimd::{Aimd, RENO_DECREASE, Rule, SLOW_START_LIMIT};
 use crate::event::Ack;
@@ -124,9 +126,13 @@ impl Rule for Hybla {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.srtt = ack.srtt;
         self.rho = (ack.min_rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0);
-        if window.in_initial_slow_start()
-            && let Some(capacity) = self.estimate(ack)
-        {
+        if !window.in_initial_slow_start() {
+            return;
+        }
+        if !Window::may_grow(ack) {
+            // The spacing is then the application's.
+            self.train = None;
+        } else if let Some(capacity) = self.estimate(ack) {
             window.end_slow_start();
             window.ssthresh = window.ssthresh.max(capacity);
         }
@@ -270,6 +276,19 @@ mod tests {
             law.on_ack(&ack(600, Duration::from_millis(600)));
         }
         assert_eq!(segments(&*law), 20.0);
+        assert_eq!(law.ssthresh(), None);
+    }
+
+    #[test]
+    fn what_an_application_spaced_says_nothing_of_the_path() {
+        let rtt = Duration::from_millis(600);
+        let mut law = hybla(10);
+        for i in 0..10 {
+            law.on_ack(&Ack {
+                cwnd_limited: i % 3 != 0,
+                ..ack(600 + 100 * i, rtt)
+            });
+        }
         assert_eq!(law.ssthresh(), None);
     }
 

@@ -6,8 +6,8 @@
 //! With d_a the mean queueing delay of the last round trip (its mean RTT less the least RTT ever), d_m the greatest
 //! queueing delay ever, and d_i = eta_i*d_m, once a round trip:
 //!
-//! * increase: `alpha = alpha_max` if `d_a <= d_1`, else `k1/(k2 + d_a)`,
-//!   `k1 = (d_m - d_1)*alpha_min*alpha_max/(alpha_max - alpha_min)`, `k2 = (d_m - d_1)*alpha_min/(alpha_max - alpha_min) - d_1`
+//! * increase: `alpha = alpha_max` if `d_a <= d_1`, else `k1/(k2 + d_a)`, with
+//!   `s = (d_m - d_1)/(alpha_max - alpha_min)`, `k1 = s*alpha_min*alpha_max`, `k2 = s*alpha_min - d_1`
 //! * decrease: `beta = beta_min` if `d_a <= d_2`, `beta_max` if `d_a >= d_3`, and a straight line between
 //! * `cwnd += alpha/cwnd` per segment acknowledged, `cwnd -= beta*cwnd` per loss
 //! * below W_thresh segments, alpha = 1 and beta = 1/2: Reno
@@ -19,14 +19,15 @@
 //! short queue is likely the channel's and takes an eighth; one at a full queue takes a half. On an empty path the mean
 //! window is sqrt(75/p) = 8.7/sqrt(p), seven times Reno's.
 //!
-//! **When not.** d_m never forgets: one outlier of the RTT, or a path that became shorter, makes all later queues look short,
-//! and alpha stays at ten. With a queue much shorter than the jitter of other delays alpha and beta say little.
+//! **When not.** d_m never forgets: one outlier of the RTT, or a path that became shorter, makes all later queues look
+//! short, and alpha stays at ten. With a queue much shorter than the jitter of other delays alpha and beta say little.
 //!
 //! Units: windows are bytes; alpha and W_thresh are in segments; delays are seconds.
 //!
 //! Where sources differ: alpha_min is 0.3 in Linux' tcp_illinois.c (by S. Hemminger with S. Liu), ns-3 and the
-//! encyclopedias, and so here; 0.1 is also given. d_m is that of single samples, as in both. An interrupted row of short queues begins
-//! anew, where Linux goes on counting. The paper's text could not be read again; Linux' and ns-3's code was.
+//! encyclopedias, and so here; 0.1 is also given. d_m is that of single samples, as in both. An interrupted row of
+//! short queues begins anew, where Linux goes on counting. The paper's text could not be read again; Linux' and ns-3's
+//! code was.
 
 use crate::aimd::{Aimd, RENO_DECREASE, RENO_INCREASE, Rule};
 use crate::event::Ack;
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn increase_and_decrease_follow_the_delay_as_in_the_paper() {
-        // d_m = 100 ms, d_1 = 1 ms: k1 = 0.099*3/9.7 = 0.030619 s, k2 = 0.099*0.3/9.7 - 0.001 = 0.0020619 s.
+        // d_m = 100 ms, d_1 = 1 ms: k1 = 0.099*3/9.7 = 0.030619, k2 = 0.099*0.3/9.7 - 0.001 = 0.0020619 s.
         // At 50 ms: 0.030619/0.0520619 = 0.588; beta on the line from 1/8 at 10 ms to 1/2 at 80 ms: 0.125 + 0.375*4/7.
         for (rtt, alpha, beta) in [
             (105, 4.336, 0.125),
@@ -377,8 +378,8 @@ mod tests {
 
     #[test]
     fn alone_it_fills_a_link_and_stays_long_near_the_full_queue() {
-        // 20 Mbit/s and 100 ms: 250 packets, and 125 may wait. Reno leaves 187 of 375 after each loss and idles; so does
-        // beta = 1/2, but alpha = 10 fills the rest in six round trips, and then creeps.
+        // 20 Mbit/s and 100 ms: 250 packets, and 125 may wait. Reno leaves 187 of 375 after each loss and idles; so
+        // does beta = 1/2, but alpha = 10 fills the rest in six round trips, and then creeps.
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(20_000_000), 125);
         link.add(illinois(10), RTT);
         link.run(Duration::from_secs(20));

@@ -88,8 +88,8 @@ impl NewReno {
         self
     }
 
-    /// How losses are repaired; NewReno's way unless said. Where there is no fast recovery a loss leaves one segment, as
-    /// a timeout does: what was in flight is sent again in slow start.
+    /// How losses are repaired; NewReno's way unless said. Where there is no fast recovery a loss leaves one segment,
+    /// as a timeout does: what was in flight is sent again in slow start.
     pub fn recovering(mut self, way: FastRecovery) -> Self {
         self.fast_recovery = way;
         self

@@ -7,10 +7,10 @@
 //! * all else of the window: as `newreno.rs` has it
 //! * recovery: ends with the first ACK of something new (RFC 5681 section 3.2 step 6): [`FastRecovery::UntilFirstAck`]
 //!
-//! **The physics.** One loss in a window costs half of it, as with NewReno. Of several losses in a window every one begins
-//! an episode of its own, for the first new ACK ends the one before: the window is halved for each, until too few
-//! packets are in flight for three duplicate ACKs and only the timer is left. That is why RFC 6582 followed. With SACK
-//! there is no difference.
+//! **The physics.** One loss in a window costs half of it, as with NewReno. Of several losses in a window every one
+//! begins an episode of its own, for the first new ACK ends the one before: the window is halved for each, until too
+//! few packets are in flight for three duplicate ACKs and only the timer is left. That is why RFC 6582 followed. With
+//! SACK there is no difference.
 //!
 //! **When not.** Wherever losses come in bursts: after the overshoot of slow start, on a fading channel.
 //!

@@ -3,18 +3,18 @@
 //! T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM Computer Communication
 //! Review 33(2), 2003.
 //!
-//! * per ACK: `cwnd += a`, a = 0.01 segments (section 3)
-//! * loss: `cwnd -= b*cwnd`, b = 0.125 (section 3)
-//! * up to the legacy window, lwnd = 16 segments, both are Reno's: `cwnd += 1/cwnd`, b = 1/2 (section 3)
+//! * per ACK: `cwnd += a`, a = 0.01 segments
+//! * loss: `cwnd -= b*cwnd`, b = 0.125
+//! * up to the legacy window, lwnd = 16 segments, both are Reno's: `cwnd += 1/cwnd`, b = 1/2
 //!
 //! **The physics.** a per ACK is a*cwnd per round trip: growth is exponential, and a loss is made good in
-//! `ln(1/(1 - b))/ln(1 + a)` = 13.4 round trips whatever the window is, where Reno needs cwnd/2 of them. With p losses per
-//! packet the window is `a/(b*p)` = 0.08/p at its peak.
+//! `ln(1/(1 - b))/ln(1 + a)` = 13.4 round trips whatever the window is, where Reno needs cwnd/2 of them. With p losses
+//! per packet the window is `a/(b*p)` = 0.08/p at its peak.
 //!
-//! **When.** Alone on a long fast path. **When not.** Two flows that lose together keep their ratio for ever, since both
-//! grow and fall by the same factors: with synchronized losses it does not converge to fair shares, and the flow with
-//! the shorter round trip drives the other out. Random losses cost it all the more than Reno in relation, as its window
-//! goes with 1/p.
+//! **When.** Alone on a long fast path. **When not.** Two flows that lose together keep their ratio for ever, since
+//! both grow and fall by the same factors: with synchronized losses it does not converge to fair shares, and the flow
+//! with the shorter round trip drives the other out. Random losses cost it all the more than Reno in relation, as its
+//! window goes with 1/p.
 //!
 //! Units: windows are bytes; a and lwnd are in segments. Of the paper only its abstract and secondary sources were at
 //! hand; the constants were checked against Linux' tcp_scalable.c, which takes a = 0.02 per ACK for receivers that
@@ -151,7 +151,8 @@ mod tests {
         // N packets from 7/8 of the peak W to W at 0.01 a packet: N = 12.5 W, so W = 0.08 N (the paper's a/(b p)); they
         // take ln(8/7)/0.01 = 13.35 round trips, so that the mean is 0.0749 N.
         for (packets, peak, mean) in [(10_000, 800.0, 749.0), (100_000, 8_000.0, 7_490.0)] {
-            // It begins near there, as the overshoot of a slow start would take dozens of losses to come down by eighths.
+            // It begins near there, as the overshoot of a slow start would take dozens of losses to come down by
+            // eighths.
             let mut law = scalable(peak as u64);
             law.on_loss(&loss(&*law, Time::ZERO));
             let measured = Path::new(RTT).mean_window(&mut *law, packets, 10);

@@ -1,22 +1,23 @@
 //! Tahoe: every loss ends in slow start from one segment.
 //!
-//! V. Jacobson, "Congestion Avoidance and Control", ACM SIGCOMM 1988, sections 1 to 3 and appendices B and D; the
+//! V. Jacobson, "Congestion Avoidance and Control", ACM SIGCOMM 1988, sections 1 and 3 and appendix B; the
 //! retransmission after three duplicate ACKs came with the 4.3BSD release that gave it its name.
 //!
-//! * slow start: `cwnd += 1` segment per ACK (appendix B)
-//! * congestion avoidance: `cwnd += 1/cwnd` per ACK (appendix D)
+//! * slow start: `cwnd += 1` segment per ACK (section 1)
+//! * congestion avoidance: `cwnd += 1/cwnd` per ACK (section 3)
 //! * loss, whether the timer or duplicate ACKs show it: `ssthresh = FlightSize/2`, at least two segments, `cwnd = 1`
 //! * recovery: none; the lost segment is sent again and the rest after it: [`FastRecovery::Never`]
 //!
-//! **The physics.** A lost packet was taken as the end of the flow of ACKs that clocks the sender, so that the flow must be
-//! started anew: log2(cwnd/2) round trips of slow start after each loss, and a path that stands idle in them. Many losses
-//! of one window cost no more than one does, where Reno stumbles.
+//! **The physics.** A lost packet was taken as the end of the flow of ACKs that clocks the sender, so that the flow
+//! must be started anew: log2(cwnd/2) round trips of slow start after each loss, and a path that stands idle in them.
+//! Many losses of one window cost no more than one does, where Reno stumbles.
 //!
-//! **When not.** On a long path with random losses: the more round trips between two losses, the less the restart weighs,
-//! but it takes from each epoch what Reno has for sending.
+//! **When not.** On a long path with random losses: the more round trips between two losses, the less the restart
+//! weighs, but it takes from each epoch what Reno has for sending.
 //!
-//! The law stands in `newreno.rs`, with its floor of FlightSize and its count of bytes; the segments in flight at the loss
-//! are the transport's to count as gone.
+//! The law stands in `newreno.rs`, with its floor of FlightSize and its count of bytes; the segments in flight at the
+//! loss are the transport's to count as gone: one that goes on repairing with what one segment allows stands nearly
+//! still. The paper was known, not read again.
 
 use crate::controller::FastRecovery;
 use crate::newreno::NewReno;
