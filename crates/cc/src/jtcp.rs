@@ -2,7 +2,8 @@
 //!
 //! E. H.-K. Wu, M.-Z. Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", IEEE JSAC 22(4), 2004. Its
 //! abstract could be read, and what Briones et al. (see `jitter`) say of it in section 2: the Jitter Ratio, its comparison
-//! with k/w, k = 1. The rest follows the outline that is quoted of its figure of the algorithm.
+//! with k/w, k = 1. What a loss and a timeout then do is known
+//! at second hand only, and could not be held against the paper.
 //!
 //! * Jitter Ratio of a round trip: `Jr = (received - sent)/received`, the spans between its first and its last packet
 //! * on a loss: congestion if `Jr > k/w`, w the window in packets; then, more than a round-trip time after the last
@@ -34,8 +35,8 @@
 //!
 //! **Decisions.** The window over which Jr is taken is the last whole round trip; one that tells nothing (fewer than two
 //! packets, or all at once) leaves the last Jr. A loss within a round-trip time of the last reduction keeps the verdict that its
-//! Jr gives it, and the window. The paper lets a timeout keep its window too; here nothing is in flight then, and what
-//! the window held would leave in one burst: slow start leads back to it. Marks (RFC 3168) are congestion.
+//! Jr gives it, and the window. A random timeout keeps the slow start threshold, not the window: nothing is in flight then, and what
+//! it held would leave in one burst. Marks (RFC 3168) are congestion.
 
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};

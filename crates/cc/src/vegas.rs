@@ -1,7 +1,7 @@
 //! Vegas: keeps a few packets in the queue, by comparing the rate it has with the rate it would have without one.
 //!
 //! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995,
-//! from its abstract and from the implementations that were read beside it: ns-2's `tcp-vegas.cc`, Linux' `tcp_vegas.c`,
+//! which was not to be had; built from the implementations that follow it: ns-2's `tcp-vegas.cc`, Linux' `tcp_vegas.c`,
 //! ns-3's `tcp-vegas.cc`; equations as in (2.8) and (2.9) of the thesis of T. Saedi (see `cerl`).
 //!
 //! * once a round trip: `Diff = cwnd/BaseRTT - cwnd/RTT`; as packets in the queue, `Diff*BaseRTT = cwnd*(RTT - BaseRTT)/RTT`
@@ -25,8 +25,8 @@
 //! * **Jitter** of more than a few packets' time is taken for a queue: three samples decide for a round trip.
 //!
 //! **Decisions.**
-//! * alpha 2 and beta 4 as in Linux and ns-3, gamma 1; the paper has 1 and 3 in most of its experiments, and 2 and 4 in the
-//!   others: the queue differs by a packet.
+//! * alpha 2, beta 4 and gamma 1 as in Linux and ns-3, where people meet Vegas; `alpha=1&beta=3` are the paper's other choice
+//!   (at second hand). The queue differs by a packet.
 //! * RTT is the least of the first three samples of a round trip. The paper times one "distinguished segment", the first
 //!   that was sent in the round trip before: it has met what the window of that round queues. Three, because the
 //!   acknowledgment of one may have been delayed, which looks like a queue. Linux and ns-3 take the least of all samples of
