@@ -152,6 +152,43 @@ class Strict : public Law
     bool m_recoveryEnds = false;
 };
 
+// ns3::TcpWestwoodPlus counts the ACK that begins a sample into it: at every round trip one ACK more than the flow got. And
+// its filter begins at nothing, so that it takes twenty round trips to know anything.
+class TcpStrictWestwood : public Strict<TcpWestwoodPlus>
+{
+  public:
+    void PktsAcked(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked, const Time& rtt) override
+    {
+        if (m_IsCount || rtt.IsZero())
+        {
+            return Strict<TcpWestwoodPlus>::PktsAcked(tcb, segmentsAcked, rtt);
+        }
+        if (!m_known && m_lastSampleBW > DataRate(0))
+        {
+            m_known = true;
+            m_currentBW = m_lastBW = m_lastSampleBW;
+        }
+        Strict<TcpWestwoodPlus>::PktsAcked(tcb, segmentsAcked, rtt);
+        m_ackedSegments = 0;
+    }
+
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("TcpStrictWestwood")
+                                .SetParent<Strict<TcpWestwoodPlus>>()
+                                .AddConstructor<TcpStrictWestwood>();
+        return tid;
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<TcpStrictWestwood>(this);
+    }
+
+  private:
+    bool m_known = false; // the filter has had its first sample
+};
+
 // ns3::TcpVegas takes Vegas's own "one segment less" for the answer to a loss, and so gives up a quarter or nothing; Linux
 // takes half. Its slow start doubles the window every round trip, and compares a window that has just grown; here every
 // other, as in the paper.
@@ -323,7 +360,9 @@ class TcpStrictHybla : public Strict<TcpHybla>
 };
 
 // ns3::TcpBic aims at 0.8 of the window after a loss below the last maximum; the paper and Linux half way between that and
-// the window. And after a timeout it remembers the maximum, which Linux forgets.
+// the window. After a timeout it remembers the maximum, which Linux forgets. It asks for one segment more than its rule
+// says, and forgets what it had beyond. And it lingers for four segments above the maximum too, as Linux does; the paper
+// goes on from there by one segment a round trip at least.
 class TcpStrictBic : public Strict<TcpBic>
 {
   public:
@@ -364,11 +403,77 @@ class TcpStrictBic : public Strict<TcpBic>
         {
             m_lastMaxCwnd = 0;
         }
-        Strict<TcpBic>::Grow(tcb);
+        if (tcb->m_cWnd < tcb->m_ssThresh)
+        {
+            Strict<TcpBic>::Grow(tcb);
+            return;
+        }
+        m_owed += 1.0 / Update(tcb);
+        if (m_owed >= 1)
+        {
+            m_owed -= 1;
+            tcb->m_cWnd += tcb->m_segmentSize;
+        }
+    }
+
+    // Segments to be acknowledged for one segment of growth.
+    uint32_t Update(Ptr<TcpSocketState> tcb) override
+    {
+        const uint32_t window = tcb->GetCwndInSegments();
+        const bool justAbove = window >= m_lastMaxCwnd && window < m_lastMaxCwnd + m_b;
+        const uint32_t needed = TcpBic::Update(tcb);
+        return justAbove ? std::min(needed, window) : needed;
     }
 
   private:
     bool m_timedOut = false;
+    double m_owed = 0; // segments
+};
+
+// ns3::TcpScalable is Linux' with one number exchanged: by whole segments, one a round trip at least, and an eighth less after
+// a loss of any window. In the paper that is so above the legacy window, 16 segments; up to it the law is Reno's.
+class TcpStrictScalable : public Strict<TcpScalable>
+{
+  public:
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
+    {
+        return tcb->GetCwndInSegments() <= LEGACY ? TcpNewReno::GetSsThresh(tcb, Flight(tcb))
+                                                  : Strict<TcpScalable>::GetSsThresh(tcb, bytesInFlight);
+    }
+
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("TcpStrictScalable")
+                                .SetParent<Strict<TcpScalable>>()
+                                .AddConstructor<TcpStrictScalable>();
+        return tid;
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<TcpStrictScalable>(this);
+    }
+
+  protected:
+    void Grow(Ptr<TcpSocketState> tcb) override
+    {
+        if (tcb->m_cWnd < tcb->m_ssThresh)
+        {
+            Strict<TcpScalable>::Grow(tcb);
+            return;
+        }
+        const uint32_t window = tcb->GetCwndInSegments();
+        m_owed += window <= LEGACY ? 1.0 / window : 1.0 / m_aiFactor;
+        if (m_owed >= 1)
+        {
+            m_owed -= 1;
+            tcb->m_cWnd += tcb->m_segmentSize;
+        }
+    }
+
+  private:
+    static constexpr uint32_t LEGACY = 16; // segments
+    double m_owed = 0;                     // segments
 };
 
 // What runs under a name: as the referee has it, and with `-stock` as ns-3 has it.
@@ -380,7 +485,7 @@ Laws()
         {"newreno-stock", TcpLinuxReno::GetTypeId()},
         {"cubic", TcpCubic::GetTypeId()},
         {"cubic-stock", TcpCubic::GetTypeId()},
-        {"westwood+", Strict<TcpWestwoodPlus>::GetTypeId()},
+        {"westwood+", TcpStrictWestwood::GetTypeId()},
         {"westwood+-stock", TcpWestwoodPlus::GetTypeId()},
         {"vegas", TcpStrictVegas::GetTypeId()},
         {"vegas-stock", TcpVegas::GetTypeId()},
@@ -394,7 +499,7 @@ Laws()
         {"yeah-stock", TcpYeah::GetTypeId()},
         {"highspeed", Strict<TcpHighSpeed>::GetTypeId()},
         {"highspeed-stock", TcpHighSpeed::GetTypeId()},
-        {"scalable", Strict<TcpScalable>::GetTypeId()},
+        {"scalable", TcpStrictScalable::GetTypeId()},
         {"scalable-stock", TcpScalable::GetTypeId()},
         {"illinois", TcpStrictIllinois::GetTypeId()},
         {"illinois-stock", TcpIllinois::GetTypeId()},
