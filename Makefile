@@ -3,7 +3,7 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test build lint referee referee-linux bench clean
+.PHONY: demo test build lint referee referee-full referee-linux bench clean
 
 ## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
 demo: build
@@ -26,7 +26,13 @@ lint: | cargo
 referee: build
 	cargo build --release --locked -p whimbrel-net --example wifi_speed
 	referee/compare.py --whimbrel $(WHIMBREL)
+	referee/laws.py --whimbrel $(WHIMBREL)
 	referee/wifi.py --whimbrel $(WIFI)
+
+## The same, with all that is kept of ns-3's answers run again, and more of Wi-Fi.
+referee-full: referee
+	referee/laws.py --full --whimbrel $(WHIMBREL)
+	referee/wifi.py --all --whimbrel $(WIFI)
 
 ## Holds the simulator against the Linux kernel's TCP, sent through an emulated path (needs the rights that takes).
 referee-linux: build

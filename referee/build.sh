@@ -32,11 +32,13 @@ libs=$ns3/lib64
 compile() {
     local program=$1 link=() module
     shift
-    if [[ ! -x $out/$program || $here/$program.cc -nt $out/$program || $here/build.sh -nt $out/$program ]]; then
+    if [[ ! -x $out/$program || $here/$program.cc -nt $out/$program || $here/laws.h -nt $out/$program ||
+        $here/build.sh -nt $out/$program ]]; then
         for module in "$@"; do
             link+=("-lns${version%.post*}-$module")
         done
-        g++ -std=c++20 -O2 -Wall -I"$ns3/include" "$here/$program.cc" -o "$out/$program.new" \
+        # laws.h needs the private members of ns-3's laws to put right what they do with them.
+        g++ -std=c++20 -O2 -Wall -fno-access-control -I"$ns3/include" "$here/$program.cc" -o "$out/$program.new" \
             -L"$libs" -Wl,-rpath,"$libs" -Wl,-rpath-link,"$libs" -Wl,--no-as-needed "${link[@]}"
         mv "$out/$program.new" "$out/$program"
     fi

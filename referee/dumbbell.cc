@@ -12,6 +12,8 @@
 // Prints one JSON object. Units: rates in bit/s, sizes in bytes, times in seconds, unless a name says otherwise.
 // A packet on the wire is segment + 54 bytes (20 IP, 20 TCP, 12 timestamp option, 2 PPP); an ACK without SACK blocks 54.
 
+#include "laws.h"
+
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -28,76 +30,12 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 using namespace ns3;
 
 namespace
 {
-
-// ns3::TcpLinuxReno without the growth that ns-3.44 grants at the end of a recovery. There, ns-3 sets cwnd to ssthresh
-// and in the same breath counts the whole window that the last ACK covers, together with what had been counted before
-// the loss, as progress in congestion avoidance: cwnd grows by two or three segments at once. RFC 5681 section 3.1
-// allows one per round trip.
-class TcpStrictReno : public TcpLinuxReno
-{
-  public:
-    void CwndEvent(Ptr<TcpSocketState> tcb, TcpSocketState::TcpCAEvent_t event) override
-    {
-        m_recoveryEnds = m_recoveryEnds || event == TcpSocketState::CA_EVENT_COMPLETE_CWR;
-        TcpLinuxReno::CwndEvent(tcb, event);
-    }
-
-    uint32_t GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight) override
-    {
-        m_acked = 0;
-        return TcpLinuxReno::GetSsThresh(tcb, bytesInFlight);
-    }
-
-    void IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked) override
-    {
-        if (!std::exchange(m_recoveryEnds, false))
-        {
-            TcpLinuxReno::IncreaseWindow(tcb, segmentsAcked);
-        }
-    }
-
-    void CongestionAvoidance(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked) override
-    {
-        if (!tcb->m_isCwndLimited)
-        {
-            return;
-        }
-        m_acked += segmentsAcked;
-        if (const uint32_t window = tcb->GetCwndInSegments(); m_acked >= window)
-        {
-            m_acked -= window;
-            tcb->m_cWnd += tcb->m_segmentSize;
-        }
-    }
-
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("TcpStrictReno").SetParent<TcpLinuxReno>().AddConstructor<TcpStrictReno>();
-        return tid;
-    }
-
-    std::string GetName() const override
-    {
-        return "TcpStrictReno";
-    }
-
-    Ptr<TcpCongestionOps> Fork() override
-    {
-        return CopyObject<TcpStrictReno>(this);
-    }
-
-  private:
-    bool m_recoveryEnds = false;
-    uint32_t m_acked = 0; // segments acknowledged since cwnd last grew in congestion avoidance
-};
 
 struct Parameters
 {
@@ -134,12 +72,23 @@ Refuse(const std::string& why)
     std::exit(2);
 }
 
+std::string
+LawNames()
+{
+    std::string names;
+    for (const auto& [name, law] : referee::Laws())
+    {
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    return names;
+}
+
 Parameters
 ReadCommandLine(int argc, char* argv[])
 {
     Parameters p;
     CommandLine cmd(__FILE__);
-    cmd.AddValue("controller", "newreno, newreno-stock or cubic", p.controller);
+    cmd.AddValue("controller", LawNames(), p.controller);
     cmd.AddValue("recovery", "rfc6675 (cwnd is ssthresh during recovery) or prr (as ns-3.44 does it)", p.recovery);
     cmd.AddValue("flows", "number of flows", p.flows);
     cmd.AddValue("starts", "start time of each flow in s, comma separated (default: all 0)", p.starts);
@@ -170,23 +119,13 @@ ConfigureTcp(const Parameters& p)
     // NewReno builds on ns3::TcpLinuxReno: it counts acknowledged segments, as RFC 5681 section 3.1 recommends and RFC 3465
     // describes. ns3::TcpNewReno grows per ACK instead, so delayed ACKs would halve its growth.
     // TcpLinuxReno halves cwnd at a loss, where RFC 5681 halves FlightSize; a bulk flow keeps the two about equal.
-    if (p.controller == "newreno")
+    const auto law = referee::Laws().find(p.controller);
+    if (law == referee::Laws().end())
     {
-        Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpStrictReno::GetTypeId()));
+        Refuse("unknown controller '" + p.controller + "': " + LawNames());
     }
-    else if (p.controller == "newreno-stock")
-    {
-        Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpLinuxReno::GetTypeId()));
-    }
-    else if (p.controller == "cubic")
-    {
-        Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpCubic::GetTypeId()));
-        Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(false));
-    }
-    else
-    {
-        Refuse("unknown controller '" + p.controller + "': newreno, newreno-stock or cubic");
-    }
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(law->second));
+    Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(false));
     // TcpClassicRecovery keeps cwnd at ssthresh, and the SACK scoreboard's pipe decides what is sent: RFC 6675.
     // TcpPrrRecovery of 3.44 is not RFC 6937: it counts a SACKed segment twice, and overflows 32 bits in
     // prr_delivered * ssthresh once windows exceed 45 segments or so.

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,11 +16,23 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 OUT = Path(os.environ.get("WHIMBREL_REFEREE_DIR", HERE.parent / "target" / "referee"))
 CACHE = OUT / "cache"
+SOURCES = {"dumbbell": ("dumbbell.cc", "laws.h"), "wifi": ("wifi.cc",)}
 
 
 def build():
     """Builds the programs that are not up to date."""
     subprocess.run([str(HERE / "build.sh")], check=True, stdout=subprocess.DEVNULL)
+
+
+def version():
+    """ns-3's, as build.sh installs it."""
+    return re.search(r"^version=(\S+)$", (HERE / "build.sh").read_text(), re.MULTILINE).group(1)
+
+
+def fingerprint(program):
+    """Of everything of ours that decides what the program answers."""
+    parts = [hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in (*SOURCES[program], "build.sh")]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def start_times(flows, seed, low=0.0, high=5.0):
@@ -38,8 +51,7 @@ def arguments(parameters):
 def run(parameters, cached=True, program="dumbbell"):
     """One simulation, as a dictionary of what the program prints."""
     command = arguments(parameters)
-    what = "\0".join([*(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in (f"{program}.cc", "build.sh")),
-                      *command])
+    what = "\0".join([fingerprint(program), *command])
     kept = CACHE / (hashlib.sha256(what.encode()).hexdigest() + ".json")
     if cached and kept.exists():
         return json.loads(kept.read_text())
@@ -52,7 +64,7 @@ def run(parameters, cached=True, program="dumbbell"):
     return json.loads(answer)
 
 
-def run_all(points, jobs=None, program="dumbbell"):
+def run_all(points, jobs=None, program="dumbbell", cached=True):
     """Many simulations at once; answers in the order of the points."""
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(lambda point: run(point, program=program), points))
+        return list(pool.map(lambda point: run(point, cached, program), points))

@@ -144,7 +144,7 @@ impl IncreaseDecrease for Compound {
         if window.in_slow_start() || !Window::may_grow(ack) {
             return;
         }
-        let diff = queued(window.cwnd, ack.min_rtt, round.mean) / window.mss as f64;
+        let diff = queued(window.cwnd, round.base, round.mean) / window.mss as f64;
         if diff < self.gamma {
             self.grow(window);
         } else {

@@ -203,8 +203,8 @@ impl IncreaseDecrease for Illinois {
         let ended = self.rounds.on_ack(ack);
         self.greatest_rtt = self.greatest_rtt.max(ack.rtt.unwrap_or_default());
         if let Some(round) = ended {
-            let d_a = (round.mean - ack.min_rtt).as_secs_f64();
-            let d_m = (self.greatest_rtt - ack.min_rtt).as_secs_f64();
+            let d_a = (round.mean - round.base).as_secs_f64();
+            let d_m = (self.greatest_rtt - round.base).as_secs_f64();
             self.now.alpha = self.alpha(d_a, d_m);
             self.now.beta = self.beta(d_a, d_m);
         }
@@ -277,7 +277,7 @@ mod tests {
             800.0,
             "beta is 1/2 before anything is measured"
         );
-        for ms in [200].iter().chain(rtts) {
+        for ms in [100, 200].iter().chain(rtts) {
             measured(&mut *law, *ms);
         }
         // A round trip is judged when the next begins.

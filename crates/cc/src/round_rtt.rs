@@ -2,6 +2,10 @@
 //!
 //! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995,
 //! section IV.B, from which the others took it.
+//!
+//! The path's own time, BaseRTT, is the least of all samples that acknowledgments of data gave (ns-2, Linux, ns-3).
+//! [`Ack::min_rtt`] can be less: it knows the handshake too, whose packets are short. On slow links a full packet takes
+//! milliseconds longer, and that would look like a queue that never drains.
 
 use crate::event::Ack;
 use whimbrel_units::Duration;
@@ -12,6 +16,8 @@ pub(crate) struct RoundRtt {
     least: Option<Duration>,
     sum: Duration,
     samples: u32,
+    /// BaseRTT, of all round trips.
+    base: Option<Duration>,
 }
 
 /// Round-trip times of a round trip that is over.
@@ -19,6 +25,8 @@ pub(crate) struct RoundRtt {
 pub(crate) struct Round {
     /// The least of them.
     pub least: Duration,
+    /// The least of all since the connection began: BaseRTT.
+    pub base: Duration,
     /// Their mean.
     pub mean: Duration,
     /// How many there were, at least one.
@@ -31,6 +39,7 @@ impl RoundRtt {
         let ended = if ack.round_start { self.end() } else { None };
         if let Some(rtt) = ack.rtt {
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
             self.sum = self.sum.saturating_add(rtt);
             self.samples = self.samples.saturating_add(1);
         }
@@ -41,6 +50,7 @@ impl RoundRtt {
     pub fn so_far(&self) -> Option<Round> {
         self.least.map(|least| Round {
             least,
+            base: self.base.unwrap_or(least),
             mean: self.sum / u64::from(self.samples),
             samples: self.samples,
         })
@@ -49,7 +59,10 @@ impl RoundRtt {
     /// Forgets the round trip that is under way, and gives what was measured in it.
     pub fn end(&mut self) -> Option<Round> {
         let round = self.so_far();
-        *self = Self::default();
+        *self = Self {
+            base: self.base,
+            ..Self::default()
+        };
         round
     }
 }
@@ -98,6 +111,7 @@ mod tests {
             (ms(300), 1),
             "the ACK that begins a round is of it"
         );
+        assert_eq!(next.base, ms(100), "of all round trips");
         assert_eq!(
             rounds.on_ack(&ack(Some(1), true)),
             None,

@@ -46,7 +46,6 @@ use crate::round_rtt::{Round, RoundRtt, queued};
 use crate::rule::{Law, Rule, half, slow_start};
 use crate::vegas::SAMPLES;
 use crate::window::Window;
-use whimbrel_units::{Bytes, Duration};
 
 const fn number(name: &'static str, default: f64, most: f64, meaning: &'static str) -> Parameter {
     Parameter {
@@ -155,7 +154,8 @@ impl Yeah {
     }
 
     /// A round trip is over: which mode is the next in?
-    fn choose(&mut self, window: &mut Window, round: &Round, base: Duration) {
+    fn choose(&mut self, window: &mut Window, round: &Round) {
+        let base = round.base;
         self.queue = queued(window.cwnd, base, round.least) / window.mss as f64;
         let waiting = round.least - base;
         if self.queue > self.q_max || waiting.as_secs_f64() * self.phi > base.as_secs_f64() {
@@ -213,7 +213,7 @@ impl Rule for Yeah {
             return;
         }
         if let Some(round) = ended.filter(|round| round.samples >= SAMPLES) {
-            self.choose(window, &round, ack.min_rtt);
+            self.choose(window, &round);
         }
         let acked = slow_start(window, ack);
         let segments = window.cwnd as f64 / window.mss as f64;
@@ -251,7 +251,7 @@ mod tests {
     use crate::controller::Controller;
     use crate::registry::Spec;
     use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
-    use whimbrel_units::{Bytes, Rate, Time};
+    use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -265,17 +265,18 @@ mod tests {
     /// Its window is `segments` after a loss without a queue, which costs an eighth.
     fn avoiding(segments: u64) -> Box<dyn Controller> {
         let mut law = built(segments * 8 / 7);
+        round(&mut *law, 100_000);
         law.on_loss(&loss(&*law, Time::ZERO));
         law
     }
 
-    /// A round trip of three ACKs at `us`, by a base of 100 ms; they are so small that nothing grows.
+    /// A round trip of three ACKs at `us`, they are so small that nothing grows.
     fn round(law: &mut dyn Controller, us: u64) {
         for i in 0..3 {
             law.on_ack(&Ack {
                 acked: Bytes::ZERO,
                 rtt: Some(Duration::from_micros(us)),
-                min_rtt: MS * 100,
+                min_rtt: MS * 90,
                 round_start: i == 0,
                 ..ACK
             });

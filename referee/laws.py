@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Holds Whimbrel's control laws against ns-3's: each law x {1, 4 flows} x {40, 140 ms} x 3 loss rates, mean over seeds.
+
+The experiment is dumbbell.cc's with the laws of laws.h on ns-3's side, and laws.toml's on ours. ns-3's half is kept in
+ns3.json, with what made it; every time a sample of it is run again and must come out the same. Exits with 1 if it does
+not, or if a point differs by more than the tolerance and is not in KNOWN. Python 3 standard library only.
+
+    referee/laws.py                 the table
+    referee/laws.py --full          the same, and all of ns3.json is run again (10 minutes on a core)
+    referee/laws.py --record        runs ns-3's half and writes ns3.json (after a change of ns-3's side)
+    referee/laws.py --fresh         ns-3's half from target/referee/cache, run where it is not there: for work on laws.h
+    referee/laws.py --stock         against ns-3.44's own laws, mistakes included (see README.md); not kept
+    referee/laws.py --laws bic,yeah these alone
+    referee/laws.py --json          the same as JSON
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import compare
+import ns3sim
+
+# Law -> as Whimbrel is told, and dumbbell.cc: constants in which the two would differ are set to the same.
+LAWS = {
+    "newreno": ("newreno", {}),
+    "cubic": ("cubic?hystart=false", {}),
+    "bbr": ("bbr", {}),
+    "westwood+": ("westwood+", {}),
+    "vegas": ("vegas", {"ns3::TcpVegas::Alpha": 3}),
+    "veno": ("veno?reset=false", {"ns3::TcpVeno::Beta": 4}),
+    "bic": ("bic?B=4&Smax=16&Smin=0.2&beta=0.2", {"ns3::TcpBic::SmoothPart": 20}),
+    "hybla": ("hybla?RTT0=50&pacing=false", {"ns3::TcpHybla::RRTT": "50ms"}),
+    "yeah": ("yeah?phi=1", {"ns3::TcpYeah::Phy": 1}),
+    "highspeed": ("highspeed", {}),
+    "scalable": ("scalable", {"ns3::TcpScalable::AIFactor": 100}),
+    "illinois": ("illinois", {"ns3::TcpIllinois::WinThresh": 15 * compare.SEGMENT}),
+}
+# ns-3 tells a law the smoothed round-trip time in place of the sample. With this weight the one is the other.
+SAMPLES = {"ns3::RttMeanDeviation::Alpha": 1}
+STRICT = {"newreno": 0.10, "cubic": 0.10}  # laws with a tolerance of their own
+FLOWS = [1, 4]
+DELAYS = {40: 10, 140: 60}  # round trip of the empty path -> one way on the shared link, ms
+LOSSES = [0.0, 0.001, 0.01]
+SECONDS = 60
+SCENARIO = ns3sim.HERE / "laws.toml"
+RECORD = ns3sim.HERE / "ns3.json"
+COMMAND = "referee/laws.py --record"
+
+# Points that differ for a reason we understand and stand by: (law, flows, round trip, loss) -> the reason.
+FEW = "with few samples in a round trip ns-3 grows by 1/cwnd for all of it, not by a segment"
+WHOLE = "ns-3 cuts the quarter of the distance to the last maximum to whole segments"
+KNOWN = {("vegas", flows, rtt, 0.01): FEW for flows, rtt in [(1, 40), (1, 140), (4, 140)]}
+KNOWN |= {("bic", 1, 140, 0.001): WHOLE}
+
+
+def points(laws):
+    return [(law, flows, rtt, loss) for law in laws for flows in FLOWS for rtt in DELAYS for loss in LOSSES]
+
+
+def ns3_run(point, seed, stock=False):
+    """dumbbell.cc's parameters for one run of laws.toml; all that is not named here is dumbbell.cc's default."""
+    law, flows, rtt, loss = point
+    run = {"controller": f"{law}-stock" if stock else law, "flows": flows, "loss": loss, "seed": seed,
+           "duration": SECONDS, "accessRate": "16Mbps", "accessDelay": "5ms", "delay": f"{DELAYS[rtt]}ms",
+           "starts": ns3sim.start_times(flows, seed)}
+    return run | ({"recovery": "prr"} if stock else SAMPLES | LAWS[law][1])
+
+
+def common(point):
+    """What the runs of a point have in common: all but the seed, and the start times, which are drawn by it."""
+    return {key: value for key, value in ns3_run(point, 1).items() if key not in ("seed", "starts")}
+
+
+def ns3_packets(wanted, seeds, jobs, stock=False):
+    """{point: [packets delivered, one per seed]}, by ns-3."""
+    runs = [ns3_run(point, seed, stock) for point in wanted for seed in range(1, seeds + 1)]
+    packets = [answer["delivered_packets"] for answer in ns3sim.run_all(runs, jobs)]
+    return {point: packets[i * seeds:(i + 1) * seeds] for i, point in enumerate(wanted)}
+
+
+def made_by(seeds):
+    """What decides the numbers of ns3.json, besides the parameters of its runs."""
+    return {"ns-3": ns3sim.version(), "sources": ns3sim.fingerprint("dumbbell"), "seeds": seeds, "command": COMMAND}
+
+
+def record(seeds, jobs):
+    everything = ns3_packets(points(LAWS), seeds, jobs)
+    lines = [json.dumps({"point": point, "run": common(point), "delivered_packets": packets})
+             for point, packets in everything.items()]
+    RECORD.write_text('{"made": ' + json.dumps(made_by(seeds)) + ',\n"points": [\n' + ",\n".join(lines) + "\n]}\n")
+
+
+def recorded(seeds):
+    """{point: [packets delivered, one per seed]} of ns3.json, if what made it is what we have."""
+    kept = json.loads(RECORD.read_text())
+    wrong = [key for key, value in made_by(seeds).items() if kept["made"].get(key) != value]
+    everything = {tuple(line["point"]): line for line in kept["points"]}
+    wrong += [str(point) for point in points(LAWS)
+              if point not in everything or everything[point]["run"] != common(point)]
+    if wrong:
+        sys.exit(f"laws.py: {RECORD.name} was not made by this ({', '.join(wrong)}): run {COMMAND}")
+    return {point: line["delivered_packets"] for point, line in everything.items()}
+
+
+def run_again(kept, wanted, jobs):
+    """Runs these (point, seed) with ns-3, without its cache, and says which come out otherwise than was kept."""
+    answers = ns3sim.run_all([ns3_run(point, seed) for point, seed in wanted], jobs, cached=False)
+    return [f"{point}, seed {seed}: {answer['delivered_packets']} packets, kept were {kept[point][seed - 1]}"
+            for (point, seed), answer in zip(wanted, answers) if answer["delivered_packets"] != kept[point][seed - 1]]
+
+
+def whimbrel_packets(binary, laws, flows, seeds):
+    """The same from Whimbrel, for one number of flows."""
+    text = SCENARIO.read_text()
+    names = {LAWS[law][0]: law for law in laws}
+    for old, new in [("count = 1", f"count = {flows}"), ("seeds = 5", f"seeds = {seeds}"),
+                     ('"flow.controller" = ["newreno"]', f'"flow.controller" = {json.dumps(list(names))}')]:
+        if text.count(old) != 1:
+            sys.exit(f"laws.py: {SCENARIO} must say '{old}' exactly once")
+        text = text.replace(old, new)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
+        scenario.write(text)
+        scenario.flush()
+        done = subprocess.run([binary, "sim", scenario.name, "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    rtts = {f"{delay} ms": rtt for rtt, delay in DELAYS.items()}
+    packets = {}
+    for run in json.loads(done.stdout)["runs"]:
+        said = run["parameters"]
+        point = (names[said["flow.controller"]], flows, rtts[said["link.L.delay"]],
+                 compare.probability(said["link.L.loss"]))
+        packets.setdefault(point, []).append(run["delivered_packets"])
+    return packets
+
+
+def judge(point, theirs, ours, tolerance, stock):
+    """One line of the table."""
+    law, flows, rtt, loss = point
+    line = {"law": law, "flows": flows, "rtt_ms": rtt, "loss": loss, "ns3": compare.spread(bits(theirs))}
+    reason = None if stock else KNOWN.get(point)
+    return line | compare.verdict(line["ns3"], compare.spread(bits(ours)), STRICT.get(law, tolerance), reason)
+
+
+def bits(packets):
+    """Goodput of each run, bit/s."""
+    return [count * compare.SEGMENT * 8 / SECONDS for count in packets]
+
+
+def print_table(lines):
+    print(f"{'law':10} {'flows':>5} {'ms':>4} {'loss %':>6}  {'ns-3 Mbit/s':^15}  {'Whimbrel Mbit/s':^15}  {'ratio':>5}")
+    for line in lines:
+        text = f"{line['law']:10} {line['flows']:5} {line['rtt_ms']:4} {line['loss'] * 100:6g}  "
+        print(text + compare.megabits(line["ns3"]) + compare.ending(line))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "whimbrel"),
+                        help="the whimbrel command (default: %(default)s)")
+    parser.add_argument("--laws", default=",".join(LAWS), help="these alone, comma separated")
+    parser.add_argument("--full", action="store_true", help="run all of ns-3's half again")
+    parser.add_argument("--record", action="store_true", help="run ns-3's half and keep it")
+    parser.add_argument("--stock", action="store_true", help="ns-3's own laws and PRR")
+    parser.add_argument("--sample", type=int, default=2, help="of each law, so many runs again (default: %(default)s)")
+    parser.add_argument("--fresh", action="store_true", help="ns-3's half from its cache, not from what is kept")
+    compare.add_arguments(parser, seeds=5, tolerance=0.15)
+    options = parser.parse_args()
+    laws = options.laws.split(",")
+    if unknown := set(laws) - set(LAWS):
+        parser.error(f"unknown laws {sorted(unknown)}")
+
+    ns3sim.build()
+    if options.record:
+        record(options.seeds, options.jobs)
+        return 0
+    changed = []
+    if options.stock or options.fresh:
+        theirs = ns3_packets(points(laws), options.seeds, options.jobs, options.stock)
+    else:
+        theirs = recorded(options.seeds)
+        runs = {law: [(point, seed) for point in points([law]) for seed in range(1, options.seeds + 1)] for law in laws}
+        again = [run for law in laws for run in
+                 (runs[law] if options.full else random.sample(runs[law], options.sample))]
+        changed = run_again(theirs, again, options.jobs)
+    ours = {}
+    for flows in FLOWS:
+        ours |= whimbrel_packets(options.whimbrel, laws, flows, options.seeds)
+    lines = [judge(point, theirs[point], ours[point], options.tolerance, options.stock) for point in points(laws)]
+    for difference in changed:
+        print(f"laws.py: ns-3 no longer says what {RECORD.name} does: {difference}", file=sys.stderr)
+    return compare.finish(lines, options, print_table) or (1 if changed else 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
