@@ -46,6 +46,7 @@ use crate::round_rtt::{Round, RoundRtt, queued};
 use crate::rule::{Law, Rule, half, slow_start};
 use crate::vegas::SAMPLES;
 use crate::window::Window;
+use whimbrel_units::Bytes;
 
 const fn number(name: &'static str, default: f64, most: f64, meaning: &'static str) -> Parameter {
     Parameter {
