@@ -164,6 +164,6 @@ fn every_experiment_that_is_built_in_can_be_read() {
     let cerl = Library::Embedded.experiments("cerl/fig-3.5").expect("one");
     assert_eq!(
         cerl[0].scenario(&[]).expect("a scenario").points().len(),
-        2 * 11 * 3
+        2 * 11 * 9
     );
 }
