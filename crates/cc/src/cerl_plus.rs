@@ -17,8 +17,8 @@
 //! congestion. A queue that stands lowers A, so losses count sooner, and the sooner the longer it has stood: the threshold
 //! drains the queue that it lets grow. The square keeps it within reason on any buffer: where the longest queue is twice the
 //! mean, `N = 2u/(1+u)^2` of T, u the mean queue over T, is never more than T/2, and halving a window with half a BDP in the
-//! queue leaves three quarters of one in flight. With power 1 it is up to 2T. But experiments showed that A hardly matters while l_max is wrong, and in CERL it
-//! often is:
+//! queue leaves three quarters of one in flight. With power 1 it is up to 2T. But
+//! experiments showed that A hardly matters while l_max is wrong, and in CERL it often is:
 //! * **The longest queue need not be the bottleneck's.** In the thesis's own topology each flow's slow start fills
 //!   its own access link (600 ms), and afterwards the shared link overflows at 75 ms, far below 0.55*600: CERL takes 90 %
 //!   of the congestion there for random loss. So l_max forgets.
