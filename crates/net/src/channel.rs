@@ -14,7 +14,7 @@ use whimbrel_units::{Probability, Time};
 pub(crate) struct Channel {
     random: Chance,
     corrupt: Chance,
-    bursts: Option<Bursts>,
+    bursts: Option<Box<Bursts>>,
 }
 
 /// What the channel did to a packet.
@@ -40,7 +40,7 @@ impl Channel {
             bursts: spec
                 .gilbert_elliott
                 .as_ref()
-                .map(|bursts| Bursts::new(bursts, ahead(2), ahead(3))),
+                .map(|bursts| Box::new(Bursts::new(bursts, ahead(2), ahead(3)))),
         }
     }
 
@@ -61,14 +61,15 @@ impl Channel {
 #[derive(Debug, Clone)]
 pub(crate) struct Chance {
     threshold: u64,
-    rng: Xoshiro256PlusPlus,
+    /// Apart: most links lose nothing, and the smaller a link, the more of them fit a cache.
+    rng: Box<Xoshiro256PlusPlus>,
 }
 
 impl Chance {
     pub fn new(p: Probability, rng: Xoshiro256PlusPlus) -> Self {
         Self {
             threshold: threshold(p),
-            rng,
+            rng: Box::new(rng),
         }
     }
 

@@ -44,33 +44,48 @@ impl<T: Copy> Schedule<T> {
     pub fn is_constant(&self) -> bool {
         self.steps.len() == 1
     }
+
+    fn begin_of(&self, step: usize) -> Option<Time> {
+        self.steps.get(step).map(|(time, _)| *time)
+    }
 }
 
-/// Reads a schedule at times that never go back: constant cost per reading.
+/// Reads a schedule at times that never go back: constant cost per reading, and the schedule is only looked at when a step
+/// ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<T> {
+    /// The value in force at the last reading, and when it ends.
+    value: T,
+    until: Option<Time>,
+    /// The step after it.
+    next: usize,
     schedule: Schedule<T>,
-    at: usize,
 }
 
 impl<T: Copy> Cursor<T> {
     pub fn new(schedule: Schedule<T>) -> Self {
-        Self { schedule, at: 0 }
+        Self {
+            value: schedule.steps[0].1,
+            until: schedule.begin_of(1),
+            next: 1,
+            schedule,
+        }
     }
 
     /// The value in force at `now`.
     #[inline]
     pub fn at(&mut self, now: Time) -> T {
-        let steps = &self.schedule.steps;
-        while self.at + 1 < steps.len() && steps[self.at + 1].0 <= now {
-            self.at += 1;
+        while self.until.is_some_and(|end| end <= now) {
+            self.value = self.schedule.steps[self.next].1;
+            self.next += 1;
+            self.until = self.schedule.begin_of(self.next);
         }
-        steps[self.at].1
+        self.value
     }
 
     /// When the value in force at the last reading ends, if it does.
     pub fn until(&self) -> Option<Time> {
-        self.schedule.steps.get(self.at + 1).map(|(time, _)| *time)
+        self.until
     }
 
     /// Whether the value never changes.

@@ -3,7 +3,9 @@
 //! data may leave 100.0832 ms after the start, and the k-th segment of the first flight has left the link
 //! 1.2 ms x k later. Outages of a fraction of a millisecond drop exactly the segments that a test wants gone.
 
+use std::path::Path;
 use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, TcpFlow,
     TcpSettings, Traffic, UdpFlow, run,
@@ -500,4 +502,35 @@ fn equal_flows_share_equally() {
     let outcome = run(&network);
     assert!(outcome.jain() > 0.95, "{}", outcome.jain());
     assert!(outcome.links[0].utilisation > 0.95);
+}
+
+/// A sampled run settles nothing ahead. Starts are apart, because what happens in the same nanosecond has no order.
+#[test]
+fn ends_that_send_and_receive_do_the_same_ahead_of_events_as_in_their_turn() {
+    let text = r#"
+        link.access = { rate = "1 Mbit/s", delay = "10 ms", queue = "20 packets" }
+        link.L = { rate = "2.5 Mbit/s", delay = "30 ms", queue = "10 packets", loss = "2 %", reverse = { loss = "same" } }
+        run = { duration = "60 s", recovery = "newreno" }
+        [[flow]]
+        count = 4
+        controller = "cerl"
+        two_way = true
+        start = "0 s .. 5 s"
+        route = ["access*", "L", "access*"]
+    "#;
+    let scenario = Scenario::parse(text, Path::new("")).expect("a scenario");
+    for seed in 1..=5 {
+        let network = scenario.points()[0].network(seed);
+        let ahead = run(&network);
+        // Its first sample would come when the run is over.
+        let in_turn = run(&Network {
+            sample: Some(Duration::from_secs(1000)),
+            ..network
+        });
+        assert!(4 * ahead.events < 3 * in_turn.events, "{}", ahead.events);
+        assert_eq!(ahead.flows, in_turn.flows);
+        // Timers and decisions on losses are what must not be run ahead of.
+        assert!(ahead.flows.iter().any(|flow| flow.timeouts > 0));
+        assert!(ahead.flows.iter().all(|flow| flow.loss_episodes > 5));
+    }
 }

@@ -34,11 +34,14 @@ impl Average {
 
     /// A packet arrives, finds so much waiting, and ends an idle time of this length. Gives the average.
     pub fn arrive(&mut self, queue: f64, idle: Duration) -> f64 {
-        let missed = idle
-            .as_nanos()
-            .checked_div(self.packet_time.as_nanos())
-            .unwrap_or(idle.as_nanos());
-        self.value *= power(1.0 - self.weight, missed);
+        // Nothing has nothing to decay: most packets of a short queue come so.
+        if self.value != 0.0 {
+            let missed = idle
+                .as_nanos()
+                .checked_div(self.packet_time.as_nanos())
+                .unwrap_or(idle.as_nanos());
+            self.value *= power(1.0 - self.weight, missed);
+        }
         self.value += self.weight * (queue - self.value);
         self.value
     }

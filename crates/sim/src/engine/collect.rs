@@ -162,16 +162,18 @@ fn flow_outcome(
     let mut packets = 0;
     match (flow.actor, &spec.traffic) {
         (Actor::Tcp(ends), Traffic::Tcp(tcp)) => {
-            let mut rtt = Delays::new();
             for end in ends.iter() {
                 end.counters().add_to(&mut outcome);
-                one_way.merge(&end.one_way);
-                rtt.merge(&end.rtt);
                 packets += u64::from(end.delivered());
                 outcome.marked += end.marked();
             }
-            outcome.controller = Some(tcp.controller.to_string());
             outcome.delivered = Bytes::new(payload_delivered(&ends));
+            let [near, far] = *ends;
+            one_way = near.one_way;
+            let mut rtt = near.rtt;
+            one_way.merge(&far.one_way);
+            rtt.merge(&far.rtt);
+            outcome.controller = Some(tcp.controller.to_string());
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
         }
@@ -181,7 +183,7 @@ fn flow_outcome(
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
             packets = u64::from(connection.delivered());
             let mut rtt = Delays::new();
-            for (path, route) in connection.paths.into_iter().zip(&spec.routes) {
+            for (mut path, route) in connection.paths.into_iter().zip(&spec.routes) {
                 let (its_rtt, its_one_way) = path.delays();
                 rtt.merge(its_rtt);
                 one_way.merge(its_one_way);
@@ -194,7 +196,7 @@ fn flow_outcome(
             }
             outcome.rtt = rtt.summary();
         }
-        (Actor::Aatp(connection), Traffic::Aatp(aatp)) => {
+        (Actor::Aatp(mut connection), Traffic::Aatp(aatp)) => {
             outcome.delivered = Bytes::new(connection.payload_delivered());
             packets = u64::from(connection.sink.delivered().0);
             connection.source.counters.add_to(&mut outcome);
@@ -239,7 +241,7 @@ fn route_name(route: &Route, network: &Network) -> String {
 }
 
 fn path_outcome(
-    path: multipath::Path,
+    mut path: multipath::Path,
     route: String,
     active: Duration,
     until: Time,

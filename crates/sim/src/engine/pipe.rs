@@ -89,7 +89,19 @@ impl Pipe {
     /// When the next packet comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
-        self.on_it.front().map(|p| p.at)
+        self.first().map(|p| p.at)
+    }
+
+    /// The next packet to come out.
+    #[inline]
+    pub fn first(&self) -> Option<&Packet> {
+        self.on_it.front()
+    }
+
+    /// Whether no packet is on it.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.on_it.is_empty()
     }
 
     /// Takes the next packet out.

@@ -5,7 +5,7 @@
 
 use super::packet::{Flags, Packet};
 use super::pipe::Pipe;
-use crate::network::{Network, Route, Traffic};
+use crate::network::{Network, Recovery, Route, Traffic};
 
 /// A lane behind the flows' first ones.
 #[derive(Debug, Clone, Copy)]
@@ -99,35 +99,65 @@ pub(super) fn sole_feeders(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
         .collect()
 }
 
-/// Lanes whose receiver is settled as soon as a packet is on its last link: all that it hears comes from that
-/// link, in order, and all that it says goes on a link that nobody else enters. So it receives then, at
+/// When an end of a lane may receive a packet: see [`settled_ends`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// When the packet is there.
+    Never,
+    /// As soon as it is on its last link.
+    Always,
+    /// As soon as it is on its last link, if the end does nothing of its own before the packet is there and none waits before
+    /// it; see [`Endpoint::foresees`](crate::tcp::Endpoint::foresees).
+    IfQuiet,
+}
+
+/// Which ends (two a lane: near, far) are settled as soon as a packet is on its last link: all that it hears comes
+/// from that link, in order, and all that it says goes on a link that nobody else enters. So it receives then, at
 /// the time at which the packet will be there, and the packet needs no event of its own.
 ///
-/// A receiver that also sends has acknowledgments and timers of its own in between, and one of a multipath connection
-/// what comes on its other paths: they are left alone.
-pub(super) fn settled_receivers(network: &Network, pipes: &[Pipe]) -> Vec<bool> {
+/// An end that sends data has timers of its own in between, and asks for the truth about its losses, which must be known
+/// by then: it is settled while neither is at hand. What it says must wait for an event somewhere, or two such ends would
+/// play the whole run in one. When a flow stops or is done is told from outside, so only endless ones are settled so. An
+/// end of a multipath connection hears what comes on its other paths: it is left alone.
+pub(super) fn settled_ends(network: &Network, pipes: &[Pipe], runs_on: &[bool]) -> Vec<Ahead> {
     let mut entered = vec![0_u32; network.links.len()];
     for link in ways(network).flatten() {
         entered[link.0 as usize] += 1;
     }
-    let settled = |(route, flow, several): (&Route, usize, bool)| {
-        let last_in_order = route
-            .forward
-            .last()
-            .is_some_and(|link| pipes[link.0 as usize].link.keeps_order());
-        let answers_alone = match &network.flows[flow].traffic {
-            Traffic::Tcp(tcp) => {
-                let own = route
-                    .backward
-                    .first()
-                    .map(|link| link.0 as usize)
-                    .is_some_and(|link| entered[link] == 1 && pipes[link].on_channel.is_none());
-                !tcp.two_way && own
-            }
-            Traffic::Udp(_) => true,
-            Traffic::Aatp(_) => false,
-        };
-        last_in_order && answers_alone && !several
+    let alone = |link: &crate::LinkId| {
+        let link = link.0 as usize;
+        entered[link] == 1 && pipes[link].on_channel.is_none()
     };
-    lanes(network).map(settled).collect()
+    let in_order = |link: &crate::LinkId| pipes[link.0 as usize].link.keeps_order();
+    let waits = |link: &crate::LinkId| !runs_on[link.0 as usize];
+    let settled = |(route, flow, several): (&Route, usize, bool)| {
+        let flow = &network.flows[flow];
+        let end = |hears: &[crate::LinkId], says: &[crate::LinkId], sends: bool| {
+            let (Some(last), Some((first, beyond))) = (hears.last(), says.split_first()) else {
+                return Ahead::Never;
+            };
+            match &flow.traffic {
+                _ if several || !in_order(last) => Ahead::Never,
+                Traffic::Udp(_) if !sends => Ahead::Always,
+                Traffic::Tcp(_) if !sends && alone(first) => Ahead::Always,
+                Traffic::Tcp(tcp)
+                    if alone(first)
+                        && alone(last)
+                        && beyond.iter().any(waits)
+                        && tcp.settings.recovery == Recovery::NewReno
+                        && tcp.size.is_none()
+                        && flow.stop.is_none() =>
+                {
+                    Ahead::IfQuiet
+                }
+                _ => Ahead::Never,
+            }
+        };
+        let far_sends = matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.two_way);
+        [
+            end(&route.backward, &route.forward, true),
+            end(&route.forward, &route.backward, far_sends),
+        ]
+    };
+    lanes(network).flat_map(settled).collect()
 }

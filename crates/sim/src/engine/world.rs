@@ -5,7 +5,7 @@ use super::channel::{Channel, Left};
 use super::mail::{Mail, Outbox};
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
-use super::routes::{FurtherLane, Routes, further_lanes, settled_receivers, sole_feeders};
+use super::routes::{Ahead, FurtherLane, Routes, further_lanes, settled_ends, sole_feeders};
 use crate::aatp::{Connection, Node};
 use crate::multipath;
 use crate::network::{FlowSpec, Network, OnChannel, Traffic};
@@ -34,8 +34,8 @@ pub(crate) struct World<'a> {
     routes: Routes,
     /// The time that the calendar holds for each endpoint; it may be earlier than its timer, never later.
     scheduled: Vec<Time>,
-    /// Lanes whose receiver is settled ahead; see [`settled_receivers`].
-    ahead: Vec<bool>,
+    /// Which ends are settled ahead, two a lane; see [`settled_ends`].
+    ahead: Vec<Ahead>,
     /// Room for what endpoints send, kept for the next time.
     spare: Vec<Vec<Packet>>,
     /// Room for what leaves a channel.
@@ -111,7 +111,7 @@ impl<'a> World<'a> {
             further,
             routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * lanes],
-            ahead: vec![false; lanes],
+            ahead: vec![Ahead::Never; 2 * lanes],
             spare: Vec::new(),
             left: Vec::new(),
             unfinished: 0,
@@ -124,7 +124,7 @@ impl<'a> World<'a> {
         // A sampled queue is looked at in the middle of things: nothing may be decided ahead.
         if network.sample.is_none() {
             world.runs_on = sole_feeders(network, &world.pipes);
-            world.ahead = settled_receivers(network, &world.pipes);
+            world.ahead = settled_ends(network, &world.pipes, &world.runs_on);
         }
         if let Some(interval) = network.sample {
             let sampler = world.sampler_slot();
@@ -221,8 +221,24 @@ impl<'a> World<'a> {
         packet.hop += 1;
         match self.routes.link(&packet) {
             Some(next) => self.enter(self.now, next, &mut packet),
+            None if self.ahead[end_reached(&packet)] == Ahead::IfQuiet => {
+                self.catch_up(link, &packet);
+            }
             None => self.arrive(self.now, &packet),
         }
+    }
+
+    /// A packet is received that others may have waited behind: some may be settled now.
+    #[inline(never)]
+    fn catch_up(&mut self, link: usize, packet: &Packet) {
+        self.arrive(self.now, packet);
+        while let Some(packet) = self.pipes[link].first().copied()
+            && self.is_settled(packet.at, &packet, true)
+        {
+            self.pipes[link].leave();
+            self.arrive(packet.at, &packet);
+        }
+        self.calendar.set(link, self.pipes[link].next());
     }
 
     /// A packet is put on a link at `at`, and on those behind it that nothing else can enter before it.
@@ -244,7 +260,9 @@ impl<'a> World<'a> {
                     self.pipes[link].count_out(packet);
                     link = next;
                 }
-                None if next.is_none() && self.receiver_is_settled(at, packet) => {
+                None if next.is_none()
+                    && self.is_settled(at, packet, self.pipes[link].is_empty()) =>
+                {
                     self.pipes[link].count_out(packet);
                     return self.arrive(at, packet);
                 }
@@ -305,11 +323,26 @@ impl<'a> World<'a> {
         self.calendar.set(slot, self.channels[channel].next());
     }
 
-    /// Whether a packet that reaches its receiver at `at` may be received now. Not beyond the end: that does not
-    /// happen.
-    #[inline]
-    fn receiver_is_settled(&self, at: Time, packet: &Packet) -> bool {
-        self.ahead[packet.lane as usize] && !packet.flags.has(Flags::BACKWARD) && at <= self.end
+    /// Whether a packet that reaches the end of its route at `at` may be received now; `first`: none waits before it. Not
+    /// beyond the run's end: that does not happen.
+    #[inline(always)]
+    fn is_settled(&self, at: Time, packet: &Packet, first: bool) -> bool {
+        at <= self.end
+            && match self.ahead[end_reached(packet)] {
+                Ahead::Never => false,
+                Ahead::Always => true,
+                Ahead::IfQuiet => first && self.foreseen(at, packet),
+            }
+    }
+
+    /// Whether the end that a packet reaches at `at` does nothing before that is not settled.
+    #[inline(never)]
+    fn foreseen(&self, at: Time, packet: &Packet) -> bool {
+        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
+        match &self.flows[packet.lane as usize].actor {
+            Actor::Tcp(ends) => ends[end].foresees(at, packet),
+            _ => false,
+        }
     }
 
     #[cold]
@@ -579,6 +612,12 @@ impl<'a> World<'a> {
             self.check_finished(index, now);
         }
     }
+}
+
+/// The number of the end that a packet is on its way to: two a lane, near and far.
+#[inline]
+fn end_reached(packet: &Packet) -> usize {
+    2 * packet.lane as usize + usize::from(!packet.flags.has(Flags::BACKWARD))
 }
 
 /// The seed of one random stream: far apart for any two indices and salts.

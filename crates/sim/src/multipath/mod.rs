@@ -103,8 +103,9 @@ impl Path {
     }
 
     /// RTT samples, and one-way delays of data.
-    pub fn delays(&self) -> (&Delays, &Delays) {
-        (&self.ends[0].rtt, &self.ends[1].one_way)
+    pub fn delays(&mut self) -> (&mut Delays, &mut Delays) {
+        let [near, far] = &mut self.ends;
+        (&mut near.rtt, &mut far.one_way)
     }
 }
 

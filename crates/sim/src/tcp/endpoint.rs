@@ -191,6 +191,21 @@ impl Endpoint {
         in_order
     }
 
+    /// Whether all that it does until a packet is there at `at`, and then, is settled: it sends nothing of its own before
+    /// and asks nothing that is not known yet. (A delayed acknowledgment is no matter: [`Self::on_packet`] sends it.)
+    #[inline]
+    pub fn foresees(&self, at: Time, packet: &Packet) -> bool {
+        self.handshake == Handshake::Established
+            && !packet.flags.opens()
+            // The other end is told of a corrupted packet when it is thrown away.
+            && !packet.flags.has(Flags::CORRUPTED)
+            && self.sender.as_ref().is_none_or(|sender| {
+                // From time zero: a pacer that holds data back counts, whether its time has come or not.
+                let due = sender.deadline(Time::ZERO);
+                due.is_none_or(|due| due >= at) && !sender.asks_why(packet)
+            })
+    }
+
     /// A timer is due, or may be.
     pub fn on_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
         if let Handshake::SynSent { tries, retry_at } = self.handshake {

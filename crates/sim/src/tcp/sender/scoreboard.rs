@@ -41,7 +41,8 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub fn new() -> Self {
         Self {
-            ring: vec![Segment::default(); 64],
+            // Room for a small window. All of a ring is passed through in turn, so what is too much costs cache.
+            ring: vec![Segment::default(); 16],
             una: 0,
             next: 0,
             sacked: 0,
