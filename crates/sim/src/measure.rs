@@ -1,53 +1,37 @@
 //! Distributions of delays, kept in little memory.
-//!
-//! A histogram with the buckets of G. Tene's HdrHistogram: the first 2048 are a microsecond wide, each further 1024
-//! twice as wide as those before, so that a bucket is never wider than 0.1 % of what is in it. It is written out here because
-//! every packet is measured, and a general one costs more than the rest of what a packet's receiver does.
 
 use crate::outcome::Summary;
+use hdrhistogram::Histogram;
 use whimbrel_units::Duration;
 
 /// A distribution of delays: count, sum and extremes exactly, percentiles to 0.1 %.
 #[derive(Debug, Clone)]
 pub(crate) struct Delays {
-    /// How many samples each bucket has; none beyond the last that has any.
-    counts: Vec<u32>,
-    /// The buckets of samples that are not counted yet. The counts are tens of kilobytes; with hundreds of flows none of them
-    /// is in a cache when the next sample comes. So samples are noted one behind the other, and counted when there
-    /// are many.
-    recent: Vec<u16>,
+    /// In microseconds: finer than any delay on a network that matters.
+    histogram: Histogram<u32>,
+    /// Samples that are not in it yet, in microseconds. A histogram is tens of kilobytes; with hundreds of flows none of them is
+    /// in a cache when the next sample comes. So samples are noted one behind the other, and recorded when there are many.
+    recent: Vec<u32>,
     count: u64,
     sum: u64,
     min: Duration,
     max: Duration,
 }
 
-/// Buckets that are as wide as each other, but for the first, which are twice as many.
-const ALIKE_BITS: u32 = 10;
-/// Longer delays are counted as this: one day.
-const LONGEST_US: u64 = 86_400_000_000;
-const _: () = assert!(bucket(LONGEST_US) <= u16::MAX as u64);
-/// So many samples are counted at once: 8 kB.
+/// Three significant digits, as RTTs are read.
+const DIGITS: u8 = 3;
+/// Longer delays are counted as this: an hour.
+const LONGEST_US: u64 = 3_600_000_000;
+/// So many samples are recorded at once: 16 kB.
 const BATCH: usize = 4096;
-
-/// The bucket of a delay in microseconds: finer than any delay on a network that matters.
-#[inline]
-const fn bucket(us: u64) -> u64 {
-    let width_bits = (u64::BITS - us.leading_zeros()).saturating_sub(ALIKE_BITS + 1);
-    ((width_bits as u64) << ALIKE_BITS) + (us >> width_bits)
-}
-
-/// The longest delay of a bucket, in microseconds.
-const fn longest_in(bucket: u64) -> u64 {
-    let width_bits = (bucket >> ALIKE_BITS).saturating_sub(1);
-    let first = (bucket - (width_bits << ALIKE_BITS)) << width_bits;
-    first + (1 << width_bits) - 1
-}
 
 impl Delays {
     pub fn new() -> Self {
+        let mut histogram =
+            Histogram::new(DIGITS).expect("three digits are within the library's 0 to 5");
+        histogram.auto(true);
         Self {
-            counts: Vec::new(),
+            histogram,
             recent: Vec::new(),
             count: 0,
             sum: 0,
@@ -59,9 +43,9 @@ impl Delays {
     #[inline]
     pub fn add(&mut self, delay: Duration) {
         let us = (delay.as_nanos() / 1000).min(LONGEST_US);
-        self.recent.push(bucket(us) as u16);
+        self.recent.push(us as u32);
         if self.recent.len() >= BATCH {
-            self.count_recent();
+            self.record_recent();
         }
         self.count += 1;
         self.sum = self.sum.saturating_add(delay.as_nanos());
@@ -70,19 +54,18 @@ impl Delays {
     }
 
     #[inline(never)]
-    fn count_recent(&mut self) {
-        count_all(&mut self.counts, &self.recent);
-        self.recent.clear();
+    fn record_recent(&mut self) {
+        for us in self.recent.drain(..) {
+            // Fails only if it may not grow, and it may.
+            let _ = self.histogram.record(us.into());
+        }
     }
 
     /// Adds all of another's samples.
     pub fn merge(&mut self, other: &Self) {
-        let buckets = self.counts.len().max(other.counts.len());
-        self.counts.resize(buckets, 0);
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count = count.saturating_add(*more);
-        }
-        count_all(&mut self.counts, &other.recent);
+        // Fails only if `other` cannot fit, and this one grows.
+        let _ = self.histogram.add(&other.histogram);
+        self.recent.extend(&other.recent);
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
@@ -90,43 +73,23 @@ impl Delays {
     }
 
     pub fn summary(&mut self) -> Summary {
-        self.count_recent();
+        self.record_recent();
         if self.count == 0 {
             return Summary::default();
         }
-        // The shares must rise: each goes on where the one before ended.
-        let mut counts = (0..).zip(&self.counts);
-        let (mut passed, mut last) = (0, 0);
-        let [p50, p95, p99] = [0.50, 0.95, 0.99].map(|share| {
-            let wanted = (share * self.count as f64).ceil() as u64;
-            while passed < wanted
-                && let Some((bucket, count)) = counts.next()
-            {
-                passed += u64::from(*count);
-                last = bucket;
-            }
-            // A bucket reaches a little beyond the extremes, which are known exactly.
-            Duration::from_micros(longest_in(last)).clamp(self.min, self.max)
-        });
+        // The histogram's buckets reach a little beyond the extremes, which are known exactly.
+        let at = |q| {
+            Duration::from_micros(self.histogram.value_at_quantile(q)).clamp(self.min, self.max)
+        };
         Summary {
             count: self.count,
             min: self.min,
             mean: Duration::from_nanos(self.sum / self.count),
-            p50,
-            p95,
-            p99,
+            p50: at(0.50),
+            p95: at(0.95),
+            p99: at(0.99),
             max: self.max,
         }
-    }
-}
-
-fn count_all(counts: &mut Vec<u32>, buckets: &[u16]) {
-    for bucket in buckets {
-        let bucket = usize::from(*bucket);
-        if bucket >= counts.len() {
-            counts.resize(bucket + 1, 0);
-        }
-        counts[bucket] = counts[bucket].saturating_add(1);
     }
 }
 
@@ -152,23 +115,6 @@ mod tests {
             );
         }
         assert_eq!(Delays::new().summary(), Summary::default());
-    }
-
-    #[test]
-    fn a_bucket_is_a_microsecond_wide_at_first_and_then_a_thousandth() {
-        // 2048 buckets to 2.047 ms; then 1024 of 2 us to 4.095 ms, 1024 of 4 us to 8.191 ms.
-        for (us, its, longest) in [
-            (0, 0, 0),
-            (2047, 2047, 2047),
-            (2048, 2048, 2049),
-            (2049, 2048, 2049),
-            (4095, 3071, 4095),
-            (4096, 3072, 4099),
-            (8191, 4095, 8191),
-            (1_000_000, 11_169, 1_000_447),
-        ] {
-            assert_eq!((bucket(us), longest_in(its)), (its, longest), "{us}");
-        }
     }
 
     #[test]
