@@ -51,19 +51,25 @@ def ns3_goodputs(points, seeds, stock, jobs):
             for i, point in enumerate(points)}
 
 
+def whimbrel_runs(binary, scenario, changes):
+    """Whimbrel's runs of a scenario file in which each of these lines, which it must have once, says something else."""
+    text = scenario.read_text()
+    for old, new in changes:
+        if text.count(old) != 1:
+            sys.exit(f"{scenario} must say '{old}' exactly once")
+        text = text.replace(old, new)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as changed:
+        changed.write(text)
+        changed.flush()
+        done = subprocess.run([binary, "sim", changed.name, "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)["runs"]
+
+
 def whimbrel_goodputs(binary, flows, seeds):
     """The same from Whimbrel, for one number of flows: the scenario says `count` and `seeds` once, we write them in."""
-    text = SCENARIO.read_text()
-    for old, new in [("count = 10", f"count = {flows}"), ("seeds = 10", f"seeds = {seeds}")]:
-        if text.count(old) != 1:
-            sys.exit(f"compare.py: {SCENARIO} must say '{old}' exactly once")
-        text = text.replace(old, new)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
-        scenario.write(text)
-        scenario.flush()
-        done = subprocess.run([binary, "sim", scenario.name, "--json"], check=True, stdout=subprocess.PIPE, text=True)
     goodputs = {}
-    for run in json.loads(done.stdout)["runs"]:
+    changes = [("count = 10", f"count = {flows}"), ("seeds = 10", f"seeds = {seeds}")]
+    for run in whimbrel_runs(binary, SCENARIO, changes):
         parameters = run["parameters"]
         point = (parameter(parameters, "controller"), flows, probability(parameter(parameters, "link.L.loss")))
         goodputs.setdefault(point, []).append(goodput(run))

@@ -17,9 +17,7 @@ not, or if a point differs by more than the tolerance and is not in KNOWN. Pytho
 import argparse
 import json
 import random
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import compare
@@ -116,20 +114,12 @@ def run_again(kept, wanted, jobs):
 
 def whimbrel_packets(binary, laws, flows, seeds):
     """The same from Whimbrel, for one number of flows."""
-    text = SCENARIO.read_text()
     names = {LAWS[law][0]: law for law in laws}
-    for old, new in [("count = 1", f"count = {flows}"), ("seeds = 5", f"seeds = {seeds}"),
-                     ('"flow.controller" = ["newreno"]', f'"flow.controller" = {json.dumps(list(names))}')]:
-        if text.count(old) != 1:
-            sys.exit(f"laws.py: {SCENARIO} must say '{old}' exactly once")
-        text = text.replace(old, new)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
-        scenario.write(text)
-        scenario.flush()
-        done = subprocess.run([binary, "sim", scenario.name, "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    changes = [("count = 1", f"count = {flows}"), ("seeds = 5", f"seeds = {seeds}"),
+               ('"flow.controller" = ["newreno"]', f'"flow.controller" = {json.dumps(list(names))}')]
     rtts = {f"{delay} ms": rtt for rtt, delay in DELAYS.items()}
     packets = {}
-    for run in json.loads(done.stdout)["runs"]:
+    for run in compare.whimbrel_runs(binary, SCENARIO, changes):
         said = run["parameters"]
         point = (names[said["flow.controller"]], flows, rtts[said["link.L.delay"]],
                  compare.probability(said["link.L.loss"]))

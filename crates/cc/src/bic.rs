@@ -164,16 +164,10 @@ impl IncreaseDecrease for Bic {
 #[cfg(test)]
 mod tests {
     use crate::Controller;
-    use crate::registry::Spec;
-    use crate::testing::{Bottleneck, MSS, Path, loss, segments, setup, timeout};
+    use crate::testing::{Bottleneck, MSS, Path, built, loss, segments, timeout};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn built(text: &str, segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = text.parse().expect("valid");
-        spec.build(&setup(segments))
-    }
 
     /// After a loss at so many segments.
     fn reduced(text: &str, segments: u64) -> Box<dyn Controller> {

@@ -153,8 +153,7 @@ impl LossDiscriminator for Cerl {
 mod tests {
     use super::*;
     use crate::LossResponse;
-    use crate::registry::Spec;
-    use crate::testing::{ACK, MSS, loss, segments, setup, timeout};
+    use crate::testing::{ACK, MSS, built, loss, segments, timeout};
     use whimbrel_units::{Bytes, Time};
 
     /// What CERL takes a loss for after these RTT samples, in milliseconds.
@@ -228,10 +227,6 @@ mod tests {
         }
         let law = crate::testing::newreno(10);
         assert_eq!(cerl.judge(&loss(&law, Time::ZERO)), Verdict::Random);
-    }
-
-    fn built(text: &str, segments: u64) -> Box<dyn Controller> {
-        text.parse::<Spec>().expect("valid").build(&setup(segments))
     }
 
     fn sample(c: &mut dyn Controller, ms: u64) {

@@ -182,17 +182,11 @@ impl IncreaseDecrease for Compound {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, newreno, segments, setup, timeout};
+    use crate::testing::{ACK, Bottleneck, MSS, Path, built, loss, newreno, segments, timeout};
     use crate::{Ack, Controller, Loss};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     const RTT: Duration = Duration::from_millis(100);
-
-    fn built(text: &str, segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = text.parse().expect("valid");
-        spec.build(&setup(segments))
-    }
 
     /// In congestion avoidance with half of these segments.
     fn avoiding(segments: u64) -> Box<dyn Controller> {

@@ -3,6 +3,7 @@
 use crate::delivery_rate::{RateEstimator, Tag};
 use crate::event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
 use crate::newreno::NewReno;
+use crate::registry::Spec;
 use crate::rule::Law;
 use crate::splitmix::SplitMix64;
 use crate::{Controller, Setup};
@@ -46,6 +47,11 @@ pub(crate) const ACK: Ack = Ack {
     newest: None,
     ece: false,
 };
+
+/// A law of the table as people write it, that begins with so many segments.
+pub(crate) fn built(text: &str, segments: u64) -> Box<dyn Controller> {
+    text.parse::<Spec>().expect("valid").build(&setup(segments))
+}
 
 /// A loss with the whole window in flight.
 pub(crate) fn loss(controller: &dyn Controller, now: Time) -> Loss {

@@ -163,15 +163,10 @@ impl Rule for Vegas {
 mod tests {
     use super::*;
     use crate::controller::Controller;
-    use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, Path, loss, segments, setup, timeout};
+    use crate::testing::{ACK, Bottleneck, Path, built, loss, segments, timeout};
     use whimbrel_units::{Duration, Rate, Time};
 
     const MS: Duration = Duration::from_millis(1);
-
-    fn built(text: &str, segments: u64) -> Box<dyn Controller> {
-        text.parse::<Spec>().expect("valid").build(&setup(segments))
-    }
 
     /// In congestion avoidance with this many segments, nothing measured yet.
     fn avoiding(text: &str, segments: u64) -> Box<dyn Controller> {

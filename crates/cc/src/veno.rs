@@ -175,8 +175,7 @@ impl Rule for Veno {
 mod tests {
     use super::*;
     use crate::controller::Controller;
-    use crate::registry::Spec;
-    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, segments, setup, timeout};
+    use crate::testing::{ACK, Bottleneck, MSS, Path, built, loss, segments, timeout};
     use whimbrel_units::{Bytes, Rate, Time};
 
     const REDUCED_BY_A_FIFTH: LossResponse = LossResponse {
@@ -187,10 +186,6 @@ mod tests {
         reduced: true,
         verdict: Some(Verdict::Congestion),
     };
-
-    fn built(text: &str, segments: u64) -> Box<dyn Controller> {
-        text.parse::<Spec>().expect("valid").build(&setup(segments))
-    }
 
     /// After a round trip of 100 ms and one of `ms`.
     fn after(text: &str, segments: u64, ms: u64) -> Box<dyn Controller> {

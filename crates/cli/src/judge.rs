@@ -38,7 +38,7 @@ pub struct JudgeArgs {
     /// on the built-in grid, those that the file names on another]
     #[arg(long, value_delimiter = ',', value_parser = choice)]
     controllers: Vec<Choice>,
-    /// Which [[flow]] of the file is judged, by name or number from 0 [default: those whose controller discriminates]
+    /// Which of the flows of the file is judged, by name or number from 0 [default: those whose controller discriminates]
     #[arg(long, value_name = "FLOW")]
     flow: Option<String>,
     /// Runs of each cell of the grid, with seeds 1 to N; stands over the file's own

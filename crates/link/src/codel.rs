@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::ecn;
 use crate::held::Buffer;
-use std::collections::VecDeque;
+use crate::waiting::Waiting;
 use whimbrel_net::{CodelLink, Counters, Fate};
 use whimbrel_units::Time;
 
@@ -11,10 +11,7 @@ use whimbrel_units::Time;
 pub(crate) struct Managed {
     link: CodelLink,
     clock: Clock,
-    /// Packets whose fate is open, in order.
-    open: VecDeque<(Buffer, usize)>,
-    /// What became of the first of them.
-    known: VecDeque<Fate>,
+    waiting: Waiting,
     /// Scratch for what leaves at once.
     left: Vec<Fate>,
 }
@@ -24,8 +21,7 @@ impl Managed {
         Self {
             link,
             clock,
-            open: VecDeque::new(),
-            known: VecDeque::new(),
+            waiting: Waiting::default(),
             left: Vec::new(),
         }
     }
@@ -35,30 +31,28 @@ impl Managed {
         let ect = ecn::is_capable(&buffer[..len]);
         let now = self.clock.now();
         let accepted = self.link.offer(now, len as u32, ect, &mut self.left);
-        self.known.extend(self.left.drain(..));
+        self.waiting.known.extend(self.left.drain(..));
         if !accepted {
             return Some(buffer);
         }
-        self.open.push_back((buffer, len));
+        self.waiting.push(buffer, len);
         None
     }
 
     /// Plays what has happened; afterwards [`next_left`](Self::next_left) gives what has left.
     pub fn play_until_now(&mut self) {
         self.link.advance(self.clock.now(), &mut self.left);
-        self.known.extend(self.left.drain(..));
+        self.waiting.known.extend(self.left.drain(..));
     }
 
     /// The next packet whose fate is known.
     pub fn next_left(&mut self) -> Option<(Fate, Buffer, usize)> {
-        let fate = self.known.pop_front()?;
-        let (buffer, len) = self.open.pop_front()?;
-        Some((fate, buffer, len))
+        self.waiting.next_left()
     }
 
     /// Packets whose fate is open or not told yet.
     pub fn len(&self) -> usize {
-        self.open.len()
+        self.waiting.len()
     }
 
     /// When something happens next.

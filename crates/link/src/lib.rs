@@ -30,6 +30,7 @@ mod report;
 mod run;
 mod sys;
 mod tun;
+mod waiting;
 mod wifi;
 
 pub use address::{FAR, NEAR};

@@ -6,6 +6,7 @@
 
 use crate::clock::Clock;
 use crate::held::Buffer;
+use crate::waiting::Waiting;
 use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::collections::VecDeque;
@@ -53,10 +54,7 @@ pub(crate) struct Station<'a> {
     channel: &'a Channel,
     side: Side,
     clock: Clock,
-    /// Packets whose fate is open, in order.
-    open: VecDeque<(Buffer, usize)>,
-    /// What became of the first of them.
-    known: VecDeque<Fate>,
+    waiting: Waiting,
 }
 
 impl<'a> Station<'a> {
@@ -65,8 +63,7 @@ impl<'a> Station<'a> {
             channel,
             side,
             clock,
-            open: VecDeque::new(),
-            known: VecDeque::new(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -76,7 +73,7 @@ impl<'a> Station<'a> {
         let now = self.clock.now();
         self.play(&mut state, now);
         if state.wifi.offer(now, self.side, len as u32) {
-            self.open.push_back((buffer, len));
+            self.waiting.push(buffer, len);
             None
         } else {
             Some(buffer)
@@ -91,19 +88,19 @@ impl<'a> Station<'a> {
         let now = self.clock.now();
         self.play(&mut state, now);
         // Both are used again and again: nothing is allocated.
-        self.known.append(&mut state.fates[self.side as usize]);
+        self.waiting
+            .known
+            .append(&mut state.fates[self.side as usize]);
     }
 
     /// The next packet whose fate is known.
     pub fn next_left(&mut self) -> Option<(Fate, Buffer, usize)> {
-        let fate = self.known.pop_front()?;
-        let (buffer, len) = self.open.pop_front()?;
-        Some((fate, buffer, len))
+        self.waiting.next_left()
     }
 
     /// Packets whose fate is open or not told yet.
     pub fn len(&self) -> usize {
-        self.open.len()
+        self.waiting.len()
     }
 
     /// When something happens next.
