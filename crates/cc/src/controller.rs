@@ -88,6 +88,17 @@ pub trait Controller: Send + Sync + Debug {
         false
     }
 
+    /// Whether it was published together with several streams over one connection: a transport that knows streams then
+    /// has several unless it was told how many.
+    fn wants_streams(&self) -> bool {
+        false
+    }
+
+    /// How often it has found that the path itself changed; `None` for a law that does not look for that.
+    fn path_changes(&self) -> Option<u64> {
+        None
+    }
+
     /// What belongs to it of how losses are repaired.
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::UntilRepaired
@@ -155,6 +166,12 @@ impl Controller for Box<dyn Controller> {
     }
     fn wants_marks(&self) -> bool {
         (**self).wants_marks()
+    }
+    fn wants_streams(&self) -> bool {
+        (**self).wants_streams()
+    }
+    fn path_changes(&self) -> Option<u64> {
+        (**self).path_changes()
     }
     fn fast_recovery(&self) -> FastRecovery {
         (**self).fast_recovery()

@@ -176,6 +176,14 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
         self.law.wants_marks()
     }
 
+    fn wants_streams(&self) -> bool {
+        self.law.wants_streams()
+    }
+
+    fn path_changes(&self) -> Option<u64> {
+        self.law.path_changes()
+    }
+
     fn fast_recovery(&self) -> FastRecovery {
         self.law.fast_recovery()
     }

@@ -116,6 +116,9 @@ pub struct Setup {
     /// growth makes no bursts, and nothing limits how much of it one acknowledgment may bring (L of RFC 3465
     /// and RFC 9406).
     pub paced: bool,
+    /// Slow start threshold to begin with, where something is known of the path: its capacity, because the connection
+    /// has sent on it under another law. `None`: slow start looks for it (RFC 5681 section 3.1).
+    pub ssthresh: Option<Bytes>,
     /// Differs between connections: for algorithms that must not march in step (BBR's gain cycle). The same seed gives
     /// the same decisions.
     pub seed: u64,
@@ -336,6 +339,7 @@ const PROBE: Setup = Setup {
     mss: Bytes::new(1448),
     initial_window: Bytes::new(14_480),
     paced: false,
+    ssthresh: None,
     seed: 0,
 };
 
@@ -463,6 +467,7 @@ mod tests {
                 mss: Bytes::new(1460),
                 initial_window: Bytes::new(14600),
                 paced: false,
+                ssthresh: None,
                 seed: 1,
             };
             let spec: Spec = entry.name.parse().expect("in the table");

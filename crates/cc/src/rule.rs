@@ -26,11 +26,19 @@ pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
     /// [`Controller::wants_marks`].
     const WANTS_MARKS: bool = false;
 
+    /// [`Controller::wants_streams`].
+    const WANTS_STREAMS: bool = false;
+
     /// Data was acknowledged: measure, and grow the window, if [`Window::may_grow`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
     /// An episode of loss: brings the window down, mostly by [`Window::reduce_to`], or keeps it.
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse;
+
+    /// [`Controller::on_recovery_end`].
+    fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
+    }
 
     /// The timer fired, and not for the same data again: brings the window down, mostly by [`Window::collapse`].
     fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
@@ -134,6 +142,10 @@ impl<R: Rule> Controller for Law<R> {
         response
     }
 
+    fn on_recovery_end(&mut self, now: Time) {
+        self.rule.on_recovery_end(&mut self.window, now);
+    }
+
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.repeated {
             self.window.collapse(None);
@@ -169,6 +181,10 @@ impl<R: Rule> Controller for Law<R> {
 
     fn wants_marks(&self) -> bool {
         R::WANTS_MARKS
+    }
+
+    fn wants_streams(&self) -> bool {
+        R::WANTS_STREAMS
     }
 
     fn discriminates(&self) -> bool {
@@ -226,6 +242,9 @@ mod tests {
                 verdict: self.truth,
             }
         }
+        fn on_recovery_end(&mut self, window: &mut Window, _now: Time) {
+            window.cwnd += MSS;
+        }
         fn on_spurious(&mut self, before: &Self) {
             self.mistakes += 1;
             self.losses = before.losses;
@@ -248,6 +267,14 @@ mod tests {
         law.on_spurious(Time::ZERO);
         assert_eq!((segments(&law), law.phase()), (40.0, "slow start"));
         assert_eq!((law.rule.mistakes, law.rule.losses), (1, 0));
+    }
+
+    #[test]
+    fn a_rule_hears_that_a_recovery_is_over() {
+        let mut law = law(40);
+        law.on_loss(&loss(&law, Time::ZERO));
+        law.on_recovery_end(Time::ZERO);
+        assert_eq!(segments(&law), 21.0);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
         mss: Bytes::new(MSS),
         initial_window: Bytes::new(segments * MSS),
         paced: false,
+        ssthresh: None,
         seed: 1,
     }
 }

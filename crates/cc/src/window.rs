@@ -31,9 +31,12 @@ pub(crate) struct Window {
 impl Window {
     pub fn new(setup: &Setup) -> Self {
         let mss = setup.mss.get().max(1);
+        let known = setup
+            .ssthresh
+            .map(|bytes| bytes.get().max(mss.saturating_mul(2)));
         Self {
             cwnd: setup.initial_window.get().max(mss),
-            ssthresh: u64::MAX,
+            ssthresh: known.unwrap_or(u64::MAX),
             mss,
             paced: setup.paced,
             after_timeout: false,
@@ -230,6 +233,19 @@ mod tests {
         assert_eq!(window.cwnd, before);
         window.grow(u64::MAX, f64::INFINITY);
         assert_eq!(window.cwnd, u64::MAX);
+    }
+
+    #[test]
+    fn a_connection_that_knows_its_path_begins_where_slow_start_would_have_ended() {
+        let known = |bytes| {
+            Window::new(&Setup {
+                ssthresh: Some(Bytes::new(bytes)),
+                ..setup(10)
+            })
+        };
+        assert!(!known(10 * MSS).in_slow_start());
+        assert!(known(11 * MSS).in_slow_start() && !known(11 * MSS).in_initial_slow_start());
+        assert_eq!(known(0).ssthresh, 2 * MSS, "the floor of any threshold");
     }
 
     #[test]

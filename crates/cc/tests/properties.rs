@@ -257,11 +257,20 @@ fn any_event() -> impl Strategy<Value = Event> {
 }
 
 fn any_setup() -> impl Strategy<Value = Setup> {
-    let setup = (1u64..10_000, 1u64..1_000, any::<bool>(), any::<u64>());
-    setup.prop_map(|(mss, segments, paced, seed)| Setup {
+    let known =
+        prop_oneof![3 => Just(None), 1 => any_size().prop_map(|size| Some(Bytes::new(size)))];
+    let setup = (
+        1u64..10_000,
+        1u64..1_000,
+        any::<bool>(),
+        known,
+        any::<u64>(),
+    );
+    setup.prop_map(|(mss, segments, paced, ssthresh, seed)| Setup {
         mss: Bytes::new(mss),
         initial_window: Bytes::new(mss * segments),
         paced,
+        ssthresh,
         seed,
     })
 }

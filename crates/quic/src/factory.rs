@@ -84,6 +84,7 @@ impl Factory {
             initial_window: Bytes::new(initial_window),
             // noq does, by RFC 9002 section 7.7.
             paced: true,
+            ssthresh: None,
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
         }
     }

@@ -108,6 +108,8 @@ impl Bench {
             mss: Bytes::new(MTU),
             initial_window: Bytes::new(10 * MTU),
             paced: true,
+            ssthresh: None,
+            ssthresh: None,
             seed: 1,
         };
         let origin = Instant::now();

@@ -17,6 +17,7 @@ pub(super) fn built(spec: &str) -> Box<dyn Controller> {
         mss: Bytes::new(1460),
         initial_window: Bytes::new(14_600),
         paced: true,
+        ssthresh: None,
         seed: 1,
     };
     spec.parse::<Spec>().expect("valid").build(&setup)

@@ -148,6 +148,7 @@ impl Source {
             mss: packet,
             initial_window: packet,
             paced: true,
+            ssthresh: None,
             seed,
         });
         Self {

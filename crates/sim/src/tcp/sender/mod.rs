@@ -138,6 +138,7 @@ impl Sender {
             mss,
             initial_window: mss.times(u64::from(settings.initial_window.max(1))),
             paced: settings.pacing.is_some(),
+            ssthresh: None,
             seed,
         };
         let (total, last_payload) = match size {

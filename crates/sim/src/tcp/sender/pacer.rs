@@ -75,6 +75,7 @@ mod tests {
             mss,
             initial_window: mss.times(segments),
             paced: true,
+            ssthresh: None,
             seed: 1,
         };
         let controller = "newreno"
