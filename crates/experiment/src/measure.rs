@@ -379,6 +379,8 @@ sample = "1 s"
             in_flight: Bytes::ZERO,
             srtt: Duration::ZERO,
             rate: megabit(*rate),
+            sent: Bytes::ZERO,
+            ack_spacing: None,
             pacing_rate: Some(megabit(2.0 * rate)),
             phase: "",
         };
