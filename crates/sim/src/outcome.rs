@@ -426,9 +426,9 @@ pub struct FlowSample {
     pub rate: Rate,
     /// All that was put on the wire as data packets since the flow's start, headers and retransmissions included.
     pub sent: Bytes,
-    /// Between the newest two acknowledgments that arrived (the inter-packet delay, IPD, of S. A. Awan et al., "EMFAST TCP",
-    /// Applied Sciences 9, 2019); `None` before there were two, and where there are several paths or no such
-    /// acknowledgments (AATP).
+    /// Between the newest two acknowledgments that arrived (the inter-packet delay, IPD, of S. Ahmad, M. J. Arshad, "Enhanced
+    /// Multistream Fast TCP", Applied Sciences 9(21), 2019); `None` before there were two, and where there are several paths or
+    /// no such acknowledgments (AATP).
     pub ack_spacing: Option<Duration>,
     /// The controller's own rate, if it sets one.
     pub pacing_rate: Option<Rate>,
