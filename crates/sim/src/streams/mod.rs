@@ -239,3 +239,109 @@ fn push_bulk(backlog: &mut Backlog, size: Option<Bytes>, streams: u32) {
         backlog.push(part);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Streams, TcpSettings};
+
+    /// Endless bulk data on so many streams, with a receive window of four segments of 1000 bytes and a bit.
+    fn bulk(count: u32, size: Option<u64>) -> Data {
+        let tcp = TcpFlow {
+            controller: "newreno".parse().expect("registered"),
+            size: size.map(Bytes::new),
+            two_way: false,
+            streams: Streams {
+                count,
+                ..Streams::default()
+            },
+            settings: TcpSettings {
+                mss: Bytes::new(1000),
+                receive_window: Bytes::new(4500),
+                ..TcpSettings::default()
+            },
+        };
+        Data::new(&tcp, 1)
+    }
+
+    /// Sends what may be sent: the numbers and bytes of the segments.
+    fn send(data: &mut Data) -> Vec<(u32, u32)> {
+        let one = || {
+            let mapping = data.next()?;
+            data.take();
+            Some((mapping.data, mapping.payload))
+        };
+        std::iter::from_fn(one).collect()
+    }
+
+    #[test]
+    fn what_is_delivered_frees_room_and_what_is_held_does_not() {
+        let mut data = bulk(2, None);
+        assert_eq!(
+            send(&mut data).len(),
+            4,
+            "4 whole segments fit into 4500 bytes"
+        );
+        // Segment 0, of the first stream, is lost: 2 is held, 1 and 3 of the second stream are delivered.
+        for number in 1..4 {
+            assert_eq!(data.on_data(Time::ZERO, number), Some(1000));
+        }
+        assert_eq!(data.on_data(Time::ZERO, 3), None, "it had come before");
+        assert_eq!((data.delivered(), data.payload_delivered()), (2, 2000));
+        data.on_data_ack(data.delivered());
+        assert_eq!(send(&mut data), [(4, 1000), (5, 1000)]);
+        // On one stream nothing is delivered, and there is no room.
+        let mut data = bulk(1, None);
+        send(&mut data);
+        for number in 1..4 {
+            data.on_data(Time::ZERO, number);
+        }
+        data.on_data_ack(data.delivered());
+        assert_eq!((data.delivered(), data.next()), (0, None));
+        data.on_data(Time::ZERO, 0);
+        assert_eq!(data.delivered(), 4);
+    }
+
+    #[test]
+    fn an_older_acknowledgment_takes_nothing_back_nor_one_of_what_was_never_sent() {
+        let mut data = bulk(1, None);
+        send(&mut data);
+        data.on_data_ack(2);
+        data.on_data_ack(1);
+        assert!(data.is_acknowledged(1) && !data.is_acknowledged(2));
+        assert_eq!(send(&mut data), [(4, 1000), (5, 1000)]);
+        data.on_data_ack(u32::MAX);
+        assert!(
+            !data.is_acknowledged(6),
+            "what was never sent cannot have come"
+        );
+    }
+
+    #[test]
+    fn the_last_segment_is_what_is_left_and_then_all_is_there() {
+        let mut data = bulk(1, Some(2500));
+        assert_eq!(send(&mut data), [(0, 1000), (1, 1000), (2, 500)]);
+        (0..3).for_each(|number| {
+            assert!(!data.is_complete());
+            data.on_data(Time::ZERO, number);
+        });
+        assert!(data.is_complete() && !data.all_acknowledged());
+        data.on_data_ack(3);
+        assert!(data.all_acknowledged());
+        assert_eq!(data.payload_delivered(), 2500);
+    }
+
+    #[test]
+    fn what_is_stopped_ends_with_what_was_sent() {
+        let mut data = bulk(2, Some(100_000));
+        data.take();
+        data.take();
+        data.stop();
+        assert_eq!(data.next(), None);
+        data.on_data(Time::ZERO, 0);
+        assert!(!data.is_complete());
+        data.on_data(Time::ZERO, 1);
+        assert!(data.is_complete());
+        assert_eq!(data.payload_delivered(), 2000);
+    }
+}

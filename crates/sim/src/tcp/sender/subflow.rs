@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_law_with_one_path_is_told_of_no_siblings() {
+        let newreno = "newreno".parse().expect("registered");
+        let alone = Sender::new(&newreno, None, &TcpSettings::default(), 1).govern(0, 1);
+        let knows = |sender: &Sender| {
+            sender
+                .subflow
+                .as_ref()
+                .is_some_and(|s| s.siblings.is_some())
+        };
+        assert!(!knows(&alone) && knows(&sender()));
+    }
+
+    #[test]
     fn what_is_under_way_is_handed_over_once() {
         let mut sender = sender();
         let send = |data, sender: &mut Sender| {
