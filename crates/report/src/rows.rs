@@ -348,4 +348,53 @@ sample = "100 ms"
         assert!(path["samples"][50]["cwnd_bytes"].as_u64() > Some(1448));
         assert!(json["runs"][0]["flows"][2].get("paths").is_none());
     }
+
+    const MESSAGES: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "25 ms"
+loss = "1 %"
+[[flow]]
+controller = "newreno"
+streams = 2
+messages = "5 kB every 20 ms"
+route = ["L"]
+[[flow]]
+controller = "cubic"
+route = ["L"]
+[run]
+duration = "10 s"
+"#;
+
+    #[test]
+    fn messages_have_columns_where_there_are_any() {
+        let table = |text: &str| {
+            let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+            let jobs = sweep::jobs(scenario.points());
+            let runs = sweep::run_all(&jobs, None, || {}).expect("threads");
+            let mut json = Vec::new();
+            crate::json(&runs, &mut json).expect("written to memory");
+            let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+            (rows(&runs), crate::table(&rows(&runs)), json)
+        };
+        let (rows, text, json) = table(MESSAGES);
+        let [p50, p95, p99] = rows[0].latency.map(|stat| stat.expect("messages").mean);
+        // A round trip and a half at most without a loss, and not less than the delay.
+        assert!(p50 > 0.025 && p50 <= p95 && p95 <= p99, "{p50} {p95} {p99}");
+        assert!(rows[0].blocked.is_some_and(|stat| stat.mean > 0.0));
+        assert!(rows[1].latency[0].is_none() && rows[1].blocked.is_none());
+        assert!(
+            text.contains("msg p99") && text.contains("blocked"),
+            "{text}"
+        );
+        let flow = &json["runs"][0]["flows"][0];
+        // One each 20 ms from 50 ms on.
+        assert_eq!(flow["messages"]["arrived"], 498);
+        assert_eq!(flow["messages"]["latency_ms"]["p95"], p95 * 1e3);
+        assert_eq!(flow["streams"].as_array().map(Vec::len), Some(2));
+        assert!(json["runs"][0]["flows"][1].get("messages").is_none());
+        assert!(json["runs"][0]["flows"][1].get("streams").is_none());
+        let (.., text, _) = table(&MESSAGES.replace("messages = \"5 kB every 20 ms\"\n", ""));
+        assert!(!text.contains("msg") && !text.contains("blocked"), "{text}");
+    }
 }
