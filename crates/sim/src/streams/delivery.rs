@@ -110,6 +110,50 @@ impl Delivery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_stream_gets_all_of_its_own_once_and_in_order_whatever_comes_when(
+            of in prop::collection::vec(0u32..5, 1..60),
+            sent_first in 0usize..60,
+            coming in prop::collection::vec(0u32..60, 0..200),
+        ) {
+            let mut delivery = Delivery::new(5);
+            let piece = |number: usize| Piece {
+                stream: of[number],
+                message: number as u32,
+                payload: 1,
+                ends: true,
+            };
+            let mut sent = sent_first.min(of.len());
+            (0..sent).for_each(|number| delivery.on_sent(piece(number)));
+            let mut came = vec![false; of.len()];
+            let mut delivered = vec![Vec::new(); 5];
+            // What arbitrary coming leaves out comes in the end.
+            for number in coming.into_iter().chain(0..of.len() as u32) {
+                if sent < of.len() {
+                    delivery.on_sent(piece(sent));
+                    sent += 1;
+                }
+                let new = (number as usize) < sent && !came[number as usize];
+                let piece = delivery.on_data(number);
+                prop_assert_eq!(piece.map(|p| p.message), new.then_some(number));
+                let Some(piece) = piece else { continue };
+                came[number as usize] = true;
+                while let Some(next) = delivery.deliver(piece.stream) {
+                    delivered[next.stream as usize].push(next.message);
+                }
+                for (stream, delivered) in delivered.iter().enumerate() {
+                    // Up to the first that has not come, no further and no less.
+                    let own = (0..sent as u32).filter(|n| of[*n as usize] == stream as u32);
+                    let whole: Vec<u32> = own.take_while(|n| came[*n as usize]).collect();
+                    prop_assert_eq!(delivered, &whole);
+                }
+            }
+            prop_assert!(came.iter().all(|came| *came));
+        }
+    }
 
     /// Segments of these streams in the order in which they are sent; the message is the position in the stream.
     fn delivery(streams: u32, of: &[u32]) -> Delivery {
