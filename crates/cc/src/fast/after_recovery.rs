@@ -3,6 +3,46 @@
 //!
 //! S. Ahmad, M. J. Arshad, "Enhanced Multistream Fast TCP: Rapid Bandwidth Utilization after Fast-Recovery Phase", Appl.
 //! Sci. 9(21), 4698, 2019: equation (2) and Algorithm 1, "congestion control after fast recovery" (CCaFR).
+//!
+//! On leaving fast recovery isAFRmode is set. While it is, on every ACK, in this order:
+//! * lines 2 to 5: if the inter-packet delay (IPD, the spacing from the last ACK) equals its average and the RTT its own, the link
+//!   is full again: leave
+//! * lines 6 to 10: with gapflag `w <- (1)`, else `w <- w + 1/w`
+//! * lines 11 to 13: raise gapflag
+//!
+//! Units: windows in bytes, of which 1/w is a packet for a window of them; times in seconds.
+//!
+//! **The physics.** A recovery leaves half of the window, and it returns as a train at the bottleneck's pace with a gap behind it.
+//! (1) once a round trip fills that gap by gamma*alpha packets each time. With every ACK of a round trip, and w on its right side
+//! being what was in flight when the acknowledged packet was sent, it goes `1 - (1 - gamma)^acks` of the way, that is, all of
+//! it: `w -> flight*baseRTT/RTT + alpha`. So the window grows by up to alpha a round trip, 1/gamma times as fast, and by no
+//! more however many ACKs there are. With the present window on the right side each ACK would add gamma*alpha, and a round trip
+//! gamma*alpha windows: it is that the module knows `old_pif`, and that Algorithm 1 hands it on, which keeps it from exploding.
+//!
+//! **When it works.** One loss at a time on a path whose queue holds alpha packets. It refills in gamma of
+//! FAST's round trips, and in half of that where FAST steps every other (the module).
+//!
+//! **When not.**
+//! * **Bursts.** What a round trip adds leaves with its first ACKs, all at once: small queues overflow, and RTTs in the
+//!   train rise before the link is full.
+//! * **A slow mean of RTTs** in (1) (`memory = 256`, the module) hears of the queue when it has overflowed.
+//! * **Losses** that come again before the link is full begin it anew, all else is FAST's.
+//!
+//! **Decisions**, measured in docs/emfast.md.
+//! * "Equal" cannot be of floating-point numbers. Spacings are equal within a tenth of the average. Half, a packet's time, calls
+//!   a link full that is used to two thirds: with all ACKs of a train 1 apart and a third of the time without any, the average is
+//!   1.5. RTTs are equal within 2 %, or 1 ms.
+//! * Averages go over five windows of ACKs, which the module's 256 are on the paper's path; so they remember the full link at
+//!   the end of a recovery, and the RTT can return to them. ACKs of the recovery itself do not count. An average that began
+//!   with the recovery's end would be that of the train, to which each of its ACKs is equal.
+//! * gapflag rises at the first spacing above the average. So says the text of (2) ("true as the first gap between the series
+//!   of acknowledgment is detected"); line 11 says "avgIPD = IPD", which is false at every gap. `gap_at_equality = true` is
+//!   line 11.
+//! * Line 12 may raise the flag that line 4 has lowered, and the next recovery would begin with it raised: each begins with it
+//!   lowered.
+//! * A new loss, a timeout and a reduction that was a mistake end it. Marks and timeouts do not begin it: they have no fast
+//!   recovery.
+//! * The paper's alpha is not given.
 
 use super::average::Average;
 use super::{ALPHA, EVERY, Fast, GAMMA, MEMORY, SLOW_START_DELAY};

@@ -239,9 +239,11 @@ impl<const STREAMS: bool> Fast<STREAMS> {
             }
         }
         if let Some(Step { share, goal }) = self.step {
+            let before = window.cwnd;
             window.grow(ack.acked.get(), share * window.segments());
             if window.cwnd >= goal {
-                window.cwnd = goal;
+                // Larger segments may have lifted the window over the goal already.
+                window.cwnd = goal.max(before);
                 self.step = None;
             }
         }
