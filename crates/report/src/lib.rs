@@ -10,6 +10,7 @@ mod curves;
 mod heat;
 mod json;
 mod legend;
+mod mark;
 mod picture;
 mod race;
 mod rows;
