@@ -25,8 +25,8 @@ pub use network::{
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, MessageOutcome, Outcome, PathOutcome, StreamOutcome,
-    Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, Outcome, PathOutcome,
+    StreamOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

@@ -3,7 +3,7 @@
 //! an acknowledgment 41.6 us.
 
 use whimbrel_cc::registry::{self, Feed};
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, MessageOutcome, Messages, NamedLink, Network, Oracle, Recovery,
     Route, Streams, TcpFlow, TcpSettings, Traffic, run,
@@ -29,7 +29,7 @@ fn network(controller: &str, streams: Streams) -> Network {
         name: name.to_owned(),
         spec: LinkSpec {
             service: ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(10_000_000))),
-            delay: Schedule::constant(ms(50.0)),
+            delay: Delay::constant(ms(50.0)),
             ..LinkSpec::default()
         },
         on_channel: None,
