@@ -30,6 +30,7 @@ mod discriminator;
 mod dtcp;
 mod event;
 pub mod fairness;
+mod fast;
 mod highspeed;
 mod hybla;
 mod hystart;
@@ -47,6 +48,7 @@ mod round_rtt;
 mod rtt_samples;
 mod rule;
 mod scalable;
+mod sctp;
 mod splitmix;
 mod tahoe;
 #[cfg(test)]

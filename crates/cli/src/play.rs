@@ -25,17 +25,20 @@ pub struct PlayArgs {
     /// Run on so many threads [default: all cores]; results are the same on any number
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed; and how several AATP flows
-    /// share the node that receives them
+    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed, with the losses that each found
+    /// if they are few; and how several AATP flows share the node that receives them
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+    /// Draw below it how far apart acknowledgments came
+    #[arg(long, requires = "plot")]
+    plot_spacing: bool,
 }
 
 /// Runs all points with all seeds; prints a table or JSON, and draws.
 pub fn play(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<()> {
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
-        let svg = draw(scenario, title, args.threads)?;
+        let svg = draw(scenario, title, args)?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -99,7 +102,7 @@ impl Drop for Progress {
 
 /// Each point once more with its first seed, sampled: the results that are printed stay free of samples
 /// that nobody asked for.
-fn draw(scenario: &Scenario, title: &str, threads: Option<NonZeroUsize>) -> anyhow::Result<String> {
+fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<String> {
     let mut sampled = scenario.clone();
     if let Some(longest) = sampled.points().iter().map(|point| point.duration()).max() {
         let interval = longest / PICTURE_SAMPLES;
@@ -110,8 +113,9 @@ fn draw(scenario: &Scenario, title: &str, threads: Option<NonZeroUsize>) -> anyh
         point.seeds().first().map(|&seed| Job { point, seed })
     };
     let jobs: Vec<Job<'_>> = sampled.points().iter().filter_map(first).collect();
-    let runs = run_all(&jobs, threads)?;
-    let curves = whimbrel_report::curves(&runs);
+    let runs = run_all(&jobs, args.threads)?;
+    let mut curves = whimbrel_report::curves(&runs);
+    curves.spacing = args.plot_spacing;
     let separator = if title.is_empty() || curves.at.is_empty() {
         ""
     } else {

@@ -205,6 +205,32 @@ fn compare_prints_the_scenario_that_sim_runs() {
 }
 
 #[test]
+fn streams_and_messages_can_be_compared_under_all_laws_that_tcp_carries() {
+    let flags = ["--messages", "20 kB every 10 ms", "--streams", "1,8"];
+    let printed = |more: &[&'static str]| {
+        stdout(&whimbrel(
+            &[&["compare", "--print-scenario"], &flags[..], more].concat(),
+        ))
+    };
+    let usual = printed(&[]);
+    for line in [
+        "messages = \"20 kB every 10 ms\"",
+        "\"flow.streams\" = [1, 8]",
+        "\"flow.controller\" = [\"newreno\", \"cubic\", \"bbr\", \"cerl\"]",
+    ] {
+        assert!(usual.lines().any(|l| l == line), "no {line} in\n{usual}");
+    }
+    let all = printed(&["--controllers", "all"]);
+    assert!(all.contains("\"lia\"") && !all.contains("aatp"), "{all}");
+    let run = ["--duration", "2s", "--seeds", "1", "--controllers", "bbr"];
+    let table = stdout(&whimbrel(&[&["compare"], &flags[..], &run].concat()));
+    assert!(
+        table.contains("msg p99") && table.contains("blocked"),
+        "{table}"
+    );
+}
+
+#[test]
 fn all_algorithms_can_be_compared() {
     let printed = ["compare", "--print-scenario", "--controllers"];
     let scenario = |controllers| stdout(&whimbrel(&[&printed[..], &[controllers]].concat()));
@@ -284,6 +310,10 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(
         refused(&["compare", "--queue", "1 bpd"], "")
             .contains("link.L.queue: `1 bpd` is not a queue")
+    );
+    assert!(
+        refused(&["compare", "--messages", "20 kB each 10 ms"], "")
+            .contains("flow.messages: `20 kB each 10 ms` are no messages")
     );
     assert!(refused(&["compare", "--threads", "0"], "").contains("--threads"));
     assert!(refused(&["simulate"], "").contains("'sim'"));

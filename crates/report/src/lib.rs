@@ -11,6 +11,7 @@ mod curves;
 mod heat;
 mod json;
 mod legend;
+mod mark;
 mod picture;
 mod race;
 mod response;

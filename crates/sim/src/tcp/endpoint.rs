@@ -6,6 +6,7 @@ use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
 use crate::network::{Recovery, TcpFlow, TcpSettings};
+use crate::outcome::LossEpisode;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -35,7 +36,7 @@ pub(crate) struct Endpoint {
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     header: u32,
-    /// Its connection has several paths and says when it sends data, and which.
+    /// Its connection says when it sends data, and which.
     governed: bool,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
@@ -77,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// Makes it an end of path `own` of a multipath connection of so many `paths`: what it sends is offered to it by
+    /// Makes it an end of path `own` of a connection that has so many `paths` and decides what is sent: it is offered by
     /// [`Self::send_offered`].
     pub fn govern(mut self, own: usize, paths: usize) -> Self {
         self.governed = true;
@@ -115,6 +116,21 @@ impl Endpoint {
         self.sender
             .as_ref()
             .map(|s| *s.counters())
+            .unwrap_or_default()
+    }
+
+    /// Its sending half notes episodes of loss from now on.
+    pub fn record_episodes(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.record_episodes();
+        }
+    }
+
+    /// The noted episodes of loss of its sending half, in order of time.
+    pub fn episodes(&self) -> Vec<LossEpisode> {
+        self.sender
+            .as_ref()
+            .map(|sender| sender.episodes().to_vec())
             .unwrap_or_default()
     }
 
