@@ -36,6 +36,8 @@ fn class(spec: &Spec) -> Class {
         "veno" | "mveno" | "d-tcp" | "jtcp" => Class::Losses,
         "vegas" | "yeah" => Class::LossesAndDelays,
         "lia" => Class::Losses,
+        "rta-newreno" | "rta-hybla" => Class::Losses,
+        "rta" | "rta-plus" => Class::Path,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),
