@@ -2,7 +2,8 @@
 //!
 //! The samples are [`Ack::delivery_rate`], the window is BBR's (N. Cardwell et al., "BBR: Congestion-Based Congestion
 //! Control", ACM Queue 14(5), 2016: ten round trips). Of a sender that was reduced a moment ago the latest rate is too low; the
-//! greatest of the last round trips is not.
+//! greatest of the last round trips is not. The round trip that is under way does not count before it is over: while a path
+//! becomes shorter, packets of the old one and of the new arrive together, at up to twice what either carries.
 
 use crate::event::Ack;
 use crate::windowed::WindowedMax;
@@ -14,8 +15,12 @@ const ROUNDS: u64 = 10;
 /// The greatest delivery rate of the last round trips.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DeliveredRate {
+    /// Round trips that are over.
     rounds: u64,
+    /// Of those.
     greatest: WindowedMax,
+    /// Of the one that is under way, bits per second.
+    now: u64,
 }
 
 impl DeliveredRate {
@@ -30,13 +35,17 @@ impl DeliveredRate {
 
     /// Takes in an acknowledgment.
     pub fn on_ack(&mut self, ack: &Ack) {
-        self.rounds = self.rounds.saturating_add(u64::from(ack.round_start));
-        let Some(rate) = ack.delivery_rate.map(Rate::as_bits_per_sec) else {
-            return;
-        };
+        if ack.round_start {
+            let ended = std::mem::take(&mut self.now);
+            self.rounds = self.rounds.saturating_add(1);
+            if ended > 0 {
+                self.greatest.update(ROUNDS, self.rounds, ended);
+            }
+        }
+        let rate = ack.delivery_rate.map_or(0, Rate::as_bits_per_sec);
         // What the application held back says how little it wanted, unless it is more than was seen before.
         if !ack.app_limited || rate > self.greatest.get() {
-            self.greatest.update(ROUNDS, self.rounds, rate);
+            self.now = self.now.max(rate);
         }
     }
 
@@ -67,7 +76,8 @@ mod tests {
         let mut rate = DeliveredRate::default();
         assert_eq!(rate.get(), None);
         rate.on_ack(&ack(10, false, false));
-        for _ in 0..10 {
+        assert_eq!(rate.get(), None, "the round trip is not over");
+        for _ in 0..11 {
             rate.on_ack(&ack(3, false, true));
             assert_eq!(rate.get(), Some(Rate::from_bits_per_sec(10 * MBIT)));
         }
@@ -83,6 +93,7 @@ mod tests {
         }
         assert_eq!(rate.get(), Some(Rate::from_bits_per_sec(5 * MBIT)));
         rate.on_ack(&ack(6, true, false));
+        rate.on_ack(&ack(1, true, true));
         assert_eq!(rate.get(), Some(Rate::from_bits_per_sec(6 * MBIT)));
     }
 }

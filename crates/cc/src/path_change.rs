@@ -47,7 +47,7 @@ pub(crate) struct Change {
     pub from: Duration,
     /// Round-trip time now.
     pub to: Duration,
-    /// The rate at which the new path's first acknowledgments came, where it could be measured.
+    /// What the new path is believed to carry at most, where something is known of that.
     pub rate: Option<Rate>,
 }
 

@@ -526,6 +526,15 @@ mod tests {
                         p.name
                     );
                 }
+                if let Value::Text(text) = &p.default {
+                    assert_eq!(
+                        (text.check)(text.as_str()),
+                        Ok(()),
+                        "{}?{}",
+                        entry.name,
+                        p.name
+                    );
+                }
             }
             let setup = Setup {
                 mss: Bytes::new(1460),
@@ -570,6 +579,8 @@ mod tests {
             "westwood+cerl",
             "westwood++cerl?A=0.7",
             "westwood+?alpha=0.8+cerl?A=0.7",
+            "rta?ranges=westwood+:5:8:cubic:9:10:newjersey+&boost=paper+cerl?A=0.7",
+            "rta?ranges=newreno:500:800:westwood+",
         ] {
             assert_eq!(text.parse::<Spec>().expect("valid").to_string(), text);
         }
@@ -589,6 +600,30 @@ mod tests {
             let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
             assert!(error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn a_text_must_be_what_its_parameter_asks_for() {
+        for (wrong, why) in [
+            (
+                "rta?boost=much",
+                "`boost`: `measured` or `paper`, not `much`",
+            ),
+            (
+                "rta?ranges=cubik",
+                "`ranges`: unknown controller `cubik`, did you mean `cubic`?",
+            ),
+            ("rta?ranges=cubic:500:hybla", "LAW:DOWN:UP:LAW"),
+            ("rta?ranges=", "unknown controller ``"),
+        ] {
+            let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
+            assert!(error.contains(why), "{wrong}: {error}");
+        }
+        let (one, other): (Spec, Spec) = (
+            "rta?boost=paper".parse().expect("valid"),
+            "rta?boost=measured".parse().expect("valid"),
+        );
+        assert_ne!(one, other);
     }
 
     #[test]

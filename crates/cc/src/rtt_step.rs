@@ -12,12 +12,13 @@
 //! * suspicion: a sample exceeds the greatest of the last 8 by more than `max(X/C - ds, 0) + margin(J)`
 //! * margin: 1/8 of the least round-trip time of the path, at least 5 ms, at least what 14 600 bytes take at C: the first flight
 //!   of somebody else's connection (RFC 6928), which may have come between
-//! * certainty: no sample falls back to the old ones' level, up to the third of those sent more than 1.25 of the old
+//! * certainty: no sample comes back to within the margin of the old ones, up to the third of those sent more than 1.25 of the old
 //!   round-trip time after the first suspicious one. By then the sender has heard of the new path, or of the end of the blackout.
 //! * the new path: the least of the last 8 samples; its rate: that of the last train of 8 acknowledgments or more, none of which
-//!   came later than half the old round-trip time after the one before it
-//! * a shorter path: three samples in a row below the least of the path by 1/8 of it, 5 ms at least. Whatever waited in queues,
-//!   nothing is faster than the empty path.
+//!   came later than the margin after the one before it
+//! * a shorter path: three samples in a row below the least of the path, and below what the last sample that was not leaves by
+//!   `X/C - ds`, both by 1/8 of the least, 5 ms at least. Nothing is faster than the empty path; but whether that was ever
+//!   seen empty, who knows: so a queue that drained because less was sent is no shorter path, only a better idea of this one.
 //!
 //! **When it works.** Whether the step is 20 ms or 600, comes with losses, or with another capacity. **When not.** A longer path
 //! is overlooked while the old one's queue held more than the step: the flight then fills the new path as it filled the
@@ -60,11 +61,19 @@ pub(crate) struct RttStep {
     /// Least round-trip time of the present path.
     base: Option<Duration>,
     recent: Recent,
-    /// Everything sent up to the packet of the last sample.
-    last: Option<Sent>,
+    /// The last sample of the path.
+    last: Option<(Sent, Duration)>,
     suspicion: Option<Suspicion>,
-    /// Samples in a row that no packet of this path can have, and the greatest of them.
-    shorter: (u32, Duration),
+    shorter: Option<Shorter>,
+}
+
+/// Samples in a row that no packet of this path can have.
+#[derive(Debug, Clone, Copy)]
+struct Shorter {
+    samples: u32,
+    greatest: Duration,
+    /// What the path delivered before the first of them.
+    rate: Option<Rate>,
 }
 
 /// When a packet was sent, and how much had been sent up to it.
@@ -168,64 +177,99 @@ impl Train {
     }
 }
 
+/// The greatest change of the round-trip time that is none of the path.
+fn no_step(base: Duration) -> Duration {
+    (base / SHARE).max(LEAST)
+}
+
 impl RttStep {
     /// Least round-trip time of the present path, once a sample was taken.
     pub fn base(&self) -> Option<Duration> {
         self.base
     }
 
-    /// The step of the round-trip time that no queue explains, for a packet sent at `sent`: more than that is a step.
-    fn explained(&self, base: Duration, sent: Sent) -> Option<Duration> {
-        let (rate, last) = (self.rate.get()?, self.last?);
+    /// X/C and ds since the last sample of the path, for a packet sent at `sent`.
+    fn passed(&self, rate: Rate, sent: Sent) -> Option<(Duration, Duration)> {
+        let (last, _) = self.last?;
         let bytes = Bytes::new(sent.total.saturating_sub(last.total));
-        let queue = rate.time_for(bytes) - sent.at.since(last.at);
-        let margin = (base / SHARE).max(LEAST).max(rate.time_for(FOREIGN));
-        Some(queue.saturating_add(margin))
+        Some((rate.time_for(bytes), sent.at.since(last.at)))
+    }
+
+    /// Whether a sample below all of this path is its own queue that has drained.
+    fn drained(&self, rtt: Duration, base: Duration, sent: Sent) -> bool {
+        let (Some(rate), Some((_, last))) = (self.rate.get(), self.last) else {
+            return true;
+        };
+        let Some((filled, served)) = self.passed(rate, sent) else {
+            return true;
+        };
+        let left = last.saturating_add(filled) - served;
+        rtt.saturating_add(no_step(base)) >= left
     }
 
     /// The suspicion that this sample gives rise to.
     fn suspect(&self, ack: &Ack, rtt: Duration, base: Duration, sent: Sent) -> Option<Suspicion> {
         let (least, greatest) = (self.recent.least()?, self.recent.greatest()?);
+        let rate = self.rate.get()?;
+        let (filled, served) = self.passed(rate, sent)?;
+        let margin = no_step(base).max(rate.time_for(FOREIGN));
         let step = rtt - greatest;
-        if step <= self.explained(base, sent)? {
+        if step <= (filled - served).saturating_add(margin) {
             return None;
         }
         let mut samples = Recent::default();
         samples.push(rtt);
         Some(Suspicion {
             before: least,
-            level: greatest.saturating_add(step / 2),
+            level: greatest.saturating_add(margin),
             feedback: sent.at + greatest.mul_f64(FEEDBACK),
             after: 0,
             samples,
-            train: Train::new(ack.now, greatest / 2),
+            train: Train::new(ack.now, margin),
         })
     }
 
     /// The present path is this one.
-    fn settle(&mut self, base: Duration, samples: Recent, rate: Option<Rate>) {
+    fn settle(
+        &mut self,
+        base: Duration,
+        samples: Recent,
+        last: (Sent, Duration),
+        rate: Option<Rate>,
+    ) {
+        self.last = Some(last);
         self.base = Some(base);
         self.recent = samples;
         self.rate = DeliveredRate::of(rate);
         self.suspicion = None;
-        self.shorter = (0, Duration::ZERO);
+        self.shorter = None;
     }
 
     /// A sample below all of this path.
-    fn on_shorter(&mut self, rtt: Duration, base: Duration) -> Heard {
-        let (count, greatest) = self.shorter;
-        self.shorter = (count + 1, greatest.max(rtt));
-        if self.shorter.0 < IN_A_ROW {
+    fn on_shorter(&mut self, rtt: Duration, base: Duration, sent: Sent) -> Heard {
+        let rate = self.rate.get();
+        let shorter = self.shorter.get_or_insert(Shorter {
+            samples: 0,
+            greatest: rtt,
+            rate,
+        });
+        shorter.samples += 1;
+        shorter.greatest = shorter.greatest.max(rtt);
+        let Shorter {
+            samples,
+            greatest: to,
+            rate,
+        } = *shorter;
+        if samples < IN_A_ROW {
             return Heard::sample(None);
         }
-        let to = self.shorter.1;
-        let mut samples = Recent::default();
-        samples.push(to);
-        self.settle(to, samples, self.rate.get());
+        let mut recent = Recent::default();
+        recent.push(to);
+        self.settle(to, recent, (sent, rtt), rate);
         let change = Change {
             from: base,
             to,
-            rate: None,
+            rate,
         };
         Heard::change(rtt, change)
     }
@@ -235,6 +279,7 @@ impl RttStep {
         if rtt <= it.level {
             self.suspicion = None;
             self.recent.push(rtt);
+            self.last = Some((sent, rtt));
             return Heard::sample(Some(rtt));
         }
         it.samples.push(rtt);
@@ -248,7 +293,7 @@ impl RttStep {
         let old = self.rate.get();
         let rate = it.train.rate;
         let believed = rate.map_or(old, |rate| Some(old.map_or(rate, |old| old.min(rate))));
-        self.settle(to, it.samples, believed);
+        self.settle(to, it.samples, (sent, rtt), believed);
         let change = Change {
             from: it.before,
             to,
@@ -266,25 +311,200 @@ impl PathChange for RttStep {
         };
         let sent = Sent::of(newest);
         let base = *self.base.get_or_insert(rtt);
-        if base > rtt.saturating_add((base / SHARE).max(LEAST)) {
-            return self.on_shorter(rtt, base);
+        if base > rtt.saturating_add(no_step(base)) && !self.drained(rtt, base, sent) {
+            return self.on_shorter(rtt, base, sent);
         }
-        self.shorter = (0, Duration::ZERO);
+        self.shorter = None;
         self.base = Some(base.min(rtt));
-        let heard = match self.suspicion {
-            Some(suspicion) => self.on_suspected(ack, rtt, sent, suspicion),
-            None => match self.suspect(ack, rtt, base, sent) {
-                Some(suspicion) => {
-                    self.suspicion = Some(suspicion);
-                    Heard::sample(None)
-                }
-                None => {
-                    self.recent.push(rtt);
-                    Heard::sample(Some(rtt))
-                }
-            },
+        if let Some(suspicion) = self.suspicion {
+            return self.on_suspected(ack, rtt, sent, suspicion);
+        }
+        self.suspicion = self.suspect(ack, rtt, base, sent);
+        if self.suspicion.is_some() {
+            return Heard::sample(None);
+        }
+        self.recent.push(rtt);
+        self.last = Some((sent, rtt));
+        Heard::sample(Some(rtt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ACK, MSS};
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// A sender of a packet of 1000 bytes a millisecond, on a path that carries as much.
+    #[derive(Default)]
+    struct Sender {
+        step: RttStep,
+        changes: Vec<Change>,
+        /// Round-trip times that were passed on, ms.
+        heard: Vec<u64>,
+        /// Sent so far.
+        total: u64,
+    }
+
+    impl Sender {
+        /// The packet that was sent at `sent` ms took `rtt` ms, and `packets` were sent since the one before.
+        fn packet(&mut self, sent: u64, rtt: u64, packets: u64) {
+            self.total += packets * MSS;
+            let at = Time::ZERO + ms(sent);
+            let heard = self.step.on_ack(&Ack {
+                now: at + ms(rtt),
+                rtt: Some(ms(rtt)),
+                delivery_rate: Some(Rate::from_bytes_per_sec(1_000_000)),
+                round_start: true,
+                newest: Some(AtSending {
+                    sent: at,
+                    in_flight: Bytes::new(MSS),
+                    delivered: Bytes::new(self.total - MSS),
+                    lost: Bytes::ZERO,
+                    app_limited: false,
+                }),
+                ..ACK
+            });
+            self.changes.extend(heard.change);
+            self.heard
+                .extend(heard.rtt.map(|rtt| rtt.as_nanos() / 1_000_000));
+        }
+
+        /// Packets sent each millisecond of the span, which take so long.
+        fn packets(&mut self, span: std::ops::Range<u64>, rtt: impl Fn(u64) -> u64) {
+            for sent in span {
+                self.packet(sent, rtt(sent), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_that_stays_is_a_longer_path_once_the_sender_has_heard_of_it() {
+        let mut sender = Sender::default();
+        sender.packets(0..200, |_| 60);
+        // What was sent more than 1.25 * 60 ms after the first knows of it: packets 276, 277 and, the third, 278.
+        sender.packets(200..278, |_| 80);
+        assert_eq!(sender.changes, []);
+        assert_eq!(sender.heard, [60; 200]);
+        sender.packets(278..400, |_| 80);
+        let change = Change {
+            from: ms(60),
+            to: ms(80),
+            rate: Some(Rate::from_bytes_per_sec(1_000_000)),
         };
-        self.last = Some(sent);
-        heard
+        assert_eq!(sender.changes, [change]);
+        assert_eq!(sender.step.base(), Some(ms(80)));
+        assert_eq!(sender.heard.len(), 200 + 122);
+    }
+
+    #[test]
+    fn a_queue_that_slow_start_fills_is_a_ramp_to_whatever_height() {
+        let mut sender = Sender::default();
+        sender.packets(0..100, |_| 50);
+        // Two packets a millisecond where one leaves: a millisecond more with each.
+        for i in 0..1_200 {
+            sender.packet(100 + i, 50 + i, 2);
+        }
+        sender.packets(1_300..5_000, |_| 1_250);
+        assert_eq!(sender.changes, []);
+        assert_eq!(sender.heard.len(), 100 + 1_200 + 3_700);
+    }
+
+    #[test]
+    fn a_burst_waits_for_itself_and_for_the_first_flight_of_another() {
+        let mut sender = Sender::default();
+        sender.packets(0..100, |_| 50);
+        // A flight of 40 packets at once after 30 ms of silence: the last waits for 40 ms. A foreign one of 14 ms.
+        for i in 0..40 {
+            sender.packet(130, 50 + i, 1);
+        }
+        sender.packets(170..300, |_| 90);
+        sender.packets(300..600, |_| 104);
+        assert_eq!(sender.changes, []);
+        // 30 ms more are neither.
+        sender.packets(600..900, |_| 134);
+        assert_eq!(sender.changes.len(), 1);
+    }
+
+    #[test]
+    fn a_blackout_holds_one_flight_and_is_no_longer_path() {
+        let mut sender = Sender::default();
+        sender.packets(0..200, |_| 60);
+        // Still for 100 ms. The acknowledgments of what had passed before come for 60 ms and let as much out, which all
+        // waits for 100 ms; then nothing is sent for 100 ms; then the path is as ever.
+        sender.packets(200..260, |_| 160);
+        sender.packets(360..600, |_| 60);
+        assert_eq!(sender.changes, []);
+        assert!(sender.heard.iter().all(|rtt| *rtt == 60));
+        assert_eq!(sender.heard.len(), 200 + 240);
+    }
+
+    #[test]
+    fn packets_that_overtake_are_a_shorter_path_and_three_are_enough() {
+        let mut sender = Sender::default();
+        sender.packets(0..700, |_| 600);
+        sender.packets(700..702, |_| 50);
+        assert_eq!(sender.changes, []);
+        sender.packet(702, 51, 1);
+        let change = Change {
+            from: ms(600),
+            to: ms(51),
+            rate: Some(Rate::from_bytes_per_sec(1_000_000)),
+        };
+        assert_eq!(sender.changes, [change]);
+        assert_eq!(sender.step.base(), Some(ms(51)));
+    }
+
+    #[test]
+    fn a_queue_that_drains_tells_more_of_the_path_but_not_of_another() {
+        let mut sender = Sender::default();
+        // It begins behind a queue of 300 ms that was there before, and does not know. One packet in two milliseconds:
+        // half a millisecond less with each millisecond.
+        sender.packets(0..100, |_| 350);
+        for i in 1..=300 {
+            sender.packet(100 + 2 * i, 350 - i, 1);
+        }
+        assert_eq!(sender.changes, []);
+        assert_eq!(sender.step.base(), Some(ms(50)));
+        // Nothing sent for 400 ms, and it is empty at once.
+        let mut sender = Sender::default();
+        sender.packets(0..100, |_| 350);
+        sender.packets(500..600, |_| 50);
+        assert_eq!(sender.changes, []);
+        assert_eq!(sender.step.base(), Some(ms(50)));
+    }
+
+    #[test]
+    fn random_delays_are_no_steps() {
+        let mut random = crate::splitmix::SplitMix64::new(7);
+        let mut sender = Sender::default();
+        for sent in 0..20_000 {
+            let jitter = random.below(30);
+            sender.packet(sent, 60 + jitter, 1);
+        }
+        assert_eq!(sender.changes, []);
+    }
+
+    #[test]
+    fn acknowledgments_that_come_at_half_the_rate_say_that_the_longer_path_carries_half() {
+        let mut sender = Sender::default();
+        sender.packets(0..200, |_| 60);
+        // Those sent within the next 60 ms pass a bottleneck that takes 2 ms for each; then they are sent so.
+        for i in 0..60 {
+            sender.packet(200 + i, 600 + i, 1);
+        }
+        for i in 0..60 {
+            sender.packet(320 + 2 * i, 600, 1);
+        }
+        assert_eq!(sender.changes.len(), 1);
+        let rate = sender.changes[0].rate.map(Rate::as_bytes_per_sec);
+        // 60 packets in 59 intervals of 2 ms, of which the first does not count; and three more after a pause of 2 ms.
+        assert!(
+            rate.is_some_and(|rate| (490_000..=510_000).contains(&rate)),
+            "{rate:?}"
+        );
     }
 }

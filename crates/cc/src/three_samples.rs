@@ -136,3 +136,118 @@ impl PathChange for ThreeSamples {
         Heard::change(rtt, Change { from, to, rate })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ACK;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn bounds(bounds: &[(u64, u64)]) -> Bounds {
+        let bound = |(down, up): &(u64, u64)| Bound {
+            down: ms(*down),
+            up: ms(*up),
+        };
+        Bounds(bounds.iter().map(bound).collect())
+    }
+
+    /// The paper's, of a connection whose handshake took so long.
+    fn rule(handshake: u64, limits: &[(u64, u64)]) -> impl FnMut(u64) -> Heard {
+        let mut rule = ThreeSamples::new(bounds(limits), false);
+        move |rtt| {
+            rule.on_ack(&Ack {
+                rtt: Some(ms(rtt)),
+                min_rtt: ms(handshake),
+                ..ACK
+            })
+        }
+    }
+
+    const PAPER: &[(u64, u64)] = &[(500, 800)];
+
+    #[test]
+    fn three_samples_above_800_ms_in_a_row_are_a_satellite_and_800_is_not_above() {
+        let mut rule = rule(50, PAPER);
+        for rtt in [801, 801, 800, 801, 900] {
+            assert_eq!(rule(rtt).change, None, "{rtt}");
+        }
+        let change = Change {
+            from: ms(800),
+            to: ms(801),
+            rate: None,
+        };
+        assert_eq!(rule(850), Heard::change(ms(850), change));
+        assert_eq!(rule(850).change, None, "it has changed");
+    }
+
+    #[test]
+    fn three_samples_below_500_ms_in_a_row_lead_back_and_500_is_not_below() {
+        let mut rule = rule(900, PAPER);
+        // Line 12 as it is printed would go back with the last one but one: current below, the two before above.
+        for rtt in [499, 499, 500, 600, 600, 400, 499] {
+            assert_eq!(rule(rtt).change, None, "{rtt}");
+        }
+        let change = Change {
+            from: ms(600),
+            to: ms(499),
+            rate: None,
+        };
+        assert_eq!(rule(50), Heard::change(ms(50), change));
+    }
+
+    #[test]
+    fn one_or_two_outliers_change_nothing_and_are_not_passed_on() {
+        let mut rule = rule(50, PAPER);
+        for (rtt, heard) in [
+            (60, true),
+            (5_000, false),
+            (61, true),
+            (900, false),
+            (900, false),
+            (700, true),
+        ] {
+            assert_eq!(rule(rtt), Heard::sample(Some(ms(rtt)).filter(|_| heard)));
+        }
+    }
+
+    #[test]
+    fn the_values_that_it_begins_with_are_on_no_side() {
+        // Lines 4 to 6: 500 ms. Neither two samples above nor two below are three.
+        let mut low = rule(50, PAPER);
+        assert_eq!((low(900).change, low(900).change), (None, None));
+        let mut high = rule(900, PAPER);
+        assert_eq!((high(50).change, high(50).change), (None, None));
+        // In a third range they are 1500 ms.
+        let mut third = rule(3_000, &[(500, 800), (1500, 2000)]);
+        assert_eq!((third(1_000).change, third(1_000).change), (None, None));
+        assert!(third(1_000).change.is_some());
+    }
+
+    #[test]
+    fn samples_that_agree_on_two_thresholds_cross_both_at_once() {
+        let mut rule = rule(50, &[(500, 800), (1500, 2000)]);
+        rule(2_500);
+        rule(2_500);
+        assert!(rule(2_500).change.is_some_and(|change| change.is_longer()));
+        assert_eq!(rule(2_500).change, None);
+        rule(1_000);
+        rule(1_000);
+        assert!(rule(1_000).change.is_some(), "to the middle");
+        rule(900);
+        assert_eq!(rule(900).change, None);
+        rule(50);
+        rule(50);
+        assert!(rule(50).change.is_some());
+    }
+
+    #[test]
+    fn without_bounds_nothing_changes() {
+        let mut rule = rule(50, &[]);
+        for rtt in [50, 5_000, 5_000, 5_000, 1, 1, 1] {
+            assert_eq!(rule(rtt), Heard::sample(Some(ms(rtt))));
+        }
+    }
+}

@@ -288,6 +288,7 @@ fn all_specs() -> Vec<Spec> {
             }
         }
     }
+    specs.push("rta?boost=paper&ranges=cubic:20:40:bbr:60:80:vegas".to_owned());
     for entry in registry::DISCRIMINATORS {
         specs.push(format!("cubic+{}", entry.name));
         for parameter in entry.parameters {

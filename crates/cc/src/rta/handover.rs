@@ -1,6 +1,6 @@
 //! A law that is replaced when the path is: what TCP-RTA and RTA-plus have in common. `mod.rs` says why it is as it is.
 
-use super::ranges::Ranges;
+use super::table::Ranges;
 use crate::controller::{Controller, FastRecovery, LossResponse};
 use crate::delivered_rate::DeliveredRate;
 use crate::event::{Ack, Loss, LostPacket, Sibling, Signal, Timeout};
@@ -335,5 +335,261 @@ impl<P: PathChange> Controller for Adaptive<P> {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ACK, Bottleneck, MSS, built, loss, segments, timeout};
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    const fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    /// An ACK at `now` ms with a sample of `rtt` ms, on a path of 50 ms that was seen to carry 1000 bytes a millisecond.
+    fn ack(now: u64, rtt: u64) -> Ack {
+        Ack {
+            now: at(now),
+            rtt: Some(ms(rtt)),
+            srtt: ms(rtt),
+            min_rtt: ms(50),
+            delivery_rate: Some(Rate::from_bytes_per_sec(1_000_000)),
+            round_start: true,
+            ..ACK
+        }
+    }
+
+    /// One that lets nothing grow.
+    fn quiet(now: u64, rtt: u64) -> Ack {
+        Ack {
+            cwnd_limited: false,
+            ..ack(now, rtt)
+        }
+    }
+
+    /// A connection of 100 segments in congestion avoidance, on the path of 50 ms.
+    fn begun(text: &str) -> Box<dyn Controller> {
+        let mut law = built(text, 150);
+        law.on_loss(&Loss {
+            sent: at(1),
+            ..loss(&*law, at(40))
+        });
+        for now in 50..60 {
+            law.on_ack(&ack(now, 50));
+        }
+        assert_eq!(segments(&*law), 100.0);
+        law
+    }
+
+    /// The same, told by the third of these samples that the path has become a satellite of 900 ms, at 1002 ms.
+    fn handed_over(text: &str) -> Box<dyn Controller> {
+        let mut law = begun(text);
+        for now in [1000, 1001] {
+            law.on_ack(&ack(now, 900));
+            assert_eq!((segments(&*law), law.path_changes()), (100.0, Some(0)));
+        }
+        law.on_ack(&ack(1002, 900));
+        assert_eq!((law.phase(), law.path_changes()), ("hand-over", Some(1)));
+        law
+    }
+
+    #[test]
+    fn a_longer_path_gets_the_window_that_it_holds_and_gets_it_spread_over_a_round_trip() {
+        let mut law = handed_over("rta");
+        // 1000 bytes a millisecond for 900 ms.
+        assert_eq!(segments(&*law), 900.0);
+        assert_eq!(law.ssthresh(), Some(Bytes::new(900 * MSS)));
+        assert_eq!(law.pacing_rate(), Some(Rate::from_bytes_per_sec(1_000_000)));
+        law.on_ack(&ack(1901, 900));
+        assert_eq!(
+            (segments(&*law), law.phase()),
+            (900.0, "hand-over"),
+            "no growth before it is over"
+        );
+        law.on_ack(&ack(1902, 900));
+        assert_eq!(law.phase(), "congestion avoidance (Hybla)");
+        // rho = 36: 36^2 of 900 segments, 1.44 of them, for one.
+        assert!(
+            (segments(&*law) - 901.44).abs() < 0.01,
+            "{}",
+            segments(&*law)
+        );
+    }
+
+    #[test]
+    fn the_papers_boost_is_ten_times_the_window_and_a_tenth_but_at_most_twice_what_the_path_holds()
+    {
+        let mut law = handed_over("rta?boost=paper");
+        assert_eq!(segments(&*law), 1000.0);
+        law.on_ack(&quiet(2000, 900));
+        for now in 2001..2004 {
+            law.on_ack(&quiet(now, 50));
+        }
+        law.on_ack(&quiet(3000, 50));
+        assert_eq!(segments(&*law), 100.0, "a tenth of 1000");
+        for now in 4000..4003 {
+            law.on_ack(&quiet(now, 810));
+        }
+        assert_eq!(segments(&*law), 1000.0);
+        let mut slow = begun("rta?boost=paper");
+        for now in 1000..1030 {
+            let delivery_rate = Some(Rate::from_bytes_per_sec(100_000));
+            slow.on_ack(&Ack {
+                delivery_rate,
+                ..ack(now, 50)
+            });
+        }
+        for now in 1030..1033 {
+            let delivery_rate = Some(Rate::from_bytes_per_sec(100_000));
+            slow.on_ack(&Ack {
+                delivery_rate,
+                ..ack(now, 900)
+            });
+        }
+        assert_eq!(segments(&*slow), 180.0, "twice 100 bytes for 900 ms");
+    }
+
+    #[test]
+    fn a_shorter_path_is_filled_while_the_old_ones_packets_still_come() {
+        let mut law = handed_over("rta");
+        law.on_ack(&quiet(2000, 900));
+        for now in 3000..3003 {
+            law.on_ack(&quiet(now, 60));
+        }
+        // The last packet of the old path may come 840 ms after the first of the new one.
+        assert_eq!(
+            (segments(&*law), law.phase(), law.path_changes()),
+            (900.0, "hand-over", Some(2))
+        );
+        assert_eq!(law.pacing_rate(), Some(Rate::from_bytes_per_sec(1_000_000)));
+        law.on_ack(&quiet(3841, 60));
+        assert_eq!(segments(&*law), 900.0);
+        law.on_ack(&quiet(3842, 60));
+        assert_eq!(segments(&*law), 60.0);
+        assert_eq!(
+            (law.phase(), law.pacing_rate()),
+            ("congestion avoidance (NewReno)", None)
+        );
+    }
+
+    #[test]
+    fn what_was_lost_on_the_old_path_costs_the_new_one_nothing() {
+        let mut law = handed_over("rta");
+        let lost = |law: &dyn Controller, sent| Loss {
+            sent: at(sent),
+            ..loss(law, at(1100))
+        };
+        assert_eq!(law.on_loss(&lost(&*law, 1001)), LossResponse::KEPT);
+        assert_eq!(segments(&*law), 900.0);
+        let marked = Loss {
+            signal: Signal::Ecn,
+            ..lost(&*law, 1001)
+        };
+        assert!(law.on_loss(&marked).reduced, "marks are congestion");
+        assert_eq!(segments(&*law), 600.0);
+        assert!(law.on_loss(&lost(&*law, 1002)).reduced);
+        assert_eq!(segments(&*law), 400.0);
+        assert_eq!(
+            law.phase(),
+            "congestion avoidance (Hybla)",
+            "the hand-over is over"
+        );
+    }
+
+    #[test]
+    fn a_mistaken_timeout_before_the_hand_over_costs_nothing_of_what_was_handed_over() {
+        for (boost, meanwhile, whole) in [("measured", 900.0, 900.0), ("paper", 10.0, 1000.0)] {
+            let mut law = begun(&format!("rta?boost={boost}"));
+            law.on_timeout(&timeout(&*law, at(990)));
+            for now in 1000..1003 {
+                law.on_ack(&Ack {
+                    in_recovery: true,
+                    ..ack(now, 900)
+                });
+            }
+            assert_eq!(segments(&*law), meanwhile, "{boost}");
+            law.on_spurious(at(1003));
+            assert_eq!(segments(&*law), whole, "{boost}");
+            law.on_spurious(at(1004));
+            assert_eq!(segments(&*law), whole, "{boost}");
+        }
+    }
+
+    #[test]
+    fn a_mistaken_timeout_after_the_hand_over_is_taken_back() {
+        let mut law = handed_over("rta");
+        law.on_timeout(&timeout(&*law, at(1100)));
+        assert_eq!(segments(&*law), 1.0);
+        law.on_spurious(at(1200));
+        assert_eq!(segments(&*law), 900.0);
+    }
+
+    #[test]
+    fn the_handshake_says_on_what_kind_of_path_a_connection_begins() {
+        let mut law = built("rta", 10);
+        let satellite = Ack {
+            min_rtt: ms(900),
+            ..ack(900, 900)
+        };
+        law.on_ack(&satellite);
+        assert_eq!(
+            (law.phase(), law.path_changes()),
+            ("slow start (Hybla)", Some(0))
+        );
+        assert_eq!(segments(&*law), 11.0, "and it has grown as any");
+    }
+
+    /// How often the path of 10 Mbit/s and 50 ms changed for a law that alone fills a queue of 1.2 s for a minute.
+    fn changes_of_a_long_queue(law: &str) -> u64 {
+        let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 1_500);
+        link.add(built(law, 10), ms(50));
+        let (_, most) = link.run(Duration::from_secs(60));
+        assert_eq!(most, 1_501, "{law} fills it");
+        link.flows[0].controller.path_changes().expect("it looks")
+    }
+
+    #[test]
+    fn a_queue_of_more_than_a_second_is_a_satellite_for_the_paper_and_a_queue_for_the_guard() {
+        assert!(changes_of_a_long_queue("rta") > 0);
+        for law in [
+            "rta?guard=true",
+            "rta-plus",
+            "rta-plus?ranges=newreno",
+            "rta-plus?ranges=rta-newreno:500:800:rta-hybla",
+        ] {
+            assert_eq!(changes_of_a_long_queue(law), 0, "{law}");
+        }
+    }
+
+    #[test]
+    fn after_a_step_the_new_path_is_full_at_once_and_with_newreno_it_is_not() {
+        // 10 Mbit/s; a queue of 100 packets holds what the path of 50 ms holds and more, but little of that of 600 ms.
+        let run = |law: &str| {
+            let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 100);
+            link.add(built(law, 10), ms(50));
+            link.run(Duration::from_secs(10));
+            link.flows[0].delay = ms(600);
+            link.run(Duration::from_secs(2));
+            let before = link.flows[0].delivered;
+            link.run(Duration::from_secs(5));
+            let rate = link.flows[0].rate_since(before, Duration::from_secs(5));
+            (
+                rate.as_bits_per_sec(),
+                link.flows[0].controller.path_changes(),
+            )
+        };
+        let (newreno, _) = run("newreno");
+        assert!(
+            newreno < 2_500_000,
+            "a window of at most 163 packets in 600 ms: {newreno}"
+        );
+        let (plus, changes) = run("rta-plus");
+        assert!(plus > 9_000_000, "{plus}");
+        assert_eq!(changes, Some(1));
     }
 }

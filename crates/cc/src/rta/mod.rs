@@ -46,7 +46,7 @@ mod handover;
 mod hybla;
 mod newreno;
 mod plus;
-mod ranges;
+mod table;
 
 pub(crate) use hybla::ENTRY as HYBLA;
 pub(crate) use newreno::ENTRY as NEWRENO;
@@ -55,7 +55,7 @@ pub(crate) use plus::ENTRY as PLUS;
 use crate::registry::{Entry, Feed, Parameter, Text, Value};
 use crate::three_samples::ThreeSamples;
 use handover::{Adaptive, Boost};
-use ranges::Ranges;
+use table::Ranges;
 
 const CITATION: &str = "R. Srinivasan, J. J. Garcia-Luna-Aceves, \"TCP-RTA: Real-time Topology Adaptive Congestion \
                         Control Strategy in TCP\", University of California, Santa Cruz, 2022";
@@ -67,7 +67,7 @@ pub(crate) static ENTRY: Entry = Entry {
     citation: CITATION,
     feed: Feed::Acknowledgments,
     parameters: &[
-        RANGES,
+        ranges("rta-newreno:500:800:rta-hybla"),
         Parameter {
             name: "boost",
             default: Value::Text(Text::new("measured", Boost::check)),
@@ -91,12 +91,14 @@ pub(crate) static ENTRY: Entry = Entry {
 };
 
 /// Which law for which round-trip times.
-const RANGES: Parameter = Parameter {
-    name: "ranges",
-    default: Value::Text(Text::new("rta-newreno:500:800:rta-hybla", Ranges::check)),
-    range: (0.0, 0.0),
-    meaning: "laws, and between them the RTT in ms below which one goes back and above which one goes on",
-};
+const fn ranges(default: &'static str) -> Parameter {
+    Parameter {
+        name: "ranges",
+        default: Value::Text(Text::new(default, Ranges::check)),
+        range: (0.0, 0.0),
+        meaning: "laws, and between them the RTT in ms below which one goes back and above which one goes on: LAW:DOWN:UP:LAW",
+    }
+}
 
 /// The table of a text that has passed its check.
 fn table(text: &str) -> Ranges {

@@ -101,3 +101,52 @@ fn law(text: &str) -> Result<Spec, String> {
     }
     Ok(spec)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::setup;
+
+    #[test]
+    fn a_table_is_laws_and_the_round_trip_times_between_them() {
+        let ranges = Ranges::read("rta-newreno:500:800:rta-hybla:1500:2000:cubic?hystart=false")
+            .expect("valid");
+        let ms = Duration::from_millis;
+        for (handshake, range) in [(50, 0), (800, 0), (801, 1), (2_000, 1), (2_001, 2)] {
+            assert_eq!(ranges.bounds.first(ms(handshake)), range);
+        }
+        let phases = [0, 1, 2].map(|range| ranges.build(range, &setup(10)).phase());
+        assert_eq!(
+            phases,
+            ["slow start (NewReno)", "slow start (Hybla)", "slow start"]
+        );
+        assert_eq!(Ranges::check("bbr"), Ok(()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_table_is_said() {
+        for (wrong, why) in [
+            ("newreno:500:800", "LAW:DOWN:UP:LAW"),
+            ("newreno:500", "LAW:DOWN:UP:LAW"),
+            ("newreno:500:800:hybly", "did you mean `hybla`?"),
+            ("newreno:800:500:hybla", "must not be greater"),
+            (
+                "newreno:500:800:hybla:400:900:cubic",
+                "above the bounds before it",
+            ),
+            (
+                "newreno:500:800:hybla:600:800:cubic",
+                "above the bounds before it",
+            ),
+            ("newreno:0:800:hybla", "more than 0"),
+            ("newreno:NaN:800:hybla", "more than 0"),
+            ("newreno:500:inf:hybla", "more than 0"),
+            ("newreno:5:8:aatp", "lives on bursts"),
+            ("rta:5:8:cubic", "changes with the path itself"),
+            ("cubic:5:8:rta-plus", "changes with the path itself"),
+        ] {
+            let error = Ranges::check(wrong).expect_err(wrong);
+            assert!(error.contains(why), "{wrong}: {error}");
+        }
+    }
+}
