@@ -48,6 +48,9 @@ const IN_A_ROW: u32 = 3;
 /// Old round-trip times after which what was sent knows of the change.
 const FEEDBACK: f64 = 1.25;
 
+/// For how long a hand-over may hold packets: twice what Starlink's do.
+const HELD: Duration = Duration::from_millis(200);
+
 /// Samples that say how long a path takes now.
 const RECENT: usize = 8;
 
@@ -214,7 +217,7 @@ impl RttStep {
         let (filled, served) = self.passed(rate, sent)?;
         let margin = no_step(base).max(rate.time_for(FOREIGN));
         let step = rtt - greatest;
-        if step <= (filled - served).saturating_add(margin) {
+        if step <= filled.max(served).saturating_add(margin) {
             return None;
         }
         let mut samples = Recent::default();
@@ -222,7 +225,7 @@ impl RttStep {
         Some(Suspicion {
             before: least,
             level: greatest.saturating_add(margin),
-            feedback: sent.at + greatest.mul_f64(FEEDBACK),
+            feedback: sent.at + greatest.mul_f64(FEEDBACK).max(HELD),
             after: 0,
             samples,
             train: Train::new(ack.now, margin),

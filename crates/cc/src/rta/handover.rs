@@ -46,7 +46,8 @@ impl Boost {
         let holds = rate.bytes_in(change.to).get();
         match (self, change.is_longer()) {
             (Self::Measured, true) => before.max(holds),
-            (Self::Measured, false) => before.min(holds),
+            // Not what is left of `before`: packets that overtook each other may have cost it again and again.
+            (Self::Measured, false) => holds,
             (Self::Paper, true) => {
                 let most = holds.saturating_mul(MOST);
                 before.max(before.saturating_mul(PAPER).min(most))
@@ -93,6 +94,8 @@ struct Under {
 #[derive(Debug, Clone)]
 struct Replaced {
     law: Box<dyn Controller>,
+    /// Its range.
+    range: usize,
     change: Change,
     rate: Option<Rate>,
 }
@@ -114,6 +117,8 @@ pub(super) struct Adaptive<P> {
     changed: Option<Time>,
     /// Until the new law has reduced its window: the old one may yet be told that its last reduction was a mistake.
     replaced: Option<Replaced>,
+    /// Nobody was told of the last loss: what it cost is nothing, and nothing is given back for it.
+    untold: bool,
     changes: u64,
 }
 
@@ -131,6 +136,7 @@ impl<P: PathChange> Adaptive<P> {
             under: None,
             changed: None,
             replaced: None,
+            untold: false,
             changes: 0,
         }
     }
@@ -152,6 +158,11 @@ impl<P: PathChange> Adaptive<P> {
 
     /// The path has changed: the law of its range takes over, with the window that it holds.
     fn on_change(&mut self, now: Time, range: usize, change: Change) {
+        self.rtt = Some(PathRtt::new(change.to));
+        if self.was_a_mistake(change) {
+            self.give_back();
+            return;
+        }
         let next = self.ranges.bounds.next(range, change.to, change.to);
         let rate = match (self.delivered.get(), change.rate) {
             (Some(old), Some(new)) => Some(old.min(new)),
@@ -159,12 +170,35 @@ impl<P: PathChange> Adaptive<P> {
         };
         self.changes = self.changes.saturating_add(1);
         self.range = Some(next);
-        self.rtt = Some(PathRtt::new(change.to));
         self.delivered = DeliveredRate::of(rate);
         let window = self.law.cwnd().get();
         let law = self.hand_over(now, next, window, change, rate);
         self.changed = Some(now);
-        self.replaced = Some(Replaced { law, change, rate });
+        self.replaced = Some(Replaced {
+            law,
+            range,
+            change,
+            rate,
+        });
+    }
+
+    /// A longer path that is gone before a single round trip over it was none: something held packets.
+    fn was_a_mistake(&self, change: Change) -> bool {
+        let longer = self
+            .replaced
+            .as_ref()
+            .is_some_and(|it| it.change.is_longer());
+        longer && self.under.is_some() && !change.is_longer()
+    }
+
+    /// The last hand-over was a mistake: the law that was replaced goes on where it was.
+    fn give_back(&mut self) {
+        if let Some(Replaced { mut law, range, .. }) = self.replaced.take() {
+            law.on_mss(self.setup.mss);
+            self.law = law;
+            self.range = Some(range);
+            self.under = None;
+        }
     }
 
     /// Replaces the law by one that begins with what becomes of the window `before`; gives the old one.
@@ -239,7 +273,8 @@ impl<P: PathChange> Controller for Adaptive<P> {
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        if self.of_the_old_path(loss) {
+        self.untold = self.of_the_old_path(loss);
+        if self.untold {
             return LossResponse::KEPT;
         }
         let response = self.law.on_loss(loss);
@@ -255,16 +290,21 @@ impl<P: PathChange> Controller for Adaptive<P> {
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
+        self.untold = false;
         self.under = None;
         self.replaced = None;
         self.law.on_timeout(timeout);
     }
 
     fn on_spurious(&mut self, now: Time) {
+        if self.untold {
+            return;
+        }
         let Some(Replaced {
             mut law,
             change,
             rate,
+            ..
         }) = self.replaced.take()
         else {
             self.law.on_spurious(now);
@@ -521,6 +561,19 @@ mod tests {
     }
 
     #[test]
+    fn a_mistake_about_a_loss_that_nobody_was_told_of_gives_nothing_back() {
+        // The loss that the connection began with took it from 150 segments to 100: with it taken back, 1500.
+        let mut law = handed_over("rta?boost=paper");
+        let lost = Loss {
+            sent: at(1001),
+            ..loss(&*law, at(1100))
+        };
+        assert_eq!(law.on_loss(&lost), LossResponse::KEPT);
+        law.on_spurious(at(1101));
+        assert_eq!(segments(&*law), 1000.0);
+    }
+
+    #[test]
     fn a_mistaken_timeout_after_the_hand_over_is_taken_back() {
         let mut law = handed_over("rta");
         law.on_timeout(&timeout(&*law, at(1100)));
@@ -542,6 +595,25 @@ mod tests {
             ("slow start (Hybla)", Some(0))
         );
         assert_eq!(segments(&*law), 11.0, "and it has grown as any");
+    }
+
+    #[test]
+    fn a_longer_path_that_is_gone_within_a_round_trip_was_none_and_the_old_law_goes_on() {
+        let mut law = handed_over("rta");
+        for now in 1500..1503 {
+            assert_eq!(segments(&*law), 900.0);
+            law.on_ack(&quiet(now, 50));
+        }
+        assert_eq!((segments(&*law), law.path_changes()), (100.0, Some(1)));
+        assert_eq!(
+            (law.phase(), law.pacing_rate()),
+            ("congestion avoidance (NewReno)", None)
+        );
+        // And it still knows NewReno's range.
+        for now in 1600..1603 {
+            law.on_ack(&quiet(now, 900));
+        }
+        assert_eq!((segments(&*law), law.path_changes()), (900.0, Some(2)));
     }
 
     /// How often the path of 10 Mbit/s and 50 ms changed for a law that alone fills a queue of 1.2 s for a minute.

@@ -22,6 +22,7 @@
 //! * Of losses of packets that were sent before the hand-over the law hears nothing: they tell of the old path.
 //! * A reduction by the old law that proves a mistake after the hand-over is taken back in the window that was handed over.
 //! * Longer: the new window leaves at the rate that it stands for, spread over one new round trip.
+//! * Longer, and shorter again within that round trip: something held packets, a blackout. The old law goes on where it was.
 //! * Shorter: the new window is less than what is in flight on the old path, and to wait for that would leave the new path
 //!   idle. For as long as the old path's packets still come the old window stands, and packets leave at the new one's rate.
 //!
