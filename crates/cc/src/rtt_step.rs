@@ -9,11 +9,13 @@
 //! one packet and the next: a step. And a path that stands still for J (a blackout of a hand-over) adds J too, but only to
 //! what was sent before its acknowledgments stopped: the next flight takes as long as ever.
 //!
-//! * suspicion: a sample exceeds the greatest of the last 8 by more than `max(X/C - ds, 0) + margin(J)`
+//! * suspicion: a sample exceeds the greatest of the last 8 by more than `max(X/C, ds) + margin`: what was sent itself explains
+//!   X/C, and somebody else's slow start `ds`
 //! * margin: 1/8 of the least round-trip time of the path, at least 5 ms, at least what 14 600 bytes take at C: the first flight
 //!   of somebody else's connection (RFC 6928), which may have come between
-//! * certainty: no sample comes back to within the margin of the old ones, up to the third of those sent more than 1.25 of the old
-//!   round-trip time after the first suspicious one. By then the sender has heard of the new path, or of the end of the blackout.
+//! * certainty: no sample comes back to within the margin of the old ones, up to the third of those sent more than 1.25 of the
+//!   old round-trip time after the first suspicious one, and more than 200 ms. By then the sender has heard of the new
+//!   path, or of the end of the blackout; Starlink's hand-overs hold packets for up to 100 ms (the trace of LeoCC, 2025).
 //! * the new path: the least of the last 8 samples; its rate: that of the last train of 8 acknowledgments or more, none of which
 //!   came later than the margin after the one before it
 //! * a shorter path: three samples in a row below the least of the path, and below what the last sample that was not leaves by
@@ -22,8 +24,8 @@
 //!
 //! **When it works.** Whether the step is 20 ms or 600, comes with losses, or with another capacity. **When not.** A longer path
 //! is overlooked while the old one's queue held more than the step: the flight then fills the new path as it filled the
-//! queue, and no window needs to change. A hand-over that queues (or slows down) for more than a round trip and a quarter looks like
-//! a longer path until it is over; then the path looks shorter again. On a path whose empty round-trip time was never
+//! queue, and no window needs to change, unless losses take it down just then. A hand-over that holds packets for longer than that
+//! looks like a longer path until it is over; then the path looks shorter again. On a path whose empty round-trip time was never
 //! seen, the end of somebody else's queue looks like a shorter path.
 //!
 //! Samples that are under suspicion are not passed on: a blackout is no queue either. Units: bytes, times.
@@ -388,11 +390,12 @@ mod tests {
     fn a_step_that_stays_is_a_longer_path_once_the_sender_has_heard_of_it() {
         let mut sender = Sender::default();
         sender.packets(0..200, |_| 60);
-        // What was sent more than 1.25 * 60 ms after the first knows of it: packets 276, 277 and, the third, 278.
-        sender.packets(200..278, |_| 80);
+        // 1.25 * 60 ms are less than 200. What was sent later than that after the first knows of it: packets 401, 402 and,
+        // the third, 403.
+        sender.packets(200..403, |_| 80);
         assert_eq!(sender.changes, []);
         assert_eq!(sender.heard, [60; 200]);
-        sender.packets(278..400, |_| 80);
+        sender.packets(403..600, |_| 80);
         let change = Change {
             from: ms(60),
             to: ms(80),
@@ -400,7 +403,18 @@ mod tests {
         };
         assert_eq!(sender.changes, [change]);
         assert_eq!(sender.step.base(), Some(ms(80)));
-        assert_eq!(sender.heard.len(), 200 + 122);
+        assert_eq!(sender.heard.len(), 200 + 197);
+    }
+
+    #[test]
+    fn a_long_path_waits_for_what_knows_of_its_change() {
+        let mut sender = Sender::default();
+        sender.packets(0..800, |_| 400);
+        // 1.25 * 400 ms are more than 200: packets 1301, 1302 and 1303.
+        sender.packets(800..1303, |_| 500);
+        assert_eq!(sender.changes, []);
+        sender.packet(1303, 500, 1);
+        assert_eq!(sender.changes.len(), 1);
     }
 
     #[test]
@@ -504,7 +518,7 @@ mod tests {
         }
         assert_eq!(sender.changes.len(), 1);
         let rate = sender.changes[0].rate.map(Rate::as_bytes_per_sec);
-        // 60 packets in 59 intervals of 2 ms, of which the first does not count; and three more after a pause of 2 ms.
+        // An acknowledgment of 1000 bytes in 2 ms.
         assert!(
             rate.is_some_and(|rate| (490_000..=510_000).contains(&rate)),
             "{rate:?}"
