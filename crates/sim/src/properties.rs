@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{
-    Aqm, AqmSetting, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec,
+    Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, QueueLimit, Schedule,
+    ServiceSpec, Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -37,7 +38,8 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
     })
 }
 
-/// A lossy link whose delay steps (down too, so that packets overtake each other), with an outage.
+/// A lossy link whose delay steps (down too, so that packets may overtake each other), once or for ever, with an outage
+/// and losses at set instants.
 fn link() -> impl Strategy<Value = LinkSpec> {
     let delays = prop::collection::vec((1u64..2000, 1u64..300), 0..4);
     let rate = 200u64..200_000;
@@ -48,17 +50,33 @@ fn link() -> impl Strategy<Value = LinkSpec> {
     ];
     let chances = (0.0f64..0.2, 0.0f64..0.05);
     let outage = prop::option::of((0u64..5000, 1u64..2000));
-    (rate, 1u64..200, delays, (queue, aqm()), chances, outage).prop_map(
-        |(kbit, first, later, (queue, aqm), (random, corrupt), outage)| {
+    let drops = prop::collection::vec((0u64..5000).prop_map(|at| Time::ZERO + ms(at)), 0..3);
+    let delays = (1u64..200, delays, any::<bool>(), any::<bool>());
+    (rate, delays, (queue, aqm()), chances, outage, drops).prop_map(
+        |(
+            kbit,
+            (first, later, repeat, keep_order),
+            (queue, aqm),
+            (random, corrupt),
+            outage,
+            drops,
+        )| {
             let mut steps = vec![(Time::ZERO, ms(first))];
             for (after, delay) in later {
                 let at = steps[steps.len() - 1].0 + ms(after);
                 steps.push((at, ms(delay)));
             }
+            let delay = if repeat {
+                let row = steps.iter().map(|(_, delay)| *delay).collect();
+                let row = DelayTrace::new(row).expect("not empty");
+                Delay::cycle(ms(100), row).expect("not zero")
+            } else {
+                Delay::steps(Schedule::steps(steps).expect("in order"))
+            };
             let rate = Rate::from_bits_per_sec(kbit * 1000);
             LinkSpec {
                 service: ServiceSpec::Rate(Schedule::constant(rate)),
-                delay: Schedule::steps(steps).expect("in order"),
+                delay: delay.in_order(keep_order),
                 queue,
                 aqm,
                 loss: LossSpec {
@@ -74,6 +92,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                         })
                         .into_iter()
                         .collect(),
+                    drops,
                     ..LossSpec::default()
                 },
             }
@@ -351,7 +370,15 @@ proptest! {
             for (a, b) in a.paths.iter_mut().zip(&b.paths) {
                 a.lost = b.lost;
             }
-            prop_assert_eq!(&a, b);
+            // Episodes are noted where samples are taken: one for each that was counted, at the end that is looked at.
+            let mut b = b.clone();
+            let noted = b.paths.iter().fold(b.episodes.len(), |n, path| n + path.episodes.len());
+            let ours = !matches!(&sampled.flows[0].traffic, Traffic::Tcp(tcp) if tcp.two_way);
+            let tcp = matches!(&sampled.flows[0].traffic, Traffic::Tcp(_));
+            prop_assert!(!(ours && tcp) || noted as u64 == b.loss_episodes + b.timeouts, "{:?}", b);
+            b.episodes.clear();
+            b.paths.iter_mut().for_each(|path| path.episodes.clear());
+            prop_assert_eq!(a, b);
         }
     }
 }
