@@ -37,6 +37,7 @@ mod service;
 mod spec;
 mod trace;
 mod wifi;
+mod wireless;
 
 pub use aqm::{Aqm, AqmSetting, CoDel, Mark, QueueUnit, Red};
 pub use codel_link::CodelLink;
@@ -48,3 +49,4 @@ pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
 pub use trace::{Trace, TraceError};
 pub use wifi::{Aggregation, AirCounters, Departure, HtMode, NoSuchRate, Side, Wifi, WifiSpec};
+pub use wireless::{AckTimeout, Channelization, Mode, RadioRate, Standard, Wireless, WirelessSpec};
