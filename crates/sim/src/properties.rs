@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{
-    Aqm, AqmSetting, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec,
+    Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, QueueLimit, Schedule,
+    ServiceSpec, Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -37,7 +38,8 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
     })
 }
 
-/// A lossy link whose delay steps (down too, so that packets overtake each other), with an outage.
+/// A lossy link whose delay steps (down too, so that packets may overtake each other), once or for ever, with an outage
+/// and losses at set instants.
 fn link() -> impl Strategy<Value = LinkSpec> {
     let delays = prop::collection::vec((1u64..2000, 1u64..300), 0..4);
     let rate = 200u64..200_000;
@@ -48,17 +50,33 @@ fn link() -> impl Strategy<Value = LinkSpec> {
     ];
     let chances = (0.0f64..0.2, 0.0f64..0.05);
     let outage = prop::option::of((0u64..5000, 1u64..2000));
-    (rate, 1u64..200, delays, (queue, aqm()), chances, outage).prop_map(
-        |(kbit, first, later, (queue, aqm), (random, corrupt), outage)| {
+    let drops = prop::collection::vec((0u64..5000).prop_map(|at| Time::ZERO + ms(at)), 0..3);
+    let delays = (1u64..200, delays, any::<bool>(), any::<bool>());
+    (rate, delays, (queue, aqm()), chances, outage, drops).prop_map(
+        |(
+            kbit,
+            (first, later, repeat, keep_order),
+            (queue, aqm),
+            (random, corrupt),
+            outage,
+            drops,
+        )| {
             let mut steps = vec![(Time::ZERO, ms(first))];
             for (after, delay) in later {
                 let at = steps[steps.len() - 1].0 + ms(after);
                 steps.push((at, ms(delay)));
             }
+            let delay = if repeat {
+                let row = steps.iter().map(|(_, delay)| *delay).collect();
+                let row = DelayTrace::new(row).expect("not empty");
+                Delay::cycle(ms(100), row).expect("not zero")
+            } else {
+                Delay::steps(Schedule::steps(steps).expect("in order"))
+            };
             let rate = Rate::from_bits_per_sec(kbit * 1000);
             LinkSpec {
                 service: ServiceSpec::Rate(Schedule::constant(rate)),
-                delay: Schedule::steps(steps).expect("in order"),
+                delay: delay.in_order(keep_order),
                 queue,
                 aqm,
                 loss: LossSpec {
@@ -74,6 +92,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                         })
                         .into_iter()
                         .collect(),
+                    drops,
                     ..LossSpec::default()
                 },
             }

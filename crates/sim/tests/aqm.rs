@@ -1,7 +1,7 @@
 //! TCP over managed queues, and what a sender does about marks. The path is 10 Mbit/s and 50 ms each way: a full packet of
 //! 1500 bytes takes 1.2 ms, 83 of them fill it, and data may leave 100.0832 ms after the start.
 
-use whimbrel_net::{AqmSetting, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{AqmSetting, Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, LinkOutcome, NamedLink, Network, Outcome, Recovery, Route,
     TcpFlow, TcpSettings, Traffic, run,
@@ -27,7 +27,7 @@ fn link(name: &str, aqm: &str, queue: QueueLimit) -> NamedLink {
         spec: LinkSpec {
             aqm: managed.expect("it fits"),
             service,
-            delay: Schedule::constant(ms(50.0)),
+            delay: Delay::constant(ms(50.0)),
             queue,
             ..LinkSpec::default()
         },

@@ -4,7 +4,7 @@
 //! 1.2 ms x k later. Outages of a fraction of a millisecond drop exactly the segments that a test wants gone.
 
 use std::path::Path;
-use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, TcpFlow,
@@ -35,7 +35,7 @@ fn mbit(rate: u64) -> ServiceSpec {
 fn link(name: &str) -> NamedLink {
     let spec = LinkSpec {
         service: mbit(10),
-        delay: Schedule::constant(ms(50.0)),
+        delay: Delay::constant(ms(50.0)),
         ..LinkSpec::default()
     };
     NamedLink {
@@ -296,7 +296,7 @@ fn a_timeout_that_a_longer_path_caused_is_taken_back() {
     // the original tells (RFC 3522).
     let mut network = path(2000, Recovery::Rack);
     let steps = vec![(Time::ZERO, ms(50.0)), (at(600.0), ms(1550.0))];
-    network.links[0].spec.delay = Schedule::steps(steps).expect("in order");
+    network.links[0].spec.delay = Delay::steps(Schedule::steps(steps).expect("in order"));
     let (_, flow) = play(&network);
     assert!(flow.timeouts >= 1, "{flow:?}");
     assert!(flow.spurious >= 1, "{flow:?}");
@@ -307,7 +307,7 @@ fn a_timeout_that_a_longer_path_caused_is_taken_back() {
 fn a_shorter_path_reorders_and_nothing_is_lost_for_long() {
     let mut network = path(2000, Recovery::Rack);
     let steps = vec![(Time::ZERO, ms(50.0)), (at(600.0), ms(20.0))];
-    network.links[0].spec.delay = Schedule::steps(steps).expect("in order");
+    network.links[0].spec.delay = Delay::steps(Schedule::steps(steps).expect("in order"));
     let (_, flow) = play(&network);
     assert_eq!(flow.timeouts, 0);
     assert_eq!(flow.delivered, Bytes::new(2000 * MSS));

@@ -1,6 +1,6 @@
 //! What a connection over several paths must do, on paths simple enough to work out by hand.
 
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Recovery, Route, TcpFlow, TcpSettings,
     Traffic, run,
@@ -23,7 +23,7 @@ fn mbit(rate: u64) -> ServiceSpec {
 fn path(service: ServiceSpec, rtt: u64, queue: u64) -> LinkSpec {
     LinkSpec {
         service,
-        delay: Schedule::constant(Duration::from_micros(rtt * 500)),
+        delay: Delay::constant(Duration::from_micros(rtt * 500)),
         queue: QueueLimit::Bytes(Bytes::new(queue)),
         ..LinkSpec::default()
     }

@@ -1,6 +1,6 @@
 //! A Wi-Fi channel under traffic: what one station alone gets, what two share, what acknowledgments cost.
 
-use whimbrel_net::{LinkSpec, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
+use whimbrel_net::{Delay, LinkSpec, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
 use whimbrel_sim::{
     FlowSpec, LinkId, NamedLink, Network, OnChannel, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
     run,
@@ -19,7 +19,7 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
         name: name.to_owned(),
         spec: LinkSpec {
             service: ServiceSpec::Unlimited,
-            delay: Schedule::constant(Duration::from_micros(1)),
+            delay: Delay::constant(Duration::from_micros(1)),
             queue: QueueLimit::Packets(500),
             ..LinkSpec::default()
         },

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
-use whimbrel_net::{AqmSetting, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec};
+use whimbrel_net::{
+    AqmSetting, Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec,
+};
 use whimbrel_units::{Bytes, Probability, Rate};
 
 const PORT: u16 = 7000;
@@ -45,7 +47,7 @@ fn emulate(command: &[String]) -> ExitCode {
         service: setting("RATE").map_or(ServiceSpec::Unlimited, |bps| {
             ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(bps as u64)))
         }),
-        delay: Schedule::constant(ms),
+        delay: Delay::constant(ms),
         queue: setting("QUEUE").map_or(QueueLimit::Unlimited, |p| QueueLimit::Packets(p as u32)),
         ..LinkSpec::default()
     };

@@ -5,7 +5,8 @@ use crate::network::{AatpFlow, AatpSettings, LinkId, OnChannel, Recovery};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use whimbrel_net::{
-    Aggregation, Aqm, CoDel, GilbertElliott, QueueLimit, QueueUnit, ServiceSpec, Side, WifiSpec,
+    Aggregation, Aqm, CoDel, Delay, DelayTrace, GilbertElliott, QueueLimit, QueueUnit, ServiceSpec,
+    Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Probability, Time};
 
@@ -514,7 +515,7 @@ fn sweeps_set_what_was_not_written_and_reach_single_flows() {
     assert_eq!(network.flows.len(), 9);
     assert_eq!(network.duration, Duration::from_secs(3));
     assert_eq!(
-        link(&network, "L (reverse)").delay.all()[0].1,
+        link(&network, "L (reverse)").delay.least(),
         Duration::from_millis(1)
     );
     let Traffic::Tcp(web) = &network.flows[0].traffic else {
@@ -936,6 +937,81 @@ fn traces_are_looked_for_beside_the_scenario() {
     std::fs::remove_dir_all(&folder).expect("ours");
 }
 
+#[test]
+fn a_recorded_delay_is_shared_and_keeps_its_order_unless_it_is_said() {
+    let folder = std::env::temp_dir().join(format!("whimbrel-delay-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("d"), "10\n20.5\n11.5\n").expect("a trace");
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = { trace = \"d\", every = \"10 ms\" }\nqueue = \"1 bdp\"\n\
+                reverse = { delay = \"1 ms\" }\n[[flow]]\nroute = [\"L\"]\n";
+    let path = folder.join("scenario.toml");
+    let read = |text: &str| Scenario::parse(text, &path).map(|s| s.points()[0].network(1));
+    let network = read(text).expect("a scenario");
+    let forward = link(&network, "L");
+    let row = DelayTrace::parse("10\n20.5\n11.5").expect("a trace");
+    let recorded = Delay::recorded(Duration::from_millis(10), row).expect("intervals");
+    assert_eq!(forward.delay, recorded);
+    // 8 Mbit/s x (the mean of 14 ms + 1 ms).
+    assert_eq!(forward.queue, QueueLimit::Bytes(Bytes::new(15_000)));
+    let free = read(&text.replace("queue", "keep_order = false\nqueue")).expect("a scenario");
+    assert_eq!(link(&free, "L").delay, recorded.in_order(false));
+    let refused = |text: &str| read(text).expect_err("wrong").to_string();
+    std::fs::write(folder.join("bad"), "10\n\n11\n").expect("a file");
+    let found = refused(&text.replace("\"d\"", "\"bad\""));
+    assert!(
+        found.ends_with("bad: line 2: `` is not a delay in milliseconds, from 0 to an hour"),
+        "{found}"
+    );
+    let found = refused(&text.replace("10 ms", "0 s"));
+    assert!(
+        found.ends_with(
+            "link.L.delay.every: a delay must hold for longer than zero before the next"
+        ),
+        "{found}"
+    );
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
+#[test]
+fn steps_of_a_delay_may_repeat_in_one_line() {
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = { every = \"15 s\", steps = [\"25 ms\", \"40 ms\"] }\n\
+                queue = \"1 bdp\"\n[[flow]]\nroute = [\"L\"]\n";
+    let steps = [25, 40].map(Duration::from_millis).to_vec();
+    let row = DelayTrace::new(steps).expect("two");
+    let cycle = Delay::cycle(Duration::from_secs(15), row).expect("steps");
+    let plain = network(text);
+    for name in ["L", "L (reverse)"] {
+        assert_eq!(link(&plain, name).delay, cycle);
+        // 8 Mbit/s x 80 ms, the greatest.
+        assert_eq!(
+            link(&plain, name).queue,
+            QueueLimit::Bytes(Bytes::new(80_000))
+        );
+    }
+    let kept = network(&text.replace("queue", "keep_order = true\nqueue"));
+    for name in ["L", "L (reverse)"] {
+        assert_eq!(link(&kept, name).delay, cycle.clone().in_order(true));
+    }
+}
+
+#[test]
+fn exactly_one_packet_of_the_written_direction_is_lost_at_each_instant() {
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nloss = { drops = [\"2 s\", \"4 s\"] }\n\
+                [[flow]]\nroute = [\"L\"]\nreceive_window = \"30 kB\"\n[run]\nduration = \"6 s\"\n";
+    let plain = network(text);
+    let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+    assert_eq!(link(&plain, "L").loss.drops, [at(2), at(4)]);
+    assert_eq!(link(&plain, "L (reverse)").loss.drops, []);
+    let flow = &crate::run(&plain).flows[0];
+    assert_eq!((flow.lost.random, flow.lost.total()), (2, 2));
+    assert_eq!((flow.retransmits, flow.loss_episodes), (2, 2));
+    let back = text.replace("[[flow]]", "reverse = { loss = \"same\" }\n[[flow]]");
+    assert_eq!(
+        link(&network(&back), "L (reverse)").loss.drops,
+        [at(2), at(4)]
+    );
+}
+
 /// Each mistake, and exactly what is said of it.
 #[test]
 fn mistakes_name_file_line_key_and_the_nearest_right_word() {
@@ -1081,6 +1157,39 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         (
             with("loss = { outages = [[\"1 s\", \"4 s\"], [\"3 s\", \"5 s\"]] }"),
             "scenario.toml:3: link.L.loss.outages: outages must be in order of time and must not overlap",
+        ),
+        (
+            with("loss = { drops = [\"5 s\", \"5 s\"] }"),
+            "scenario.toml:3: link.L.loss.drops: drops must be in order of time, each later than the one before",
+        ),
+        (
+            with("loss = { drops = \"5 s\" }"),
+            "scenario.toml:3: link.L.loss.drops: must be a list, not a string",
+        ),
+        (
+            with("loss = { drop = [\"5 s\"] }"),
+            "scenario.toml:3: link.L.loss: unknown key `drop`, did you mean `drops`?",
+        ),
+        (
+            with("keep_order = \"yes\""),
+            "scenario.toml:3: link.L.keep_order: must be true or false, not a string",
+        ),
+        (
+            with("delay = { every = \"15 s\" }"),
+            "scenario.toml:3: link.L.delay: needs either `steps` that repeat, e.g. `{ every = \"15 s\", steps = [\"25 ms\", \"40 ms\"] }`, \
+             or a recorded `trace`, e.g. `{ every = \"10 ms\", trace = \"delay.txt\" }`",
+        ),
+        (
+            with("delay = { steps = [\"15 ms\"] }"),
+            "scenario.toml:3: link.L.delay: `every` is missing; write e.g. `every = \"10 ms\"`",
+        ),
+        (
+            with("delay = { every = \"15 s\", steps = [] }"),
+            "scenario.toml:3: link.L.delay.steps: needs at least one delay",
+        ),
+        (
+            with("delay = { every = \"15 s\", steps = [\"5\"] }"),
+            "scenario.toml:3: link.L.delay.steps: `5` is not a time: its unit is missing; write e.g. `50 ms`",
         ),
         (
             with("delay = 50"),
@@ -1499,7 +1608,7 @@ proptest! {
         "[destination.L]\n", "gamma = ", "bandwidth = ", "\"destination.L.beta\" = ",
         "route = ", "routes = ", "start = ", "stop = ", "size = ", "mss = ", "seeds = ", "sample = ", "duration = ", "\"flow.controller\" = ",
         "\"link.L.loss\" = ", "\"flow.0.count\" = ", "\"L\"", "\"L*\"", "[\"L\"]", "\"1 bdp\"", "\"0 s\"", "\"1e9 s\"", "\"1 bit/s\"", "[", "]",
-        ", ", "{ trace = \"/\" }", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
+        ", ", "{ trace = \"/\" }", "{ every = \"1 ms\", steps = [\"2 ms\", \"1 ms\"] }", "{ drops = [\"1 s\"] }", "keep_order = ", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
         "\"0 s .. 9 s\"", "\"1 B\"", "\"9007199 GB\"", "\"cerl?A=1\"", "true", "1979-05-27", "\n",
     ]), 0..40)) {
         if let Ok(scenario) = Scenario::parse(&tokens.concat(), Path::new("a.toml")) {
