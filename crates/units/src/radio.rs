@@ -99,7 +99,7 @@ impl FromStr for Power {
 
 impl fmt::Display for Power {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{:.2} dBm", self.0))
+        f.pad(&format!("{} dBm", trimmed(self.0, 2)))
     }
 }
 
@@ -139,7 +139,7 @@ impl FromStr for Decibels {
 
 impl fmt::Display for Decibels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{:.2} dB", self.0))
+        f.pad(&format!("{} dB", trimmed(self.0, 2)))
     }
 }
 

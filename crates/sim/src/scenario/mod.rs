@@ -82,6 +82,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod wifi;
+mod wireless;
 
 pub use error::ScenarioError;
 pub use points::{Parameter, ParameterValue, Setting};
