@@ -3,6 +3,7 @@
 //! Measures are of a whole run, or, where the samples of its time series allow, of a [`Window`] of it.
 
 use crate::path::outside_outages;
+use crate::recovery::Recovery;
 use crate::view::{View, mbits, megabits, some};
 use crate::window::{Window, average};
 use std::str::FromStr;
@@ -25,6 +26,10 @@ pub enum Measure {
     TotalThroughput,
     /// Mean over the flows of what each put on the wire while it was active.
     MeanFlowThroughput,
+    /// What all flows together put on the wire.
+    Transmitted,
+    /// What all flows together delivered.
+    Delivered,
     /// As [`Self::MeanFlowThroughput`], but outages on the flow's way count neither with their time nor with what was
     /// lost in them, packets taken as of equal size.
     ThroughputOutsideOutages,
@@ -44,6 +49,29 @@ pub enum Measure {
     /// From the window's beginning until the weighted fairness of every destination node stays at 0.99 or above for
     /// the rest of the window; nothing if it does not. Taken from samples.
     ConvergenceTime,
+    /// Congestion window in the mean over time, mean over the flows; this and all below that are of windows or of the spacing
+    /// of acknowledgments are taken from samples.
+    MeanCwnd,
+    /// The greatest congestion window of all flows.
+    GreatestCwnd,
+    /// The least congestion window of all flows.
+    LeastCwnd,
+    /// Spacing of successive acknowledgments, mean over the samples, mean over the flows.
+    AckSpacing,
+    /// How much the spacing of acknowledgments differs from one sample to the next (the differences whose mean RFC 3550
+    /// section 6.4.1 calls jitter), mean over the samples, mean over the flows.
+    AckSpacingJitter,
+    /// From the first loss that a flow finds in the window until its congestion window is back at 95 % of the greatest of the
+    /// 5 s before, mean over the flows; nothing if one loses nothing, or is not back before the window's end. Equation (3) of
+    /// the EMFAST paper. Taken from samples.
+    RecoveryTime,
+    /// As [`Self::RecoveryTime`], but until the rate at which it delivers data, over one smoothed RTT since the repair, is back
+    /// at 95 % of its mean in the 5 s before.
+    ShareRecoveryTime,
+    /// As [`Self::RecoveryTime`], but until its bytes in flight are back, in smoothed RTTs at the loss.
+    Refill,
+    /// How often controllers found that the path itself had changed; nothing if none looks.
+    PathChanges,
     /// Data packets lost for any cause, over data packets sent.
     Loss,
     /// Data packets lost to congestion (dropped by queues, or collided), over data packets sent.
@@ -97,7 +125,7 @@ enum Samples {
 }
 
 /// All measures, as they are written and with their units.
-const ALL: [(&str, &str, Measure); 31] = [
+const ALL: &[(&str, &str, Measure)] = &[
     ("total goodput", "Mbit/s", Measure::TotalGoodput),
     ("mean flow goodput", "Mbit/s", Measure::MeanFlowGoodput),
     ("total throughput", "Mbit/s", Measure::TotalThroughput),
@@ -106,6 +134,8 @@ const ALL: [(&str, &str, Measure); 31] = [
         "Mbit/s",
         Measure::MeanFlowThroughput,
     ),
+    ("transmitted", "MB", Measure::Transmitted),
+    ("delivered", "MB", Measure::Delivered),
     (
         "throughput outside outages",
         "Mbit/s",
@@ -118,6 +148,15 @@ const ALL: [(&str, &str, Measure); 31] = [
     ("jain", "", Measure::Jain),
     ("weighted fairness", "", Measure::WeightedFairness),
     ("convergence time", "s", Measure::ConvergenceTime),
+    ("mean cwnd", "kB", Measure::MeanCwnd),
+    ("greatest cwnd", "kB", Measure::GreatestCwnd),
+    ("least cwnd", "kB", Measure::LeastCwnd),
+    ("mean ack spacing", "ms", Measure::AckSpacing),
+    ("ack spacing jitter", "ms", Measure::AckSpacingJitter),
+    ("recovery time", "s", Measure::RecoveryTime),
+    ("share recovery time", "s", Measure::ShareRecoveryTime),
+    ("refill", "RTTs", Measure::Refill),
+    ("path changes", "", Measure::PathChanges),
     ("loss", "%", Measure::Loss),
     ("congestion loss", "%", Measure::CongestionLoss),
     ("packets lost", "packets", Measure::PacketsLost),
@@ -196,9 +235,22 @@ impl Measure {
 
     fn samples(self) -> Samples {
         match self {
-            Self::SendingRate | Self::ConvergenceTime => Samples::Always,
+            Self::SendingRate
+            | Self::ConvergenceTime
+            | Self::MeanCwnd
+            | Self::GreatestCwnd
+            | Self::LeastCwnd
+            | Self::AckSpacing
+            | Self::AckSpacingJitter
+            | Self::RecoveryTime
+            | Self::ShareRecoveryTime
+            | Self::Refill => Samples::Always,
             Self::TotalGoodput
             | Self::MeanFlowGoodput
+            | Self::TotalThroughput
+            | Self::MeanFlowThroughput
+            | Self::Transmitted
+            | Self::Delivered
             | Self::Share
             | Self::Jain
             | Self::WeightedFairness => Samples::InWindow,
@@ -221,8 +273,10 @@ impl Measure {
         match self {
             Self::TotalGoodput => view.per_second(view.delivered(&view.flows)?),
             Self::MeanFlowGoodput => average(view.goodputs().into_iter()),
-            Self::TotalThroughput => view.per_second(sum(|f| f.sent_on_wire.get())),
-            Self::MeanFlowThroughput => mean(&|f| Some(mbits(f.throughput))),
+            Self::TotalThroughput => view.per_second(view.sent()),
+            Self::MeanFlowThroughput => average(view.throughputs().into_iter()),
+            Self::Transmitted => Some(view.sent() * 1e-6),
+            Self::Delivered => Some(view.delivered(&view.flows)? * 1e-6),
             Self::ThroughputOutsideOutages => {
                 let network = view.network();
                 view.mean(|i, flow| {
@@ -257,6 +311,26 @@ impl Measure {
                     .map(|node| Some(view.span.convergence(node)?.as_secs_f64()))
                     .collect();
                 times?.into_iter().reduce(f64::max)
+            }
+            Self::MeanCwnd => mean(&|f| Some(average(view.span.windows(f))? * 1e-3)),
+            Self::GreatestCwnd => Some(view.windows().reduce(f64::max)? * 1e-3),
+            Self::LeastCwnd => Some(view.windows().reduce(f64::min)? * 1e-3),
+            Self::AckSpacing => mean(&|f| view.span.ack_spacing(f)),
+            Self::AckSpacingJitter => mean(&|f| view.span.ack_jitter(f)),
+            Self::RecoveryTime => {
+                mean(&|f| Some(Recovery::first(f, view.span)?.of_window()?.as_secs_f64()))
+            }
+            Self::ShareRecoveryTime => {
+                let interval = run.point.sample()?;
+                mean(&|f| {
+                    let share = Recovery::first(f, view.span)?.of_share(interval)?;
+                    Some(share.as_secs_f64())
+                })
+            }
+            Self::Refill => mean(&|f| Recovery::first(f, view.span)?.of_flight()),
+            Self::PathChanges => {
+                let changes = view.flows.iter().filter_map(|(_, f)| f.path_changes);
+                changes.map(|n| n as f64).reduce(|a, b| a + b)
             }
             Self::Loss => percent(sum(|f| f.lost.total()), sum(|f| f.packets_sent)),
             Self::CongestionLoss => percent(
@@ -323,8 +397,8 @@ mod tests {
     use std::path::Path;
     use whimbrel_sim::scenario::{Point, Scenario};
     use whimbrel_sim::{
-        DestinationOutcome, DestinationSample, FlowSample, LinkOutcome, LossCounts, Outcome,
-        Summary,
+        DestinationOutcome, DestinationSample, FlowSample, LinkOutcome, LossCounts, LossEpisode,
+        Outcome, Summary,
     };
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -369,16 +443,23 @@ sample = "1 s"
         }
     }
 
-    /// Delivers at these rates in Mbit/s, a second each, and sends at twice that.
+    /// Delivers at these rates in Mbit/s, a second each, and sends at twice that; with as many kB of window, and as many
+    /// milliseconds between acknowledgments, but for the first second.
     fn sampled(name: &str, start: u64, rates: &[f64]) -> FlowOutcome {
         let end = start + rates.len() as u64;
+        let mut sent = 0.0;
         let sample = |(i, rate): (usize, &f64)| FlowSample {
             at: at(start + 1 + i as u64),
-            cwnd: Bytes::ZERO,
+            cwnd: Bytes::new((rate * 1000.0) as u64),
             ssthresh: None,
             in_flight: Bytes::ZERO,
             srtt: Duration::ZERO,
             rate: megabit(*rate),
+            sent: {
+                sent += 2.0 * rate * 125_000.0;
+                Bytes::new(sent as u64)
+            },
+            ack_spacing: (i > 0).then(|| Duration::from_secs_f64(rate * 1e-3)),
             pacing_rate: Some(megabit(2.0 * rate)),
             phase: "",
         };
@@ -539,6 +620,96 @@ sample = "1 s"
         assert_near(say(&run, "jain", None, Some((0, 5))), 1.0);
         // From 4 s to 6 s: 14 Mbit in two seconds and 1 Mbit in the only one it was active in.
         assert_near(say(&run, "mean flow goodput", None, Some((4, 6))), 4.0);
+    }
+
+    #[test]
+    fn in_a_window_what_was_sent_is_what_was_sent_there() {
+        let scenario = points(SCENARIO);
+        let mut first = sampled(
+            "first",
+            0,
+            &[8.0, 8.0, 0.0, 0.0, 8.0, 6.0, 6.0, 6.0, 6.0, 6.0],
+        );
+        first.sent_on_wire = Bytes::new(13_500_000);
+        first.delivered = Bytes::new(6_750_000);
+        first.throughput = megabit(10.8);
+        let second = sampled("second", 5, &[1.0, 2.0, 2.0, 2.0, 2.0]);
+        let run = run(&scenario.points()[0], vec![first, second]);
+        // 12 and 4 Mbit/s for four seconds: 6 MB and 2 MB, of which half is delivered.
+        let at_end = Some((6, 10));
+        assert_near(say(&run, "transmitted", None, at_end), 8.0);
+        assert_near(say(&run, "transmitted", Some("first"), at_end), 6.0);
+        assert_near(say(&run, "delivered", None, at_end), 4.0);
+        assert_near(say(&run, "total throughput", None, at_end), 16.0);
+        assert_near(say(&run, "mean flow throughput", None, at_end), 8.0);
+        // From 4 s to 6 s the first sent 28 Mbit in two seconds, the second 2 Mbit in the one in which it was active.
+        assert_near(say(&run, "total throughput", None, Some((4, 6))), 15.0);
+        assert_near(say(&run, "mean flow throughput", None, Some((4, 6))), 8.0);
+        // From the flow's first second on.
+        assert_near(say(&run, "transmitted", Some("first"), Some((0, 1))), 2.0);
+        assert_near(say(&run, "transmitted", Some("first"), None), 13.5);
+        assert_near(say(&run, "delivered", Some("first"), None), 6.75);
+        assert_near(say(&run, "total throughput", Some("first"), None), 10.8);
+    }
+
+    #[test]
+    fn windows_and_the_spacing_of_acknowledgments_are_those_of_the_samples() {
+        let scenario = points(SCENARIO);
+        let first = sampled("first", 0, &[5.0, 7.0, 3.0, 9.0]);
+        let second = sampled("second", 0, &[1.0, 1.0, 1.0, 2.0]);
+        let mut run = run(&scenario.points()[0], vec![first, second]);
+        assert_near(say(&run, "mean cwnd", Some("first"), None), 6.0);
+        assert_near(say(&run, "greatest cwnd", None, None), 9.0);
+        assert_near(say(&run, "greatest cwnd", None, Some((0, 3))), 7.0);
+        assert_near(say(&run, "least cwnd", None, None), 1.0);
+        assert_near(say(&run, "least cwnd", Some("first"), Some((1, 2))), 7.0);
+        // 6 and 1.25 kB.
+        assert_near(say(&run, "mean cwnd", None, None), 3.625);
+        // The first second knows of none: 7, 3, 9 ms, and 1, 1, 2 ms.
+        assert_near(
+            say(&run, "mean ack spacing", Some("first"), None),
+            19.0 / 3.0,
+        );
+        assert_near(say(&run, "ack spacing jitter", Some("first"), None), 5.0);
+        assert_near(say(&run, "ack spacing jitter", None, None), 2.75);
+        assert_eq!(Measure::PathChanges.of(&run, None, None), None);
+        run.outcome.flows[1].path_changes = Some(3);
+        assert_near(say(&run, "path changes", None, None), 3.0);
+        run.outcome.flows[0].path_changes = Some(2);
+        assert_near(say(&run, "path changes", None, None), 5.0);
+    }
+
+    #[test]
+    fn recovery_is_measured_of_each_flow_and_of_none_that_does_not_recover() {
+        let scenario = points(SCENARIO);
+        let loss = |seconds, srtt| LossEpisode {
+            at: at(seconds),
+            cwnd: Bytes::new(8000),
+            in_flight: Bytes::ZERO,
+            srtt: Duration::from_secs(srtt),
+            reduced: true,
+            timeout: false,
+            ended: Some(at(seconds + 1)),
+        };
+        let mut first = sampled("first", 0, &[8.0, 8.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        first.episodes.push(loss(2, 1));
+        let mut second = sampled("second", 0, &[8.0, 8.0, 4.0, 6.0, 8.0, 8.0, 8.0]);
+        second.episodes.push(loss(2, 3));
+        let mut run = run(&scenario.points()[0], vec![first, second]);
+        // Lost at 2 s, 7.6 kB again at 7 s and at 5 s.
+        assert_near(say(&run, "recovery time", Some("first"), None), 5.0);
+        assert_near(say(&run, "recovery time", None, Some((1, 8))), 4.0);
+        assert_near(say(&run, "share recovery time", Some("second"), None), 3.0);
+        // Nothing was in flight before nor is after the repair: 1 s, of RTTs of 1 s and 3 s.
+        assert_near(say(&run, "refill", None, None), 2.0 / 3.0);
+        let recovery = |run: &Run<'_>, window| Measure::RecoveryTime.of(run, None, window);
+        let until_6 = Window {
+            from: at(0),
+            to: at(6),
+        };
+        assert_eq!(recovery(&run, Some(until_6)), None);
+        run.outcome.flows[0].episodes.clear();
+        assert_eq!(recovery(&run, None), None);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, PathOutcome, Summary,
 };
+use whimbrel_units::Duration;
 
 #[derive(Serialize)]
 struct RunJson<'a> {
@@ -62,6 +63,9 @@ struct FlowJson<'a> {
     rtt_ms: SummaryJson,
     one_way_delay_ms: SummaryJson,
     completion_s: Option<f64>,
+    /// How often the law found that the path itself had changed, if it looks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     discrimination: Option<ConfusionJson>,
     aatp: Option<AatpJson>,
     /// Segments that a path carried because they were stuck on another.
@@ -72,6 +76,20 @@ struct FlowJson<'a> {
     paths: Vec<PathJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    episodes: Vec<EpisodeJson>,
+}
+
+/// An episode of loss; bytes and RTT just before.
+#[derive(Serialize)]
+struct EpisodeJson {
+    at_s: f64,
+    ended_s: Option<f64>,
+    cwnd_bytes: u64,
+    in_flight_bytes: u64,
+    srtt_ms: f64,
+    reduced: bool,
+    timeout: bool,
 }
 
 #[derive(Serialize)]
@@ -98,8 +116,12 @@ struct PathJson<'a> {
     cwnd_bytes: u64,
     mean_cwnd_bytes: u64,
     discrimination: Option<ConfusionJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    episodes: Vec<EpisodeJson>,
 }
 
 #[derive(Serialize)]
@@ -169,6 +191,10 @@ struct FlowSampleJson {
     in_flight_bytes: u64,
     srtt_ms: f64,
     rate_bps: u64,
+    /// Put on the wire since the flow's start.
+    sent_bytes: u64,
+    /// Between the newest two acknowledgments.
+    ack_spacing_ms: Option<f64>,
     /// The controller's own rate, if it sets one.
     pacing_rate_bps: Option<u64>,
     phase: &'static str,
@@ -315,11 +341,13 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             rtt_ms: SummaryJson::from(&flow.rtt),
             one_way_delay_ms: SummaryJson::from(&flow.one_way_delay),
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
+            path_changes: flow.path_changes,
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
             reinjected: (!flow.paths.is_empty()).then_some(flow.reinjected),
             paths: flow.paths.iter().map(PathJson::from).collect(),
             samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
+            episodes: flow.episodes.iter().map(EpisodeJson::from).collect(),
         }
     }
 }
@@ -346,7 +374,9 @@ impl<'a> From<&'a PathOutcome> for PathJson<'a> {
             cwnd_bytes: path.cwnd.get(),
             mean_cwnd_bytes: path.mean_cwnd.get(),
             discrimination: path.discrimination.as_ref().map(ConfusionJson::from),
+            path_changes: path.path_changes,
             samples: path.samples.iter().map(FlowSampleJson::from).collect(),
+            episodes: path.episodes.iter().map(EpisodeJson::from).collect(),
         }
     }
 }
@@ -446,8 +476,24 @@ impl From<&FlowSample> for FlowSampleJson {
             in_flight_bytes: s.in_flight.get(),
             srtt_ms: s.srtt.as_millis_f64(),
             rate_bps: s.rate.as_bits_per_sec(),
+            sent_bytes: s.sent.get(),
+            ack_spacing_ms: s.ack_spacing.map(Duration::as_millis_f64),
             pacing_rate_bps: s.pacing_rate.map(|rate| rate.as_bits_per_sec()),
             phase: s.phase,
+        }
+    }
+}
+
+impl From<&LossEpisode> for EpisodeJson {
+    fn from(e: &LossEpisode) -> Self {
+        Self {
+            at_s: e.at.as_secs_f64(),
+            ended_s: e.ended.map(|at| at.as_secs_f64()),
+            cwnd_bytes: e.cwnd.get(),
+            in_flight_bytes: e.in_flight.get(),
+            srtt_ms: e.srtt.as_millis_f64(),
+            reduced: e.reduced,
+            timeout: e.timeout,
         }
     }
 }

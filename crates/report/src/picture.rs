@@ -246,6 +246,8 @@ mod tests {
             in_flight: Bytes::ZERO,
             srtt: Duration::from_millis(100),
             rate: Rate::from_bits_per_sec(1_000_000 * (1 + i % 7)),
+            sent: Bytes::ZERO,
+            ack_spacing: None,
             pacing_rate: None,
             phase: "",
         };

@@ -39,6 +39,8 @@ pub struct Row {
     pub accuracy: Option<Stat>,
     /// Mean time from start to completion, seconds, if all these flows had an end and reached it.
     pub completion: Option<Stat>,
+    /// How often the law found that the path itself had changed, mean over these flows, if it looks.
+    pub path_changes: Option<Stat>,
 }
 
 /// Groups runs that are in the order of [`jobs`](whimbrel_sim::sweep::jobs).
@@ -146,7 +148,14 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
                 .collect();
             Stat::of(&times?).map(|stat| stat.mean)
         }),
+        path_changes: over(&|_, flows| mean(flows.iter().map(|f| f.path_changes))),
     })
+}
+
+/// Mean of counts, if all are of something.
+fn mean(counts: impl Iterator<Item = Option<u64>>) -> Option<f64> {
+    let counts: Option<Vec<f64>> = counts.map(|n| n.map(|n| n as f64)).collect();
+    Stat::of(&counts?).map(|stat| stat.mean)
 }
 
 /// Which of a flow's routes, and its links as the scenario has them.
@@ -214,6 +223,7 @@ fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
         jain: None,
         accuracy: None,
         completion: None,
+        path_changes: over(&|_, paths| mean(paths.iter().map(|p| p.path_changes))),
     })
 }
 

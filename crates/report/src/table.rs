@@ -23,7 +23,7 @@ struct Quantity {
     decimals: Option<usize>,
 }
 
-const QUANTITIES: [Quantity; 11] = [
+const QUANTITIES: [Quantity; 12] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -90,6 +90,12 @@ const QUANTITIES: [Quantity; 11] = [
         of: |row| row.completion,
         decimals: None,
     },
+    Quantity {
+        head: "path\nchanges",
+        factor: 1.0,
+        of: |row| row.path_changes,
+        decimals: None,
+    },
 ];
 
 /// What the columns of [`table`] mean, for a command's help.
@@ -104,6 +110,7 @@ marked          data packets that arrived marked instead of dropped (ECN), of th
 Jain            fairness of the flows' goodput: 1 is equal shares
 judged right    of the decisions random loss or congestion, by algorithms that make them
 done in         from a flow's start until all its data was delivered
+path changes    how often the law found that the path itself had changed, by laws that look, mean over the flows
 └ ROUTE         one path of the flows above: what came on it first, and its own RTT, window and losses";
 
 /// A table of rows; columns that say nothing here are left out. Ends with a newline.

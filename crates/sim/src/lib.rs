@@ -24,7 +24,7 @@ pub use network::{
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, Outcome, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, Outcome, PathOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

@@ -1,6 +1,6 @@
 //! A Wi-Fi channel under traffic: what one station alone gets, what two share, what acknowledgments cost.
 
-use whimbrel_net::{Delay, LinkSpec, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec};
+use whimbrel_net::{Delay, LinkSpec, QueueLimit, ServiceSpec, Side, WifiSpec};
 use whimbrel_sim::{
     FlowSpec, LinkId, NamedLink, Network, OnChannel, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
     run,

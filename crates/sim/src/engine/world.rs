@@ -58,6 +58,20 @@ pub(super) struct Flow {
     pub(super) sampled_bytes: u64,
 }
 
+impl Flow {
+    /// Its senders, or those of its paths, note their episodes of loss.
+    fn record_episodes(&mut self) {
+        match &mut self.actor {
+            Actor::Tcp(ends) => ends[0].record_episodes(),
+            Actor::Multipath(connection) => {
+                let paths = connection.paths.iter_mut();
+                paths.for_each(|path| path.ends[0].record_episodes());
+            }
+            Actor::Aatp(_) | Actor::Udp(_) => {}
+        }
+    }
+}
+
 /// Who sends and receives.
 pub(super) enum Actor {
     /// The near and the far end of a connection.
@@ -129,6 +143,7 @@ impl<'a> World<'a> {
         if let Some(interval) = network.sample {
             let sampler = world.sampler_slot();
             world.calendar.set(sampler, Some(Time::ZERO + interval));
+            world.flows.iter_mut().for_each(Flow::record_episodes);
         }
         world
     }

@@ -330,6 +330,8 @@ impl Connection {
             in_flight: Bytes::ZERO,
             srtt: Duration::ZERO,
             rate: Rate::ZERO,
+            sent: Bytes::ZERO,
+            ack_spacing: None,
             pacing_rate: None,
             phase: "several paths",
         };
@@ -343,6 +345,7 @@ impl Connection {
             };
             let sample = sender.sample(now, Rate::over(Bytes::new(bytes), interval));
             all.cwnd += sample.cwnd;
+            all.sent += sample.sent;
             all.in_flight += sample.in_flight;
             all.pacing_rate = match (all.pacing_rate, sample.pacing_rate) {
                 (Some(a), Some(b)) => Some(Rate::from_bits_per_sec(

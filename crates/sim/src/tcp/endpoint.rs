@@ -6,6 +6,7 @@ use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
 use crate::network::{Recovery, TcpFlow, TcpSettings};
+use crate::outcome::LossEpisode;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -115,6 +116,21 @@ impl Endpoint {
         self.sender
             .as_ref()
             .map(|s| *s.counters())
+            .unwrap_or_default()
+    }
+
+    /// Its sending half notes episodes of loss from now on.
+    pub fn record_episodes(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.record_episodes();
+        }
+    }
+
+    /// The noted episodes of loss of its sending half, in order of time.
+    pub fn episodes(&self) -> Vec<LossEpisode> {
+        self.sender
+            .as_ref()
+            .map(|sender| sender.episodes().to_vec())
             .unwrap_or_default()
     }
 

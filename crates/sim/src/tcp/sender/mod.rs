@@ -16,7 +16,7 @@ mod newreno;
 mod pacer;
 mod prr;
 mod rack;
-
+mod record;
 mod sack;
 mod scoreboard;
 mod subflow;
@@ -24,7 +24,7 @@ mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Oracle, Recovery, TcpSettings};
-use crate::outcome::FlowSample;
+use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
 use losses::Eifel;
 use marks::Marks;
@@ -32,6 +32,7 @@ use newreno::DuplicateAcks;
 use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
+use record::Record;
 use sack::SackJudge;
 use scoreboard::Scoreboard;
 use std::cmp::Reverse;
@@ -128,6 +129,7 @@ pub(crate) struct Sender {
     round_ends: u32,
     /// What it has besides if it is one path of several.
     subflow: Option<Box<Subflow>>,
+    record: Record,
 }
 
 impl Sender {
@@ -183,6 +185,7 @@ impl Sender {
             transmissions: 0,
             round_ends: 0,
             subflow: None,
+            record: Record::default(),
         }
     }
 
@@ -215,14 +218,31 @@ impl Sender {
     pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
         FlowSample {
             at: now,
-            cwnd: self.effective_cwnd(),
+            cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
             in_flight: self.in_flight(),
             srtt: self.srtt(),
             rate,
+            sent: Bytes::new(self.counters.wire_bytes),
+            ack_spacing: self.record.ack_spacing(),
             pacing_rate: self.controller.pacing_rate(),
             phase: self.controller.phase(),
         }
+    }
+
+    /// Notes episodes of loss from now on.
+    pub fn record_episodes(&mut self) {
+        self.record.with_episodes();
+    }
+
+    /// The noted episodes of loss, in order of time.
+    pub fn episodes(&self) -> &[LossEpisode] {
+        self.record.episodes()
+    }
+
+    /// How often the controller found that the path itself had changed; `None` if it does not look.
+    pub fn path_changes(&self) -> Option<u64> {
+        self.controller.path_changes()
     }
 
     /// Payload of so many segments from the first on: the last one may be short.
