@@ -37,6 +37,8 @@ fn class(spec: &Spec) -> Class {
         "vegas" | "yeah" => Class::LossesAndDelays,
         "fast" | "mfast" | "emfast" => Class::LossesAndDelays,
         "lia" | "sctp" => Class::Losses,
+        "rta-newreno" | "rta-hybla" => Class::Losses,
+        "rta" | "rta-plus" => Class::Path,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),
@@ -287,6 +289,7 @@ fn all_specs() -> Vec<Spec> {
             }
         }
     }
+    specs.push("rta?boost=paper&ranges=cubic:20:40:bbr:60:80:vegas".to_owned());
     for entry in registry::DISCRIMINATORS {
         specs.push(format!("cubic+{}", entry.name));
         for parameter in entry.parameters {
