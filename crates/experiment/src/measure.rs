@@ -507,6 +507,7 @@ sample = "1 s"
                 Bytes::new(sent as u64)
             },
             ack_spacing: (i > 0).then(|| Duration::from_secs_f64(rate * 1e-3)),
+            path_changes: None,
             pacing_rate: Some(megabit(2.0 * rate)),
             phase: "",
         };

@@ -221,6 +221,8 @@ struct FlowSampleJson {
     sent_bytes: u64,
     /// Between the newest two acknowledgments.
     ack_spacing_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     /// The controller's own rate, if it sets one.
     pacing_rate_bps: Option<u64>,
     phase: &'static str,
@@ -528,6 +530,7 @@ impl From<&FlowSample> for FlowSampleJson {
             rate_bps: s.rate.as_bits_per_sec(),
             sent_bytes: s.sent.get(),
             ack_spacing_ms: s.ack_spacing.map(Duration::as_millis_f64),
+            path_changes: s.path_changes,
             pacing_rate_bps: s.pacing_rate.map(|rate| rate.as_bits_per_sec()),
             phase: s.phase,
         }

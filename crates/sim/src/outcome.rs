@@ -463,6 +463,9 @@ pub struct FlowSample {
     /// Multistream Fast TCP", Applied Sciences 9(21), 2019); `None` before there were two, and where there are several paths or
     /// no such acknowledgments (AATP).
     pub ack_spacing: Option<Duration>,
+    /// How often the controller found by then that the path itself had changed; `None` if it does not look, and where there are
+    /// several paths.
+    pub path_changes: Option<u64>,
     /// The controller's own rate, if it sets one.
     pub pacing_rate: Option<Rate>,
     /// What the controller was doing.

@@ -56,6 +56,7 @@ impl World<'_> {
                         rate,
                         sent: Bytes::new(source.counters.wire_bytes),
                         ack_spacing: None,
+                        path_changes: controller.path_changes(),
                         pacing_rate: controller.pacing_rate(),
                         phase: controller.phase(),
                     }

@@ -340,6 +340,7 @@ impl Connection {
             rate: Rate::ZERO,
             sent: Bytes::ZERO,
             ack_spacing: None,
+            path_changes: None,
             pacing_rate: None,
             phase: "several paths",
         };

@@ -219,6 +219,7 @@ impl Sender {
             rate,
             sent: Bytes::new(self.counters.wire_bytes),
             ack_spacing: self.record.ack_spacing(),
+            path_changes: self.path_changes(),
             pacing_rate: self.controller.pacing_rate(),
             phase: self.controller.phase(),
         }
