@@ -29,8 +29,8 @@
 //! window or a priority of its own; a window does not shrink while a connection is idle (RFC 5681 section 4.1 and RFC 9260
 //! section 7.2.1 would have it).
 //!
-//! The RFCs' whole text was not to be had while this was written: what they define and in which order was, their sections are
-//! from memory. Nor was MFAST's own paper.
+//! The RFCs' whole text was not to be had while this was written: what they define and in which order was, the numbers of their
+//! sections could not be checked. Nor was MFAST's own paper to be had.
 
 mod arrivals;
 mod backlog;
