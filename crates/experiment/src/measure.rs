@@ -111,6 +111,9 @@ pub enum Measure {
     CongestionJudged,
     /// Share of them that took it for random loss.
     CongestionTakenForRandom,
+    /// How much the one-way delay of a data packet differs from that of the one before it, mean over the packets, mean over the
+    /// flows: the jitter that D-ITG reports.
+    DelayJitter,
 }
 
 /// Whether a measure is taken from samples.
@@ -184,6 +187,7 @@ const ALL: &[(&str, &str, Measure)] = &[
         "%",
         Measure::CongestionTakenForRandom,
     ),
+    ("delay jitter", "ms", Measure::DelayJitter),
 ];
 
 impl FromStr for Measure {
@@ -376,6 +380,7 @@ impl Measure {
                 judged(|d| d.congestion_as_random),
                 judged(Confusion::congestion),
             ),
+            Self::DelayJitter => mean(&|f| some(f.one_way_delay).map(|d| d.jitter.as_millis_f64())),
         }
     }
 }
