@@ -22,6 +22,10 @@ const MOST_FLOWS: u64 = 100_000;
 const MOST_LINKS: u64 = 1_000_000;
 /// The most steps of schedules, outages and drops on all links of one run.
 const MOST_STEPS: u64 = 20_000_000;
+/// The most streams of one run, those of all flows together.
+const MOST_STREAMS: u64 = 1_000_000;
+/// The most messages of one run, about.
+const MOST_MESSAGES: u64 = 10_000_000;
 /// The most samples of one run.
 const MOST_SAMPLES: u64 = 20_000_000;
 /// Tells the stream that draws starts from those of the links and sources, which the engine derives from
@@ -86,6 +90,21 @@ impl Form {
         if steps > MOST_STEPS {
             return Err(whole.fail(format!(
                 "the schedules, outages and drops of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
+            )));
+        }
+        let streams: u64 = flows.iter().map(|f| u64::from(f.count) * f.streams()).sum();
+        if streams > MOST_STREAMS {
+            return Err(whole.fail(format!(
+                "{streams} streams of all flows are more than {MOST_STREAMS}"
+            )));
+        }
+        let messages = flows
+            .iter()
+            .map(|f| u64::from(f.count).saturating_mul(f.messages(run.duration)))
+            .fold(0, u64::saturating_add);
+        if messages > MOST_MESSAGES {
+            return Err(whole.fail(format!(
+                "{messages} messages of all flows are more than {MOST_MESSAGES}"
             )));
         }
         let longest = longest_run(directed as usize, routes as usize);
