@@ -814,6 +814,7 @@ sample = "1 s"
             mean: Duration::from_millis(mean),
             p50: Duration::from_millis(p50),
             p99: Duration::from_millis(p99),
+            jitter: Duration::from_micros(mean * 100),
             ..Summary::default()
         };
         let flow = |name, arrived, delivered, latency, blocked| FlowOutcome {
@@ -824,6 +825,7 @@ sample = "1 s"
                 latency: summary(delivered, latency, latency + 10, latency * 5),
                 blocked: summary(delivered, blocked, 0, blocked * 9),
             }),
+            one_way_delay: summary(delivered, latency / 2, 0, 0),
             ..idle(name, 0, 10)
         };
         let flows = vec![
@@ -839,6 +841,9 @@ sample = "1 s"
         assert_near(say("blocked mean"), 20.0);
         assert_near(say("blocked p99"), 270.0);
         assert_near(say("messages delivered"), 80.0);
+        // A tenth of the mean in each flow: 10 and 20 ms of the messages, 5 and 10 of the packets.
+        assert_near(say("message jitter"), 15.0);
+        assert_near(say("delay jitter"), 7.5);
         let bulk = run(&scenario.points()[0], vec![idle("first", 0, 10)]);
         for measure in ["message latency p95", "blocked mean", "messages delivered"] {
             let measure: Measure = measure.parse().expect("a measure");
