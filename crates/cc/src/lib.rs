@@ -49,6 +49,7 @@ mod rule;
 mod scalable;
 mod splitmix;
 mod tahoe;
+mod tcp_nack;
 #[cfg(test)]
 mod testing;
 mod vegas;

@@ -7,8 +7,8 @@
 use crate::{
     Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
     cerl_plus_printed, compound, copa, cubic, dtcp, highspeed, hybla, illinois, jitter, jtcp, lia,
-    mveno, newjersey, newjersey_plus, newreno, reno, scalable, tahoe, vegas, veno, verus, westwood,
-    westwood_plus, yeah,
+    mveno, newjersey, newjersey_plus, newreno, reno, scalable, tahoe, tcp_nack, vegas, veno, verus,
+    westwood, westwood_plus, yeah,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -46,6 +46,9 @@ pub static ALL: &[&Entry] = &[
     &cerl::ENTRY,
     &cerl_plus::ENTRY,
     &cerl_plus_printed::ENTRY,
+    // Losses of the path's queues only: the receiver tells which packets came corrupted.
+    &tcp_nack::RENO,
+    &tcp_nack::WESTWOOD,
     // A model of the path: its rate, its delay.
     &verus::ENTRY,
     &bbr::ENTRY,
@@ -223,6 +226,11 @@ impl Spec {
     /// Whether it tells random loss from congestion.
     pub fn discriminates(&self) -> bool {
         self.build(&PROBE).discriminates()
+    }
+
+    /// Whether it was published together with negative acknowledgments ([`Controller::wants_nack`]).
+    pub fn wants_nack(&self) -> bool {
+        self.build(&PROBE).wants_nack()
     }
 
     /// A controller for a new connection.

@@ -36,6 +36,7 @@ fn class(spec: &Spec) -> Class {
         "veno" | "mveno" | "d-tcp" | "jtcp" => Class::Losses,
         "vegas" | "yeah" => Class::LossesAndDelays,
         "lia" => Class::Losses,
+        "tcp-nack" | "tcp-nack-westwood" => Class::Losses,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),

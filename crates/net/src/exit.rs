@@ -30,7 +30,7 @@ impl Exit {
     #[inline]
     pub fn pass(&mut self, ends: Time, size: u32, marked: bool, counters: &mut Counters) -> Fate {
         counters.count_served(size);
-        let passage = self.channel.pass(ends);
+        let passage = self.channel.pass(ends, size);
         if self.outages.cover(ends) {
             counters.outage += 1;
             Fate::Dropped(DropCause::Outage)
@@ -38,7 +38,7 @@ impl Exit {
             counters.random += 1;
             Fate::Dropped(DropCause::Random)
         } else {
-            counters.count_delivered(size, passage.corrupted, marked);
+            counters.count_delivered(size, passage.corrupted.is_some(), marked);
             Fate::Delivered {
                 at: ends + self.delay.at(ends),
                 corrupted: passage.corrupted,

@@ -11,7 +11,8 @@
 //! 2. the **service**: first in, first out, at the link's rate or by the opportunities of a trace;
 //! 3. the **outages** and **random loss**, singly or in the bursts of a [`GilbertElliott`] channel: a packet lost
 //!    here has used the link's capacity, as one that a radio sent and nobody understood;
-//! 4. **corruption**: marked, not dropped; what a receiver makes of it is the receiver's business;
+//! 4. **corruption**: marked, not dropped, with the first bit that was changed; what a receiver makes of it is the
+//!    receiver's business;
 //! 5. the **propagation delay** in force when its last bit left.
 //!
 //! A [`CodelLink`] is the same with a queue that CoDel manages. What becomes of a packet there depends on what arrives after
@@ -25,6 +26,7 @@
 //! [`RandomOutages`] draws outages at random times for either.
 
 mod aqm;
+mod bit_errors;
 mod channel;
 mod codel_link;
 mod exit;

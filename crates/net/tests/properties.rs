@@ -141,11 +141,13 @@ fn spec() -> impl Strategy<Value = LinkSpec> {
     let loss = (
         probability(),
         probability(),
+        probability(),
         prop::collection::vec(outage, 0..3),
     )
-        .prop_map(|(random, corrupt, outages)| LossSpec {
+        .prop_map(|(random, corrupt, bit_errors, outages)| LossSpec {
             random,
             corrupt,
+            bit_errors,
             outages,
             ..LossSpec::default()
         });
