@@ -9,7 +9,7 @@ use std::str::FromStr;
 use whimbrel_cc::fairness::jain;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Confusion, FlowOutcome};
+use whimbrel_sim::{Confusion, FlowOutcome, NackCounts};
 
 /// A quantity of a run.
 ///
@@ -83,6 +83,14 @@ pub enum Measure {
     CongestionJudged,
     /// Share of them that took it for random loss.
     CongestionTakenForRandom,
+    /// Negative acknowledgments that receivers sent.
+    NacksSent,
+    /// Those that senders believed.
+    NacksAccepted,
+    /// Those that senders did not believe.
+    NacksRefused,
+    /// Data packets sent again for them.
+    NackResends,
 }
 
 /// Whether a measure is taken from samples.
@@ -97,7 +105,7 @@ enum Samples {
 }
 
 /// All measures, as they are written and with their units.
-const ALL: [(&str, &str, Measure); 31] = [
+const ALL: [(&str, &str, Measure); 35] = [
     ("total goodput", "Mbit/s", Measure::TotalGoodput),
     ("mean flow goodput", "Mbit/s", Measure::MeanFlowGoodput),
     ("total throughput", "Mbit/s", Measure::TotalThroughput),
@@ -145,6 +153,10 @@ const ALL: [(&str, &str, Measure); 31] = [
         "%",
         Measure::CongestionTakenForRandom,
     ),
+    ("nacks sent", "", Measure::NacksSent),
+    ("nacks accepted", "", Measure::NacksAccepted),
+    ("nacks refused", "", Measure::NacksRefused),
+    ("nack resends", "packets", Measure::NackResends),
 ];
 
 impl FromStr for Measure {
@@ -302,6 +314,10 @@ impl Measure {
                 judged(|d| d.congestion_as_random),
                 judged(Confusion::congestion),
             ),
+            Self::NacksSent => nacks(view, |n| n.sent),
+            Self::NacksAccepted => nacks(view, |n| n.accepted),
+            Self::NacksRefused => nacks(view, |n| n.refused),
+            Self::NackResends => nacks(view, |n| n.resent),
         }
     }
 }
@@ -311,6 +327,13 @@ fn arrived_of(flow: &FlowOutcome, lost: u64) -> Option<f64> {
     let sent = flow.packets_sent as f64;
     let share = 1.0 - lost as f64 / sent;
     (sent > 0.0).then(|| flow.sent_on_wire.get() as f64 * share)
+}
+
+/// A count of negative acknowledgments over all flows; none if no transport knows them.
+fn nacks(view: &View<'_>, part: fn(&NackCounts) -> u64) -> Option<f64> {
+    let flows = view.flows.iter().filter_map(|(_, f)| f.nacks.as_ref());
+    let counts: Vec<u64> = flows.map(part).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
 }
 
 fn percent(part: f64, whole: f64) -> Option<f64> {

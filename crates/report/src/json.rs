@@ -8,7 +8,7 @@ use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, NackCounts, PathOutcome, Summary,
 };
 
 #[derive(Serialize)]
@@ -63,6 +63,9 @@ struct FlowJson<'a> {
     one_way_delay_ms: SummaryJson,
     completion_s: Option<f64>,
     discrimination: Option<ConfusionJson>,
+    /// Negative acknowledgments, if the transport knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nacks: Option<NacksJson>,
     aatp: Option<AatpJson>,
     /// Segments that a path carried because they were stuck on another.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,6 +103,37 @@ struct PathJson<'a> {
     discrimination: Option<ConfusionJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
+}
+
+#[derive(Serialize)]
+struct NacksJson {
+    /// By receivers, and in a receiver's name by somebody else.
+    sent: u64,
+    forged: u64,
+    /// By senders.
+    accepted: u64,
+    refused: u64,
+    /// Data packets sent again for them.
+    resent: u64,
+}
+
+impl From<&NackCounts> for NacksJson {
+    fn from(counts: &NackCounts) -> Self {
+        let NackCounts {
+            sent,
+            forged,
+            accepted,
+            refused,
+            resent,
+        } = *counts;
+        Self {
+            sent,
+            forged,
+            accepted,
+            refused,
+            resent,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -316,6 +350,7 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             one_way_delay_ms: SummaryJson::from(&flow.one_way_delay),
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
+            nacks: flow.nacks.as_ref().map(NacksJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
             reinjected: (!flow.paths.is_empty()).then_some(flow.reinjected),
             paths: flow.paths.iter().map(PathJson::from).collect(),

@@ -23,7 +23,7 @@ struct Quantity {
     decimals: Option<usize>,
 }
 
-const QUANTITIES: [Quantity; 11] = [
+const QUANTITIES: [Quantity; 12] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -58,6 +58,12 @@ const QUANTITIES: [Quantity; 11] = [
         head: "resent\n%",
         factor: 100.0,
         of: |row| Some(row.retransmits),
+        decimals: None,
+    },
+    Quantity {
+        head: "by NACK\n%",
+        factor: 100.0,
+        of: |row| row.nacked,
         decimals: None,
     },
     Quantity {
@@ -100,6 +106,7 @@ RTT, RTT p95    mean and 95th percentile of the round-trip time
 cwnd            congestion window of a path, in the mean over time
 queue           mean wait in the queue that was longest
 resent, lost    data packets sent again, and lost for any cause, of those sent
+by NACK         data packets sent again because the receiver told that they came corrupted, of those sent
 marked          data packets that arrived marked instead of dropped (ECN), of those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
 judged right    of the decisions random loss or congestion, by algorithms that make them

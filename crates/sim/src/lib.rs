@@ -19,12 +19,12 @@ mod tcp;
 mod udp;
 
 pub use network::{
-    AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, OnOff,
-    Oracle, Recovery, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    AatpFlow, AatpSettings, Destination, FlowSpec, ForgedNacks, LinkId, Nack, NamedLink, Network,
+    OnChannel, OnOff, Oracle, Recovery, Route, Sequences, TcpFlow, TcpSettings, Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, Outcome, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, NackCounts, Outcome, PathOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

@@ -104,6 +104,8 @@ pub struct FlowOutcome {
     pub completion: Option<Duration>,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
+    /// Its negative acknowledgments, if its transport knows them or any were forged.
+    pub nacks: Option<NackCounts>,
     /// What only an AATP connection has.
     pub aatp: Option<AatpOutcome>,
     /// Segments that a path of a multipath connection carried because they were stuck on another.
@@ -238,6 +240,31 @@ impl std::ops::AddAssign for LossCounts {
         self.corrupted += other.corrupted;
         self.contention += other.contention;
         self.early += other.early;
+    }
+}
+
+/// Negative acknowledgments of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NackCounts {
+    /// Those that receivers sent for corrupted segments.
+    pub sent: u64,
+    /// Those that were sent in a receiver's name by somebody else.
+    pub forged: u64,
+    /// Those that senders believed.
+    pub accepted: u64,
+    /// Those that senders did not believe.
+    pub refused: u64,
+    /// Segments that were sent again for them.
+    pub resent: u64,
+}
+
+impl std::ops::AddAssign for NackCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.forged += other.forged;
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.resent += other.resent;
     }
 }
 

@@ -166,6 +166,9 @@ fn flow_outcome(
                 end.counters().add_to(&mut outcome);
                 packets += u64::from(end.delivered());
                 outcome.marked += end.marked();
+                if let Some(nacks) = end.nacks() {
+                    *outcome.nacks.get_or_insert_default() += nacks;
+                }
             }
             outcome.delivered = Bytes::new(payload_delivered(&ends));
             let [near, far] = *ends;
@@ -189,6 +192,9 @@ fn flow_outcome(
                 one_way.merge(its_one_way);
                 path.ends[0].counters().add_to(&mut outcome);
                 outcome.marked += path.ends[1].marked();
+                if let Some(nacks) = path.ends[1].nacks() {
+                    *outcome.nacks.get_or_insert_default() += nacks;
+                }
                 outcome.lost += path.lost;
                 outcome.reinjected += path.reinjected;
                 let name = route_name(route, network);

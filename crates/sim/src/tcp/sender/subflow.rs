@@ -164,12 +164,12 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::TcpSettings;
+    use crate::network::{Nack, TcpSettings};
     use whimbrel_units::Time;
 
     fn sender() -> Sender {
         let newreno = "newreno".parse().expect("registered");
-        Sender::new(&newreno, None, &TcpSettings::default(), 1).govern(0, 2)
+        Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).govern(0, 2)
     }
 
     #[test]
