@@ -115,6 +115,8 @@ struct NacksJson {
     refused: u64,
     /// Data packets sent again for them.
     resent: u64,
+    /// Believed, and then proved false.
+    mistaken: u64,
 }
 
 impl From<&NackCounts> for NacksJson {
@@ -125,6 +127,7 @@ impl From<&NackCounts> for NacksJson {
             accepted,
             refused,
             resent,
+            mistaken,
         } = *counts;
         Self {
             sent,
@@ -132,6 +135,7 @@ impl From<&NackCounts> for NacksJson {
             accepted,
             refused,
             resent,
+            mistaken,
         }
     }
 }

@@ -256,6 +256,8 @@ pub struct NackCounts {
     pub refused: u64,
     /// Segments that were sent again for them.
     pub resent: u64,
+    /// Those that proved to be false after they were believed. Senders believe none after the first.
+    pub mistaken: u64,
 }
 
 impl std::ops::AddAssign for NackCounts {
@@ -265,6 +267,7 @@ impl std::ops::AddAssign for NackCounts {
         self.accepted += other.accepted;
         self.refused += other.refused;
         self.resent += other.resent;
+        self.mistaken += other.mistaken;
     }
 }
 

@@ -66,8 +66,8 @@ impl Sender {
         #[cfg(test)]
         self.board.check();
         if delivery.segments > 0 {
-            if let Some(nacks) = &mut self.nacks {
-                nacks.earn(delivery.segments);
+            if self.nacks.is_some() {
+                self.nacks_on_delivery(now, packet, una_before, &delivery);
             }
             // A duplicate acknowledgment grows nothing either (RFC 5681 section 3.1), though it may deliver by SACK;
             // unless losses that the window was kept for are being repaired, or a NACKed one is: then hardly any

@@ -47,6 +47,12 @@ impl DuplicateAcks {
         (i64::from(cwnd) + self.inflation).clamp(1, i64::from(u32::MAX)) as u32
     }
 
+    /// Segments that are known to have arrived beyond the first hole; `calm`: nothing is being repaired.
+    pub fn arrived(&self, calm: bool) -> u32 {
+        let counted = if calm { i64::from(self.count) } else { 0 };
+        u32::try_from(self.inflation + counted).unwrap_or(0)
+    }
+
     pub fn take_retransmission(&mut self) -> Option<u32> {
         self.retransmit.take()
     }
