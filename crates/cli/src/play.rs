@@ -61,21 +61,43 @@ pub fn run_all<'a>(
     jobs: &[Job<'a>],
     threads: Option<NonZeroUsize>,
 ) -> anyhow::Result<Vec<Run<'a>>> {
-    let begin = Instant::now();
-    let bar = ProgressBar::with_draw_target(Some(jobs.len() as u64), ProgressDrawTarget::hidden());
-    // The template is ours and tested: if it were wrong, the bar would look plain.
-    if let Ok(style) = ProgressStyle::with_template("{pos}/{len} runs {wide_bar} {eta} left") {
-        bar.set_style(style);
-    }
-    let done = || {
-        bar.inc(1);
-        if bar.is_hidden() && begin.elapsed() > PATIENCE && io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
+    let progress = Progress::new(jobs.len(), "runs");
+    Ok(sweep::run_all(jobs, threads, || progress.done())?)
+}
+
+/// A bar on stderr, if the work lasts and somebody looks; it goes when this does.
+pub struct Progress {
+    bar: ProgressBar,
+    begin: Instant,
+}
+
+impl Progress {
+    /// Of so many pieces of work, called so.
+    pub fn new(pieces: usize, name: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(pieces as u64), ProgressDrawTarget::hidden());
+        let template = format!("{{pos}}/{{len}} {name} {{wide_bar}} {{eta}} left");
+        // The template is ours and tested: if it were wrong, the bar would look plain.
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
         }
-    };
-    let runs = sweep::run_all(jobs, threads, done)?;
-    bar.finish_and_clear();
-    Ok(runs)
+        let begin = Instant::now();
+        Self { bar, begin }
+    }
+
+    /// A piece is done.
+    pub fn done(&self) {
+        self.bar.inc(1);
+        let lasts = self.begin.elapsed() > PATIENCE;
+        if self.bar.is_hidden() && lasts && io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Each point once more with its first seed, sampled: the results that are printed stay free of samples

@@ -37,6 +37,9 @@ pub enum PictureError {
     /// Nothing to draw.
     #[error("nothing was sampled: a picture needs `sample = \"100 ms\"` under [run]")]
     NoSamples,
+    /// One point is no curve.
+    #[error("a curve needs at least two points, and something above zero")]
+    TooFew,
     /// More curves than colours.
     #[error("a picture shows at most 8 curves, not {0}: choose fewer controllers or points")]
     TooMany(usize),
