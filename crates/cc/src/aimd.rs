@@ -64,6 +64,12 @@ pub(crate) trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
         None
     }
 
+    /// [`Rule::slow_start_phase`].
+    fn slow_start_phase(&self, window: &Window) -> &'static str {
+        let _ = window;
+        "slow start"
+    }
+
     /// [`Rule::phase`].
     fn phase(&self, window: &Window) -> &'static str {
         let _ = window;
@@ -121,6 +127,10 @@ impl<T: IncreaseDecrease> Rule for Aimd<T> {
 
     fn pacing_rate(&self, window: &Window) -> Option<Rate> {
         self.0.pacing_rate(window)
+    }
+
+    fn slow_start_phase(&self, window: &Window) -> &'static str {
+        self.0.slow_start_phase(window)
     }
 
     fn phase(&self, window: &Window) -> &'static str {

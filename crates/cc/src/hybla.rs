@@ -65,13 +65,7 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     ],
     build: |setup, values| {
-        let rule = Hybla {
-            rtt0: Duration::from_secs_f64(values.number("RTT0") / 1e3),
-            pacing: values.switch("pacing"),
-            rho: 1.0,
-            srtt: Duration::ZERO,
-            train: None,
-        };
+        let rule = Hybla::new(values.number("RTT0"), values.switch("pacing"));
         Box::new(Law::new(setup, Aimd(rule)))
     },
 };
@@ -79,8 +73,9 @@ pub(crate) static ENTRY: Entry = Entry {
 /// ACKs from which Hoe's estimate is made, besides the first.
 const TRAIN: u32 = 3;
 
+/// What of it is not Reno's.
 #[derive(Debug, Clone)]
-struct Hybla {
+pub(crate) struct Hybla {
     rtt0: Duration,
     pacing: bool,
     /// RTT/RTT0, at least 1.
@@ -102,6 +97,24 @@ struct Train {
 }
 
 impl Hybla {
+    /// `rtt0` is RTT0 in ms, at least 1; with `pacing` packets leave spaced by RTT/cwnd.
+    pub fn new(rtt0: f64, pacing: bool) -> Self {
+        Self {
+            rtt0: Duration::from_secs_f64(rtt0 / 1e3),
+            pacing,
+            rho: 1.0,
+            srtt: Duration::ZERO,
+            train: None,
+        }
+    }
+
+    /// Slow start to a known ssthresh: `2^rho - 1` for each of so many bytes that count.
+    pub fn leap(&self, window: &mut Window, counted: u64) {
+        // A power too large for a float is infinite, and the integer then saturates.
+        let grow = (counted as f64 * (self.rho.exp2() - 1.0)) as u64;
+        window.cwnd = window.cwnd.saturating_add(grow).min(window.ssthresh);
+    }
+
     /// Hoe's estimate of what the path holds, bytes, once there is one.
     fn estimate(&mut self, ack: &Ack) -> Option<u64> {
         let Some(train) = &mut self.train else {
@@ -143,10 +156,8 @@ impl IncreaseDecrease for Hybla {
         if window.in_initial_slow_start() {
             return window.slow_start(acked, SLOW_START_LIMIT);
         }
-        let counted = window.limited(acked, SLOW_START_LIMIT) as f64;
-        // A power too large for a float is infinite, and the integer then saturates.
-        let grow = (counted * (self.rho.exp2() - 1.0)) as u64;
-        window.cwnd = window.cwnd.saturating_add(grow).min(window.ssthresh);
+        let counted = window.limited(acked, SLOW_START_LIMIT);
+        self.leap(window, counted);
         0
     }
 

@@ -6,10 +6,11 @@
 
 use crate::{
     Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
-    cerl_plus_printed, compound, copa, cubic, dtcp, highspeed, hybla, illinois, jitter, jtcp, lia,
-    mveno, newjersey, newjersey_plus, newreno, reno, scalable, tahoe, tcp_nack, vegas, veno, verus,
-    westwood, westwood_plus, yeah,
+    cerl_plus_printed, compound, copa, cubic, dtcp, fast, highspeed, hybla, illinois, jitter, jtcp,
+    lia, mveno, newjersey, newjersey_plus, newreno, reno, rta, scalable, sctp, tahoe, tcp_nack,
+    vegas, veno, verus, westwood, westwood_plus, yeah,
 };
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use whimbrel_units::{Bytes, nearest};
@@ -21,6 +22,7 @@ pub static ALL: &[&Entry] = &[
     &tahoe::ENTRY,
     &reno::ENTRY,
     &newreno::ENTRY,
+    &sctp::ENTRY,
     &cubic::ENTRY,
     &lia::ENTRY,
     // Losses: for long paths and large windows.
@@ -28,8 +30,16 @@ pub static ALL: &[&Entry] = &[
     &scalable::ENTRY,
     &bic::ENTRY,
     &hybla::ENTRY,
+    // Losses, by the law that fits the path at the time.
+    &rta::NEWRENO,
+    &rta::HYBLA,
+    &rta::ENTRY,
+    &rta::PLUS,
     // Delays, alone or beside losses.
     &vegas::ENTRY,
+    &fast::ENTRY,
+    &fast::MFAST,
+    &fast::EMFAST,
     &compound::ENTRY,
     &yeah::ENTRY,
     &illinois::ENTRY,
@@ -141,12 +151,43 @@ pub struct Parameter {
 }
 
 /// A parameter's value.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A number.
     Number(f64),
     /// On or off.
     Switch(bool),
+    /// A text with a grammar of its own.
+    Text(Text),
+}
+
+/// A text that is what its parameter asks for.
+#[derive(Debug, Clone)]
+pub struct Text {
+    text: Cow<'static, str>,
+    /// Says what is wrong with a text, in words for the person who wrote it.
+    check: fn(&str) -> Result<(), String>,
+}
+
+impl Text {
+    /// A default, and what every text that is set must pass.
+    pub const fn new(default: &'static str, check: fn(&str) -> Result<(), String>) -> Self {
+        Self {
+            text: Cow::Borrowed(default),
+            check,
+        }
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
 impl fmt::Display for Value {
@@ -154,6 +195,7 @@ impl fmt::Display for Value {
         match self {
             Self::Number(n) => n.fmt(f),
             Self::Switch(s) => s.fmt(f),
+            Self::Text(t) => t.as_str().fmt(f),
         }
     }
 }
@@ -167,13 +209,13 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    fn get(&self, name: &str) -> Value {
-        let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+    fn get(&self, name: &str) -> &Value {
+        let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| v);
         let default = || {
             self.parameters
                 .iter()
                 .find(|p| p.name == name)
-                .map(|p| p.default)
+                .map(|p| &p.default)
         };
         set.or_else(default)
             .unwrap_or_else(|| panic!("{} declares no parameter {name}", self.name))
@@ -185,8 +227,8 @@ impl Values<'_> {
     /// If the entry declares no such number: a mistake in the algorithm's own file.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Value::Number(n) => n,
-            Value::Switch(_) => panic!("{}?{name} is a switch", self.name),
+            Value::Number(n) => *n,
+            other => panic!("{}?{name} is no number: {other}", self.name),
         }
     }
 
@@ -196,8 +238,19 @@ impl Values<'_> {
     /// If the entry declares no such switch: a mistake in the algorithm's own file.
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
-            Value::Switch(s) => s,
-            Value::Number(_) => panic!("{}?{name} is a number", self.name),
+            Value::Switch(s) => *s,
+            other => panic!("{}?{name} is no switch: {other}", self.name),
+        }
+    }
+
+    /// The value of a text that the entry declares: it has passed its check.
+    ///
+    /// # Panics
+    /// If the entry declares no such text: a mistake in the algorithm's own file.
+    pub fn text(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Text(t) => t.as_str(),
+            other => panic!("{}?{name} is no text: {other}", self.name),
         }
     }
 }
@@ -309,10 +362,7 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (entry, rest) = split_law(text.trim())?;
-        let (query, discriminator) = match rest.split_once('+') {
-            Some((query, discriminator)) => (query, Some(discriminator)),
-            None => (rest, None),
-        };
+        let (query, discriminator) = split_discriminator(rest);
         let query = query.strip_prefix('?');
         let mut spec = Self {
             entry,
@@ -380,6 +430,17 @@ fn supposed_name(text: &str) -> &str {
     }
 }
 
+/// The parameters and the discriminator of what follows a law's name. Among parameters a plus that no letter follows is
+/// part of a value: `rta?ranges=newreno:500:800:westwood+`.
+fn split_discriminator(rest: &str) -> (&str, Option<&str>) {
+    let parameters = rest.starts_with('?');
+    let named = |after: &str| after.trim_start().starts_with(char::is_alphabetic);
+    rest.match_indices('+')
+        .map(|(at, plus)| (&rest[..at], &rest[at + plus.len()..]))
+        .find(|(_, after)| !parameters || named(after))
+        .map_or((rest, None), |(query, after)| (query, Some(after)))
+}
+
 fn split_query(text: &str) -> (&str, Option<&str>) {
     match text.split_once('?') {
         Some((name, query)) => (name.trim(), Some(query)),
@@ -421,7 +482,14 @@ fn read_parameters(
 impl Parameter {
     fn read(&self, text: &str) -> Result<Value, String> {
         let (least, greatest) = self.range;
-        match self.default {
+        match &self.default {
+            Value::Text(Text { check, .. }) => {
+                check(text).map_err(|error| format!("`{}`: {error}", self.name))?;
+                Ok(Value::Text(Text {
+                    text: Cow::Owned(text.to_owned()),
+                    check: *check,
+                }))
+            }
             Value::Switch(_) => text
                 .parse()
                 .map(Value::Switch)
@@ -465,6 +533,15 @@ mod tests {
                 if let Value::Number(n) = p.default {
                     assert!(
                         (p.range.0..=p.range.1).contains(&n),
+                        "{}?{}",
+                        entry.name,
+                        p.name
+                    );
+                }
+                if let Value::Text(text) = &p.default {
+                    assert_eq!(
+                        (text.check)(text.as_str()),
+                        Ok(()),
                         "{}?{}",
                         entry.name,
                         p.name
@@ -514,6 +591,8 @@ mod tests {
             "westwood+cerl",
             "westwood++cerl?A=0.7",
             "westwood+?alpha=0.8+cerl?A=0.7",
+            "rta?ranges=westwood+:5:8:cubic:9:10:newjersey+&boost=paper+cerl?A=0.7",
+            "rta?ranges=newreno:500:800:westwood+",
         ] {
             assert_eq!(text.parse::<Spec>().expect("valid").to_string(), text);
         }
@@ -533,6 +612,30 @@ mod tests {
             let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
             assert!(error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn a_text_must_be_what_its_parameter_asks_for() {
+        for (wrong, why) in [
+            (
+                "rta?boost=much",
+                "`boost`: `measured` or `paper`, not `much`",
+            ),
+            (
+                "rta?ranges=cubik",
+                "`ranges`: unknown controller `cubik`, did you mean `cubic`?",
+            ),
+            ("rta?ranges=cubic:500:hybla", "LAW:DOWN:UP:LAW"),
+            ("rta?ranges=", "unknown controller ``"),
+        ] {
+            let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
+            assert!(error.contains(why), "{wrong}: {error}");
+        }
+        let (one, other): (Spec, Spec) = (
+            "rta?boost=paper".parse().expect("valid"),
+            "rta?boost=measured".parse().expect("valid"),
+        );
+        assert_ne!(one, other);
     }
 
     #[test]

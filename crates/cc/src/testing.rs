@@ -199,8 +199,9 @@ pub(crate) struct Flow {
     /// The application has data to send.
     pub talks: bool,
     rates: RateEstimator,
-    /// Round-trip time of its path without queue and transmission.
-    delay: Duration,
+    /// Round-trip time of its path without queue and transmission. May be changed between runs; where it becomes shorter,
+    /// acknowledgments wait for those that are under way.
+    pub delay: Duration,
     starts: Time,
     min_rtt: Duration,
     /// Sent and neither acknowledged nor found lost, oldest first.

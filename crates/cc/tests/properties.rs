@@ -35,7 +35,10 @@ fn class(spec: &Spec) -> Class {
         "newjersey" | "newjersey+" => Class::Estimate,
         "veno" | "mveno" | "d-tcp" | "jtcp" => Class::Losses,
         "vegas" | "yeah" => Class::LossesAndDelays,
-        "lia" => Class::Losses,
+        "fast" | "mfast" | "emfast" => Class::LossesAndDelays,
+        "lia" | "sctp" => Class::Losses,
+        "rta-newreno" | "rta-hybla" => Class::Losses,
+        "rta" | "rta-plus" => Class::Path,
         "tcp-nack" | "tcp-nack-westwood" => Class::Losses,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
@@ -287,6 +290,7 @@ fn all_specs() -> Vec<Spec> {
             }
         }
     }
+    specs.push("rta?boost=paper&ranges=cubic:20:40:bbr:60:80:vegas".to_owned());
     for entry in registry::DISCRIMINATORS {
         specs.push(format!("cubic+{}", entry.name));
         for parameter in entry.parameters {

@@ -105,6 +105,7 @@ fn parameter_line(parameter: &Parameter) -> String {
             format!("{name}={default}  ({least} to {greatest})  {meaning}")
         }
         registry::Value::Switch(_) => format!("{name}={default}  (true or false)  {meaning}"),
+        registry::Value::Text(_) => format!("{name}={default}  {meaning}"),
     }
 }
 
@@ -138,9 +139,10 @@ fn parameters_json(parameters: &[Parameter]) -> Vec<Value> {
 }
 
 fn parameter_json(parameter: &Parameter) -> Value {
-    let (default, range) = match parameter.default {
+    let (default, range) = match &parameter.default {
         registry::Value::Number(n) => (json!(n), json!([parameter.range.0, parameter.range.1])),
         registry::Value::Switch(on) => (json!(on), Value::Null),
+        registry::Value::Text(text) => (json!(text.as_str()), Value::Null),
     };
     json!({ "name": parameter.name, "default": default, "range": range, "meaning": parameter.meaning })
 }

@@ -12,8 +12,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_link::{LinkError, Options, PathSpec};
 use whimbrel_net::{
-    Aqm, AqmSetting, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule, ServiceSpec, Trace,
-    WifiSpec,
+    Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule,
+    ServiceSpec, Trace, TraceError, WifiSpec,
 };
 use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
 
@@ -47,7 +47,8 @@ pub struct LinkArgs {
     #[arg(
         long,
         value_name = "FILE.toml",
-        conflicts_with_all = ["rate", "trace", "wifi", "delay", "rtt", "queue", "aqm", "loss", "corrupt", "outage",
+        conflicts_with_all = ["rate", "trace", "wifi", "delay", "delay_trace", "rtt", "queue", "aqm", "loss", "corrupt", "outage",
+            "drop",
             "reverse_rate", "reverse_trace", "reverse_delay", "reverse_queue", "reverse_aqm", "reverse_loss",
             "reverse_corrupt"],
         help_heading = "Path"
@@ -84,6 +85,22 @@ pub struct LinkArgs {
     /// Propagation delay of each direction [default: 0 s]
     #[arg(long, help_heading = "Path")]
     delay: Option<Duration>,
+    /// Recorded one-way delay of each direction instead, in milliseconds a line, repeated for ever; packets keep their order
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["delay", "rtt", "reverse_delay"],
+        help_heading = "Path"
+    )]
+    delay_trace: Option<PathBuf>,
+    /// How long a line of --delay-trace holds
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10 ms",
+        help_heading = "Path"
+    )]
+    delay_every: Duration,
     /// Round-trip time of the empty path: twice the delay
     #[arg(long, conflicts_with_all = ["delay", "reverse_delay"], help_heading = "Path")]
     rtt: Option<Duration>,
@@ -103,6 +120,9 @@ pub struct LinkArgs {
     /// A span in which everything is lost, both ways, such as `4 s..5 s` from COMMAND's start; repeatable
     #[arg(long, value_name = "FROM..TO", value_parser = outage, help_heading = "Path")]
     outage: Vec<Outage>,
+    /// An instant from COMMAND's start, such as `38 s`: the first packet from near to far then or later is lost; repeatable
+    #[arg(long, value_name = "AT", help_heading = "Path")]
+    drop: Vec<Duration>,
     /// Chooses which packets are lost and corrupted
     #[arg(long, default_value_t = 1, help_heading = "Path")]
     seed: u64,
@@ -232,12 +252,11 @@ fn shell(quiet: bool) -> Vec<OsString> {
 
 /// The path that the flags describe.
 fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
-    let delay = args
-        .delay
-        .or(args.rtt.map(|rtt| rtt / 2))
-        .unwrap_or_default();
-    let reverse_delay = args.reverse_delay.unwrap_or(delay);
-    let base_rtt = delay.saturating_add(reverse_delay);
+    let delay = delay(args)?;
+    let reverse_delay = args
+        .reverse_delay
+        .map_or_else(|| delay.clone(), Delay::constant);
+    let base_rtt = delay.nominal().saturating_add(reverse_delay.nominal());
     // Of Wi-Fi the rate counts for the queue only: the channel serves.
     let rate = args.rate.or(args.wifi.as_ref().map(WifiSpec::rate));
     let service = service(rate, args.trace.as_deref())?.unwrap_or(ServiceSpec::Unlimited);
@@ -254,8 +273,11 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
             queue: limit(args.queue, &service, base_rtt),
             aqm: managed("--aqm", args.aqm, &service, base_rtt)?,
             service,
-            delay: Schedule::constant(delay),
-            loss: loss(args.loss, args.corrupt),
+            delay,
+            loss: LossSpec {
+                drops: args.drop.iter().map(|at| Time::ZERO + *at).collect(),
+                ..loss(args.loss, args.corrupt)
+            },
         },
         backward: LinkSpec {
             queue: limit(reverse_queue, &reverse_service, base_rtt),
@@ -266,7 +288,7 @@ fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
                 base_rtt,
             )?,
             service: reverse_service,
-            delay: Schedule::constant(reverse_delay),
+            delay: reverse_delay,
             loss: loss(args.reverse_loss, args.reverse_corrupt),
         },
         wifi: args.wifi.clone(),
@@ -294,6 +316,24 @@ fn managed(
         .map_err(|why| BadInput::new(format!("{flag}: {why}")).into())
 }
 
+/// The delay from near to far.
+fn delay(args: &LinkArgs) -> anyhow::Result<Delay> {
+    let Some(path) = &args.delay_trace else {
+        let half = args.rtt.map(|rtt| rtt / 2);
+        return Ok(Delay::constant(args.delay.or(half).unwrap_or_default()));
+    };
+    let trace = read(path, DelayTrace::parse)?;
+    Delay::recorded(args.delay_every, trace)
+        .map_err(|why| BadInput::new(format!("--delay-every: {why}")).into())
+}
+
+/// A trace in a file.
+fn read<T>(path: &Path, parse: impl Fn(&str) -> Result<T, TraceError>) -> anyhow::Result<T> {
+    let fail = |why: &dyn std::fmt::Display| BadInput::new(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+    Ok(parse(&text).map_err(|e| fail(&e))?)
+}
+
 fn service_or(
     rate: Option<Rate>,
     trace: Option<&Path>,
@@ -306,9 +346,7 @@ fn service(rate: Option<Rate>, trace: Option<&Path>) -> anyhow::Result<Option<Se
     let Some(path) = trace else {
         return Ok(rate.map(|rate| ServiceSpec::Rate(Schedule::constant(rate))));
     };
-    let fail = |why: &dyn std::fmt::Display| BadInput::new(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
-    let trace = Trace::parse(&text).map_err(|e| fail(&e))?;
+    let trace = read(path, Trace::parse)?;
     Ok(Some(ServiceSpec::Trace(Arc::new(trace))))
 }
 
@@ -372,7 +410,7 @@ mod tests {
         ]);
         assert_eq!(
             spec.forward.delay,
-            Schedule::constant(Duration::from_millis(50))
+            Delay::constant(Duration::from_millis(50))
         );
         // 8 Mbit/s x 100 ms.
         assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(100_000)));
@@ -408,10 +446,7 @@ mod tests {
             backward.service.nominal_rate(),
             Some(Rate::from_bits_per_sec(1_000_000))
         );
-        assert_eq!(
-            backward.delay,
-            Schedule::constant(Duration::from_millis(70))
-        );
+        assert_eq!(backward.delay, Delay::constant(Duration::from_millis(70)));
         assert_eq!(
             (backward.loss.random.get(), backward.loss.corrupt.get()),
             (0.02, 0.03)
@@ -454,6 +489,41 @@ mod tests {
             panic!("no RED")
         };
         assert_eq!(reverse.min, 25.0);
+    }
+
+    #[test]
+    fn a_recorded_delay_is_of_both_directions_and_a_drop_of_one() {
+        use std::io::Write;
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(b"10\n30\n").expect("written");
+        let name = file.path().to_str().expect("a plain name");
+        let flags = [
+            "--rate",
+            "8 Mbit/s",
+            "--delay-trace",
+            name,
+            "--drop",
+            "38 s",
+        ];
+        let spec = spec(&flags);
+        let row = DelayTrace::parse("10\n30").expect("a trace");
+        let recorded = Delay::recorded(Duration::from_millis(10), row).expect("intervals");
+        assert_eq!(spec.forward.delay, recorded);
+        assert_eq!(spec.backward.delay, recorded);
+        // 8 Mbit/s x twice the mean of 20 ms.
+        assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(40_000)));
+        assert_eq!(
+            spec.forward.loss.drops,
+            [Time::ZERO + Duration::from_secs(38)]
+        );
+        assert_eq!(spec.backward.loss.drops, []);
+        assert!(args(&["--delay-trace", name, "--delay", "1 ms"]).is_err());
+        let none = path(&args(&["--delay-trace", name, "--delay-every", "0 s"]).expect("flags"));
+        let error = none.expect_err("no length").to_string();
+        assert!(
+            error.starts_with("--delay-every: a delay must hold"),
+            "{error}"
+        );
     }
 
     #[test]

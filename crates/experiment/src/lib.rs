@@ -46,6 +46,7 @@ mod library;
 mod measure;
 mod path;
 mod read;
+mod recovery;
 #[cfg(test)]
 mod tests;
 mod view;

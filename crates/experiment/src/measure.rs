@@ -3,13 +3,14 @@
 //! Measures are of a whole run, or, where the samples of its time series allow, of a [`Window`] of it.
 
 use crate::path::outside_outages;
+use crate::recovery::Recovery;
 use crate::view::{View, mbits, megabits, some};
 use crate::window::{Window, average};
 use std::str::FromStr;
 use whimbrel_cc::fairness::jain;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Confusion, FlowOutcome, NackCounts};
+use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, NackCounts, Summary};
 
 /// A quantity of a run.
 ///
@@ -25,6 +26,10 @@ pub enum Measure {
     TotalThroughput,
     /// Mean over the flows of what each put on the wire while it was active.
     MeanFlowThroughput,
+    /// What all flows together put on the wire.
+    Transmitted,
+    /// What all flows together delivered.
+    Delivered,
     /// As [`Self::MeanFlowThroughput`], but outages on the flow's way count neither with their time nor with what was
     /// lost in them, packets taken as of equal size.
     ThroughputOutsideOutages,
@@ -44,6 +49,29 @@ pub enum Measure {
     /// From the window's beginning until the weighted fairness of every destination node stays at 0.99 or above for
     /// the rest of the window; nothing if it does not. Taken from samples.
     ConvergenceTime,
+    /// Congestion window in the mean over time, mean over the flows; this and all below that are of windows or of the spacing
+    /// of acknowledgments are taken from samples.
+    MeanCwnd,
+    /// The greatest congestion window of all flows.
+    GreatestCwnd,
+    /// The least congestion window of all flows.
+    LeastCwnd,
+    /// Spacing of successive acknowledgments, mean over the samples, mean over the flows.
+    AckSpacing,
+    /// How much the spacing of acknowledgments differs from one sample to the next (the differences whose mean RFC 3550
+    /// section 6.4.1 calls jitter), mean over the samples, mean over the flows.
+    AckSpacingJitter,
+    /// From the first loss that a flow finds in the window until its congestion window is back at 95 % of the greatest of the
+    /// 5 s before, mean over the flows; nothing if one loses nothing, or is not back before the window's end. Equation (3) of
+    /// the EMFAST paper. Taken from samples.
+    RecoveryTime,
+    /// As [`Self::RecoveryTime`], but until the rate at which it delivers data, over one smoothed RTT since the repair, is back
+    /// at 95 % of its mean in the 5 s before.
+    ShareRecoveryTime,
+    /// As [`Self::RecoveryTime`], but until its bytes in flight are back, in smoothed RTTs at the loss.
+    Refill,
+    /// How often controllers found that the path itself had changed; nothing if none looks.
+    PathChanges,
     /// Data packets lost for any cause, over data packets sent.
     Loss,
     /// Data packets lost to congestion (dropped by queues, or collided), over data packets sent.
@@ -83,6 +111,21 @@ pub enum Measure {
     CongestionJudged,
     /// Share of them that took it for random loss.
     CongestionTakenForRandom,
+    /// Median of the messages' latency, mean over the flows: from a message's arrival at the sender to the delivery of its
+    /// last byte. Of messages that were delivered.
+    MessageLatencyP50,
+    /// As [`Self::MessageLatencyP50`], the 95th percentile.
+    MessageLatencyP95,
+    /// As [`Self::MessageLatencyP50`], the 99th percentile.
+    MessageLatencyP99,
+    /// Mean latency of all messages that were delivered.
+    MessageLatencyMean,
+    /// For how long messages were held behind others though they were whole, in the mean of all that were delivered.
+    BlockedMean,
+    /// 99th percentile of that, mean over the flows.
+    BlockedP99,
+    /// Messages that were delivered, of those that arrived at the senders.
+    MessagesDelivered,
     /// Negative acknowledgments that receivers sent.
     NacksSent,
     /// Those that senders believed.
@@ -105,7 +148,7 @@ enum Samples {
 }
 
 /// All measures, as they are written and with their units.
-const ALL: [(&str, &str, Measure); 35] = [
+const ALL: &[(&str, &str, Measure)] = &[
     ("total goodput", "Mbit/s", Measure::TotalGoodput),
     ("mean flow goodput", "Mbit/s", Measure::MeanFlowGoodput),
     ("total throughput", "Mbit/s", Measure::TotalThroughput),
@@ -114,6 +157,8 @@ const ALL: [(&str, &str, Measure); 35] = [
         "Mbit/s",
         Measure::MeanFlowThroughput,
     ),
+    ("transmitted", "MB", Measure::Transmitted),
+    ("delivered", "MB", Measure::Delivered),
     (
         "throughput outside outages",
         "Mbit/s",
@@ -126,6 +171,15 @@ const ALL: [(&str, &str, Measure); 35] = [
     ("jain", "", Measure::Jain),
     ("weighted fairness", "", Measure::WeightedFairness),
     ("convergence time", "s", Measure::ConvergenceTime),
+    ("mean cwnd", "kB", Measure::MeanCwnd),
+    ("greatest cwnd", "kB", Measure::GreatestCwnd),
+    ("least cwnd", "kB", Measure::LeastCwnd),
+    ("mean ack spacing", "ms", Measure::AckSpacing),
+    ("ack spacing jitter", "ms", Measure::AckSpacingJitter),
+    ("recovery time", "s", Measure::RecoveryTime),
+    ("share recovery time", "s", Measure::ShareRecoveryTime),
+    ("refill", "RTTs", Measure::Refill),
+    ("path changes", "", Measure::PathChanges),
     ("loss", "%", Measure::Loss),
     ("congestion loss", "%", Measure::CongestionLoss),
     ("packets lost", "packets", Measure::PacketsLost),
@@ -153,6 +207,13 @@ const ALL: [(&str, &str, Measure); 35] = [
         "%",
         Measure::CongestionTakenForRandom,
     ),
+    ("message latency p50", "ms", Measure::MessageLatencyP50),
+    ("message latency p95", "ms", Measure::MessageLatencyP95),
+    ("message latency p99", "ms", Measure::MessageLatencyP99),
+    ("message latency mean", "ms", Measure::MessageLatencyMean),
+    ("blocked mean", "ms", Measure::BlockedMean),
+    ("blocked p99", "ms", Measure::BlockedP99),
+    ("messages delivered", "%", Measure::MessagesDelivered),
     ("nacks sent", "", Measure::NacksSent),
     ("nacks accepted", "", Measure::NacksAccepted),
     ("nacks refused", "", Measure::NacksRefused),
@@ -208,9 +269,22 @@ impl Measure {
 
     fn samples(self) -> Samples {
         match self {
-            Self::SendingRate | Self::ConvergenceTime => Samples::Always,
+            Self::SendingRate
+            | Self::ConvergenceTime
+            | Self::MeanCwnd
+            | Self::GreatestCwnd
+            | Self::LeastCwnd
+            | Self::AckSpacing
+            | Self::AckSpacingJitter
+            | Self::RecoveryTime
+            | Self::ShareRecoveryTime
+            | Self::Refill => Samples::Always,
             Self::TotalGoodput
             | Self::MeanFlowGoodput
+            | Self::TotalThroughput
+            | Self::MeanFlowThroughput
+            | Self::Transmitted
+            | Self::Delivered
             | Self::Share
             | Self::Jain
             | Self::WeightedFairness => Samples::InWindow,
@@ -233,8 +307,10 @@ impl Measure {
         match self {
             Self::TotalGoodput => view.per_second(view.delivered(&view.flows)?),
             Self::MeanFlowGoodput => average(view.goodputs().into_iter()),
-            Self::TotalThroughput => view.per_second(sum(|f| f.sent_on_wire.get())),
-            Self::MeanFlowThroughput => mean(&|f| Some(mbits(f.throughput))),
+            Self::TotalThroughput => view.per_second(view.sent()),
+            Self::MeanFlowThroughput => average(view.throughputs().into_iter()),
+            Self::Transmitted => Some(view.sent() * 1e-6),
+            Self::Delivered => Some(view.delivered(&view.flows)? * 1e-6),
             Self::ThroughputOutsideOutages => {
                 let network = view.network();
                 view.mean(|i, flow| {
@@ -269,6 +345,26 @@ impl Measure {
                     .map(|node| Some(view.span.convergence(node)?.as_secs_f64()))
                     .collect();
                 times?.into_iter().reduce(f64::max)
+            }
+            Self::MeanCwnd => mean(&|f| Some(average(view.span.windows(f))? * 1e-3)),
+            Self::GreatestCwnd => Some(view.windows().reduce(f64::max)? * 1e-3),
+            Self::LeastCwnd => Some(view.windows().reduce(f64::min)? * 1e-3),
+            Self::AckSpacing => mean(&|f| view.span.ack_spacing(f)),
+            Self::AckSpacingJitter => mean(&|f| view.span.ack_jitter(f)),
+            Self::RecoveryTime => {
+                mean(&|f| Some(Recovery::first(f, view.span)?.of_window()?.as_secs_f64()))
+            }
+            Self::ShareRecoveryTime => {
+                let interval = run.point.sample()?;
+                mean(&|f| {
+                    let share = Recovery::first(f, view.span)?.of_share(interval)?;
+                    Some(share.as_secs_f64())
+                })
+            }
+            Self::Refill => mean(&|f| Recovery::first(f, view.span)?.of_flight()),
+            Self::PathChanges => {
+                let changes = view.flows.iter().filter_map(|(_, f)| f.path_changes);
+                changes.map(|n| n as f64).reduce(|a, b| a + b)
             }
             Self::Loss => percent(sum(|f| f.lost.total()), sum(|f| f.packets_sent)),
             Self::CongestionLoss => percent(
@@ -314,12 +410,37 @@ impl Measure {
                 judged(|d| d.congestion_as_random),
                 judged(Confusion::congestion),
             ),
+            Self::MessageLatencyP50 => mean(&|f| some(latency(f)).map(|l| l.p50.as_millis_f64())),
+            Self::MessageLatencyP95 => mean(&|f| some(latency(f)).map(|l| l.p95.as_millis_f64())),
+            Self::MessageLatencyP99 => mean(&|f| some(latency(f)).map(|l| l.p99.as_millis_f64())),
+            Self::MessageLatencyMean => view.mean_of_all(latency),
+            Self::BlockedMean => view.mean_of_all(blocked),
+            Self::BlockedP99 => mean(&|f| some(blocked(f)).map(|b| b.p99.as_millis_f64())),
+            Self::MessagesDelivered => {
+                let count = |of: fn(&MessageOutcome) -> u64| {
+                    let flows = view.flows.iter().filter_map(|(_, f)| f.messages.as_ref());
+                    flows.map(of).sum::<u64>() as f64
+                };
+                percent(count(|m| m.delivered), count(|m| m.arrived))
+            }
             Self::NacksSent => nacks(view, |n| n.sent),
             Self::NacksAccepted => nacks(view, |n| n.accepted),
             Self::NacksRefused => nacks(view, |n| n.refused),
             Self::NackResends => nacks(view, |n| n.resent),
         }
     }
+}
+
+/// Of no samples if the flow has no messages.
+fn latency(flow: &FlowOutcome) -> Summary {
+    let messages = flow.messages.as_ref();
+    messages.map(|m| m.latency).unwrap_or_default()
+}
+
+/// The same.
+fn blocked(flow: &FlowOutcome) -> Summary {
+    let messages = flow.messages.as_ref();
+    messages.map(|m| m.blocked).unwrap_or_default()
 }
 
 /// What a flow put on the wire less this many of its packets, in bytes, packets taken as of equal size.
@@ -346,8 +467,8 @@ mod tests {
     use std::path::Path;
     use whimbrel_sim::scenario::{Point, Scenario};
     use whimbrel_sim::{
-        DestinationOutcome, DestinationSample, FlowSample, LinkOutcome, LossCounts, Outcome,
-        Summary,
+        DestinationOutcome, DestinationSample, FlowSample, LinkOutcome, LossCounts, LossEpisode,
+        Outcome, Summary,
     };
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -392,16 +513,24 @@ sample = "1 s"
         }
     }
 
-    /// Delivers at these rates in Mbit/s, a second each, and sends at twice that.
+    /// Delivers at these rates in Mbit/s, a second each, and sends at twice that; with as many kB of window, and as many
+    /// milliseconds between acknowledgments, but for the first second.
     fn sampled(name: &str, start: u64, rates: &[f64]) -> FlowOutcome {
         let end = start + rates.len() as u64;
+        let mut sent = 0.0;
         let sample = |(i, rate): (usize, &f64)| FlowSample {
             at: at(start + 1 + i as u64),
-            cwnd: Bytes::ZERO,
+            cwnd: Bytes::new((rate * 1000.0) as u64),
             ssthresh: None,
             in_flight: Bytes::ZERO,
             srtt: Duration::ZERO,
             rate: megabit(*rate),
+            sent: {
+                sent += 2.0 * rate * 125_000.0;
+                Bytes::new(sent as u64)
+            },
+            ack_spacing: (i > 0).then(|| Duration::from_secs_f64(rate * 1e-3)),
+            path_changes: None,
             pacing_rate: Some(megabit(2.0 * rate)),
             phase: "",
         };
@@ -565,6 +694,96 @@ sample = "1 s"
     }
 
     #[test]
+    fn in_a_window_what_was_sent_is_what_was_sent_there() {
+        let scenario = points(SCENARIO);
+        let mut first = sampled(
+            "first",
+            0,
+            &[8.0, 8.0, 0.0, 0.0, 8.0, 6.0, 6.0, 6.0, 6.0, 6.0],
+        );
+        first.sent_on_wire = Bytes::new(13_500_000);
+        first.delivered = Bytes::new(6_750_000);
+        first.throughput = megabit(10.8);
+        let second = sampled("second", 5, &[1.0, 2.0, 2.0, 2.0, 2.0]);
+        let run = run(&scenario.points()[0], vec![first, second]);
+        // 12 and 4 Mbit/s for four seconds: 6 MB and 2 MB, of which half is delivered.
+        let at_end = Some((6, 10));
+        assert_near(say(&run, "transmitted", None, at_end), 8.0);
+        assert_near(say(&run, "transmitted", Some("first"), at_end), 6.0);
+        assert_near(say(&run, "delivered", None, at_end), 4.0);
+        assert_near(say(&run, "total throughput", None, at_end), 16.0);
+        assert_near(say(&run, "mean flow throughput", None, at_end), 8.0);
+        // From 4 s to 6 s the first sent 28 Mbit in two seconds, the second 2 Mbit in the one in which it was active.
+        assert_near(say(&run, "total throughput", None, Some((4, 6))), 15.0);
+        assert_near(say(&run, "mean flow throughput", None, Some((4, 6))), 8.0);
+        // From the flow's first second on.
+        assert_near(say(&run, "transmitted", Some("first"), Some((0, 1))), 2.0);
+        assert_near(say(&run, "transmitted", Some("first"), None), 13.5);
+        assert_near(say(&run, "delivered", Some("first"), None), 6.75);
+        assert_near(say(&run, "total throughput", Some("first"), None), 10.8);
+    }
+
+    #[test]
+    fn windows_and_the_spacing_of_acknowledgments_are_those_of_the_samples() {
+        let scenario = points(SCENARIO);
+        let first = sampled("first", 0, &[5.0, 7.0, 3.0, 9.0]);
+        let second = sampled("second", 0, &[1.0, 1.0, 1.0, 2.0]);
+        let mut run = run(&scenario.points()[0], vec![first, second]);
+        assert_near(say(&run, "mean cwnd", Some("first"), None), 6.0);
+        assert_near(say(&run, "greatest cwnd", None, None), 9.0);
+        assert_near(say(&run, "greatest cwnd", None, Some((0, 3))), 7.0);
+        assert_near(say(&run, "least cwnd", None, None), 1.0);
+        assert_near(say(&run, "least cwnd", Some("first"), Some((1, 2))), 7.0);
+        // 6 and 1.25 kB.
+        assert_near(say(&run, "mean cwnd", None, None), 3.625);
+        // The first second knows of none: 7, 3, 9 ms, and 1, 1, 2 ms.
+        assert_near(
+            say(&run, "mean ack spacing", Some("first"), None),
+            19.0 / 3.0,
+        );
+        assert_near(say(&run, "ack spacing jitter", Some("first"), None), 5.0);
+        assert_near(say(&run, "ack spacing jitter", None, None), 2.75);
+        assert_eq!(Measure::PathChanges.of(&run, None, None), None);
+        run.outcome.flows[1].path_changes = Some(3);
+        assert_near(say(&run, "path changes", None, None), 3.0);
+        run.outcome.flows[0].path_changes = Some(2);
+        assert_near(say(&run, "path changes", None, None), 5.0);
+    }
+
+    #[test]
+    fn recovery_is_measured_of_each_flow_and_of_none_that_does_not_recover() {
+        let scenario = points(SCENARIO);
+        let loss = |seconds, srtt| LossEpisode {
+            at: at(seconds),
+            cwnd: Bytes::new(8000),
+            in_flight: Bytes::ZERO,
+            srtt: Duration::from_secs(srtt),
+            reduced: true,
+            timeout: false,
+            ended: Some(at(seconds + 1)),
+        };
+        let mut first = sampled("first", 0, &[8.0, 8.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        first.episodes.push(loss(2, 1));
+        let mut second = sampled("second", 0, &[8.0, 8.0, 4.0, 6.0, 8.0, 8.0, 8.0]);
+        second.episodes.push(loss(2, 3));
+        let mut run = run(&scenario.points()[0], vec![first, second]);
+        // Lost at 2 s, 7.6 kB again at 7 s and at 5 s.
+        assert_near(say(&run, "recovery time", Some("first"), None), 5.0);
+        assert_near(say(&run, "recovery time", None, Some((1, 8))), 4.0);
+        assert_near(say(&run, "share recovery time", Some("second"), None), 3.0);
+        // Nothing was in flight before nor is after the repair: 1 s, of RTTs of 1 s and 3 s.
+        assert_near(say(&run, "refill", None, None), 2.0 / 3.0);
+        let recovery = |run: &Run<'_>, window| Measure::RecoveryTime.of(run, None, window);
+        let until_6 = Window {
+            from: at(0),
+            to: at(6),
+        };
+        assert_eq!(recovery(&run, Some(until_6)), None);
+        run.outcome.flows[0].episodes.clear();
+        assert_eq!(recovery(&run, None), None);
+    }
+
+    #[test]
     fn over_the_whole_run_shares_are_of_all_that_was_delivered() {
         let scenario = points(SCENARIO);
         let flow = |name, bytes| FlowOutcome {
@@ -599,6 +818,46 @@ sample = "1 s"
         // 15 and 35 of a thousand.
         assert_near(say(&run, "congestion loss", None, None), 5.0);
         assert_near(say(&run, "congestion loss", Some("second"), None), 7.0);
+    }
+
+    #[test]
+    fn messages_are_measured_over_those_that_were_delivered() {
+        let scenario = points(SCENARIO);
+        let summary = |count, mean, p50, p99| Summary {
+            count,
+            mean: Duration::from_millis(mean),
+            p50: Duration::from_millis(p50),
+            p99: Duration::from_millis(p99),
+            ..Summary::default()
+        };
+        let flow = |name, arrived, delivered, latency, blocked| FlowOutcome {
+            messages: Some(MessageOutcome {
+                arrived,
+                delivered,
+                held: 0,
+                latency: summary(delivered, latency, latency + 10, latency * 5),
+                blocked: summary(delivered, blocked, 0, blocked * 9),
+            }),
+            ..idle(name, 0, 10)
+        };
+        let flows = vec![
+            flow("first", 400, 300, 100, 10),
+            flow("second", 100, 100, 200, 50),
+        ];
+        let both = run(&scenario.points()[0], flows);
+        let say = |measure| say(&both, measure, None, None);
+        assert_near(say("message latency p50"), 160.0);
+        assert_near(say("message latency p99"), 750.0);
+        // 300 at 100 ms and 100 at 200 ms; 300 at 10 ms and 100 at 50 ms.
+        assert_near(say("message latency mean"), 125.0);
+        assert_near(say("blocked mean"), 20.0);
+        assert_near(say("blocked p99"), 270.0);
+        assert_near(say("messages delivered"), 80.0);
+        let bulk = run(&scenario.points()[0], vec![idle("first", 0, 10)]);
+        for measure in ["message latency p95", "blocked mean", "messages delivered"] {
+            let measure: Measure = measure.parse().expect("a measure");
+            assert_eq!(measure.of(&bulk, None, None), None);
+        }
     }
 
     #[test]

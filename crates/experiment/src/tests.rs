@@ -106,7 +106,9 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         (
             row("label = \"\"\nmeasure = \"loss\"\nfrom = \"1 s\""),
             "a.toml:9: experiment.row.from: is for measures that can be taken of a part of a run: `total goodput`, \
-             `mean flow goodput`, `sending rate`, `share`, `jain`, `weighted fairness`, `convergence time`",
+             `mean flow goodput`, `total throughput`, `mean flow throughput`, `transmitted`, `delivered`, `sending rate`, \
+             `share`, `jain`, `weighted fairness`, `convergence time`, `mean cwnd`, `greatest cwnd`, `least cwnd`, `mean ack spacing`, \
+             `ack spacing jitter`, `recovery time`, `share recovery time`, `refill`",
         ),
         (
             row("label = \"\"\nfrom = \"1 s\""),

@@ -116,16 +116,44 @@ impl<'a> View<'a> {
         Some(delivered.sum())
     }
 
+    /// Bytes that these flows put on the wire in the span.
+    pub(crate) fn sent(&self) -> f64 {
+        if self.windowed {
+            self.flows.iter().map(|(_, f)| self.span.sent(f)).sum()
+        } else {
+            self.sum(|f| f.sent_on_wire.get())
+        }
+    }
+
     /// Goodput of each flow that was active in the span, while it was, in Mbit/s.
     pub(crate) fn goodputs(&self) -> Vec<f64> {
         if !self.windowed {
             return self.flows.iter().map(|(_, f)| mbits(f.goodput)).collect();
         }
+        self.rates(|flow| self.delivered(&[flow]))
+    }
+
+    /// What each flow put on the wire while it was active in the span, in Mbit/s.
+    pub(crate) fn throughputs(&self) -> Vec<f64> {
+        if !self.windowed {
+            let flows = self.flows.iter();
+            return flows.map(|(_, f)| mbits(f.throughput)).collect();
+        }
+        self.rates(|(_, flow)| Some(self.span.sent(flow)))
+    }
+
+    /// Bytes of each flow over the time in which it was active in the span, in Mbit/s, if it was.
+    fn rates(&self, bytes: impl Fn((usize, &FlowOutcome)) -> Option<f64>) -> Vec<f64> {
         let rate = |flow: &(usize, &FlowOutcome)| {
             let active = Window::of_flows([flow.1]).and(self.span).length();
-            megabits(self.delivered(&[*flow])?, active)
+            megabits(bytes(*flow)?, active)
         };
         self.flows.iter().filter_map(rate).collect()
+    }
+
+    /// Congestion windows of all flows at their samples in the span, in bytes.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = f64> {
+        self.flows.iter().flat_map(|(_, f)| self.span.windows(f))
     }
 
     /// Percent of what the link that the flows fill most could carry while any of them was active.

@@ -3,7 +3,7 @@
 //! A sample tells of the time since the sample before it: in a window are the samples after its beginning, up to and
 //! with its end. Windows are therefore exact to one sample's interval.
 
-use whimbrel_sim::{DestinationOutcome, DestinationSample, FlowOutcome};
+use whimbrel_sim::{DestinationOutcome, DestinationSample, FlowOutcome, FlowSample};
 use whimbrel_units::{Duration, Time};
 
 /// Flows of different weight share fairly: the weighted fairness from which on they are said to have converged.
@@ -44,7 +44,8 @@ impl Window {
         self.to.since(self.from)
     }
 
-    fn takes(self, at: Time) -> bool {
+    /// Whether a sample then tells of it.
+    pub(crate) fn takes(self, at: Time) -> bool {
         self.from < at && at <= self.to
     }
 
@@ -56,10 +57,49 @@ impl Window {
             .sum()
     }
 
+    /// Bytes that a flow put on the wire in it.
+    pub(crate) fn sent(self, flow: &FlowOutcome) -> f64 {
+        let until = |end: Time| {
+            let last = flow.samples.iter().rev().find(|s| s.at <= end);
+            last.map_or(0, |sample| sample.sent.get())
+        };
+        until(self.to).saturating_sub(until(self.from)) as f64
+    }
+
     /// Mean of the rate that a flow's controller set, in bits per second; `None` if it never set one.
     pub(crate) fn sending_rate(self, flow: &FlowOutcome) -> Option<f64> {
-        let samples = flow.samples.iter().filter(|s| self.takes(s.at));
-        average(samples.filter_map(|s| Some(s.pacing_rate?.as_bits_per_sec() as f64)))
+        average(self.values(flow, |s| Some(s.pacing_rate?.as_bits_per_sec() as f64)))
+    }
+
+    /// A flow's windows at its samples, in bytes.
+    pub(crate) fn windows(self, flow: &FlowOutcome) -> impl Iterator<Item = f64> {
+        self.values(flow, |s| Some(s.cwnd.get() as f64))
+    }
+
+    /// Mean spacing of a flow's acknowledgments, in milliseconds; `None` if there were no two.
+    pub(crate) fn ack_spacing(self, flow: &FlowOutcome) -> Option<f64> {
+        average(self.spacings(flow))
+    }
+
+    /// How much the spacing of a flow's acknowledgments differs from one sample to the next, mean in milliseconds; `None` if
+    /// there were no two spacings.
+    pub(crate) fn ack_jitter(self, flow: &FlowOutcome) -> Option<f64> {
+        let next = self.spacings(flow).skip(1);
+        average(self.spacings(flow).zip(next).map(|(a, b)| (a - b).abs()))
+    }
+
+    fn spacings(self, flow: &FlowOutcome) -> impl Iterator<Item = f64> {
+        self.values(flow, |s| Some(s.ack_spacing?.as_millis_f64()))
+    }
+
+    /// A value of a flow's samples, where there is one.
+    fn values(
+        self,
+        flow: &FlowOutcome,
+        value: fn(&FlowSample) -> Option<f64>,
+    ) -> impl Iterator<Item = f64> {
+        let samples = flow.samples.iter().filter(move |s| self.takes(s.at));
+        samples.filter_map(value)
     }
 
     /// Mean weighted fairness at a destination while it served flows.

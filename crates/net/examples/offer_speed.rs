@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use whimbrel_net::{Link, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, Link, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_units::{Duration, Probability, Rate, Time};
 
 fn main() {
@@ -10,7 +10,7 @@ fn main() {
     let one_percent = Probability::new(0.01).unwrap_or_default();
     let plain = LinkSpec {
         service: ServiceSpec::Rate(rate),
-        delay: Schedule::constant(Duration::from_millis(50)),
+        delay: Delay::constant(Duration::from_millis(50)),
         queue: QueueLimit::Packets(1000),
         ..LinkSpec::default()
     };

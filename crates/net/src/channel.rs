@@ -1,4 +1,4 @@
-//! What the channel does to packets that left a sender: random loss, bursts of it, corruption.
+//! What the channel does to packets that left a sender: random loss, bursts of it, losses at set instants, corruption.
 //!
 //! Each packet has its own draw for loss and for corruption, from generators of their own: the same seed loses
 //! the same packets whatever else is switched on.
@@ -12,6 +12,7 @@ use crate::gilbert_elliott::Bursts;
 use crate::spec::LossSpec;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
 use whimbrel_units::{Probability, Time};
 
 /// The channel of one direction at work, outages not included.
@@ -23,11 +24,12 @@ pub(crate) struct Channel {
     place: Box<Xoshiro256PlusPlus>,
     noise: Option<Box<BitErrors>>,
     bursts: Option<Box<Bursts>>,
+    drops: Option<Box<Drops>>,
 }
 
 /// What the channel did to a packet.
 pub(crate) struct Passage {
-    /// It was lost at random, singly or in a burst.
+    /// It was lost at random, singly or in a burst, or because its time had come.
     pub lost: bool,
     /// The first of its bits that was changed, if any was.
     pub corrupted: Option<u32>,
@@ -52,6 +54,7 @@ impl Channel {
                 .gilbert_elliott
                 .as_ref()
                 .map(|bursts| Box::new(Bursts::new(bursts, ahead(2), ahead(3)))),
+            drops: (!spec.drops.is_empty()).then(|| Box::new(Drops::new(spec.drops.clone()))),
         }
     }
 
@@ -65,8 +68,9 @@ impl Channel {
             Some(noise) => noise.strike(bits(size)),
         };
         let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
+        let dropped = self.drops.as_mut().is_some_and(|drops| drops.take(at));
         Passage {
-            lost: alone || in_burst,
+            lost: alone || in_burst || dropped,
             corrupted: match (flipped, struck) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),
@@ -84,6 +88,32 @@ impl Channel {
 /// The bits of a packet.
 fn bits(size: u32) -> u32 {
     size.saturating_mul(8)
+}
+
+/// Instants at which a packet is lost.
+#[derive(Debug, Clone)]
+struct Drops {
+    /// In order.
+    ahead: VecDeque<Time>,
+}
+
+impl Drops {
+    fn new(mut drops: Vec<Time>) -> Self {
+        drops.sort_unstable();
+        Self {
+            ahead: drops.into(),
+        }
+    }
+
+    /// Whether an instant takes the packet that leaves at `at`: one instant at most, and each takes one.
+    #[inline]
+    fn take(&mut self, at: Time) -> bool {
+        let due = self.ahead.front().is_some_and(|drop| *drop <= at);
+        if due {
+            self.ahead.pop_front();
+        }
+        due
+    }
 }
 
 /// Something that happens with a set probability.

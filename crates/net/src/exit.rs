@@ -1,18 +1,18 @@
 //! What happens to a packet between its sender's device and the far end.
 
 use crate::channel::Channel;
+use crate::delay::Delaying;
 use crate::link::{Counters, Fate};
 use crate::outages::Outages;
-use crate::schedule::Cursor;
 use crate::spec::{DropCause, LinkSpec};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use whimbrel_units::{Duration, Time};
+use whimbrel_units::Time;
 
 /// The channel, the outages and the delay of one direction at work.
 #[derive(Debug, Clone)]
 pub(crate) struct Exit {
-    delay: Cursor<Duration>,
+    delay: Delaying,
     channel: Channel,
     outages: Outages,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Exit {
 impl Exit {
     pub fn new(spec: &LinkSpec, seed: u64) -> Self {
         Self {
-            delay: Cursor::new(spec.delay.clone()),
+            delay: Delaying::new(&spec.delay),
             channel: Channel::new(&spec.loss, Xoshiro256PlusPlus::seed_from_u64(seed)),
             outages: Outages::new(spec.loss.outages.clone()),
         }
@@ -40,7 +40,7 @@ impl Exit {
         } else {
             counters.count_delivered(size, passage.corrupted.is_some(), marked);
             Fate::Delivered {
-                at: ends + self.delay.at(ends),
+                at: self.delay.out(ends),
                 corrupted: passage.corrupted,
                 marked,
             }
@@ -49,6 +49,6 @@ impl Exit {
 
     /// Whether packets come out in the order in which they left.
     pub fn keeps_order(&self) -> bool {
-        self.delay.is_constant()
+        self.delay.keeps_order()
     }
 }

@@ -9,11 +9,11 @@
 //! 1. the **queue**: dropped on arrival if the packets that wait leave no room; if it is managed ([`Aqm`]), perhaps dropped
 //!    or marked before that;
 //! 2. the **service**: first in, first out, at the link's rate or by the opportunities of a trace;
-//! 3. the **outages** and **random loss**, singly or in the bursts of a [`GilbertElliott`] channel: a packet lost
-//!    here has used the link's capacity, as one that a radio sent and nobody understood;
+//! 3. the **outages** and **random loss**, singly, in the bursts of a [`GilbertElliott`] channel, or at set instants: a packet
+//!    lost here has used the link's capacity, as one that a radio sent and nobody understood;
 //! 4. **corruption**: marked, not dropped, with the first bit that was changed; what a receiver makes of it is the
 //!    receiver's business;
-//! 5. the **propagation delay** in force when its last bit left.
+//! 5. the [`Delay`] in force when its last bit left: propagation, which may let packets overtake each other.
 //!
 //! A [`CodelLink`] is the same with a queue that CoDel manages. What becomes of a packet there depends on what arrives after
 //! it, so it says so afterwards.
@@ -29,6 +29,7 @@ mod aqm;
 mod bit_errors;
 mod channel;
 mod codel_link;
+mod delay;
 mod exit;
 mod gilbert_elliott;
 mod link;
@@ -42,6 +43,7 @@ mod wifi;
 
 pub use aqm::{Aqm, AqmSetting, CoDel, Mark, QueueUnit, Red};
 pub use codel_link::CodelLink;
+pub use delay::{Delay, DelayTrace};
 pub use gilbert_elliott::GilbertElliott;
 pub use link::{Backlog, Counters, Fate, Link};
 pub use outages::{RandomOutages, RandomOutagesError};

@@ -87,11 +87,6 @@ impl<T: Copy> Cursor<T> {
     pub fn until(&self) -> Option<Time> {
         self.until
     }
-
-    /// Whether the value never changes.
-    pub fn is_constant(&self) -> bool {
-        self.schedule.is_constant()
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The description of a link, as data.
 
 use crate::aqm::Aqm;
+use crate::delay::Delay;
 use crate::gilbert_elliott::GilbertElliott;
 use crate::schedule::Schedule;
 use crate::trace::Trace;
@@ -12,8 +13,8 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 pub struct LinkSpec {
     /// How fast packets are served.
     pub service: ServiceSpec,
-    /// Propagation delay, constant or in steps. A step down lets later packets overtake earlier ones.
-    pub delay: Schedule<Duration>,
+    /// Propagation delay.
+    pub delay: Delay,
     /// How much may wait for service.
     pub queue: QueueLimit,
     /// What the queue does before it is full; on Wi-Fi it has no say. A DropTail queue does nothing.
@@ -27,7 +28,7 @@ impl Default for LinkSpec {
     fn default() -> Self {
         Self {
             service: ServiceSpec::Unlimited,
-            delay: Schedule::constant(Duration::ZERO),
+            delay: Delay::constant(Duration::ZERO),
             queue: QueueLimit::Unlimited,
             aqm: None,
             loss: LossSpec::default(),
@@ -120,6 +121,10 @@ pub struct LossSpec {
     /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves
     /// the link within one.
     pub outages: Vec<Outage>,
+    /// Besides, at each of these instants one packet is lost, in any order: the first whose last bit leaves the link then or
+    /// later, and that no earlier one of them took, whatever else would have become of it. (A link does not know what a
+    /// packet carries: it may be the one that opens a connection.) The cause is [`DropCause::Random`].
+    pub drops: Vec<Time>,
 }
 
 /// A span of total loss: `from <= t < to`.

@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{at_rate, mbit, ms, percent, serving};
-use whimbrel_net::{DropCause, Fate, Link, LinkSpec, LossSpec, Outage, ServiceSpec};
-use whimbrel_units::{Probability, Time};
+use common::{at_rate, mbit, ms, percent, serving, us};
+use whimbrel_net::{
+    CoDel, CodelLink, DropCause, Fate, Link, LinkSpec, LossSpec, Outage, ServiceSpec,
+};
+use whimbrel_units::{Bytes, Duration, Probability, Time};
 
 const PACKETS: u64 = 1_000_000;
 
@@ -283,4 +285,75 @@ fn an_outage_counts_when_the_last_bit_leaves() {
             marked: false
         }
     );
+}
+
+/// Which packets of 1500 bytes, offered each 12 ms from 0 ms on, are lost at random; on 1 Mbit/s the last bit of one
+/// leaves when the next is offered.
+fn taken(loss: LossSpec) -> Vec<usize> {
+    let spec = LinkSpec {
+        loss,
+        ..at_rate(mbit(1))
+    };
+    let mut link = Link::new(&spec, 1);
+    let fates: Vec<Fate> = (0..10)
+        .map(|i| link.offer(ms(12 * i), 1500, true))
+        .collect();
+    // CoDel, which is idle here, gives the same fates.
+    let idle = CoDel {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        mtu: Bytes::new(1500),
+    };
+    let mut managed = CodelLink::new(&spec, idle, 1);
+    let mut left = Vec::new();
+    for i in 0..10 {
+        managed.offer(ms(12 * i), 1500, true, &mut left);
+    }
+    assert_eq!(left, fates);
+    assert_eq!(link.counters().random, managed.counters().random);
+    let lost = lost(&fates).into_iter().enumerate();
+    lost.filter(|(_, lost)| *lost).map(|(i, _)| i).collect()
+}
+
+#[test]
+fn a_drop_takes_the_first_packet_whose_last_bit_leaves_then_or_later() {
+    let at = |drops: &[Time]| {
+        taken(LossSpec {
+            drops: drops.to_vec(),
+            ..LossSpec::default()
+        })
+    };
+    // Packet 2 leaves at 36 ms, packet 3 at 48 ms.
+    assert_eq!(at(&[ms(36)]), [2]);
+    assert_eq!(at(&[us(36_001)]), [3]);
+    assert_eq!(at(&[ms(0)]), [0]);
+    // Each takes one, however close they are, in any order.
+    assert_eq!(at(&[ms(38), ms(37), ms(39), ms(100)]), [3, 4, 5, 8]);
+    assert_eq!(at(&[ms(37), ms(37)]), [3, 4]);
+    assert_eq!(at(&[ms(121)]), [0_usize; 0]);
+}
+
+#[test]
+fn a_drop_moves_no_other_loss_and_is_used_up_by_a_packet_that_was_lost_anyway() {
+    let random = LossSpec {
+        random: percent(30.0),
+        ..LossSpec::default()
+    };
+    let mut both = random.clone();
+    both.drops = vec![ms(0), ms(50)];
+    let alone = taken(random);
+    let mut expected = [alone.clone(), vec![0, 4]].concat();
+    expected.sort_unstable();
+    expected.dedup();
+    assert_eq!(taken(both), expected);
+    // Packets 3 and 4 fall into the outage, the drop is packet 3's.
+    let dark = LossSpec {
+        outages: vec![Outage {
+            from: ms(40),
+            to: ms(61),
+        }],
+        drops: vec![ms(45)],
+        ..LossSpec::default()
+    };
+    assert_eq!(taken(dark), [0_usize; 0]);
 }

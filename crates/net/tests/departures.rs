@@ -3,7 +3,7 @@
 mod common;
 
 use common::{at_rate, delivered, mbit, ms, serving, us};
-use whimbrel_net::{Link, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, Link, Schedule, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 #[test]
@@ -32,7 +32,7 @@ fn packets_that_arrive_together_leave_one_after_another() {
 #[test]
 fn propagation_comes_after_service() {
     let mut spec = at_rate(mbit(8));
-    spec.delay = Schedule::constant(Duration::from_millis(50));
+    spec.delay = Delay::constant(Duration::from_millis(50));
     let mut link = Link::new(&spec, 1);
     assert_eq!(delivered(&mut link, ms(0), 1000), ms(51));
     assert_eq!(delivered(&mut link, ms(0), 1000), ms(52));
@@ -41,7 +41,7 @@ fn propagation_comes_after_service() {
 #[test]
 fn a_link_without_a_rate_only_delays() {
     let mut spec = serving(ServiceSpec::Unlimited);
-    spec.delay = Schedule::constant(Duration::from_millis(7));
+    spec.delay = Delay::constant(Duration::from_millis(7));
     let mut link = Link::new(&spec, 1);
     for _ in 0..3 {
         assert_eq!(delivered(&mut link, ms(1), u32::MAX), ms(8));
@@ -109,7 +109,7 @@ fn a_delay_step_down_lets_packets_overtake() {
         (ms(0), Duration::from_millis(300)),
         (ms(10), Duration::from_millis(25)),
     ];
-    spec.delay = Schedule::steps(steps).expect("in order");
+    spec.delay = Delay::steps(Schedule::steps(steps).expect("in order"));
     let mut link = Link::new(&spec, 1);
     assert!(!link.keeps_order());
     assert_eq!(delivered(&mut link, ms(9), 100), ms(309));
@@ -124,7 +124,7 @@ fn the_delay_is_the_one_in_force_when_the_last_bit_left() {
         (ms(0), Duration::from_millis(300)),
         (ms(10), Duration::from_millis(25)),
     ];
-    spec.delay = Schedule::steps(steps).expect("in order");
+    spec.delay = Delay::steps(Schedule::steps(steps).expect("in order"));
     assert_eq!(delivered(&mut Link::new(&spec, 1), ms(0), 1500), ms(37));
 }
 
@@ -139,7 +139,7 @@ fn extreme_numbers_saturate_at_never() {
         )),
     ] {
         let mut spec = spec;
-        spec.delay = Schedule::constant(Duration::MAX);
+        spec.delay = Delay::constant(Duration::MAX);
         let mut link = Link::new(&spec, 1);
         for now in [Time::ZERO, ms(1), Time::from_nanos(u64::MAX - 1), Time::MAX] {
             for size in [0, 1, 1500, u32::MAX] {

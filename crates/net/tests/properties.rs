@@ -6,8 +6,8 @@ use common::{delivered, serving};
 use proptest::prelude::*;
 use std::sync::Arc;
 use whimbrel_net::{
-    Aqm, CoDel, CodelLink, Counters, DropCause, Fate, Link, LinkSpec, LossSpec, Mark, Outage,
-    QueueLimit, QueueUnit, Red, Schedule, ServiceSpec, Trace,
+    Aqm, CoDel, CodelLink, Counters, Delay, DelayTrace, DropCause, Fate, Link, LinkSpec, LossSpec,
+    Mark, Outage, QueueLimit, QueueUnit, Red, Schedule, ServiceSpec, Trace,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -143,15 +143,24 @@ fn spec() -> impl Strategy<Value = LinkSpec> {
         probability(),
         probability(),
         prop::collection::vec(outage, 0..3),
+        prop::collection::vec((0_u64..200_000_000).prop_map(Time::from_nanos), 0..4),
     )
-        .prop_map(|(random, corrupt, bit_errors, outages)| LossSpec {
+        .prop_map(|(random, corrupt, bit_errors, outages, drops)| LossSpec {
             random,
             corrupt,
             bit_errors,
             outages,
+            drops,
             ..LossSpec::default()
         });
-    let delay = schedule((0_u64..300_000_000).prop_map(Duration::from_nanos));
+    let delays = || (0_u64..300_000_000).prop_map(Duration::from_nanos);
+    let row =
+        (1_u64..50_000_000, prop::collection::vec(delays(), 1..20)).prop_map(|(every, row)| {
+            let row = DelayTrace::new(row).expect("not empty");
+            Delay::recorded(Duration::from_nanos(every), row).expect("not zero")
+        });
+    let course = prop_oneof![schedule(delays()).prop_map(Delay::steps), row];
+    let delay = (course, any::<bool>()).prop_map(|(delay, keep)| delay.in_order(keep));
     (service(), delay, queue, aqm, loss).prop_map(|(service, delay, queue, aqm, loss)| LinkSpec {
         service,
         delay,
@@ -334,7 +343,7 @@ proptest! {
                 prop_assert!(!marked);
             }
         }
-        if spec.delay.is_constant() {
+        if spec.delay.keeps_order() {
             let times: Vec<Time> = fates.iter().filter_map(|fate| match fate {
                 Fate::Delivered { at, .. } => Some(*at),
                 Fate::Dropped(_) => None,

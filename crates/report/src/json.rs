@@ -8,8 +8,10 @@ use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, NackCounts, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, PathOutcome,
+    StreamOutcome, Summary,
 };
+use whimbrel_units::Duration;
 
 #[derive(Serialize)]
 struct RunJson<'a> {
@@ -62,11 +64,19 @@ struct FlowJson<'a> {
     rtt_ms: SummaryJson,
     one_way_delay_ms: SummaryJson,
     completion_s: Option<f64>,
+    /// How often the law found that the path itself had changed, if it looks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     discrimination: Option<ConfusionJson>,
     /// Negative acknowledgments, if the transport knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     nacks: Option<NacksJson>,
     aatp: Option<AatpJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<MessagesJson>,
+    /// If it has several, or messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    streams: Vec<StreamJson>,
     /// Segments that a path carried because they were stuck on another.
     #[serde(skip_serializing_if = "Option::is_none")]
     reinjected: Option<u64>,
@@ -75,6 +85,40 @@ struct FlowJson<'a> {
     paths: Vec<PathJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    episodes: Vec<EpisodeJson>,
+}
+
+/// An episode of loss; bytes and RTT just before.
+#[derive(Serialize)]
+struct EpisodeJson {
+    at_s: f64,
+    ended_s: Option<f64>,
+    cwnd_bytes: u64,
+    in_flight_bytes: u64,
+    srtt_ms: f64,
+    reduced: bool,
+    timeout: bool,
+}
+
+#[derive(Serialize)]
+struct MessagesJson {
+    arrived: u64,
+    delivered: u64,
+    /// Those that were whole before they could be delivered.
+    held: u64,
+    /// From the arrival at the sender to the delivery of the last byte.
+    latency_ms: SummaryJson,
+    /// For how much of it they were whole and held.
+    blocked_ms: SummaryJson,
+}
+
+#[derive(Serialize)]
+struct StreamJson {
+    delivered_bytes: u64,
+    messages: u64,
+    /// In the mean.
+    latency_ms: f64,
 }
 
 #[derive(Serialize)]
@@ -101,8 +145,12 @@ struct PathJson<'a> {
     cwnd_bytes: u64,
     mean_cwnd_bytes: u64,
     discrimination: Option<ConfusionJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<FlowSampleJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    episodes: Vec<EpisodeJson>,
 }
 
 #[derive(Serialize)]
@@ -207,6 +255,12 @@ struct FlowSampleJson {
     in_flight_bytes: u64,
     srtt_ms: f64,
     rate_bps: u64,
+    /// Put on the wire since the flow's start.
+    sent_bytes: u64,
+    /// Between the newest two acknowledgments.
+    ack_spacing_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     /// The controller's own rate, if it sets one.
     pacing_rate_bps: Option<u64>,
     phase: &'static str,
@@ -353,12 +407,38 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             rtt_ms: SummaryJson::from(&flow.rtt),
             one_way_delay_ms: SummaryJson::from(&flow.one_way_delay),
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
+            path_changes: flow.path_changes,
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
             nacks: flow.nacks.as_ref().map(NacksJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
+            messages: flow.messages.as_ref().map(MessagesJson::from),
+            streams: flow.streams.iter().map(StreamJson::from).collect(),
             reinjected: (!flow.paths.is_empty()).then_some(flow.reinjected),
             paths: flow.paths.iter().map(PathJson::from).collect(),
             samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
+            episodes: flow.episodes.iter().map(EpisodeJson::from).collect(),
+        }
+    }
+}
+
+impl From<&MessageOutcome> for MessagesJson {
+    fn from(messages: &MessageOutcome) -> Self {
+        Self {
+            arrived: messages.arrived,
+            delivered: messages.delivered,
+            held: messages.held,
+            latency_ms: SummaryJson::from(&messages.latency),
+            blocked_ms: SummaryJson::from(&messages.blocked),
+        }
+    }
+}
+
+impl From<&StreamOutcome> for StreamJson {
+    fn from(stream: &StreamOutcome) -> Self {
+        Self {
+            delivered_bytes: stream.delivered.get(),
+            messages: stream.messages,
+            latency_ms: stream.latency.as_millis_f64(),
         }
     }
 }
@@ -385,7 +465,9 @@ impl<'a> From<&'a PathOutcome> for PathJson<'a> {
             cwnd_bytes: path.cwnd.get(),
             mean_cwnd_bytes: path.mean_cwnd.get(),
             discrimination: path.discrimination.as_ref().map(ConfusionJson::from),
+            path_changes: path.path_changes,
             samples: path.samples.iter().map(FlowSampleJson::from).collect(),
+            episodes: path.episodes.iter().map(EpisodeJson::from).collect(),
         }
     }
 }
@@ -485,8 +567,25 @@ impl From<&FlowSample> for FlowSampleJson {
             in_flight_bytes: s.in_flight.get(),
             srtt_ms: s.srtt.as_millis_f64(),
             rate_bps: s.rate.as_bits_per_sec(),
+            sent_bytes: s.sent.get(),
+            ack_spacing_ms: s.ack_spacing.map(Duration::as_millis_f64),
+            path_changes: s.path_changes,
             pacing_rate_bps: s.pacing_rate.map(|rate| rate.as_bits_per_sec()),
             phase: s.phase,
+        }
+    }
+}
+
+impl From<&LossEpisode> for EpisodeJson {
+    fn from(e: &LossEpisode) -> Self {
+        Self {
+            at_s: e.at.as_secs_f64(),
+            ended_s: e.ended.map(|at| at.as_secs_f64()),
+            cwnd_bytes: e.cwnd.get(),
+            in_flight_bytes: e.in_flight.get(),
+            srtt_ms: e.srtt.as_millis_f64(),
+            reduced: e.reduced,
+            timeout: e.timeout,
         }
     }
 }

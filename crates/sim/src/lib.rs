@@ -14,17 +14,20 @@ mod properties;
 mod ranges;
 mod rtt;
 pub mod scenario;
+mod streams;
 pub mod sweep;
 mod tcp;
 mod udp;
 
 pub use network::{
-    AatpFlow, AatpSettings, Destination, FlowSpec, ForgedNacks, LinkId, Nack, NamedLink, Network,
-    OnChannel, OnOff, Oracle, Recovery, Route, Sequences, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    AatpFlow, AatpSettings, Destination, FlowSpec, ForgedNacks, LinkId, Messages, Nack, NamedLink,
+    Network, OnChannel, OnOff, Oracle, Recovery, Route, Sequences, Streams, TcpFlow, TcpSettings,
+    Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, NackCounts, Outcome, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, Outcome,
+    PathOutcome, StreamOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

@@ -102,12 +102,18 @@ pub struct FlowOutcome {
     pub one_way_delay: Summary,
     /// From its start until all its data was delivered, if it had an end and reached it.
     pub completion: Option<Duration>,
+    /// How often its controllers found that the path itself had changed; `None` if they do not look.
+    pub path_changes: Option<u64>,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
     /// Its negative acknowledgments, if its transport knows them or any were forged.
     pub nacks: Option<NackCounts>,
     /// What only an AATP connection has.
     pub aatp: Option<AatpOutcome>,
+    /// What became of its messages, if it has any.
+    pub messages: Option<MessageOutcome>,
+    /// Its streams, if it has several or messages; none of any other flow.
+    pub streams: Vec<StreamOutcome>,
     /// Segments that a path of a multipath connection carried because they were stuck on another.
     pub reinjected: u64,
     /// The paths of a multipath connection, in the order of its routes; none of any other flow. What stands above is of all
@@ -115,6 +121,38 @@ pub struct FlowOutcome {
     pub paths: Vec<PathOutcome>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
+    /// Episodes of loss of its near end, in order of time, if the run was sampled and it is a TCP flow; those of a multipath
+    /// connection are its paths'.
+    pub episodes: Vec<LossEpisode>,
+}
+
+/// What became of a flow's messages. Those that were not delivered when the run ended are `arrived` less `delivered`, and in
+/// none of the distributions.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MessageOutcome {
+    /// Messages that the sending application handed over.
+    pub arrived: u64,
+    /// Messages that the receiving application got, whole.
+    pub delivered: u64,
+    /// Those of them that were whole at the receiver before they could be delivered: something before them in their stream
+    /// was missing.
+    pub held: u64,
+    /// From a message's arrival at the sender until its last byte was delivered in its stream's order.
+    pub latency: Summary,
+    /// For how much of that it was whole at the receiver and waited for what stood before it in its stream: head-of-line
+    /// blocking. Zero of messages that did not wait.
+    pub blocked: Summary,
+}
+
+/// What one stream delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamOutcome {
+    /// Data delivered to the application, in the stream's order.
+    pub delivered: Bytes,
+    /// Messages delivered.
+    pub messages: u64,
+    /// Their latency in the mean; zero if there were none.
+    pub latency: Duration,
 }
 
 /// What one path of a multipath connection did: its subflow.
@@ -158,8 +196,33 @@ pub struct PathOutcome {
     pub mean_cwnd: Bytes,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
+    /// How often its controller found that the path itself had changed; `None` if it does not look.
+    pub path_changes: Option<u64>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
+    /// Its episodes of loss, if the run was sampled.
+    pub episodes: Vec<LossEpisode>,
+}
+
+/// An episode of loss: from when a sender found it until it was repaired. There is one for each time that the controller was
+/// asked about a loss or told of a timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LossEpisode {
+    /// When the sender found it: with the third duplicate ACK, by RACK's or RFC 6675's verdict, or because the timer fired.
+    pub at: Time,
+    /// The congestion window just before.
+    pub cwnd: Bytes,
+    /// Bytes in flight just before.
+    pub in_flight: Bytes,
+    /// The smoothed RTT then, zero before the first sample.
+    pub srtt: Duration,
+    /// The window was reduced for it.
+    pub reduced: bool,
+    /// The retransmission timer fired.
+    pub timeout: bool,
+    /// When all was acknowledged that had been sent by the time it was found, or it proved to be a mistake. One that another
+    /// followed before it was over ends with that. `None`: not before the run's end.
+    pub ended: Option<Time>,
 }
 
 /// What an AATP connection did besides.
@@ -414,7 +477,7 @@ pub struct LinkOutcome {
 pub struct FlowSample {
     /// When.
     pub at: Time,
-    /// Congestion window.
+    /// Congestion window: the controller's, without what NewReno's recovery adds to it while it lasts.
     pub cwnd: Bytes,
     /// Slow start threshold, if set.
     pub ssthresh: Option<Bytes>,
@@ -424,6 +487,15 @@ pub struct FlowSample {
     pub srtt: Duration,
     /// Data delivered since the last sample, per second.
     pub rate: Rate,
+    /// All that was put on the wire as data packets since the flow's start, headers and retransmissions included.
+    pub sent: Bytes,
+    /// Between the newest two acknowledgments that arrived (the inter-packet delay, IPD, of S. Ahmad, M. J. Arshad, "Enhanced
+    /// Multistream Fast TCP", Applied Sciences 9(21), 2019); `None` before there were two, and where there are several paths or
+    /// no such acknowledgments (AATP).
+    pub ack_spacing: Option<Duration>,
+    /// How often the controller found by then that the path itself had changed; `None` if it does not look, and where there are
+    /// several paths.
+    pub path_changes: Option<u64>,
     /// The controller's own rate, if it sets one.
     pub pacing_rate: Option<Rate>,
     /// What the controller was doing.

@@ -3,15 +3,16 @@
 //! `Scoreboard::check`).
 
 use crate::{
-    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, ForgedNacks, LinkId, Nack,
-    NamedLink, Network, OnChannel, OnOff, Outcome, Recovery, Route, Sequences, TcpFlow,
-    TcpSettings, Traffic, UdpFlow, run,
+    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, ForgedNacks, LinkId, Messages,
+    Nack, NamedLink, Network, OnChannel, OnOff, Outcome, Recovery, Route, Sequences, Streams,
+    TcpFlow, TcpSettings, Traffic, UdpFlow, run,
 };
 use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{
-    Aqm, AqmSetting, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec, Side, WifiSpec,
+    Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, QueueLimit, Schedule,
+    ServiceSpec, Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -38,7 +39,8 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
     })
 }
 
-/// A lossy link whose delay steps (down too, so that packets overtake each other), with an outage.
+/// A lossy link whose delay steps (down too, so that packets may overtake each other), once or for ever, with an outage
+/// and losses at set instants.
 fn link() -> impl Strategy<Value = LinkSpec> {
     let delays = prop::collection::vec((1u64..2000, 1u64..300), 0..4);
     let rate = 200u64..200_000;
@@ -49,17 +51,33 @@ fn link() -> impl Strategy<Value = LinkSpec> {
     ];
     let chances = (0.0f64..0.2, 0.0f64..0.05, 0.0f64..1e-5);
     let outage = prop::option::of((0u64..5000, 1u64..2000));
-    (rate, 1u64..200, delays, (queue, aqm()), chances, outage).prop_map(
-        |(kbit, first, later, (queue, aqm), (random, corrupt, bits), outage)| {
+    let drops = prop::collection::vec((0u64..5000).prop_map(|at| Time::ZERO + ms(at)), 0..3);
+    let delays = (1u64..200, delays, any::<bool>(), any::<bool>());
+    (rate, delays, (queue, aqm()), chances, outage, drops).prop_map(
+        |(
+            kbit,
+            (first, later, repeat, keep_order),
+            (queue, aqm),
+            (random, corrupt, bits),
+            outage,
+            drops,
+        )| {
             let mut steps = vec![(Time::ZERO, ms(first))];
             for (after, delay) in later {
                 let at = steps[steps.len() - 1].0 + ms(after);
                 steps.push((at, ms(delay)));
             }
+            let delay = if repeat {
+                let row = steps.iter().map(|(_, delay)| *delay).collect();
+                let row = DelayTrace::new(row).expect("not empty");
+                Delay::cycle(ms(100), row).expect("not zero")
+            } else {
+                Delay::steps(Schedule::steps(steps).expect("in order"))
+            };
             let rate = Rate::from_bits_per_sec(kbit * 1000);
             LinkSpec {
                 service: ServiceSpec::Rate(Schedule::constant(rate)),
-                delay: Schedule::steps(steps).expect("in order"),
+                delay: delay.in_order(keep_order),
                 queue,
                 aqm,
                 loss: LossSpec {
@@ -76,6 +94,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                         })
                         .into_iter()
                         .collect(),
+                    drops,
                     ..LossSpec::default()
                 },
             }
@@ -151,7 +170,28 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         )
 }
 
-/// A bulk flow under any law, on the transport that carries it.
+/// Bulk data on one stream as often as not; else several streams, messages, or both.
+fn streams() -> impl Strategy<Value = Streams> {
+    let messages = (1u64..6000, 0u64..6000, 1u64..300, any::<bool>(), 1u32..40).prop_map(
+        |(least, more, every, exponential, count)| Messages {
+            least: Bytes::new(least),
+            greatest: Bytes::new(least + more / 3000 * more),
+            every: ms(every),
+            exponential,
+            count: Some(count),
+        },
+    );
+    let some = (1u32..12, any::<bool>(), prop::option::of(messages)).prop_map(
+        |(count, interleave, messages)| Streams {
+            count,
+            interleave,
+            messages,
+        },
+    );
+    prop_oneof![Just(Streams::default()), some]
+}
+
+/// A flow of data under any law, on the transport that carries it.
 fn bulk() -> impl Strategy<Value = Traffic> {
     let aatp = (
         1u8..=8,
@@ -162,11 +202,11 @@ fn bulk() -> impl Strategy<Value = Traffic> {
         0..registry::ALL.len(),
         1u64..200_000,
         any::<bool>(),
-        settings(),
+        (settings(), streams()),
         aatp,
     )
         .prop_map(
-            |(entry, size, two_way, settings, (priority, breaker, every))| {
+            |(entry, size, two_way, (settings, streams), (priority, breaker, every))| {
                 let entry = registry::ALL[entry];
                 let controller = entry.name.parse().expect("registered");
                 let size = Some(Bytes::new(size));
@@ -174,7 +214,8 @@ fn bulk() -> impl Strategy<Value = Traffic> {
                     Feed::Acknowledgments => Traffic::Tcp(TcpFlow {
                         controller,
                         size,
-                        two_way,
+                        two_way: two_way && streams == Streams::default(),
+                        streams,
                         settings,
                     }),
                     Feed::Bursts => Traffic::Aatp(AatpFlow {
@@ -239,7 +280,8 @@ fn network() -> impl Strategy<Value = Network> {
             }
         }
         let mut flow = |(i, (traffic, start, routes)): (usize, (Traffic, u64, usize))| {
-            let several = matches!(&traffic, Traffic::Tcp(tcp) if !tcp.two_way);
+            let several =
+                matches!(&traffic, Traffic::Tcp(tcp) if !tcp.two_way && tcp.streams.count == 1);
             let mut route = |path: usize| {
                 let mut ids = [0, 1, 2, 3];
                 if path > 0 || (own && i > 0) {
@@ -287,6 +329,32 @@ fn network() -> impl Strategy<Value = Network> {
     })
 }
 
+/// Every message arrived and was delivered. Gives what they were together.
+fn check_messages(tcp: &TcpFlow, flow: &FlowOutcome) -> Bytes {
+    let spec = tcp.streams.messages.expect("asked before");
+    let messages = flow.messages.as_ref().expect("it has messages");
+    let count = u64::from(spec.count.expect("all have an end"));
+    assert_eq!((messages.arrived, messages.delivered), (count, count));
+    assert_eq!(
+        (messages.latency.count, messages.blocked.count),
+        (count, count)
+    );
+    assert!(messages.held <= count && messages.blocked.max <= messages.latency.max);
+    assert_eq!(messages.held == 0, messages.blocked.max.is_zero());
+    // They go to the streams in turn.
+    let streams = flow.streams.iter().map(|stream| stream.messages);
+    let most = count.div_ceil(u64::from(tcp.streams.count));
+    let all: Vec<u64> = streams.collect();
+    assert!(all.iter().all(|n| *n == most || *n + 1 == most), "{all:?}");
+    assert_eq!(all.iter().sum::<u64>(), count);
+    let bytes: Bytes = flow.streams.iter().map(|stream| stream.delivered).sum();
+    assert!(bytes >= spec.least.times(count) && bytes <= spec.greatest.times(count));
+    if spec.least == spec.greatest {
+        assert_eq!(bytes, spec.least.times(count));
+    }
+    bytes
+}
+
 fn check_links(outcome: &Outcome) {
     for link in &outcome.links {
         let c = &link.counters;
@@ -328,6 +396,7 @@ proptest! {
         check_links(&outcome);
         for (flow, spec) in outcome.flows.iter().zip(&network.flows) {
             let size = match &spec.traffic {
+                Traffic::Tcp(tcp) if tcp.streams.messages.is_some() => Some(check_messages(tcp, flow)),
                 Traffic::Tcp(tcp) => tcp.size.map(|s| s.times(if tcp.two_way { 2 } else { 1 })),
                 Traffic::Aatp(aatp) => aatp.size,
                 Traffic::Udp(_) => continue,
@@ -374,7 +443,15 @@ proptest! {
             for (a, b) in a.paths.iter_mut().zip(&b.paths) {
                 a.lost = b.lost;
             }
-            prop_assert_eq!(&a, b);
+            // Episodes are noted where samples are taken: one for each that was counted, at the end that is looked at.
+            let mut b = b.clone();
+            let noted = b.paths.iter().fold(b.episodes.len(), |n, path| n + path.episodes.len());
+            let ours = !matches!(&sampled.flows[0].traffic, Traffic::Tcp(tcp) if tcp.two_way);
+            let tcp = matches!(&sampled.flows[0].traffic, Traffic::Tcp(_));
+            prop_assert!(!(ours && tcp) || noted as u64 == b.loss_episodes + b.timeouts, "{:?}", b);
+            b.episodes.clear();
+            b.paths.iter_mut().for_each(|path| path.episodes.clear());
+            prop_assert_eq!(a, b);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! bytes 0.0392 ms, the confirmation of a train 54 bytes and 0.0432 ms.
 
 use whimbrel_cc::fairness::{Adapter, Priority};
-use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     AatpFlow, AatpOutcome, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, NamedLink,
     Network, Outcome, Route, Traffic, run,
@@ -27,7 +27,7 @@ fn at(when: f64) -> Time {
 fn link(name: &str) -> NamedLink {
     let spec = LinkSpec {
         service: ServiceSpec::Rate(Schedule::constant(CAPACITY)),
-        delay: Schedule::constant(ms(50.0)),
+        delay: Delay::constant(ms(50.0)),
         ..LinkSpec::default()
     };
     NamedLink {

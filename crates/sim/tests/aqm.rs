@@ -1,10 +1,10 @@
 //! TCP over managed queues, and what a sender does about marks. The path is 10 Mbit/s and 50 ms each way: a full packet of
 //! 1500 bytes takes 1.2 ms, 83 of them fill it, and data may leave 100.0832 ms after the start.
 
-use whimbrel_net::{AqmSetting, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{AqmSetting, Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, LinkOutcome, NamedLink, Network, Outcome, Recovery, Route,
-    TcpFlow, TcpSettings, Traffic, run,
+    Streams, TcpFlow, TcpSettings, Traffic, run,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -27,7 +27,7 @@ fn link(name: &str, aqm: &str, queue: QueueLimit) -> NamedLink {
         spec: LinkSpec {
             aqm: managed.expect("it fits"),
             service,
-            delay: Schedule::constant(ms(50.0)),
+            delay: Delay::constant(ms(50.0)),
             queue,
             ..LinkSpec::default()
         },
@@ -41,6 +41,7 @@ fn path(controller: &str, aqm: &str, flows: u64, segments: u64, recovery: Recove
         controller: controller.parse().expect("registered"),
         size: (segments > 0).then(|| Bytes::new(segments * MSS)),
         two_way: false,
+        streams: Streams::default(),
         settings: TcpSettings {
             recovery,
             ecn: Some(true),

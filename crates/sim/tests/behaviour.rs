@@ -4,10 +4,10 @@
 //! 1.2 ms x k later. Outages of a fraction of a millisecond drop exactly the segments that a test wants gone.
 
 use std::path::Path;
-use whimbrel_net::{LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, TcpFlow,
+    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, Streams, TcpFlow,
     TcpSettings, Traffic, UdpFlow, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
@@ -35,7 +35,7 @@ fn mbit(rate: u64) -> ServiceSpec {
 fn link(name: &str) -> NamedLink {
     let spec = LinkSpec {
         service: mbit(10),
-        delay: Schedule::constant(ms(50.0)),
+        delay: Delay::constant(ms(50.0)),
         ..LinkSpec::default()
     };
     NamedLink {
@@ -51,6 +51,7 @@ fn path(segments: u64, recovery: Recovery) -> Network {
         controller: "newreno".parse().expect("registered"),
         size: Some(Bytes::new(segments * MSS)),
         two_way: false,
+        streams: Streams::default(),
         settings: TcpSettings {
             recovery,
             ..TcpSettings::default()
@@ -296,7 +297,7 @@ fn a_timeout_that_a_longer_path_caused_is_taken_back() {
     // the original tells (RFC 3522).
     let mut network = path(2000, Recovery::Rack);
     let steps = vec![(Time::ZERO, ms(50.0)), (at(600.0), ms(1550.0))];
-    network.links[0].spec.delay = Schedule::steps(steps).expect("in order");
+    network.links[0].spec.delay = Delay::steps(Schedule::steps(steps).expect("in order"));
     let (_, flow) = play(&network);
     assert!(flow.timeouts >= 1, "{flow:?}");
     assert!(flow.spurious >= 1, "{flow:?}");
@@ -307,7 +308,7 @@ fn a_timeout_that_a_longer_path_caused_is_taken_back() {
 fn a_shorter_path_reorders_and_nothing_is_lost_for_long() {
     let mut network = path(2000, Recovery::Rack);
     let steps = vec![(Time::ZERO, ms(50.0)), (at(600.0), ms(20.0))];
-    network.links[0].spec.delay = Schedule::steps(steps).expect("in order");
+    network.links[0].spec.delay = Delay::steps(Schedule::steps(steps).expect("in order"));
     let (_, flow) = play(&network);
     assert_eq!(flow.timeouts, 0);
     assert_eq!(flow.delivered, Bytes::new(2000 * MSS));
@@ -523,14 +524,97 @@ fn ends_that_send_and_receive_do_the_same_ahead_of_events_as_in_their_turn() {
         let network = scenario.points()[0].network(seed);
         let ahead = run(&network);
         // Its first sample would come when the run is over.
-        let in_turn = run(&Network {
+        let mut in_turn = run(&Network {
             sample: Some(Duration::from_secs(1000)),
             ..network
         });
+        // Which are noted where samples are taken.
+        for flow in &mut in_turn.flows {
+            assert!(flow.episodes.len() > 5);
+            flow.episodes.clear();
+        }
         assert!(4 * ahead.events < 3 * in_turn.events, "{}", ahead.events);
         assert_eq!(ahead.flows, in_turn.flows);
         // Timers and decisions on losses are what must not be run ahead of.
         assert!(ahead.flows.iter().any(|flow| flow.timeouts > 0));
         assert!(ahead.flows.iter().all(|flow| flow.loss_episodes > 5));
+    }
+}
+
+#[test]
+fn an_episode_is_noted_from_the_third_duplicate_until_all_sent_before_it_is_acknowledged() {
+    let mut network = path(40, Recovery::NewReno);
+    network.sample = Some(ms(10.0));
+    network.links[0].spec.loss.drops = vec![at(leaves(3))];
+    let (_, flow) = play(&network);
+    let [episode] = flow.episodes.as_slice() else {
+        panic!("{:?}", flow.episodes)
+    };
+    // Segments 4 to 6 make the duplicates; an acknowledgment of 52 bytes takes 0.0416 ms.
+    let third = leaves(6) + 50.0 + 0.0416 + 50.0;
+    assert!(
+        (episode.at.as_secs_f64() * 1e3 - third).abs() < 0.001,
+        "{episode:?}"
+    );
+    // Segments 1 and 2 were acknowledged at once: 12 segments were allowed, and 12 under way besides what limited transmit sent.
+    assert_eq!(episode.cwnd, Bytes::new(12 * MSS));
+    assert_eq!(episode.in_flight, Bytes::new(12 * MSS));
+    assert!(episode.reduced && !episode.timeout);
+    // Two segments that limited transmit sent are before the hole's in the queue; all is acknowledged with it.
+    let ended = episode.ended.expect("it ends").as_secs_f64() * 1e3;
+    assert!(
+        (ended - third - (3.0 * PACKET + 100.0416)).abs() < 0.001,
+        "{ended}"
+    );
+    // Window 6 after it: the samples show the law's window, not what recovery adds to it.
+    let during = flow.samples.iter().filter(|s| {
+        let ms = s.at.as_secs_f64() * 1e3;
+        ms > third && ms < ended
+    });
+    let windows: Vec<u64> = during.map(|s| s.cwnd.get() / MSS).collect();
+    assert_eq!(windows, vec![6; windows.len()]);
+    assert!(windows.len() > 5);
+    network.sample = None;
+    assert_eq!(play(&network).1.episodes, []);
+}
+
+#[test]
+fn a_timeout_is_an_episode_that_goes_on_while_the_path_is_dark() {
+    let mut network = path(10_000, Recovery::Rack);
+    network.sample = Some(ms(100.0));
+    network.duration = Duration::from_secs(15);
+    network.links[0].spec.loss.outages = vec![Outage {
+        from: at(1000.0),
+        to: at(90_000.0),
+    }];
+    let (_, flow) = play(&network);
+    let timeouts: Vec<_> = flow.episodes.iter().filter(|e| e.timeout).collect();
+    assert_eq!(timeouts.len() as u64, flow.timeouts);
+    assert!(timeouts.len() >= 2, "{timeouts:?}");
+    assert!(timeouts.iter().all(|e| e.ended.is_none() && e.reduced));
+    assert_eq!(
+        flow.episodes.len() as u64,
+        flow.timeouts + flow.loss_episodes
+    );
+}
+
+#[test]
+fn acknowledgments_of_a_full_link_are_spaced_as_the_packets_that_passed_it() {
+    for (ack_every, spacing) in [(1, PACKET), (2, 2.0 * PACKET)] {
+        let mut network = path(100_000, Recovery::Rack);
+        tcp(&mut network).settings.ack_every = ack_every;
+        network.sample = Some(ms(777.0));
+        network.duration = Duration::from_secs(5);
+        let (_, flow) = play(&network);
+        let samples: Vec<_> = flow.samples.iter().skip(2).collect();
+        assert!(samples.len() > 3);
+        for sample in samples {
+            let found = sample.ack_spacing.expect("there were two").as_millis_f64();
+            assert!((found - spacing).abs() < 1e-5, "{found}");
+        }
+        // 10 Mbit/s from 0.15 s to the end: what was put on the wire is that and what waits.
+        let last = flow.samples.last().expect("sampled");
+        assert!(last.sent.get() as f64 > 10e6 / 8.0 * (last.at.as_secs_f64() - 0.6));
+        assert!(last.sent <= flow.sent_on_wire);
     }
 }

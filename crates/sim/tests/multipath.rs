@@ -1,9 +1,9 @@
 //! What a connection over several paths must do, on paths simple enough to work out by hand.
 
-use whimbrel_net::{LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Recovery, Route, TcpFlow, TcpSettings,
-    Traffic, run,
+    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Recovery, Route, Streams, TcpFlow,
+    TcpSettings, Traffic, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -23,7 +23,7 @@ fn mbit(rate: u64) -> ServiceSpec {
 fn path(service: ServiceSpec, rtt: u64, queue: u64) -> LinkSpec {
     LinkSpec {
         service,
-        delay: Schedule::constant(Duration::from_micros(rtt * 500)),
+        delay: Delay::constant(Duration::from_micros(rtt * 500)),
         queue: QueueLimit::Bytes(Bytes::new(queue)),
         ..LinkSpec::default()
     }
@@ -78,6 +78,7 @@ fn flow(controller: &str, size: Option<u64>, routes: Vec<Route>) -> FlowSpec {
             controller: controller.parse().expect("registered"),
             size: size.map(Bytes::new),
             two_way: false,
+            streams: Streams::default(),
             settings: TcpSettings::default(),
         }),
     }

@@ -72,7 +72,7 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
 mod tests {
     use super::*;
     use std::io::Write;
-    use whimbrel_net::QueueLimit;
+    use whimbrel_net::{Delay, QueueLimit, Schedule};
     use whimbrel_units::{Bytes, Duration, Time};
 
     const TWO: &str = r#"
@@ -105,14 +105,12 @@ route = ["own*", "down", "other"]
             spec.backward.loss.random.is_zero(),
             "loss is of the written direction"
         );
-        let second = spec.forward.delay.all()[1];
-        assert_eq!(
-            second,
-            (
-                Time::ZERO + Duration::from_secs(5),
-                Duration::from_millis(300)
-            )
-        );
+        let steps = [(0, 50), (5, 300)].map(|(at, delay)| {
+            let at = Time::ZERO + Duration::from_secs(at);
+            (at, Duration::from_millis(delay))
+        });
+        let steps = Schedule::steps(steps.to_vec()).expect("in order");
+        assert_eq!(spec.forward.delay, Delay::steps(steps));
         assert_eq!(spec.backward.loss.outages.len(), 1, "outages are of both");
         assert_eq!(spec.seed, 7);
     }

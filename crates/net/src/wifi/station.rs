@@ -13,9 +13,9 @@ use super::spec::WifiSpec;
 use super::timing::{Load, Timing};
 use super::{AirCounters, Departure, Side};
 use crate::channel::{Chance, Channel};
+use crate::delay::Delaying;
 use crate::link::{Backlog, Counters, Fate};
 use crate::outages::Outages;
-use crate::schedule::Cursor;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -64,7 +64,7 @@ pub(super) struct Station {
     /// Outages of what this station sends.
     pub outages: Outages,
     channel: Channel,
-    delay: Cursor<Duration>,
+    delay: Delaying,
     counters: Counters,
     air: AirCounters,
     /// Since when the station has had something to send, as far as that is not counted yet.
@@ -92,7 +92,7 @@ impl Station {
             frame_loss: Chance::new(spec.frame_loss, frame_loss),
             outages: Outages::new(direction.loss.outages.clone()),
             channel: Channel::new(&direction.loss, channel),
-            delay: Cursor::new(direction.delay.clone()),
+            delay: Delaying::new(&direction.delay),
             counters: Counters::default(),
             air: AirCounters::default(),
             busy_since: None,
@@ -253,7 +253,7 @@ impl Station {
                     self.counters
                         .count_delivered(frame.size, passage.corrupted.is_some(), false);
                     Fate::Delivered {
-                        at: now + self.delay.at(now),
+                        at: self.delay.out(now),
                         corrupted: passage.corrupted,
                         marked: false,
                     }

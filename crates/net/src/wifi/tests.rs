@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::spec::{DropCause, LossSpec, Outage, QueueLimit};
-use crate::{GilbertElliott, Schedule};
+use crate::{Delay, DelayTrace, GilbertElliott};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use whimbrel_units::{Bytes, Probability, Rate};
@@ -572,7 +572,7 @@ fn a_packet_that_comes_on_a_busy_channel_backs_off() {
 fn what_lies_behind_the_radio_delays_loses_and_corrupts_once() {
     let share = |p| Probability::new(p).expect("a share");
     let behind = LinkSpec {
-        delay: Schedule::constant(Duration::from_millis(50)),
+        delay: Delay::constant(Duration::from_millis(50)),
         loss: LossSpec {
             random: share(0.2),
             corrupt: share(0.5),
@@ -592,6 +592,34 @@ fn what_lies_behind_the_radio_delays_loses_and_corrupts_once() {
         Fate::Dropped(_) => None,
     });
     assert!(first.is_some_and(|at| at > us(50_083) && at < us(51_000)));
+}
+
+#[test]
+fn what_lies_behind_the_radio_loses_at_set_instants_and_keeps_the_order_of_a_recorded_delay() {
+    let row = DelayTrace::parse("50\n1\n").expect("a trace");
+    let behind = LinkSpec {
+        delay: Delay::recorded(Duration::from_micros(300), row).expect("intervals"),
+        loss: LossSpec {
+            drops: vec![us(0), us(100)],
+            ..LossSpec::default()
+        },
+        ..plain()
+    };
+    let mut wifi = Wifi::new(&spec(300_000), [&behind, &plain()], 1);
+    // After 40 us a packet each 41 us.
+    let fates = burst(&mut wifi, Side::Forward, 42);
+    let lost = |fate: &Fate| *fate == Fate::Dropped(DropCause::Random);
+    // The first three are understood at 83, 123 and 166 us: the drops take the first and the second.
+    let first: Vec<bool> = fates.iter().take(3).map(lost).collect();
+    assert_eq!(first, [true, true, false]);
+    assert_eq!(wifi.counters(Side::Forward).random, 2);
+    // Four more are until 300 us, with 50 ms each. Seven come until 600 us, 330 us the first and 576 us the last: with 1 ms
+    // they would be first, and come out with the last of the four. Then it is 50 ms again.
+    let at = arrivals(&fates[2..]);
+    assert!(at.is_sorted());
+    assert!(at[3] > us(50_288) && at[3] < us(50_289), "{at:?}");
+    assert_eq!(at[4..11], [at[3]; 7]);
+    assert!(at[11] > us(50_600), "{at:?}");
 }
 
 #[test]
@@ -653,17 +681,21 @@ fn direction() -> impl Strategy<Value = LinkSpec> {
         probability(),
         prop::option::of(Just(bursts)),
         prop::collection::vec(outage, 0..3),
+        prop::collection::vec((0_u64..40_000).prop_map(us), 0..3),
     )
-        .prop_map(|(random, corrupt, gilbert_elliott, outages)| LossSpec {
-            random,
-            gilbert_elliott,
-            corrupt,
-            outages,
-            ..LossSpec::default()
-        });
+        .prop_map(
+            |(random, corrupt, gilbert_elliott, outages, drops)| LossSpec {
+                random,
+                gilbert_elliott,
+                corrupt,
+                outages,
+                drops,
+                ..LossSpec::default()
+            },
+        );
     (queue, 0_u64..1_000_000, loss).prop_map(|(queue, delay, loss)| LinkSpec {
         queue,
-        delay: Schedule::constant(Duration::from_nanos(delay)),
+        delay: Delay::constant(Duration::from_nanos(delay)),
         loss,
         ..plain()
     })

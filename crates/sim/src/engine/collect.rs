@@ -9,7 +9,7 @@ use crate::outcome::{
     AatpOutcome, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample, Outcome,
     PathOutcome,
 };
-use crate::tcp::Endpoint;
+use crate::tcp::{Endpoint, Sender};
 use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -36,7 +36,10 @@ impl World<'_> {
                     let Some(sender) = ends[0].sender() else {
                         continue;
                     };
-                    sender.sample(now, rate)
+                    FlowSample {
+                        sent: Bytes::new(ends.iter().map(|end| end.counters().wire_bytes).sum()),
+                        ..sender.sample(now, rate)
+                    }
                 }
                 Actor::Multipath(connection) => FlowSample {
                     rate,
@@ -51,6 +54,9 @@ impl World<'_> {
                         in_flight: source.in_flight(),
                         srtt: source.srtt(),
                         rate,
+                        sent: Bytes::new(source.counters.wire_bytes),
+                        ack_spacing: None,
+                        path_changes: controller.path_changes(),
                         pacing_rate: controller.pacing_rate(),
                         phase: controller.phase(),
                     }
@@ -148,7 +154,9 @@ fn flow_outcome(
     network: &Network,
     end: Time,
 ) -> (FlowOutcome, Delays, u64) {
-    let until = flow.finished.or(spec.stop).unwrap_or(end).min(end);
+    // Messages that have arrived are sent after a stop too.
+    let stop = spec.stop.filter(|_| spec.messages().is_none());
+    let until = flow.finished.or(stop).unwrap_or(end).min(end);
     let active = until.since(flow.start);
     let mut outcome = FlowOutcome {
         name: spec.name.clone(),
@@ -166,10 +174,13 @@ fn flow_outcome(
                 end.counters().add_to(&mut outcome);
                 packets += u64::from(end.delivered());
                 outcome.marked += end.marked();
+                let changes = end.sender().and_then(Sender::path_changes);
+                outcome.path_changes = sum(outcome.path_changes, changes);
                 if let Some(nacks) = end.nacks() {
                     *outcome.nacks.get_or_insert_default() += nacks;
                 }
             }
+            outcome.episodes = ends[0].episodes();
             outcome.delivered = Bytes::new(payload_delivered(&ends));
             let [near, far] = *ends;
             one_way = near.one_way;
@@ -180,10 +191,20 @@ fn flow_outcome(
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
         }
-        (Actor::Multipath(connection), Traffic::Tcp(tcp)) => {
+        (Actor::Multipath(mut connection), Traffic::Tcp(tcp)) => {
             outcome.controller = Some(tcp.controller.to_string());
             outcome.delivered = Bytes::new(connection.payload_delivered());
-            outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
+            let (messages, streams) = connection.data.outcome();
+            let has_end = match spec.messages() {
+                Some(messages) => messages.count.is_some(),
+                None => tcp.size.is_some(),
+            };
+            let finished = flow.finished.filter(|_| has_end);
+            outcome.completion = finished.map(|at| at.since(flow.start));
+            if messages.is_some() || streams.len() > 1 {
+                outcome.streams = streams;
+            }
+            outcome.messages = messages;
             packets = u64::from(connection.delivered());
             let mut rtt = Delays::new();
             for (mut path, route) in connection.paths.into_iter().zip(&spec.routes) {
@@ -198,7 +219,13 @@ fn flow_outcome(
                 outcome.lost += path.lost;
                 outcome.reinjected += path.reinjected;
                 let name = route_name(route, network);
-                outcome.paths.push(path_outcome(path, name, active, until));
+                let path = path_outcome(path, name, active, until);
+                outcome.path_changes = sum(outcome.path_changes, path.path_changes);
+                if spec.routes.len() > 1 {
+                    outcome.paths.push(path);
+                } else {
+                    outcome.episodes = path.episodes;
+                }
             }
             outcome.rtt = rtt.summary();
         }
@@ -208,6 +235,7 @@ fn flow_outcome(
             connection.source.counters.add_to(&mut outcome);
             outcome.controller = Some(aatp.controller.to_string());
             outcome.rtt = connection.source.rtt.summary();
+            outcome.path_changes = connection.source.controller().path_changes();
             outcome.completion = aatp.size.and(flow.finished).map(|at| at.since(flow.start));
             let account = connection.source.account;
             outcome.aatp = Some(AatpOutcome {
@@ -234,6 +262,14 @@ fn flow_outcome(
     outcome.throughput = Rate::over(outcome.sent_on_wire, active);
     outcome.one_way_delay = one_way.summary();
     (outcome, one_way, packets)
+}
+
+/// Of two counts, either of which may be of nothing.
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 /// What people call a route: its links from the near to the far end.
@@ -277,6 +313,8 @@ fn path_outcome(
         cwnd: path.cwnd(),
         mean_cwnd: path.mean_cwnd(until),
         discrimination: counted.discrimination,
+        path_changes: path.ends[0].sender().and_then(Sender::path_changes),
+        episodes: path.ends[0].episodes(),
         samples: path.samples,
     }
 }

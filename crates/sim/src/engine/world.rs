@@ -58,10 +58,25 @@ pub(super) struct Flow {
     pub(super) sampled_bytes: u64,
 }
 
+impl Flow {
+    /// Its senders, or those of its paths, note their episodes of loss.
+    fn record_episodes(&mut self) {
+        match &mut self.actor {
+            Actor::Tcp(ends) => ends[0].record_episodes(),
+            Actor::Multipath(connection) => {
+                let paths = connection.paths.iter_mut();
+                paths.for_each(|path| path.ends[0].record_episodes());
+            }
+            Actor::Aatp(_) | Actor::Udp(_) => {}
+        }
+    }
+}
+
 /// Who sends and receives.
 pub(super) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
+    /// A connection that decides what its ends send: over several paths, with several streams or with messages.
     Multipath(Box<multipath::Connection>),
     Aatp(Box<Connection>),
     Udp(Box<Datagrams>),
@@ -71,6 +86,7 @@ pub(super) enum Actor {
 const LINK_STREAM: u64 = 0x6c69_6e6b;
 const UDP_STREAM: u64 = 0x7564_7000;
 const LAW_STREAM: u64 = 0x6c61_7700;
+const MESSAGE_STREAM: u64 = 0x6d65_7373;
 const CHANNEL_STREAM: u64 = 0x7769_6669;
 
 /// Sources of events: links, two endpoints a lane, Wi-Fi channels and managed queues, the sampler.
@@ -129,6 +145,7 @@ impl<'a> World<'a> {
         if let Some(interval) = network.sample {
             let sampler = world.sampler_slot();
             world.calendar.set(sampler, Some(Time::ZERO + interval));
+            world.flows.iter_mut().for_each(Flow::record_episodes);
         }
         world
     }
@@ -136,14 +153,16 @@ impl<'a> World<'a> {
     fn add_flow(&mut self, index: usize, spec: &FlowSpec) {
         let id = index as u32;
         let actor = match &spec.traffic {
-            Traffic::Tcp(tcp) if spec.routes.len() > 1 => {
+            Traffic::Tcp(tcp) if spec.is_governed() => {
                 self.unfinished += 1;
                 let behind = self.network.flows.len() as u32;
                 let further = (behind..).zip(&self.further);
                 let own = further.filter(|(_, lane)| lane.flow == index);
                 let lanes: Vec<u32> = [id].into_iter().chain(own.map(|(i, _)| i)).collect();
                 let seed = |lane| stream(self.network.seed, LAW_STREAM, lane as usize);
-                Actor::Multipath(Box::new(multipath::Connection::new(&lanes, tcp, seed)))
+                let arrivals = stream(self.network.seed, MESSAGE_STREAM, index);
+                let connection = multipath::Connection::new(&lanes, tcp, seed, arrivals);
+                Actor::Multipath(Box::new(connection))
             }
             Traffic::Tcp(tcp) => {
                 self.unfinished += 1;

@@ -19,8 +19,12 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 const MOST_FLOWS: u64 = 100_000;
 /// The most directed links of one run, copies counted.
 const MOST_LINKS: u64 = 1_000_000;
-/// The most steps of schedules and outages on all links of one run.
+/// The most steps of schedules, outages and drops on all links of one run.
 const MOST_STEPS: u64 = 20_000_000;
+/// The most streams of one run, those of all flows together.
+const MOST_STREAMS: u64 = 1_000_000;
+/// The most messages of one run, about.
+const MOST_MESSAGES: u64 = 10_000_000;
 /// The most samples of one run.
 const MOST_SAMPLES: u64 = 20_000_000;
 /// Tells the stream that draws starts from those of the links and sources, which the engine derives from
@@ -81,7 +85,22 @@ impl Form {
             .sum();
         if steps > MOST_STEPS {
             return Err(whole.fail(format!(
-                "the schedules and outages of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
+                "the schedules, outages and drops of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
+            )));
+        }
+        let streams: u64 = flows.iter().map(|f| u64::from(f.count) * f.streams()).sum();
+        if streams > MOST_STREAMS {
+            return Err(whole.fail(format!(
+                "{streams} streams of all flows are more than {MOST_STREAMS}"
+            )));
+        }
+        let messages = flows
+            .iter()
+            .map(|f| u64::from(f.count).saturating_mul(f.messages(run.duration)))
+            .fold(0, u64::saturating_add);
+        if messages > MOST_MESSAGES {
+            return Err(whole.fail(format!(
+                "{messages} messages of all flows are more than {MOST_MESSAGES}"
             )));
         }
         let longest = longest_run(directed as usize, routes as usize);
@@ -173,10 +192,10 @@ impl Form {
         Ok(())
     }
 
-    /// Propagation delays of a route and its way back, added up; of a schedule the greatest.
+    /// Propagation delays of a route and its way back, added up; of steps the greatest, of a recorded one the mean.
     fn base_rtt(&self, route: &RouteForm) -> Duration {
-        let forward = |hop: &Hop| longest_delay(&self.links[hop.link].forward);
-        let mirrored = |hop: &Hop| longest_delay(&self.links[hop.link].reverse);
+        let forward = |hop: &Hop| self.links[hop.link].forward.spec.delay.nominal();
+        let mirrored = |hop: &Hop| self.links[hop.link].reverse.spec.delay.nominal();
         let there = route.there.iter().map(forward);
         let back: Box<dyn Iterator<Item = Duration>> = match &route.back {
             Some(back) => Box::new(back.iter().map(forward)),
@@ -363,7 +382,7 @@ fn own_links(flow: &FlowForm, links: &[LinkForm]) -> u64 {
     flow.routes.iter().map(of_route).sum()
 }
 
-/// Steps of the schedules and outages on the links of which each flow has a copy.
+/// Steps of the schedules, outages and drops on the links of which each flow has a copy.
 fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
     let steps = |direction: &Direction| {
         let spec = &direction.spec;
@@ -371,22 +390,11 @@ fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
             ServiceSpec::Rate(schedule) => schedule.all().len(),
             ServiceSpec::Unlimited | ServiceSpec::Trace(_) => 0,
         };
-        (rates + spec.delay.all().len()) as u64 + direction.loss.outages()
+        (rates + spec.delay.own_steps()) as u64 + direction.loss.events()
     };
     let hops = flow.hops().filter(|hop| hop.own);
     hops.map(|hop| steps(&links[hop.link].forward) + steps(&links[hop.link].reverse))
         .sum()
-}
-
-fn longest_delay(direction: &Direction) -> Duration {
-    direction
-        .spec
-        .delay
-        .all()
-        .iter()
-        .map(|(_, delay)| *delay)
-        .max()
-        .unwrap_or_default()
 }
 
 /// Bits per second, mean over the first `span`; `None` if unlimited.

@@ -11,13 +11,26 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_net::{LinkSpec, Queue, Schedule, ServiceSpec, Trace, WifiSpec};
+use whimbrel_net::{
+    Delay, DelayTrace, LinkSpec, Queue, Schedule, ServiceSpec, Trace, TraceError, WifiSpec,
+};
 use whimbrel_units::{Duration, Rate, Time};
 
 /// Keys of one direction.
 const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 7] = ["rate", "wifi", "delay", "queue", "aqm", "loss", "reverse"];
+pub(super) const KEYS: [&str; 8] = [
+    "rate",
+    "wifi",
+    "delay",
+    "keep_order",
+    "queue",
+    "aqm",
+    "loss",
+    "reverse",
+];
+/// Keys of a delay that repeats.
+const REPEATED_DELAY: [&str; 3] = ["every", "steps", "trace"];
 /// The largest trace that is read: an hour at 80 Mbit/s is a fifth of it.
 const LARGEST_TRACE: u64 = 1 << 28;
 /// The most steps a schedule may have.
@@ -112,6 +125,12 @@ pub(super) fn read(
             };
         }
     }
+    if let Some(field) = fields.get("keep_order") {
+        let keep = field.switch()?;
+        for direction in [&mut forward, &mut reverse] {
+            direction.spec.delay = direction.spec.delay.clone().in_order(keep);
+        }
+    }
     Ok(LinkForm {
         name: name.to_owned(),
         forward,
@@ -137,7 +156,7 @@ fn read_direction(
         spec.service = read_service(&field, traces)?;
     }
     if let Some(field) = fields.get("delay") {
-        spec.delay = schedule(&field, "50 ms")?;
+        spec.delay = read_delay(&field, traces)?;
     }
     if let Some(field) = fields.get("queue") {
         queue = Some(WrittenQueue {
@@ -168,7 +187,7 @@ fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, S
         let fields = field.fields()?;
         fields.only(&["trace"])?;
         let trace = fields.required("trace", "\"starlink.down\"")?;
-        return Ok(ServiceSpec::Trace(traces.read(&trace)?));
+        return Ok(ServiceSpec::Trace(traces.rate(&trace)?));
     }
     let rates: Schedule<Rate> = schedule(field, "8 Mbit/s")?;
     if rates.all().iter().any(|(_, rate)| *rate == Rate::ZERO) {
@@ -178,6 +197,37 @@ fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, S
         ));
     }
     Ok(ServiceSpec::Rate(rates))
+}
+
+/// A constant, steps, `{ every = "15 s", steps = ["25 ms", "40 ms"] }` or `{ every = "10 ms", trace = "FILE" }`.
+fn read_delay(field: &Field<'_>, traces: &mut Traces) -> Result<Delay, ScenarioError> {
+    let Value::Table(_) = field.value() else {
+        return Ok(Delay::steps(schedule(field, "50 ms")?));
+    };
+    let fields = field.fields()?;
+    fields.only(&REPEATED_DELAY)?;
+    let every = fields.required("every", "\"10 ms\"")?;
+    let span = every.parse()?;
+    let delay = match (fields.get("steps"), fields.get("trace")) {
+        (Some(steps), None) => Delay::cycle(span, repeated_steps(&steps)?),
+        (None, Some(trace)) => Delay::recorded(span, traces.delay(&trace)?),
+        _ => {
+            return Err(field.fail(
+                "needs either `steps` that repeat, e.g. `{ every = \"15 s\", steps = [\"25 ms\", \"40 ms\"] }`, or a \
+                 recorded `trace`, e.g. `{ every = \"10 ms\", trace = \"delay.txt\" }`",
+            ));
+        }
+    };
+    delay.map_err(|why| every.fail(why))
+}
+
+fn repeated_steps(field: &Field<'_>) -> Result<DelayTrace, ScenarioError> {
+    let items = field.list()?;
+    if items.len() > MOST_STEPS {
+        return Err(field.fail(format!("a schedule may have at most {MOST_STEPS} steps")));
+    }
+    let steps = items.iter().map(Field::parse).collect::<Result<_, _>>()?;
+    DelayTrace::new(steps).map_err(|why| field.fail(why))
 }
 
 /// A constant, or steps: `[["0 s", "25 ms"], ["5 s", "300 ms"]]`.
@@ -213,37 +263,53 @@ pub(super) fn time(field: &Field<'_>) -> Result<Time, ScenarioError> {
 #[derive(Debug)]
 pub(super) struct Traces {
     folder: PathBuf,
-    known: HashMap<PathBuf, Arc<Trace>>,
+    rates: HashMap<PathBuf, Arc<Trace>>,
+    delays: HashMap<PathBuf, DelayTrace>,
 }
 
 impl Traces {
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            known: HashMap::new(),
+            rates: HashMap::new(),
+            delays: HashMap::new(),
         }
     }
 
-    fn read(&mut self, field: &Field<'_>) -> Result<Arc<Trace>, ScenarioError> {
-        let path = self.folder.join(field.text()?);
-        if let Some(trace) = self.known.get(&path) {
-            return Ok(Arc::clone(trace));
-        }
-        let shown = path.display();
-        let unreadable = |error| field.fail(format!("cannot read the trace {shown}: {error}"));
-        let about = std::fs::metadata(&path).map_err(unreadable)?;
-        // A device or a pipe has no end.
-        if !about.is_file() {
-            return Err(field.fail(format!("the trace {shown} is not a file")));
-        }
-        if about.len() > LARGEST_TRACE {
-            let largest = LARGEST_TRACE >> 20;
-            return Err(field.fail(format!("the trace {shown} is larger than {largest} MiB")));
-        }
-        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-        let trace = Trace::parse(&text).map_err(|error| field.fail(format!("{shown}: {error}")))?;
-        let trace = Arc::new(trace);
-        self.known.insert(path, Arc::clone(&trace));
-        Ok(trace)
+    fn rate(&mut self, field: &Field<'_>) -> Result<Arc<Trace>, ScenarioError> {
+        let parse = |text: &str| Trace::parse(text).map(Arc::new);
+        read_trace(&self.folder, &mut self.rates, field, parse)
     }
+
+    fn delay(&mut self, field: &Field<'_>) -> Result<DelayTrace, ScenarioError> {
+        read_trace(&self.folder, &mut self.delays, field, DelayTrace::parse)
+    }
+}
+
+/// The trace that a field names, unless it is known already.
+fn read_trace<T: Clone>(
+    folder: &Path,
+    known: &mut HashMap<PathBuf, T>,
+    field: &Field<'_>,
+    parse: impl Fn(&str) -> Result<T, TraceError>,
+) -> Result<T, ScenarioError> {
+    let path = folder.join(field.text()?);
+    if let Some(trace) = known.get(&path) {
+        return Ok(trace.clone());
+    }
+    let shown = path.display();
+    let unreadable = |error| field.fail(format!("cannot read the trace {shown}: {error}"));
+    let about = std::fs::metadata(&path).map_err(unreadable)?;
+    // A device or a pipe has no end.
+    if !about.is_file() {
+        return Err(field.fail(format!("the trace {shown} is not a file")));
+    }
+    if about.len() > LARGEST_TRACE {
+        let largest = LARGEST_TRACE >> 20;
+        return Err(field.fail(format!("the trace {shown} is larger than {largest} MiB")));
+    }
+    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    let trace = parse(&text).map_err(|error| field.fail(format!("{shown}: {error}")))?;
+    known.insert(path, trace.clone());
+    Ok(trace)
 }

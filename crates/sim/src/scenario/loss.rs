@@ -8,13 +8,14 @@ use whimbrel_net::{GilbertElliott, LossSpec, Outage, RandomOutages};
 use whimbrel_units::{Duration, Probability, Time};
 
 /// Keys of a table of losses.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "random",
     "gilbert-elliott",
     "corrupt",
     "bit_errors",
     "outages",
     "random_outages",
+    "drops",
 ];
 /// Keys of a channel with a good and a bad state, by time and by packet.
 const GILBERT_ELLIOTT: [&str; 6] = ["good", "bad", "p", "r", "good_loss", "bad_loss"];
@@ -56,10 +57,10 @@ impl Loss {
         }
     }
 
-    /// How many outages there are in a run.
-    pub fn outages(&self) -> u64 {
+    /// How many outages and drops there are in a run.
+    pub fn events(&self) -> u64 {
         let drawn = self.drawn.map_or(0, |drawn| u64::from(drawn.spec.count));
-        self.spec.outages.len() as u64 + drawn
+        (self.spec.outages.len() + self.spec.drops.len()) as u64 + drawn
     }
 }
 
@@ -89,6 +90,9 @@ pub(super) fn read(
     if let Some(field) = fields.get("random_outages") {
         let spec = random_outages(&field, duration)?;
         loss.drawn = Some(DrawnOutages { spec, mirrored });
+    }
+    if let Some(field) = fields.get("drops") {
+        loss.spec.drops = drops(&field)?;
     }
     Ok(loss)
 }
@@ -145,6 +149,19 @@ fn outages(field: &Field<'_>) -> Result<Vec<Outage>, ScenarioError> {
         outages.push(outage);
     }
     Ok(outages)
+}
+
+/// `["38 s", "40 s"]`.
+fn drops(field: &Field<'_>) -> Result<Vec<Time>, ScenarioError> {
+    let mut drops: Vec<Time> = Vec::new();
+    for item in field.list()? {
+        let at = time(&item)?;
+        if drops.last().is_some_and(|last| *last >= at) {
+            return Err(item.fail("drops must be in order of time, each later than the one before"));
+        }
+        drops.push(at);
+    }
+    Ok(drops)
 }
 
 /// `{ count = 10, length = "0.5 s", within = ["0 s", "60 s"] }`.

@@ -1,11 +1,12 @@
 //! What people write, what becomes of it, and what they are told when it is wrong.
 
 use super::*;
-use crate::network::{AatpFlow, AatpSettings, LinkId, OnChannel, Recovery};
+use crate::network::{AatpFlow, AatpSettings, LinkId, Messages, OnChannel, Recovery, Streams};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use whimbrel_net::{
-    Aggregation, Aqm, CoDel, GilbertElliott, QueueLimit, QueueUnit, ServiceSpec, Side, WifiSpec,
+    Aggregation, Aqm, CoDel, Delay, DelayTrace, GilbertElliott, QueueLimit, QueueUnit, ServiceSpec,
+    Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Probability, Time};
 
@@ -252,6 +253,74 @@ fn a_flow_with_several_routes_has_them_all_and_links_of_its_own_on_each() {
         .find(|link| link.name == "lte")
         .expect("there");
     assert_eq!(lte.spec.queue, QueueLimit::Bytes(Bytes::new(100_000)));
+}
+
+/// Streams and messages in all ways to write them.
+const MESSAGES: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "10 ms"
+[[flow]]
+name = "short"
+route = ["L"]
+streams = 8
+messages = "1 kB .. 20 kB every 10 ms"
+[[flow]]
+name = "table"
+route = ["L"]
+interleave = false
+messages = { size = "20 kB", every = "5 ms", exponential = true, count = 7 }
+[[flow]]
+name = "bulk"
+route = ["L"]
+streams = 3
+size = "1 MB"
+[run]
+duration = "1 s"
+[sweep]
+"flow.table.messages.size" = ["1 kB", "2 kB"]
+"#;
+
+#[test]
+fn streams_and_messages_are_what_was_written() {
+    let scenario = Scenario::parse(MESSAGES, Path::new("a.toml")).expect("a scenario");
+    let network = scenario.points()[1].network(1);
+    let streams = network.flows.iter().map(|flow| match &flow.traffic {
+        Traffic::Tcp(tcp) => tcp.streams,
+        Traffic::Aatp(_) | Traffic::Udp(_) => panic!("all are TCP"),
+    });
+    let short = Messages {
+        least: Bytes::new(1000),
+        greatest: Bytes::new(20_000),
+        every: Duration::from_millis(10),
+        exponential: false,
+        count: None,
+    };
+    let table = Messages {
+        least: Bytes::new(2000),
+        greatest: Bytes::new(2000),
+        every: Duration::from_millis(5),
+        exponential: true,
+        count: Some(7),
+    };
+    let expected = [
+        (8, true, Some(short)),
+        (1, false, Some(table)),
+        (3, true, None),
+    ];
+    for (found, (count, interleave, messages)) in streams.zip(expected) {
+        let expected = Streams {
+            count,
+            interleave,
+            messages,
+        };
+        assert_eq!(found, expected);
+    }
+    let outcome = crate::run(&network);
+    let bulk = &outcome.flows[2];
+    assert_eq!((bulk.streams.len(), bulk.messages.as_ref()), (3, None));
+    let table = outcome.flows[1].messages.as_ref().expect("messages");
+    assert_eq!((table.arrived, table.delivered), (7, 7));
 }
 
 #[test]
@@ -514,7 +583,7 @@ fn sweeps_set_what_was_not_written_and_reach_single_flows() {
     assert_eq!(network.flows.len(), 9);
     assert_eq!(network.duration, Duration::from_secs(3));
     assert_eq!(
-        link(&network, "L (reverse)").delay.all()[0].1,
+        link(&network, "L (reverse)").delay.least(),
         Duration::from_millis(1)
     );
     let Traffic::Tcp(web) = &network.flows[0].traffic else {
@@ -936,6 +1005,81 @@ fn traces_are_looked_for_beside_the_scenario() {
     std::fs::remove_dir_all(&folder).expect("ours");
 }
 
+#[test]
+fn a_recorded_delay_is_shared_and_keeps_its_order_unless_it_is_said() {
+    let folder = std::env::temp_dir().join(format!("whimbrel-delay-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("d"), "10\n20.5\n11.5\n").expect("a trace");
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = { trace = \"d\", every = \"10 ms\" }\nqueue = \"1 bdp\"\n\
+                reverse = { delay = \"1 ms\" }\n[[flow]]\nroute = [\"L\"]\n";
+    let path = folder.join("scenario.toml");
+    let read = |text: &str| Scenario::parse(text, &path).map(|s| s.points()[0].network(1));
+    let network = read(text).expect("a scenario");
+    let forward = link(&network, "L");
+    let row = DelayTrace::parse("10\n20.5\n11.5").expect("a trace");
+    let recorded = Delay::recorded(Duration::from_millis(10), row).expect("intervals");
+    assert_eq!(forward.delay, recorded);
+    // 8 Mbit/s x (the mean of 14 ms + 1 ms).
+    assert_eq!(forward.queue, QueueLimit::Bytes(Bytes::new(15_000)));
+    let free = read(&text.replace("queue", "keep_order = false\nqueue")).expect("a scenario");
+    assert_eq!(link(&free, "L").delay, recorded.in_order(false));
+    let refused = |text: &str| read(text).expect_err("wrong").to_string();
+    std::fs::write(folder.join("bad"), "10\n\n11\n").expect("a file");
+    let found = refused(&text.replace("\"d\"", "\"bad\""));
+    assert!(
+        found.ends_with("bad: line 2: `` is not a delay in milliseconds, from 0 to an hour"),
+        "{found}"
+    );
+    let found = refused(&text.replace("10 ms", "0 s"));
+    assert!(
+        found.ends_with(
+            "link.L.delay.every: a delay must hold for longer than zero before the next"
+        ),
+        "{found}"
+    );
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
+#[test]
+fn steps_of_a_delay_may_repeat_in_one_line() {
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = { every = \"15 s\", steps = [\"25 ms\", \"40 ms\"] }\n\
+                queue = \"1 bdp\"\n[[flow]]\nroute = [\"L\"]\n";
+    let steps = [25, 40].map(Duration::from_millis).to_vec();
+    let row = DelayTrace::new(steps).expect("two");
+    let cycle = Delay::cycle(Duration::from_secs(15), row).expect("steps");
+    let plain = network(text);
+    for name in ["L", "L (reverse)"] {
+        assert_eq!(link(&plain, name).delay, cycle);
+        // 8 Mbit/s x 80 ms, the greatest.
+        assert_eq!(
+            link(&plain, name).queue,
+            QueueLimit::Bytes(Bytes::new(80_000))
+        );
+    }
+    let kept = network(&text.replace("queue", "keep_order = true\nqueue"));
+    for name in ["L", "L (reverse)"] {
+        assert_eq!(link(&kept, name).delay, cycle.clone().in_order(true));
+    }
+}
+
+#[test]
+fn exactly_one_packet_of_the_written_direction_is_lost_at_each_instant() {
+    let text = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nloss = { drops = [\"2 s\", \"4 s\"] }\n\
+                [[flow]]\nroute = [\"L\"]\nreceive_window = \"30 kB\"\n[run]\nduration = \"6 s\"\n";
+    let plain = network(text);
+    let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+    assert_eq!(link(&plain, "L").loss.drops, [at(2), at(4)]);
+    assert_eq!(link(&plain, "L (reverse)").loss.drops, []);
+    let flow = &crate::run(&plain).flows[0];
+    assert_eq!((flow.lost.random, flow.lost.total()), (2, 2));
+    assert_eq!((flow.retransmits, flow.loss_episodes), (2, 2));
+    let back = text.replace("[[flow]]", "reverse = { loss = \"same\" }\n[[flow]]");
+    assert_eq!(
+        link(&network(&back), "L (reverse)").loss.drops,
+        [at(2), at(4)]
+    );
+}
+
 /// Each mistake, and exactly what is said of it.
 #[test]
 fn mistakes_name_file_line_key_and_the_nearest_right_word() {
@@ -946,6 +1090,82 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
     let run = |line: &str| format!("{LEAST}[run]\n{line}\n");
     let sweep = |line: &str| format!("{LEAST}[sweep]\n{line}\n");
     let cases: &[(String, &str)] = &[
+        (
+            flow("stream = 8"),
+            "scenario.toml:4: flow: unknown key `stream`, did you mean `streams`?",
+        ),
+        (
+            flow("streams = 0"),
+            "scenario.toml:4: flow.streams: must be from 1 to 65535, not 0",
+        ),
+        (
+            several("routes = [[\"L\"], [\"L\"]]\nstreams = 2"),
+            "scenario.toml:4: flow.streams: a flow with several `routes` or with `two_way` has one stream; leave one of them out",
+        ),
+        (
+            flow("two_way = true\nstreams = 2"),
+            "scenario.toml:5: flow.streams: a flow with several `routes` or with `two_way` has one stream; leave one of them out",
+        ),
+        (
+            flow("two_way = true\nmessages = \"1 kB every 1 s\""),
+            "scenario.toml:4: flow.two_way: a flow with `messages` sends one way only",
+        ),
+        (
+            flow("size = \"1 MB\"\nmessages = \"1 kB every 1 s\""),
+            "scenario.toml:5: flow.messages: a flow has either `size` or `messages`",
+        ),
+        (
+            flow("streams = 2\ninterleave = false"),
+            "scenario.toml:5: flow.interleave: only messages can be sent one after the other: write `messages` too",
+        ),
+        (
+            flow("messages = \"1 kB\""),
+            "scenario.toml:4: flow.messages: `1 kB` are no messages; write e.g. `20 kB every 10 ms`, or a table with `size` and `every`",
+        ),
+        (
+            flow("messages = \"2 kB .. 1 kB every 1 s\""),
+            "scenario.toml:4: flow.messages: the sizes from 2 kB to 1 kB end before they begin",
+        ),
+        (
+            flow("messages = { size = \"0 B .. 1 kB\", every = \"1 s\" }"),
+            "scenario.toml:4: flow.messages: a message has at least one byte",
+        ),
+        (
+            flow("messages = { size = \"1 kB\" }"),
+            "scenario.toml:4: flow.messages: `every` is missing; write e.g. `every = \"10 ms\"`",
+        ),
+        (
+            flow("messages = { size = \"1 kB\", every = \"0 s\" }"),
+            "scenario.toml:4: flow.messages: the time from one message to the next must not be zero",
+        ),
+        (
+            flow("messages = { size = \"1 kB\", every = \"1 s\", exponentially = true }"),
+            "scenario.toml:4: flow.messages: unknown key `exponentially`, did you mean `exponential`?",
+        ),
+        (
+            flow("messages = { size = \"4 GB\", every = \"1 s\", count = 1000 }"),
+            "scenario.toml:4: flow.messages: 1000 messages of 4 GB could be more than 2^31 segments of 1.448 kB",
+        ),
+        (
+            flow("messages = \"1 B every 1 ns\""),
+            "scenario.toml:1: 60000000001 messages of all flows are more than 10000000",
+        ),
+        (
+            flow("count = 100\nstreams = 65535"),
+            "scenario.toml:1: 6553500 streams of all flows are more than 1000000",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\nmessages = \"1 kB every 1 s\""),
+            "scenario.toml:5: flow.messages: `enhanced-aatp` is carried by AATP, which has one stream of bulk data",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\nstreams = 3"),
+            "scenario.toml:5: flow.streams: `enhanced-aatp` is carried by AATP, which has one stream of bulk data",
+        ),
+        (
+            several("kind = \"udp\"\nrate = \"1 Mbit/s\"\nroute = [\"L\"]\nstreams = 2"),
+            "scenario.toml:6: flow.streams: a flow of kind `udp` has no `streams`: that is for kind `tcp`",
+        ),
         (
             several("routes = [[\"L\"], [\"L\"]]\ntwo_way = true"),
             "scenario.toml:4: flow.two_way: a flow with `routes` sends one way only",
@@ -1081,6 +1301,39 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         (
             with("loss = { outages = [[\"1 s\", \"4 s\"], [\"3 s\", \"5 s\"]] }"),
             "scenario.toml:3: link.L.loss.outages: outages must be in order of time and must not overlap",
+        ),
+        (
+            with("loss = { drops = [\"5 s\", \"5 s\"] }"),
+            "scenario.toml:3: link.L.loss.drops: drops must be in order of time, each later than the one before",
+        ),
+        (
+            with("loss = { drops = \"5 s\" }"),
+            "scenario.toml:3: link.L.loss.drops: must be a list, not a string",
+        ),
+        (
+            with("loss = { drop = [\"5 s\"] }"),
+            "scenario.toml:3: link.L.loss: unknown key `drop`, did you mean `drops`?",
+        ),
+        (
+            with("keep_order = \"yes\""),
+            "scenario.toml:3: link.L.keep_order: must be true or false, not a string",
+        ),
+        (
+            with("delay = { every = \"15 s\" }"),
+            "scenario.toml:3: link.L.delay: needs either `steps` that repeat, e.g. `{ every = \"15 s\", steps = [\"25 ms\", \"40 ms\"] }`, \
+             or a recorded `trace`, e.g. `{ every = \"10 ms\", trace = \"delay.txt\" }`",
+        ),
+        (
+            with("delay = { steps = [\"15 ms\"] }"),
+            "scenario.toml:3: link.L.delay: `every` is missing; write e.g. `every = \"10 ms\"`",
+        ),
+        (
+            with("delay = { every = \"15 s\", steps = [] }"),
+            "scenario.toml:3: link.L.delay.steps: needs at least one delay",
+        ),
+        (
+            with("delay = { every = \"15 s\", steps = [\"5\"] }"),
+            "scenario.toml:3: link.L.delay.steps: `5` is not a time: its unit is missing; write e.g. `50 ms`",
         ),
         (
             with("delay = 50"),
@@ -1497,9 +1750,10 @@ proptest! {
         "[link.L]\n", "[[flow]]\n", "[flow]\n", "[run]\n", "[sweep]\n", "rate = ", "delay = ", "queue = ", "loss = ", "reverse = ",
         "wifi = ", "kind = ", "\"aatp\"", "controller = ", "\"enhanced-aatp\"", "priority = ", "destination = ", "timer = ", "reestimate = ",
         "[destination.L]\n", "gamma = ", "bandwidth = ", "\"destination.L.beta\" = ",
+        "streams = ", "messages = ", "interleave = ", "every = ", "\"1 B every 1 s\"",
         "route = ", "routes = ", "start = ", "stop = ", "size = ", "mss = ", "seeds = ", "sample = ", "duration = ", "\"flow.controller\" = ",
         "\"link.L.loss\" = ", "\"flow.0.count\" = ", "\"L\"", "\"L*\"", "[\"L\"]", "\"1 bdp\"", "\"0 s\"", "\"1e9 s\"", "\"1 bit/s\"", "[", "]",
-        ", ", "{ trace = \"/\" }", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
+        ", ", "{ trace = \"/\" }", "{ every = \"1 ms\", steps = [\"2 ms\", \"1 ms\"] }", "{ drops = [\"1 s\"] }", "keep_order = ", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
         "\"0 s .. 9 s\"", "\"1 B\"", "\"9007199 GB\"", "\"cerl?A=1\"", "true", "1979-05-27", "\n",
     ]), 0..40)) {
         if let Ok(scenario) = Scenario::parse(&tokens.concat(), Path::new("a.toml")) {
@@ -1509,7 +1763,7 @@ proptest! {
 
     #[test]
     fn a_mutilated_scenario_never_panics(
-        whole in prop::sample::select(vec![DESIGN, SHARED, SEVERAL]),
+        whole in prop::sample::select(vec![DESIGN, SHARED, SEVERAL, MESSAGES]),
         cut in any::<prop::sample::Index>(),
         len in 0_usize..40,
         insert in "[ -~\n]{0,6}",

@@ -7,7 +7,7 @@ use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
 use crate::network::{Nack, Recovery, TcpFlow, TcpSettings};
-use crate::outcome::NackCounts;
+use crate::outcome::{LossEpisode, NackCounts};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -37,7 +37,7 @@ pub(crate) struct Endpoint {
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     header: u32,
-    /// Its connection has several paths and says when it sends data, and which.
+    /// Its connection says when it sends data, and which.
     governed: bool,
     /// Somebody beside this end sends NACKs in its name.
     forger: Option<Box<Forger>>,
@@ -88,7 +88,7 @@ impl Endpoint {
         }
     }
 
-    /// Makes it an end of path `own` of a multipath connection of so many `paths`: what it sends is offered to it by
+    /// Makes it an end of path `own` of a connection that has so many `paths` and decides what is sent: it is offered by
     /// [`Self::send_offered`].
     pub fn govern(mut self, own: usize, paths: usize) -> Self {
         self.governed = true;
@@ -138,6 +138,21 @@ impl Endpoint {
             forged: forged.unwrap_or(0),
             ..NackCounts::default()
         })
+    }
+
+    /// Its sending half notes episodes of loss from now on.
+    pub fn record_episodes(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.record_episodes();
+        }
+    }
+
+    /// The noted episodes of loss of its sending half, in order of time.
+    pub fn episodes(&self) -> Vec<LossEpisode> {
+        self.sender
+            .as_ref()
+            .map(|sender| sender.episodes().to_vec())
+            .unwrap_or_default()
     }
 
     /// When its next timer is due.

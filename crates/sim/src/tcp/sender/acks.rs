@@ -18,6 +18,7 @@ impl Sender {
             return None; // Acknowledges what was never sent (RFC 9293 section 3.10.7.4).
         }
         self.marks.echoed = packet.flags.has(Flags::ECE);
+        self.record.on_ack(now);
         let in_flight_before = board.in_flight();
         let una_before = board.una();
         let lost_before = self.rate.lost();
@@ -155,6 +156,7 @@ impl Sender {
         };
         if over || self.marks.end_kept(una) {
             self.controller.on_recovery_end(now);
+            self.record.end(now);
             self.phase = Phase::Open;
             self.eifel = Eifel::Off;
             self.duplicates.reset();

@@ -5,7 +5,7 @@ use super::prr::Prr;
 use super::{Phase, Sender};
 use crate::engine::packet::Packet;
 use crate::network::Recovery;
-use crate::outcome::Truth;
+use crate::outcome::{LossEpisode, Truth};
 use std::cmp::Reverse;
 use whimbrel_cc::{FastRecovery, Loss, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
@@ -69,8 +69,13 @@ impl Sender {
             ece: self.marks.echoed,
             truth: self.oracle.told(truth),
         };
+        let episode = self.episode(now, flight);
         let response = self.controller.on_loss(&loss);
         self.counters.count_episode(&response, truth);
+        self.record.begin(LossEpisode {
+            reduced: response.reduced,
+            ..episode
+        });
         let until = self.board.next();
         self.phase = match (response.reduced, self.controller.fast_recovery()) {
             (false, _) => Phase::Repair { until },
@@ -88,6 +93,19 @@ impl Sender {
                 }
             }
         };
+    }
+
+    /// An episode that is found now, before the controller knows of it.
+    fn episode(&self, now: Time, flight: u32) -> LossEpisode {
+        LossEpisode {
+            at: now,
+            cwnd: self.controller.cwnd(),
+            in_flight: self.bytes(flight),
+            srtt: self.rtt.srtt(),
+            reduced: false,
+            timeout: false,
+            ended: None,
+        }
     }
 
     /// Everything from the first unacknowledged segment on is sent again in slow start: after a timeout, and where the
@@ -132,6 +150,7 @@ impl Sender {
         }
         self.counters.spurious += 1;
         self.controller.on_spurious(now);
+        self.record.end(now);
         self.phase = Phase::Open;
         self.timed_out_una = None;
         for seg in self.board.una()..self.board.next() {
@@ -150,10 +169,12 @@ impl Sender {
         if !matches!(self.phase, Phase::Open) {
             return;
         }
+        let flight = self.board.in_flight() + 1;
+        let episode = self.episode(now, flight);
         let response = self.controller.on_loss(&Loss {
             now,
             signal: Signal::Loss,
-            in_flight: self.bytes(self.board.in_flight() + 1),
+            in_flight: self.bytes(flight),
             lost: self.bytes(1),
             lost_order: u64::from(seg),
             next_order: u64::from(self.board.next()),
@@ -162,6 +183,11 @@ impl Sender {
             truth: self.oracle.told(truth),
         });
         self.counters.count_episode(&response, truth);
+        self.record.begin(LossEpisode {
+            reduced: response.reduced,
+            ended: Some(now),
+            ..episode
+        });
         if response.reduced {
             self.marks.answered(self.board.next());
         }
@@ -190,6 +216,11 @@ impl Sender {
         let repeated = self.timed_out_una == Some(una);
         self.timed_out_una = Some(una);
         self.counters.timeouts += 1;
+        self.record.begin(LossEpisode {
+            reduced: true,
+            timeout: true,
+            ..self.episode(now, flight)
+        });
         self.marks.answered(self.board.next());
         self.controller.on_timeout(&Timeout {
             now,

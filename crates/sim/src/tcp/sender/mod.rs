@@ -17,7 +17,7 @@ mod newreno;
 mod pacer;
 mod prr;
 mod rack;
-
+mod record;
 mod sack;
 mod scoreboard;
 mod subflow;
@@ -25,8 +25,9 @@ mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Nack, Oracle, Recovery, TcpSettings};
-use crate::outcome::{FlowSample, NackCounts};
+use crate::outcome::{FlowSample, LossEpisode, NackCounts};
 use crate::rtt::RttEstimator;
+use crate::tcp::segments;
 use losses::Eifel;
 use marks::Marks;
 use nacks::Nacks;
@@ -34,6 +35,7 @@ use newreno::DuplicateAcks;
 use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
+use record::Record;
 use sack::SackJudge;
 use scoreboard::Scoreboard;
 use std::cmp::Reverse;
@@ -130,8 +132,9 @@ pub(crate) struct Sender {
     transmissions: u32,
     /// The round trip ends when this transmission or a later one is acknowledged.
     round_ends: u32,
-    /// What it has besides if it is one path of several.
+    /// What it has besides if its connection decides what it sends.
     subflow: Option<Box<Subflow>>,
+    record: Record,
 }
 
 impl Sender {
@@ -151,14 +154,7 @@ impl Sender {
             ssthresh: None,
             seed,
         };
-        let (total, last_payload) = match size {
-            None => (u32::MAX, mss.get()),
-            Some(size) => {
-                let segments = size.get().div_ceil(mss.get());
-                let last = size.get() - segments.saturating_sub(1) * mss.get();
-                (u32::try_from(segments).unwrap_or(u32::MAX - 1), last)
-            }
-        };
+        let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
         let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.wants_marks()));
         let nacks = Nacks::new(nack);
@@ -176,7 +172,7 @@ impl Sender {
             rack: Rack::new(settings.recovery == Recovery::Rack && settings.tail_loss_probe),
             resend: BinaryHeap::new(),
             total,
-            last_payload: last_payload as u32,
+            last_payload,
             mss: mss.get() as u32,
             header: settings.header.get() as u32,
             window: settings.window(),
@@ -195,6 +191,7 @@ impl Sender {
             transmissions: 0,
             round_ends: 0,
             subflow: None,
+            record: Record::default(),
         }
     }
 
@@ -227,14 +224,32 @@ impl Sender {
     pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
         FlowSample {
             at: now,
-            cwnd: self.effective_cwnd(),
+            cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
             in_flight: self.in_flight(),
             srtt: self.srtt(),
             rate,
+            sent: Bytes::new(self.counters.wire_bytes),
+            ack_spacing: self.record.ack_spacing(),
+            path_changes: self.path_changes(),
             pacing_rate: self.controller.pacing_rate(),
             phase: self.controller.phase(),
         }
+    }
+
+    /// Notes episodes of loss from now on.
+    pub fn record_episodes(&mut self) {
+        self.record.with_episodes();
+    }
+
+    /// The noted episodes of loss, in order of time.
+    pub fn episodes(&self) -> &[LossEpisode] {
+        self.record.episodes()
+    }
+
+    /// How often the controller found that the path itself had changed; `None` if it does not look.
+    pub fn path_changes(&self) -> Option<u64> {
+        self.controller.path_changes()
     }
 
     /// Payload of so many segments from the first on: the last one may be short.
@@ -303,7 +318,7 @@ pub(crate) struct Transmission {
 }
 
 /// The earlier of two times, either of which may be never.
-pub(super) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+pub(crate) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),

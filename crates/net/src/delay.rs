@@ -1,0 +1,359 @@
+//! Propagation delay: constant, in steps, in steps that repeat, or as it was recorded on a real path.
+//!
+//! **In plain words.** A packet whose last bit leaves the link at t comes out at t + d(t). If d falls faster than time
+//! passes, a packet would come out before the one in front of it. Where the way itself changed (a hand-over to a shorter
+//! one) that is what happens: both ways exist, and the later packet is there first. Where one radio is measured again
+//! and again it cannot be: a radio link is first in, first out, and what was in front stays in front. So a delay either
+//! lets packets overtake (steps, unless told otherwise) or keeps their order (a recorded one): then a packet comes out no
+//! earlier than the one before it, and those that would overtake come out together with it.
+//!
+//! **A recorded delay** is a text with a one-way delay in milliseconds on each line, one for each interval of a set length,
+//! repeated for ever. It is the format of Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite
+//! Dynamics", ACM SIGCOMM 2025, whose traces of Starlink have a line for each 10 ms (`traces/README.md` of
+//! github.com/SpaceNetLab/LeoCC: "the one-way delay"). Its shell (`leoreplayer`, a mahimahi whose `delay_queue.cc` was
+//! changed) gives each packet the delay of the interval in which it comes, and plays the same file in both directions, so
+//! that the round trip is twice the value. Here it is the same, but
+//! * the interval is the one in which the packet's last bit leaves the link, as for all delays here;
+//! * the shell sorts packets by when they are due, so that they overtake each other at each step down of the trace: a few
+//!   milliseconds up and down each 10 ms are reordering without end, which no such radio does. Order is kept instead
+//!   ([`Delay::in_order`] takes it back);
+//! * values may have decimals (the shell reads whole numbers); empty lines are refused as there, but at the end.
+
+use crate::schedule::{Cursor, Schedule};
+use crate::trace::TraceError;
+use std::sync::Arc;
+use whimbrel_units::{Duration, Time};
+
+/// Most lines a recorded delay may have: a day at 10 ms are 8.6 million.
+const MOST_LINES: usize = 20_000_000;
+/// No path is longer, in milliseconds: an hour.
+const LONGEST_MS: f64 = 3_600_000.0;
+
+/// The propagation delay of one direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delay {
+    course: Course,
+    keep_order: bool,
+}
+
+/// How a delay goes on.
+#[derive(Debug, Clone, PartialEq)]
+enum Course {
+    Steps(Schedule<Duration>),
+    /// A value for each interval of `every`, from the first again after the last.
+    Cycle {
+        every: Duration,
+        trace: DelayTrace,
+        recorded: bool,
+    },
+}
+
+impl Delay {
+    /// The same for ever.
+    pub fn constant(delay: Duration) -> Self {
+        Self::steps(Schedule::constant(delay))
+    }
+
+    /// In steps. A step down lets later packets overtake earlier ones.
+    pub fn steps(steps: Schedule<Duration>) -> Self {
+        Self {
+            course: Course::Steps(steps),
+            keep_order: false,
+        }
+    }
+
+    /// In steps of equal length that repeat for ever; a step down lets later packets overtake earlier ones.
+    ///
+    /// # Errors
+    /// A sentence, if steps have no length.
+    pub fn cycle(every: Duration, steps: DelayTrace) -> Result<Self, &'static str> {
+        Self::repeated(every, steps, false)
+    }
+
+    /// As it was recorded, a value for each interval of `every`, repeated for ever. Packets keep their order.
+    ///
+    /// # Errors
+    /// A sentence, if the intervals have no length.
+    pub fn recorded(every: Duration, trace: DelayTrace) -> Result<Self, &'static str> {
+        Self::repeated(every, trace, true)
+    }
+
+    fn repeated(every: Duration, trace: DelayTrace, recorded: bool) -> Result<Self, &'static str> {
+        if every.is_zero() {
+            return Err("a delay must hold for longer than zero before the next");
+        }
+        Ok(Self {
+            course: Course::Cycle {
+                every,
+                trace,
+                recorded,
+            },
+            keep_order: recorded,
+        })
+    }
+
+    /// The same, but packets keep their order if `keep` says so, and else may overtake each other.
+    pub fn in_order(mut self, keep: bool) -> Self {
+        self.keep_order = keep;
+        self
+    }
+
+    /// Whether packets come out in the order in which they left, whatever the times.
+    pub fn keeps_order(&self) -> bool {
+        self.keep_order || matches!(&self.course, Course::Steps(steps) if steps.is_constant())
+    }
+
+    /// The least there ever is.
+    pub fn least(&self) -> Duration {
+        match &self.course {
+            Course::Steps(steps) => values(steps).min().unwrap_or_default(),
+            Course::Cycle { trace, .. } => trace.least,
+        }
+    }
+
+    /// What stands for it where one number is needed (the size of a queue): the greatest of steps, which somebody chose; of
+    /// a recorded delay the mean, as its greatest value is a rare accident.
+    pub fn nominal(&self) -> Duration {
+        match &self.course {
+            Course::Steps(steps) => values(steps).max().unwrap_or_default(),
+            Course::Cycle {
+                trace, recorded, ..
+            } => {
+                if *recorded {
+                    trace.mean
+                } else {
+                    trace.greatest
+                }
+            }
+        }
+    }
+
+    /// How many values each link holds for itself: what repeats is shared.
+    pub fn own_steps(&self) -> usize {
+        match &self.course {
+            Course::Steps(steps) => steps.all().len(),
+            Course::Cycle { .. } => 0,
+        }
+    }
+}
+
+fn values(steps: &Schedule<Duration>) -> impl Iterator<Item = Duration> {
+    steps.all().iter().map(|(_, delay)| *delay)
+}
+
+/// A row of delays; copies share it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DelayTrace {
+    /// Not empty.
+    values: Arc<[Duration]>,
+    least: Duration,
+    greatest: Duration,
+    mean: Duration,
+}
+
+impl DelayTrace {
+    /// These delays.
+    ///
+    /// # Errors
+    /// A sentence, if there is none.
+    pub fn new(values: Vec<Duration>) -> Result<Self, &'static str> {
+        let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else {
+            return Err("needs at least one delay");
+        };
+        let sum: u128 = values.iter().map(|v| u128::from(v.as_nanos())).sum();
+        let mean = sum / values.len() as u128;
+        Ok(Self {
+            least: *least,
+            greatest: *greatest,
+            mean: Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)),
+            values: values.into(),
+        })
+    }
+
+    /// Reads a recorded delay: milliseconds on each line, decimals allowed.
+    ///
+    /// # Errors
+    /// Names the first line that is no delay from 0 to an hour, or says that there is none.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let mut values = Vec::new();
+        for (i, line) in text.trim_end().lines().enumerate() {
+            let fail = |why: String| TraceError { line: i + 1, why };
+            let line = line.trim();
+            let ms: f64 = line
+                .parse()
+                .ok()
+                .filter(|ms| (0.0..=LONGEST_MS).contains(ms))
+                .ok_or_else(|| {
+                    fail(format!(
+                        "`{line}` is not a delay in milliseconds, from 0 to an hour"
+                    ))
+                })?;
+            if values.len() == MOST_LINES {
+                return Err(fail(format!(
+                    "a recorded delay may have at most {MOST_LINES} lines"
+                )));
+            }
+            values.push(Duration::from_secs_f64(ms * 1e-3));
+        }
+        Self::new(values).map_err(|_| TraceError {
+            line: 1,
+            why: "the recorded delay is empty: it needs milliseconds on each line".to_owned(),
+        })
+    }
+
+    /// How many delays there are.
+    pub fn count(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// A delay at work, at times that never go back.
+#[derive(Debug, Clone)]
+pub(crate) struct Delaying {
+    course: Reading,
+    keep_order: bool,
+    /// When the last packet comes out, if order is kept.
+    last: Time,
+    in_order: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Reading {
+    Steps(Cursor<Duration>),
+    Cycle { every: u64, values: Arc<[Duration]> },
+}
+
+impl Delaying {
+    pub fn new(delay: &Delay) -> Self {
+        let course = match &delay.course {
+            Course::Steps(steps) => Reading::Steps(Cursor::new(steps.clone())),
+            Course::Cycle { every, trace, .. } => Reading::Cycle {
+                every: every.as_nanos(),
+                values: Arc::clone(&trace.values),
+            },
+        };
+        Self {
+            course,
+            keep_order: delay.keep_order,
+            last: Time::ZERO,
+            in_order: delay.keeps_order(),
+        }
+    }
+
+    /// When a packet comes out whose last bit left then.
+    #[inline]
+    pub fn out(&mut self, left: Time) -> Time {
+        let at = left
+            + match &mut self.course {
+                Reading::Steps(cursor) => cursor.at(left),
+                Reading::Cycle { every, values } => {
+                    let interval = left.as_nanos() / *every;
+                    values[(interval % values.len() as u64) as usize]
+                }
+            };
+        if !self.keep_order {
+            return at;
+        }
+        self.last = self.last.max(at);
+        self.last
+    }
+
+    /// Whether packets come out in the order in which they left.
+    pub fn keeps_order(&self) -> bool {
+        self.in_order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// When packets come out that left at these milliseconds, in milliseconds.
+    fn out(delay: &Delay, left: &[u64]) -> Vec<f64> {
+        let mut delaying = Delaying::new(delay);
+        let at = |left: &u64| delaying.out(Time::ZERO + ms(*left)).as_secs_f64() * 1e3;
+        left.iter().map(at).collect()
+    }
+
+    fn trace(text: &str) -> DelayTrace {
+        DelayTrace::parse(text).expect("a trace")
+    }
+
+    #[test]
+    fn a_line_holds_for_its_interval_and_the_last_is_followed_by_the_first() {
+        let delay = Delay::recorded(ms(10), trace("24\n18.5\n30\n")).expect("intervals");
+        // 0 to 10 ms: 24 ms; 10 to 20 ms: 18.5 ms; 20 to 30 ms: 30 ms; then from the start.
+        let found = out(&delay, &[0, 9, 20, 29, 30, 60]);
+        assert_eq!(found, [24.0, 33.0, 50.0, 59.0, 59.0, 84.0]);
+        let overtaking = delay.in_order(false);
+        assert_eq!(out(&overtaking, &[9, 10, 29, 30]), [33.0, 28.5, 59.0, 54.0]);
+    }
+
+    #[test]
+    fn packets_in_order_come_out_together_where_they_would_overtake() {
+        // 100 ms until 50 ms, then 20 ms: what leaves at 49 ms is out at 149 ms, and nothing behind it is before.
+        let delay = Delay::cycle(
+            ms(50),
+            DelayTrace::new(vec![ms(100), ms(20)]).expect("delays"),
+        )
+        .expect("steps")
+        .in_order(true);
+        assert!(delay.keeps_order());
+        assert_eq!(out(&delay, &[49, 50, 90, 99]), [149.0, 149.0, 149.0, 149.0]);
+        // A round later the first step is in force again.
+        assert_eq!(out(&delay, &[49, 100]), [149.0, 200.0]);
+    }
+
+    #[test]
+    fn steps_let_packets_overtake_and_what_was_recorded_does_not() {
+        let steps = Delay::cycle(ms(1), trace("2\n1\n")).expect("steps");
+        assert!(!steps.keeps_order());
+        assert!(
+            Delay::recorded(ms(1), trace("2\n1\n"))
+                .expect("a trace")
+                .keeps_order()
+        );
+        assert!(Delay::constant(ms(5)).keeps_order());
+        assert!(!Delaying::new(&steps).keeps_order());
+    }
+
+    #[test]
+    fn one_number_for_a_delay_is_the_greatest_of_steps_and_the_mean_of_what_was_recorded() {
+        let row = || trace("10\n10\n40\n");
+        let cycle = Delay::cycle(ms(10), row()).expect("steps");
+        assert_eq!((cycle.least(), cycle.nominal()), (ms(10), ms(40)));
+        let recorded = Delay::recorded(ms(10), row()).expect("a trace");
+        assert_eq!((recorded.least(), recorded.nominal()), (ms(10), ms(20)));
+        let steps = Schedule::steps(vec![(Time::ZERO, ms(7)), (Time::ZERO + ms(9), ms(3))]);
+        let steps = Delay::steps(steps.expect("in order"));
+        assert_eq!((steps.least(), steps.nominal()), (ms(3), ms(7)));
+        assert_eq!((steps.own_steps(), recorded.own_steps()), (2, 0));
+    }
+
+    #[test]
+    fn what_is_no_recorded_delay_is_refused_with_its_line() {
+        let wrong = |text| DelayTrace::parse(text).expect_err("wrong").to_string();
+        assert_eq!(
+            wrong("12\n1O\n"),
+            "line 2: `1O` is not a delay in milliseconds, from 0 to an hour"
+        );
+        // An empty line would shift all behind it by an interval.
+        assert!(wrong("12\n\n13\n").starts_with("line 2: "));
+        for text in ["-1\n", "NaN", "inf", "3600000.1"] {
+            assert!(wrong(text).starts_with("line 1: "), "{text}");
+        }
+        assert!(wrong("\n\n").starts_with("line 1: the recorded delay is empty"));
+        assert_eq!(trace("12\r\n0\r\n\n").count(), 2);
+        assert!(Delay::recorded(Duration::ZERO, trace("1")).is_err());
+    }
+
+    #[test]
+    fn at_the_end_of_time_nothing_overflows() {
+        let delay = Delay::recorded(Duration::from_nanos(1), trace("3600000\n0\n")).expect("one");
+        assert_eq!(Delaying::new(&delay).out(Time::MAX), Time::MAX);
+    }
+}
