@@ -78,8 +78,9 @@ impl Channel {
         }
     }
 
+    /// The bit that is flipped of a packet of `size` bytes that is corrupted.
     #[cold]
-    fn place(&mut self, size: u32) -> u32 {
+    pub fn place(&mut self, size: u32) -> u32 {
         // A packet of no bytes has no bit to flip, and is corrupted all the same.
         self.place.random_range(0..bits(size).max(1))
     }

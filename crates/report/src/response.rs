@@ -71,6 +71,7 @@ fn draw(
         label: line.label.clone(),
         style: colour.stroke_width(3),
         dashed: line.measured.is_empty(),
+        mark: None,
     };
     legend::head(
         &head,

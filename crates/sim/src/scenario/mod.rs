@@ -86,6 +86,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 mod wifi;
+mod wireless;
 
 pub use error::ScenarioError;
 pub use points::{Parameter, ParameterValue, Setting};
