@@ -10,7 +10,7 @@ use std::str::FromStr;
 use whimbrel_cc::fairness::jain;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, Summary};
+use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, NackCounts, Summary};
 
 /// A quantity of a run.
 ///
@@ -126,6 +126,14 @@ pub enum Measure {
     BlockedP99,
     /// Messages that were delivered, of those that arrived at the senders.
     MessagesDelivered,
+    /// Negative acknowledgments that receivers sent.
+    NacksSent,
+    /// Those that senders believed.
+    NacksAccepted,
+    /// Those that senders did not believe.
+    NacksRefused,
+    /// Data packets sent again for them.
+    NackResends,
     /// How much the one-way delay of a data packet differs from that of the one before it, mean over the packets, mean over the
     /// flows: the jitter that D-ITG reports.
     DelayJitter,
@@ -211,6 +219,10 @@ const ALL: &[(&str, &str, Measure)] = &[
     ("blocked mean", "ms", Measure::BlockedMean),
     ("blocked p99", "ms", Measure::BlockedP99),
     ("messages delivered", "%", Measure::MessagesDelivered),
+    ("nacks sent", "", Measure::NacksSent),
+    ("nacks accepted", "", Measure::NacksAccepted),
+    ("nacks refused", "", Measure::NacksRefused),
+    ("nack resends", "packets", Measure::NackResends),
     ("delay jitter", "ms", Measure::DelayJitter),
     ("message jitter", "ms", Measure::MessageJitter),
 ];
@@ -418,6 +430,10 @@ impl Measure {
                 };
                 percent(count(|m| m.delivered), count(|m| m.arrived))
             }
+            Self::NacksSent => nacks(view, |n| n.sent),
+            Self::NacksAccepted => nacks(view, |n| n.accepted),
+            Self::NacksRefused => nacks(view, |n| n.refused),
+            Self::NackResends => nacks(view, |n| n.resent),
             Self::DelayJitter => mean(&|f| some(f.one_way_delay).map(|d| d.jitter.as_millis_f64())),
             Self::MessageJitter => mean(&|f| some(latency(f)).map(|l| l.jitter.as_millis_f64())),
         }
@@ -441,6 +457,13 @@ fn arrived_of(flow: &FlowOutcome, lost: u64) -> Option<f64> {
     let sent = flow.packets_sent as f64;
     let share = 1.0 - lost as f64 / sent;
     (sent > 0.0).then(|| flow.sent_on_wire.get() as f64 * share)
+}
+
+/// A count of negative acknowledgments over all flows; none if no transport knows them.
+fn nacks(view: &View<'_>, part: fn(&NackCounts) -> u64) -> Option<f64> {
+    let flows = view.flows.iter().filter_map(|(_, f)| f.nacks.as_ref());
+    let counts: Vec<u64> = flows.map(part).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
 }
 
 fn percent(part: f64, whole: f64) -> Option<f64> {

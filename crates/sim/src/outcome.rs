@@ -106,6 +106,8 @@ pub struct FlowOutcome {
     pub path_changes: Option<u64>,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
+    /// Its negative acknowledgments, if its transport knows them or any were forged.
+    pub nacks: Option<NackCounts>,
     /// What only an AATP connection has.
     pub aatp: Option<AatpOutcome>,
     /// What became of its messages, if it has any.
@@ -301,6 +303,34 @@ impl std::ops::AddAssign for LossCounts {
         self.corrupted += other.corrupted;
         self.contention += other.contention;
         self.early += other.early;
+    }
+}
+
+/// Negative acknowledgments of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NackCounts {
+    /// Those that receivers sent for corrupted segments.
+    pub sent: u64,
+    /// Those that were sent in a receiver's name by somebody else.
+    pub forged: u64,
+    /// Those that senders believed.
+    pub accepted: u64,
+    /// Those that senders did not believe.
+    pub refused: u64,
+    /// Segments that were sent again for them.
+    pub resent: u64,
+    /// Those that proved to be false after they were believed. Senders believe none after the first.
+    pub mistaken: u64,
+}
+
+impl std::ops::AddAssign for NackCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.forged += other.forged;
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.resent += other.resent;
+        self.mistaken += other.mistaken;
     }
 }
 
