@@ -213,6 +213,22 @@ impl Connection {
         self.data.delivered() - before
     }
 
+    /// A packet reached an end of a path corrupted.
+    pub fn on_corrupted(
+        &mut self,
+        now: Time,
+        path: usize,
+        end: usize,
+        packet: &Packet,
+        out: &mut Vec<Packet>,
+    ) {
+        let answers = out.len();
+        self.paths[path].ends[end].on_corrupted(now, packet, out);
+        if end == 1 {
+            self.add_data_acks(&mut out[answers..]);
+        }
+    }
+
     fn add_data_acks(&self, answers: &mut [Packet]) {
         for packet in answers {
             packet.seg = self.data.delivered();

@@ -10,7 +10,7 @@
 //! delay = "50 ms"                  # left out: none
 //! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
 //! aqm = "codel"                    # or "red", "mark", or a table; left out: DropTail
-//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, outages, random_outages, drops
+//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, bit_errors, outages, drops, ...
 //! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, aqm, loss
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
