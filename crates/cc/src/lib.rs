@@ -31,6 +31,7 @@ mod discriminator;
 mod dtcp;
 mod event;
 pub mod fairness;
+mod fast;
 mod highspeed;
 mod hybla;
 mod hystart;
@@ -51,6 +52,7 @@ mod rtt_samples;
 mod rtt_step;
 mod rule;
 mod scalable;
+mod sctp;
 mod splitmix;
 mod tahoe;
 #[cfg(test)]

@@ -6,9 +6,9 @@
 
 use crate::{
     Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
-    cerl_plus_printed, compound, copa, cubic, dtcp, highspeed, hybla, illinois, jitter, jtcp, lia,
-    mveno, newjersey, newjersey_plus, newreno, reno, rta, scalable, tahoe, vegas, veno, verus,
-    westwood, westwood_plus, yeah,
+    cerl_plus_printed, compound, copa, cubic, dtcp, fast, highspeed, hybla, illinois, jitter, jtcp,
+    lia, mveno, newjersey, newjersey_plus, newreno, reno, rta, scalable, sctp, tahoe, vegas, veno,
+    verus, westwood, westwood_plus, yeah,
 };
 use std::borrow::Cow;
 use std::fmt;
@@ -22,6 +22,7 @@ pub static ALL: &[&Entry] = &[
     &tahoe::ENTRY,
     &reno::ENTRY,
     &newreno::ENTRY,
+    &sctp::ENTRY,
     &cubic::ENTRY,
     &lia::ENTRY,
     // Losses: for long paths and large windows.
@@ -36,6 +37,9 @@ pub static ALL: &[&Entry] = &[
     &rta::PLUS,
     // Delays, alone or beside losses.
     &vegas::ENTRY,
+    &fast::ENTRY,
+    &fast::MFAST,
+    &fast::EMFAST,
     &compound::ENTRY,
     &yeah::ENTRY,
     &illinois::ENTRY,

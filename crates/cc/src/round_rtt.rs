@@ -56,6 +56,11 @@ impl RoundRtt {
         })
     }
 
+    /// BaseRTT: the least time of all samples so far.
+    pub fn base(&self) -> Option<Duration> {
+        self.base
+    }
+
     /// Forgets the round trip that is under way, and gives what was measured in it.
     pub fn end(&mut self) -> Option<Round> {
         let round = self.so_far();

@@ -1,11 +1,13 @@
 //! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
 
 use crate::play::{PlayArgs, play};
+use clap::builder::ArgPredicate;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
-use whimbrel_cc::{Spec, registry};
+use whimbrel_cc::Spec;
+use whimbrel_cc::registry::{self, Feed};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_units::{Duration, Probability, Rate};
 
@@ -14,6 +16,8 @@ const EVERY: &str = "all";
 /// What is compared when nobody says: the textbook's, what the Internet runs, and a law of each kind that is made for
 /// lossy paths. A picture has colours for eight.
 const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
+/// The same of laws that TCP carries: AATP has neither streams nor messages.
+const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
 
 /// Compare algorithms on a path
 ///
@@ -27,6 +31,7 @@ Examples:
   whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
   whimbrel compare --controllers all
+  whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
 
 For what the columns mean: whimbrel sim --help")]
@@ -50,8 +55,23 @@ pub struct CompareArgs {
     #[arg(long, default_value = "30 s", value_parser = written::<Duration>)]
     duration: String,
     /// Which algorithms, or `all`; see `whimbrel controllers`
-    #[arg(long, value_delimiter = ',', default_value = USUAL, value_parser = choice)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = USUAL,
+        default_value_ifs = [
+            ("streams", ArgPredicate::IsPresent, Some(USUAL_OF_TCP)),
+            ("messages", ArgPredicate::IsPresent, Some(USUAL_OF_TCP)),
+        ],
+        value_parser = choice
+    )]
     controllers: Vec<String>,
+    /// Streams of a flow: what is lost on one holds up no other
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    streams: Vec<u32>,
+    /// What a flow sends, instead of endless data: `20 kB every 10 ms`, `1 kB .. 50 kB every 20 ms`
+    #[arg(long, value_delimiter = ',')]
+    messages: Vec<String>,
     /// Runs of each combination, with different seeds
     #[arg(long, default_value_t = 3, value_name = "N")]
     seeds: u32,
@@ -128,7 +148,7 @@ fn scenario(args: &CompareArgs) -> String {
     let mut controllers: Vec<&str> = Vec::new();
     for choice in &args.controllers {
         match choice.as_str() {
-            EVERY => controllers.extend(registry::ALL.iter().map(|entry| entry.name)),
+            EVERY => controllers.extend(every(args).map(|entry| entry.name)),
             one => controllers.push(one),
         }
     }
@@ -146,6 +166,19 @@ fn scenario(args: &CompareArgs) -> String {
             "\"0 s .. 1 s\"    # drawn evenly, so that flows are not in step",
         );
     }
+    let streams: Vec<String> = args.streams.iter().map(u32::to_string).collect();
+    let messages: Vec<String> = args.messages.iter().map(|m| format!("{m:?}")).collect();
+    for (key, values) in [("streams", streams), ("messages", messages)] {
+        match values.as_slice() {
+            [] => {}
+            [one] => line(&mut flow, key, one),
+            several => line(
+                &mut sweep,
+                &format!("\"flow.{key}\""),
+                format!("[{}]", several.join(", ")),
+            ),
+        }
+    }
     let CompareArgs {
         duration,
         seeds,
@@ -156,6 +189,15 @@ fn scenario(args: &CompareArgs) -> String {
         "[link.L]\n{link}\n[[flow]]\n{flow}route = [\"L\"]\n\n\
          [run]\nduration = {duration:?}\nseeds = {seeds}\nrecovery = {recovery:?}\n\n[sweep]\n{sweep}"
     )
+}
+
+/// All algorithms, or those that TCP carries if they are to have streams or messages.
+fn every(args: &CompareArgs) -> impl Iterator<Item = &'static registry::Entry> {
+    let tcp = !args.streams.is_empty() || !args.messages.is_empty();
+    registry::ALL
+        .iter()
+        .copied()
+        .filter(move |entry| !tcp || entry.feed == Feed::Acknowledgments)
 }
 
 fn line(text: &mut String, key: &str, value: impl Display) {
@@ -182,5 +224,12 @@ fn title(args: &CompareArgs) -> String {
             [one] => Some(format!("{name}{one}")),
             _ => None,
         });
-    fixed.collect::<Vec<_>>().join(", ")
+    let mut fixed: Vec<String> = fixed.collect();
+    if let [one] = args.messages.as_slice() {
+        fixed.push(one.clone());
+    }
+    if let [one] = args.streams.as_slice() {
+        fixed.push(format!("{one} streams"));
+    }
+    fixed.join(", ")
 }

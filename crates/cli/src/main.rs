@@ -6,6 +6,7 @@ mod demo;
 mod failure;
 mod judge;
 mod link;
+mod model;
 mod play;
 mod reproduce;
 mod send;
@@ -34,6 +35,7 @@ Examples:
   whimbrel sim path.toml                   run a scenario file
   whimbrel controllers                     which algorithms there are, from which papers
   whimbrel judge                           who tells random loss from congestion, and what mistakes cost
+  whimbrel model                           what theory says of random loss, beside the simulator
   whimbrel reproduce                       the papers' figures again, with verdicts
   whimbrel serve DIR                       take files over QUIC
   whimbrel send FILE HOST                  bring one there, with any of the algorithms
@@ -45,6 +47,7 @@ enum Command {
     Sim(sim::SimArgs),
     Compare(compare::CompareArgs),
     Judge(judge::JudgeArgs),
+    Model(model::ModelArgs),
     Reproduce(reproduce::ReproduceArgs),
     Serve(serve::ServeArgs),
     Send(send::SendArgs),
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Judge(args) => judge::run(args),
+        Command::Model(args) => model::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Send(args) => send::run(args),

@@ -25,17 +25,20 @@ pub struct PlayArgs {
     /// Run on so many threads [default: all cores]; results are the same on any number
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed; and how several AATP flows
-    /// share the node that receives them
+    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed, with the losses that each found
+    /// if they are few; and how several AATP flows share the node that receives them
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+    /// Draw below it how far apart acknowledgments came
+    #[arg(long, requires = "plot")]
+    plot_spacing: bool,
 }
 
 /// Runs all points with all seeds; prints a table or JSON, and draws.
 pub fn play(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<()> {
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
-        let svg = draw(scenario, title, args.threads)?;
+        let svg = draw(scenario, title, args)?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -58,26 +61,48 @@ pub fn run_all<'a>(
     jobs: &[Job<'a>],
     threads: Option<NonZeroUsize>,
 ) -> anyhow::Result<Vec<Run<'a>>> {
-    let begin = Instant::now();
-    let bar = ProgressBar::with_draw_target(Some(jobs.len() as u64), ProgressDrawTarget::hidden());
-    // The template is ours and tested: if it were wrong, the bar would look plain.
-    if let Ok(style) = ProgressStyle::with_template("{pos}/{len} runs {wide_bar} {eta} left") {
-        bar.set_style(style);
-    }
-    let done = || {
-        bar.inc(1);
-        if bar.is_hidden() && begin.elapsed() > PATIENCE && io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
+    let progress = Progress::new(jobs.len(), "runs");
+    Ok(sweep::run_all(jobs, threads, || progress.done())?)
+}
+
+/// A bar on stderr, if the work lasts and somebody looks; it goes when this does.
+pub struct Progress {
+    bar: ProgressBar,
+    begin: Instant,
+}
+
+impl Progress {
+    /// Of so many pieces of work, called so.
+    pub fn new(pieces: usize, name: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(pieces as u64), ProgressDrawTarget::hidden());
+        let template = format!("{{pos}}/{{len}} {name} {{wide_bar}} {{eta}} left");
+        // The template is ours and tested: if it were wrong, the bar would look plain.
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
         }
-    };
-    let runs = sweep::run_all(jobs, threads, done)?;
-    bar.finish_and_clear();
-    Ok(runs)
+        let begin = Instant::now();
+        Self { bar, begin }
+    }
+
+    /// A piece is done.
+    pub fn done(&self) {
+        self.bar.inc(1);
+        let lasts = self.begin.elapsed() > PATIENCE;
+        if self.bar.is_hidden() && lasts && io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Each point once more with its first seed, sampled: the results that are printed stay free of samples
 /// that nobody asked for.
-fn draw(scenario: &Scenario, title: &str, threads: Option<NonZeroUsize>) -> anyhow::Result<String> {
+fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<String> {
     let mut sampled = scenario.clone();
     if let Some(longest) = sampled.points().iter().map(|point| point.duration()).max() {
         let interval = longest / PICTURE_SAMPLES;
@@ -88,8 +113,9 @@ fn draw(scenario: &Scenario, title: &str, threads: Option<NonZeroUsize>) -> anyh
         point.seeds().first().map(|&seed| Job { point, seed })
     };
     let jobs: Vec<Job<'_>> = sampled.points().iter().filter_map(first).collect();
-    let runs = run_all(&jobs, threads)?;
-    let curves = whimbrel_report::curves(&runs);
+    let runs = run_all(&jobs, args.threads)?;
+    let mut curves = whimbrel_report::curves(&runs);
+    curves.spacing = args.plot_spacing;
     let separator = if title.is_empty() || curves.at.is_empty() {
         ""
     } else {

@@ -205,6 +205,32 @@ fn compare_prints_the_scenario_that_sim_runs() {
 }
 
 #[test]
+fn streams_and_messages_can_be_compared_under_all_laws_that_tcp_carries() {
+    let flags = ["--messages", "20 kB every 10 ms", "--streams", "1,8"];
+    let printed = |more: &[&'static str]| {
+        stdout(&whimbrel(
+            &[&["compare", "--print-scenario"], &flags[..], more].concat(),
+        ))
+    };
+    let usual = printed(&[]);
+    for line in [
+        "messages = \"20 kB every 10 ms\"",
+        "\"flow.streams\" = [1, 8]",
+        "\"flow.controller\" = [\"newreno\", \"cubic\", \"bbr\", \"cerl\"]",
+    ] {
+        assert!(usual.lines().any(|l| l == line), "no {line} in\n{usual}");
+    }
+    let all = printed(&["--controllers", "all"]);
+    assert!(all.contains("\"lia\"") && !all.contains("aatp"), "{all}");
+    let run = ["--duration", "2s", "--seeds", "1", "--controllers", "bbr"];
+    let table = stdout(&whimbrel(&[&["compare"], &flags[..], &run].concat()));
+    assert!(
+        table.contains("msg p99") && table.contains("blocked"),
+        "{table}"
+    );
+}
+
+#[test]
 fn all_algorithms_can_be_compared() {
     let printed = ["compare", "--print-scenario", "--controllers"];
     let scenario = |controllers| stdout(&whimbrel(&[&printed[..], &[controllers]].concat()));
@@ -284,6 +310,10 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(
         refused(&["compare", "--queue", "1 bpd"], "")
             .contains("link.L.queue: `1 bpd` is not a queue")
+    );
+    assert!(
+        refused(&["compare", "--messages", "20 kB each 10 ms"], "")
+            .contains("flow.messages: `20 kB each 10 ms` are no messages")
     );
     assert!(refused(&["compare", "--threads", "0"], "").contains("--threads"));
     assert!(refused(&["simulate"], "").contains("'sim'"));
@@ -513,13 +543,101 @@ fn controllers_say_where_they_come_from_and_what_can_be_set() {
 #[test]
 fn every_command_has_help_with_examples() {
     let help = stdout(&whimbrel(&["--help"]));
-    for command in ["controllers", "sim", "compare", "judge", "reproduce"] {
+    for command in [
+        "controllers",
+        "sim",
+        "compare",
+        "judge",
+        "model",
+        "reproduce",
+    ] {
         assert!(help.contains(command), "{help}");
         let own = stdout(&whimbrel(&[command, "--help"]));
         assert!(
             own.contains(&format!("whimbrel {command}")) && own.contains("--json"),
             "{own}"
         );
+    }
+}
+
+#[test]
+fn theory_stands_beside_the_simulator() {
+    let folder = Folder::new("model");
+    let path = folder.0.join("a.svg");
+    let short = [
+        "model",
+        "--points",
+        "2",
+        "--from",
+        "0.5 %",
+        "--to",
+        "5 %",
+        "--duration",
+        "60s",
+    ];
+    let all = json(&whimbrel(
+        &[
+            &short[..],
+            &["--json", "--plot", path.to_str().expect("UTF-8")],
+        ]
+        .concat(),
+    ));
+    // 5 Mbit/s and 70 ms: 29 packets of 1500 B under way and one in service; RTT 72.4 ms.
+    assert_eq!(all["path"]["pipe_packets"], 30);
+    assert_eq!(all["path"]["buffer_packets"], 30);
+    let points = all["points"].as_array().expect("a list");
+    assert_eq!(points.len(), 4 * 2);
+    let reno = &points[1];
+    assert_eq!(
+        (&reno["controller"], &reno["packet_error"]),
+        (&"reno".into(), &0.05.into())
+    );
+    let number = |key: &str| reno[key].as_f64().expect("a number");
+    // 1.31/sqrt(0.05) = 5.86 packets each RTT, of 30.17.
+    assert!((number("mathis") - 0.194).abs() < 0.001);
+    assert!(number("equation") < number("chain") && number("chain") < number("mathis"));
+    let simulated = reno["simulated"].as_array().expect("a list");
+    assert_eq!(simulated.len(), 3);
+    for share in simulated {
+        let share = share.as_f64().expect("a number");
+        assert!((0.08..0.25).contains(&share), "{share}");
+    }
+    assert_eq!(points[3]["pftk"], Value::Null, "PFTK is of Reno");
+
+    let shown = stdout(&whimbrel(&short));
+    for words in ["the link holds 30 packets", "westwood", "tcp-nack", "PFTK"] {
+        assert!(shown.contains(words), "no {words} in\n{shown}");
+    }
+    let svg = std::fs::read_to_string(path).expect("a picture");
+    for word in ["<svg", "<circle", "tcp-nack-westwood", "Mathis"] {
+        assert!(svg.contains(word), "no {word}");
+    }
+}
+
+#[test]
+fn theory_alone_needs_no_runs_and_the_scenario_can_be_run() {
+    let shown = stdout(&whimbrel(&["model", "--seeds", "0", "--points", "1"]));
+    assert_eq!(shown.matches(" 0.010 ").count(), 4, "{shown}");
+    let scenario = stdout(&whimbrel(&["model", "--print-scenario", "--points", "2"]));
+    let run = ["sim", "-", "--set", "run.duration=5 s", "--json"];
+    let all = json(&piped(&run, &scenario));
+    assert_eq!(
+        all["runs"][0]["parameters"]["link.L.loss.corrupt"],
+        "0.01 %"
+    );
+}
+
+#[test]
+fn what_no_model_can_be_asked_is_refused() {
+    for (args, words) in [
+        (&["--from", "0 %"][..], "between 0 % and 100 %"),
+        (&["--from", "5 %", "--to", "1 %"], "--from not above --to"),
+        (&["--rate", "10 Gbit/s"], "at most 2048"),
+        (&["--rate", "0 bit/s"], "needs a rate"),
+        (&["--rtt", "0 s", "--buffer", "0"], "least window is 2"),
+    ] {
+        let error = refused(&[&["model", "--seeds", "0"], args].concat(), "");
+        assert!(error.contains(words), "{error}");
     }
 }
 

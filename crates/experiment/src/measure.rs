@@ -10,7 +10,7 @@ use std::str::FromStr;
 use whimbrel_cc::fairness::jain;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Confusion, FlowOutcome};
+use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, Summary};
 
 /// A quantity of a run.
 ///
@@ -111,6 +111,21 @@ pub enum Measure {
     CongestionJudged,
     /// Share of them that took it for random loss.
     CongestionTakenForRandom,
+    /// Median of the messages' latency, mean over the flows: from a message's arrival at the sender to the delivery of its
+    /// last byte. Of messages that were delivered.
+    MessageLatencyP50,
+    /// As [`Self::MessageLatencyP50`], the 95th percentile.
+    MessageLatencyP95,
+    /// As [`Self::MessageLatencyP50`], the 99th percentile.
+    MessageLatencyP99,
+    /// Mean latency of all messages that were delivered.
+    MessageLatencyMean,
+    /// For how long messages were held behind others though they were whole, in the mean of all that were delivered.
+    BlockedMean,
+    /// 99th percentile of that, mean over the flows.
+    BlockedP99,
+    /// Messages that were delivered, of those that arrived at the senders.
+    MessagesDelivered,
 }
 
 /// Whether a measure is taken from samples.
@@ -184,6 +199,13 @@ const ALL: &[(&str, &str, Measure)] = &[
         "%",
         Measure::CongestionTakenForRandom,
     ),
+    ("message latency p50", "ms", Measure::MessageLatencyP50),
+    ("message latency p95", "ms", Measure::MessageLatencyP95),
+    ("message latency p99", "ms", Measure::MessageLatencyP99),
+    ("message latency mean", "ms", Measure::MessageLatencyMean),
+    ("blocked mean", "ms", Measure::BlockedMean),
+    ("blocked p99", "ms", Measure::BlockedP99),
+    ("messages delivered", "%", Measure::MessagesDelivered),
 ];
 
 impl FromStr for Measure {
@@ -376,8 +398,33 @@ impl Measure {
                 judged(|d| d.congestion_as_random),
                 judged(Confusion::congestion),
             ),
+            Self::MessageLatencyP50 => mean(&|f| some(latency(f)).map(|l| l.p50.as_millis_f64())),
+            Self::MessageLatencyP95 => mean(&|f| some(latency(f)).map(|l| l.p95.as_millis_f64())),
+            Self::MessageLatencyP99 => mean(&|f| some(latency(f)).map(|l| l.p99.as_millis_f64())),
+            Self::MessageLatencyMean => view.mean_of_all(latency),
+            Self::BlockedMean => view.mean_of_all(blocked),
+            Self::BlockedP99 => mean(&|f| some(blocked(f)).map(|b| b.p99.as_millis_f64())),
+            Self::MessagesDelivered => {
+                let count = |of: fn(&MessageOutcome) -> u64| {
+                    let flows = view.flows.iter().filter_map(|(_, f)| f.messages.as_ref());
+                    flows.map(of).sum::<u64>() as f64
+                };
+                percent(count(|m| m.delivered), count(|m| m.arrived))
+            }
         }
     }
+}
+
+/// Of no samples if the flow has no messages.
+fn latency(flow: &FlowOutcome) -> Summary {
+    let messages = flow.messages.as_ref();
+    messages.map(|m| m.latency).unwrap_or_default()
+}
+
+/// The same.
+fn blocked(flow: &FlowOutcome) -> Summary {
+    let messages = flow.messages.as_ref();
+    messages.map(|m| m.blocked).unwrap_or_default()
 }
 
 /// What a flow put on the wire less this many of its packets, in bytes, packets taken as of equal size.
@@ -460,6 +507,7 @@ sample = "1 s"
                 Bytes::new(sent as u64)
             },
             ack_spacing: (i > 0).then(|| Duration::from_secs_f64(rate * 1e-3)),
+            path_changes: None,
             pacing_rate: Some(megabit(2.0 * rate)),
             phase: "",
         };
@@ -747,6 +795,46 @@ sample = "1 s"
         // 15 and 35 of a thousand.
         assert_near(say(&run, "congestion loss", None, None), 5.0);
         assert_near(say(&run, "congestion loss", Some("second"), None), 7.0);
+    }
+
+    #[test]
+    fn messages_are_measured_over_those_that_were_delivered() {
+        let scenario = points(SCENARIO);
+        let summary = |count, mean, p50, p99| Summary {
+            count,
+            mean: Duration::from_millis(mean),
+            p50: Duration::from_millis(p50),
+            p99: Duration::from_millis(p99),
+            ..Summary::default()
+        };
+        let flow = |name, arrived, delivered, latency, blocked| FlowOutcome {
+            messages: Some(MessageOutcome {
+                arrived,
+                delivered,
+                held: 0,
+                latency: summary(delivered, latency, latency + 10, latency * 5),
+                blocked: summary(delivered, blocked, 0, blocked * 9),
+            }),
+            ..idle(name, 0, 10)
+        };
+        let flows = vec![
+            flow("first", 400, 300, 100, 10),
+            flow("second", 100, 100, 200, 50),
+        ];
+        let both = run(&scenario.points()[0], flows);
+        let say = |measure| say(&both, measure, None, None);
+        assert_near(say("message latency p50"), 160.0);
+        assert_near(say("message latency p99"), 750.0);
+        // 300 at 100 ms and 100 at 200 ms; 300 at 10 ms and 100 at 50 ms.
+        assert_near(say("message latency mean"), 125.0);
+        assert_near(say("blocked mean"), 20.0);
+        assert_near(say("blocked p99"), 270.0);
+        assert_near(say("messages delivered"), 80.0);
+        let bulk = run(&scenario.points()[0], vec![idle("first", 0, 10)]);
+        for measure in ["message latency p95", "blocked mean", "messages delivered"] {
+            let measure: Measure = measure.parse().expect("a measure");
+            assert_eq!(measure.of(&bulk, None, None), None);
+        }
     }
 
     #[test]

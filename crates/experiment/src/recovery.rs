@@ -139,6 +139,7 @@ mod tests {
             rate: Rate::from_bits_per_sec(kbit * 1000),
             sent: Bytes::ZERO,
             ack_spacing: None,
+            path_changes: None,
             pacing_rate: None,
             phase: "",
         };

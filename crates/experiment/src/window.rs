@@ -60,8 +60,7 @@ impl Window {
     /// Bytes that a flow put on the wire in it.
     pub(crate) fn sent(self, flow: &FlowOutcome) -> f64 {
         let until = |end: Time| {
-            let samples = flow.samples.iter().rev();
-            let last = samples.skip_while(|s| s.at > end).next();
+            let last = flow.samples.iter().rev().find(|s| s.at <= end);
             last.map_or(0, |sample| sample.sent.get())
         };
         until(self.to).saturating_sub(until(self.from)) as f64

@@ -30,7 +30,7 @@ impl CodelLink {
     /// [`Link`](crate::Link).
     pub fn new(spec: &LinkSpec, codel: CoDel, seed: u64) -> Self {
         Self {
-            server: Server::new(&spec.service),
+            server: Server::new(&spec.service, seed),
             exit: Exit::new(spec, seed),
             limit: spec.queue,
             law: Law::new(codel),
@@ -95,7 +95,7 @@ impl CodelLink {
         let served = self.server.serve(packet.since, packet.size);
         self.counters.busy += served.ends.since(last_end.max(packet.since));
         self.exit
-            .pass(served.ends, packet.size, marked, &mut self.counters)
+            .pass(served, packet.size, marked, &mut self.counters)
     }
 
     /// What waits, as of the last time that was played.

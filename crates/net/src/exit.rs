@@ -4,10 +4,10 @@ use crate::channel::Channel;
 use crate::delay::Delaying;
 use crate::link::{Counters, Fate};
 use crate::outages::Outages;
+use crate::service::{Reception, Served};
 use crate::spec::{DropCause, LinkSpec};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use whimbrel_units::Time;
 
 /// The channel, the outages and the delay of one direction at work.
 #[derive(Debug, Clone)]
@@ -26,11 +26,20 @@ impl Exit {
         }
     }
 
-    /// What becomes of the next packet, whose last bit leaves the link then. Times never go back.
+    /// What becomes of the next packet, which was served so. Times never go back.
     #[inline]
-    pub fn pass(&mut self, ends: Time, size: u32, marked: bool, counters: &mut Counters) -> Fate {
+    pub fn pass(
+        &mut self,
+        served: Served,
+        size: u32,
+        marked: bool,
+        counters: &mut Counters,
+    ) -> Fate {
+        let ends = served.out;
         counters.count_served(size);
-        let passage = self.channel.pass(ends);
+        let mut passage = self.channel.pass(ends);
+        passage.lost |= served.reception == Reception::Lost;
+        passage.corrupted |= served.reception == Reception::Corrupted;
         if self.outages.cover(ends) {
             counters.outage += 1;
             Fate::Dropped(DropCause::Outage)

@@ -8,7 +8,8 @@
 //! comes out at the far end, or why it does not. A packet goes through, in this order:
 //! 1. the **queue**: dropped on arrival if the packets that wait leave no room; if it is managed ([`Aqm`]), perhaps dropped
 //!    or marked before that;
-//! 2. the **service**: first in, first out, at the link's rate or by the opportunities of a trace;
+//! 2. the **service**: first in, first out, at the link's rate, by the opportunities of a trace, or by a radio ([`Wireless`]), which
+//!    also loses or corrupts;
 //! 3. the **outages** and **random loss**, singly, in the bursts of a [`GilbertElliott`] channel, or at set instants: a packet
 //!    lost here has used the link's capacity, as one that a radio sent and nobody understood;
 //! 4. **corruption**: marked, not dropped; what a receiver makes of it is the receiver's business;
@@ -38,6 +39,7 @@ mod service;
 mod spec;
 mod trace;
 mod wifi;
+mod wireless;
 
 pub use aqm::{Aqm, AqmSetting, CoDel, Mark, QueueUnit, Red};
 pub use codel_link::CodelLink;
@@ -50,3 +52,4 @@ pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
 pub use trace::{Trace, TraceError};
 pub use wifi::{Aggregation, AirCounters, Departure, HtMode, NoSuchRate, Side, Wifi, WifiSpec};
+pub use wireless::{AckTimeout, Channelization, Mode, RadioRate, Standard, Wireless, WirelessSpec};

@@ -121,7 +121,7 @@ impl Link {
         let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
         draws.long_jump();
         Self {
-            server: Server::new(&spec.service),
+            server: Server::new(&spec.service, seed),
             exit: Exit::new(spec, seed),
             queue: spec.queue,
             early: Early::new(spec.aqm, draws),
@@ -160,8 +160,7 @@ impl Link {
         }
         self.counters.busy += served.ends.since(last_end.max(now));
         let marked = verdict == Verdict::Mark;
-        self.exit
-            .pass(served.ends, size, marked, &mut self.counters)
+        self.exit.pass(served, size, marked, &mut self.counters)
     }
 
     #[inline(never)]

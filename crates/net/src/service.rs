@@ -8,6 +8,7 @@
 use crate::schedule::Cursor;
 use crate::spec::ServiceSpec;
 use crate::trace::{self, Trace};
+use crate::wireless::Radio;
 use std::sync::Arc;
 use whimbrel_units::{Duration, Rate, Time};
 
@@ -19,7 +20,32 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Served {
     pub begins: Time,
+    /// Its last bit leaves. Before `ends` only on a radio, which may send again what has arrived.
+    pub out: Time,
+    /// The link is free again.
     pub ends: Time,
+    pub reception: Reception,
+}
+
+/// What the far end's radio makes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reception {
+    Understood,
+    /// Wrong bits are passed on.
+    Corrupted,
+    Lost,
+}
+
+impl Served {
+    /// Without a radio.
+    pub fn new(begins: Time, ends: Time) -> Self {
+        Self {
+            begins,
+            out: ends,
+            ends,
+            reception: Reception::Understood,
+        }
+    }
 }
 
 /// The server of one link.
@@ -36,10 +62,12 @@ enum Kind {
     Constant(Constant),
     Steps(Steps),
     Trace(trace::Reader),
+    Wireless(Box<Radio>),
 }
 
 impl Server {
-    pub fn new(spec: &ServiceSpec) -> Self {
+    /// `seed` decides what happens on a radio.
+    pub fn new(spec: &ServiceSpec, seed: u64) -> Self {
         let kind = match spec {
             ServiceSpec::Unlimited => Kind::Unlimited,
             ServiceSpec::Rate(schedule) if schedule.is_constant() => {
@@ -50,6 +78,9 @@ impl Server {
                 carried: 0,
             }),
             ServiceSpec::Trace(trace) => Kind::Trace(Trace::reader(Arc::clone(trace))),
+            ServiceSpec::Wireless(link) => {
+                Kind::Wireless(Box::new(Radio::new(Arc::clone(link), seed)))
+            }
         };
         Self {
             kind,
@@ -67,7 +98,7 @@ impl Server {
     pub fn begin(&mut self, arrived: Time) -> Time {
         match &mut self.kind {
             Kind::Unlimited => arrived,
-            Kind::Constant(_) | Kind::Steps(_) => self.free_at.max(arrived),
+            Kind::Constant(_) | Kind::Steps(_) | Kind::Wireless(_) => self.free_at.max(arrived),
             Kind::Trace(reader) => reader.begin(arrived),
         }
     }
@@ -78,19 +109,11 @@ impl Server {
         let idle = self.free_at < now;
         let begins = if idle { now } else { self.free_at };
         let served = match &mut self.kind {
-            Kind::Unlimited => Served {
-                begins: now,
-                ends: now,
-            },
-            Kind::Constant(constant) => Served {
-                begins,
-                ends: begins + constant.time_for(size, idle),
-            },
-            Kind::Steps(steps) => Served {
-                begins,
-                ends: steps.serve(begins, size, idle),
-            },
+            Kind::Unlimited => Served::new(now, now),
+            Kind::Constant(constant) => Served::new(begins, begins + constant.time_for(size, idle)),
+            Kind::Steps(steps) => Served::new(begins, steps.serve(begins, size, idle)),
             Kind::Trace(reader) => reader.serve(now, size),
+            Kind::Wireless(radio) => radio.serve(begins, size),
         };
         self.free_at = served.ends;
         served

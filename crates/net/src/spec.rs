@@ -5,6 +5,7 @@ use crate::delay::Delay;
 use crate::gilbert_elliott::GilbertElliott;
 use crate::schedule::Schedule;
 use crate::trace::Trace;
+use crate::wireless::Wireless;
 use std::sync::Arc;
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -45,6 +46,8 @@ pub enum ServiceSpec {
     Rate(Schedule<Rate>),
     /// By the delivery opportunities of a trace, repeated for ever.
     Trace(Arc<Trace>),
+    /// By a radio, which also decides what of it arrives.
+    Wireless(Arc<Wireless>),
 }
 
 impl ServiceSpec {
@@ -68,15 +71,18 @@ impl ServiceSpec {
                 Some(parts.fold(Bytes::ZERO, Bytes::saturating_add))
             }
             Self::Trace(trace) => Some(trace.capacity(until)),
+            Self::Wireless(link) => Some(link.nominal_rate().bytes_in(until.since(Time::ZERO))),
         }
     }
 
-    /// Its rate: the greatest of the steps, or a trace's mean; no answer if it has no limit.
+    /// Its rate: the greatest of the steps, a trace's mean, or what a radio carries of 1500-byte packets without shadowing; no
+    /// answer if it has no limit.
     pub fn nominal_rate(&self) -> Option<Rate> {
         match self {
             Self::Unlimited => None,
             Self::Rate(schedule) => schedule.all().iter().map(|(_, rate)| *rate).max(),
             Self::Trace(trace) => Some(trace.mean_rate()),
+            Self::Wireless(link) => Some(link.nominal_rate()),
         }
     }
 }

@@ -155,10 +155,7 @@ impl Reader {
             self.left_at = self.advance(now);
         }
         self.left -= need;
-        Served {
-            begins,
-            ends: self.left_at,
-        }
+        Served::new(begins, self.left_at)
     }
 
     /// Takes the first unused opportunity after `now`; `Time::MAX` at the end of all time.

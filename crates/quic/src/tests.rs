@@ -109,7 +109,6 @@ impl Bench {
             initial_window: Bytes::new(10 * MTU),
             paced: true,
             ssthresh: None,
-            ssthresh: None,
             seed: 1,
         };
         let origin = Instant::now();
@@ -561,6 +560,7 @@ fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
         mss: Bytes::new(MTU),
         initial_window: Bytes::new(10 * MTU),
         paced: true,
+        ssthresh: None,
         seed: 1,
     };
     let mut b = Bench::new(LossResponse::KEPT);

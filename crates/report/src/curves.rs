@@ -3,8 +3,8 @@
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
-    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkSample, PathOutcome,
-    Traffic,
+    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkSample, LossEpisode,
+    PathOutcome, Traffic,
 };
 
 /// What a picture shows.
@@ -16,6 +16,8 @@ pub struct Curves<'a> {
     pub at: String,
     /// A node that received several flows, if there was one.
     pub shares: Option<Shares<'a>>,
+    /// The spacing of acknowledgments is drawn too.
+    pub spacing: bool,
 }
 
 /// How a node was shared by the flows that it received.
@@ -36,6 +38,8 @@ pub struct Curve<'a> {
     pub label: String,
     /// The flow over time.
     pub flow: &'a [FlowSample],
+    /// Its episodes of loss.
+    pub episodes: &'a [LossEpisode],
     /// The queue over time.
     pub queue: &'a [LinkSample],
 }
@@ -74,6 +78,7 @@ pub fn curves<'a>(runs: &'a [Run<'_>]) -> Curves<'a> {
             all: by_point,
             at: String::new(),
             shares,
+            spacing: false,
         };
     }
     let at = firsts().next().map(|run| values(run)).unwrap_or_default();
@@ -81,6 +86,7 @@ pub fn curves<'a>(runs: &'a [Run<'_>]) -> Curves<'a> {
         all: by_controller,
         at,
         shares,
+        spacing: false,
     }
 }
 
@@ -90,12 +96,14 @@ fn curves_of<'a>(run: &'a Run<'_>, flow: &'a FlowOutcome, label: &str) -> Vec<Cu
         return vec![Curve {
             label: label.to_owned(),
             flow: &flow.samples,
+            episodes: &flow.episodes,
             queue: longest_queue(run, |_| true),
         }];
     }
     let path = |path: &'a PathOutcome| Curve {
         label: format!("{label}, {}", path.route),
         flow: &path.samples,
+        episodes: &path.episodes,
         queue: longest_queue(run, |link| path.route.split(" > ").any(|name| name == link)),
     };
     flow.paths.iter().map(path).collect()

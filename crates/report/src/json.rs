@@ -8,7 +8,8 @@ use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, LossEpisode, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, PathOutcome, StreamOutcome,
+    Summary,
 };
 use whimbrel_units::Duration;
 
@@ -68,6 +69,11 @@ struct FlowJson<'a> {
     path_changes: Option<u64>,
     discrimination: Option<ConfusionJson>,
     aatp: Option<AatpJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<MessagesJson>,
+    /// If it has several, or messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    streams: Vec<StreamJson>,
     /// Segments that a path carried because they were stuck on another.
     #[serde(skip_serializing_if = "Option::is_none")]
     reinjected: Option<u64>,
@@ -90,6 +96,26 @@ struct EpisodeJson {
     srtt_ms: f64,
     reduced: bool,
     timeout: bool,
+}
+
+#[derive(Serialize)]
+struct MessagesJson {
+    arrived: u64,
+    delivered: u64,
+    /// Those that were whole before they could be delivered.
+    held: u64,
+    /// From the arrival at the sender to the delivery of the last byte.
+    latency_ms: SummaryJson,
+    /// For how much of it they were whole and held.
+    blocked_ms: SummaryJson,
+}
+
+#[derive(Serialize)]
+struct StreamJson {
+    delivered_bytes: u64,
+    messages: u64,
+    /// In the mean.
+    latency_ms: f64,
 }
 
 #[derive(Serialize)]
@@ -195,6 +221,8 @@ struct FlowSampleJson {
     sent_bytes: u64,
     /// Between the newest two acknowledgments.
     ack_spacing_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_changes: Option<u64>,
     /// The controller's own rate, if it sets one.
     pacing_rate_bps: Option<u64>,
     phase: &'static str,
@@ -344,10 +372,34 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             path_changes: flow.path_changes,
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
+            messages: flow.messages.as_ref().map(MessagesJson::from),
+            streams: flow.streams.iter().map(StreamJson::from).collect(),
             reinjected: (!flow.paths.is_empty()).then_some(flow.reinjected),
             paths: flow.paths.iter().map(PathJson::from).collect(),
             samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
             episodes: flow.episodes.iter().map(EpisodeJson::from).collect(),
+        }
+    }
+}
+
+impl From<&MessageOutcome> for MessagesJson {
+    fn from(messages: &MessageOutcome) -> Self {
+        Self {
+            arrived: messages.arrived,
+            delivered: messages.delivered,
+            held: messages.held,
+            latency_ms: SummaryJson::from(&messages.latency),
+            blocked_ms: SummaryJson::from(&messages.blocked),
+        }
+    }
+}
+
+impl From<&StreamOutcome> for StreamJson {
+    fn from(stream: &StreamOutcome) -> Self {
+        Self {
+            delivered_bytes: stream.delivered.get(),
+            messages: stream.messages,
+            latency_ms: stream.latency.as_millis_f64(),
         }
     }
 }
@@ -478,6 +530,7 @@ impl From<&FlowSample> for FlowSampleJson {
             rate_bps: s.rate.as_bits_per_sec(),
             sent_bytes: s.sent.get(),
             ack_spacing_ms: s.ack_spacing.map(Duration::as_millis_f64),
+            path_changes: s.path_changes,
             pacing_rate_bps: s.pacing_rate.map(|rate| rate.as_bits_per_sec()),
             phase: s.phase,
         }

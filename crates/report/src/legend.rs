@@ -1,5 +1,6 @@
 //! Title and legend above a picture.
 
+use crate::mark::Kind;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::error::Error;
@@ -19,6 +20,8 @@ pub(crate) struct Entry {
     pub label: String,
     pub style: ShapeStyle,
     pub dashed: bool,
+    /// Instead of a line.
+    pub mark: Option<Kind>,
 }
 
 /// Draws a title, and under it what each kind of line stands for.
@@ -36,7 +39,11 @@ pub(crate) fn head(
     for entry in entries {
         // Dashes by hand: a path in pixels has no dashed style.
         let dash = if entry.dashed { DASH } else { SWATCH };
-        for start in (0..SWATCH).step_by((dash + GAP) as usize) {
+        if let Some(kind) = entry.mark {
+            area.draw(&kind.element((x + SWATCH / 2, 62), entry.style))?;
+        }
+        let line = if entry.mark.is_some() { 0 } else { SWATCH };
+        for start in (0..line).step_by((dash + GAP) as usize) {
             let piece = vec![(x + start, 62), (x + (start + dash).min(SWATCH), 62)];
             area.draw(&PathElement::new(piece, entry.style))?;
         }

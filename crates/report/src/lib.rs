@@ -5,13 +5,16 @@
 //! * [`picture()`]: SVG; windows, goodput and queue over time of runs that were sampled, and how a node's flows shared it.
 //! * [`heat_maps()`]: SVG; a share over up to four axes, as small multiples.
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
+//! * [`response()`]: SVG; what flows get over how much is lost, predicted and measured.
 
 mod curves;
 mod heat;
 mod json;
 mod legend;
+mod mark;
 mod picture;
 mod race;
+mod response;
 mod rows;
 mod series;
 mod stat;
@@ -22,6 +25,7 @@ pub use heat::{HeatAxis, HeatMap, heat_maps};
 pub use json::{confusion, json, parameters};
 pub use picture::{PictureError, picture};
 pub use race::{Line, Race, race};
+pub use response::{Response, ResponseLine, response};
 pub use rows::{Row, rows};
 pub use stat::{Interval, Stat, decimals};
 pub use table::{COLUMNS, plain, short_names, table};

@@ -1,8 +1,12 @@
-//! Windows, goodput and queue over time as an SVG picture, and how flows share the node that receives them.
+//! Windows with the losses that flows met, goodput and queue over time as an SVG picture, and how flows share the node that
+//! receives them.
 
 use crate::curves::{Curve, Curves, Shares};
 use crate::legend::{self, Area, Entry, FONT};
-use crate::series::{Points, goodput, greatest, means, of_all, own_rate, scaled, unit_of};
+use crate::mark::{self, Kind, Mark};
+use crate::series::{
+    Points, ack_spacing, goodput, greatest, means, of_all, own_rate, scaled, unit_of,
+};
 use plotters::prelude::*;
 use std::error::Error;
 use whimbrel_sim::FlowSample;
@@ -33,6 +37,9 @@ pub enum PictureError {
     /// Nothing to draw.
     #[error("nothing was sampled: a picture needs `sample = \"100 ms\"` under [run]")]
     NoSamples,
+    /// One point is no curve.
+    #[error("a curve needs at least two points, and something above zero")]
+    TooFew,
     /// More curves than colours.
     #[error("a picture shows at most 8 curves, not {0}: choose fewer controllers or points")]
     TooMany(usize),
@@ -72,12 +79,12 @@ fn draw(
     curves: &Curves<'_>,
     end: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let height = HEAD + 3 * PANEL;
+    let height = HEAD + panel_count(curves) * PANEL;
     let more = curves.shares.as_ref().map_or(0, |_| HEAD + PANEL);
     let area = SVGBackend::with_string(svg, (WIDTH, height + more)).into_drawing_area();
     area.fill(&WHITE)?;
     let (flows, node) = area.split_vertically(height);
-    draw_flows(&flows, title, &curves.all, end)?;
+    draw_flows(&flows, title, curves, end)?;
     if let Some(shares) = &curves.shares {
         draw_shares(&node, shares, end)?;
     }
@@ -85,12 +92,18 @@ fn draw(
     Ok(())
 }
 
+/// Panels of flows, one above the other.
+fn panel_count(curves: &Curves<'_>) -> u32 {
+    3 + u32::from(curves.spacing)
+}
+
 fn draw_flows(
     area: &Area<'_>,
     title: &str,
-    curves: &[Curve<'_>],
+    shown: &Curves<'_>,
     end: f64,
 ) -> Result<(), Box<dyn Error>> {
+    let curves: &[Curve<'_>] = &shown.all;
     let (head, panels) = area.split_vertically(HEAD);
     let own_rates = curves.iter().map(|c| own_rate(c.flow, end));
     let mut own_rates: Dashed = own_rates.zip(PALETTE).collect();
@@ -100,28 +113,45 @@ fn draw_flows(
             label: "the rate that its law sets".to_owned(),
             style: BLACK.mix(0.6).stroke_width(DASHED),
             dashed: true,
+            mark: None,
         });
     }
+    let mut marks: Vec<Mark> = mark::of(curves);
+    for kind in Kind::ALL {
+        if marks.iter().any(|mark| mark.kind == kind) {
+            entries.push(Entry {
+                label: kind.label().to_owned(),
+                style: BLACK.mix(0.6).stroke_width(1),
+                dashed: false,
+                mark: Some(kind),
+            });
+        }
+    }
     legend::head(&head, title, entries)?;
-    let panels = panels.split_evenly((3, 1));
-    let windows = curves.iter().map(|c| {
-        c.flow
-            .iter()
-            .map(|s| (s.at.as_secs_f64(), s.cwnd.get() as f64))
-            .collect()
-    });
+    let panels = panels.split_evenly((panel_count(shown) as usize, 1));
+    let windows: Vec<Points> = curves
+        .iter()
+        .map(|c| {
+            c.flow
+                .iter()
+                .map(|s| (s.at.as_secs_f64(), s.cwnd.get() as f64))
+                .collect()
+        })
+        .collect();
     let queues = curves.iter().map(|c| {
         c.queue
             .iter()
             .map(|s| (s.at.as_secs_f64(), f64::from(s.queue)))
             .collect()
     });
-    let (windows, unit) = scaled(
-        windows.collect(),
-        &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
-    );
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+    let (size, _) = unit_of(&windows, &units);
+    for mark in &mut marks {
+        mark.y /= size;
+    }
+    let (windows, unit) = scaled(windows, &units);
     let label = format!("congestion window ({unit})");
-    draw_panel(&panels[0], &label, "", &windows, &[], end)?;
+    draw_panel(&panels[0], &label, "", &windows, &[], &marks, end)?;
     let goodputs: Vec<Points> = curves.iter().map(|c| goodput(c.flow, end)).collect();
     let highest = HIGHEST_RATE * greatest(&goodputs);
     for (_, rate) in own_rates.iter_mut().flat_map(|(points, _)| points) {
@@ -139,9 +169,17 @@ fn draw_flows(
     }
     let (goodputs, _) = scaled(goodputs, &rates);
     let label = format!("goodput ({unit})");
-    draw_panel(&panels[1], &label, "", &goodputs, &own_rates, end)?;
+    draw_panel(&panels[1], &label, "", &goodputs, &own_rates, &[], end)?;
     let queues: Vec<Points> = queues.collect();
-    draw_panel(&panels[2], "queue (packets)", "time (s)", &queues, &[], end)
+    let time = "time (s)";
+    let last = panels.get(3);
+    let below = if last.is_none() { time } else { "" };
+    draw_panel(&panels[2], "queue (packets)", below, &queues, &[], &[], end)?;
+    if let Some(panel) = last {
+        let spacings: Vec<Points> = curves.iter().map(|c| ack_spacing(c.flow)).collect();
+        draw_panel(panel, "ACK spacing (ms)", time, &spacings, &[], &[], end)?;
+    }
+    Ok(())
 }
 
 fn draw_shares(area: &Area<'_>, shares: &Shares<'_>, end: f64) -> Result<(), Box<dyn Error>> {
@@ -153,6 +191,7 @@ fn draw_shares(area: &Area<'_>, shares: &Shares<'_>, end: f64) -> Result<(), Box
         label: "weighted fairness".to_owned(),
         style: BLACK.stroke_width(DASHED),
         dashed: true,
+        mark: None,
     });
     let some = if shown < all {
         format!(" ({shown} of {all} flows)")
@@ -166,7 +205,7 @@ fn draw_shares(area: &Area<'_>, shares: &Shares<'_>, end: f64) -> Result<(), Box
     let served = shares.fairness.iter().filter(|s| s.flows > 0);
     let fairness = means(served.map(|s| (s.at.as_secs_f64(), s.fairness)), end);
     let fairness = [(fairness, BLACK)];
-    draw_panel(&panel, "share", "time (s)", &lines, &fairness, end)
+    draw_panel(&panel, "share", "time (s)", &lines, &fairness, &[], end)
 }
 
 /// The legend's entries of solid lines in the colours of the palette.
@@ -175,6 +214,7 @@ fn solid(labels: impl Iterator<Item = String>) -> Vec<Entry> {
         label,
         style: colour.stroke_width(4),
         dashed: false,
+        mark: None,
     };
     labels.zip(PALETTE).map(entry).collect()
 }
@@ -185,10 +225,13 @@ fn draw_panel(
     x_label: &str,
     curves: &[Points],
     dashed: &[(Points, RGBColor)],
+    marks: &[Mark],
     end: f64,
 ) -> Result<(), Box<dyn Error>> {
     let top = dashed.iter().flat_map(|(points, _)| points);
-    let top = top.map(|(_, y)| *y).fold(greatest(curves), f64::max);
+    let marked = marks.iter().map(|mark| mark.y);
+    let top = top.map(|(_, y)| *y).chain(marked);
+    let top = top.fold(greatest(curves), f64::max);
     let top = if top > 0.0 { top * 1.05 } else { 1.0 };
     let mut chart = ChartBuilder::on(area)
         .margin_left(10)
@@ -223,6 +266,7 @@ fn draw_panel(
         let style = colour.stroke_width(DASHED);
         chart.draw_series(DashedLineSeries::new(points.iter().copied(), 7, 5, style))?;
     }
+    chart.draw_series(marks.iter().map(Mark::element))?;
     Ok(())
 }
 
@@ -235,7 +279,7 @@ pub(crate) fn number(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whimbrel_sim::DestinationSample;
+    use whimbrel_sim::{DestinationSample, LossEpisode};
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     fn sawtooth(step: u64) -> Vec<FlowSample> {
@@ -248,6 +292,7 @@ mod tests {
             rate: Rate::from_bits_per_sec(1_000_000 * (1 + i % 7)),
             sent: Bytes::ZERO,
             ack_spacing: None,
+            path_changes: None,
             pacing_rate: None,
             phase: "",
         };
@@ -260,12 +305,14 @@ mod tests {
         let curve = |label: &str, flow| Curve {
             label: label.to_owned(),
             flow,
+            episodes: &[],
             queue: &[],
         };
         let curves = Curves {
             all: vec![curve("cubic", &a), curve("cerl", &b)],
             at: String::new(),
             shares: None,
+            spacing: false,
         };
         let svg = picture("A title", &curves).expect("a picture");
         for text in [
@@ -282,6 +329,45 @@ mod tests {
             assert!(svg.contains(text), "no {text}");
         }
         assert!(!svg.contains("its law sets") && !svg.contains("weighted fairness"));
+        assert!(
+            !svg.contains("\ntimeout\n") && !svg.contains("ACK spacing"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn losses_are_marked_and_the_spacing_of_acknowledgments_has_a_panel_if_it_is_wanted() {
+        let mut flow = sawtooth(1);
+        for sample in &mut flow {
+            sample.ack_spacing = Some(Duration::from_millis(7));
+        }
+        let timeout = LossEpisode {
+            at: Time::from_nanos(5_000_000_000),
+            cwnd: Bytes::new(40_000),
+            in_flight: Bytes::ZERO,
+            srtt: Duration::ZERO,
+            reduced: true,
+            timeout: true,
+            ended: None,
+        };
+        let curves = |spacing| Curves {
+            all: vec![Curve {
+                label: "cubic".to_owned(),
+                flow: &flow,
+                episodes: std::slice::from_ref(&timeout),
+                queue: &[],
+            }],
+            at: String::new(),
+            shares: None,
+            spacing,
+        };
+        let svg = picture("", &curves(true)).expect("a picture");
+        for text in ["\ntimeout\n", "<polygon", "ACK spacing (ms)"] {
+            assert!(svg.contains(text), "no {text}");
+        }
+        let plain = picture("", &curves(false)).expect("a picture");
+        assert!(plain.contains("\ntimeout\n") && !plain.contains("ACK spacing"));
+        assert!(plain.contains("height=\"780\"") && svg.contains("height=\"1012\""));
     }
 
     #[test]
@@ -299,10 +385,12 @@ mod tests {
             all: vec![Curve {
                 label: "bbr".to_owned(),
                 flow: &flow,
+                episodes: &[],
                 queue: &[],
             }],
             at: String::new(),
             shares: None,
+            spacing: false,
         };
         let svg = picture("", &curves).expect("a picture");
         assert!(svg.contains("the rate that its law sets"));
@@ -346,10 +434,12 @@ mod tests {
             all: vec![Curve {
                 label: "aatp".to_owned(),
                 flow: &a,
+                episodes: &[],
                 queue: &[],
             }],
             at: String::new(),
             shares: Some(shares),
+            spacing: false,
         };
         let svg = picture("", &curves).expect("a picture");
         for text in ["Shares at client", "aatp #2", "weighted fairness", "share"] {
@@ -363,6 +453,7 @@ mod tests {
             all,
             at: String::new(),
             shares: None,
+            spacing: false,
         };
         assert_eq!(picture("", &curves(vec![])), Err(PictureError::NoSamples));
         let flow = sawtooth(1);
@@ -370,6 +461,7 @@ mod tests {
             Curve {
                 label: String::new(),
                 flow: &flow,
+                episodes: &[],
                 queue: &[]
             };
             9

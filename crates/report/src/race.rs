@@ -122,6 +122,7 @@ fn entries(race: &Race) -> impl Iterator<Item = Entry> {
                 label: format!("{} {word}", line.label),
                 style: colour.stroke_width(width),
                 dashed,
+                mark: None,
             })
         };
         let measured = entry("measured", &line.measured, 4, false);
@@ -131,6 +132,7 @@ fn entries(race: &Race) -> impl Iterator<Item = Entry> {
         label: "the link's rate".to_owned(),
         style: BLACK.mix(0.45).stroke_width(1),
         dashed: false,
+        mark: None,
     };
     let contestants = race.lines.iter().zip(PALETTE).flat_map(of).flatten();
     contestants.chain([limit])

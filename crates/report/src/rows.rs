@@ -3,7 +3,8 @@
 use crate::Stat;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Confusion, FlowOutcome, PathOutcome};
+use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, PathOutcome, Summary};
+use whimbrel_units::Duration;
 
 /// One point, or the flows of one controller where several share a point, or one path of theirs: mean and spread over the
 /// seeds.
@@ -25,6 +26,12 @@ pub struct Row {
     pub rtt_p95: Option<Stat>,
     /// Congestion window in the mean over time, bytes, mean over these flows; of paths only.
     pub cwnd: Option<Stat>,
+    /// Percentiles of the messages' latency, mean over these flows, seconds, if they have messages: 50, 95, 99.
+    pub latency: [Option<Stat>; 3],
+    /// For how long messages were held behind others though they were whole, mean over all messages of these flows, seconds.
+    pub blocked: Option<Stat>,
+    /// Share of the messages that were delivered, if these flows have any.
+    pub delivered: Option<Stat>,
     /// Mean wait in the queue that was longest, seconds; not of a path.
     pub queue_delay: Option<Stat>,
     /// Data packets that were sent again, over data packets sent.
@@ -97,6 +104,13 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
         let sent: u64 = flows.iter().map(|f| f.packets_sent).sum();
         flows.iter().map(|f| what(f)).sum::<u64>() as f64 / sent.max(1) as f64
     };
+    let percentiles: [fn(&Summary) -> Duration; 3] = [|s| s.p50, |s| s.p95, |s| s.p99];
+    let latency = |flows: &[&FlowOutcome], of: fn(&Summary) -> Duration| {
+        let all = messages(flows)?;
+        let measured = all.iter().filter(|m| m.latency.count > 0);
+        let values: Vec<f64> = measured.map(|m| of(&m.latency).as_secs_f64()).collect();
+        Stat::of(&values).map(|stat| stat.mean)
+    };
     Some(Row {
         parameters: first.point.parameters().to_vec(),
         controller: name.to_owned(),
@@ -125,6 +139,19 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
             Stat::of(&measured).map(|stat| stat.mean)
         }),
         cwnd: None,
+        latency: percentiles.map(|of| over(&|_, flows| latency(flows, of))),
+        blocked: over(&|_, flows| {
+            let all = messages(flows)?;
+            let count: u64 = all.iter().map(|m| m.blocked.count).sum();
+            let sum = |m: &&MessageOutcome| m.blocked.mean.as_secs_f64() * m.blocked.count as f64;
+            (count > 0).then(|| all.iter().map(sum).sum::<f64>() / count as f64)
+        }),
+        delivered: over(&|_, flows| {
+            let all = messages(flows)?;
+            let arrived: u64 = all.iter().map(|m| m.arrived).sum();
+            let delivered: u64 = all.iter().map(|m| m.delivered).sum();
+            (arrived > 0).then(|| delivered as f64 / arrived as f64)
+        }),
         queue_delay: over(&|run, _| {
             Some(
                 run.outcome
@@ -181,6 +208,11 @@ fn paths<'a>(run: &'a Run<'_>, name: &str, (path, route): &RouteKey) -> Vec<&'a 
     paths.filter(|p| shared_name(&p.route) == *route).collect()
 }
 
+/// The messages of flows, if all have some.
+fn messages<'a>(flows: &[&'a FlowOutcome]) -> Option<Vec<&'a MessageOutcome>> {
+    flows.iter().map(|flow| flow.messages.as_ref()).collect()
+}
+
 /// One route of the flows of one controller. What a path carried first counts as its goodput.
 fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
     let first = runs.first()?;
@@ -216,6 +248,9 @@ fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
             let windows: Vec<f64> = paths.iter().map(|p| p.mean_cwnd.get() as f64).collect();
             Stat::of(&windows).map(|stat| stat.mean)
         }),
+        latency: [None; 3],
+        blocked: None,
+        delivered: None,
         queue_delay: None,
         retransmits: over(&|_, paths| ratio(paths, |p| p.retransmits))?,
         loss: over(&|_, paths| ratio(paths, |p| p.lost.total()))?,
@@ -322,5 +357,54 @@ sample = "100 ms"
         assert_eq!(path["route"], "lte");
         assert!(path["samples"][50]["cwnd_bytes"].as_u64() > Some(1448));
         assert!(json["runs"][0]["flows"][2].get("paths").is_none());
+    }
+
+    const MESSAGES: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "25 ms"
+loss = "1 %"
+[[flow]]
+controller = "newreno"
+streams = 2
+messages = "5 kB every 20 ms"
+route = ["L"]
+[[flow]]
+controller = "cubic"
+route = ["L"]
+[run]
+duration = "10 s"
+"#;
+
+    #[test]
+    fn messages_have_columns_where_there_are_any() {
+        let table = |text: &str| {
+            let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+            let jobs = sweep::jobs(scenario.points());
+            let runs = sweep::run_all(&jobs, None, || {}).expect("threads");
+            let mut json = Vec::new();
+            crate::json(&runs, &mut json).expect("written to memory");
+            let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+            (rows(&runs), crate::table(&rows(&runs)), json)
+        };
+        let (rows, text, json) = table(MESSAGES);
+        let [p50, p95, p99] = rows[0].latency.map(|stat| stat.expect("messages").mean);
+        // A round trip and a half at most without a loss, and not less than the delay.
+        assert!(p50 > 0.025 && p50 <= p95 && p95 <= p99, "{p50} {p95} {p99}");
+        assert!(rows[0].blocked.is_some_and(|stat| stat.mean > 0.0));
+        assert!(rows[1].latency[0].is_none() && rows[1].blocked.is_none());
+        assert!(
+            text.contains("msg p99") && text.contains("blocked"),
+            "{text}"
+        );
+        let flow = &json["runs"][0]["flows"][0];
+        // One each 20 ms from 50 ms on.
+        assert_eq!(flow["messages"]["arrived"], 498);
+        assert_eq!(flow["messages"]["latency_ms"]["p95"], p95 * 1e3);
+        assert_eq!(flow["streams"].as_array().map(Vec::len), Some(2));
+        assert!(json["runs"][0]["flows"][1].get("messages").is_none());
+        assert!(json["runs"][0]["flows"][1].get("streams").is_none());
+        let (.., text, _) = table(&MESSAGES.replace("messages = \"5 kB every 20 ms\"\n", ""));
+        assert!(!text.contains("msg") && !text.contains("blocked"), "{text}");
     }
 }

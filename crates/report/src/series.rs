@@ -27,6 +27,12 @@ pub(crate) fn own_rate(samples: &[FlowSample], end: f64) -> Points {
     means(samples.iter().filter_map(rate), end)
 }
 
+/// How far apart a flow's acknowledgments came, in milliseconds, at each sample.
+pub(crate) fn ack_spacing(samples: &[FlowSample]) -> Points {
+    let spacing = |s: &FlowSample| Some((s.at.as_secs_f64(), s.ack_spacing?.as_millis_f64()));
+    samples.iter().filter_map(spacing).collect()
+}
+
 /// What each flow had of all that they had together.
 pub(crate) fn of_all(flows: &[&[FlowSample]], end: f64) -> Vec<Points> {
     let sums: Vec<Vec<(f64, u32)>> = flows

@@ -23,7 +23,7 @@ struct Quantity {
     decimals: Option<usize>,
 }
 
-const QUANTITIES: [Quantity; 12] = [
+const QUANTITIES: [Quantity; 17] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -46,6 +46,36 @@ const QUANTITIES: [Quantity; 12] = [
         head: "cwnd\nkB",
         factor: 1e-3,
         of: |row| row.cwnd,
+        decimals: None,
+    },
+    Quantity {
+        head: "msg p50\nms",
+        factor: 1e3,
+        of: |row| row.latency[0],
+        decimals: None,
+    },
+    Quantity {
+        head: "msg p95\nms",
+        factor: 1e3,
+        of: |row| row.latency[1],
+        decimals: None,
+    },
+    Quantity {
+        head: "msg p99\nms",
+        factor: 1e3,
+        of: |row| row.latency[2],
+        decimals: None,
+    },
+    Quantity {
+        head: "blocked\nms",
+        factor: 1e3,
+        of: |row| row.blocked,
+        decimals: None,
+    },
+    Quantity {
+        head: "delivered\n%",
+        factor: 100.0,
+        of: |row| row.delivered,
         decimals: None,
     },
     Quantity {
@@ -104,6 +134,9 @@ goodput         data delivered to the applications, all flows together, mean ± 
 share           goodput over what the links could carry (headers included, flows sharing fairly)
 RTT, RTT p95    mean and 95th percentile of the round-trip time
 cwnd            congestion window of a path, in the mean over time
+msg p50 ...     percentiles of the messages' latency, from their arrival at the sender to their delivery
+blocked         for how much of it a message was whole at the receiver and held behind others, in the mean
+delivered       messages that were delivered before the run ended, of those that arrived
 queue           mean wait in the queue that was longest
 resent, lost    data packets sent again, and lost for any cause, of those sent
 marked          data packets that arrived marked instead of dropped (ECN), of those sent
@@ -163,10 +196,13 @@ fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
     let several = rows
         .iter()
         .any(|row| row.jain.is_some_and(|jain| jain.mean != 1.0));
-    for quantity in QUANTITIES
+    let undelivered = rows
         .iter()
-        .filter(|q| several || !q.head.starts_with("Jain"))
-    {
+        .any(|row| row.delivered.is_some_and(|share| share.mean != 1.0));
+    for quantity in QUANTITIES.iter().filter(|q| {
+        (several || !q.head.starts_with("Jain"))
+            && (undelivered || !q.head.starts_with("delivered"))
+    }) {
         columns.extend(Column::number(quantity.head, quantity, rows, all_spreads));
     }
     columns

@@ -14,17 +14,19 @@ mod properties;
 mod ranges;
 mod rtt;
 pub mod scenario;
+mod streams;
 pub mod sweep;
 mod tcp;
 mod udp;
 
 pub use network::{
-    AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, NamedLink, Network, OnChannel, OnOff,
-    Oracle, Recovery, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, Messages, NamedLink, Network, OnChannel,
+    OnOff, Oracle, Recovery, Route, Streams, TcpFlow, TcpSettings, Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, LossEpisode, Outcome, PathOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, Outcome, PathOutcome,
+    StreamOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

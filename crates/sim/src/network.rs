@@ -76,6 +76,27 @@ pub struct FlowSpec {
     pub traffic: Traffic,
 }
 
+impl FlowSpec {
+    /// Its messages, if that is what it sends.
+    pub(crate) fn messages(&self) -> Option<&Messages> {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => tcp.streams.messages.as_ref(),
+            Traffic::Aatp(_) | Traffic::Udp(_) => None,
+        }
+    }
+
+    /// Whether a connection of its own decides what its ends send: one over several routes, with several streams or with
+    /// messages. All others send bulk data as it comes.
+    pub(crate) fn is_governed(&self) -> bool {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => {
+                self.routes.len() > 1 || tcp.streams.count > 1 || tcp.streams.messages.is_some()
+            }
+            Traffic::Aatp(_) | Traffic::Udp(_) => false,
+        }
+    }
+}
+
 /// The way of a flow, or of one subflow of a multipath connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
@@ -141,12 +162,54 @@ impl Default for AatpSettings {
 pub struct TcpFlow {
     /// Congestion control of each sender.
     pub controller: Spec,
-    /// How much to send; endless when `None`.
+    /// How much to send; endless when `None`. Without effect where [`Streams::messages`] say what there is to send.
     pub size: Option<Bytes>,
-    /// The far end sends as much as the near end, and acknowledgments travel on data. Not of a multipath connection.
+    /// The far end sends as much as the near end, and acknowledgments travel on data. Not of a connection over several
+    /// routes, with several streams or with messages.
     pub two_way: bool,
+    /// How its data is ordered, and when it is there to be sent.
+    pub streams: Streams,
     /// The protocol's settings.
     pub settings: TcpSettings,
+}
+
+/// The streams of a connection: data of one stream is delivered in order, that of different streams is not held up by each
+/// other (RFC 9260 section 1.5.2; RFC 9000 section 2.2). The default is TCP's: one stream of bulk data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Streams {
+    /// How many, from 1 to 65,535 (more are taken for so many). Over several routes there can be one only.
+    pub count: u32,
+    /// The streams that have data take turns, a segment each (RFC 8260 section 3.3). Otherwise messages are sent whole, in the
+    /// order in which they came (RFC 8260 section 3.1).
+    pub interleave: bool,
+    /// Messages that arrive one by one. `None`: bulk data, all there from the beginning, in equal parts on all streams.
+    pub messages: Option<Messages>,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            interleave: true,
+            messages: None,
+        }
+    }
+}
+
+/// Messages that an application hands to its connection while it stands, the first as soon as it does. They go to the
+/// streams in turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Messages {
+    /// The smallest message, at least a byte.
+    pub least: Bytes,
+    /// The largest; sizes between the two are drawn evenly.
+    pub greatest: Bytes,
+    /// From one message to the next; the mean, if that is drawn.
+    pub every: Duration,
+    /// These times are drawn from an exponential distribution: messages arrive as a Poisson process.
+    pub exponential: bool,
+    /// How many in all; until the flow stops when `None`.
+    pub count: Option<u32>,
 }
 
 /// How lost data is found and resent.
@@ -197,7 +260,8 @@ pub struct TcpSettings {
     pub header: Bytes,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
-    /// Receive window, of a multipath connection that of all its paths together; RFC 7323's scaling ends at 1 GiB.
+    /// Receive window, of a multipath connection that of all its paths together; RFC 7323's scaling ends at 1 GiB. With streams
+    /// or messages it counts whole segments, however small.
     pub receive_window: Bytes,
     /// A delayed acknowledgment is sent after so many full segments (RFC 1122, RFC 5681 section 4.2); 1 acknowledges each.
     pub ack_every: u32,

@@ -108,6 +108,10 @@ pub struct FlowOutcome {
     pub discrimination: Option<Confusion>,
     /// What only an AATP connection has.
     pub aatp: Option<AatpOutcome>,
+    /// What became of its messages, if it has any.
+    pub messages: Option<MessageOutcome>,
+    /// Its streams, if it has several or messages; none of any other flow.
+    pub streams: Vec<StreamOutcome>,
     /// Segments that a path of a multipath connection carried because they were stuck on another.
     pub reinjected: u64,
     /// The paths of a multipath connection, in the order of its routes; none of any other flow. What stands above is of all
@@ -118,6 +122,35 @@ pub struct FlowOutcome {
     /// Episodes of loss of its near end, in order of time, if the run was sampled and it is a TCP flow; those of a multipath
     /// connection are its paths'.
     pub episodes: Vec<LossEpisode>,
+}
+
+/// What became of a flow's messages. Those that were not delivered when the run ended are `arrived` less `delivered`, and in
+/// none of the distributions.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MessageOutcome {
+    /// Messages that the sending application handed over.
+    pub arrived: u64,
+    /// Messages that the receiving application got, whole.
+    pub delivered: u64,
+    /// Those of them that were whole at the receiver before they could be delivered: something before them in their stream
+    /// was missing.
+    pub held: u64,
+    /// From a message's arrival at the sender until its last byte was delivered in its stream's order.
+    pub latency: Summary,
+    /// For how much of that it was whole at the receiver and waited for what stood before it in its stream: head-of-line
+    /// blocking. Zero of messages that did not wait.
+    pub blocked: Summary,
+}
+
+/// What one stream delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamOutcome {
+    /// Data delivered to the application, in the stream's order.
+    pub delivered: Bytes,
+    /// Messages delivered.
+    pub messages: u64,
+    /// Their latency in the mean; zero if there were none.
+    pub latency: Duration,
 }
 
 /// What one path of a multipath connection did: its subflow.
@@ -430,6 +463,9 @@ pub struct FlowSample {
     /// Multistream Fast TCP", Applied Sciences 9(21), 2019); `None` before there were two, and where there are several paths or
     /// no such acknowledgments (AATP).
     pub ack_spacing: Option<Duration>,
+    /// How often the controller found by then that the path itself had changed; `None` if it does not look, and where there are
+    /// several paths.
+    pub path_changes: Option<u64>,
     /// The controller's own rate, if it sets one.
     pub pacing_rate: Option<Rate>,
     /// What the controller was doing.

@@ -3,8 +3,9 @@
 //! `Scoreboard::check`).
 
 use crate::{
-    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, NamedLink, Network,
-    OnChannel, OnOff, Outcome, Recovery, Route, TcpFlow, TcpSettings, Traffic, UdpFlow, run,
+    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, Messages, NamedLink,
+    Network, OnChannel, OnOff, Outcome, Recovery, Route, Streams, TcpFlow, TcpSettings, Traffic,
+    UdpFlow, run,
 };
 use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
@@ -151,7 +152,28 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         )
 }
 
-/// A bulk flow under any law, on the transport that carries it.
+/// Bulk data on one stream as often as not; else several streams, messages, or both.
+fn streams() -> impl Strategy<Value = Streams> {
+    let messages = (1u64..6000, 0u64..6000, 1u64..300, any::<bool>(), 1u32..40).prop_map(
+        |(least, more, every, exponential, count)| Messages {
+            least: Bytes::new(least),
+            greatest: Bytes::new(least + more / 3000 * more),
+            every: ms(every),
+            exponential,
+            count: Some(count),
+        },
+    );
+    let some = (1u32..12, any::<bool>(), prop::option::of(messages)).prop_map(
+        |(count, interleave, messages)| Streams {
+            count,
+            interleave,
+            messages,
+        },
+    );
+    prop_oneof![Just(Streams::default()), some]
+}
+
+/// A flow of data under any law, on the transport that carries it.
 fn bulk() -> impl Strategy<Value = Traffic> {
     let aatp = (
         1u8..=8,
@@ -162,11 +184,11 @@ fn bulk() -> impl Strategy<Value = Traffic> {
         0..registry::ALL.len(),
         1u64..200_000,
         any::<bool>(),
-        settings(),
+        (settings(), streams()),
         aatp,
     )
         .prop_map(
-            |(entry, size, two_way, settings, (priority, breaker, every))| {
+            |(entry, size, two_way, (settings, streams), (priority, breaker, every))| {
                 let entry = registry::ALL[entry];
                 let controller = entry.name.parse().expect("registered");
                 let size = Some(Bytes::new(size));
@@ -174,7 +196,8 @@ fn bulk() -> impl Strategy<Value = Traffic> {
                     Feed::Acknowledgments => Traffic::Tcp(TcpFlow {
                         controller,
                         size,
-                        two_way,
+                        two_way: two_way && streams == Streams::default(),
+                        streams,
                         settings,
                     }),
                     Feed::Bursts => Traffic::Aatp(AatpFlow {
@@ -239,7 +262,8 @@ fn network() -> impl Strategy<Value = Network> {
             }
         }
         let mut flow = |(i, (traffic, start, routes)): (usize, (Traffic, u64, usize))| {
-            let several = matches!(&traffic, Traffic::Tcp(tcp) if !tcp.two_way);
+            let several =
+                matches!(&traffic, Traffic::Tcp(tcp) if !tcp.two_way && tcp.streams.count == 1);
             let mut route = |path: usize| {
                 let mut ids = [0, 1, 2, 3];
                 if path > 0 || (own && i > 0) {
@@ -287,6 +311,32 @@ fn network() -> impl Strategy<Value = Network> {
     })
 }
 
+/// Every message arrived and was delivered. Gives what they were together.
+fn check_messages(tcp: &TcpFlow, flow: &FlowOutcome) -> Bytes {
+    let spec = tcp.streams.messages.expect("asked before");
+    let messages = flow.messages.as_ref().expect("it has messages");
+    let count = u64::from(spec.count.expect("all have an end"));
+    assert_eq!((messages.arrived, messages.delivered), (count, count));
+    assert_eq!(
+        (messages.latency.count, messages.blocked.count),
+        (count, count)
+    );
+    assert!(messages.held <= count && messages.blocked.max <= messages.latency.max);
+    assert_eq!(messages.held == 0, messages.blocked.max.is_zero());
+    // They go to the streams in turn.
+    let streams = flow.streams.iter().map(|stream| stream.messages);
+    let most = count.div_ceil(u64::from(tcp.streams.count));
+    let all: Vec<u64> = streams.collect();
+    assert!(all.iter().all(|n| *n == most || *n + 1 == most), "{all:?}");
+    assert_eq!(all.iter().sum::<u64>(), count);
+    let bytes: Bytes = flow.streams.iter().map(|stream| stream.delivered).sum();
+    assert!(bytes >= spec.least.times(count) && bytes <= spec.greatest.times(count));
+    if spec.least == spec.greatest {
+        assert_eq!(bytes, spec.least.times(count));
+    }
+    bytes
+}
+
 fn check_links(outcome: &Outcome) {
     for link in &outcome.links {
         let c = &link.counters;
@@ -328,6 +378,7 @@ proptest! {
         check_links(&outcome);
         for (flow, spec) in outcome.flows.iter().zip(&network.flows) {
             let size = match &spec.traffic {
+                Traffic::Tcp(tcp) if tcp.streams.messages.is_some() => Some(check_messages(tcp, flow)),
                 Traffic::Tcp(tcp) => tcp.size.map(|s| s.times(if tcp.two_way { 2 } else { 1 })),
                 Traffic::Aatp(aatp) => aatp.size,
                 Traffic::Udp(_) => continue,

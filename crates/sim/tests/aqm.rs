@@ -4,7 +4,7 @@
 use whimbrel_net::{AqmSetting, Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, LinkOutcome, NamedLink, Network, Outcome, Recovery, Route,
-    TcpFlow, TcpSettings, Traffic, run,
+    Streams, TcpFlow, TcpSettings, Traffic, run,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -41,6 +41,7 @@ fn path(controller: &str, aqm: &str, flows: u64, segments: u64, recovery: Recove
         controller: controller.parse().expect("registered"),
         size: (segments > 0).then(|| Bytes::new(segments * MSS)),
         two_way: false,
+        streams: Streams::default(),
         settings: TcpSettings {
             recovery,
             ecn: Some(true),

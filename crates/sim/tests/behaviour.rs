@@ -7,7 +7,7 @@ use std::path::Path;
 use whimbrel_net::{Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, TcpFlow,
+    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Outcome, Recovery, Route, Streams, TcpFlow,
     TcpSettings, Traffic, UdpFlow, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
@@ -51,6 +51,7 @@ fn path(segments: u64, recovery: Recovery) -> Network {
         controller: "newreno".parse().expect("registered"),
         size: Some(Bytes::new(segments * MSS)),
         two_way: false,
+        streams: Streams::default(),
         settings: TcpSettings {
             recovery,
             ..TcpSettings::default()

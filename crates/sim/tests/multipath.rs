@@ -2,8 +2,8 @@
 
 use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
-    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Recovery, Route, TcpFlow, TcpSettings,
-    Traffic, run,
+    FlowOutcome, FlowSpec, LinkId, NamedLink, Network, Recovery, Route, Streams, TcpFlow,
+    TcpSettings, Traffic, run,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -78,6 +78,7 @@ fn flow(controller: &str, size: Option<u64>, routes: Vec<Route>) -> FlowSpec {
             controller: controller.parse().expect("registered"),
             size: size.map(Bytes::new),
             two_way: false,
+            streams: Streams::default(),
             settings: TcpSettings::default(),
         }),
     }

@@ -2,8 +2,8 @@
 
 use whimbrel_net::{Delay, LinkSpec, QueueLimit, ServiceSpec, Side, WifiSpec};
 use whimbrel_sim::{
-    FlowSpec, LinkId, NamedLink, Network, OnChannel, Route, TcpFlow, TcpSettings, Traffic, UdpFlow,
-    run,
+    FlowSpec, LinkId, NamedLink, Network, OnChannel, Route, Streams, TcpFlow, TcpSettings, Traffic,
+    UdpFlow, run,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -94,6 +94,7 @@ fn acknowledgments_take_their_part_of_the_channel() {
         controller: "newreno".parse().expect("registered"),
         size: None,
         two_way: false,
+        streams: Streams::default(),
         settings: TcpSettings::default(),
     });
     // Frame by frame, each ACK of 52 bytes costs an access of its own: preamble, back-off and answer cost it as

@@ -7,18 +7,24 @@
 //! | [`Bytes`] | an amount of data | `64 MiB`, `1 GB`, `1460 B` |
 //! | [`Rate`] | bits per second | `8 Mbit/s` |
 //! | [`Probability`] | a share from 0 to 1 | `1 %`, `0.01` |
+//! | [`Distance`] | metres | `150 m`, `92 km` |
+//! | [`Frequency`] | hertz | `2.437 GHz`, `10 MHz` |
+//! | [`Power`] | dBm | `20 dBm` |
+//! | [`Decibels`] | a ratio of powers | `4 dB`, `17 dBi` |
 //!
-//! All are integers but [`Probability`], so that a simulation gives the same bits everywhere.
+//! Those that simulations count with are integers, [`Probability`] and the last four apart, so that a simulation gives the same bits everywhere.
 //! Prefixes follow SI (`k` = 1000) and IEC (`Ki` = 1024).
 
 mod bytes;
 mod parse;
 mod probability;
+mod radio;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
 pub use parse::{ParseError, nearest};
 pub use probability::Probability;
+pub use radio::{Decibels, Distance, Frequency, Power};
 pub use rate::Rate;
 pub use time::{Duration, Time};

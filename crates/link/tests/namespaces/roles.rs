@@ -10,9 +10,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
 use whimbrel_net::{
-    AqmSetting, Delay, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec,
+    AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec,
 };
-use whimbrel_units::{Bytes, Probability, Rate};
+use whimbrel_units::{Bytes, Probability, Rate, Time};
 
 const PORT: u16 = 7000;
 /// What the sink answers with its counts.
@@ -39,6 +39,25 @@ fn setting(name: &str) -> Option<f64> {
     env::var(name).ok()?.parse().ok()
 }
 
+/// `DELAY_ROW`: milliseconds, each of which holds for `DELAY_EVERY_MS`; with `OVERTAKE` packets may overtake each other.
+fn recorded() -> Option<Delay> {
+    let row = env::var("DELAY_ROW").ok()?.replace(' ', "\n");
+    let every = whimbrel_units::Duration::from_millis(setting("DELAY_EVERY_MS")? as u64);
+    let delay = Delay::recorded(every, DelayTrace::parse(&row).expect("a trace"));
+    let delay = delay.expect("a length");
+    Some(delay.in_order(env::var("OVERTAKE").is_err()))
+}
+
+/// `DROPS_MS`: when one packet each is lost.
+fn drops() -> Vec<Time> {
+    let drops = env::var("DROPS_MS").unwrap_or_default();
+    let ms = drops
+        .split_whitespace()
+        .map(|ms| ms.parse().expect("milliseconds"));
+    ms.map(|ms| Time::ZERO + whimbrel_units::Duration::from_millis(ms))
+        .collect()
+}
+
 /// The emulator, its path from the environment. Shows `key value` lines about the path on standard error.
 fn emulate(command: &[String]) -> ExitCode {
     let share = |name| Probability::new(setting(name).unwrap_or(0.0)).expect("a share");
@@ -47,13 +66,14 @@ fn emulate(command: &[String]) -> ExitCode {
         service: setting("RATE").map_or(ServiceSpec::Unlimited, |bps| {
             ServiceSpec::Rate(Schedule::constant(Rate::from_bits_per_sec(bps as u64)))
         }),
-        delay: Delay::constant(ms),
+        delay: recorded().unwrap_or(Delay::constant(ms)),
         queue: setting("QUEUE").map_or(QueueLimit::Unlimited, |p| QueueLimit::Packets(p as u32)),
         ..LinkSpec::default()
     };
     let loss = LossSpec {
         random: share("LOSS"),
         corrupt: share("CORRUPT"),
+        drops: drops(),
         ..LossSpec::default()
     };
     let aqm = env::var("AQM").map_or(AqmSetting::None, |text| text.parse().expect("a setting"));
@@ -156,28 +176,33 @@ fn marked_here() -> u64 {
 }
 
 /// Counts datagrams, and says what it counted when asked: packets, payload bytes, microseconds from first to last, marked
-/// ones.
+/// ones, those that a later one had overtaken.
 fn sink() -> ExitCode {
     let socket = far_socket();
     let mut buffer = [0; 2000];
     let (mut packets, mut bytes) = (0_u64, 0_u64);
+    let (mut newest, mut overtaken) = (0_u32, 0_u64);
     let mut span = (Instant::now(), Instant::now());
     while let Ok((len, from)) = socket.recv_from(&mut buffer) {
         if &buffer[..len] == REPORT {
             let us = (span.1 - span.0).as_micros();
             let marked = marked_here();
-            let _ = socket.send_to(format!("{packets} {bytes} {us} {marked}").as_bytes(), from);
+            let said = format!("{packets} {bytes} {us} {marked} {overtaken}");
+            let _ = socket.send_to(said.as_bytes(), from);
             continue;
         }
         let now = Instant::now();
         span = (if packets == 0 { now } else { span.0 }, now);
         packets += 1;
         bytes += len as u64;
+        let number = u32::from_be_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
+        overtaken += u64::from(number < newest);
+        newest = newest.max(number);
     }
     ExitCode::SUCCESS
 }
 
-/// Shows the least and the median round-trip time of some datagrams to an echo, in microseconds.
+/// Shows the least, the median and the greatest round-trip time of some datagrams to an echo, in microseconds.
 fn rtt(count: u64) -> ExitCode {
     let socket = near_socket();
     let mut times: Vec<u128> = (0..count)
@@ -190,14 +215,15 @@ fn rtt(count: u64) -> ExitCode {
         .collect();
     times.sort_unstable();
     println!(
-        "rtt_min_us {}\nrtt_median_us {}",
+        "rtt_min_us {}\nrtt_median_us {}\nrtt_max_us {}",
         times[0],
-        times[times.len() / 2]
+        times[times.len() / 2],
+        times[times.len() - 1]
     );
     ExitCode::SUCCESS
 }
 
-/// Sends datagrams of 1472 bytes (1500 with headers), so many in bursts of `burst` every `gap_us`; shows what the sink got.
+/// Sends numbered datagrams of 1472 bytes (1500 with headers), so many in bursts of `burst` every `gap_us`; shows what the sink got.
 fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
     let socket = near_socket();
     let start = Instant::now();
@@ -206,7 +232,9 @@ fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
             let due = Duration::from_micros(i / burst * gap_us);
             sleep(due.saturating_sub(start.elapsed()));
         }
-        let _ = socket.send(&[1; 1472]);
+        let mut datagram = [1; 1472];
+        datagram[..4].copy_from_slice(&(i as u32).to_be_bytes());
+        let _ = socket.send(&datagram);
     }
     // What is in the queue arrives before the question does, if the question is not lost.
     for _ in 0..50 {
@@ -216,13 +244,13 @@ fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
             let text = String::from_utf8_lossy(&buffer[..len]).into_owned();
             let words: Vec<&str> = text.split(' ').collect();
             println!(
-                "got {}\ngot_bytes {}\ngot_us {}\ngot_marked {}",
-                words[0], words[1], words[2], words[3]
+                "got {}\ngot_bytes {}\ngot_us {}\ngot_marked {}\novertaken {}",
+                words[0], words[1], words[2], words[3], words[4]
             );
             return ExitCode::SUCCESS;
         }
     }
-    println!("got 0\ngot_bytes 0\ngot_us 0\ngot_marked 0");
+    println!("got 0\ngot_bytes 0\ngot_us 0\ngot_marked 0\novertaken 0");
     ExitCode::SUCCESS
 }
 

@@ -33,6 +33,14 @@ const TESTS: &[(&str, fn())] = &[
         packets_are_lost_with_the_probability,
     ),
     (
+        "a_recorded_delay_is_that_of_its_time",
+        a_recorded_delay_is_that_of_its_time,
+    ),
+    (
+        "packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instants",
+        packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instants,
+    ),
+    (
         "checksums_catch_corrupted_packets",
         checksums_catch_corrupted_packets,
     ),
@@ -337,6 +345,50 @@ fn packets_are_lost_with_the_probability() {
     // What was not lost arrives, as far as a busy receiver's socket holds it.
     let got = seen.value("got");
     assert!(got > 0 && got <= 2000 - lost + 20, "{}", seen.output);
+}
+
+fn a_recorded_delay_is_that_of_its_time() {
+    // Each way 10 ms for 300 ms, then 60 ms for 300 ms: twenty round trips take longer than either.
+    let row = [("DELAY_ROW", "10 60"), ("DELAY_EVERY_MS", "300")];
+    let far = own("echo");
+    let settings = [row[0], row[1], ("FAR", &far)];
+    within_tries(|| {
+        let seen = shell(&settings, &own("rtt 20"));
+        assert_eq!(seen.status, 0, "{}", seen.errors);
+        let (least, greatest) = (seen.value("rtt_min_us"), seen.value("rtt_max_us"));
+        assert!(least >= 20_000, "never early: {}", seen.output);
+        if least < 30_000 && (120_000..130_000).contains(&greatest) {
+            Ok(())
+        } else {
+            Err(seen.output)
+        }
+    });
+}
+
+fn packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instants() {
+    let far = own("sink");
+    let settings = [
+        ("DELAY_ROW", "15 1"),
+        ("DELAY_EVERY_MS", "20"),
+        ("DROPS_MS", "50 150 151"),
+        ("FAR", &far),
+    ];
+    // A packet each millisecond for 0.4 s.
+    let blast = own("blast 400 1 1000");
+    let kept = shell(&settings, &blast);
+    assert_eq!(kept.value("random"), 3, "{}", kept.output);
+    assert_eq!(kept.value("overtaken"), 0, "{}", kept.output);
+    assert!(kept.value("got") > 0, "{}", kept.output);
+    // At each of ten steps down those of the last 14 ms are overtaken, if the machine sends in time.
+    within_tries(|| {
+        let free = shell(&[&settings[..], &[("OVERTAKE", "1")]].concat(), &blast);
+        assert_eq!(free.value("random"), 3, "{}", free.output);
+        if free.value("overtaken") > 30 {
+            Ok(())
+        } else {
+            Err(free.output)
+        }
+    });
 }
 
 fn checksums_catch_corrupted_packets() {

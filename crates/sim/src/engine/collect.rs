@@ -56,6 +56,7 @@ impl World<'_> {
                         rate,
                         sent: Bytes::new(source.counters.wire_bytes),
                         ack_spacing: None,
+                        path_changes: controller.path_changes(),
                         pacing_rate: controller.pacing_rate(),
                         phase: controller.phase(),
                     }
@@ -153,7 +154,9 @@ fn flow_outcome(
     network: &Network,
     end: Time,
 ) -> (FlowOutcome, Delays, u64) {
-    let until = flow.finished.or(spec.stop).unwrap_or(end).min(end);
+    // Messages that have arrived are sent after a stop too.
+    let stop = spec.stop.filter(|_| spec.messages().is_none());
+    let until = flow.finished.or(stop).unwrap_or(end).min(end);
     let active = until.since(flow.start);
     let mut outcome = FlowOutcome {
         name: spec.name.clone(),
@@ -185,10 +188,20 @@ fn flow_outcome(
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
         }
-        (Actor::Multipath(connection), Traffic::Tcp(tcp)) => {
+        (Actor::Multipath(mut connection), Traffic::Tcp(tcp)) => {
             outcome.controller = Some(tcp.controller.to_string());
             outcome.delivered = Bytes::new(connection.payload_delivered());
-            outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
+            let (messages, streams) = connection.data.outcome();
+            let has_end = match spec.messages() {
+                Some(messages) => messages.count.is_some(),
+                None => tcp.size.is_some(),
+            };
+            let finished = flow.finished.filter(|_| has_end);
+            outcome.completion = finished.map(|at| at.since(flow.start));
+            if messages.is_some() || streams.len() > 1 {
+                outcome.streams = streams;
+            }
+            outcome.messages = messages;
             packets = u64::from(connection.delivered());
             let mut rtt = Delays::new();
             for (mut path, route) in connection.paths.into_iter().zip(&spec.routes) {
@@ -202,7 +215,11 @@ fn flow_outcome(
                 let name = route_name(route, network);
                 let path = path_outcome(path, name, active, until);
                 outcome.path_changes = sum(outcome.path_changes, path.path_changes);
-                outcome.paths.push(path);
+                if spec.routes.len() > 1 {
+                    outcome.paths.push(path);
+                } else {
+                    outcome.episodes = path.episodes;
+                }
             }
             outcome.rtt = rtt.summary();
         }

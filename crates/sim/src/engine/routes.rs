@@ -5,7 +5,7 @@
 
 use super::packet::{Flags, Packet};
 use super::pipe::Pipe;
-use crate::network::{Network, Recovery, Route, Traffic};
+use crate::network::{FlowSpec, Network, Recovery, Route, Traffic};
 
 /// A lane behind the flows' first ones.
 #[derive(Debug, Clone, Copy)]
@@ -17,22 +17,22 @@ pub(super) struct FurtherLane {
 
 /// The lanes behind the flows' first ones, in order.
 pub(super) fn further_lanes(network: &Network) -> Vec<FurtherLane> {
-    let of = |(flow, spec): (usize, &crate::FlowSpec)| {
+    let of = |(flow, spec): (usize, &FlowSpec)| {
         (1..spec.routes.len()).map(move |path| FurtherLane { flow, path })
     };
     network.flows.iter().enumerate().flat_map(of).collect()
 }
 
-/// The route of each lane, and whether it is one of several.
-fn lanes(network: &Network) -> impl Iterator<Item = (&Route, usize, bool)> {
-    let flows = || network.flows.iter().enumerate();
-    let first = flows().map(|(i, flow)| (&flow.routes[0], i, flow.routes.len() > 1));
-    first.chain(flows().flat_map(|(i, flow)| flow.routes[1..].iter().map(move |r| (r, i, true))))
+/// The route of each lane, and whose it is.
+fn lanes(network: &Network) -> impl Iterator<Item = (&Route, &FlowSpec)> {
+    let flows = || network.flows.iter();
+    let first = flows().map(|flow| (&flow.routes[0], flow));
+    first.chain(flows().flat_map(|flow| flow.routes[1..].iter().map(move |route| (route, flow))))
 }
 
 /// The links of each lane there, then back.
 fn ways(network: &Network) -> impl Iterator<Item = &Vec<crate::LinkId>> {
-    lanes(network).flat_map(|(route, ..)| [&route.forward, &route.backward])
+    lanes(network).flat_map(|(route, _)| [&route.forward, &route.backward])
 }
 
 /// The links that packets pass: for each lane and direction one row of the same length.
@@ -118,7 +118,8 @@ pub(super) enum Ahead {
 /// An end that sends data has timers of its own in between, and asks for the truth about its losses, which must be known
 /// by then: it is settled while neither is at hand. What it says must wait for an event somewhere, or two such ends would
 /// play the whole run in one. When a flow stops or is done is told from outside, so only endless ones are settled so. An
-/// end of a multipath connection hears what comes on its other paths: it is left alone.
+/// end of a connection that decides what is sent shares its data with the other end, and hears what comes on its other
+/// paths: it is left alone.
 pub(super) fn settled_ends(network: &Network, pipes: &[Pipe], runs_on: &[bool]) -> Vec<Ahead> {
     let mut entered = vec![0_u32; network.links.len()];
     for link in ways(network).flatten() {
@@ -130,14 +131,13 @@ pub(super) fn settled_ends(network: &Network, pipes: &[Pipe], runs_on: &[bool]) 
     };
     let in_order = |link: &crate::LinkId| pipes[link.0 as usize].link.keeps_order();
     let waits = |link: &crate::LinkId| !runs_on[link.0 as usize];
-    let settled = |(route, flow, several): (&Route, usize, bool)| {
-        let flow = &network.flows[flow];
+    let settled = |(route, flow): (&Route, &FlowSpec)| {
         let end = |hears: &[crate::LinkId], says: &[crate::LinkId], sends: bool| {
             let (Some(last), Some((first, beyond))) = (hears.last(), says.split_first()) else {
                 return Ahead::Never;
             };
             match &flow.traffic {
-                _ if several || !in_order(last) => Ahead::Never,
+                _ if flow.is_governed() || !in_order(last) => Ahead::Never,
                 Traffic::Udp(_) if !sends => Ahead::Always,
                 Traffic::Tcp(_) if !sends && alone(first) => Ahead::Always,
                 Traffic::Tcp(tcp)

@@ -76,6 +76,7 @@ impl Flow {
 pub(super) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
+    /// A connection that decides what its ends send: over several paths, with several streams or with messages.
     Multipath(Box<multipath::Connection>),
     Aatp(Box<Connection>),
     Udp(Box<Datagrams>),
@@ -85,6 +86,7 @@ pub(super) enum Actor {
 const LINK_STREAM: u64 = 0x6c69_6e6b;
 const UDP_STREAM: u64 = 0x7564_7000;
 const LAW_STREAM: u64 = 0x6c61_7700;
+const MESSAGE_STREAM: u64 = 0x6d65_7373;
 const CHANNEL_STREAM: u64 = 0x7769_6669;
 
 /// Sources of events: links, two endpoints a lane, Wi-Fi channels and managed queues, the sampler.
@@ -151,14 +153,16 @@ impl<'a> World<'a> {
     fn add_flow(&mut self, index: usize, spec: &FlowSpec) {
         let id = index as u32;
         let actor = match &spec.traffic {
-            Traffic::Tcp(tcp) if spec.routes.len() > 1 => {
+            Traffic::Tcp(tcp) if spec.is_governed() => {
                 self.unfinished += 1;
                 let behind = self.network.flows.len() as u32;
                 let further = (behind..).zip(&self.further);
                 let own = further.filter(|(_, lane)| lane.flow == index);
                 let lanes: Vec<u32> = [id].into_iter().chain(own.map(|(i, _)| i)).collect();
                 let seed = |lane| stream(self.network.seed, LAW_STREAM, lane as usize);
-                Actor::Multipath(Box::new(multipath::Connection::new(&lanes, tcp, seed)))
+                let arrivals = stream(self.network.seed, MESSAGE_STREAM, index);
+                let connection = multipath::Connection::new(&lanes, tcp, seed, arrivals);
+                Actor::Multipath(Box::new(connection))
             }
             Traffic::Tcp(tcp) => {
                 self.unfinished += 1;

@@ -1,4 +1,5 @@
-//! A TCP connection over several paths: one sequence of data, a subflow on each path.
+//! A TCP connection that decides what its ends send: over several paths, with a subflow on each, or over one with several streams or
+//! with messages. What there is to send, and what is delivered when, is its [`Data`]'s; what is here is who sends it.
 //!
 //! A. Ford et al., "TCP Extensions for Multipath Operation with Multiple Addresses", RFC 8684, 2020. What it is about is
 //! here: data sequence numbers beside the subflows' own, the mapping from one to the other, Data ACKs, one receive window for
@@ -22,14 +23,12 @@
 //! The RFC's text was not to be had in full while this was written; that data is reinjected when the timer first fires and not
 //! again is also what the first Linux implementation does (mptcp_reinject_data and `pf` in its sources).
 
-mod data;
-
 use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
 use crate::network::TcpFlow;
 use crate::outcome::{FlowSample, LossCounts};
-use crate::tcp::{Endpoint, Mapping, Sender};
-use data::{Reassembly, Unsent};
+use crate::streams::Data;
+use crate::tcp::{Endpoint, Mapping, Sender, earliest};
 use std::collections::VecDeque;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -38,8 +37,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub paths: Vec<Path>,
-    unsent: Unsent,
-    reassembly: Reassembly,
+    pub data: Data,
     /// Room for the order in which paths are asked.
     order: Vec<usize>,
 }
@@ -110,8 +108,9 @@ impl Path {
 }
 
 impl Connection {
-    /// A connection whose paths have these lanes; each law has the seed that `seed` gives for its lane.
-    pub fn new(lanes: &[u32], tcp: &TcpFlow, seed: impl Fn(u32) -> u64) -> Self {
+    /// A connection whose paths have these lanes; each law has the seed that `seed` gives for its lane, what arrives at its
+    /// sender the seed `arrivals`.
+    pub fn new(lanes: &[u32], tcp: &TcpFlow, seed: impl Fn(u32) -> u64, arrivals: u64) -> Self {
         let path = |(own, lane): (usize, &u32)| Path {
             lane: *lane,
             ends: [
@@ -130,8 +129,7 @@ impl Connection {
         };
         Self {
             paths: lanes.iter().enumerate().map(path).collect(),
-            unsent: Unsent::new(tcp.size, &tcp.settings),
-            reassembly: Reassembly::default(),
+            data: Data::new(tcp, arrivals),
             order: (0..lanes.len()).collect(),
         }
     }
@@ -143,17 +141,17 @@ impl Connection {
 
     /// Sends no new data from now on.
     pub fn stop(&mut self) {
-        self.unsent.stop();
+        self.data.stop();
     }
 
     /// When the next timer of an end of a path is due.
     pub fn deadline(&self, now: Time, path: usize, end: usize) -> Option<Time> {
-        let silent = end == 0 && self.unsent.all_acknowledged();
+        let silent = end == 0 && self.data.all_acknowledged();
         if silent {
-            None
-        } else {
-            self.paths[path].ends[end].deadline(now)
+            return None;
         }
+        let arrival = self.data.deadline().filter(|_| path == 0 && end == 0);
+        earliest(self.paths[path].ends[end].deadline(now), arrival)
     }
 
     /// A packet reached an end of a path intact. Gives how many segments it delivered to the application.
@@ -184,9 +182,10 @@ impl Connection {
             self.paths[path].stands = Some(now);
         }
         if !packet.flags.has(Flags::SYN) {
-            self.unsent.on_data_ack(packet.seg);
+            self.data.on_data_ack(packet.seg);
         }
         if stands && path == 0 {
+            self.data.begin(now);
             for path in &mut self.paths[1..] {
                 path.ends[0].start(now, out);
             }
@@ -202,19 +201,21 @@ impl Connection {
         packet: &Packet,
         out: &mut Vec<Packet>,
     ) -> u32 {
-        let before = self.reassembly.next();
-        if packet.flags.has(Flags::DATA) && self.reassembly.on_data(packet.ack) {
-            self.paths[path].brought += u64::from(self.unsent.payload(packet.ack));
+        let before = self.data.delivered();
+        if packet.flags.has(Flags::DATA)
+            && let Some(payload) = self.data.on_data(now, packet.ack)
+        {
+            self.paths[path].brought += u64::from(payload);
         }
         let answers = out.len();
         self.paths[path].ends[1].on_packet(now, packet, out);
         self.add_data_acks(&mut out[answers..]);
-        self.reassembly.next() - before
+        self.data.delivered() - before
     }
 
     fn add_data_acks(&self, answers: &mut [Packet]) {
         for packet in answers {
-            packet.seg = self.reassembly.next();
+            packet.seg = self.data.delivered();
         }
     }
 
@@ -226,9 +227,10 @@ impl Connection {
             self.add_data_acks(&mut out[answers..]);
             return;
         }
-        if self.unsent.all_acknowledged() {
+        if self.data.all_acknowledged() {
             return;
         }
+        self.data.on_timer(now);
         self.paths[path].count_window(now);
         let near = &mut self.paths[path].ends[0];
         let timeouts = near.counters().timeouts;
@@ -246,7 +248,7 @@ impl Connection {
 
     /// All paths send what they may, the one of the least RTT first, those of unknown RTT last.
     fn send(&mut self, now: Time, out: &mut Vec<Packet>) {
-        if self.unsent.all_acknowledged() {
+        if self.data.all_acknowledged() {
             return;
         }
         let mut order = std::mem::take(&mut self.order);
@@ -265,7 +267,7 @@ impl Connection {
         let stuck = self.stuck_elsewhere(path);
         let offer = stuck
             .map(|(_, mapping)| mapping)
-            .or_else(|| self.unsent.next());
+            .or_else(|| self.data.next());
         let Some(left) = self.paths[path].ends[0].send_offered(now, offer, out) else {
             return false;
         };
@@ -275,7 +277,7 @@ impl Connection {
                     self.paths[other].to_others.pop_front();
                     self.paths[path].reinjected += 1;
                 }
-                None => self.unsent.take(),
+                None => self.data.take(),
             }
         }
         true
@@ -288,7 +290,7 @@ impl Connection {
             let asks = &mut self.paths[other];
             while let Some((seg, mapping)) = asks.to_others.front().copied() {
                 let came = !asks.ends[0].sender().is_some_and(|s| s.misses(seg));
-                if came || self.unsent.is_acknowledged(mapping.data) {
+                if came || self.data.is_acknowledged(mapping.data) {
                     asks.to_others.pop_front();
                     continue;
                 }
@@ -308,21 +310,27 @@ impl Connection {
 
     /// Segments delivered to the application, in order.
     pub fn delivered(&self) -> u32 {
-        self.reassembly.next()
+        self.data.delivered()
     }
 
     /// Their bytes.
     pub fn payload_delivered(&self) -> u64 {
-        self.unsent.bytes(self.reassembly.next())
+        self.data.payload_delivered()
     }
 
     /// All data is with the application.
     pub fn is_complete(&self) -> bool {
-        self.unsent.is_all(self.reassembly.next())
+        self.data.is_complete()
     }
 
-    /// Samples each path; gives what they are together: windows and rates added up, the RTT of the fastest path.
+    /// Samples each path; gives what they are together: windows and rates added up, the RTT of the fastest path. One path is
+    /// all there is to sample. What is delivered is for the caller to know.
     pub fn sample(&mut self, now: Time, interval: Duration) -> FlowSample {
+        if let [path] = self.paths.as_slice()
+            && let Some(sender) = path.sender()
+        {
+            return sender.sample(now, Rate::ZERO);
+        }
         let mut all = FlowSample {
             at: now,
             cwnd: Bytes::ZERO,
@@ -332,6 +340,7 @@ impl Connection {
             rate: Rate::ZERO,
             sent: Bytes::ZERO,
             ack_spacing: None,
+            path_changes: None,
             pacing_rate: None,
             phase: "several paths",
         };

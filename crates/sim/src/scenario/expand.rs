@@ -12,6 +12,7 @@ use crate::network::{
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
+use std::sync::Arc;
 use whimbrel_net::{LinkSpec, Schedule, ServiceSpec, Side, WifiSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -21,6 +22,10 @@ const MOST_FLOWS: u64 = 100_000;
 const MOST_LINKS: u64 = 1_000_000;
 /// The most steps of schedules, outages and drops on all links of one run.
 const MOST_STEPS: u64 = 20_000_000;
+/// The most streams of one run, those of all flows together.
+const MOST_STREAMS: u64 = 1_000_000;
+/// The most messages of one run, about.
+const MOST_MESSAGES: u64 = 10_000_000;
 /// The most samples of one run.
 const MOST_SAMPLES: u64 = 20_000_000;
 /// Tells the stream that draws starts from those of the links and sources, which the engine derives from
@@ -29,6 +34,9 @@ const STARTS: u64 = 0x57A2_7500_0000_0001;
 
 /// The same for the stream that draws outages.
 const OUTAGES: u64 = 0x07A6_E500_0000_0002;
+
+/// The same for the stream that draws the shadowing of radio links.
+const SHADOWING: u64 = 0x5AD0_3100_0000_0003;
 
 /// A scenario at one point, checked: nothing in it can fail any more.
 #[derive(Debug, Clone)]
@@ -82,6 +90,21 @@ impl Form {
         if steps > MOST_STEPS {
             return Err(whole.fail(format!(
                 "the schedules, outages and drops of all links, copies counted, have {steps} steps, more than {MOST_STEPS}"
+            )));
+        }
+        let streams: u64 = flows.iter().map(|f| u64::from(f.count) * f.streams()).sum();
+        if streams > MOST_STREAMS {
+            return Err(whole.fail(format!(
+                "{streams} streams of all flows are more than {MOST_STREAMS}"
+            )));
+        }
+        let messages = flows
+            .iter()
+            .map(|f| u64::from(f.count).saturating_mul(f.messages(run.duration)))
+            .fold(0, u64::saturating_add);
+        if messages > MOST_MESSAGES {
+            return Err(whole.fail(format!(
+                "{messages} messages of all flows are more than {MOST_MESSAGES}"
             )));
         }
         let longest = longest_run(directed as usize, routes as usize);
@@ -298,9 +321,11 @@ impl Form {
         // Drawn for every link that is written, so that none moves another's.
         let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed ^ OUTAGES);
         let outages = self.links.iter().map(|_| [draws.random(), draws.random()]);
+        let mut shadows = Xoshiro256PlusPlus::seed_from_u64(seed ^ SHADOWING);
         let mut links = Links {
             forms: &self.links,
             outages: outages.collect(),
+            shadowing: self.links.iter().map(|_| shadows.random()).collect(),
             links: Vec::new(),
             channels: Vec::new(),
             known: HashMap::new(),
@@ -369,7 +394,7 @@ fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
         let spec = &direction.spec;
         let rates = match &spec.service {
             ServiceSpec::Rate(schedule) => schedule.all().len(),
-            ServiceSpec::Unlimited | ServiceSpec::Trace(_) => 0,
+            ServiceSpec::Unlimited | ServiceSpec::Trace(_) | ServiceSpec::Wireless(_) => 0,
         };
         (rates + spec.delay.own_steps()) as u64 + direction.loss.events()
     };
@@ -384,6 +409,7 @@ fn mean_rate(spec: &LinkSpec, span: Duration) -> Option<f64> {
         ServiceSpec::Unlimited => None,
         ServiceSpec::Rate(schedule) => Some(mean_of(schedule, span)),
         ServiceSpec::Trace(trace) => Some(trace.mean_rate().as_bits_per_sec() as f64),
+        ServiceSpec::Wireless(radio) => Some(radio.nominal_rate().as_bits_per_sec() as f64),
     }
 }
 
@@ -415,6 +441,8 @@ struct Links<'a> {
     forms: &'a [LinkForm],
     /// Seeds of the outages that are drawn, by form: those of both directions, and those of the mirrored one alone.
     outages: Vec<[u64; 2]>,
+    /// Seeds of the shadowing, by form: of both directions.
+    shadowing: Vec<u64>,
     links: Vec<NamedLink>,
     channels: Vec<WifiSpec>,
     /// By link and whether mirrored.
@@ -522,13 +550,17 @@ impl Links<'_> {
         };
         let mut spec = direction.spec.clone();
         spec.loss = direction.loss.spec.clone();
+        // Each copy has outages and shadowing of its own.
+        let copy = instance.own.map_or(0, |(number, at)| {
+            (number as u64)
+                .wrapping_mul(MOST_HOPS as u64)
+                .wrapping_add(at as u64)
+        });
+        if let ServiceSpec::Wireless(radio) = &mut spec.service {
+            let seed = self.shadowing[instance.link].wrapping_add(copy);
+            *radio = Arc::new(radio.seeded(seed));
+        }
         if let Some(drawn) = direction.loss.drawn {
-            // Each copy has outages of its own.
-            let copy = instance.own.map_or(0, |(number, at)| {
-                (number as u64)
-                    .wrapping_mul(MOST_HOPS as u64)
-                    .wrapping_add(at as u64)
-            });
             let seed = self.outages[instance.link][usize::from(drawn.mirrored)];
             let outages = drawn.draw(seed.wrapping_add(copy));
             spec.loss.outages.extend(outages);

@@ -4,6 +4,7 @@ use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
 use super::link::LinkForm;
 use super::settings::{self, Settings};
+use super::streams;
 use crate::aatp::{SMALLEST_PACKET, payload};
 use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
 use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
@@ -16,7 +17,7 @@ pub(super) const SHARED_KEYS: [&str; 8] = [
 /// Keys of flows that carry bulk data, TCP and AATP.
 const BULK_KEYS: [&str; 2] = ["controller", "size"];
 /// Keys of a TCP flow, its settings besides.
-const TCP_KEYS: [&str; 1] = ["two_way"];
+const TCP_KEYS: [&str; 4] = ["two_way", "streams", "messages", "interleave"];
 /// Keys of an AATP flow, its settings besides.
 const AATP_KEYS: [&str; 2] = ["priority", "destination"];
 /// Keys of a UDP flow.
@@ -31,7 +32,7 @@ const MOST_ROUTES: usize = 8;
 /// The most links of all routes of one flow, there and back.
 pub(super) const MOST_HOPS: usize = 2 * LONGEST_ROUTE;
 /// The most segments of one flow: RFC 9293's sequence numbers compare within half their space.
-const MOST_SEGMENTS: u64 = 1 << 31;
+pub(super) const MOST_SEGMENTS: u64 = 1 << 31;
 /// IPv4 and UDP headers: no datagram is smaller.
 const SMALLEST_DATAGRAM: u64 = 28;
 /// The largest IPv4 packet.
@@ -163,6 +164,25 @@ impl FlowForm {
         }
     }
 
+    /// The streams of one such flow.
+    pub fn streams(&self) -> u64 {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => u64::from(tcp.streams.count),
+            Traffic::Aatp(_) | Traffic::Udp(_) => 0,
+        }
+    }
+
+    /// How many messages of one such flow there are in a run of this length; in the mean, if they are drawn.
+    pub fn messages(&self, duration: Duration) -> u64 {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => tcp.streams.messages.map_or(0, |messages| {
+                let all = duration.as_nanos() / messages.every.as_nanos().max(1) + 1;
+                messages.count.map_or(all, |count| all.min(count.into()))
+            }),
+            Traffic::Aatp(_) | Traffic::Udp(_) => 0,
+        }
+    }
+
     /// All hops of all routes, as they are written.
     pub fn hops(&self) -> impl Iterator<Item = &Hop> {
         self.routes.iter().flat_map(RouteForm::hops)
@@ -214,6 +234,7 @@ pub(super) fn read(
         Some(field) => several_routes(fields, &field, kind, links)?,
         None => vec![one_route(fields, links)?],
     };
+    let several = routes.len() > 1;
     Ok(FlowForm {
         name: fields
             .get("name")
@@ -234,7 +255,7 @@ pub(super) fn read(
         stop,
         traffic: match controller {
             None => Traffic::Udp(read_udp(fields)?),
-            Some(controller) => read_bulk(fields, controller, base)?,
+            Some(controller) => read_bulk(fields, controller, base, several)?,
         },
     })
 }
@@ -427,11 +448,12 @@ fn drawn(field: &Field<'_>) -> Result<Drawn, ScenarioError> {
     Ok(Drawn { from, to })
 }
 
-/// A flow of bulk data by the transport that can carry its controller.
+/// A flow of data by the transport that can carry its controller; `several`: over several routes.
 fn read_bulk(
     fields: &Fields<'_>,
     controller: Spec,
     base: Settings,
+    several: bool,
 ) -> Result<Traffic, ScenarioError> {
     let settings = settings::read(fields, base)?;
     let size = |payload| {
@@ -454,13 +476,16 @@ fn read_bulk(
         }
     };
     if Kind::of(&controller) == Kind::Tcp {
+        let one_stream = two_way.is_some() || several;
         return Ok(Traffic::Tcp(TcpFlow {
+            streams: streams::read(fields, &controller, &settings.tcp, one_stream)?,
             controller,
             size: size(settings.tcp.mss)?,
             two_way: two_way.is_some(),
             settings: settings.tcp,
         }));
     }
+    streams::refuse(fields, &controller)?;
     if let Some(field) = two_way {
         return Err(field.fail(format!(
             "`{controller}` is carried by AATP, which sends one way only"

@@ -5,7 +5,7 @@ use super::aqm::{self, WrittenAqm};
 use super::document::Value;
 use super::fields::{Field, Fields};
 use super::loss::{self, Loss};
-use super::wifi;
+use super::{wifi, wireless};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,10 @@ use whimbrel_units::{Duration, Rate, Time};
 /// Keys of one direction.
 const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 8] = [
+pub(super) const KEYS: [&str; 9] = [
     "rate",
     "wifi",
+    "wireless",
     "delay",
     "keep_order",
     "queue",
@@ -85,11 +86,25 @@ pub(super) fn read(
             rate.fail("a link has a `rate` or is `wifi`, not both: the rate of Wi-Fi is `wifi`'s")
         );
     }
-    let service = wifi.as_ref().map_or(ServiceSpec::Unlimited, |wifi| {
-        ServiceSpec::Rate(Schedule::constant(wifi.rate()))
-    });
+    let radio = fields
+        .get("wireless")
+        .map(|field| wireless::read(&field))
+        .transpose()?;
+    if let (Some(_), Some(other)) = (&radio, fields.get("wifi").or_else(|| fields.get("rate"))) {
+        return Err(other.fail(
+            "a link is `wireless` or has a `rate` or is `wifi`: the rate of a radio is `wireless`'s",
+        ));
+    }
+    let service = match (&wifi, &radio) {
+        (Some(wifi), _) => ServiceSpec::Rate(Schedule::constant(wifi.rate())),
+        (None, Some(radio)) => ServiceSpec::Wireless(Arc::new(radio.clone())),
+        (None, None) => ServiceSpec::Unlimited,
+    };
+    // What is not said of a radio link's delay is the way of its signal.
+    let propagation = radio.as_ref().map(|radio| radio.spec().propagation());
     let nothing = LinkSpec {
         service,
+        delay: Delay::constant(propagation.unwrap_or_default()),
         ..LinkSpec::default()
     };
     let mut forward = read_direction(
@@ -110,12 +125,20 @@ pub(super) fn read(
     // the written direction only, as in the papers' simulators, unless `reverse.loss` says otherwise: its own, or "same".
     let mut reverse = forward.clone();
     reverse.loss = forward.loss.outages_only();
+    if let Some(radio) = &radio {
+        reverse.spec.service = ServiceSpec::Wireless(Arc::new(radio.mirrored()));
+    }
     if let Some(overrides) = fields.get("reverse") {
         let overrides = overrides.fields()?;
         overrides.only(&DIRECTION)?;
         if let (Some(_), Some(rate)) = (&wifi, overrides.get("rate")) {
             return Err(rate
                 .fail("both directions of a Wi-Fi link share one channel: its rate is `wifi`'s"));
+        }
+        if let (Some(_), Some(rate)) = (&radio, overrides.get("rate")) {
+            return Err(
+                rate.fail("both directions of a radio link have one: its rate is `wireless`'s")
+            );
         }
         reverse = read_direction(&overrides, reverse, wifi.is_some(), traces)?;
         if let Some(field) = overrides.get("loss") {

@@ -3,13 +3,14 @@
 //! ```toml
 //! [link.access]                    # a '*' in a route gives each flow its own copy
 //! rate = "1 Mbit/s"                # or { trace = "file" } (mahimahi), or [["0 s", "10 Mbit/s"], ["5 s", "50 Mbit/s"]]
-//! delay = "10 ms"                  # or a schedule: [["0 s", "25 ms"], ["5 s", "300 ms"]]
+//! delay = "10 ms"                  # or steps: [["0 s", "25 ms"], ["5 s", "300 ms"]]; or what repeats:
+//!                                  # { every = "15 s", steps = ["25 ms", "40 ms"] }, { every = "10 ms", trace = "file" }
 //! [link.L]
 //! rate = "8 Mbit/s"                # left out: packets are served at once
 //! delay = "50 ms"                  # left out: none
 //! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
 //! aqm = "codel"                    # or "red", "mark", or a table; left out: DropTail
-//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, outages, random_outages
+//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, outages, random_outages, drops
 //! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, aqm, loss
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
@@ -29,15 +30,16 @@
 //! "flow.controller" = ["newreno", "cubic", "cerl"]
 //! ```
 //!
-//! **Links.** Each `[link.NAME]` has two directions. The mirrored one has the same rate, delay and
+//! **Links.** Each `[link.NAME]` has two directions. Where a delay falls packets may overtake each other, unless it was recorded
+//! (`trace`: a one-way delay in milliseconds a line) or `keep_order` says otherwise. The mirrored one has the same rate, delay and
 //! outages and a queue of its own of the same size; `reverse` overrides these. **Random loss, in bursts
 //! or not, and corruption apply to the written direction only**, as in the papers' simulators, unless
 //! `reverse.loss` is written. Random outages are drawn by the seed, for each copy of a link anew, and are the
 //! same in both directions unless `reverse.loss` has its own. The directions of a `wifi` link contend for one channel;
 //! its rate stands for the link's wherever one is needed, as the bound that it is. A queue in packets or bytes counts what waits, the packet in service not. `"x bdp"` is x
 //! times the link's rate (the greatest of a schedule, the mean of a trace) times the greatest base RTT
-//! of the flows that pass it (the propagation delays of the route and the way back, of a schedule the
-//! greatest), in bytes, and at least one full packet. `aqm` is what the queue does before it is full, for each direction by
+//! of the flows that pass it (the propagation delays of the route and the way back, of steps the
+//! greatest, of a recorded delay the mean), in bytes, and at least one full packet. `aqm` is what the queue does before it is full, for each direction by
 //! itself; what it does not say fits the link ([`AqmSetting::resolve`](whimbrel_net::AqmSetting::resolve)). With `ecn` it
 //! marks TCP's data where it can.
 //!
@@ -48,8 +50,9 @@
 //! time it stands in any of them.
 //!
 //! **Flows.** `controller` (`"cubic"`) decides which transport carries a flow: AATP one that lives on
-//! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way` and the
-//! settings of [`TcpSettings`](crate::TcpSettings) under their names; AATP has `priority` (1 to 8; 1), `destination` and the
+//! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way`, the
+//! keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and `messages = { size = "1 kB .. 20 kB", every = "10 ms" }` with
+//! `exponential` and `count`, instead of `size`) and the settings of [`TcpSettings`](crate::TcpSettings) under their names; AATP has `priority` (1 to 8; 1), `destination` and the
 //! settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
 //! stand in `[run]` for all flows, and a flow's own win. Where `kind` is left out, the keys of both are taken and each
 //! transport heeds its own, so that `flow.controller` can be swept over both. `kind = "udp"`: `rate`, `packet` (1500 B),
@@ -79,9 +82,11 @@ mod loss;
 mod points;
 mod run;
 mod settings;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod wifi;
+mod wireless;
 
 pub use error::ScenarioError;
 pub use points::{Parameter, ParameterValue, Setting};

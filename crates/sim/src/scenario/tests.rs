@@ -1,7 +1,7 @@
 //! What people write, what becomes of it, and what they are told when it is wrong.
 
 use super::*;
-use crate::network::{AatpFlow, AatpSettings, LinkId, OnChannel, Recovery};
+use crate::network::{AatpFlow, AatpSettings, LinkId, Messages, OnChannel, Recovery, Streams};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use whimbrel_net::{
@@ -253,6 +253,74 @@ fn a_flow_with_several_routes_has_them_all_and_links_of_its_own_on_each() {
         .find(|link| link.name == "lte")
         .expect("there");
     assert_eq!(lte.spec.queue, QueueLimit::Bytes(Bytes::new(100_000)));
+}
+
+/// Streams and messages in all ways to write them.
+const MESSAGES: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "10 ms"
+[[flow]]
+name = "short"
+route = ["L"]
+streams = 8
+messages = "1 kB .. 20 kB every 10 ms"
+[[flow]]
+name = "table"
+route = ["L"]
+interleave = false
+messages = { size = "20 kB", every = "5 ms", exponential = true, count = 7 }
+[[flow]]
+name = "bulk"
+route = ["L"]
+streams = 3
+size = "1 MB"
+[run]
+duration = "1 s"
+[sweep]
+"flow.table.messages.size" = ["1 kB", "2 kB"]
+"#;
+
+#[test]
+fn streams_and_messages_are_what_was_written() {
+    let scenario = Scenario::parse(MESSAGES, Path::new("a.toml")).expect("a scenario");
+    let network = scenario.points()[1].network(1);
+    let streams = network.flows.iter().map(|flow| match &flow.traffic {
+        Traffic::Tcp(tcp) => tcp.streams,
+        Traffic::Aatp(_) | Traffic::Udp(_) => panic!("all are TCP"),
+    });
+    let short = Messages {
+        least: Bytes::new(1000),
+        greatest: Bytes::new(20_000),
+        every: Duration::from_millis(10),
+        exponential: false,
+        count: None,
+    };
+    let table = Messages {
+        least: Bytes::new(2000),
+        greatest: Bytes::new(2000),
+        every: Duration::from_millis(5),
+        exponential: true,
+        count: Some(7),
+    };
+    let expected = [
+        (8, true, Some(short)),
+        (1, false, Some(table)),
+        (3, true, None),
+    ];
+    for (found, (count, interleave, messages)) in streams.zip(expected) {
+        let expected = Streams {
+            count,
+            interleave,
+            messages,
+        };
+        assert_eq!(found, expected);
+    }
+    let outcome = crate::run(&network);
+    let bulk = &outcome.flows[2];
+    assert_eq!((bulk.streams.len(), bulk.messages.as_ref()), (3, None));
+    let table = outcome.flows[1].messages.as_ref().expect("messages");
+    assert_eq!((table.arrived, table.delivered), (7, 7));
 }
 
 #[test]
@@ -1023,6 +1091,82 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
     let sweep = |line: &str| format!("{LEAST}[sweep]\n{line}\n");
     let cases: &[(String, &str)] = &[
         (
+            flow("stream = 8"),
+            "scenario.toml:4: flow: unknown key `stream`, did you mean `streams`?",
+        ),
+        (
+            flow("streams = 0"),
+            "scenario.toml:4: flow.streams: must be from 1 to 65535, not 0",
+        ),
+        (
+            several("routes = [[\"L\"], [\"L\"]]\nstreams = 2"),
+            "scenario.toml:4: flow.streams: a flow with several `routes` or with `two_way` has one stream; leave one of them out",
+        ),
+        (
+            flow("two_way = true\nstreams = 2"),
+            "scenario.toml:5: flow.streams: a flow with several `routes` or with `two_way` has one stream; leave one of them out",
+        ),
+        (
+            flow("two_way = true\nmessages = \"1 kB every 1 s\""),
+            "scenario.toml:4: flow.two_way: a flow with `messages` sends one way only",
+        ),
+        (
+            flow("size = \"1 MB\"\nmessages = \"1 kB every 1 s\""),
+            "scenario.toml:5: flow.messages: a flow has either `size` or `messages`",
+        ),
+        (
+            flow("streams = 2\ninterleave = false"),
+            "scenario.toml:5: flow.interleave: only messages can be sent one after the other: write `messages` too",
+        ),
+        (
+            flow("messages = \"1 kB\""),
+            "scenario.toml:4: flow.messages: `1 kB` are no messages; write e.g. `20 kB every 10 ms`, or a table with `size` and `every`",
+        ),
+        (
+            flow("messages = \"2 kB .. 1 kB every 1 s\""),
+            "scenario.toml:4: flow.messages: the sizes from 2 kB to 1 kB end before they begin",
+        ),
+        (
+            flow("messages = { size = \"0 B .. 1 kB\", every = \"1 s\" }"),
+            "scenario.toml:4: flow.messages: a message has at least one byte",
+        ),
+        (
+            flow("messages = { size = \"1 kB\" }"),
+            "scenario.toml:4: flow.messages: `every` is missing; write e.g. `every = \"10 ms\"`",
+        ),
+        (
+            flow("messages = { size = \"1 kB\", every = \"0 s\" }"),
+            "scenario.toml:4: flow.messages: the time from one message to the next must not be zero",
+        ),
+        (
+            flow("messages = { size = \"1 kB\", every = \"1 s\", exponentially = true }"),
+            "scenario.toml:4: flow.messages: unknown key `exponentially`, did you mean `exponential`?",
+        ),
+        (
+            flow("messages = { size = \"4 GB\", every = \"1 s\", count = 1000 }"),
+            "scenario.toml:4: flow.messages: 1000 messages of 4 GB could be more than 2^31 segments of 1.448 kB",
+        ),
+        (
+            flow("messages = \"1 B every 1 ns\""),
+            "scenario.toml:1: 60000000001 messages of all flows are more than 10000000",
+        ),
+        (
+            flow("count = 100\nstreams = 65535"),
+            "scenario.toml:1: 6553500 streams of all flows are more than 1000000",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\nmessages = \"1 kB every 1 s\""),
+            "scenario.toml:5: flow.messages: `enhanced-aatp` is carried by AATP, which has one stream of bulk data",
+        ),
+        (
+            flow("controller = \"enhanced-aatp\"\nstreams = 3"),
+            "scenario.toml:5: flow.streams: `enhanced-aatp` is carried by AATP, which has one stream of bulk data",
+        ),
+        (
+            several("kind = \"udp\"\nrate = \"1 Mbit/s\"\nroute = [\"L\"]\nstreams = 2"),
+            "scenario.toml:6: flow.streams: a flow of kind `udp` has no `streams`: that is for kind `tcp`",
+        ),
+        (
             several("routes = [[\"L\"], [\"L\"]]\ntwo_way = true"),
             "scenario.toml:4: flow.two_way: a flow with `routes` sends one way only",
         ),
@@ -1606,6 +1750,7 @@ proptest! {
         "[link.L]\n", "[[flow]]\n", "[flow]\n", "[run]\n", "[sweep]\n", "rate = ", "delay = ", "queue = ", "loss = ", "reverse = ",
         "wifi = ", "kind = ", "\"aatp\"", "controller = ", "\"enhanced-aatp\"", "priority = ", "destination = ", "timer = ", "reestimate = ",
         "[destination.L]\n", "gamma = ", "bandwidth = ", "\"destination.L.beta\" = ",
+        "streams = ", "messages = ", "interleave = ", "every = ", "\"1 B every 1 s\"",
         "route = ", "routes = ", "start = ", "stop = ", "size = ", "mss = ", "seeds = ", "sample = ", "duration = ", "\"flow.controller\" = ",
         "\"link.L.loss\" = ", "\"flow.0.count\" = ", "\"L\"", "\"L*\"", "[\"L\"]", "\"1 bdp\"", "\"0 s\"", "\"1e9 s\"", "\"1 bit/s\"", "[", "]",
         ", ", "{ trace = \"/\" }", "{ every = \"1 ms\", steps = [\"2 ms\", \"1 ms\"] }", "{ drops = [\"1 s\"] }", "keep_order = ", "{ random = 1 }", "{", "}", "1", "-1", "nan", "9223372036854775807", "\"9 Gbit/s\"",
@@ -1618,7 +1763,7 @@ proptest! {
 
     #[test]
     fn a_mutilated_scenario_never_panics(
-        whole in prop::sample::select(vec![DESIGN, SHARED, SEVERAL]),
+        whole in prop::sample::select(vec![DESIGN, SHARED, SEVERAL, MESSAGES]),
         cut in any::<prop::sample::Index>(),
         len in 0_usize..40,
         insert in "[ -~\n]{0,6}",

@@ -36,7 +36,7 @@ pub(crate) struct Endpoint {
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     header: u32,
-    /// Its connection has several paths and says when it sends data, and which.
+    /// Its connection says when it sends data, and which.
     governed: bool,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
@@ -78,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// Makes it an end of path `own` of a multipath connection of so many `paths`: what it sends is offered to it by
+    /// Makes it an end of path `own` of a connection that has so many `paths` and decides what is sent: it is offered by
     /// [`Self::send_offered`].
     pub fn govern(mut self, own: usize, paths: usize) -> Self {
         self.governed = true;

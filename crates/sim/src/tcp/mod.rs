@@ -8,4 +8,17 @@ mod receiver;
 mod sender;
 
 pub(crate) use endpoint::Endpoint;
-pub(crate) use sender::{Mapping, Sender};
+pub(crate) use sender::{Mapping, Sender, earliest};
+
+use whimbrel_units::Bytes;
+
+/// How many segments carry so many bytes (`u32::MAX` if they never end), and the bytes of the last of them.
+pub(crate) fn segments(size: Option<Bytes>, mss: Bytes) -> (u32, u32) {
+    let Some(size) = size else {
+        return (u32::MAX, mss.get() as u32);
+    };
+    let segments = size.get().div_ceil(mss.get());
+    let last = size.get() - segments.saturating_sub(1) * mss.get();
+    let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+    (segments.min(u32::MAX - 1), last as u32)
+}

@@ -26,6 +26,7 @@ use crate::counters::SenderCounters;
 use crate::network::{Oracle, Recovery, TcpSettings};
 use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
+use crate::tcp::segments;
 use losses::Eifel;
 use marks::Marks;
 use newreno::DuplicateAcks;
@@ -127,7 +128,7 @@ pub(crate) struct Sender {
     transmissions: u32,
     /// The round trip ends when this transmission or a later one is acknowledged.
     round_ends: u32,
-    /// What it has besides if it is one path of several.
+    /// What it has besides if its connection decides what it sends.
     subflow: Option<Box<Subflow>>,
     record: Record,
 }
@@ -143,14 +144,7 @@ impl Sender {
             ssthresh: None,
             seed,
         };
-        let (total, last_payload) = match size {
-            None => (u32::MAX, mss.get()),
-            Some(size) => {
-                let segments = size.get().div_ceil(mss.get());
-                let last = size.get() - segments.saturating_sub(1) * mss.get();
-                (u32::try_from(segments).unwrap_or(u32::MAX - 1), last)
-            }
-        };
+        let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
         let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.wants_marks()));
         Self {
@@ -165,7 +159,7 @@ impl Sender {
             rack: Rack::new(settings.recovery == Recovery::Rack && settings.tail_loss_probe),
             resend: BinaryHeap::new(),
             total,
-            last_payload: last_payload as u32,
+            last_payload,
             mss: mss.get() as u32,
             header: settings.header.get() as u32,
             window: u32::try_from(settings.receive_window.get() / mss.get())
@@ -225,6 +219,7 @@ impl Sender {
             rate,
             sent: Bytes::new(self.counters.wire_bytes),
             ack_spacing: self.record.ack_spacing(),
+            path_changes: self.path_changes(),
             pacing_rate: self.controller.pacing_rate(),
             phase: self.controller.phase(),
         }
@@ -311,7 +306,7 @@ pub(crate) struct Transmission {
 }
 
 /// The earlier of two times, either of which may be never.
-pub(super) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+pub(crate) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),

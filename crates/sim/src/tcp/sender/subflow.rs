@@ -1,5 +1,5 @@
-//! What a sender has besides if it is one path of several (RFC 8684): which data its segments carry, and what its law is
-//! told of the other paths.
+//! What a sender has besides if its connection decides what it sends: which data its segments carry, and, if it is one path of
+//! several (RFC 8684), what its law is told of the others.
 //!
 //! A subflow's own sequence numbers, recovery and window are those of any sender. It has nothing to send of its own: its
 //! connection offers it data, one segment at a time, and it takes what it may send. Which data a segment carries (the
@@ -27,7 +27,7 @@ pub(crate) struct Left {
     pub is_new: bool,
 }
 
-/// One path of several.
+/// A path of a connection that decides what is sent.
 #[derive(Debug)]
 pub(super) struct Subflow {
     /// What the segments from `first` on carry, and whether another path was asked to carry it too.
@@ -35,6 +35,13 @@ pub(super) struct Subflow {
     first: u32,
     /// What the next new segment would carry.
     offered: Option<Mapping>,
+    /// What it knows of the others, if it is one path of several.
+    siblings: Option<Siblings>,
+}
+
+/// One path of several.
+#[derive(Debug)]
+struct Siblings {
     /// All paths of the connection, and which of them this is.
     paths: Vec<Sibling>,
     own: usize,
@@ -70,18 +77,23 @@ impl Sender {
     pub fn govern(mut self, own: usize, paths: usize) -> Self {
         self.total = 0;
         self.window = u32::MAX;
-        let mut subflow = Subflow {
-            carried: VecDeque::new(),
-            first: 0,
-            offered: None,
-            paths: Vec::new(),
+        let siblings = (paths > 1).then(|| Siblings {
+            paths: vec![self.sibling(); paths],
             own,
             least: None,
             round_rtt: Duration::ZERO,
-        };
-        subflow.paths = vec![self.sibling(); paths];
-        self.subflow = Some(Box::new(subflow));
+        });
+        self.subflow = Some(Box::new(Subflow {
+            carried: VecDeque::new(),
+            first: 0,
+            offered: None,
+            siblings,
+        }));
         self
+    }
+
+    fn siblings_mut(&mut self) -> Option<&mut Siblings> {
+        self.subflow.as_mut().and_then(|s| s.siblings.as_mut())
     }
 
     /// What the laws of other paths may know of this one.
@@ -93,32 +105,33 @@ impl Sender {
             round_rtt: self
                 .subflow
                 .as_ref()
-                .map_or(Duration::ZERO, |s| s.round_rtt),
+                .and_then(|subflow| subflow.siblings.as_ref())
+                .map_or(Duration::ZERO, |siblings| siblings.round_rtt),
         }
     }
 
     /// How another path stands now.
     pub fn set_sibling(&mut self, path: usize, sibling: Sibling) {
-        if let Some(place) = self.subflow.as_mut().and_then(|s| s.paths.get_mut(path)) {
+        if let Some(place) = self.siblings_mut().and_then(|s| s.paths.get_mut(path)) {
             *place = sibling;
         }
     }
 
-    /// Tells the law how all paths stand, before it hears of an acknowledgment.
+    /// Tells the law how all paths stand, before it hears of an acknowledgment. With one path it is told nothing.
     pub(super) fn tell_siblings(&mut self, sample: Option<Duration>, round_start: bool) {
         let mut now = self.sibling();
-        let Some(subflow) = &mut self.subflow else {
+        let Some(siblings) = self.subflow.as_mut().and_then(|s| s.siblings.as_mut()) else {
             return;
         };
         if round_start {
-            subflow.round_rtt = subflow.least.take().unwrap_or(subflow.round_rtt);
-            now.round_rtt = subflow.round_rtt;
+            siblings.round_rtt = siblings.least.take().unwrap_or(siblings.round_rtt);
+            now.round_rtt = siblings.round_rtt;
         }
         if let Some(rtt) = sample {
-            subflow.least = Some(subflow.least.map_or(rtt, |least| least.min(rtt)));
+            siblings.least = Some(siblings.least.map_or(rtt, |least| least.min(rtt)));
         }
-        subflow.paths[subflow.own] = now;
-        self.controller.on_siblings(&subflow.paths, subflow.own);
+        siblings.paths[siblings.own] = now;
+        self.controller.on_siblings(&siblings.paths, siblings.own);
     }
 
     /// There is this to send, if anything is. Stands until the next offer.
@@ -205,6 +218,19 @@ mod tests {
         assert_eq!((again.seg, again.size), (0, 1500));
         let left = sender.left(0);
         assert_eq!((left.mapping, left.is_new), (full, false));
+    }
+
+    #[test]
+    fn a_law_with_one_path_is_told_of_no_siblings() {
+        let newreno = "newreno".parse().expect("registered");
+        let alone = Sender::new(&newreno, None, &TcpSettings::default(), 1).govern(0, 1);
+        let knows = |sender: &Sender| {
+            sender
+                .subflow
+                .as_ref()
+                .is_some_and(|s| s.siblings.is_some())
+        };
+        assert!(!knows(&alone) && knows(&sender()));
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! What the models say, as shares of what the link carries.
+
+use super::{FLOWS, Flow, ModelArgs};
+use crate::failure::BadInput;
+use crate::play::Progress;
+use whimbrel_model::{Acks, Law, Losses, ModelError, Path, Receiver, Sender, mathis, pftk, solve};
+use whimbrel_units::Probability;
+
+/// Of all flows at all points.
+pub struct Theory {
+    pub path: Path,
+    /// For each of [`FLOWS`] one for each point.
+    pub flows: Vec<Vec<Prediction>>,
+}
+
+/// Of one flow at one point.
+pub struct Prediction {
+    /// What the chain delivers in the long run.
+    pub chain: f64,
+    /// Equation (15) or (16).
+    pub equation: f64,
+    /// Of Reno without NACK only.
+    pub pftk: Option<f64>,
+    pub mathis: Option<f64>,
+}
+
+/// Asks the models.
+pub fn all(args: &ModelArgs, errors: &[Probability]) -> Result<Theory, BadInput> {
+    let path =
+        Path::new(args.rate, args.rtt, args.packet(), args.buffer()).map_err(BadInput::new)?;
+    let progress = Progress::new(FLOWS.len() * errors.len(), "solved");
+    let at = |flow: &Flow, p: &Probability| {
+        let prediction = predict(args, &path, flow, *p).map_err(BadInput::new);
+        progress.done();
+        prediction
+    };
+    let of = |flow: &Flow| errors.iter().map(|p| at(flow, p)).collect();
+    let flows = FLOWS.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(Theory { path, flows })
+}
+
+fn predict(
+    args: &ModelArgs,
+    path: &Path,
+    flow: &Flow,
+    p: Probability,
+) -> Result<Prediction, ModelError> {
+    let receiver = |unheard| {
+        if flow.nacks {
+            Receiver::Nacks { unheard }
+        } else {
+            Receiver::Silent
+        }
+    };
+    // One changed bit strikes the headers as often as they are long.
+    let struck = args.header.get() as f64 / args.packet().get() as f64;
+    let struck = Probability::new(struck).unwrap_or_default();
+    let equation = solve(path, flow.law, receiver(Probability::ZERO), p)?.mean_of_cycles;
+    let chain = solve(path, flow.law, receiver(struck), p)?.long_run;
+    let of_reno = flow.law == Law::Reno && !flow.nacks;
+    let share = |rate: f64| (rate / path.packets_per_second()).min(1.0);
+    let sender = Sender {
+        rtt: path.rtt(),
+        first_timeout: args.min_rto.as_secs_f64(),
+        packets_per_ack: 1.0,
+        largest_window: path.largest_window() as f64,
+    };
+    Ok(Prediction {
+        chain,
+        equation,
+        pftk: of_reno.then(|| share(pftk(&sender, p))),
+        mathis: of_reno.then(|| share(mathis(path.rtt(), p, Acks::Every, Losses::Random))),
+    })
+}

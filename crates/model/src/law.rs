@@ -1,0 +1,208 @@
+//! Which window the next cycle begins with: Reno's half and Westwood's measured bandwidth. TCP-NACK paper, section 2.1,
+//! equations (9) to (12).
+//!
+//! * (9) Reno: `W_0' = max(2, floor((W_0 + x_n)/2))`, half the window in which packet n was lost
+//! * (10) Westwood: `W_0' = max(2, floor(W_n*RTT))`, the estimated bandwidth W_n times RTT, in packets
+//! * (11) `W_{n+1} = a*W_n + (1-a)*(b_{n+1} + b_n)/2`
+//! * (12) `b_n = R_p/(W_C - W_{x-1} + 1)` for the first acknowledgment of a burst x <= c, whose forerunner came so many
+//!   slots before, and `R_p` for all others
+//!
+//! **The physics.** A burst that does not fill the pipe comes back with its packets one service time apart, each of which says
+//! "R_p", and one long gap. A filter that counts acknowledgments, not time, gives the gap one vote in W_x, so it believes
+//! in R_p soon, whatever the flow's own rate: this Westwood takes the full pipe for its window after nearly any loss.
+//! The filter of the algorithm as published later weighs by time (`westwood.rs` in the crate `cc` has that), and answers with
+//! less.
+//!
+//! **Where it departs from the paper, and why.**
+//! * (9)'s and (10)'s brackets are floors, as windows are whole.
+//! * (10) is printed as `W_n*RTT/2`. The half is Reno's: with it a flow that fills the pipe exactly, W_n = R_p, would have its
+//!   window halved by a loss, which Westwood exists to avoid. Its authors' is `ssthresh = BWE*RTTmin`; so it is here.
+//! * (12) is printed with its first case for **all** packets of a burst x < c and with `W_{x_n}`. The paper's own text has the
+//!   acknowledgments of a burst 1/R_p apart, so only the first of it sees the gap, and the gap's length follows from
+//!   the burst before. On W_C = 100 a window of 50 would be measured as R_p/51 instead of about R_p/2 or more.
+//! * The filter's state would make the chain depend on more than W_0 and n. It begins each cycle as `W_0/RTT`, which is
+//!   what made W_0, and so does b_0. After 20 acknowledgments only an eighth of that is left.
+//! * W_n is taken before the acknowledgment of packet n, which never comes.
+//! * a is not given. 19/21 is that of Westwood's first publications, so that (1-a)/2 = 1/21; known, not read again.
+//!
+//! Units: packets; bandwidth in packets per RTT.
+
+use crate::chain::LossOf;
+use crate::cycle::{Burst, Cycle};
+
+/// The least window with which a cycle begins, packets.
+pub(crate) const LEAST: u64 = 2;
+/// a of (11).
+const A: f64 = 19.0 / 21.0;
+/// A window is taken to have settled when the filter is so near to its limit, packets.
+const SETTLED: f64 = 1e-9;
+
+/// What is done about a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// Halves the window, (9).
+    Reno,
+    /// Takes the window that the measured bandwidth fills, (10) to (12).
+    Westwood,
+}
+
+impl Law {
+    /// The greatest window with which a cycle can begin.
+    pub(crate) fn greatest(self, cycle: &Cycle<'_>) -> u64 {
+        let path = cycle.path;
+        let greatest = match self {
+            Self::Reno => path.largest_window().div_ceil(2),
+            Self::Westwood => path.pipe(),
+        };
+        greatest.max(LEAST)
+    }
+
+    /// Tells `visit` with which windows the next cycle begins, and how probable each is; a window may be told several
+    /// times.
+    pub(crate) fn next(self, cycle: &Cycle<'_>, loss: &LossOf, visit: impl FnMut(u64, f64)) {
+        match self {
+            Self::Reno => reno(cycle, loss, visit),
+            Self::Westwood => westwood(cycle, loss, visit),
+        }
+    }
+}
+
+fn reno(cycle: &Cycle<'_>, loss: &LossOf, mut visit: impl FnMut(u64, f64)) {
+    for burst in cycle.bursts() {
+        let half = cycle.window(burst.number) / 2;
+        visit(half.max(LEAST), loss.within(burst.first, burst.packets));
+        if loss.is_over(burst.first + burst.packets) {
+            return;
+        }
+    }
+}
+
+fn westwood(cycle: &Cycle<'_>, loss: &LossOf, mut visit: impl FnMut(u64, f64)) {
+    let full = cycle.path.rtt_in_slots();
+    let mut filter = Filter::new(cycle.w_0 as f64);
+    // Packets whose loss leads to the same window are told of together: from `first` on.
+    let (mut first, mut window) = (1, filter.window());
+    for burst in cycle.bursts() {
+        let end = burst.first + burst.packets;
+        for n in burst.first..end {
+            if filter.window() != window {
+                visit(window, loss.within(first, n - first));
+                (first, window) = (n, filter.window());
+            }
+            // The rest of the burst measures the same again.
+            if n > burst.first && filter.has_settled_at(full) {
+                break;
+            }
+            filter.sample(bandwidth(cycle, &burst, n));
+        }
+        if loss.is_over(end) {
+            break;
+        }
+    }
+    visit(window, loss.reaches(first));
+}
+
+/// (12) times RTT, of the acknowledgment of packet n.
+fn bandwidth(cycle: &Cycle<'_>, burst: &Burst, n: u64) -> f64 {
+    let full = cycle.path.rtt_in_slots();
+    if n > burst.first || burst.number > cycle.fills_pipe() {
+        return full;
+    }
+    let before = (cycle.window(burst.number) - 1) as f64;
+    full / (full - before + 1.0).max(1.0)
+}
+
+/// (11), in packets per RTT.
+#[derive(Debug, Clone, Copy)]
+struct Filter {
+    /// W_n.
+    estimate: f64,
+    /// b_n.
+    last: f64,
+}
+
+impl Filter {
+    fn new(window: f64) -> Self {
+        Self {
+            estimate: window,
+            last: window,
+        }
+    }
+
+    fn sample(&mut self, b: f64) {
+        self.estimate = A * self.estimate + (1.0 - A) * (b + self.last) / 2.0;
+        self.last = b;
+    }
+
+    fn has_settled_at(&self, limit: f64) -> bool {
+        self.last == limit && (limit - self.estimate).abs() < SETTLED
+    }
+
+    /// (10), of the estimate; what is a rounding error below a whole window is that window.
+    fn window(&self) -> u64 {
+        ((self.estimate + SETTLED).floor() as u64).max(LEAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipe;
+    use whimbrel_units::Probability;
+
+    fn rows(law: Law, w_0: u64, p: f64) -> Vec<(u64, f64)> {
+        let path = pipe::path(5, 2);
+        let cycle = Cycle { path: &path, w_0 };
+        let loss = LossOf::new(&cycle, Probability::new(p).expect("a probability"));
+        let mut rows = Vec::new();
+        law.next(&cycle, &loss, |window, p| rows.push((window, p)));
+        rows
+    }
+
+    #[test]
+    fn reno_halves_the_window_of_the_burst_that_lost() {
+        // Bursts of 4, 5, 6, 7 and 8 packets, each lost with 1/2: 15/16 in the first, then 31/32 of what is left ...
+        let found = rows(Law::Reno, 4, 0.5);
+        let windows: Vec<u64> = found.iter().map(|(window, _)| *window).collect();
+        assert_eq!(windows, [2, 2, 3, 3, 4]);
+        let shares = [15.0 / 16.0, 31.0 / 512.0, 63.0 / 32_768.0];
+        for ((_, found), share) in found.iter().zip(shares) {
+            assert!((found - share).abs() < 1e-15, "{found} {share}");
+        }
+    }
+
+    #[test]
+    fn westwood_on_a_small_pipe_worked_out_by_hand() {
+        // W_C = 5, from 4: packet 1 is lost before any ACK, so 4 stays. Its ACK comes (5 - 3 + 1) slots behind the last one:
+        // b_1 = 5/3, W = 19/21*4 + 1/21*(5/3 + 4) = 3.889, floor 3. Then b = 5: W = 19/21*3.889 + 1/21*(5 + 5/3) = 3.836,
+        // then 19/21*3.836 + 10/21 = 3.947, then 4.047: floor 4 when packet 5 is lost.
+        let found = rows(Law::Westwood, 4, 0.1);
+        let windows: Vec<u64> = found.iter().take(3).map(|(window, _)| *window).collect();
+        assert_eq!(windows, [4, 3, 4]);
+        let shares = [0.1, 0.1 * (0.9 + 0.81 + 0.729)];
+        for ((_, found), share) in found.iter().zip(shares) {
+            assert!((found - share).abs() < 1e-15, "{found} {share}");
+        }
+        let sum: f64 = found.iter().map(|(_, p)| p).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+        assert!(found.iter().all(|(window, _)| (2..=5).contains(window)));
+    }
+
+    #[test]
+    fn half_a_pipe_is_measured_as_nearly_a_full_one() {
+        // W_C = 100, from 50. (12) as printed has all ACKs of the burst say R_p/51; as it is here the first says 100/52 packets each
+        // RTT, the 49 others 100. 50 -> 19/21*50 + (50 + 1.923)/21 = 47.711 -> 19/21*47.711 + 101.923/21 = 48.020, and of
+        // what is then missing (19/21)^48 = 0.0082 is left: 99.574.
+        let path = pipe::path(100, 10);
+        let cycle = Cycle {
+            path: &path,
+            w_0: 50,
+        };
+        let burst = cycle.bursts().next().expect("a burst");
+        let mut filter = Filter::new(50.0);
+        for n in 1..=50 {
+            filter.sample(bandwidth(&cycle, &burst, n));
+        }
+        assert!((filter.estimate - 99.574).abs() < 1e-3, "{filter:?}");
+    }
+}
