@@ -21,7 +21,7 @@
 //!   acknowledgments of a burst 1/R_p apart, so only the first of it sees the gap, and the gap's length follows from
 //!   the burst before. On W_C = 100 a window of 50 would be measured as R_p/51 instead of about R_p/2 or more.
 //! * The filter's state would make the chain depend on more than W_0 and n. It begins each cycle as `W_0/RTT`, which is
-//!   what made W_0, and so does b_0. After 20 acknowledgments only an eighth of that is left.
+//!   what made W_0, and so does b_0. After 20 acknowledgments only a seventh of that is left.
 //! * W_n is taken before the acknowledgment of packet n, which never comes.
 //! * a is not given. 19/21 is that of Westwood's first publications, so that (1-a)/2 = 1/21; known, not read again.
 //!

@@ -4,7 +4,6 @@ use super::{FLOWS, ModelArgs};
 use crate::compare::exact;
 use crate::play::run_all;
 use std::path::Path;
-use whimbrel_cc::Spec;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep;
 use whimbrel_units::Probability;
@@ -31,11 +30,7 @@ pub fn all(args: &ModelArgs, errors: &[Probability]) -> anyhow::Result<Vec<Vec<V
 
 /// The scenario file.
 pub fn scenario(args: &ModelArgs, errors: &[Probability]) -> String {
-    let controllers: Vec<&str> = FLOWS
-        .iter()
-        .map(|flow| flow.controller)
-        .filter(|name| name.parse::<Spec>().is_ok())
-        .collect();
+    let controllers = FLOWS.map(|flow| flow.controller);
     let errors: Vec<String> = errors.iter().map(Probability::to_string).collect();
     let ModelArgs {
         rate,
