@@ -5,8 +5,8 @@
 //! * [`solve()`]: a Markov chain over the windows with which cycles begin, on a link of finite rate with a finite buffer;
 //!   of Reno and Westwood, and of the same where corrupted packets are told from lost ones (TCP-NACK).
 //!
-//! In this order they know more and more of flow and path. None knows slow start, and all take each packet's loss as independent of all others. Rates are in packets per second, and a share of what the link
-//! carries where they are called normalised.
+//! In this order they know more and more of flow and path. None knows slow start, and all take each packet's loss as
+//! independent of all others. The closed forms give packets per second, the chain shares of what the link carries.
 
 mod chain;
 mod cycle;
