@@ -105,25 +105,27 @@ impl Results {
         .map(str::to_owned);
         let right = [false, true, true, true, true, true, true, true];
         let lines: Vec<Vec<String>> = self.points.iter().map(line).collect();
-        format!("{}\n\n{}", self.title(), plain(&heads, &right, &lines))
+        format!(
+            "{}; 100 % is {:.3} Mbit/s of payload\n\n{}",
+            self.title(),
+            self.path.payload_bps / 1e6,
+            plain(&heads, &right, &lines)
+        )
     }
 
     fn title(&self) -> String {
         let PathJson {
             rate_bps,
             rtt_s,
-            payload_bps,
             pipe_packets,
             buffer_packets,
             packet_bytes,
             ..
         } = &self.path;
         format!(
-            "{} Mbit/s, RTT {:.1} ms: the link holds {pipe_packets} packets of {packet_bytes} B, its buffer {buffer_packets}; \
-             100 % is {:.3} Mbit/s of payload",
+            "{} Mbit/s, RTT {:.1} ms: the link holds {pipe_packets} packets of {packet_bytes} B, its buffer {buffer_packets}",
             *rate_bps as f64 / 1e6,
             rtt_s * 1e3,
-            payload_bps / 1e6
         )
     }
 
