@@ -239,6 +239,21 @@ fn several_streams_send_what_one_does_under_any_law_and_only_deliver_earlier() {
 }
 
 #[test]
+fn mfast_is_fast_with_streams() {
+    // Tables 1 and 2 of the EMFAST paper have the same numbers for both.
+    let of = |law: &str, streams| {
+        let mut flow = run(&lossy(law, streams)).flows.swap_remove(0);
+        flow.controller = None;
+        flow
+    };
+    assert_eq!(of("mfast", 8), of("fast", 8));
+    let (mfast, fast) = (of("mfast", 8), of("fast", 1));
+    assert_eq!(mfast.sent_on_wire, fast.sent_on_wire);
+    let windows = |flow: &FlowOutcome| flow.samples.iter().map(|s| s.cwnd).collect::<Vec<_>>();
+    assert_eq!(windows(&mfast), windows(&fast));
+}
+
+#[test]
 fn bulk_data_is_split_over_its_streams_and_all_of_it_delivered() {
     let mut network = lossy("newreno", 3);
     tcp(&mut network).size = Some(Bytes::new(100_001));

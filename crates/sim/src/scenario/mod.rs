@@ -148,7 +148,7 @@ impl Scenario {
         points::set_all(&mut document.root, settings)?;
         let root = Fields::new(&document.root, "")?;
         let axes = points::axes(&root)?;
-        let mut traces = link::Traces::new(&document.folder);
+        let mut traces = link::Traces::new(&document);
         let mut points: Vec<Point> = Vec::new();
         let mut runs = 0;
         for combination in points::combinations(&document.root, &axes) {
