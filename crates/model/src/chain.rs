@@ -111,7 +111,7 @@ pub(crate) fn stationary(
 fn row(cycle: &Cycle<'_>, law: Law, p: Probability) -> Vec<(usize, f64)> {
     let mut row: Vec<f64> = Vec::new();
     law.next(cycle, &LossOf::new(cycle, p), |window, p| {
-        let to = usize::try_from(window - LEAST).unwrap_or(usize::MAX);
+        let to = (window - LEAST) as usize;
         if row.len() <= to {
             row.resize(to + 1, 0.0);
         }

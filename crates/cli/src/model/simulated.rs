@@ -38,10 +38,11 @@ pub fn scenario(args: &ModelArgs, errors: &[Probability]) -> String {
         header,
         min_rto,
         duration,
-        seeds,
         recovery,
         ..
     } = args;
+    // Theory alone needs no seeds, a scenario does.
+    let seeds = args.seeds.max(1);
     let queue = args.buffer();
     format!(
         "[link.L]\nrate = \"{} bit/s\"\ndelay = {:?}    # each way\nqueue = \"{queue} packets\"\n\
