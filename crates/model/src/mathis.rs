@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn rfc_3649_needs_a_loss_in_five_billion_packets_for_10_gbit() {
-        // RFC 3649 section 1: 1500 bytes, 100 ms, 83 333 packets in the mean, at most one loss in 5 000 000 000.
+        // RFC 3649 section 1, known and not read again: 1500 bytes, 100 ms, 83 333 packets in the mean, at most one loss in 5 000 000 000.
         let rate = mathis(0.1, p(2e-10), Acks::Every, Losses::Periodic);
         let gbit = rate * 1500.0 * 8.0 / 1e9;
         assert!((gbit - 10.0).abs() < 0.5, "{gbit}");
