@@ -2,8 +2,8 @@
 //!
 //! J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical Validation",
 //! SIGCOMM 1998: the full equation (31) with (13), (24) and (28), and the approximation (32). What could be read is
-//! (31) and its parts for b = 2 in GÉANT's account (wiki.geant.org, "TCP throughput"), whose numbers of equations stand
-//! here, and the approximation in Linux's `tfrc_equation.c` (after RFC 3448, now RFC 5348 section 3.1) and in ns-2's
+//! (31) and its parts for b = 2 in GÉANT's account (wiki.geant.org, "TCP throughput"), which numbers (13), (28) and
+//! (31) so, and the approximation in Linux's `tfrc_equation.c` (after RFC 3448, now RFC 5348 section 3.1) and in ns-2's
 //! `formula.h`. The rest is known and was not read again.
 //!
 //! * (13) `E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2)`: the window at which a loss strikes
