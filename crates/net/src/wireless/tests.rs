@@ -27,8 +27,8 @@ fn at_the_cliff(retries: u32) -> WirelessSpec {
     at
 }
 
-/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong bits, and when the last is
-/// done with.
+/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong bits, and when the last
+/// is done with.
 fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
     let (mut arrived, mut wrong, mut last) = (0, 0, Time::ZERO);
     for _ in 0..packets {
@@ -37,7 +37,7 @@ fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
                 assert!(at >= last);
                 last = at;
                 arrived += 1;
-                wrong += u32::from(corrupted);
+                wrong += u32::from(corrupted.is_some());
             }
             Fate::Dropped(cause) => assert_eq!(cause, DropCause::Random),
         }
