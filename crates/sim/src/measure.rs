@@ -159,16 +159,16 @@ mod tests {
     fn jitter_is_how_much_a_delay_differs_from_the_one_before_it() {
         let ms = Duration::from_millis;
         let mut one = Delays::new();
-        for delay in [10, 14, 12, 12] {
-            one.add(ms(delay));
-        }
+        [10, 14, 12, 12]
+            .into_iter()
+            .for_each(|delay| one.add(ms(delay)));
         // 4, 2 and 0 ms: 2 in the mean.
         assert_eq!(one.summary().jitter, ms(2));
         // Another's 100 and 110 differ by 10: 16 over 4, and not by what lies between the two.
         let mut other = Delays::new();
-        for delay in [100, 110] {
-            other.add(ms(delay));
-        }
+        [100, 110]
+            .into_iter()
+            .for_each(|delay| other.add(ms(delay)));
         one.merge(&other);
         assert_eq!(one.summary().jitter, ms(4));
         let mut single = Delays::new();

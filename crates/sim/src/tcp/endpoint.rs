@@ -219,7 +219,7 @@ impl Endpoint {
         }
         if let Some(sender) = &mut self.sender {
             if packet.flags.is_nack() {
-                sender.on_nack(now, packet.ack);
+                sender.on_nack(now, packet);
             } else if let Some(rtt) = sender.on_ack(now, packet) {
                 self.rtt.add(rtt);
             }
@@ -256,13 +256,15 @@ impl Endpoint {
             .as_mut()
             .is_some_and(|receiver| receiver.on_corrupted(packet.seg));
         if asks {
-            self.send_nack(now, packet.seg, out);
+            self.send_nack(now, packet.seg, packet.sent, out);
         }
     }
 
-    fn send_nack(&mut self, now: Time, seg: u32, out: &mut Vec<Packet>) {
+    /// `echo`: when the segment left that came corrupted.
+    fn send_nack(&mut self, now: Time, seg: u32, echo: Time, out: &mut Vec<Packet>) {
         let mut nack = self.packet(now, Flags::NACK, 0, self.header, None);
         nack.ack = seg;
+        nack.echo = echo;
         out.push(nack);
     }
 
@@ -304,7 +306,8 @@ impl Endpoint {
         if let (Some(forger), Some(receiver)) = (&mut self.forger, &self.receiver)
             && let Some(seg) = forger.forge(now, receiver.seen(), receiver.nacked())
         {
-            self.send_nack(now, seg, out);
+            // No time that is echoed is too new to be believed.
+            self.send_nack(now, seg, now, out);
         }
     }
 

@@ -4,7 +4,8 @@
 //! 101, 2020, sections 2.3.3 to 2.3.5; read in full.
 //!
 //! * A segment whose payload is corrupted and whose headers are not is answered at once by a packet with a NACK flag, whose
-//!   acknowledgment field holds the segment's sequence number. It acknowledges nothing.
+//!   acknowledgment field holds the segment's sequence number. It acknowledges nothing. Where there are timestamps it echoes
+//!   the segment's.
 //! * The sender resends that segment at once, and leaves cwnd and ssthresh alone: [`sender/nacks.rs`](super::sender).
 //!
 //! **The physics.** A corrupted packet was not dropped by a queue, so it says nothing about congestion; and it has left the

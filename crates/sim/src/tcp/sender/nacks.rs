@@ -3,6 +3,9 @@
 //! * It is believed of a segment that is in flight, not sooner than the least round trip after that was last sent (no answer
 //!   is faster, so what is replayed finds its segment sent again too lately), and not after something that was sent later
 //!   arrived: the receiver saw it corrupted before that came. Who learns from the gap that a segment was lost is too late.
+//! * It echoes the corrupted segment's time (RFC 7323), which tells it from a NACK for an earlier transmission: that one may
+//!   come when the next is already under way. Without timestamps, of what was sent more than once it is not believed sooner
+//!   than a smoothed round trip.
 //! * The segment is sent again at once, whatever the window says: it has left the network. Proportional rate reduction does not
 //!   count it either. A paced sender sends it as the next packet.
 //! * cwnd and ssthresh stay, no law hears of it.
@@ -83,9 +86,10 @@ impl Nacks {
 }
 
 impl Sender {
-    /// A NACK for a segment arrived.
-    pub fn on_nack(&mut self, now: Time, seg: u32) {
-        let believed = self.believes(now, seg);
+    /// A NACK arrived.
+    pub fn on_nack(&mut self, now: Time, packet: &Packet) {
+        let seg = packet.ack;
+        let believed = self.believes(now, seg, packet.echo);
         let counts = self.counters.nacks.get_or_insert_default();
         if !believed {
             counts.refused += 1;
@@ -98,7 +102,7 @@ impl Sender {
         }
     }
 
-    fn believes(&mut self, now: Time, seg: u32) -> bool {
+    fn believes(&mut self, now: Time, seg: u32, echo: Time) -> bool {
         let Some(nacks) = self.nacks.as_mut().filter(|_| self.board.holds(seg)) else {
             return false;
         };
@@ -108,7 +112,13 @@ impl Sender {
         // Without SACK: more have arrived beyond the first hole than lie between it and this one.
         let arrived = self.duplicates.arrived(self.phase.is_calm());
         let passed = !segment.retransmitted && arrived > (seg - self.board.una()).saturating_sub(1);
-        let too_soon = now.since(segment.sent) < self.rtt.min_rtt();
+        let rtt = if segment.retransmitted && !self.timestamps {
+            self.rtt.srtt()
+        } else {
+            self.rtt.min_rtt()
+        };
+        let of_earlier = self.timestamps && echo < segment.sent;
+        let too_soon = now.since(segment.sent) < rtt || of_earlier;
         let too_late = nacks.newest.is_some_and(later) || passed;
         in_flight && !too_soon && !too_late && !nacks.deceived && nacks.allowance.take()
     }
@@ -205,12 +215,17 @@ mod tests {
         ack: u32,
         sacked: Range<u32>,
     ) -> Vec<u32> {
-        let mut sacks = [Block::default(); 3];
-        sacks[0] = Block {
+        let mut packet = packet(now, echo, ack);
+        packet.sacks[0] = Block {
             start: sacked.start,
             end: sacked.end,
         };
-        let packet = Packet {
+        sender.on_ack(now, &packet);
+        leave(sender, now)
+    }
+
+    fn packet(now: Time, echo: Time, ack: u32) -> Packet {
+        Packet {
             at: now,
             sent: now,
             echo,
@@ -220,14 +235,17 @@ mod tests {
             size: 52,
             hop: 0,
             flags: Flags::BACKWARD,
-            sacks,
-        };
-        sender.on_ack(now, &packet);
-        leave(sender, now)
+            sacks: [Block::default(); 3],
+        }
+    }
+
+    /// A NACK arrives that answers the last transmission, or pretends to.
+    fn tell(sender: &mut Sender, now: Time, seg: u32) {
+        sender.on_nack(now, &packet(now, now, seg));
     }
 
     fn nack(sender: &mut Sender, now: Time, seg: u32) -> Vec<u32> {
-        sender.on_nack(now, seg);
+        tell(sender, now, seg);
         leave(sender, now)
     }
 
@@ -404,6 +422,16 @@ mod tests {
     }
 
     #[test]
+    fn a_nack_for_an_earlier_transmission_is_told_from_one_for_the_last() {
+        let mut sender = sender(Nack::On, Recovery::Sack);
+        assert_eq!(nack(&mut sender, at(100), 3), [3]);
+        for (echo, sent) in [(at(0), vec![]), (at(100), vec![3])] {
+            sender.on_nack(at(250), &packet(at(250), echo, 3));
+            assert_eq!(leave(&mut sender, at(250)), sent);
+        }
+    }
+
+    #[test]
     fn without_sack_a_nack_is_too_late_when_more_duplicates_came_than_segments_lie_before_it() {
         let mut sender = sender(Nack::On, Recovery::NewReno);
         // One segment beyond the hole at 0 has arrived: it may be 1, and not what lies beyond 2.
@@ -452,8 +480,8 @@ mod tests {
         }
         // Paced slow start grows the window to 50, which leaves room for twenty; 10 ms of it are four.
         assert_eq!(ack(&mut sender, at(200), 10, 0..0), [40, 41, 42, 43]);
-        sender.on_nack(at(200), 12);
-        sender.on_nack(at(200), 11);
+        tell(&mut sender, at(200), 12);
+        tell(&mut sender, at(200), 11);
         assert_eq!(leave(&mut sender, at(200)), []);
         let sent = (201..206).flat_map(|now| leave(&mut sender, at(now)));
         assert_eq!(sent.collect::<Vec<_>>(), [12, 11, 44]);
@@ -494,7 +522,7 @@ mod tests {
                 match event {
                     Event::Nack(ahead) => {
                         let before = state(&sender);
-                        sender.on_nack(now, una.wrapping_add(ahead));
+                        tell(&mut sender, now, una.wrapping_add(ahead));
                         prop_assert_eq!((state(&sender).0, state(&sender).1), (before.0, before.1));
                         let owed = counts(&sender).0 - counts(&sender).2;
                         prop_assert_eq!(state(&sender).2 + owed, before.2);
