@@ -24,7 +24,7 @@ use whimbrel_units::{Decibels, Duration, Time};
 /// Steps in a coherence time.
 const STEPS: u64 = 16;
 /// Most steps followed from one packet to the next. After so many nothing is remembered, and the value is drawn anew.
-const MOST_STEPS: u32 = 1 << 16;
+const MOST_STEPS: u32 = 1 << 14;
 
 /// The shadowing of a link at work.
 #[derive(Debug, Clone)]
