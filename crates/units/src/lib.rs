@@ -12,8 +12,8 @@
 //! | [`Power`] | dBm | `20 dBm` |
 //! | [`Decibels`] | a ratio of powers | `4 dB`, `17 dBi` |
 //!
-//! Those that simulations count with are integers, [`Probability`] and the last four apart, so that a simulation gives the same bits everywhere.
-//! Prefixes follow SI (`k` = 1000) and IEC (`Ki` = 1024).
+//! Those that simulations count with are integers, [`Probability`] and the last four apart, so that a simulation gives
+//! the same bits everywhere. Prefixes follow SI (`k` = 1000) and IEC (`Ki` = 1024).
 
 mod bytes;
 mod parse;

@@ -72,7 +72,7 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
 mod tests {
     use super::*;
     use std::io::Write;
-    use whimbrel_net::{Delay, QueueLimit, Schedule};
+    use whimbrel_net::{Delay, QueueLimit, Schedule, ServiceSpec};
     use whimbrel_units::{Bytes, Duration, Time};
 
     const TWO: &str = r#"
@@ -137,6 +137,24 @@ route = ["own*", "down", "other"]
         assert_eq!(spec.wifi.map(|wifi| wifi.rate()), Some(rate));
         let other = path(file(&text).path(), Some("down"), 1).expect("a path");
         assert_eq!(other.wifi, None);
+    }
+
+    #[test]
+    fn a_radio_link_has_the_shadowing_of_the_seed_both_ways() {
+        let text = "[link.air]\nwireless = { standard = \"802.11g\", distance = \"150 m\", shadowing = \"6 dB\" }\n\
+                    [[flow]]\nroute = [\"air\"]\n";
+        let radio = |seed| {
+            let spec = path(file(text).path(), None, seed).expect("a path");
+            match (spec.forward.service, spec.backward.service) {
+                (ServiceSpec::Wireless(there), ServiceSpec::Wireless(back)) => {
+                    assert_eq!(there.mirrored(), *back);
+                    there
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(radio(1), radio(1));
+        assert_ne!(radio(1), radio(2));
     }
 
     #[test]

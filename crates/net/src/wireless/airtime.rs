@@ -1,7 +1,8 @@
 //! How long a packet keeps the radio busy.
 //!
-//! **802.11** (DCF, IEEE Std 802.11-2016, 10.3 and clauses 15 to 18, whose values were held against secondary sources): idle for DIFS, a back-off of 0 to CW slots drawn evenly, the frame, SIFS, the
-//! acknowledgment. What is not acknowledged is sent again with CW doubled (2 CW + 1).
+//! **802.11** (DCF, IEEE Std 802.11-2016, 10.3 and clauses 15 to 18, whose values were held against secondary sources):
+//! idle for DIFS, a back-off of 0 to CW slots drawn evenly, the frame, SIFS, the acknowledgment. What is not acknowledged
+//! is sent again with CW doubled (2 CW + 1).
 //!
 //! | | slot | SIFS | CW | before a frame's data | acknowledgment |
 //! |---|---|---|---|---|---|
@@ -10,16 +11,18 @@
 //!
 //! DIFS = SIFS + 2 slots. The slot of 802.11b/g is 9 us, as nobody speaks 802.11b alone.
 //!
-//! **Far away** (10.3.2.9): the sender waits SIFS + slot + aPHY-RX-START-Delay for the beginning of the acknowledgment, which the
-//! air delays by twice the propagation. So the standard's slot of 9 us is enough for 1350 m and 20 us for 3000 m. Beyond that
-//! every frame is sent again although it arrived, until its tries are used up, and the sender believes it lost. (Measured with
-//! Atheros cards in 802.11b: 0.37 tries more a frame at 3.49 km, 6.9 of 7 at 3.83 km; madwifi-devel, 28 May 2009.) Radios for
-//! such distances are told them: 802.11's coverage class adds 3 us to slot and timeout for each 450 m begun, by which DIFS and
-//! each slot of back-off grow. The standard ends at class 31, 13.95 km; drivers go on, and so does this.
+//! **Far away** (10.3.2.9): the sender waits SIFS + slot + aPHY-RX-START-Delay for the beginning of the acknowledgment,
+//! which the air delays by twice the propagation. So the standard's slot of 9 us is enough for 1350 m and 20 us for 3000
+//! m. Beyond that every frame is sent again although it arrived, until its tries are used up, and the sender believes it
+//! lost. (Reported of Atheros cards with 802.11b: each frame sent 0.37 times more at 3.49 km, 6.9 times more at 3.83 km;
+//! madwifi-devel, 28 May 2009: they wait a little longer than that.) Radios for such distances are told them: 802.11's
+//! coverage class adds 3 us to slot and timeout for each 450 m begun, by which DIFS and each slot of back-off grow. The
+//! standard ends at class 31, 13.95 km; drivers go on, and so does this.
 //!
-//! **802.16**: no contention and no acknowledgment. Time is divided into frames of equal length, and each frame into the parts
-//! of both directions; a packet takes its share of the symbols of its direction's part, and goes on in the next if it does not fit. Of
-//! the symbols a set share is preambles, maps and gaps. Tries follow each other at once (a real ARQ block waits for its frame).
+//! **802.16**: no contention and no acknowledgment. Time is divided into frames of equal length, and each frame into the
+//! parts of both directions; a packet takes its share of the symbols of its direction's part, and goes on in the next if
+//! it does not fit. Of the symbols a set share is preambles, maps and gaps. Tries follow each other at once (a real ARQ
+//! block waits for its frame).
 
 use super::mode::{Mode, Standard};
 use super::modulation::Modulation;
@@ -232,8 +235,8 @@ mod tests {
 
     #[test]
     fn a_packet_at_11_mbits_takes_two_milliseconds() {
-        // 1536 bytes at 11 Mbit/s: 1117.1 us, so 1118 + 192; DIFS 50; back-off 15.5 slots of 20 in the mean; SIFS 10 and an
-        // acknowledgment of 192 + 112 / 2. Together 50 + 310 + 1310 + 10 + 248 = 1928 us: 6.2 Mbit/s.
+        // 1536 bytes at 11 Mbit/s: 1117.1 us, so 1118 + 192; DIFS 50; back-off 15.5 slots of 20 in the mean; SIFS 10 and
+        // an acknowledgment of 192 + 112 / 2. Together 50 + 310 + 1310 + 10 + 248 = 1928 us: 6.2 Mbit/s.
         let near = spec(Standard::Dot11b, 0.0);
         let at = airtime(&near, 11.0);
         assert_eq!((at.idle, at.data, at.answered), (us(50), us(1310), us(258)));

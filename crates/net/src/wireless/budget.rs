@@ -1,14 +1,14 @@
 //! How strong a signal arrives: power, antennas, distance, noise.
 //!
-//! **Log-distance path loss** (T. S. Rappaport, Wireless Communications: Principles and Practice, 2nd edition, (4.69); ns-3's
-//! `LogDistancePropagationLossModel`):
+//! **Log-distance path loss** (T. S. Rappaport, Wireless Communications: Principles and Practice, 2nd edition, (4.69);
+//! ns-3's `LogDistancePropagationLossModel`):
 //!
 //! ```text
 //! L(d) = L(d0) + 10 n log10(d / d0),   L(d0) = 20 log10(4 pi d0 f / c)
 //! ```
 //!
-//! with free space up to d0. The exponent n is 2 in free space, 2.7 to 3.5 in towns, 4 and more behind obstacles (Rappaport,
-//! Table 4.2). Nearer than d0 the loss is that of d0.
+//! with free space up to d0. The exponent n is 2 in free space, 2.7 to 3.5 in towns, 4 and more behind obstacles
+//! (Rappaport, Table 4.2). Nearer than d0 the loss is that of d0.
 //!
 //! **Noise**: k T B at 290 K (-174 dBm in each hertz) and the receiver's noise figure.
 

@@ -9,21 +9,21 @@
 //! ```
 //!
 //! for a rate of k bits in k+1, where c_d are the bit errors of all paths at distance d: the bound of G. Pei, T. R.
-//! Henderson, "Validation of OFDM error rate model in ns-3", Boeing 2010, with the c_d of P. Frenger, P. Orten, T. Ottosson,
-//! "Convolutional codes with optimum distance spectrum", IEEE Communications Letters 3(11), 1999 (rates 1/2, 2/3, 3/4) and of
-//! D. Haccoun, G. Begin, "High-rate punctured convolutional codes for Viterbi and sequential decoding", IEEE Transactions on
-//! Communications 37(11), 1989 (5/6). The numbers were read in ns-3's `nist-error-rate-model.cc`, not in these papers; they
-//! are facts about the code.
+//! Henderson, "Validation of OFDM error rate model in ns-3", Boeing 2010, with the c_d of P. Frenger, P. Orten, T.
+//! Ottosson, "Convolutional codes with optimum distance spectrum", IEEE Communications Letters 3(11), 1999 (rates 1/2,
+//! 2/3, 3/4) and of D. Haccoun, G. Begin, "High-rate punctured convolutional codes for Viterbi and sequential decoding",
+//! IEEE Transactions on Communications 37(11), 1989 (5/6). The numbers were read in ns-3's `nist-error-rate-model.cc`,
+//! not in these papers; they are facts about the code.
 //!
 //! **In plain words.** A decoder errs when noise makes a wrong path look nearer than the right one, and the nearest wrong
 //! paths matter most. The bound counts each wrong path for itself, so that below about half a decibel before the cliff it
 //! exceeds one; nothing works there anyway. Receivers that use soft decisions are about 2 dB better.
 //!
-//! **Reed-Solomon code.** n bytes carry k; t = (n - k) / 2 wrong ones are put right. Around the convolutional code it corrects
-//! what that one left. Here each bit that the inner decoder left wrong is wrong by itself, so a byte is wrong with
-//! 1 - (1 - Pb)^8, and a block if more than t of its bytes are. Real decoders err in bursts of a few bytes, which the
-//! standard does not spread (its interleaver is before the inner decoder): with the same Pb fewer blocks are hit, each by
-//! more wrong bytes.
+//! **Reed-Solomon code.** n bytes carry k; t = (n - k) / 2 wrong ones are put right. Around the convolutional code it
+//! corrects what that one left. Here each bit that the inner decoder left wrong is wrong by itself, so a byte is wrong
+//! with 1 - (1 - Pb)^8, and a block if more than t of its bytes are. Real decoders err in bursts of a few bytes, which
+//! the standard does not spread (its interleaver is before the inner decoder): with the same Pb fewer blocks are hit,
+//! each by more wrong bytes.
 
 /// Rate of the convolutional code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn the_first_term_of_the_bound_is_the_free_distance() {
-        // p = 1e-4: D = sqrt(4e-4 x 0.9999) = 0.019 999. Rate 1/2: 36 D^10 / 2 = 18 x 1.0234e-17 (D^2 = 3.9996e-4), and 211
-        // D^12 / 2 adds 0.23 %.
+        // p = 1e-4: D = sqrt(4e-4 x 0.9999) = 0.019 999. Rate 1/2: 36 D^10 / 2 = 18 x 1.0234e-17 (D^2 = 3.9996e-4), and
+        // 211 D^12 / 2 adds 0.23 %.
         let half = CodeRate::Half.bit_error(1e-4);
         assert!((half / 1.845e-16 - 1.0).abs() < 0.003, "{half:e}");
-        // Rate 3/4: 42 D^5 / 6 = 7 x 3.1993e-9 = 2.2395e-8; 201 D^6 / 6 = 33.5 x 6.3981e-11 = 2.14e-9 more, then 3.2e-10 and
-        // 4.5e-11.
+        // Rate 3/4: 42 D^5 / 6 = 7 x 3.1993e-9 = 2.2395e-8; 201 D^6 / 6 = 33.5 x 6.3981e-11 = 2.14e-9 more, then 3.2e-10
+        // and 4.5e-11.
         let punctured = CodeRate::ThreeQuarters.bit_error(1e-4);
         assert!((punctured / 2.49e-8 - 1.0).abs() < 0.005, "{punctured:e}");
     }

@@ -1,8 +1,8 @@
 //! What noise does to bits and symbols on the air, by modulation.
 //!
 //! **OFDM** (G. Pei, T. R. Henderson, "Validation of OFDM error rate model in ns-3", Boeing 2010; read in ns-3's
-//! `nist-error-rate-model.cc`). With s the ratio of signal to noise in the channel and Gray coding, of the channel's bits are
-//! wrong
+//! `nist-error-rate-model.cc`). With s the ratio of signal to noise in the channel and Gray coding, of the channel's bits
+//! are wrong
 //!
 //! ```text
 //! BPSK    1/2 erfc(sqrt(s))
@@ -11,18 +11,17 @@
 //! 64-QAM  7/24 erfc(sqrt(s / 42))
 //! ```
 //!
-//! **DSSS and CCK** (802.11b: G. Pei, T. R. Henderson, "Validation of ns-3 802.11b PHY model", Boeing 2009; read in ns-3's
-//! `dsss-error-rate-model.cc`). The noise is that of 22 MHz, so a symbol's energy over the noise density is s x 22 MHz over the
-//! symbol rate:
+//! **DSSS and CCK** (802.11b: G. Pei, T. R. Henderson, "Validation of ns-3 802.11b PHY model", Boeing 2009; read in
+//! ns-3's `dsss-error-rate-model.cc`). The noise is that of 22 MHz, so a symbol's energy over the noise density is s x 22
+//! MHz over the symbol rate:
 //! * 1 Mbit/s, DBPSK at 1 Msymbol/s: bits are wrong with 1/2 exp(-22 s);
 //! * 2 Mbit/s, DQPSK with 11 s = Eb/N0 a bit: (sqrt(2) + 1) / sqrt(8 pi sqrt(2) x) exp(-(2 - sqrt(2)) x), x = 11 s;
-//! * CCK at 1.375 Msymbol/s: symbols are wrong with P(e) at 5.5 Mbit/s (4 bits, e = 8 s) and 1 - (1 - P(e / 2))^2 at 11 (8 bits,
-//!   e = 8 s), where
-//!   P(e) = 1 - integral from -b to infinity of (2 Phi(x + b) - 1)^7 phi(x) dx, b = sqrt(2 e): of 8 correlators the right one
-//!   is the greatest in magnitude.
+//! * CCK at 1.375 Msymbol/s: symbols are wrong with P(e) at 5.5 Mbit/s (4 bits, e = 8 s) and 1 - (1 - P(e / 2))^2 at 11
+//!   (8 bits, e = 8 s), where P(e) = 1 - integral from -b to infinity of (2 Phi(x + b) - 1)^7 phi(x) dx, b = sqrt(2 e):
+//!   of 8 correlators the right one is the greatest in magnitude.
 //!
-//! **In plain words.** Each bit more on a symbol puts the points nearer together: it costs about 3 dB. The noise is white and
-//! Gaussian; there is no fading within a frame and no echo. Fading from frame to frame is the shadowing's business.
+//! **In plain words.** Each bit more on a symbol puts the points nearer together: it costs about 3 dB. The noise is white
+//! and Gaussian; there is no fading within a frame and no echo. Fading from frame to frame is the shadowing's business.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
@@ -108,7 +107,8 @@ fn correlators(energy: f64) -> f64 {
     let b = (2.0 * energy).sqrt();
     let from = (-b).max(-FAR);
     let h = (FAR - from) / f64::from(STEPS);
-    // What is wrong, not what is right, so that little shares keep their digits: 1 - (1 - w)^7 with w = erfc((x + b) / sqrt(2)).
+    // What is wrong, not what is right, so that little shares keep their digits: 1 - (1 - w)^7 with w = erfc((x + b) /
+    // sqrt(2)).
     let wrong = |x: f64| {
         let w = erfc((x + b).max(0.0) * FRAC_1_SQRT_2);
         -(7.0 * (-w).ln_1p()).exp_m1() * (-x * x / 2.0).exp() / (2.0 * PI).sqrt()
@@ -152,8 +152,9 @@ mod tests {
 
     #[test]
     fn the_error_function_is_that_of_the_tables() {
-        // Abramowitz, Stegun, Table 7.1: erf 0.5 = 0.520 499 8778, erf 1 = 0.842 700 7929, erf 1.5 = 0.966 105 1465, erf 1.98 =
-        // 0.994 893 6, erf 2 = 0.995 322 2650; Table 7.3: x e^(x^2) erfc x = 0.540 (x = 3: erfc 3 = 2.209 049 700e-5).
+        // Abramowitz, Stegun, Table 7.1: erf 0.5 = 0.520 499 8778, erf 1 = 0.842 700 7929, erf 1.5 = 0.966 105 1465, erf
+        // 1.98 = 0.994 893 6, erf 2 = 0.995 322 2650; Table 7.3: x e^(x^2) erfc x = 0.540 (x = 3: erfc 3 = 2.209 049
+        // 700e-5).
         let table = [
             (0.0, 1.0),
             (0.5, 1.0 - 0.520_499_877_8),
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn the_four_constellations_err_as_textbooks_say() {
-        // BPSK at 9.6 dB errs in one of 1e5 bits (Proakis, Digital Communications, Figure 5.2-4), QPSK in as many at 3 dB more.
+        // BPSK at 9.6 dB errs in one of 1e5 bits (Proakis, Digital Communications, Figure 5.2-4), QPSK in as many at 3 dB
+        // more.
         let bpsk = Constellation::Bpsk.bit_error(10f64.powf(0.96));
         assert!((bpsk / 1e-5 - 1.0).abs() < 0.05, "{bpsk:e}");
         let qpsk = Constellation::Qpsk.bit_error(2.0 * 10f64.powf(0.96));

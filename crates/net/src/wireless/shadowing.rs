@@ -1,17 +1,18 @@
 //! What obstacles add to a path's loss or take from it.
 //!
-//! **Log-normal shadowing** (T. S. Rappaport, Wireless Communications, 2nd edition, (4.69a)): over places at the same distance
-//! the loss in dB is normal, with a standard deviation of 3 to 12 dB. A link whose ends stand still has one value, drawn for the
-//! run. Where ends or what is between them move, it wanders: M. Gudmundson, "Correlation model for shadow fading in mobile
-//! radio systems", Electronics Letters 27(23), 1991, has an autocorrelation that falls exponentially with the way gone,
+//! **Log-normal shadowing** (T. S. Rappaport, Wireless Communications, 2nd edition, (4.69a)): over places at the same
+//! distance the loss in dB is normal, with a standard deviation of 3 to 12 dB. A link whose ends stand still has one
+//! value, drawn for the run. Where ends or what is between them move, it wanders: M. Gudmundson, "Correlation model for
+//! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991, has an autocorrelation that falls
+//! exponentially with the way gone,
 //!
 //! ```text
 //! R(t) = sigma^2 exp(-t / T)
 //! ```
 //!
-//! written here with time for way: T is the coherence time. It is the first-order autoregressive process, here in steps of
-//! T/16, in which it hardly moves (0.35 sigma). Both directions of a link have the same values at the same times (a channel
-//! is reciprocal), and the seed decides them whatever is sent.
+//! written here with time for way: T is the coherence time. It is the first-order autoregressive process, here in steps
+//! of T/16, in which it hardly moves (0.35 sigma). Both directions of a link have the same values at the same times (a
+//! channel is reciprocal), and the seed decides them whatever is sent.
 //!
 //! Fast fading, of echoes within a wavelength, is not here: OFDM spreads a frame over it, and it is in no frame error of
 //! [`mode`](super::mode).
@@ -23,7 +24,7 @@ use whimbrel_units::{Decibels, Duration, Time};
 /// Steps in a coherence time.
 const STEPS: u64 = 16;
 /// Most steps followed from one packet to the next. After so many nothing is remembered, and the value is drawn anew.
-const MOST_STEPS: u32 = 1 << 16;
+const MOST_STEPS: u32 = 1 << 14;
 
 /// The shadowing of a link at work.
 #[derive(Debug, Clone)]
@@ -86,7 +87,8 @@ impl Shadowing {
     }
 }
 
-/// A number of the standard normal distribution (G. E. P. Box, M. E. Muller, Annals of Mathematical Statistics 29(2), 1958).
+/// A number of the standard normal distribution (G. E. P. Box, M. E. Muller, Annals of Mathematical Statistics 29(2),
+/// 1958).
 fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
     let (u, v): (f64, f64) = (rng.random(), rng.random());
     // 1 - u is never zero.

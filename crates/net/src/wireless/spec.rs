@@ -24,8 +24,8 @@ pub struct WirelessSpec {
     pub rate: RadioRate,
     /// How often a frame that was not understood is sent again at most.
     pub retries: u32,
-    /// Of the packets that are still not understood then, the share that is delivered, with wrong bits. The radio's own check drops the
-    /// others, as all real 802.11 does with all of them (9.2.4.8, the FCS).
+    /// Of the packets that are still not understood then, the share that is delivered, with wrong bits. The radio's own
+    /// check drops the others, as all real 802.11 does with all of them (9.2.4.8, the FCS).
     pub deliver_corrupted: Probability,
     /// Power of the sender of the written direction.
     pub power: Power,
@@ -64,8 +64,8 @@ pub struct WirelessSpec {
 pub enum RadioRate {
     /// Always this one.
     Fixed(Rate),
-    /// The fastest at which fewer than this share of 1500-byte packets are not understood at the first try, by the signal as it is
-    /// at the moment; the slowest if there is none. It is what a radio does that knows its signal, as ns-3's
+    /// The fastest at which fewer than this share of 1500-byte packets are not understood at the first try, by the signal
+    /// as it is at the moment; the slowest if there is none. It is what a radio does that knows its signal, as ns-3's
     /// `IdealWifiManager`; real ones find out by trying, and lose more.
     Auto(Probability),
 }
@@ -80,8 +80,8 @@ pub enum AckTimeout {
 }
 
 impl WirelessSpec {
-    /// A radio of this standard with usual settings: 20 dBm and antennas without gain at both ends, the best rate, 7 tries in
-    /// 802.11 (dot11ShortRetryLimit) and one in 802.16, no shadowing.
+    /// A radio of this standard with usual settings: 20 dBm and antennas without gain at both ends, the best rate, 7
+    /// tries in 802.11 (dot11ShortRetryLimit) and one in 802.16, no shadowing.
     pub fn new(standard: Standard, distance: Distance) -> Self {
         let dot11 = standard.is_dot11();
         Self {
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn the_budget_of_a_link_is_what_is_added_up_by_hand() {
-        // 20 dBm; 1 m at 2.437 GHz: 20 log10(4 pi 2.437e9 / c) = 40.18 dB; 100 m at 2.7: 54 dB. -74.18 dBm over -100.97 + 7 in
-        // 20 MHz: 19.78 dB. At 10 % of 1500 bytes 36 Mbit/s is the fastest (16.3 dB; 48 needs 21.2).
+        // 20 dBm; 1 m at 2.437 GHz: 20 log10(4 pi 2.437e9 / c) = 40.18 dB; 100 m at 2.7: 54 dB. -74.18 dBm over -100.97 +
+        // 7 in 20 MHz: 19.78 dB. At 10 % of 1500 bytes 36 Mbit/s is the fastest (16.3 dB; 48 needs 21.2).
         let link = wireless(at(Standard::Dot11g, 100.0));
         assert!(
             (link.received().dbm() + 74.18).abs() < 0.01,
@@ -339,8 +339,8 @@ mod tests {
 
     #[test]
     fn tries_leave_the_error_to_their_power() {
-        // 24 Mbit/s at 13 dB: of 2000-byte frames 0.495 are understood (ns-3). A packet of 1964 is such a frame; in 3 tries
-        // 0.505^3 = 0.1288 are not.
+        // 24 Mbit/s at 13 dB: of 2000-byte frames 0.495 are understood (ns-3). A packet of 1964 is such a frame; in 3
+        // tries 0.505^3 = 0.1288 are not.
         let mut spec = at(Standard::Dot11g, 1.0);
         spec.rate = RadioRate::Fixed(Rate::from_bits_per_sec(24_000_000));
         spec.retries = 2;

@@ -2,8 +2,11 @@
 
 use super::*;
 use crate::{DropCause, Fate, Link, LinkSpec, ServiceSpec};
+use proptest::prelude::*;
 use std::sync::Arc;
-use whimbrel_units::{Bytes, Decibels, Distance, Duration, Probability, Rate, Time};
+use whimbrel_units::{
+    Bytes, Decibels, Distance, Duration, Frequency, Power, Probability, Rate, Time,
+};
 
 fn spec(standard: Standard, metres: f64) -> WirelessSpec {
     WirelessSpec::new(standard, Distance::from_metres(metres))
@@ -27,8 +30,8 @@ fn at_the_cliff(retries: u32) -> WirelessSpec {
     at
 }
 
-/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong bits, and when the last is
-/// done with.
+/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong bits, and when the last
+/// is done with.
 fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
     let (mut arrived, mut wrong, mut last) = (0, 0, Time::ZERO);
     for _ in 0..packets {
@@ -37,7 +40,7 @@ fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
                 assert!(at >= last);
                 last = at;
                 arrived += 1;
-                wrong += u32::from(corrupted);
+                wrong += u32::from(corrupted.is_some());
             }
             Fate::Dropped(cause) => assert_eq!(cause, DropCause::Random),
         }
@@ -194,4 +197,92 @@ fn the_same_seed_gives_the_same_fates() {
     };
     assert_eq!(fates(1), fates(1));
     assert_ne!(fates(1), fates(2));
+}
+
+/// Any number, the impossible ones too.
+fn anything() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => -300.0..300.0_f64,
+        1 => Just(f64::NAN),
+        1 => Just(f64::INFINITY),
+        1 => any::<f64>(),
+    ]
+}
+
+fn any_share() -> impl Strategy<Value = Probability> {
+    (0.0..=1.0).prop_map(|share| Probability::new(share).expect("a share"))
+}
+
+fn any_span() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        (0..1_000_000_000_u64).prop_map(Duration::from_nanos),
+        any::<u64>().prop_map(Duration::from_nanos),
+    ]
+}
+
+prop_compose! {
+    fn any_link()(
+        standard in prop::sample::select(Standard::ALL.map(|(_, standard)| standard).to_vec()),
+        (metres, width, frequency) in (anything(), anything(), anything()),
+        (power, reverse_power, gain, loss) in (anything(), anything(), anything(), anything()),
+        (figure, exponent, reference, spread) in (anything(), anything(), anything(), anything()),
+        (deliver_corrupted, target, share, overhead) in (any_share(), any_share(), any_share(), any_share()),
+        coherence in prop::option::of(any_span()),
+        (frame, guard, retries, told) in (any_span(), any::<u32>(), 0..300_u32, any::<bool>()),
+    ) -> WirelessSpec {
+        WirelessSpec {
+            rate: RadioRate::Auto(target),
+            retries,
+            deliver_corrupted,
+            power: Power::from_dbm(power),
+            reverse_power: Power::from_dbm(reverse_power),
+            gain: Decibels::new(gain),
+            loss: Decibels::new(loss),
+            noise_figure: Decibels::new(figure),
+            frequency: Frequency::from_hertz(frequency),
+            channel: Channelization { width: Frequency::from_hertz(width), guard },
+            exponent,
+            reference: Distance::from_metres(reference),
+            shadowing: Decibels::new(spread),
+            coherence,
+            ack_timeout: if told { AckTimeout::Adjusted } else { AckTimeout::Standard },
+            frame,
+            share,
+            overhead,
+            ..WirelessSpec::new(standard, Distance::from_metres(metres))
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn whatever_the_link_each_packet_has_one_fate_and_none_overtakes(
+        spec in any_link(),
+        packets in prop::collection::vec((any_span(), prop_oneof![Just(1500_u32), any::<u32>()]), 1..40),
+        mirrored in any::<bool>(),
+    ) {
+        let there = Wireless::new(spec).expect("any rate");
+        let wireless = if mirrored { there.mirrored() } else { there };
+        let _ = (wireless.snr(), wireless.nominal_rate(), wireless.residual_error(u32::MAX));
+        let spec = LinkSpec {
+            service: ServiceSpec::Wireless(Arc::new(wireless)),
+            ..LinkSpec::default()
+        };
+        let mut link = Link::new(&spec, 1);
+        let (mut now, mut last) = (Time::ZERO, Time::ZERO);
+        for (gap, size) in &packets {
+            now += *gap;
+            match link.offer(now, *size, false) {
+                Fate::Delivered { at, .. } => {
+                    prop_assert!(at >= now && at >= last);
+                    last = at;
+                }
+                Fate::Dropped(cause) => prop_assert_eq!(cause, DropCause::Random),
+            }
+        }
+        let counters = link.counters();
+        prop_assert_eq!(counters.delivered + counters.random, packets.len() as u64);
+    }
 }

@@ -98,8 +98,9 @@ pub(super) fn read(field: &Field<'_>) -> Result<Wireless, ScenarioError> {
     let spread = (Decibels::new(0.0), Decibels::new(GREATEST_SHADOWING));
     spec.shadowing = within(&fields, "shadowing", spec.shadowing, spread)?;
     if let Some(field) = fields.get("coherence") {
-        let longest = Duration::from_secs(1_000_000);
-        spec.coherence = Some(bounded(&field, Duration::from_micros(1), longest)?);
+        // What is faster is fading within frames, which is not here.
+        let (least, longest) = (Duration::from_millis(1), Duration::from_secs(1_000_000));
+        spec.coherence = Some(bounded(&field, least, longest)?);
     }
     if let Some(field) = fields.get("ack_timeout") {
         spec.ack_timeout = ack_timeout(&field)?;
