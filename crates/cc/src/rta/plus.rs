@@ -16,7 +16,8 @@
 //! a round trip as well; with a capacity that falls at the same step, since the new path's rate counts if it is the lower one.
 //! **When not.** Where the queue of the old path already held what the new one needs: nothing is found, and nothing was missing.
 //! On a satellite with many random losses CUBIC is slow: a table with Hybla is better there
-//! (`ranges=cubic:500:800:hybla`). A hand-over that holds packets for several round trips is taken for two changes.
+//! (`ranges=cubic:300:500:rta-hybla`), or a discriminator on it (`rta-plus+cerl-plus`). A hand-over that holds packets for
+//! several round trips is taken for two changes.
 //!
 //! Units: as `mod.rs`.
 
