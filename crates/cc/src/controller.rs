@@ -94,6 +94,12 @@ pub trait Controller: Send + Sync + Debug {
         false
     }
 
+    /// Whether it was published together with negative acknowledgments, by which the receiver tells of corrupted packets: a
+    /// transport that knows them then uses them unless it was told not to.
+    fn wants_nack(&self) -> bool {
+        false
+    }
+
     /// How often it has found that the path itself changed; `None` for a law that does not look for that.
     fn path_changes(&self) -> Option<u64> {
         None
@@ -169,6 +175,9 @@ impl Controller for Box<dyn Controller> {
     }
     fn wants_streams(&self) -> bool {
         (**self).wants_streams()
+    }
+    fn wants_nack(&self) -> bool {
+        (**self).wants_nack()
     }
     fn path_changes(&self) -> Option<u64> {
         (**self).path_changes()

@@ -180,6 +180,10 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
         self.law.wants_streams()
     }
 
+    fn wants_nack(&self) -> bool {
+        self.law.wants_nack()
+    }
+
     fn path_changes(&self) -> Option<u64> {
         self.law.path_changes()
     }

@@ -55,6 +55,7 @@ mod scalable;
 mod sctp;
 mod splitmix;
 mod tahoe;
+mod tcp_nack;
 #[cfg(test)]
 mod testing;
 mod three_samples;

@@ -7,8 +7,8 @@
 use crate::{
     Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
     cerl_plus_printed, compound, copa, cubic, dtcp, fast, highspeed, hybla, illinois, jitter, jtcp,
-    lia, mveno, newjersey, newjersey_plus, newreno, reno, rta, scalable, sctp, tahoe, vegas, veno,
-    verus, westwood, westwood_plus, yeah,
+    lia, mveno, newjersey, newjersey_plus, newreno, reno, rta, scalable, sctp, tahoe, tcp_nack,
+    vegas, veno, verus, westwood, westwood_plus, yeah,
 };
 use std::borrow::Cow;
 use std::fmt;
@@ -56,6 +56,9 @@ pub static ALL: &[&Entry] = &[
     &cerl::ENTRY,
     &cerl_plus::ENTRY,
     &cerl_plus_printed::ENTRY,
+    // Losses of the path's queues only: the receiver tells which packets came corrupted.
+    &tcp_nack::RENO,
+    &tcp_nack::WESTWOOD,
     // A model of the path: its rate, its delay.
     &verus::ENTRY,
     &bbr::ENTRY,
@@ -276,6 +279,11 @@ impl Spec {
     /// Whether it tells random loss from congestion.
     pub fn discriminates(&self) -> bool {
         self.build(&PROBE).discriminates()
+    }
+
+    /// Whether it was published together with negative acknowledgments ([`Controller::wants_nack`]).
+    pub fn wants_nack(&self) -> bool {
+        self.build(&PROBE).wants_nack()
     }
 
     /// A controller for a new connection.

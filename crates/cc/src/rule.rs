@@ -116,6 +116,7 @@ pub(crate) struct Law<R> {
     pub rule: R,
     /// Both before the last reduction, if that may yet prove to have been a mistake.
     before: Option<(Window, R)>,
+    wants_nack: bool,
 }
 
 impl<R: Rule> Law<R> {
@@ -125,6 +126,15 @@ impl<R: Rule> Law<R> {
             window: Window::new(setup),
             rule,
             before: None,
+            wants_nack: false,
+        }
+    }
+
+    /// The same law where it was published with negative acknowledgments ([`Controller::wants_nack`]).
+    pub fn with_nack(self) -> Self {
+        Self {
+            wants_nack: true,
+            ..self
         }
     }
 }
@@ -185,6 +195,10 @@ impl<R: Rule> Controller for Law<R> {
 
     fn wants_streams(&self) -> bool {
         R::WANTS_STREAMS
+    }
+
+    fn wants_nack(&self) -> bool {
+        self.wants_nack
     }
 
     fn discriminates(&self) -> bool {

@@ -70,8 +70,8 @@ pub(crate) static ENTRY: Entry = Entry {
         },
     ],
     build: |setup, values| {
-        let filter = Tustin::new(values.number("tau"), values.number("m"));
-        Box::new(Law::new(setup, Westwood::new(filter)))
+        let rule = Westwood::classic(values.number("tau"), values.number("m"));
+        Box::new(Law::new(setup, rule))
     },
 };
 
@@ -125,9 +125,17 @@ impl<E: Estimate> Rule for Westwood<E> {
     }
 }
 
+impl Westwood<Tustin> {
+    /// The first Westwood: a sample of bandwidth with each ACK, filtered with time constant `tau` in seconds; `tau/m` without
+    /// an ACK counts as a sample of none.
+    pub fn classic(tau: f64, m: f64) -> Self {
+        Self::new(Tustin::new(tau, m))
+    }
+}
+
 /// One sample per ACK through a low-pass filter.
 #[derive(Debug, Clone)]
-struct Tustin {
+pub(crate) struct Tustin {
     /// Seconds.
     tau: f64,
     m: f64,

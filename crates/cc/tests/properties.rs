@@ -39,6 +39,7 @@ fn class(spec: &Spec) -> Class {
         "lia" | "sctp" => Class::Losses,
         "rta-newreno" | "rta-hybla" => Class::Losses,
         "rta" | "rta-plus" => Class::Path,
+        "tcp-nack" | "tcp-nack-westwood" => Class::Losses,
         "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
         "aatp" | "enhanced-aatp" => Class::Bursts,
         other => panic!("which class does `{other}` belong to?"),

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use whimbrel_cc::fairness::jain;
 use whimbrel_sim::scenario::fields::unknown;
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, Summary};
+use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, NackCounts, Summary};
 
 /// A quantity of a run.
 ///
@@ -126,6 +126,19 @@ pub enum Measure {
     BlockedP99,
     /// Messages that were delivered, of those that arrived at the senders.
     MessagesDelivered,
+    /// Negative acknowledgments that receivers sent.
+    NacksSent,
+    /// Those that senders believed.
+    NacksAccepted,
+    /// Those that senders did not believe.
+    NacksRefused,
+    /// Data packets sent again for them.
+    NackResends,
+    /// How much the one-way delay of a data packet differs from that of the one before it, mean over the packets, mean over the
+    /// flows: the jitter that D-ITG reports.
+    DelayJitter,
+    /// The same of the latency of messages, in the order in which they were delivered.
+    MessageJitter,
 }
 
 /// Whether a measure is taken from samples.
@@ -206,6 +219,12 @@ const ALL: &[(&str, &str, Measure)] = &[
     ("blocked mean", "ms", Measure::BlockedMean),
     ("blocked p99", "ms", Measure::BlockedP99),
     ("messages delivered", "%", Measure::MessagesDelivered),
+    ("nacks sent", "", Measure::NacksSent),
+    ("nacks accepted", "", Measure::NacksAccepted),
+    ("nacks refused", "", Measure::NacksRefused),
+    ("nack resends", "packets", Measure::NackResends),
+    ("delay jitter", "ms", Measure::DelayJitter),
+    ("message jitter", "ms", Measure::MessageJitter),
 ];
 
 impl FromStr for Measure {
@@ -411,6 +430,12 @@ impl Measure {
                 };
                 percent(count(|m| m.delivered), count(|m| m.arrived))
             }
+            Self::NacksSent => nacks(view, |n| n.sent),
+            Self::NacksAccepted => nacks(view, |n| n.accepted),
+            Self::NacksRefused => nacks(view, |n| n.refused),
+            Self::NackResends => nacks(view, |n| n.resent),
+            Self::DelayJitter => mean(&|f| some(f.one_way_delay).map(|d| d.jitter.as_millis_f64())),
+            Self::MessageJitter => mean(&|f| some(latency(f)).map(|l| l.jitter.as_millis_f64())),
         }
     }
 }
@@ -432,6 +457,13 @@ fn arrived_of(flow: &FlowOutcome, lost: u64) -> Option<f64> {
     let sent = flow.packets_sent as f64;
     let share = 1.0 - lost as f64 / sent;
     (sent > 0.0).then(|| flow.sent_on_wire.get() as f64 * share)
+}
+
+/// A count of negative acknowledgments over all flows; none if no transport knows them.
+fn nacks(view: &View<'_>, part: fn(&NackCounts) -> u64) -> Option<f64> {
+    let flows = view.flows.iter().filter_map(|(_, f)| f.nacks.as_ref());
+    let counts: Vec<u64> = flows.map(part).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
 }
 
 fn percent(part: f64, whole: f64) -> Option<f64> {
@@ -805,6 +837,7 @@ sample = "1 s"
             mean: Duration::from_millis(mean),
             p50: Duration::from_millis(p50),
             p99: Duration::from_millis(p99),
+            jitter: Duration::from_micros(mean * 100),
             ..Summary::default()
         };
         let flow = |name, arrived, delivered, latency, blocked| FlowOutcome {
@@ -815,6 +848,7 @@ sample = "1 s"
                 latency: summary(delivered, latency, latency + 10, latency * 5),
                 blocked: summary(delivered, blocked, 0, blocked * 9),
             }),
+            one_way_delay: summary(delivered, latency / 2, 0, 0),
             ..idle(name, 0, 10)
         };
         let flows = vec![
@@ -830,6 +864,9 @@ sample = "1 s"
         assert_near(say("blocked mean"), 20.0);
         assert_near(say("blocked p99"), 270.0);
         assert_near(say("messages delivered"), 80.0);
+        // A tenth of the mean in each flow: 10 and 20 ms of the messages, 5 and 10 of the packets.
+        assert_near(say("message jitter"), 15.0);
+        assert_near(say("delay jitter"), 7.5);
         let bulk = run(&scenario.points()[0], vec![idle("first", 0, 10)]);
         for measure in ["message latency p95", "blocked mean", "messages delivered"] {
             let measure: Measure = measure.parse().expect("a measure");

@@ -12,8 +12,6 @@ use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::unistd::{read, write};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use whimbrel_net::{Fate, Link};
@@ -66,27 +64,18 @@ pub(crate) struct Direction<'a> {
     clock: Clock,
     carrier: Carrier<'a>,
     held: Held,
-    /// Chooses the bits to flip.
-    rng: Xoshiro256PlusPlus,
     lateness: LatenessMeter,
     report: DirectionReport,
 }
 
 impl<'a> Direction<'a> {
-    pub fn new(
-        from: &'a OwnedFd,
-        to: &'a OwnedFd,
-        clock: Clock,
-        carrier: Carrier<'a>,
-        seed: u64,
-    ) -> Self {
+    pub fn new(from: &'a OwnedFd, to: &'a OwnedFd, clock: Clock, carrier: Carrier<'a>) -> Self {
         Self {
             from,
             to,
             clock,
             carrier,
             held: Held::default(),
-            rng: Xoshiro256PlusPlus::seed_from_u64(!seed),
             lateness: LatenessMeter::new(),
             report: DirectionReport::default(),
         }
@@ -211,10 +200,11 @@ impl<'a> Direction<'a> {
                 if marked {
                     ecn::mark(&mut buffer[..len]);
                 }
-                if corrupted {
-                    // One random bit, as netem's `corrupt` does; checksums catch it.
-                    let bit = self.rng.random_range(0..len * 8);
-                    buffer[bit / 8] ^= 1 << (bit % 8);
+                // Where several bits are changed, the first stands for all: checksums catch it.
+                if let Some(bit) = corrupted
+                    && let Some(byte) = buffer[..len].get_mut(bit as usize / 8)
+                {
+                    *byte ^= 0x80 >> (bit % 8);
                 }
                 self.held.push(Packet { due, buffer, len });
             }

@@ -136,8 +136,8 @@ fn emulate(
     };
     let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
     let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);
-    let forward = Direction::new(near, far, clock, forward, seeds[0]);
-    let backward = Direction::new(far, near, clock, backward, seeds[1]);
+    let forward = Direction::new(near, far, clock, forward);
+    let backward = Direction::new(far, near, clock, backward);
     thread::scope(|scope| {
         // Whatever goes wrong, the threads must be told to stop or the scope never ends.
         let threads =

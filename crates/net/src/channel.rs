@@ -2,7 +2,12 @@
 //!
 //! Each packet has its own draw for loss and for corruption, from generators of their own: the same seed loses
 //! the same packets whatever else is switched on.
+//!
+//! A packet is corrupted as Linux's netem does it (`corrupt` in net/sched/sch_netem.c): one bit of one byte is flipped, any
+//! with the same chance. Netem's packet begins with the frame's header, which a link here does not have, and netem chooses
+//! among the bytes that the kernel holds in one piece. Besides there is noise that strikes bit by bit: `bit_errors.rs`.
 
+use crate::bit_errors::BitErrors;
 use crate::gilbert_elliott::Bursts;
 use crate::spec::LossSpec;
 use rand::RngExt;
@@ -15,6 +20,9 @@ use whimbrel_units::{Probability, Time};
 pub(crate) struct Channel {
     random: Chance,
     corrupt: Chance,
+    /// Which bit is flipped of a packet that is corrupted.
+    place: Box<Xoshiro256PlusPlus>,
+    noise: Option<Box<BitErrors>>,
     bursts: Option<Box<Bursts>>,
     drops: Option<Box<Drops>>,
 }
@@ -23,12 +31,12 @@ pub(crate) struct Channel {
 pub(crate) struct Passage {
     /// It was lost at random, singly or in a burst, or because its time had come.
     pub lost: bool,
-    /// Some of its bits were changed.
-    pub corrupted: bool,
+    /// The first of its bits that was changed, if any was.
+    pub corrupted: Option<u32>,
 }
 
 impl Channel {
-    /// Takes its draws from `rng` and from what lies up to four jumps ahead of it.
+    /// Takes its draws from `rng` and from what lies up to five jumps ahead of it.
     pub fn new(spec: &LossSpec, rng: Xoshiro256PlusPlus) -> Self {
         // Each 2^128 draws ahead of the one before: they never meet.
         let ahead = |jumps: u32| {
@@ -39,6 +47,9 @@ impl Channel {
         Self {
             random: Chance::new(spec.random, ahead(0)),
             corrupt: Chance::new(spec.corrupt, ahead(1)),
+            place: Box::new(ahead(4)),
+            noise: (!spec.bit_errors.is_zero())
+                .then(|| Box::new(BitErrors::new(spec.bit_errors, ahead(5)))),
             bursts: spec
                 .gilbert_elliott
                 .as_ref()
@@ -47,18 +58,37 @@ impl Channel {
         }
     }
 
-    /// What becomes of the next packet, which leaves at `at`. Times never go back.
+    /// What becomes of the next packet, of `size` bytes, which leaves at `at`. Times never go back.
     #[inline]
-    pub fn pass(&mut self, at: Time) -> Passage {
+    pub fn pass(&mut self, at: Time, size: u32) -> Passage {
         let alone = self.random.happens();
-        let corrupted = self.corrupt.happens();
+        let flipped = self.corrupt.happens().then(|| self.place(size));
+        let struck = match &mut self.noise {
+            None => None,
+            Some(noise) => noise.strike(bits(size)),
+        };
         let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
         let dropped = self.drops.as_mut().is_some_and(|drops| drops.take(at));
         Passage {
             lost: alone || in_burst || dropped,
-            corrupted,
+            corrupted: match (flipped, struck) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
         }
     }
+
+    /// The bit that is flipped of a packet of `size` bytes that is corrupted.
+    #[cold]
+    pub fn place(&mut self, size: u32) -> u32 {
+        // A packet of no bytes has no bit to flip, and is corrupted all the same.
+        self.place.random_range(0..bits(size).max(1))
+    }
+}
+
+/// The bits of a packet.
+fn bits(size: u32) -> u32 {
+    size.saturating_mul(8)
 }
 
 /// Instants at which a packet is lost.

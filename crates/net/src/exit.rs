@@ -37,9 +37,13 @@ impl Exit {
     ) -> Fate {
         let ends = served.out;
         counters.count_served(size);
-        let mut passage = self.channel.pass(ends);
+        let mut passage = self.channel.pass(ends, size);
         passage.lost |= served.reception == Reception::Lost;
-        passage.corrupted |= served.reception == Reception::Corrupted;
+        if served.reception == Reception::Corrupted {
+            // Where a radio's error lies nobody modelled: anywhere, as a flipped bit.
+            let bit = self.channel.place(size);
+            passage.corrupted = Some(passage.corrupted.map_or(bit, |other| other.min(bit)));
+        }
         if self.outages.cover(ends) {
             counters.outage += 1;
             Fate::Dropped(DropCause::Outage)
@@ -47,7 +51,7 @@ impl Exit {
             counters.random += 1;
             Fate::Dropped(DropCause::Random)
         } else {
-            counters.count_delivered(size, passage.corrupted, marked);
+            counters.count_delivered(size, passage.corrupted.is_some(), marked);
             Fate::Delivered {
                 at: self.delay.out(ends),
                 corrupted: passage.corrupted,

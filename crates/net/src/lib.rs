@@ -12,7 +12,8 @@
 //!    also loses or corrupts;
 //! 3. the **outages** and **random loss**, singly, in the bursts of a [`GilbertElliott`] channel, or at set instants: a packet
 //!    lost here has used the link's capacity, as one that a radio sent and nobody understood;
-//! 4. **corruption**: marked, not dropped; what a receiver makes of it is the receiver's business;
+//! 4. **corruption**: marked, not dropped, with the first bit that was changed; what a receiver makes of it is the
+//!    receiver's business;
 //! 5. the [`Delay`] in force when its last bit left: propagation, which may let packets overtake each other.
 //!
 //! A [`CodelLink`] is the same with a queue that CoDel manages. What becomes of a packet there depends on what arrives after
@@ -26,6 +27,7 @@
 //! [`RandomOutages`] draws outages at random times for either.
 
 mod aqm;
+mod bit_errors;
 mod channel;
 mod codel_link;
 mod delay;

@@ -16,8 +16,8 @@ pub enum Fate {
     Delivered {
         /// When its last bit arrives. [`Time::MAX`] is never: the rate fell to zero for good.
         at: Time,
-        /// Some of its bits were changed on the way.
-        corrupted: bool,
+        /// The first of its bits that was changed on the way, from 0, if any was. There may be more behind it.
+        corrupted: Option<u32>,
         /// The queue marked it: it met congestion (CE of RFC 3168). Only if it was offered as one that may be marked.
         marked: bool,
     },

@@ -119,8 +119,11 @@ pub struct LossSpec {
     pub random: Probability,
     /// Besides, packets are lost in bursts. The cause of such a loss is [`DropCause::Random`].
     pub gilbert_elliott: Option<GilbertElliott>,
-    /// Each packet that is not lost arrives corrupted with this probability, independently.
+    /// Each packet that is not lost arrives corrupted with this probability, independently: one of its bits is flipped, any
+    /// with the same chance.
     pub corrupt: Probability,
+    /// Besides, each bit of a packet, headers included, is changed with this probability, independently.
+    pub bit_errors: Probability,
     /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves
     /// the link within one.
     pub outages: Vec<Outage>,

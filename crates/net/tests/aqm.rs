@@ -146,7 +146,7 @@ fn codel_drops_first_an_interval_after_packets_began_to_wait_too_long() {
         fates[111],
         Fate::Delivered {
             at: ms(111),
-            corrupted: false,
+            corrupted: None,
             marked: false
         },
         "it took the place of the one before it"

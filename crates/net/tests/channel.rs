@@ -98,13 +98,60 @@ fn corruption_is_marked_and_not_dropped() {
     let mut marked = 0;
     for i in 0..PACKETS {
         match link.offer(Time::from_nanos(i), 1000, true) {
-            Fate::Delivered { corrupted, .. } => marked += u64::from(corrupted),
+            Fate::Delivered { corrupted, .. } => marked += u64::from(corrupted.is_some()),
             Fate::Dropped(cause) => panic!("{cause:?}"),
         }
     }
     assert_eq!(link.counters().corrupted, marked);
     assert_eq!(link.counters().delivered, PACKETS);
     assert!(plausible(marked, PACKETS, 0.01), "{marked}");
+}
+
+/// Of packets of 1500 bytes whose first changed bit is known, the shares whose first 40 and first 52 bytes it lies in.
+fn in_headers(loss: LossSpec) -> (u64, [f64; 2]) {
+    let mut link = Link::new(&lossy(loss), 11);
+    let mut firsts = Vec::new();
+    for i in 0..PACKETS {
+        if let Fate::Delivered { corrupted, .. } = link.offer(Time::from_nanos(i), 1500, true) {
+            firsts.extend(corrupted);
+        }
+    }
+    assert!(firsts.iter().all(|bit| *bit < 12_000));
+    let within = |bytes: u32| firsts.iter().filter(|bit| **bit < 8 * bytes).count() as f64;
+    let all = firsts.len() as f64;
+    (
+        firsts.len() as u64,
+        [40, 52].map(|bytes| within(bytes) / all),
+    )
+}
+
+#[test]
+fn one_flipped_bit_lies_in_the_headers_as_often_as_they_are_long() {
+    // Headers of 20 and 20 bytes in 1500: 2.67 %; with 12 bytes of timestamps 3.47 %.
+    let (corrupted, [plain, timestamps]) = in_headers(LossSpec {
+        corrupt: percent(100.0),
+        ..LossSpec::default()
+    });
+    assert_eq!(corrupted, PACKETS);
+    assert!((plain - 40.0 / 1500.0).abs() < 0.002, "{plain}");
+    assert!((timestamps - 52.0 / 1500.0).abs() < 0.002, "{timestamps}");
+}
+
+#[test]
+fn rare_bit_errors_strike_whole_packets_by_their_length_and_anywhere_in_them() {
+    // 1 - (1 - 1e-6)^12000 = 1.193 %.
+    let (corrupted, _) = in_headers(LossSpec {
+        bit_errors: percent(1e-4),
+        ..LossSpec::default()
+    });
+    assert!(plausible(corrupted, PACKETS, 0.011_928), "{corrupted}");
+    // At 1e-5 it is 11.31 %, of which 320 of 12,000 bits come first: (1 - (1 - 1e-5)^320)/0.1131 = 2.82 %.
+    let (corrupted, [plain, _]) = in_headers(LossSpec {
+        bit_errors: percent(1e-3),
+        ..LossSpec::default()
+    });
+    assert!(plausible(corrupted, PACKETS, 0.113_08), "{corrupted}");
+    assert!((plain - 0.0282).abs() < 0.006, "{plain}");
 }
 
 #[test]
@@ -234,7 +281,7 @@ fn an_outage_counts_when_the_last_bit_leaves() {
         link.offer(ms(0), 1500, true),
         Fate::Delivered {
             at: ms(24),
-            corrupted: false,
+            corrupted: None,
             marked: false
         }
     );

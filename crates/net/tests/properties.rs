@@ -141,12 +141,14 @@ fn spec() -> impl Strategy<Value = LinkSpec> {
     let loss = (
         probability(),
         probability(),
+        probability(),
         prop::collection::vec(outage, 0..3),
         prop::collection::vec((0_u64..200_000_000).prop_map(Time::from_nanos), 0..4),
     )
-        .prop_map(|(random, corrupt, outages, drops)| LossSpec {
+        .prop_map(|(random, corrupt, bit_errors, outages, drops)| LossSpec {
             random,
             corrupt,
+            bit_errors,
             outages,
             drops,
             ..LossSpec::default()

@@ -8,8 +8,8 @@ use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, PathOutcome, StreamOutcome,
-    Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, PathOutcome,
+    StreamOutcome, Summary,
 };
 use whimbrel_units::Duration;
 
@@ -68,6 +68,9 @@ struct FlowJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     path_changes: Option<u64>,
     discrimination: Option<ConfusionJson>,
+    /// Negative acknowledgments, if the transport knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nacks: Option<NacksJson>,
     aatp: Option<AatpJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<MessagesJson>,
@@ -151,6 +154,41 @@ struct PathJson<'a> {
 }
 
 #[derive(Serialize)]
+struct NacksJson {
+    /// By receivers, and in a receiver's name by somebody else.
+    sent: u64,
+    forged: u64,
+    /// By senders.
+    accepted: u64,
+    refused: u64,
+    /// Data packets sent again for them.
+    resent: u64,
+    /// Believed, and then proved false.
+    mistaken: u64,
+}
+
+impl From<&NackCounts> for NacksJson {
+    fn from(counts: &NackCounts) -> Self {
+        let NackCounts {
+            sent,
+            forged,
+            accepted,
+            refused,
+            resent,
+            mistaken,
+        } = *counts;
+        Self {
+            sent,
+            forged,
+            accepted,
+            refused,
+            resent,
+            mistaken,
+        }
+    }
+}
+
+#[derive(Serialize)]
 struct AatpJson {
     bandwidth_bps: u64,
     set_up_s: Option<f64>,
@@ -184,6 +222,7 @@ struct SummaryJson {
     p95: f64,
     p99: f64,
     max: f64,
+    jitter: f64,
 }
 
 #[derive(Serialize)]
@@ -371,6 +410,7 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             completion_s: flow.completion.map(|span| span.as_secs_f64()),
             path_changes: flow.path_changes,
             discrimination: flow.discrimination.as_ref().map(ConfusionJson::from),
+            nacks: flow.nacks.as_ref().map(NacksJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
             messages: flow.messages.as_ref().map(MessagesJson::from),
             streams: flow.streams.iter().map(StreamJson::from).collect(),
@@ -480,6 +520,7 @@ impl From<&Summary> for SummaryJson {
             p95: s.p95.as_millis_f64(),
             p99: s.p99.as_millis_f64(),
             max: s.max.as_millis_f64(),
+            jitter: s.jitter.as_millis_f64(),
         }
     }
 }

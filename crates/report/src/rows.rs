@@ -36,6 +36,9 @@ pub struct Row {
     pub queue_delay: Option<Stat>,
     /// Data packets that were sent again, over data packets sent.
     pub retransmits: Stat,
+    /// Data packets that were sent again for negative acknowledgments, over data packets sent, if there were any; not of a
+    /// path.
+    pub nacked: Option<Stat>,
     /// Data packets that were lost for any cause, over data packets sent.
     pub loss: Stat,
     /// Data packets that arrived marked, over data packets sent, if there were any.
@@ -164,6 +167,8 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
             )
         }),
         retransmits: over(&|_, flows| Some(ratio(flows, |f| f.retransmits)))?,
+        nacked: over(&|_, flows| Some(ratio(flows, |f| f.nacks.map_or(0, |nacks| nacks.resent))))
+            .filter(|stat| stat.mean > 0.0),
         loss: over(&|_, flows| Some(ratio(flows, |f| f.lost.total())))?,
         marked: over(&|_, flows| Some(ratio(flows, |f| f.marked))).filter(|stat| stat.mean > 0.0),
         jain: over(&|run, _| Some(run.outcome.jain())),
@@ -253,6 +258,7 @@ fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
         delivered: None,
         queue_delay: None,
         retransmits: over(&|_, paths| ratio(paths, |p| p.retransmits))?,
+        nacked: None,
         loss: over(&|_, paths| ratio(paths, |p| p.lost.total()))?,
         marked: over(&|_, paths| ratio(paths, |p| p.marked)).filter(|stat| stat.mean > 0.0),
         jain: None,

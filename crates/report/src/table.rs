@@ -23,7 +23,7 @@ struct Quantity {
     decimals: Option<usize>,
 }
 
-const QUANTITIES: [Quantity; 17] = [
+const QUANTITIES: [Quantity; 18] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -91,6 +91,12 @@ const QUANTITIES: [Quantity; 17] = [
         decimals: None,
     },
     Quantity {
+        head: "by NACK\n%",
+        factor: 100.0,
+        of: |row| row.nacked,
+        decimals: None,
+    },
+    Quantity {
         head: "lost\n%",
         factor: 100.0,
         of: |row| Some(row.loss),
@@ -139,6 +145,7 @@ blocked         for how much of it a message was whole at the receiver and held 
 delivered       messages that were delivered before the run ended, of those that arrived
 queue           mean wait in the queue that was longest
 resent, lost    data packets sent again, and lost for any cause, of those sent
+by NACK         data packets sent again because the receiver told that they came corrupted, of those sent
 marked          data packets that arrived marked instead of dropped (ECN), of those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
 judged right    of the decisions random loss or congestion, by algorithms that make them

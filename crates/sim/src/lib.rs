@@ -20,13 +20,14 @@ mod tcp;
 mod udp;
 
 pub use network::{
-    AatpFlow, AatpSettings, Destination, FlowSpec, LinkId, Messages, NamedLink, Network, OnChannel,
-    OnOff, Oracle, Recovery, Route, Streams, TcpFlow, TcpSettings, Traffic, UdpFlow,
+    AatpFlow, AatpSettings, Destination, FlowSpec, ForgedNacks, LinkId, Messages, Nack, NamedLink,
+    Network, OnChannel, OnOff, Oracle, Recovery, Route, Sequences, Streams, TcpFlow, TcpSettings,
+    Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, Outcome, PathOutcome,
-    StreamOutcome, Summary,
+    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, Outcome,
+    PathOutcome, StreamOutcome, Summary,
 };
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.

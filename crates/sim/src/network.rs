@@ -173,8 +173,19 @@ pub struct TcpFlow {
     pub settings: TcpSettings,
 }
 
+impl TcpFlow {
+    /// What its ends do about corrupted segments.
+    pub(crate) fn nack(&self) -> Nack {
+        let wanted = || match self.controller.wants_nack() {
+            true => Nack::On,
+            false => Nack::Off,
+        };
+        self.settings.nack.unwrap_or_else(wanted)
+    }
+}
+
 /// The streams of a connection: data of one stream is delivered in order, that of different streams is not held up by each
-/// other (RFC 9260 section 1.5.2; RFC 9000 section 2.2). The default is TCP's: one stream of bulk data.
+/// other (RFC 9260 section 6.6; RFC 9000 section 2.2). The default is TCP's: one stream of bulk data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Streams {
     /// How many, from 1 to 65,535 (more are taken for so many). Over several routes there can be one only.
@@ -249,6 +260,38 @@ impl Oracle {
     }
 }
 
+/// What is done about segments that arrive corrupted, but with readable headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Nack {
+    /// Their checksum throws them away, and they are missing like lost ones.
+    Off,
+    /// The receiver answers with a negative acknowledgment, upon which the sender sends them again at once; the hole that they
+    /// leave begins no recovery.
+    On,
+    /// The same, but duplicate acknowledgments of the hole begin a recovery as any others do.
+    Unsuppressed,
+}
+
+/// Negative acknowledgments that somebody near the receiver sends in its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForgedNacks {
+    /// One each so long; greater than zero.
+    pub interval: Duration,
+    /// Which segments they name.
+    pub sequences: Sequences,
+}
+
+/// Which segments forged negative acknowledgments name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sequences {
+    /// Any that there could be: who forges sees nothing.
+    Random,
+    /// Any between the last acknowledgment and the newest data that passed: who forges sees all.
+    InWindow,
+    /// The one for which the receiver last sent one itself.
+    Replayed,
+}
+
 /// Settings of a TCP connection. The defaults are those of a scenario that says nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TcpSettings {
@@ -284,6 +327,18 @@ pub struct TcpSettings {
     pub ecn: Option<bool>,
     /// Mistakes of the controller about losses that are corrected by the truth.
     pub oracle: Oracle,
+    /// What is done about corrupted segments. `None`: on if the controller was published so, else off.
+    pub nack: Option<Nack>,
+    /// Somebody forges negative acknowledgments for what the near end sends.
+    pub forged_nacks: Option<ForgedNacks>,
+}
+
+impl TcpSettings {
+    /// The receive window in segments, at least one.
+    pub(crate) fn window(&self) -> u32 {
+        let segments = self.receive_window.get() / self.mss.get().max(1);
+        u32::try_from(segments).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 impl Default for TcpSettings {
@@ -304,6 +359,8 @@ impl Default for TcpSettings {
             pacing: None,
             ecn: None,
             oracle: Oracle::Nothing,
+            nack: None,
+            forged_nacks: None,
         }
     }
 }

@@ -106,6 +106,8 @@ pub struct FlowOutcome {
     pub path_changes: Option<u64>,
     /// Its controller's decisions against the truth, if it tells losses apart.
     pub discrimination: Option<Confusion>,
+    /// Its negative acknowledgments, if its transport knows them or any were forged.
+    pub nacks: Option<NackCounts>,
     /// What only an AATP connection has.
     pub aatp: Option<AatpOutcome>,
     /// What became of its messages, if it has any.
@@ -304,6 +306,34 @@ impl std::ops::AddAssign for LossCounts {
     }
 }
 
+/// Negative acknowledgments of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NackCounts {
+    /// Those that receivers sent for corrupted segments.
+    pub sent: u64,
+    /// Those that were sent in a receiver's name by somebody else.
+    pub forged: u64,
+    /// Those that senders believed.
+    pub accepted: u64,
+    /// Those that senders did not believe.
+    pub refused: u64,
+    /// Segments that were sent again for them.
+    pub resent: u64,
+    /// Those that proved to be false after they were believed. Senders believe none after the first.
+    pub mistaken: u64,
+}
+
+impl std::ops::AddAssign for NackCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.forged += other.forged;
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.resent += other.resent;
+        self.mistaken += other.mistaken;
+    }
+}
+
 /// Decisions on losses against the causes of the drops. An episode is congestion if any of the packets
 /// found missing when it was judged had been dropped by a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -418,6 +448,9 @@ pub struct Summary {
     pub p99: Duration,
     /// The greatest.
     pub max: Duration,
+    /// How much one differs from the one before it, in the mean over absolute values: the mean of |D| of RFC 3550 section 6.4.1,
+    /// not smoothed, as D-ITG reports it. Zero of fewer than two.
+    pub jitter: Duration,
 }
 
 /// What one directed link did.

@@ -3,9 +3,9 @@
 //! `Scoreboard::check`).
 
 use crate::{
-    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, LinkId, Messages, NamedLink,
-    Network, OnChannel, OnOff, Outcome, Recovery, Route, Streams, TcpFlow, TcpSettings, Traffic,
-    UdpFlow, run,
+    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, ForgedNacks, LinkId, Messages,
+    Nack, NamedLink, Network, OnChannel, OnOff, Outcome, Recovery, Route, Sequences, Streams,
+    TcpFlow, TcpSettings, Traffic, UdpFlow, run,
 };
 use proptest::prelude::*;
 use whimbrel_cc::fairness::{Adapter, Priority};
@@ -49,7 +49,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
         (1u32..60).prop_map(QueueLimit::Packets),
         (3000u64..60_000).prop_map(|b| QueueLimit::Bytes(Bytes::new(b))),
     ];
-    let chances = (0.0f64..0.2, 0.0f64..0.05);
+    let chances = (0.0f64..0.2, 0.0f64..0.05, 0.0f64..1e-5);
     let outage = prop::option::of((0u64..5000, 1u64..2000));
     let drops = prop::collection::vec((0u64..5000).prop_map(|at| Time::ZERO + ms(at)), 0..3);
     let delays = (1u64..200, delays, any::<bool>(), any::<bool>());
@@ -58,7 +58,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
             kbit,
             (first, later, repeat, keep_order),
             (queue, aqm),
-            (random, corrupt),
+            (random, corrupt, bits),
             outage,
             drops,
         )| {
@@ -83,6 +83,7 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                 loss: LossSpec {
                     random: Probability::new(random).expect("a probability"),
                     corrupt: Probability::new(corrupt).expect("a probability"),
+                    bit_errors: Probability::new(bits).expect("a probability"),
                     outages: outage
                         .map(|(from, length)| {
                             let from = Time::ZERO + ms(from);
@@ -108,12 +109,27 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         Just(Recovery::Rack)
     ];
     let pacing = prop::option::of(1.0f64..3.0);
+    let nack = prop::option::of(prop_oneof![
+        Just(Nack::Off),
+        Just(Nack::On),
+        Just(Nack::Unsuppressed)
+    ]);
+    let sequences = prop_oneof![
+        Just(Sequences::Random),
+        Just(Sequences::InWindow),
+        Just(Sequences::Replayed)
+    ];
+    let forged = (50u64..1000, sequences).prop_map(|(interval, sequences)| ForgedNacks {
+        interval: ms(interval),
+        sequences,
+    });
     let switches = (
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
         pacing,
+        (nack, prop::option::weighted(0.2, forged)),
     );
     (
         recovery,
@@ -127,7 +143,7 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         .prop_map(
             |(
                 recovery,
-                (timestamps, limited, probe, ecn, pacing),
+                (timestamps, limited, probe, ecn, pacing, (nack, forged_nacks)),
                 every,
                 delay,
                 rto,
@@ -141,6 +157,8 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
                     tail_loss_probe: probe,
                     ecn: Some(ecn),
                     pacing,
+                    nack,
+                    forged_nacks,
                     ack_every: every,
                     ack_delay: ms(delay),
                     min_rto: ms(rto),
@@ -392,6 +410,10 @@ proptest! {
             let ecn = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.settings.ecn == Some(true));
             prop_assert!(ecn || flow.marked + flow.mark_episodes == 0);
             prop_assert!(flow.marked > 0 || flow.mark_episodes == 0);
+            let nacks = flow.nacks.unwrap_or_default();
+            prop_assert!(nacks.sent <= flow.lost.corrupted, "{:?}", flow);
+            prop_assert!(nacks.accepted + nacks.refused <= nacks.sent + nacks.forged);
+            prop_assert!(nacks.resent <= nacks.accepted.min(flow.retransmits));
             let brought: Bytes = flow.paths.iter().map(|path| path.brought).sum();
             let paths = if spec.routes.len() > 1 { spec.routes.len() } else { 0 };
             prop_assert_eq!(flow.paths.len(), paths);

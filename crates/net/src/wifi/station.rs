@@ -245,13 +245,13 @@ impl Station {
             self.told += 1;
             self.counters.count_served(frame.size);
             let fate = if frame.received {
-                let passage = self.channel.pass(now);
+                let passage = self.channel.pass(now, frame.size);
                 if passage.lost {
                     self.counters.random += 1;
                     Fate::Dropped(DropCause::Random)
                 } else {
                     self.counters
-                        .count_delivered(frame.size, passage.corrupted, false);
+                        .count_delivered(frame.size, passage.corrupted.is_some(), false);
                     Fate::Delivered {
                         at: self.delay.out(now),
                         corrupted: passage.corrupted,

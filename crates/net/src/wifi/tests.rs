@@ -112,7 +112,7 @@ fn one_frame_takes_what_is_worked_out_by_hand() {
         wifi.advance(us(9), &mut left);
         let fate = Fate::Delivered {
             at: Time::from_nanos(decoded_ns),
-            corrupted: false,
+            corrupted: None,
             marked: false,
         };
         let side = Side::Forward;
@@ -690,6 +690,7 @@ fn direction() -> impl Strategy<Value = LinkSpec> {
                 corrupt,
                 outages,
                 drops,
+                ..LossSpec::default()
             },
         );
     (queue, 0_u64..1_000_000, loss).prop_map(|(queue, delay, loss)| LinkSpec {

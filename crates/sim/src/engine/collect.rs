@@ -176,6 +176,9 @@ fn flow_outcome(
                 outcome.marked += end.marked();
                 let changes = end.sender().and_then(Sender::path_changes);
                 outcome.path_changes = sum(outcome.path_changes, changes);
+                if let Some(nacks) = end.nacks() {
+                    *outcome.nacks.get_or_insert_default() += nacks;
+                }
             }
             outcome.episodes = ends[0].episodes();
             outcome.delivered = Bytes::new(payload_delivered(&ends));
@@ -210,6 +213,9 @@ fn flow_outcome(
                 one_way.merge(its_one_way);
                 path.ends[0].counters().add_to(&mut outcome);
                 outcome.marked += path.ends[1].marked();
+                if let Some(nacks) = path.ends[1].nacks() {
+                    *outcome.nacks.get_or_insert_default() += nacks;
+                }
                 outcome.lost += path.lost;
                 outcome.reinjected += path.reinjected;
                 let name = route_name(route, network);

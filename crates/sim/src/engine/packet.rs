@@ -19,7 +19,9 @@ pub(crate) struct Packet {
     /// expects (Data ACK of RFC 8684).
     pub seg: u32,
     /// The next segment that its sender expects from the other end. With data of a multipath connection, whose far end
-    /// sends none: which segment of the connection that is (data sequence number of RFC 8684).
+    /// sends none: which segment of the connection that is (data sequence number of RFC 8684). Of a NACK the segment that
+    /// came corrupted. Nobody acts on what a packet with [`Flags::CORRUPTED`] acknowledges: there it is the first bit that
+    /// was changed.
     pub ack: u32,
     /// Bytes on the wire; never more than an IP packet's 65,535.
     pub size: u16,
@@ -29,6 +31,33 @@ pub(crate) struct Packet {
     pub flags: Flags,
     /// Ranges that its sender holds beyond `ack`, the most recent first; empty ones are unused (RFC 2018).
     pub sacks: [Block; 3],
+}
+
+impl Packet {
+    /// After a link: the first bit that it changed, if any, and whether it marked it.
+    #[inline]
+    pub fn pass(&mut self, corrupted: Option<u32>, marked: bool) {
+        self.flags = self.flags.with_if(marked, Flags::CE);
+        if let Some(bit) = corrupted {
+            self.corrupt(bit);
+        }
+    }
+
+    #[cold]
+    fn corrupt(&mut self, bit: u32) {
+        let before = self.flags.has(Flags::CORRUPTED).then_some(self.ack);
+        self.ack = before.map_or(bit, |before| before.min(bit));
+        self.flags = self.flags.with(Flags::CORRUPTED);
+    }
+
+    /// Bytes of the header that its SACK blocks take (RFC 2018 section 3): two and eight for each block, with two of padding.
+    #[inline]
+    pub fn sack_bytes(&self) -> u16 {
+        match self.sacks.iter().filter(|b| !b.is_empty()).count() as u16 {
+            0 => 0,
+            blocks => 4 + 8 * blocks,
+        }
+    }
 }
 
 /// A range of segments: `start <= seg < end`.
@@ -64,8 +93,10 @@ impl Flags {
     pub const DSACK: Self = Self(16);
     /// It may be marked instead of dropped (ECT of RFC 3168).
     pub const ECT: Self = Self(32);
-    /// It met congestion (CE of RFC 3168).
+    /// It met congestion (CE of RFC 3168). Without data it is a [`Self::NACK`] instead.
     pub const CE: Self = Self(64);
+    /// Without data: a negative acknowledgment. What carries no data may not be marked, so that one bit says both.
+    pub const NACK: Self = Self::CE;
     /// Its sender has received marks for which no [`Self::CWR`] has come yet (ECN-Echo of RFC 3168).
     pub const ECE: Self = Self(128);
 
@@ -79,14 +110,14 @@ impl Flags {
     pub const fn opens(self) -> bool {
         self.has(Self::SYN) && !self.has(Self::DATA)
     }
+    /// Whether it is a negative acknowledgment.
+    #[inline]
+    pub const fn is_nack(self) -> bool {
+        self.has(Self::NACK) && !self.has(Self::DATA)
+    }
     /// With `other` if so it is.
     pub const fn with_if(self, so: bool, other: Self) -> Self {
         Self(self.0 | if so { other.0 } else { 0 })
-    }
-    /// After a link, which may have corrupted and marked it.
-    pub const fn marked(self, corrupted: bool, marked: bool) -> Self {
-        self.with_if(corrupted, Self::CORRUPTED)
-            .with_if(marked, Self::CE)
     }
 }
 

@@ -52,7 +52,7 @@ impl Pipe {
                 corrupted,
                 marked,
             } => {
-                packet.flags = packet.flags.marked(corrupted, marked);
+                packet.pass(corrupted, marked);
                 Offered::ComesOut(at)
             }
         }

@@ -328,7 +328,7 @@ impl<'a> World<'a> {
                     corrupted,
                     marked,
                 } => {
-                    packet.flags = packet.flags.marked(corrupted, marked);
+                    packet.pass(corrupted, marked);
                     self.hold(at, link, &mut packet);
                 }
             }
@@ -420,7 +420,7 @@ impl<'a> World<'a> {
     fn arrive(&mut self, at: Time, packet: &Packet) {
         let (index, _) = self.flow_of(packet.lane as usize);
         if packet.flags.has(Flags::CORRUPTED) {
-            self.on_corrupted(packet);
+            self.on_corrupted(at, packet);
             return;
         }
         match &mut self.flows[index].actor {
@@ -498,13 +498,29 @@ impl<'a> World<'a> {
         self.check_finished(index, at);
     }
 
-    /// The checksum throws a corrupted packet away.
+    /// The checksum throws a corrupted packet away. Whom it reaches at `at` may ask for it again.
     #[cold]
-    fn on_corrupted(&mut self, packet: &Packet) {
+    fn on_corrupted(&mut self, at: Time, packet: &Packet) {
         let lost = self.losses(packet);
         lost.corrupted += u64::from(packet.flags.has(Flags::DATA));
         // Whatever changed it, it was no queue.
         self.forget(packet, DropCause::Random);
+        let (index, path) = self.flow_of(packet.lane as usize);
+        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
+        let mut out = self.spare.pop().unwrap_or_default();
+        let due = match &mut self.flows[index].actor {
+            Actor::Tcp(ends) => {
+                ends[end].on_corrupted(at, packet, &mut out);
+                ends[end].deadline(at)
+            }
+            Actor::Multipath(connection) => {
+                connection.on_corrupted(at, path, end, packet, &mut out);
+                connection.deadline(at, path, end)
+            }
+            Actor::Aatp(_) | Actor::Udp(_) => None,
+        };
+        self.reschedule(2 * packet.lane as usize + end, due);
+        self.send(out);
     }
 
     /// Puts what an endpoint sent on the first link of its route.

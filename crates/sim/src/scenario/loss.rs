@@ -8,10 +8,11 @@ use whimbrel_net::{GilbertElliott, LossSpec, Outage, RandomOutages};
 use whimbrel_units::{Duration, Probability, Time};
 
 /// Keys of a table of losses.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "random",
     "gilbert-elliott",
     "corrupt",
+    "bit_errors",
     "outages",
     "random_outages",
     "drops",
@@ -79,6 +80,7 @@ pub(super) fn read(
     fields.only(&KEYS)?;
     loss.spec.random = share(&fields, "random")?.unwrap_or_default();
     loss.spec.corrupt = share(&fields, "corrupt")?.unwrap_or_default();
+    loss.spec.bit_errors = share(&fields, "bit_errors")?.unwrap_or_default();
     if let Some(field) = fields.get("gilbert-elliott") {
         loss.spec.gilbert_elliott = Some(gilbert_elliott(&field)?);
     }

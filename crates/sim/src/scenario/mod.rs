@@ -10,7 +10,7 @@
 //! delay = "50 ms"                  # left out: none
 //! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
 //! aqm = "codel"                    # or "red", "mark", or a table; left out: DropTail
-//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, outages, random_outages, drops
+//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, bit_errors, outages, drops, ...
 //! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, aqm, loss
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
@@ -51,9 +51,9 @@
 //!
 //! **Flows.** `controller` (`"cubic"`) decides which transport carries a flow: AATP one that lives on
 //! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way`, the
-//! keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and `messages = { size = "1 kB .. 20 kB", every = "10 ms" }` with
-//! `exponential` and `count`, instead of `size`) and the settings of [`TcpSettings`](crate::TcpSettings) under their names; AATP has `priority` (1 to 8; 1), `destination` and the
-//! settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
+//! keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and `messages = { size = "1 kB .. 20 kB", every = "10 ms" }`
+//! with `exponential` and `count`, instead of `size`) and the settings of [`TcpSettings`](crate::TcpSettings) under their
+//! names; AATP has `priority` (1 to 8; 1), `destination` and the settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
 //! stand in `[run]` for all flows, and a flow's own win. Where `kind` is left out, the keys of both are taken and each
 //! transport heeds its own, so that `flow.controller` can be swept over both. `kind = "udp"`: `rate`, `packet` (1500 B),
 //! and `on`, `off`, `exponential` for bursts. `stop` takes an instant or a span like `start`; `name` names a flow.

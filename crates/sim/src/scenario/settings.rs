@@ -3,13 +3,13 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
-use crate::network::{AatpSettings, Oracle, Recovery, TcpSettings};
+use crate::network::{AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, TcpSettings};
 use whimbrel_units::{Bytes, Duration};
 
 /// Keys of the settings that both transports have: what a packet holds.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings that only TCP has.
-pub(super) const TCP_KEYS: [&str; 13] = [
+pub(super) const TCP_KEYS: [&str; 15] = [
     "recovery",
     "initial_window",
     "receive_window",
@@ -23,6 +23,8 @@ pub(super) const TCP_KEYS: [&str; 13] = [
     "pacing",
     "ecn",
     "oracle",
+    "nack",
+    "forged_nacks",
 ];
 /// Keys of the settings that only AATP has.
 pub(super) const AATP_KEYS: [&str; 3] = ["timer", "circuit_breaker", "reestimate"];
@@ -40,6 +42,20 @@ const ORACLES: [(&str, Oracle); 4] = [
     ("congestion", Oracle::Congestion),
     ("everything", Oracle::Everything),
 ];
+/// What is done about corrupted segments, as people write it.
+const NACKS: [(&str, Nack); 3] = [
+    ("off", Nack::Off),
+    ("on", Nack::On),
+    ("unsuppressed", Nack::Unsuppressed),
+];
+/// Which segments forged NACKs name, as people write it.
+const SEQUENCES: [(&str, Sequences); 3] = [
+    ("random", Sequences::Random),
+    ("in-window", Sequences::InWindow),
+    ("replayed", Sequences::Replayed),
+];
+/// The least and the greatest number of forged NACKs in a second.
+const FORGED: (f64, f64) = (0.001, 1e6);
 
 /// RFC 7323 section 2.3: the largest window that scaling can announce.
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
@@ -144,6 +160,12 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     if let Some(field) = fields.get("oracle") {
         s.oracle = one_of(&field, "oracle", &ORACLES)?;
     }
+    if let Some(field) = fields.get("nack") {
+        s.nack = Some(one_of(&field, "nack", &NACKS)?);
+    }
+    if let Some(field) = fields.get("forged_nacks") {
+        s.forged_nacks = forged_nacks(&field)?;
+    }
     if s.min_rto.is_zero() || s.max_rto < s.min_rto {
         return Err(fields.fail(format!(
             "`min_rto` ({}) must be greater than zero and at most `max_rto` ({})",
@@ -171,6 +193,31 @@ fn one_of<T: Copy>(
         let names = choices.iter().map(|(name, _)| *name);
         field.fail(unknown(what, text, names))
     })
+}
+
+/// `{ rate = 1000, sequences = "in-window" }`, or `"off"`.
+fn forged_nacks(field: &Field<'_>) -> Result<Option<ForgedNacks>, ScenarioError> {
+    if matches!(field.value(), Value::Text(text) if text == "off") {
+        return Ok(None);
+    }
+    let fields = field.fields()?;
+    fields.only(&["rate", "sequences"])?;
+    let rate = fields.required("rate", "1000")?;
+    let per_second = rate.number()?;
+    if !(FORGED.0..=FORGED.1).contains(&per_second) {
+        return Err(rate.fail(format!(
+            "must be from {} to {} in a second, not {per_second}",
+            FORGED.0, FORGED.1
+        )));
+    }
+    let sequences = match fields.get("sequences") {
+        None => Sequences::InWindow,
+        Some(field) => one_of(&field, "kind of sequence", &SEQUENCES)?,
+    };
+    Ok(Some(ForgedNacks {
+        interval: Duration::from_secs_f64(1.0 / per_second),
+        sequences,
+    }))
 }
 
 fn bytes(

@@ -1,12 +1,13 @@
 //! One end of a TCP connection: the handshake, and the halves that send and receive.
 
+use super::forger::Forger;
 use super::receiver::{AckFields, Receiver};
 use super::sender::{Left, Mapping, Sender, Transmission, earliest};
 use crate::counters::SenderCounters;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::measure::Delays;
-use crate::network::{Recovery, TcpFlow, TcpSettings};
-use crate::outcome::LossEpisode;
+use crate::network::{Nack, Recovery, TcpFlow, TcpSettings};
+use crate::outcome::{LossEpisode, NackCounts};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -38,6 +39,8 @@ pub(crate) struct Endpoint {
     header: u32,
     /// Its connection says when it sends data, and which.
     governed: bool,
+    /// Somebody beside this end sends NACKs in its name.
+    forger: Option<Box<Forger>>,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
     /// RTT samples taken here.
@@ -65,14 +68,21 @@ impl Endpoint {
     ) -> Self {
         let settings: &TcpSettings = &tcp.settings;
         let sack = settings.recovery != Recovery::NewReno;
+        let nack = tcp.nack();
+        // Beside the far end: it has the near end's data passing.
+        let forger = settings
+            .forged_nacks
+            .filter(|_| direction.has(Flags::BACKWARD))
+            .map(|spec| Box::new(Forger::new(spec, seed)));
         Self {
             lane,
             direction,
             handshake: Handshake::Closed,
-            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, seed)),
-            receiver: receives.then(|| Receiver::new(settings, sack)),
+            sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, nack, seed)),
+            receiver: receives.then(|| Receiver::new(settings, sack, nack != Nack::Off)),
             header: settings.header.get() as u32,
             governed: false,
+            forger,
             one_way: Delays::new(),
             rtt: Delays::new(),
         }
@@ -119,6 +129,17 @@ impl Endpoint {
             .unwrap_or_default()
     }
 
+    /// NACKs that were sent from here, if any may be.
+    pub fn nacks(&self) -> Option<NackCounts> {
+        let sent = self.receiver.as_ref().and_then(Receiver::nacks);
+        let forged = self.forger.as_ref().map(|forger| forger.sent);
+        (sent.is_some() || forged.is_some()).then(|| NackCounts {
+            sent: sent.unwrap_or(0),
+            forged: forged.unwrap_or(0),
+            ..NackCounts::default()
+        })
+    }
+
     /// Its sending half notes episodes of loss from now on.
     pub fn record_episodes(&mut self) {
         if let Some(sender) = &mut self.sender {
@@ -142,10 +163,14 @@ impl Endpoint {
             Handshake::Closed | Handshake::SynReceived => None,
             Handshake::Established => self.sender.as_ref().and_then(|s| s.deadline(now)),
         };
-        earliest(
+        let due = earliest(
             handshake,
             self.receiver.as_ref().and_then(Receiver::deadline),
-        )
+        );
+        match &self.forger {
+            None => due,
+            Some(forger) => earliest(due, forger.deadline()),
+        }
     }
 
     /// Opens the connection.
@@ -171,14 +196,12 @@ impl Endpoint {
             return 0;
         }
         if self.handshake != Handshake::Established {
+            if packet.flags.is_nack() {
+                return 0;
+            }
             self.on_established(now, packet);
         }
-        // A receiver that is settled ahead of events meets its own timer here.
-        if let Some(due) = self.receiver.as_ref().and_then(Receiver::deadline)
-            && due < now
-        {
-            self.send_ack(due, out);
-        }
+        self.meet_timer(now, out);
         let mut in_order = 0;
         let mut ack_now = false;
         if packet.flags.has(Flags::DATA) {
@@ -195,7 +218,9 @@ impl Endpoint {
             }
         }
         if let Some(sender) = &mut self.sender {
-            if let Some(rtt) = sender.on_ack(now, packet) {
+            if packet.flags.is_nack() {
+                sender.on_nack(now, packet);
+            } else if let Some(rtt) = sender.on_ack(now, packet) {
                 self.rtt.add(rtt);
             }
             let sent = self.send_data(now, out);
@@ -205,6 +230,42 @@ impl Endpoint {
             self.send_ack(now, out);
         }
         in_order
+    }
+
+    /// A receiver that is settled ahead of events meets its own timer when something arrives after it.
+    #[inline(always)]
+    fn meet_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
+        if let Some(due) = self.receiver.as_ref().and_then(Receiver::deadline)
+            && due < now
+        {
+            self.send_ack(due, out);
+        }
+    }
+
+    /// A packet arrived that is thrown away because its checksum is wrong. If the headers are whole, and it carried data that
+    /// is missing, a NACK asks for it. (An error there could name the wrong connection, or the wrong segment.)
+    pub fn on_corrupted(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
+        let header = self.header + u32::from(packet.sack_bytes());
+        let readable = packet.ack / 8 >= header;
+        if !readable || !packet.flags.has(Flags::DATA) || self.handshake == Handshake::Closed {
+            return;
+        }
+        self.meet_timer(now, out);
+        let asks = self
+            .receiver
+            .as_mut()
+            .is_some_and(|receiver| receiver.on_corrupted(packet.seg));
+        if asks {
+            self.send_nack(now, packet.seg, packet.sent, out);
+        }
+    }
+
+    /// `echo`: when the segment left that came corrupted.
+    fn send_nack(&mut self, now: Time, seg: u32, echo: Time, out: &mut Vec<Packet>) {
+        let mut nack = self.packet(now, Flags::NACK, 0, self.header, None);
+        nack.ack = seg;
+        nack.echo = echo;
+        out.push(nack);
     }
 
     /// Whether all that it does until a packet is there at `at`, and then, is settled: it sends nothing of its own before
@@ -242,6 +303,12 @@ impl Endpoint {
         {
             self.send_ack(now, out);
         }
+        if let (Some(forger), Some(receiver)) = (&mut self.forger, &self.receiver)
+            && let Some(seg) = forger.forge(now, receiver.seen(), receiver.nacked())
+        {
+            // No time that is echoed is too new to be believed.
+            self.send_nack(now, seg, now, out);
+        }
     }
 
     /// Notes what really became of a data packet that was sent from here.
@@ -268,6 +335,9 @@ impl Endpoint {
             // The far end answers each SYN: an earlier answer may have been lost.
             if self.handshake == Handshake::Closed {
                 self.handshake = Handshake::SynReceived;
+            }
+            if let Some(forger) = &mut self.forger {
+                forger.begin(now);
             }
             let mut answer = self.packet(now, Flags::SYN, 0, self.header, None);
             answer.echo = packet.sent;
@@ -369,11 +439,7 @@ impl Endpoint {
                 .flags
                 .with_if(ack.dsack, Flags::DSACK)
                 .with_if(ack.ece, Flags::ECE);
-            // RFC 2018 section 3: two bytes and eight for each block, with two of padding.
-            let blocks = ack.sacks.iter().filter(|b| !b.is_empty()).count() as u16;
-            if blocks > 0 {
-                packet.size += 4 + 8 * blocks;
-            }
+            packet.size += packet.sack_bytes();
         }
         packet
     }

@@ -4,6 +4,8 @@
 //! the first RTT sample. There is no tear-down: a flow is over when its data is acknowledged.
 
 mod endpoint;
+mod forger;
+mod nack;
 mod receiver;
 mod sender;
 

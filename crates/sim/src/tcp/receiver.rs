@@ -2,9 +2,11 @@
 //! acknowledgments (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2), timestamp echo (RFC 7323
 //! section 4.3), echo of congestion marks (RFC 3168 section 6.1.3). Its application reads at once, so the window it offers never closes.
 
+use super::nack::Allowance;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::network::TcpSettings;
 use crate::ranges::Ranges;
+use std::ops::RangeInclusive;
 use whimbrel_units::{Duration, Time};
 
 /// The receiving half of a TCP endpoint.
@@ -31,6 +33,13 @@ pub(crate) struct Receiver {
     ack_every: u32,
     ack_delay: Duration,
     sack: bool,
+    /// Segments beyond the next that it takes.
+    window: u32,
+    /// Whether it may ask for corrupted segments.
+    allowance: Option<Allowance>,
+    /// The last one that it asked for, and how often it did.
+    nacked: Option<u32>,
+    nacks: u64,
 }
 
 /// What an arriving segment asks for.
@@ -53,7 +62,7 @@ pub(crate) struct AckFields {
 }
 
 impl Receiver {
-    pub fn new(settings: &TcpSettings, sack: bool) -> Self {
+    pub fn new(settings: &TcpSettings, sack: bool, nack: bool) -> Self {
         Self {
             next: 0,
             beyond: Ranges::default(),
@@ -68,6 +77,10 @@ impl Receiver {
             ack_every: settings.ack_every.max(1),
             ack_delay: settings.ack_delay,
             sack,
+            window: settings.window(),
+            allowance: nack.then(Allowance::new),
+            nacked: None,
+            nacks: 0,
         }
     }
 
@@ -79,6 +92,38 @@ impl Receiver {
     /// Segments that arrived marked.
     pub fn marked(&self) -> u64 {
         self.marked
+    }
+
+    /// NACKs that were sent, if it sends any.
+    pub fn nacks(&self) -> Option<u64> {
+        self.allowance.map(|_| self.nacks)
+    }
+
+    /// The last segment that was asked for by a NACK.
+    pub fn nacked(&self) -> Option<u32> {
+        self.nacked
+    }
+
+    /// From the last acknowledgment to the newest segment that arrived, or the next to come.
+    pub fn seen(&self) -> RangeInclusive<u32> {
+        let newest = self
+            .beyond
+            .highest()
+            .map_or(self.next, |end| end.max(self.next));
+        self.last_ack..=newest
+    }
+
+    /// A segment arrived corrupted: whether a NACK asks for it.
+    pub fn on_corrupted(&mut self, seg: u32) -> bool {
+        let missing = seg
+            .checked_sub(self.next)
+            .is_some_and(|ahead| ahead < self.window && self.beyond.holding(seg).is_none());
+        let asks = missing && self.allowance.as_mut().is_some_and(Allowance::take);
+        if asks {
+            self.nacked = Some(seg);
+            self.nacks += 1;
+        }
+        asks
     }
 
     /// When a delayed acknowledgment is due.
@@ -95,6 +140,9 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Time, packet: &Packet) -> Received {
         let seg = packet.seg;
+        if let Some(allowance) = &mut self.allowance {
+            allowance.earn(1);
+        }
         // A packet may end one echo and begin the next.
         let marked = packet.flags.has(Flags::CE);
         self.ece = marked || (self.ece && !packet.flags.has(Flags::CWR));

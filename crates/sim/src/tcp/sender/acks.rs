@@ -67,10 +67,14 @@ impl Sender {
         #[cfg(test)]
         self.board.check();
         if delivery.segments > 0 {
+            if self.nacks.is_some() {
+                self.nacks_on_delivery(now, packet, una_before, &delivery);
+            }
             // A duplicate acknowledgment grows nothing either (RFC 5681 section 3.1), though it may deliver by SACK;
-            // unless losses that the window was kept for are being repaired: then hardly any other comes.
+            // unless losses that the window was kept for are being repaired, or a NACKed one is: then hardly any
+            // other comes.
             let reduced = reduced_before || self.phase.is_reducing();
-            let suspicious = !advanced && self.phase.is_calm();
+            let suspicious = !advanced && self.phase.is_calm() && !self.excuses(self.board.una());
             if self.subflow.is_some() {
                 self.tell_siblings(sample, round_start);
             }

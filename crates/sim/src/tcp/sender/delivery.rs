@@ -1,6 +1,7 @@
 //! What an acknowledgment delivered.
 
 use super::scoreboard::Segment;
+use whimbrel_units::Time;
 
 /// What one acknowledgment delivered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,6 +14,8 @@ pub(super) struct Delivery {
     pub newest_sent_once: Option<Segment>,
     /// One of them was sent more than once.
     pub any_sent_again: bool,
+    /// The one of them that was sent again last for a NACK, and when that was.
+    pub nacked: Option<(u32, Time)>,
     /// A segment sent once arrived after one that was sent later and lies beyond it: reordering.
     pub lowest_sent_once: Option<u32>,
 }
@@ -32,6 +35,10 @@ impl Delivery {
                 self.newest_sent_once = Some(*segment);
             }
             self.lowest_sent_once = Some(self.lowest_sent_once.map_or(seg, |low| low.min(seg)));
+        } else if segment.nacked.is_some()
+            && self.nacked.is_none_or(|(_, sent)| sent < segment.sent)
+        {
+            self.nacked = Some((seg, segment.sent));
         }
     }
 }

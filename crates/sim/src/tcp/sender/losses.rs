@@ -154,7 +154,10 @@ impl Sender {
         self.phase = Phase::Open;
         self.timed_out_una = None;
         for seg in self.board.una()..self.board.next() {
-            self.board.unmark_lost(seg);
+            // What was NACKed, and waits to be sent again, is not taken back.
+            if self.nacked(seg).is_none() {
+                self.board.unmark_lost(seg);
+            }
         }
         self.resend.clear();
         self.rack.watch_again(&self.board);

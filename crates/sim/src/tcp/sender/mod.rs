@@ -1,6 +1,6 @@
 //! The sending half of a TCP endpoint: what to send, when, and what an acknowledgment means.
 //!
-//! What all recovery modes share is here and in [`acks`], [`losses`], [`marks`] and [`transmit`]. How losses are found is in
+//! What all recovery modes share is here and in [`acks`], [`losses`], [`marks`], [`nacks`] and [`transmit`]. How losses are found is in
 //! [`newreno`] (RFC 6582), [`sack`] (RFC 6675) and [`rack`] (RFC 8985).
 //!
 //! A loss that the controller does not reduce for (a discriminator took it for random) is repaired, but is no
@@ -12,6 +12,7 @@ mod acks;
 mod delivery;
 mod losses;
 mod marks;
+mod nacks;
 mod newreno;
 mod pacer;
 mod prr;
@@ -23,12 +24,13 @@ mod subflow;
 mod transmit;
 
 use crate::counters::SenderCounters;
-use crate::network::{Oracle, Recovery, TcpSettings};
-use crate::outcome::{FlowSample, LossEpisode};
+use crate::network::{Nack, Oracle, Recovery, TcpSettings};
+use crate::outcome::{FlowSample, LossEpisode, NackCounts};
 use crate::rtt::RttEstimator;
 use crate::tcp::segments;
 use losses::Eifel;
 use marks::Marks;
+use nacks::Nacks;
 use newreno::DuplicateAcks;
 use pacer::Pacer;
 use prr::Prr;
@@ -112,6 +114,8 @@ pub(crate) struct Sender {
     timestamps: bool,
     oracle: Oracle,
     marks: Marks,
+    /// If it knows NACKs.
+    nacks: Option<Box<Nacks>>,
     /// When the oldest data times out.
     rto_at: Option<Time>,
     /// Data that already timed out once and is still not acknowledged: ssthresh stays (RFC 5681).
@@ -135,7 +139,13 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// A sender of `size` bytes (endless when `None`).
-    pub fn new(spec: &Spec, size: Option<Bytes>, settings: &TcpSettings, seed: u64) -> Self {
+    pub fn new(
+        spec: &Spec,
+        size: Option<Bytes>,
+        settings: &TcpSettings,
+        nack: Nack,
+        seed: u64,
+    ) -> Self {
         let mss = settings.mss;
         let setup = Setup {
             mss,
@@ -147,8 +157,11 @@ impl Sender {
         let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
         let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.wants_marks()));
+        let nacks = Nacks::new(nack);
+        let mut counters = SenderCounters::new(&*controller);
+        counters.nacks = nacks.as_ref().map(|_| NackCounts::default());
         Self {
-            counters: SenderCounters::new(&*controller),
+            counters,
             controller,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(settings),
@@ -162,13 +175,12 @@ impl Sender {
             last_payload,
             mss: mss.get() as u32,
             header: settings.header.get() as u32,
-            window: u32::try_from(settings.receive_window.get() / mss.get())
-                .unwrap_or(u32::MAX)
-                .max(1),
+            window: settings.window(),
             limited_transmit: settings.limited_transmit,
             timestamps: settings.timestamps,
             oracle: settings.oracle,
             marks,
+            nacks,
             rto_at: None,
             timed_out_una: None,
             rtt_round_ends: None,

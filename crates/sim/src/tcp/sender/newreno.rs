@@ -47,6 +47,12 @@ impl DuplicateAcks {
         (i64::from(cwnd) + self.inflation).clamp(1, i64::from(u32::MAX)) as u32
     }
 
+    /// Segments that are known to have arrived beyond the first hole; `calm`: nothing is being repaired.
+    pub fn arrived(&self, calm: bool) -> u32 {
+        let counted = if calm { i64::from(self.count) } else { 0 };
+        u32::try_from(self.inflation + counted).unwrap_or(0)
+    }
+
     pub fn take_retransmission(&mut self) -> Option<u32> {
         self.retransmit.take()
     }
@@ -106,7 +112,13 @@ impl Sender {
     }
 
     fn newreno_on_duplicate(&mut self, now: Time, in_flight: u32) {
+        let excused = self.phase.is_calm() && self.excuses(self.board.una());
         let d = &mut self.duplicates;
+        if excused {
+            // It says no more than that a packet has left the network.
+            d.inflation += 1;
+            return;
+        }
         d.count += 1;
         match self.phase {
             Phase::Repair { .. } | Phase::Recovery { .. } => d.inflation += 1,
@@ -114,9 +126,11 @@ impl Sender {
             Phase::Open | Phase::Marked { .. }
                 if d.count == THRESHOLD && d.recover.is_none_or(|r| self.board.una() > r) =>
             {
-                // What limited transmit sent is not part of the flight (RFC 3042, RFC 5681 section 3.2).
-                let flight = in_flight.saturating_sub(THRESHOLD - 1).max(1);
-                self.duplicates.inflation = i64::from(THRESHOLD);
+                // What limited transmit sent is not part of the flight (RFC 3042, RFC 5681 section 3.2), nor what is known to
+                // have left the network while a NACKed hole was filled.
+                let left = u32::try_from(d.inflation).unwrap_or(0);
+                let flight = in_flight.saturating_sub(left + THRESHOLD - 1).max(1);
+                d.inflation += i64::from(THRESHOLD);
                 self.newreno_found_hole(now, flight);
             }
             Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {}
@@ -128,6 +142,9 @@ impl Sender {
             Phase::Repair { until } | Phase::Recovery { until, .. } => until,
             Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {
                 self.duplicates.count = 0;
+                // Of what is known to have left, all that was acknowledged but the segment that filled the hole.
+                let left = self.duplicates.inflation - (i64::from(acked) - 1);
+                self.duplicates.inflation = left.max(0);
                 return;
             }
         };
@@ -143,14 +160,17 @@ impl Sender {
         }
         // RFC 6582 section 3.2 step 3: deflate by what was acknowledged, add back one, resend the next hole.
         self.duplicates.inflation -= i64::from(acked) - 1;
-        if let Phase::Repair { .. } = self.phase {
+        let hole = self.board.una();
+        if self.excuses(hole) {
+            // It was sent again for its NACK.
+        } else if let Phase::Repair { .. } = self.phase {
             let flight = self.board.in_flight();
             let inflation = self.duplicates.inflation;
             self.newreno_found_hole(now, flight);
             self.duplicates.inflation = inflation;
-        } else {
-            self.tell_lost(now, self.board.una());
-            self.duplicates.retransmit = Some(self.board.una());
+        } else if self.nacked(hole).is_none() {
+            self.tell_lost(now, hole);
+            self.duplicates.retransmit = Some(hole);
         }
         self.duplicates.timer_runs_on = self.duplicates.partial_seen;
         self.duplicates.partial_seen = true;
@@ -158,8 +178,11 @@ impl Sender {
 
     fn newreno_found_hole(&mut self, now: Time, flight: u32) {
         let hole = self.board.una();
-        let truth = Truth::from(self.board.get(hole).dropped);
-        if self.controller.fast_recovery() == FastRecovery::Never {
+        let nacked = self.nacked(hole);
+        let truth = nacked.unwrap_or(Truth::from(self.board.get(hole).dropped));
+        if nacked.is_some() {
+            // It was sent again already.
+        } else if self.controller.fast_recovery() == FastRecovery::Never {
             self.mark_lost(now, hole);
         } else {
             self.tell_lost(now, hole);
@@ -167,7 +190,7 @@ impl Sender {
         self.begin_episode(now, hole, truth, flight);
         if matches!(self.phase, Phase::Repair { .. } | Phase::Recovery { .. }) {
             self.duplicates.recover = Some(self.board.next());
-            self.duplicates.retransmit = Some(hole);
+            self.duplicates.retransmit = nacked.is_none().then_some(hole);
         }
     }
 }

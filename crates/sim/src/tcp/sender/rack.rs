@@ -247,7 +247,13 @@ impl Sender {
         while let Some((seg, transmission)) = self.rack.transmissions.front().copied() {
             if self.board.holds(seg) {
                 let segment = *self.board.get(seg);
-                if segment.transmission == transmission && !segment.sacked && !segment.lost {
+                if let Some(truth) = self.unexcused(&segment, transmission) {
+                    let sent_before = newest.wrapping_sub(transmission) as i32 > 0;
+                    if !sent_before || self.board.sacked() < THRESHOLD {
+                        break;
+                    }
+                    found = Some(found.map_or((seg, truth), |(s, t)| (s.min(seg), t.max(truth))));
+                } else if segment.transmission == transmission && !segment.sacked && !segment.lost {
                     let sent_before = newest.wrapping_sub(transmission) as i32 > 0;
                     if !sent_before {
                         break;
@@ -270,6 +276,14 @@ impl Sender {
             self.rack.on_episode();
             self.begin_episode(now, seg, truth, in_flight);
         }
+    }
+
+    /// The truth about an earlier transmission that was NACKed, where its hole begins a recovery all the same: then it is
+    /// judged as if it had not been sent again.
+    fn unexcused(&self, segment: &Segment, transmission: u32) -> Option<Truth> {
+        let unexcused = self.nacks.as_ref().is_some_and(|nacks| !nacks.excuses);
+        let earlier = segment.transmission != transmission && !segment.sacked;
+        segment.nacked.filter(|_| unexcused && earlier)
     }
 
     pub(super) fn rack_on_timer(&mut self, now: Time) {

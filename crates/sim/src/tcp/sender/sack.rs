@@ -35,10 +35,13 @@ impl Sender {
         let mut found: Option<(u32, Truth)> = None;
         for seg in from..boundary {
             let segment = *self.board.get(seg);
-            if segment.retransmitted || !self.mark_lost(now, seg) {
-                continue;
-            }
-            let truth = Truth::from(segment.dropped);
+            let truth = match self.nacked(seg) {
+                Some(_) if segment.sacked || self.excuses(seg) => continue,
+                // It was sent again already.
+                Some(truth) => truth,
+                None if segment.retransmitted || !self.mark_lost(now, seg) => continue,
+                None => Truth::from(segment.dropped),
+            };
             found = Some(found.map_or((seg, truth), |(first, t)| (first, t.max(truth))));
         }
         self.sack.below = from.max(boundary);

@@ -3,6 +3,7 @@
 //! that are kept as things happen, so that no acknowledgment walks the window.
 
 use crate::engine::packet::Block;
+use crate::outcome::Truth;
 use crate::ranges::Ranges;
 use whimbrel_cc::delivery_rate::Tag;
 use whimbrel_net::DropCause;
@@ -23,6 +24,8 @@ pub(crate) struct Segment {
     pub lost: bool,
     /// It was sent more than once.
     pub retransmitted: bool,
+    /// It was NACKed, and sent again for no other reason since; with the truth about what was NACKed.
+    pub nacked: Option<Truth>,
     /// The truth, which the sender's algorithms never see: what became of its last transmission.
     pub dropped: Option<DropCause>,
 }
@@ -200,6 +203,14 @@ impl Scoreboard {
         segment.lost = true;
         self.lost += 1;
         true
+    }
+
+    /// Takes a segment, which is in flight, for corrupted: it has left the network.
+    pub fn mark_nacked(&mut self, seg: u32) {
+        if self.mark_lost(seg) {
+            let segment = self.get_mut(seg);
+            segment.nacked = Some(Truth::from(segment.dropped));
+        }
     }
 
     /// Takes back that a segment was lost.

@@ -177,12 +177,12 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::TcpSettings;
+    use crate::network::{Nack, TcpSettings};
     use whimbrel_units::Time;
 
     fn sender() -> Sender {
         let newreno = "newreno".parse().expect("registered");
-        Sender::new(&newreno, None, &TcpSettings::default(), 1).govern(0, 2)
+        Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).govern(0, 2)
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_law_with_one_path_is_told_of_no_siblings() {
         let newreno = "newreno".parse().expect("registered");
-        let alone = Sender::new(&newreno, None, &TcpSettings::default(), 1).govern(0, 1);
+        let alone = Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).govern(0, 1);
         let knows = |sender: &Sender| {
             sender
                 .subflow

@@ -10,7 +10,8 @@ use whimbrel_units::{Bytes, Time};
 
 impl Sender {
     pub(super) fn has_something_to_send(&self) -> bool {
-        !self.resend.is_empty() || self.may_send_new()
+        let owes = self.nacks.as_ref().is_some_and(|nacks| nacks.owes());
+        !self.resend.is_empty() || self.may_send_new() || owes
     }
 
     #[inline]
@@ -31,8 +32,9 @@ impl Sender {
                 Recovery::Sack | Recovery::Rack,
                 Phase::Recovery { prr, .. } | Phase::Marked { prr, .. },
             ) => prr.allowance() > 0,
-            (Recovery::NewReno, Phase::Open | Phase::Marked { .. }) if self.limited_transmit => {
-                in_flight < cwnd + self.duplicates.count().min(2)
+            (Recovery::NewReno, Phase::Open | Phase::Marked { .. }) => {
+                let limit = if self.limited_transmit { 2 } else { 0 };
+                in_flight < self.duplicates.inflated(cwnd) + self.duplicates.count().min(limit)
             }
             (Recovery::Sack | Recovery::Rack, Phase::Open) if !self.limited_transmit => {
                 in_flight + self.board.sacked() < cwnd
@@ -47,8 +49,13 @@ impl Sender {
         if self.pacer.until() > now {
             return None;
         }
+        if let Some(nacks) = &mut self.nacks
+            && let Some(seg) = nacks.take(&self.board)
+        {
+            return Some(self.transmit(now, seg, true));
+        }
         if let Some(seg) = self.forced_segment() {
-            return Some(self.transmit(now, seg));
+            return Some(self.transmit(now, seg, false));
         }
         let resend = self.next_lost().or_else(|| self.sack_extra_segment());
         if resend.is_none() && !self.may_send_new() {
@@ -61,8 +68,8 @@ impl Sender {
         }
         match resend {
             // Its entry in `resend` is stale now and goes when it is next looked at.
-            Some(seg) => Some(self.transmit(now, seg)),
-            None => Some(self.transmit(now, self.board.next())),
+            Some(seg) => Some(self.transmit(now, seg, false)),
+            None => Some(self.transmit(now, self.board.next(), false)),
         }
     }
 
@@ -114,8 +121,9 @@ impl Sender {
         }
     }
 
+    /// `nacked`: it goes in the place of one that came corrupted.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, seg: u32) -> Transmission {
+    fn transmit(&mut self, now: Time, seg: u32, nacked: bool) -> Transmission {
         let in_flight = self.board.in_flight();
         let segment = Segment {
             sent: now,
@@ -127,9 +135,18 @@ impl Sender {
         };
         let again = seg < self.board.next();
         if again {
-            self.board.send_again(seg, segment);
+            let nack = self.board.get(seg).nacked.filter(|_| nacked);
+            self.board.send_again(
+                seg,
+                Segment {
+                    nacked: nack,
+                    ..segment
+                },
+            );
             self.counters.retransmits += 1;
-            if let Eifel::Armed = self.eifel {
+            if nacked {
+                self.counters.nacks.get_or_insert_default().resent += 1;
+            } else if let Eifel::Armed = self.eifel {
                 self.eifel = Eifel::Resent(now);
             }
         } else {
@@ -139,7 +156,9 @@ impl Sender {
             self.rack.on_sent(seg, self.transmissions);
         }
         self.transmissions = self.transmissions.wrapping_add(1);
-        if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase {
+        if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase
+            && !nacked
+        {
             prr.on_sent();
         }
         let payload = match &mut self.subflow {
@@ -152,7 +171,9 @@ impl Sender {
         self.counters.wire_bytes += u64::from(size);
         // As Linux: the first unacknowledged segment, sent again, has its own full timeout; otherwise a
         // retransmission that waits in the same queue as the original is overtaken by the timer.
-        let head_again = again && seg == self.board.una() && self.mode == Recovery::Rack;
+        // A NACK shows that the path works: what is sent again for it has its own timeout in all modes.
+        let own = self.mode == Recovery::Rack || nacked;
+        let head_again = again && seg == self.board.una() && own;
         if self.rto_at.is_none() || head_again {
             self.rto_at = Some(now + self.rtt.rto());
         }

@@ -1,0 +1,181 @@
+//! Corrupted segments and NACKs over whole paths, worked out by hand.
+
+use std::path::Path;
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::{FlowOutcome, Outcome, run};
+
+/// The one run of a scenario.
+fn outcome(text: &str) -> Outcome {
+    let scenario = Scenario::parse(text, Path::new("nack.toml")).expect("a scenario");
+    run(&scenario.points()[0].network(1))
+}
+
+/// One flow over a link of 8 Mbit/s and 25 ms each way that holds all that waits; `loss` and more keys of the flow.
+fn flow(loss: &str, keys: &str) -> FlowOutcome {
+    let text = format!(
+        "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"25 ms\"\nloss = {loss}\n[[flow]]\nroute = [\"L\"]\ncontroller = \"newreno\"\n\
+         receive_window = \"100 kB\"\n{keys}\n[run]\nduration = \"60 s\"\n"
+    );
+    outcome(&text).flows.remove(0)
+}
+
+/// How a connection repairs, as scenarios say it.
+const RECOVERIES: [&str; 3] = ["newreno", "sack", "rack"];
+
+#[test]
+fn corruption_of_one_percent_costs_a_flow_with_nacks_next_to_nothing() {
+    for recovery in RECOVERIES {
+        let keys = |nack| format!("recovery = \"{recovery}\"\nnack = \"{nack}\"");
+        let on = flow("{ corrupt = \"1 %\" }", &keys("on"));
+        let nacks = on.nacks.expect("it knows them");
+        // Of 1500 bytes 52 are headers: 3.47 % of what is corrupted is not told of.
+        let told = nacks.sent as f64 / on.lost.corrupted as f64;
+        assert!((0.94..0.99).contains(&told), "{recovery}: {told}");
+        assert!(on.lost.corrupted > 250, "{recovery}: {on:?}");
+        let strange = (nacks.refused, nacks.mistaken, nacks.forged);
+        assert_eq!(strange, (0, 0, 0), "{recovery}");
+        // One reduction for each of the others, about 14 in a minute.
+        let untold = on.lost.corrupted - nacks.sent;
+        assert!(
+            on.loss_episodes + on.timeouts <= untold + 5,
+            "{recovery}: {on:?}"
+        );
+        let off = flow("{ corrupt = \"1 %\" }", &keys("off"));
+        assert_eq!(off.nacks, None);
+        assert!(off.loss_episodes > 5 * on.loss_episodes, "{recovery}");
+        let (on, off) = (on.goodput.as_bits_per_sec(), off.goodput.as_bits_per_sec());
+        assert!(
+            on > off * 3 / 2 && on > 6_500_000,
+            "{recovery}: {on}, {off}"
+        );
+    }
+}
+
+#[test]
+fn what_is_sent_again_is_what_came_corrupted_and_nothing_is_sent_twice_for_nothing() {
+    for recovery in RECOVERIES {
+        let keys = format!("recovery = \"{recovery}\"\nnack = \"on\"\nsize = \"10 MB\"");
+        let flow = flow("{ corrupt = \"2 %\" }", &keys);
+        assert_eq!(flow.delivered.get(), 10_000_000, "{recovery}");
+        // 10 MB are 6907 segments; each transmission but those that came corrupted delivers one.
+        assert_eq!(flow.packets_sent, 6907 + flow.retransmits, "{recovery}");
+        let extra = flow.retransmits - flow.lost.corrupted;
+        assert!(extra <= 3, "{recovery}: {flow:?}");
+    }
+}
+
+#[test]
+fn losses_that_nobody_can_be_told_of_are_repaired_as_ever() {
+    // No payload to speak of in the headers' shadow: with 1000 bytes of them, 64 of 1064 can be told of.
+    let keys = "nack = \"on\"\nmss = \"64 B\"\nheader = \"1000 B\"";
+    let hidden = flow("{ corrupt = \"3 %\" }", keys);
+    let told = hidden.nacks.expect("it knows them").sent as f64 / hidden.lost.corrupted as f64;
+    assert!((0.03..0.09).contains(&told), "{told}");
+    // What is lost outright is the same whether NACKs are known or not.
+    for recovery in RECOVERIES {
+        let keys = |nack| format!("recovery = \"{recovery}\"\nnack = \"{nack}\"");
+        let (on, off) = (flow("\"1 %\"", &keys("on")), flow("\"1 %\"", &keys("off")));
+        let unlike = FlowOutcome { nacks: None, ..on };
+        assert_eq!(unlike, off, "{recovery}");
+    }
+}
+
+#[test]
+fn corrupted_acknowledgments_and_nacks_are_thrown_away() {
+    // A fifth of what goes back is corrupted, NACKs among it: what they do not tell is repaired as ever.
+    for recovery in RECOVERIES {
+        let text = format!(
+            "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"25 ms\"\nloss = {{ corrupt = \"2 %\" }}\nreverse = {{ loss = {{ corrupt = \"20 %\" }} }}\n\
+             [[flow]]\nroute = [\"L\"]\ncontroller = \"tcp-nack\"\nrecovery = \"{recovery}\"\nsize = \"2 MB\"\n"
+        );
+        let outcome = outcome(&text);
+        let flow = &outcome.flows[0];
+        assert_eq!(flow.delivered.get(), 2_000_000, "{recovery}: {flow:?}");
+        let nacks = flow.nacks.expect("the law asks for them");
+        let came = nacks.accepted + nacks.refused;
+        assert!(
+            came > nacks.sent * 6 / 10 && came < nacks.sent * 95 / 100,
+            "{recovery}: {nacks:?}"
+        );
+    }
+}
+
+#[test]
+fn both_ends_of_a_two_way_flow_and_all_paths_of_one_flow_know_nacks() {
+    let two_way = flow(
+        "{ corrupt = \"1 %\" }",
+        "nack = \"on\"\ntwo_way = true\nsize = \"5 MB\"",
+    );
+    assert_eq!(two_way.delivered.get(), 10_000_000);
+    assert!(two_way.nacks.is_some_and(|nacks| nacks.accepted > 10));
+    let text = "[link.A]\nrate = \"4 Mbit/s\"\ndelay = \"10 ms\"\nloss = { corrupt = \"2 %\" }\n\
+                [link.B]\nrate = \"2 Mbit/s\"\ndelay = \"30 ms\"\nloss = { bit_errors = 1e-6 }\n\
+                [[flow]]\nroutes = [[\"A\"], [\"B\"]]\ncontroller = \"tcp-nack\"\nsize = \"5 MB\"\n";
+    let outcome = outcome(text);
+    let flow = &outcome.flows[0];
+    assert_eq!(flow.delivered.get(), 5_000_000);
+    let nacks = flow.nacks.expect("the law asks for them");
+    assert!(flow.paths.iter().all(|path| path.lost.corrupted > 0));
+    assert!(
+        nacks.accepted + 10 > nacks.sent && nacks.resent == nacks.accepted,
+        "{nacks:?}"
+    );
+}
+
+#[test]
+fn a_flood_of_forged_nacks_opens_no_window_and_costs_what_is_allowed() {
+    for recovery in RECOVERIES {
+        // A queue that overflows: the window saws between its reductions.
+        let run = |forged: &str| {
+            let text = format!(
+                "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"25 ms\"\nqueue = \"20 packets\"\n[[flow]]\nroute = [\"L\"]\n\
+                 controller = \"tcp-nack\"\nrecovery = \"{recovery}\"\n{forged}\n[run]\nduration = \"60 s\"\nsample = \"10 ms\"\n"
+            );
+            outcome(&text).flows.remove(0)
+        };
+        let most = |flow: &FlowOutcome| {
+            let late = flow.samples.iter().filter(|s| s.at.as_secs_f64() > 10.0);
+            late.map(|s| s.cwnd.get() / 1448).max().expect("sampled")
+        };
+        let alone = run("");
+        for sequences in ["random", "in-window", "replayed"] {
+            let forged = run(&format!(
+                "forged_nacks = {{ rate = 1000, sequences = \"{sequences}\" }}"
+            ));
+            let nacks = forged.nacks.expect("some were forged");
+            let arrived = forged.delivered.get() / 1448;
+            assert!(
+                nacks.resent <= 10 + arrived / 2 + 1,
+                "{recovery} {sequences}: {nacks:?}"
+            );
+            let (most, alone) = (most(&forged), most(&alone));
+            assert!(most <= alone, "{recovery} {sequences}: {most}, {alone}");
+            match sequences {
+                // One of 2^32 is as good as none; there is nothing to replay where nothing is corrupted.
+                "random" => assert_eq!(nacks.accepted, 0, "{recovery}"),
+                "replayed" => assert_eq!(nacks.forged, 0, "{recovery}"),
+                _ => assert!(nacks.forged > 59_000 && nacks.refused > nacks.accepted),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scenario_says_what_nacks_are() {
+    let error = |line: &str| {
+        let text = format!("[link.L]\nrate = \"1 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\n{line}\n");
+        let parsed = Scenario::parse(&text, Path::new("nack.toml"));
+        parsed.expect_err("a mistake").to_string()
+    };
+    let wrong = error("nack = \"yes\"");
+    assert!(
+        wrong.contains("nack") && wrong.contains("unsuppressed"),
+        "{wrong}"
+    );
+    let wrong = error("forged_nacks = { rate = 0 }");
+    assert!(wrong.contains("0.001 to 1000000 in a second"), "{wrong}");
+    let wrong = error("forged_nacks = { rate = 10, sequences = \"all\" }");
+    assert!(wrong.contains("in-window"), "{wrong}");
+    let wrong = error("forged_nacks = { sequences = \"random\" }");
+    assert!(wrong.contains("rate"), "{wrong}");
+}
