@@ -58,7 +58,7 @@ impl Boost {
 }
 
 /// Round-trip times of the present path.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct PathRtt {
     least: Duration,
     /// RFC 6298 section 2, equation 2.3.
@@ -110,7 +110,7 @@ pub(super) struct Adaptive<P> {
     boost: Boost,
     watch: P,
     law: Box<dyn Controller>,
-    rtt: Option<PathRtt>,
+    rtt: PathRtt,
     delivered: DeliveredRate,
     under: Option<Under>,
     /// When the path last changed.
@@ -131,7 +131,7 @@ impl<P: PathChange> Adaptive<P> {
             range: None,
             boost,
             watch,
-            rtt: None,
+            rtt: PathRtt::default(),
             delivered: DeliveredRate::default(),
             under: None,
             changed: None,
@@ -152,13 +152,13 @@ impl<P: PathChange> Adaptive<P> {
             };
             self.law = self.ranges.build(first, &setup);
         }
-        self.rtt = Some(PathRtt::new(ack.min_rtt));
+        self.rtt = PathRtt::new(ack.min_rtt);
         first
     }
 
     /// The path has changed: the law of its range takes over, with the window that it holds.
     fn on_change(&mut self, now: Time, range: usize, change: Change) {
-        self.rtt = Some(PathRtt::new(change.to));
+        self.rtt = PathRtt::new(change.to);
         if self.was_a_mistake(change) {
             self.give_back();
             return;
@@ -253,16 +253,14 @@ impl<P: PathChange> Controller for Adaptive<P> {
         if let Some(change) = heard.change {
             self.on_change(ack.now, range, change);
         }
-        let rtt = self.rtt.get_or_insert(PathRtt::new(ack.srtt));
         if let Some(sample) = heard.rtt {
-            rtt.add(sample);
+            self.rtt.add(sample);
         }
-        let (srtt, min_rtt) = (rtt.smoothed, rtt.least);
         self.under = self.under.filter(|under| ack.now < under.until);
         self.law.on_ack(&Ack {
             rtt: heard.rtt,
-            srtt,
-            min_rtt,
+            srtt: self.rtt.smoothed,
+            min_rtt: self.rtt.least,
             in_recovery: ack.in_recovery || self.under.is_some(),
             ..*ack
         });

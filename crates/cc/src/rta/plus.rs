@@ -12,11 +12,15 @@
 //! Hybla there, whose probe of rho^2 segments a round trip overflows the queue of its own link. What CUBIC lacks is that a step
 //! up is not congestion but room, and a step down leaves the window too large; that is what is added.
 //!
+//! A law that goes by delay gains more: one that keeps the queue short by the least round-trip time it knows takes a longer path for
+//! a queue and starves; begun anew it learns the new path's (`ranges=vegas`).
+//!
 //! **When.** Paths that step, by 20 ms from one satellite to the next or by 600 ms to another kind; in front of queues longer than
 //! a round trip as well; with a capacity that falls at the same step, since the new path's rate counts if it is the lower one.
 //! **When not.** Where the queue of the old path already held what the new one needs: nothing is found, and nothing was missing.
 //! On a satellite with many random losses CUBIC is slow: a table with Hybla is better there
-//! (`ranges=cubic:500:800:hybla`). A hand-over that holds packets for several round trips is taken for two changes.
+//! (`ranges=cubic:300:500:rta-hybla`), or a discriminator on it (`rta-plus+cerl-plus`). A hand-over that holds packets for
+//! several round trips is taken for two changes.
 //!
 //! Units: as `mod.rs`.
 
