@@ -37,7 +37,7 @@ fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
                 assert!(at >= last);
                 last = at;
                 arrived += 1;
-                wrong += u32::from(corrupted);
+                wrong += u32::from(corrupted.is_some());
             }
             Fate::Dropped(cause) => assert_eq!(cause, DropCause::Random),
         }
