@@ -11,8 +11,8 @@
 //!
 //! * suspicion: a sample exceeds the greatest of the last 8 by more than `max(X/C, ds) + margin`: what was sent itself explains
 //!   X/C, and somebody else's slow start `ds`
-//! * margin: 1/8 of the least round-trip time of the path, at least 5 ms, at least what 14 600 bytes take at C: the first flight
-//!   of somebody else's connection (RFC 6928), which may have come between
+//! * margin: 1/8 of that greatest, at least 5 ms, at least what 14 600 bytes take at C: the first flight of somebody else's
+//!   connection (RFC 6928), which may have come between. Less than an eighth would change the window by less than that
 //! * certainty: no sample comes back to within the margin of the old ones, up to the third of those sent more than 1.25 of the
 //!   old round-trip time after the first suspicious one, and more than 200 ms. By then the sender has heard of the new
 //!   path, or of the end of the blackout; Starlink's hand-overs hold packets for up to 100 ms (the trace of LeoCC, 2025).
@@ -183,8 +183,8 @@ impl Train {
 }
 
 /// The greatest change of the round-trip time that is none of the path.
-fn no_step(base: Duration) -> Duration {
-    (base / SHARE).max(LEAST)
+fn no_step(rtt: Duration) -> Duration {
+    (rtt / SHARE).max(LEAST)
 }
 
 impl RttStep {
@@ -213,11 +213,11 @@ impl RttStep {
     }
 
     /// The suspicion that this sample gives rise to.
-    fn suspect(&self, ack: &Ack, rtt: Duration, base: Duration, sent: Sent) -> Option<Suspicion> {
+    fn suspect(&self, ack: &Ack, rtt: Duration, sent: Sent) -> Option<Suspicion> {
         let (least, greatest) = (self.recent.least()?, self.recent.greatest()?);
         let rate = self.rate.get()?;
         let (filled, served) = self.passed(rate, sent)?;
-        let margin = no_step(base).max(rate.time_for(FOREIGN));
+        let margin = no_step(greatest).max(rate.time_for(FOREIGN));
         let step = rtt - greatest;
         if step <= filled.max(served).saturating_add(margin) {
             return None;
@@ -324,7 +324,7 @@ impl PathChange for RttStep {
         if let Some(suspicion) = self.suspicion {
             return self.on_suspected(ack, rtt, sent, suspicion);
         }
-        self.suspicion = self.suspect(ack, rtt, base, sent);
+        self.suspicion = self.suspect(ack, rtt, sent);
         if self.suspicion.is_some() {
             return Heard::sample(None);
         }

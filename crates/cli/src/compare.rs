@@ -103,13 +103,17 @@ fn choice(text: &str) -> Result<String, <Spec as FromStr>::Err> {
 
 /// Half of a time: the delay of each direction.
 fn half(text: &str) -> Result<String, whimbrel_units::ParseError> {
-    let half = text.parse::<Duration>()? / 2;
-    let short = half.to_string();
-    Ok(if short.parse() == Ok(half) {
+    Ok(exact(text.parse::<Duration>()? / 2))
+}
+
+/// A time as a scenario has it, short if that loses nothing.
+pub fn exact(time: Duration) -> String {
+    let short = time.to_string();
+    if short.parse() == Ok(time) {
         short
     } else {
-        format!("{} ns", half.as_nanos())
-    })
+        format!("{} ns", time.as_nanos())
+    }
 }
 
 /// Writes the scenario; runs it, or prints it.

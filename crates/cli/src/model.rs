@@ -83,6 +83,7 @@ Columns, all in percent of what the link carries:
   simulated  payload that arrived, mean of the seeds ± standard deviation
   chain      the Markov chain over congestion avoidance of the TCP-NACK paper: what all cycles deliver over how long they
              take; what no NACK can tell of, as the headers were struck, is lost
+  + flight   the same, where what was sent behind a lost packet counts, too: the most that there can be
   (15) (16)  the same chain as the paper sums it: the mean of the cycles' rates, in which short cycles count as much as
              long ones; every corruption is told of
   PFTK       Padhye and others 1998: with timeouts, each for --min-rto, and no window above link and buffer

@@ -56,7 +56,7 @@ impl Library {
         let names = self.names()?;
         let mut found = Vec::new();
         for name in names.iter().filter(|name| id_of(name).starts_with(prefix)) {
-            let document = Document::parse(&self.text(name)?, &self.path(name))?;
+            let document = self.parse(name, &self.text(name)?)?;
             // Scenario files that experiments share lie here too.
             if Experiment::is_one(&document) {
                 found.push(Experiment::read(id_of(name), document, self)?);
@@ -83,8 +83,20 @@ impl Library {
             None => field.text()?.to_owned(),
         };
         let text = self.text(&name).map_err(|error| field.fail(error))?;
-        let document = Document::parse(&text, &self.path(&name))?;
+        let document = self.parse(&name, &text)?;
         Ok((id_of(&name).to_owned(), document))
+    }
+
+    /// What a file says; the traces that it names are built in as it is.
+    fn parse(&self, name: &str, text: &str) -> Result<Document, ScenarioError> {
+        let mut document = Document::parse(text, &self.path(name))?;
+        if let Self::Embedded = self {
+            document.built_in = |path| {
+                let name = path.strip_prefix("experiments").ok()?;
+                EMBEDDED.get_file(name)?.contents_utf8()
+            };
+        }
+        Ok(document)
     }
 
     fn names(&self) -> Result<Vec<String>, LibraryError> {

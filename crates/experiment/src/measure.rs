@@ -134,6 +134,11 @@ pub enum Measure {
     NacksRefused,
     /// Data packets sent again for them.
     NackResends,
+    /// How much the one-way delay of a data packet differs from that of the one before it, mean over the packets, mean over the
+    /// flows: the jitter that D-ITG reports.
+    DelayJitter,
+    /// The same of the latency of messages, in the order in which they were delivered.
+    MessageJitter,
 }
 
 /// Whether a measure is taken from samples.
@@ -218,6 +223,8 @@ const ALL: &[(&str, &str, Measure)] = &[
     ("nacks accepted", "", Measure::NacksAccepted),
     ("nacks refused", "", Measure::NacksRefused),
     ("nack resends", "packets", Measure::NackResends),
+    ("delay jitter", "ms", Measure::DelayJitter),
+    ("message jitter", "ms", Measure::MessageJitter),
 ];
 
 impl FromStr for Measure {
@@ -427,6 +434,8 @@ impl Measure {
             Self::NacksAccepted => nacks(view, |n| n.accepted),
             Self::NacksRefused => nacks(view, |n| n.refused),
             Self::NackResends => nacks(view, |n| n.resent),
+            Self::DelayJitter => mean(&|f| some(f.one_way_delay).map(|d| d.jitter.as_millis_f64())),
+            Self::MessageJitter => mean(&|f| some(latency(f)).map(|l| l.jitter.as_millis_f64())),
         }
     }
 }
@@ -828,6 +837,7 @@ sample = "1 s"
             mean: Duration::from_millis(mean),
             p50: Duration::from_millis(p50),
             p99: Duration::from_millis(p99),
+            jitter: Duration::from_micros(mean * 100),
             ..Summary::default()
         };
         let flow = |name, arrived, delivered, latency, blocked| FlowOutcome {
@@ -838,6 +848,7 @@ sample = "1 s"
                 latency: summary(delivered, latency, latency + 10, latency * 5),
                 blocked: summary(delivered, blocked, 0, blocked * 9),
             }),
+            one_way_delay: summary(delivered, latency / 2, 0, 0),
             ..idle(name, 0, 10)
         };
         let flows = vec![
@@ -853,6 +864,9 @@ sample = "1 s"
         assert_near(say("blocked mean"), 20.0);
         assert_near(say("blocked p99"), 270.0);
         assert_near(say("messages delivered"), 80.0);
+        // A tenth of the mean in each flow: 10 and 20 ms of the messages, 5 and 10 of the packets.
+        assert_near(say("message jitter"), 15.0);
+        assert_near(say("delay jitter"), 7.5);
         let bulk = run(&scenario.points()[0], vec![idle("first", 0, 10)]);
         for measure in ["message latency p95", "blocked mean", "messages delivered"] {
             let measure: Measure = measure.parse().expect("a measure");

@@ -50,6 +50,11 @@ impl LossOf {
         }
     }
 
+    /// 1 - P.
+    pub fn arrives(&self) -> f64 {
+        self.survives.exp()
+    }
+
     /// The sum of (14) from packet `first`, 1 or more, over so many packets up to n_of at most.
     pub fn within(&self, first: u64, packets: u64) -> f64 {
         let reaches = self.reaches(first);

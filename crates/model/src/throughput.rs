@@ -4,6 +4,9 @@
 //! * (15) `theta = sum over i of pi_i * sum over n of (n-1)/Dt(i,n) * Pr{n|i}`: the mean of the cycles' rates
 //! * (16) the same times `1 - P`, for TCP-NACK: a corrupted packet is sent twice and ends no cycle
 //! * long run: `sum of pi_i*Pr{n|i}*(n-1)` over `sum of pi_i*Pr{n|i}*Dt(i,n)`: what is delivered over how long it takes
+//! * with the flight: `n - 1 + (1-P)*(W_x - 1)` delivered in `Dt + max(0, W_x - 1 - R_p*RTT)/R_p`: what was under way behind
+//!   the lost packet arrives too, while the next cycle's first burst waits for its acknowledgments; what of it
+//!   is more than the pipe holds is served first. This is not the paper's
 //!
 //! **The physics.** Without NACK every lost packet ends a cycle, so windows are small and most of the link is idle. With it
 //! a cycle ends when the buffer overflows, and corruption costs no more than the packets themselves, whatever the law.
@@ -18,6 +21,10 @@
 //! * Its results cite (16) and (17) for what is numbered (15) and (16). Normalised is over R_b, in no equation.
 //! * (15) is a mean of rates in which a cycle of one round counts as much as one of fifty. What a flow delivers in the long run is
 //!   the quotient of means; both are given. Short cycles are the slow ones, so (15) is the lower.
+//! * When a loss is noticed, a window less one packet was sent behind it. In all of the paper's sums it counts for nothing, so that
+//!   a flow with a window far above 1/P delivers 1/P packets each round trip, whatever its window. With the flight
+//!   counted, Reno where the link does not matter is exactly the square root law (a test). It is the most that there
+//!   can be, as each loss is repaired at no cost, and the long run without it the least but for timeouts.
 //! * The inner sum begins with n = 2, as n - 1 is 0 for n = 1; the outer's `C` is the greatest W_0.
 //!
 //! Sums go over a burst's packets in at most [`PIECES`] parts of the exact probability, each with the rate of its
@@ -52,6 +59,8 @@ pub struct Solution {
     pub mean_of_cycles: f64,
     /// What is delivered over how long it takes, over what the link carries: 0 to 1.
     pub long_run: f64,
+    /// The same with what was under way behind the lost packet, over what the link carries: 0 to 1.
+    pub with_flight: f64,
     /// pi: how often cycles begin with a window, packets; those that never do are left out.
     pub windows: Vec<(u64, f64)>,
 }
@@ -78,6 +87,7 @@ pub fn solve(
         let loss = LossOf::new(&cycle, lost);
         for burst in cycle.bursts() {
             sums.add(&cycle, &loss, &burst, pi);
+            sums.add_flight(&cycle, &loss, &burst, pi);
             if loss.is_over(burst.first + burst.packets) {
                 break;
             }
@@ -86,6 +96,7 @@ pub fn solve(
     Ok(Solution {
         mean_of_cycles: sums.rates * (1.0 - again),
         long_run: sums.packets / sums.slots * (1.0 - again),
+        with_flight: (sums.packets + sums.flight) / (sums.slots + sums.queue) * (1.0 - again),
         windows,
     })
 }
@@ -101,6 +112,9 @@ struct Sums {
     rates: f64,
     packets: f64,
     slots: f64,
+    /// Packets behind the lost one, and for how long those in the queue are served.
+    flight: f64,
+    queue: f64,
 }
 
 impl Sums {
@@ -120,6 +134,14 @@ impl Sums {
             self.slots += weight * slots;
             first += packets;
         }
+    }
+
+    /// What was under way behind a packet of this burst that was lost.
+    fn add_flight(&mut self, cycle: &Cycle<'_>, loss: &LossOf, burst: &Burst, pi: f64) {
+        let weight = pi * loss.within(burst.first, burst.packets);
+        let flight = (burst.packets - 1) as f64;
+        self.flight += weight * flight * loss.arrives();
+        self.queue += weight * (flight - cycle.path.rtt_in_slots()).max(0.0);
     }
 }
 
@@ -148,6 +170,8 @@ mod tests {
         let found = of(&path, Law::Reno, Receiver::Silent, 0.0);
         assert!((found.mean_of_cycles - 29.0 / 35.0).abs() < 1e-12);
         assert!((found.long_run - 29.0 / 35.0).abs() < 1e-12);
+        // With the 7 packets behind it, of which the pipe holds 5: 36/37.
+        assert!((found.with_flight - 36.0 / 37.0).abs() < 1e-12);
         // With NACK and 10 % corrupted the same, less a tenth.
         let nack = of(&path, Law::Reno, HEARD, 0.1);
         assert!((nack.mean_of_cycles - 0.9 * 29.0 / 35.0).abs() < 1e-12);
@@ -185,6 +209,17 @@ mod tests {
         let path = pipe::path(1000, 10);
         let found = of(&path, Law::Reno, Receiver::Silent, 1e-3).long_run * path.rtt_in_slots();
         assert!((found / 39.8 - 1.0).abs() < 0.01, "{found}");
+    }
+
+    #[test]
+    fn with_the_flight_it_is_the_square_root_law_itself() {
+        // 1.31/sqrt(P) packets each RTT: 41.4, 13.1.
+        let path = pipe::path(1000, 10);
+        for (share, law) in [(1e-3, 41.4), (1e-2, 13.1)] {
+            let found = of(&path, Law::Reno, Receiver::Silent, share).with_flight;
+            let found = found * path.rtt_in_slots();
+            assert!((found / law - 1.0).abs() < 0.02, "{found} {law}");
+        }
     }
 
     /// A number from 0 to 1, from a generator of D. Knuth's.
@@ -281,6 +316,7 @@ mod tests {
                     let Ok(found) = solve(&path, law, receiver, p(share)) else { continue };
                     prop_assert!((0.0..=1.0).contains(&found.mean_of_cycles));
                     prop_assert!((0.0..=1.0).contains(&found.long_run));
+                    prop_assert!((found.long_run..=1.0).contains(&found.with_flight));
                     let sum: f64 = found.windows.iter().map(|(_, pi)| pi).sum();
                     prop_assert!((sum - 1.0).abs() < 1e-9);
                 }

@@ -222,6 +222,7 @@ struct SummaryJson {
     p95: f64,
     p99: f64,
     max: f64,
+    jitter: f64,
 }
 
 #[derive(Serialize)]
@@ -519,6 +520,7 @@ impl From<&Summary> for SummaryJson {
             p95: s.p95.as_millis_f64(),
             p99: s.p99.as_millis_f64(),
             max: s.max.as_millis_f64(),
+            jitter: s.jitter.as_millis_f64(),
         }
     }
 }

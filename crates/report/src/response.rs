@@ -9,6 +9,8 @@ const SIZE: (u32, u32) = (960, 560);
 const HEAD: u32 = 92;
 /// Pixels.
 const DOT: i32 = 4;
+/// How much of a law's colour its band has.
+const BAND: f64 = 0.2;
 
 /// What a response function's picture shows.
 #[derive(Debug, Clone)]
@@ -23,29 +25,31 @@ pub struct Response {
     pub lines: Vec<ResponseLine>,
 }
 
-/// One law, as points (x, y) with x above 0.
+/// One law, over x above 0.
 #[derive(Debug, Clone)]
 pub struct ResponseLine {
     /// What the legend calls it.
     pub label: String,
-    /// Predicted; drawn as a line.
-    pub predicted: Vec<(f64, f64)>,
-    /// Measured; drawn as dots. Empty if it was not.
+    /// Predicted: x, the least y and the greatest; drawn as a band, or a line where they are the same.
+    pub predicted: Vec<(f64, f64, f64)>,
+    /// Measured: x and y; drawn as dots. Empty if it was not.
     pub measured: Vec<(f64, f64)>,
 }
 
-/// Draws lines of theory and dots of measurement over a logarithmic axis. Gives SVG.
+/// Draws bands and lines of theory and dots of measurement over a logarithmic axis. Gives SVG.
 ///
 /// # Errors
 /// If there are not two different x to draw over, nothing above 0, or more lines than colours.
 pub fn response(response: &Response) -> Result<String, PictureError> {
     let points = || {
-        let lines = response.lines.iter();
-        lines.flat_map(|line| line.predicted.iter().chain(&line.measured))
+        response.lines.iter().flat_map(|line| {
+            let predicted = line.predicted.iter().map(|(x, _, y)| (*x, *y));
+            predicted.chain(line.measured.iter().copied())
+        })
     };
-    let least = points().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
-    let greatest = points().map(|(x, _)| *x).fold(0.0, f64::max);
-    let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
+    let least = points().map(|(x, _)| x).fold(f64::INFINITY, f64::min);
+    let greatest = points().map(|(x, _)| x).fold(0.0, f64::max);
+    let top = points().map(|(_, y)| y).fold(0.0, f64::max);
     if least <= 0.0 || least >= greatest || top <= 0.0 {
         return Err(PictureError::TooFew);
     }
@@ -70,7 +74,7 @@ fn draw(
     let entry = |(line, colour): (&ResponseLine, RGBColor)| Entry {
         label: line.label.clone(),
         style: colour.stroke_width(3),
-        dashed: line.measured.is_empty(),
+        dashed: line.predicted.iter().all(|(_, a, b)| a == b),
         mark: None,
     };
     legend::head(
@@ -93,19 +97,29 @@ fn draw(
         .axis_style(BLACK.mix(0.5))
         .label_style((FONT, 15))
         .axis_desc_style((FONT, 16))
-        .x_desc(format!("{}; lines: predicted, dots: simulated", response.x))
+        .x_desc(format!(
+            "{}; bands and dashes: predicted, dots: simulated",
+            response.x
+        ))
         .y_desc(&response.y)
         .y_labels(6)
         .x_label_formatter(&|x| format!("{x}"))
         .y_label_formatter(&|y| number(*y))
         .draw()?;
     for (line, colour) in response.lines.iter().zip(PALETTE) {
-        let predicted = line.predicted.iter().copied();
-        if line.measured.is_empty() {
+        let least = line.predicted.iter().map(|(x, least, _)| (*x, *least));
+        let greatest = line
+            .predicted
+            .iter()
+            .map(|(x, _, greatest)| (*x, *greatest));
+        if line.predicted.iter().all(|(_, a, b)| a == b) {
             let style = colour.stroke_width(2);
-            chart.draw_series(DashedLineSeries::new(predicted, 7, 5, style))?;
+            chart.draw_series(DashedLineSeries::new(least, 7, 5, style))?;
         } else {
-            chart.draw_series(LineSeries::new(predicted, colour.stroke_width(2)))?;
+            let around: Vec<_> = least.clone().chain(greatest.clone().rev()).collect();
+            chart.draw_series([Polygon::new(around, colour.mix(BAND))])?;
+            chart.draw_series(LineSeries::new(least, colour.stroke_width(1)))?;
+            chart.draw_series(LineSeries::new(greatest, colour.stroke_width(1)))?;
         }
         let dots = line.measured.iter();
         chart.draw_series(dots.map(|point| Circle::new(*point, DOT, colour.filled())))?;
@@ -120,23 +134,17 @@ mod tests {
 
     #[test]
     fn a_response_function_has_lines_dots_and_names() {
-        let points = |share: f64| {
-            vec![
-                (1e-4, 0.9 * share),
-                (1e-2, 0.3 * share),
-                (1e-1, 0.1 * share),
-            ]
-        };
-        let line = |label: &str, measured| ResponseLine {
+        let line = |label: &str, spread: f64, measured| ResponseLine {
             label: label.to_owned(),
-            predicted: points(1.0),
+            predicted: vec![(1e-4, 0.9, 0.9 + spread), (1e-1, 0.1, 0.1 + spread)],
             measured,
         };
+        let dots = vec![(1e-4, 0.95), (1e-2, 0.3), (1e-1, 0.1)];
         let mut picture = Response {
             title: "A title".to_owned(),
             x: "packet error probability".to_owned(),
             y: "share".to_owned(),
-            lines: vec![line("reno", points(0.9)), line("Mathis", Vec::new())],
+            lines: vec![line("reno", 0.1, dots), line("Mathis", 0.0, Vec::new())],
         };
         let svg = response(&picture).expect("a picture");
         for text in [
@@ -149,9 +157,10 @@ mod tests {
             assert!(svg.contains(text), "no {text}");
         }
         assert_eq!(svg.matches("<circle").count(), 3);
+        assert_eq!(svg.matches("<polygon").count(), 1);
         picture.lines = vec![ResponseLine {
             label: String::new(),
-            predicted: vec![(0.01, 0.5)],
+            predicted: vec![(0.01, 0.5, 0.5)],
             measured: Vec::new(),
         }];
         assert_eq!(response(&picture), Err(PictureError::TooFew));

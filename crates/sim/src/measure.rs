@@ -16,6 +16,10 @@ pub(crate) struct Delays {
     sum: u64,
     min: Duration,
     max: Duration,
+    /// The last, and how much each differed from the one before it, added up: in nanoseconds, and how many.
+    last: Option<Duration>,
+    varied: u64,
+    variations: u64,
 }
 
 /// Three significant digits, as RTTs are read.
@@ -37,6 +41,9 @@ impl Delays {
             sum: 0,
             min: Duration::MAX,
             max: Duration::ZERO,
+            last: None,
+            varied: 0,
+            variations: 0,
         }
     }
 
@@ -51,6 +58,11 @@ impl Delays {
         self.sum = self.sum.saturating_add(delay.as_nanos());
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
+        if let Some(last) = self.last.replace(delay) {
+            let varied = delay.as_nanos().abs_diff(last.as_nanos());
+            self.varied = self.varied.saturating_add(varied);
+            self.variations += 1;
+        }
     }
 
     #[inline(never)]
@@ -61,7 +73,7 @@ impl Delays {
         }
     }
 
-    /// Adds all of another's samples.
+    /// Adds all of another's samples. What follows the last of one is not compared with the other's.
     pub fn merge(&mut self, other: &Self) {
         // Fails only if `other` cannot fit, and this one grows.
         let _ = self.histogram.add(&other.histogram);
@@ -70,6 +82,8 @@ impl Delays {
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
+        self.varied = self.varied.saturating_add(other.varied);
+        self.variations += other.variations;
     }
 
     pub fn summary(&mut self) -> Summary {
@@ -89,6 +103,7 @@ impl Delays {
             p95: at(0.95),
             p99: at(0.99),
             max: self.max,
+            jitter: Duration::from_nanos(self.varied / self.variations.max(1)),
         }
     }
 }
@@ -132,7 +147,32 @@ mod tests {
         both.add(Duration::MAX);
         other.add(Duration::MAX);
         one.merge(&other);
-        assert_eq!(one.summary(), both.summary());
+        let without_jitter = |delays: &mut Delays| Summary {
+            jitter: Duration::ZERO,
+            ..delays.summary()
+        };
+        assert_eq!(without_jitter(&mut one), without_jitter(&mut both));
         assert_eq!(one.summary().count, 30_001);
+    }
+
+    #[test]
+    fn jitter_is_how_much_a_delay_differs_from_the_one_before_it() {
+        let ms = Duration::from_millis;
+        let mut one = Delays::new();
+        [10, 14, 12, 12]
+            .into_iter()
+            .for_each(|delay| one.add(ms(delay)));
+        // 4, 2 and 0 ms: 2 in the mean.
+        assert_eq!(one.summary().jitter, ms(2));
+        // Another's 100 and 110 differ by 10: 16 over 4, and not by what lies between the two.
+        let mut other = Delays::new();
+        [100, 110]
+            .into_iter()
+            .for_each(|delay| other.add(ms(delay)));
+        one.merge(&other);
+        assert_eq!(one.summary().jitter, ms(4));
+        let mut single = Delays::new();
+        single.add(ms(7));
+        assert_eq!(single.summary().jitter, Duration::ZERO);
     }
 }

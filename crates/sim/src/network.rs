@@ -185,7 +185,7 @@ impl TcpFlow {
 }
 
 /// The streams of a connection: data of one stream is delivered in order, that of different streams is not held up by each
-/// other (RFC 9260 section 1.5.2; RFC 9000 section 2.2). The default is TCP's: one stream of bulk data.
+/// other (RFC 9260 section 6.6; RFC 9000 section 2.2). The default is TCP's: one stream of bulk data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Streams {
     /// How many, from 1 to 65,535 (more are taken for so many). Over several routes there can be one only.

@@ -448,6 +448,9 @@ pub struct Summary {
     pub p99: Duration,
     /// The greatest.
     pub max: Duration,
+    /// How much one differs from the one before it, in the mean over absolute values: the mean of |D| of RFC 3550 section 6.4.1,
+    /// not smoothed, as D-ITG reports it. Zero of fewer than two.
+    pub jitter: Duration,
 }
 
 /// What one directed link did.

@@ -1,6 +1,6 @@
-//! Streams and messages over one connection, on a path simple enough to work out by hand: 10 Mbit/s and 50 ms each way. A SYN of
-//! 52 bytes takes 41.6 us, so the connection stands 100.0832 ms after the start; a full packet of 1500 bytes takes 1.2 ms,
-//! an acknowledgment 41.6 us.
+//! Streams and messages over one connection, on a path simple enough to work out by hand: 10 Mbit/s and 50 ms each way. A
+//! SYN of 52 bytes takes 41.6 us, so the connection stands 100.0832 ms after the start; a full packet of 1500 bytes takes
+//! 1.2 ms, an acknowledgment 41.6 us.
 
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
@@ -85,8 +85,8 @@ fn play(network: &Network) -> (FlowOutcome, MessageOutcome) {
     (flow, messages)
 }
 
-/// Message 2 (from 0) is lost once; the law is told that the loss was random and keeps its window, which is never full. Without
-/// SACK: three duplicate acknowledgments, of messages 3, 4 and 5, ask for it.
+/// Message 2 (from 0) is lost once; the law is told that the loss was random and keeps its window, which is never full.
+/// Without SACK: three duplicate acknowledgments, of messages 3, 4 and 5, ask for it.
 fn one_lost(streams: u32) -> (FlowOutcome, MessageOutcome) {
     let streams = Streams {
         count: streams,
@@ -128,8 +128,8 @@ fn an_undisturbed_message_takes_its_time_on_the_link_and_the_delay() {
     assert!(flow.paths.is_empty(), "one path is no path of several");
 }
 
-/// Message 2 arrives at 120.0832 ms and is lost. Message 5, sent at 150.0832, makes the third duplicate at 251.3248 (51.2, 0.0416
-/// and 50 ms later). The message comes at 302.5248: 182.4416 ms after its arrival. Message k comes, whole, at
+/// Message 2 arrives at 120.0832 ms and is lost. Message 5, sent at 150.0832, makes the third duplicate at 251.3248 (51.2,
+/// 0.0416 and 50 ms later). The message comes at 302.5248: 182.4416 ms after its arrival. Message k comes, whole, at
 /// 151.2832 + 10 k: those up to 15 come before that.
 const REPAIRED: f64 = 182.4416;
 
@@ -236,6 +236,21 @@ fn several_streams_send_what_one_does_under_any_law_and_only_deliver_earlier() {
             );
         }
     }
+}
+
+#[test]
+fn mfast_is_fast_with_streams() {
+    // Tables 1 and 2 of the EMFAST paper have the same numbers for both.
+    let of = |law: &str, streams| {
+        let mut flow = run(&lossy(law, streams)).flows.swap_remove(0);
+        flow.controller = None;
+        flow
+    };
+    assert_eq!(of("mfast", 8), of("fast", 8));
+    let (mfast, fast) = (of("mfast", 8), of("fast", 1));
+    assert_eq!(mfast.sent_on_wire, fast.sent_on_wire);
+    let windows = |flow: &FlowOutcome| flow.samples.iter().map(|s| s.cwnd).collect::<Vec<_>>();
+    assert_eq!(windows(&mfast), windows(&fast));
 }
 
 #[test]

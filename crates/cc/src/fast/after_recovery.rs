@@ -32,8 +32,8 @@
 //! * "Equal" cannot be of floating-point numbers. Spacings are equal within half of the average, which is half of what a packet
 //!   takes at the measured rate; RTTs within 2 %, or 1 ms. Half calls a link full that is used to two thirds: where a third of
 //!   the time is a gap, the average is 1.5 times the spacing in the train. So it leaves early and FAST does the rest. That is
-//!   how the paper's own numbers come out. With `ipd_tolerance = 0.1` it stays until the link is full, and needs less than half as
-//!   long; where others share a short queue it then loses more.
+//!   how the paper's own numbers come out. With `ipd_tolerance = 0.1`, and `gap_at_equality = false` or SACK, it stays until the
+//!   link is full and needs less than half as long; where others share a short queue it then loses more.
 //! * Averages go over five windows of ACKs, which the module's 256 are on the paper's path; so they remember the full link at
 //!   the end of a recovery, and the RTT can return to them. ACKs of the recovery itself do not count. An average that began
 //!   with the recovery's end would be that of the train, to which each of its ACKs is equal.

@@ -1,7 +1,7 @@
 //! What `model` prints and draws.
 
 use super::theory::{Prediction, Theory};
-use super::{FLOWS, ModelArgs};
+use super::{FLOWS, Flow, ModelArgs};
 use serde::Serialize;
 use whimbrel_report::{Response, ResponseLine, Stat, plain, response};
 use whimbrel_units::Probability;
@@ -36,6 +36,7 @@ struct Point {
     /// One for each seed.
     simulated: Vec<f64>,
     chain: f64,
+    with_flight: f64,
     equation: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pftk: Option<f64>,
@@ -69,6 +70,7 @@ impl Results {
             for ((error, predicted), simulated) in errors.iter().zip(predicted).zip(measured) {
                 let Prediction {
                     chain,
+                    with_flight,
                     equation,
                     pftk,
                     mathis,
@@ -78,6 +80,7 @@ impl Results {
                     packet_error: error.get(),
                     simulated,
                     chain,
+                    with_flight,
                     equation,
                     pftk,
                     mathis,
@@ -94,67 +97,77 @@ impl Results {
             "packet\nerror %",
             "simulated\n%",
             "chain\n%",
+            "+ flight\n%",
             "(15) (16)\n%",
             "PFTK\n%",
             "Mathis\n%",
         ]
         .map(str::to_owned);
-        let right = [false, true, true, true, true, true, true];
+        let right = [false, true, true, true, true, true, true, true];
         let lines: Vec<Vec<String>> = self.points.iter().map(line).collect();
-        format!("{}\n\n{}", self.title(), plain(&heads, &right, &lines))
+        format!(
+            "{}; 100 % is {:.3} Mbit/s of payload\n\n{}",
+            self.title(),
+            self.path.payload_bps / 1e6,
+            plain(&heads, &right, &lines)
+        )
     }
 
     fn title(&self) -> String {
         let PathJson {
             rate_bps,
             rtt_s,
-            payload_bps,
             pipe_packets,
             buffer_packets,
             packet_bytes,
             ..
         } = &self.path;
         format!(
-            "{} Mbit/s, RTT {:.1} ms: the link holds {pipe_packets} packets of {packet_bytes} B, its buffer {buffer_packets}; \
-             100 % is {:.3} Mbit/s of payload",
+            "{} Mbit/s, RTT {:.1} ms: the link holds {pipe_packets} packets of {packet_bytes} B, its buffer {buffer_packets}",
             *rate_bps as f64 / 1e6,
             rtt_s * 1e3,
-            payload_bps / 1e6
         )
     }
 
     /// For the eye.
     pub fn picture(&self) -> Result<String, whimbrel_report::PictureError> {
-        let line = |name: &str, of: &[&Point], y: fn(&Point) -> Option<f64>, measured: bool| {
-            let at = |point: &&Point| Some((point.packet_error, y(point)?));
-            let mean = |point: &&Point| {
-                let simulated = Stat::of(&point.simulated)?;
-                Some((point.packet_error, simulated.mean))
-            };
-            ResponseLine {
-                label: name.to_owned(),
-                predicted: of.iter().filter_map(at).collect(),
-                measured: of.iter().filter(|_| measured).filter_map(mean).collect(),
-            }
-        };
-        let mut lines = Vec::new();
-        for flow in FLOWS {
-            let of: Vec<&Point> = self
-                .points
-                .iter()
-                .filter(|point| point.controller == flow.controller)
-                .collect();
-            lines.push(line(flow.controller, &of, |point| Some(point.chain), true));
-        }
-        let all: Vec<&Point> = self.points.iter().collect();
-        lines.push(line("PFTK", &all, |point| point.pftk, false));
-        lines.push(line("Mathis", &all, |point| point.mathis, false));
+        let mut lines: Vec<ResponseLine> = FLOWS.iter().map(|flow| self.band(flow)).collect();
+        lines.push(self.closed_form("PFTK", |point| point.pftk));
+        lines.push(self.closed_form("Mathis", |point| point.mathis));
         response(&Response {
             title: self.title(),
             x: "packet error probability".to_owned(),
             y: "share of what the link carries".to_owned(),
             lines,
         })
+    }
+
+    /// From the chain alone to the chain with what was under way, and what was simulated.
+    fn band(&self, flow: &Flow) -> ResponseLine {
+        let points = || {
+            let points = self.points.iter();
+            points.filter(|point| point.controller == flow.controller)
+        };
+        let mean = |point: &Point| Some((point.packet_error, Stat::of(&point.simulated)?.mean));
+        ResponseLine {
+            label: flow.controller.to_owned(),
+            predicted: points()
+                .map(|point| (point.packet_error, point.chain, point.with_flight))
+                .collect(),
+            measured: points().filter_map(mean).collect(),
+        }
+    }
+
+    fn closed_form(&self, name: &str, of: fn(&Point) -> Option<f64>) -> ResponseLine {
+        let at = |point: &Point| {
+            let share = of(point)?;
+            Some((point.packet_error, share, share))
+        };
+        ResponseLine {
+            label: name.to_owned(),
+            predicted: self.points.iter().filter_map(at).collect(),
+            measured: Vec::new(),
+        }
     }
 }
 
@@ -167,6 +180,7 @@ fn line(point: &Point) -> Vec<String> {
         format!("{:.3}", point.packet_error * 100.0),
         simulated.map_or_else(|| "-".to_owned(), |stat| stat.show(100.0, 1)),
         percent(point.chain),
+        percent(point.with_flight),
         percent(point.equation),
         maybe(point.pftk),
         maybe(point.mathis),

@@ -1,6 +1,7 @@
 //! The same path in the simulator.
 
 use super::{FLOWS, ModelArgs};
+use crate::compare::exact;
 use crate::play::run_all;
 use std::path::Path;
 use whimbrel_cc::Spec;
@@ -46,19 +47,19 @@ pub fn scenario(args: &ModelArgs, errors: &[Probability]) -> String {
         recovery,
         ..
     } = args;
-    let (delay, queue) = (args.rtt / 2, args.buffer());
+    let queue = args.buffer();
     format!(
-        "[link.L]\nrate = \"{} bit/s\"\ndelay = \"{} ns\"    # each way\nqueue = \"{queue} packets\"\n\
+        "[link.L]\nrate = \"{} bit/s\"\ndelay = {:?}    # each way\nqueue = \"{queue} packets\"\n\
          loss = {{ corrupt = \"0 %\" }}\n\n\
          [[flow]]\nroute = [\"L\"]\n\n\
-         [run]\nduration = \"{} ns\"\nseeds = {seeds}\nrecovery = {recovery:?}\n\
-         mss = \"{} B\"\nheader = \"{} B\"\nmin_rto = \"{} ns\"\nack_every = 1    # as the models have it\n\n\
+         [run]\nduration = {:?}\nseeds = {seeds}\nrecovery = {recovery:?}\n\
+         mss = \"{} B\"\nheader = \"{} B\"\nmin_rto = {:?}\nack_every = 1    # as the models have it\n\n\
          [sweep]\n\"flow.controller\" = {controllers:?}\n\"link.L.loss.corrupt\" = {errors:?}\n",
         rate.as_bits_per_sec(),
-        delay.as_nanos(),
-        duration.as_nanos(),
+        exact(args.rtt / 2),
+        exact(*duration),
         mss.get(),
         header.get(),
-        min_rto.as_nanos(),
+        exact(*min_rto),
     )
 }

@@ -17,6 +17,8 @@ pub struct Theory {
 pub struct Prediction {
     /// What the chain delivers in the long run.
     pub chain: f64,
+    /// The same with what was under way behind lost packets.
+    pub with_flight: f64,
     /// Equation (15) or (16).
     pub equation: f64,
     /// Of Reno without NACK only.
@@ -56,7 +58,7 @@ fn predict(
     let struck = args.header.get() as f64 / args.packet().get() as f64;
     let struck = Probability::new(struck).unwrap_or_default();
     let equation = solve(path, flow.law, receiver(Probability::ZERO), p)?.mean_of_cycles;
-    let chain = solve(path, flow.law, receiver(struck), p)?.long_run;
+    let solution = solve(path, flow.law, receiver(struck), p)?;
     let of_reno = flow.law == Law::Reno && !flow.nacks;
     let share = |rate: f64| (rate / path.packets_per_second()).min(1.0);
     let sender = Sender {
@@ -66,7 +68,8 @@ fn predict(
         largest_window: path.largest_window() as f64,
     };
     Ok(Prediction {
-        chain,
+        chain: solution.long_run,
+        with_flight: solution.with_flight,
         equation,
         pftk: of_reno.then(|| share(pftk(&sender, p))),
         mathis: of_reno.then(|| share(mathis(path.rtt(), p, Acks::Every, Losses::Random))),

@@ -1,5 +1,5 @@
-//! A TCP connection that decides what its ends send: over several paths, with a subflow on each, or over one with several streams or
-//! with messages. What there is to send, and what is delivered when, is its [`Data`]'s; what is here is who sends it.
+//! A TCP connection that decides what its ends send: over several paths, with a subflow on each, or over one with several
+//! streams or with messages. What there is to send, and what is delivered when, is its [`Data`]'s; who sends it is here.
 //!
 //! A. Ford et al., "TCP Extensions for Multipath Operation with Multiple Addresses", RFC 8684, 2020. What it is about is
 //! here: data sequence numbers beside the subflows' own, the mapping from one to the other, Data ACKs, one receive window for

@@ -14,7 +14,12 @@ pub struct Document {
     pub root: Node,
     /// The folder that paths inside the file are relative to.
     pub folder: PathBuf,
+    /// Files that need not lie on a disk: what is in the one at this path, if it is one of them.
+    pub built_in: BuiltIn,
 }
+
+/// What is in a file that was compiled in, by its path.
+pub type BuiltIn = fn(&Path) -> Option<&'static str>;
 
 impl Document {
     /// Reads TOML. `path` names the file in errors and its folder is where other files are looked for.
@@ -32,7 +37,11 @@ impl Document {
             value: Value::Table(source.table(table.get_ref())),
         };
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { root, folder })
+        Ok(Self {
+            root,
+            folder,
+            built_in: |_| None,
+        })
     }
 }
 

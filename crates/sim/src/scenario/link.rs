@@ -2,10 +2,11 @@
 
 use super::ScenarioError;
 use super::aqm::{self, WrittenAqm};
-use super::document::Value;
+use super::document::{BuiltIn, Document, Value};
 use super::fields::{Field, Fields};
 use super::loss::{self, Loss};
 use super::{wifi, wireless};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -286,14 +287,16 @@ pub(super) fn time(field: &Field<'_>) -> Result<Time, ScenarioError> {
 #[derive(Debug)]
 pub(super) struct Traces {
     folder: PathBuf,
+    built_in: BuiltIn,
     rates: HashMap<PathBuf, Arc<Trace>>,
     delays: HashMap<PathBuf, DelayTrace>,
 }
 
 impl Traces {
-    pub fn new(folder: &Path) -> Self {
+    pub fn new(document: &Document) -> Self {
         Self {
-            folder: folder.to_owned(),
+            folder: document.folder.clone(),
+            built_in: document.built_in,
             rates: HashMap::new(),
             delays: HashMap::new(),
         }
@@ -301,28 +304,46 @@ impl Traces {
 
     fn rate(&mut self, field: &Field<'_>) -> Result<Arc<Trace>, ScenarioError> {
         let parse = |text: &str| Trace::parse(text).map(Arc::new);
-        read_trace(&self.folder, &mut self.rates, field, parse)
+        let path = self.folder.join(field.text()?);
+        read_trace(path, self.built_in, &mut self.rates, field, parse)
     }
 
     fn delay(&mut self, field: &Field<'_>) -> Result<DelayTrace, ScenarioError> {
-        read_trace(&self.folder, &mut self.delays, field, DelayTrace::parse)
+        let path = self.folder.join(field.text()?);
+        read_trace(
+            path,
+            self.built_in,
+            &mut self.delays,
+            field,
+            DelayTrace::parse,
+        )
     }
 }
 
 /// The trace that a field names, unless it is known already.
 fn read_trace<T: Clone>(
-    folder: &Path,
+    path: PathBuf,
+    built_in: BuiltIn,
     known: &mut HashMap<PathBuf, T>,
     field: &Field<'_>,
     parse: impl Fn(&str) -> Result<T, TraceError>,
 ) -> Result<T, ScenarioError> {
-    let path = folder.join(field.text()?);
     if let Some(trace) = known.get(&path) {
         return Ok(trace.clone());
     }
+    let text = match built_in(&path) {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(trace_on_disk(&path, field)?),
+    };
+    let trace = parse(&text).map_err(|error| field.fail(format!("{}: {error}", path.display())))?;
+    known.insert(path, trace.clone());
+    Ok(trace)
+}
+
+fn trace_on_disk(path: &Path, field: &Field<'_>) -> Result<String, ScenarioError> {
     let shown = path.display();
     let unreadable = |error| field.fail(format!("cannot read the trace {shown}: {error}"));
-    let about = std::fs::metadata(&path).map_err(unreadable)?;
+    let about = std::fs::metadata(path).map_err(unreadable)?;
     // A device or a pipe has no end.
     if !about.is_file() {
         return Err(field.fail(format!("the trace {shown} is not a file")));
@@ -331,8 +352,5 @@ fn read_trace<T: Clone>(
         let largest = LARGEST_TRACE >> 20;
         return Err(field.fail(format!("the trace {shown} is larger than {largest} MiB")));
     }
-    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-    let trace = parse(&text).map_err(|error| field.fail(format!("{shown}: {error}")))?;
-    known.insert(path, trace.clone());
-    Ok(trace)
+    std::fs::read_to_string(path).map_err(unreadable)
 }

@@ -51,9 +51,9 @@
 //!
 //! **Flows.** `controller` (`"cubic"`) decides which transport carries a flow: AATP one that lives on
 //! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way`, the
-//! keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and `messages = { size = "1 kB .. 20 kB", every = "10 ms" }` with
-//! `exponential` and `count`, instead of `size`) and the settings of [`TcpSettings`](crate::TcpSettings) under their names; AATP has `priority` (1 to 8; 1), `destination` and the
-//! settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
+//! keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and `messages = { size = "1 kB .. 20 kB", every = "10 ms" }`
+//! with `exponential` and `count`, instead of `size`) and the settings of [`TcpSettings`](crate::TcpSettings) under their
+//! names; AATP has `priority` (1 to 8; 1), `destination` and the settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
 //! stand in `[run]` for all flows, and a flow's own win. Where `kind` is left out, the keys of both are taken and each
 //! transport heeds its own, so that `flow.controller` can be swept over both. `kind = "udp"`: `rate`, `packet` (1500 B),
 //! and `on`, `off`, `exponential` for bursts. `stop` takes an instant or a span like `start`; `name` names a flow.
@@ -148,7 +148,7 @@ impl Scenario {
         points::set_all(&mut document.root, settings)?;
         let root = Fields::new(&document.root, "")?;
         let axes = points::axes(&root)?;
-        let mut traces = link::Traces::new(&document.folder);
+        let mut traces = link::Traces::new(&document);
         let mut points: Vec<Point> = Vec::new();
         let mut runs = 0;
         for combination in points::combinations(&document.root, &axes) {

@@ -324,6 +324,32 @@ fn streams_and_messages_are_what_was_written() {
 }
 
 #[test]
+fn laws_that_were_published_with_streams_have_eight_of_them_unless_told_otherwise() {
+    let count = |lines: &str| {
+        let text = format!("[link.L]\n[[flow]]\n{lines}\n");
+        let scenario = Scenario::parse(&text, Path::new("a.toml")).expect("a scenario");
+        match &scenario.points()[0].network(1).flows[0].traffic {
+            Traffic::Tcp(tcp) => tcp.streams.count,
+            Traffic::Aatp(_) | Traffic::Udp(_) => panic!("it is TCP"),
+        }
+    };
+    for (law, expected) in [
+        ("mfast", 8),
+        ("emfast", 8),
+        ("sctp", 8),
+        ("fast", 1),
+        ("cubic", 1),
+    ] {
+        let flow = |more: &str| format!("controller = \"{law}\"\n{more}");
+        assert_eq!(count(&flow("route = [\"L\"]")), expected, "{law}");
+        assert_eq!(count(&flow("route = [\"L\"]\nstreams = 3")), 3);
+        // Where there can be one only.
+        assert_eq!(count(&flow("route = [\"L\"]\ntwo_way = true")), 1);
+        assert_eq!(count(&flow("routes = [[\"L\"], [\"L\"]]")), 1);
+    }
+}
+
+#[test]
 fn one_route_of_routes_is_a_route() {
     let one = r#"
 [link.L]

@@ -1,7 +1,7 @@
 //! What a sender has not sent yet, and whose turn it is.
 //!
-//! Messages are numbered as they arrive and go to the streams in turn, so message `m` is stream `m mod n`'s, and that stream's
-//! next one is `m + n`. Bulk data is one message on each stream, there from the beginning.
+//! Messages are numbered as they arrive and go to the streams in turn, so message `m` is stream `m mod n`'s, and that
+//! stream's next one is `m + n`. Bulk data is one message on each stream, there from the beginning.
 
 use crate::tcp::segments;
 use std::collections::VecDeque;

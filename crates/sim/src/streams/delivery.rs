@@ -1,9 +1,9 @@
 //! What a receiver delivers, each stream in its own order.
 //!
 //! A segment is known by its number in the order in which the connection first sent it, as by SCTP's TSN or a QUIC packet's
-//! number. What stream it is of and what follows it there would stand in its header (stream identifier and sequence number of
-//! RFC 9260 section 3.3.1, offset of RFC 9000 section 19.8); a packet of the simulator has no room for them, so they stand in a table that
-//! is filled as segments are sent. Of a segment that has not come, the receiver reads nothing there.
+//! number. What stream it is of and what follows it there would stand in its header (stream identifier and sequence number
+//! of RFC 9260 section 3.3.1, offset of RFC 9000 section 19.8); a packet of the simulator has no room for them, so they
+//! stand in a table that is filled as segments are sent. Of a segment that has not come, the receiver reads nothing there.
 
 use super::backlog::Piece;
 use std::collections::VecDeque;

@@ -1,32 +1,36 @@
 //! The data of a connection that decides what its ends send: streams, and messages that arrive one by one.
 //!
 //! TCP has one ordered stream: while a segment is missing, everything behind it waits at the receiver, though it came and
-//! though it may have nothing to do with what is missing (head-of-line blocking). Several streams over one connection
-//! share its window, its acknowledgments and its recovery, but each is delivered in its own order, so that a loss holds up one stream. It
-//! changes when data is delivered, not how fast it goes: windows and packets on the wire are the same.
+//! though it may have nothing to do with what is missing (head-of-line blocking). Several streams over one connection share
+//! its window, its acknowledgments and its recovery, but each is delivered in its own order, so that a loss holds up one
+//! stream. It changes when data is delivered, not how fast it goes: windows and packets on the wire are the same.
 //!
 //! R. Stewart, M. Tüxen, K. Nielsen, "Stream Control Transmission Protocol", RFC 9260, 2022; R. Stewart et al., "Stream
-//! Schedulers and User Message Interleaving for SCTP", RFC 8260, 2017; J. Iyengar, M. Thomson, "QUIC", RFC 9000, 2021. Streams over TCP
-//! itself, with FAST's window: M. J. Arshad, "MFAST TCP", as told in S. Ahmad, M. J. Arshad, "Enhanced Multistream Fast TCP",
-//! Applied Sciences 9(21), 2019, sections 1 and 2.
+//! Schedulers and User Message Interleaving for SCTP", RFC 8260, 2017; J. Iyengar, M. Thomson, "QUIC", RFC 9000, 2021.
+//! Streams over TCP itself, with FAST's window: S. A. Awan, M. J. Arshad, "Enhancing Fast TCP's Performance Using Single TCP
+//! Connection for Parallel Traffic Flows to Prevent Head-of-Line Blocking", IEEE Access 7, 2019 (MFAST), as told in S. Ahmad,
+//! M. J. Arshad, "Enhanced Multistream Fast TCP", Applied Sciences 9(21), 2019, sections 1 and 2.
 //!
-//! * New segments are taken from the streams that have data in turn, one segment each ([`backlog`]; Round-Robin per Packet, RFC 8260
-//!   section 3.3), or messages are sent whole in the order in which they came (First-Come, First-Served, section 3.1).
+//! * New segments are taken from the streams that have data in turn, one segment each ([`backlog`]; Round-Robin per Packet,
+//!   RFC 8260 section 3.3), or messages are sent whole in the order in which they came (First-Come, First-Served, section
+//!   3.1).
 //! * Each message is cut into segments of its own: no segment carries parts of two (no bundling, no Nagle's algorithm).
 //! * Segments are numbered over all streams and acknowledged by that number, as TCP's bytes and SCTP's TSNs are. Each
 //!   stream is delivered in its own order ([`delivery`]), its bytes as soon as they are in order.
 //! * An acknowledgment also says how many segments were delivered. The sender has at most the receive window of segments
-//!   beyond that: what is delivered frees room, what is held behind a hole does not (a_rwnd of RFC 9260 section 6.2, flow control of
-//!   RFC 9000 section 4.1). With one stream it is the Data ACK of RFC 8684, the number of the next segment expected.
-//! * A message's latency is from its arrival at the sender to the delivery of its last byte; it was blocked for as long as it was
-//!   whole at the receiver before that ([`ledger`]).
+//!   beyond that: what is delivered frees room, what is held behind a hole does not (a_rwnd of RFC 9260 section 6.2, flow
+//!   control of RFC 9000 section 4.1). With one stream it is the Data ACK of RFC 8684, the number of the next segment
+//!   expected.
+//! * A message's latency is from its arrival at the sender to the delivery of its last byte; it was blocked for as long as
+//!   it was whole at the receiver before that ([`ledger`]).
 //!
 //! Where it departs: the room is counted in whole segments, however small; headers do not grow by what streams need (SCTP's
-//! chunk header is 16 bytes, `header` can say so); streams are there from the beginning and never end; no stream has a window or a
-//! priority of its own; a window does not shrink while a connection is idle (RFC 5681 section 4.1 lets it, RFC 9260 section 7.2.1 asks for it).
+//! chunk header is 16 bytes, `header` can say so); streams are there from the beginning and never end; no stream has a
+//! window or a priority of its own; a window does not shrink while a connection is idle (RFC 5681 section 4.1 and RFC 9260
+//! section 7.2.1 would have it).
 //!
-//! The RFCs' text was to be had in part only while this was written (RFC 9260 and RFC 8260: what they define, and in which
-//! order), MFAST's own paper not at all.
+//! The RFCs' whole text was not to be had while this was written: what they define and in which order was, the numbers of their
+//! sections could not be checked. Nor was MFAST's own paper to be had.
 
 mod arrivals;
 mod backlog;
