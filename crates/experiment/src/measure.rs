@@ -904,6 +904,34 @@ sample = "1 s"
     }
 
     #[test]
+    fn nacks_are_counted_over_the_flows_that_know_them() {
+        let scenario = points(SCENARIO);
+        let flow = |name, nacks| FlowOutcome {
+            nacks,
+            ..idle(name, 0, 10)
+        };
+        let counts = NackCounts {
+            sent: 9,
+            accepted: 7,
+            refused: 2,
+            resent: 6,
+            ..NackCounts::default()
+        };
+        let flows = vec![flow("first", Some(counts)), flow("second", None)];
+        let run = run(&scenario.points()[0], flows);
+        for (measure, count) in [
+            ("nacks sent", 9.0),
+            ("nacks accepted", 7.0),
+            ("nacks refused", 2.0),
+            ("nack resends", 6.0),
+        ] {
+            assert_near(say(&run, measure, None, None), count);
+        }
+        let measure: Measure = "nacks sent".parse().expect("known");
+        assert_eq!(measure.of(&run, Some("second"), None), None);
+    }
+
+    #[test]
     fn the_slowest_node_says_when_all_are_fair() {
         let scenario = points(SCENARIO);
         let node = |fair_from| DestinationOutcome {

@@ -288,7 +288,7 @@ pub enum Sequences {
     Random,
     /// Any between the last acknowledgment and the newest data that passed: who forges sees all.
     InWindow,
-    /// The one for which the receiver last sent one itself.
+    /// The one for which the receiver last sent one itself: a copy of that.
     Replayed,
 }
 

@@ -408,6 +408,9 @@ fn loss_is_of_the_written_direction_and_outages_of_both() {
     assert!(reverse.random.is_zero() && reverse.corrupt.is_zero());
     assert_eq!(reverse.outages, link(&plain, "L").loss.outages);
 
+    let noise = text.replace("corrupt = \"2 %\"", "bit_errors = 1e-6");
+    assert_eq!(link(&network(&noise), "L").loss.bit_errors.get(), 1e-6);
+
     let written = network(&text.replace(
         "[[flow]]",
         "[link.L.reverse]\nloss = 0.03\nqueue = \"9 packets\"\n[[flow]]",

@@ -254,7 +254,7 @@ impl Endpoint {
         let asks = self
             .receiver
             .as_mut()
-            .is_some_and(|receiver| receiver.on_corrupted(packet.seg));
+            .is_some_and(|receiver| receiver.on_corrupted(packet.seg, packet.sent));
         if asks {
             self.send_nack(now, packet.seg, packet.sent, out);
         }
@@ -304,10 +304,9 @@ impl Endpoint {
             self.send_ack(now, out);
         }
         if let (Some(forger), Some(receiver)) = (&mut self.forger, &self.receiver)
-            && let Some(seg) = forger.forge(now, receiver.seen(), receiver.nacked())
+            && let Some((seg, echo)) = forger.forge(now, receiver.seen(), receiver.nacked())
         {
-            // No time that is echoed is too new to be believed.
-            self.send_nack(now, seg, now, out);
+            self.send_nack(now, seg, echo, out);
         }
     }
 

@@ -39,22 +39,23 @@ impl Forger {
         self.next
     }
 
-    /// The sequence number that it forges now, if it is time and it has one. The receiver waits for the segments in `window`,
-    /// as far as they were seen, and `nacked` is the last one for which it sent a NACK itself.
+    /// The segment and the echoed time that it forges now, if it is time and it has any. The receiver waits for the segments in
+    /// `window`, as far as they were seen, and `nacked` is what its own last NACK said.
     pub fn forge(
         &mut self,
         now: Time,
         window: RangeInclusive<u32>,
-        nacked: Option<u32>,
-    ) -> Option<u32> {
+        nacked: Option<(u32, Time)>,
+    ) -> Option<(u32, Time)> {
         let due = self.next.filter(|next| *next <= now)?;
         self.next = Some(due + self.spec.interval);
-        let seg = match self.spec.sequences {
-            Sequences::Random => Some(self.rng.random()),
-            Sequences::InWindow => Some(self.rng.random_range(window)),
+        // No segment was sent later than now: a sender that looks at the echoed time finds nothing wrong.
+        let forged = match self.spec.sequences {
+            Sequences::Random => Some((self.rng.random(), now)),
+            Sequences::InWindow => Some((self.rng.random_range(window), now)),
             Sequences::Replayed => nacked,
         };
-        self.sent += u64::from(seg.is_some());
-        seg
+        self.sent += u64::from(forged.is_some());
+        forged
     }
 }

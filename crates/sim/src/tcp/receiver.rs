@@ -37,8 +37,8 @@ pub(crate) struct Receiver {
     window: u32,
     /// Whether it may ask for corrupted segments.
     allowance: Option<Allowance>,
-    /// The last one that it asked for, and how often it did.
-    nacked: Option<u32>,
+    /// The last one that it asked for with its time, and how often it did.
+    nacked: Option<(u32, Time)>,
     nacks: u64,
 }
 
@@ -99,8 +99,8 @@ impl Receiver {
         self.allowance.map(|_| self.nacks)
     }
 
-    /// The last segment that was asked for by a NACK.
-    pub fn nacked(&self) -> Option<u32> {
+    /// The last segment that was asked for by a NACK, and the time that this echoed.
+    pub fn nacked(&self) -> Option<(u32, Time)> {
         self.nacked
     }
 
@@ -113,14 +113,14 @@ impl Receiver {
         self.last_ack..=newest
     }
 
-    /// A segment arrived corrupted: whether a NACK asks for it.
-    pub fn on_corrupted(&mut self, seg: u32) -> bool {
+    /// A segment that was sent then arrived corrupted: whether a NACK asks for it.
+    pub fn on_corrupted(&mut self, seg: u32, sent: Time) -> bool {
         let missing = seg
             .checked_sub(self.next)
             .is_some_and(|ahead| ahead < self.window && self.beyond.holding(seg).is_none());
         let asks = missing && self.allowance.as_mut().is_some_and(Allowance::take);
         if asks {
-            self.nacked = Some(seg);
+            self.nacked = Some((seg, sent));
             self.nacks += 1;
         }
         asks
