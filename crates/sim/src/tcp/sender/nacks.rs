@@ -111,8 +111,9 @@ impl Sender {
         let later = |newest: u32| newest.wrapping_sub(segment.transmission) as i32 > 0;
         // Without SACK: more have arrived beyond the first hole than lie between it and this one.
         let arrived = self.duplicates.arrived(self.phase.is_calm());
-        let passed = !segment.retransmitted && arrived > (seg - self.board.una()).saturating_sub(1);
-        let rtt = if segment.retransmitted && !self.timestamps {
+        let passed =
+            !segment.retransmitted() && arrived > (seg - self.board.una()).saturating_sub(1);
+        let rtt = if segment.retransmitted() && !self.timestamps {
             self.rtt.srtt()
         } else {
             self.rtt.min_rtt()
@@ -157,7 +158,7 @@ impl Sender {
     /// What became of the transmission that was NACKed, if a segment in flight was NACKed.
     pub(super) fn nacked(&self, seg: u32) -> Option<Truth> {
         let known = self.nacks.is_some() && self.board.holds(seg);
-        known.then(|| self.board.get(seg).nacked).flatten()
+        known.then(|| self.board.get(seg).nacked()).flatten()
     }
 
     /// Whether the hole that a segment leaves begins no recovery, because the segment was NACKed.
@@ -319,6 +320,23 @@ mod tests {
         assert_eq!(ack(&mut sender, at(200), 10, 0..0), [19, 20, 21]);
         assert_eq!(state(&sender), (12, None, 12));
         assert!(matches!(sender.phase, Phase::Open));
+    }
+
+    #[test]
+    fn duplicates_too_many_let_more_leave_for_a_round_trip_and_no_longer() {
+        let mut sender = sender(Nack::On, Recovery::NewReno);
+        nack(&mut sender, at(100), 0);
+        // Twelve, of nine segments beyond the hole: 21 are sent in all.
+        for duplicate in 1..13 {
+            ack(&mut sender, at(100 + duplicate), 0, 0..0);
+        }
+        assert_eq!(sender.board.next(), 22);
+        ack(&mut sender, at(200), 10, 0..0);
+        // Twelve of the window and the three too many.
+        assert_eq!(state(&sender), (12, None, 15));
+        ack(&mut sender, at(203), 22, 0..0);
+        let (window, _, flight) = state(&sender);
+        assert_eq!((window, flight), (14, 14));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What leaves next, and whether it may.
 
 use super::losses::Eifel;
-use super::scoreboard::Segment;
+use super::scoreboard::{Again, Segment};
 use super::{Phase, Sender, Transmission};
 use crate::network::Recovery;
 use crate::outcome::Truth;
@@ -135,14 +135,11 @@ impl Sender {
         };
         let again = seg < self.board.next();
         if again {
-            let nack = self.board.get(seg).nacked.filter(|_| nacked);
-            self.board.send_again(
-                seg,
-                Segment {
-                    nacked: nack,
-                    ..segment
-                },
-            );
+            let again = match self.board.get(seg).again {
+                Again::Nacked(truth) if nacked => Again::Nacked(truth),
+                _ => Again::Resent,
+            };
+            self.board.send_again(seg, Segment { again, ..segment });
             self.counters.retransmits += 1;
             if nacked {
                 self.counters.nacks.get_or_insert_default().resent += 1;
