@@ -19,10 +19,9 @@ use whimbrel_units::{Probability, Time};
 #[derive(Debug, Clone)]
 pub(crate) struct Channel {
     random: Chance,
-    corrupt: Chance,
-    /// Which bit is flipped of a packet that is corrupted.
-    place: Box<Xoshiro256PlusPlus>,
-    noise: Option<Box<BitErrors>>,
+    /// Whether it corrupts packets by itself.
+    corrupts: bool,
+    corruption: Box<Corruption>,
     bursts: Option<Box<Bursts>>,
     drops: Option<Box<Drops>>,
 }
@@ -46,10 +45,13 @@ impl Channel {
         };
         Self {
             random: Chance::new(spec.random, ahead(0)),
-            corrupt: Chance::new(spec.corrupt, ahead(1)),
-            place: Box::new(ahead(4)),
-            noise: (!spec.bit_errors.is_zero())
-                .then(|| Box::new(BitErrors::new(spec.bit_errors, ahead(5)))),
+            corrupts: !(spec.corrupt.is_zero() && spec.bit_errors.is_zero()),
+            corruption: Box::new(Corruption {
+                chance: Chance::new(spec.corrupt, ahead(1)),
+                place: ahead(4),
+                noise: (!spec.bit_errors.is_zero())
+                    .then(|| BitErrors::new(spec.bit_errors, ahead(5))),
+            }),
             bursts: spec
                 .gilbert_elliott
                 .as_ref()
@@ -62,25 +64,50 @@ impl Channel {
     #[inline]
     pub fn pass(&mut self, at: Time, size: u32) -> Passage {
         let alone = self.random.happens();
-        let flipped = self.corrupt.happens().then(|| self.place(size));
-        let struck = match &mut self.noise {
-            None => None,
-            Some(noise) => noise.strike(bits(size)),
+        let corrupted = match self.corrupts {
+            false => None,
+            true => self.corruption.strike(size),
         };
         let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
         let dropped = self.drops.as_mut().is_some_and(|drops| drops.take(at));
         Passage {
             lost: alone || in_burst || dropped,
-            corrupted: match (flipped, struck) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            },
+            corrupted,
         }
     }
 
     /// The bit that is flipped of a packet of `size` bytes that is corrupted.
     #[cold]
     pub fn place(&mut self, size: u32) -> u32 {
+        self.corruption.place(size)
+    }
+}
+
+/// What changes bits.
+#[derive(Debug, Clone)]
+struct Corruption {
+    /// Whether one bit of a packet is flipped.
+    chance: Chance,
+    /// Which one.
+    place: Xoshiro256PlusPlus,
+    noise: Option<BitErrors>,
+}
+
+impl Corruption {
+    /// The first bit that is changed of the next packet, of `size` bytes.
+    fn strike(&mut self, size: u32) -> Option<u32> {
+        let flipped = self.chance.happens().then(|| self.place(size));
+        let struck = self
+            .noise
+            .as_mut()
+            .and_then(|noise| noise.strike(bits(size)));
+        match (flipped, struck) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn place(&mut self, size: u32) -> u32 {
         // A packet of no bytes has no bit to flip, and is corrupted all the same.
         self.place.random_range(0..bits(size).max(1))
     }

@@ -1,6 +1,6 @@
 //! What a sender counts for the outcome, whatever its transport.
 
-use crate::outcome::{Confusion, FlowOutcome, NackCounts, Truth};
+use crate::outcome::{Confusion, FlowOutcome, Truth};
 use whimbrel_cc::{Controller, LossResponse};
 use whimbrel_units::Bytes;
 
@@ -17,8 +17,6 @@ pub(crate) struct SenderCounters {
     pub spurious: u64,
     /// Marks that the controller was asked about.
     pub mark_episodes: u64,
-    /// What its transport did with NACKs, if it knows them or any came.
-    pub nacks: Option<NackCounts>,
     confusion: Option<Confusion>,
 }
 
@@ -48,9 +46,6 @@ impl SenderCounters {
         outcome.loss_episodes += self.episodes;
         outcome.spurious += self.spurious;
         outcome.mark_episodes += self.mark_episodes;
-        if let Some(nacks) = self.nacks {
-            *outcome.nacks.get_or_insert_default() += nacks;
-        }
         if let Some(confusion) = self.confusion {
             *outcome.discrimination.get_or_insert_default() += confusion;
         }

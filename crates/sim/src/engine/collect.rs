@@ -213,7 +213,7 @@ fn flow_outcome(
                 one_way.merge(its_one_way);
                 path.ends[0].counters().add_to(&mut outcome);
                 outcome.marked += path.ends[1].marked();
-                if let Some(nacks) = path.ends[1].nacks() {
+                for nacks in path.ends.iter().filter_map(Endpoint::nacks) {
                     *outcome.nacks.get_or_insert_default() += nacks;
                 }
                 outcome.lost += path.lost;

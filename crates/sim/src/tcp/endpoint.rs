@@ -129,14 +129,15 @@ impl Endpoint {
             .unwrap_or_default()
     }
 
-    /// NACKs that were sent from here, if any may be.
+    /// NACKs that were sent from here and that came, if it knows any or they were forged.
     pub fn nacks(&self) -> Option<NackCounts> {
+        let came = self.sender.as_ref().and_then(Sender::nacks);
         let sent = self.receiver.as_ref().and_then(Receiver::nacks);
         let forged = self.forger.as_ref().map(|forger| forger.sent);
-        (sent.is_some() || forged.is_some()).then(|| NackCounts {
+        (came.is_some() || sent.is_some() || forged.is_some()).then(|| NackCounts {
             sent: sent.unwrap_or(0),
             forged: forged.unwrap_or(0),
-            ..NackCounts::default()
+            ..came.unwrap_or_default()
         })
     }
 
@@ -169,7 +170,7 @@ impl Endpoint {
         );
         match &self.forger {
             None => due,
-            Some(forger) => earliest(due, forger.deadline()),
+            Some(forger) => forger.before(due),
         }
     }
 

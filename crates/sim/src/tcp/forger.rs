@@ -3,6 +3,7 @@
 //! It stands beside the receiver, sees all that passes there, and sends one forged NACK after the other at a set rate. What it
 //! can do is what the sender believes: see `sender/nacks.rs`.
 
+use super::sender::earliest;
 use crate::network::{ForgedNacks, Sequences};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,9 +35,10 @@ impl Forger {
         self.next = self.next.or(Some(now + self.spec.interval));
     }
 
-    /// When it acts next.
-    pub fn deadline(&self) -> Option<Time> {
-        self.next
+    /// When it acts next, or something else that is due before.
+    #[cold]
+    pub fn before(&self, due: Option<Time>) -> Option<Time> {
+        earliest(self.next, due)
     }
 
     /// The segment and the echoed time that it forges now, if it is time and it has any. The receiver waits for the segments in

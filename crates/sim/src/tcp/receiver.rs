@@ -33,13 +33,19 @@ pub(crate) struct Receiver {
     ack_every: u32,
     ack_delay: Duration,
     sack: bool,
+    /// If it asks for corrupted segments.
+    asks: Option<Box<Asks>>,
+}
+
+/// What it remembers of the NACKs that it sends.
+#[derive(Debug)]
+struct Asks {
+    allowance: Allowance,
     /// Segments beyond the next that it takes.
     window: u32,
-    /// Whether it may ask for corrupted segments.
-    allowance: Option<Allowance>,
-    /// The last one that it asked for with its time, and how often it did.
-    nacked: Option<(u32, Time)>,
-    nacks: u64,
+    /// The last one that it asked for, with its time.
+    last: Option<(u32, Time)>,
+    sent: u64,
 }
 
 /// What an arriving segment asks for.
@@ -77,10 +83,14 @@ impl Receiver {
             ack_every: settings.ack_every.max(1),
             ack_delay: settings.ack_delay,
             sack,
-            window: settings.window(),
-            allowance: nack.then(Allowance::new),
-            nacked: None,
-            nacks: 0,
+            asks: nack.then(|| {
+                Box::new(Asks {
+                    allowance: Allowance::new(),
+                    window: settings.window(),
+                    last: None,
+                    sent: 0,
+                })
+            }),
         }
     }
 
@@ -96,12 +106,12 @@ impl Receiver {
 
     /// NACKs that were sent, if it sends any.
     pub fn nacks(&self) -> Option<u64> {
-        self.allowance.map(|_| self.nacks)
+        self.asks.as_ref().map(|asks| asks.sent)
     }
 
     /// The last segment that was asked for by a NACK, and the time that this echoed.
     pub fn nacked(&self) -> Option<(u32, Time)> {
-        self.nacked
+        self.asks.as_ref().and_then(|asks| asks.last)
     }
 
     /// From the last acknowledgment to the newest segment that arrived, or the next to come.
@@ -115,15 +125,18 @@ impl Receiver {
 
     /// A segment that was sent then arrived corrupted: whether a NACK asks for it.
     pub fn on_corrupted(&mut self, seg: u32, sent: Time) -> bool {
+        let Some(asks) = &mut self.asks else {
+            return false;
+        };
         let missing = seg
             .checked_sub(self.next)
-            .is_some_and(|ahead| ahead < self.window && self.beyond.holding(seg).is_none());
-        let asks = missing && self.allowance.as_mut().is_some_and(Allowance::take);
-        if asks {
-            self.nacked = Some((seg, sent));
-            self.nacks += 1;
+            .is_some_and(|ahead| ahead < asks.window && self.beyond.holding(seg).is_none());
+        let allowed = missing && asks.allowance.take();
+        if allowed {
+            asks.last = Some((seg, sent));
+            asks.sent += 1;
         }
-        asks
+        allowed
     }
 
     /// When a delayed acknowledgment is due.
@@ -140,8 +153,8 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Time, packet: &Packet) -> Received {
         let seg = packet.seg;
-        if let Some(allowance) = &mut self.allowance {
-            allowance.earn(1);
+        if let Some(asks) = &mut self.asks {
+            asks.allowance.earn(1);
         }
         // A packet may end one echo and begin the next.
         let marked = packet.flags.has(Flags::CE);

@@ -29,13 +29,13 @@ impl Delivery {
         if self.newest.as_ref().is_none_or(newer) {
             self.newest = Some(*segment);
         }
-        self.any_sent_again |= segment.retransmitted;
-        if !segment.retransmitted {
+        self.any_sent_again |= segment.retransmitted();
+        if !segment.retransmitted() {
             if self.newest_sent_once.as_ref().is_none_or(newer) {
                 self.newest_sent_once = Some(*segment);
             }
             self.lowest_sent_once = Some(self.lowest_sent_once.map_or(seg, |low| low.min(seg)));
-        } else if segment.nacked.is_some()
+        } else if segment.nacked().is_some()
             && self.nacked.is_none_or(|(_, sent)| sent < segment.sent)
         {
             self.nacked = Some((seg, segment.sent));

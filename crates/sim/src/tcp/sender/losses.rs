@@ -130,7 +130,7 @@ impl Sender {
     /// Only the segment that was believed lost proves anything, and only if it was not sent again before.
     fn arm_eifel(&mut self, lost_seg: u32) {
         let usable = self.timestamps && self.mode == Recovery::Rack;
-        let first = lost_seg == self.board.una() && !self.board.get(lost_seg).retransmitted;
+        let first = lost_seg == self.board.una() && !self.board.get(lost_seg).retransmitted();
         self.eifel = if usable && first {
             Eifel::Armed
         } else {

@@ -1,7 +1,7 @@
 //! The sending half of a TCP endpoint: what to send, when, and what an acknowledgment means.
 //!
-//! What all recovery modes share is here and in [`acks`], [`losses`], [`marks`], [`nacks`] and [`transmit`]. How losses are found is in
-//! [`newreno`] (RFC 6582), [`sack`] (RFC 6675) and [`rack`] (RFC 8985).
+//! What all recovery modes share is here and in [`acks`], [`losses`], [`marks`], [`nacks`] and [`transmit`]. How losses are
+//! found is in [`newreno`] (RFC 6582), [`sack`] (RFC 6675) and [`rack`] (RFC 8985).
 //!
 //! A loss that the controller does not reduce for (a discriminator took it for random) is repaired, but is no
 //! recovery in the sense of RFC 5681: the window goes on growing, and losses found meanwhile are judged
@@ -25,7 +25,7 @@ mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Nack, Oracle, Recovery, TcpSettings};
-use crate::outcome::{FlowSample, LossEpisode, NackCounts};
+use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
 use crate::tcp::segments;
 use losses::Eifel;
@@ -157,11 +157,8 @@ impl Sender {
         let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
         let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.wants_marks()));
-        let nacks = Nacks::new(nack);
-        let mut counters = SenderCounters::new(&*controller);
-        counters.nacks = nacks.as_ref().map(|_| NackCounts::default());
         Self {
-            counters,
+            counters: SenderCounters::new(&*controller),
             controller,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(settings),
@@ -180,7 +177,7 @@ impl Sender {
             timestamps: settings.timestamps,
             oracle: settings.oracle,
             marks,
-            nacks,
+            nacks: Nacks::new(nack),
             rto_at: None,
             timed_out_una: None,
             rtt_round_ends: None,

@@ -35,7 +35,7 @@ use super::delivery::Delivery;
 use super::scoreboard::Scoreboard;
 use crate::engine::packet::Packet;
 use crate::network::Nack;
-use crate::outcome::Truth;
+use crate::outcome::{NackCounts, Truth};
 use crate::tcp::nack::Allowance;
 use std::collections::VecDeque;
 use whimbrel_units::Time;
@@ -52,6 +52,7 @@ pub(super) struct Nacks {
     newest: Option<u32>,
     /// Segments to be sent again at once, in the order of their NACKs; entries go stale and are checked when taken.
     owed: VecDeque<u32>,
+    pub counts: NackCounts,
 }
 
 impl Nacks {
@@ -64,6 +65,7 @@ impl Nacks {
                 deceived: false,
                 newest: None,
                 owed: VecDeque::new(),
+                counts: NackCounts::default(),
             })
         })
     }
@@ -90,16 +92,21 @@ impl Sender {
     pub fn on_nack(&mut self, now: Time, packet: &Packet) {
         let seg = packet.ack;
         let believed = self.believes(now, seg, packet.echo);
-        let counts = self.counters.nacks.get_or_insert_default();
-        if !believed {
-            counts.refused += 1;
+        let Some(nacks) = &mut self.nacks else {
             return;
-        }
-        counts.accepted += 1;
-        self.board.mark_nacked(seg);
-        if let Some(nacks) = &mut self.nacks {
+        };
+        if believed {
+            nacks.counts.accepted += 1;
             nacks.owed.push_back(seg);
+            self.board.mark_nacked(seg);
+        } else {
+            nacks.counts.refused += 1;
         }
+    }
+
+    /// What became of NACKs, if it knows them.
+    pub fn nacks(&self) -> Option<NackCounts> {
+        self.nacks.as_ref().map(|nacks| nacks.counts)
     }
 
     fn believes(&mut self, now: Time, seg: u32, echo: Time) -> bool {
@@ -111,8 +118,9 @@ impl Sender {
         let later = |newest: u32| newest.wrapping_sub(segment.transmission) as i32 > 0;
         // Without SACK: more have arrived beyond the first hole than lie between it and this one.
         let arrived = self.duplicates.arrived(self.phase.is_calm());
-        let passed = !segment.retransmitted && arrived > (seg - self.board.una()).saturating_sub(1);
-        let rtt = if segment.retransmitted && !self.timestamps {
+        let passed =
+            !segment.retransmitted() && arrived > (seg - self.board.una()).saturating_sub(1);
+        let rtt = if segment.retransmitted() && !self.timestamps {
             self.rtt.srtt()
         } else {
             self.rtt.min_rtt()
@@ -149,7 +157,7 @@ impl Sender {
             if too_soon || of_original {
                 nacks.deceived = true;
                 nacks.excuses = false;
-                self.counters.nacks.get_or_insert_default().mistaken += 1;
+                nacks.counts.mistaken += 1;
             }
         }
     }
@@ -157,7 +165,7 @@ impl Sender {
     /// What became of the transmission that was NACKed, if a segment in flight was NACKed.
     pub(super) fn nacked(&self, seg: u32) -> Option<Truth> {
         let known = self.nacks.is_some() && self.board.holds(seg);
-        known.then(|| self.board.get(seg).nacked).flatten()
+        known.then(|| self.board.get(seg).nacked()).flatten()
     }
 
     /// Whether the hole that a segment leaves begins no recovery, because the segment was NACKed.
@@ -260,7 +268,7 @@ mod tests {
     }
 
     fn counts(sender: &Sender) -> (u64, u64, u64) {
-        let counts = sender.counters.nacks.expect("some came");
+        let counts = sender.nacks().expect("it knows them");
         (counts.accepted, counts.refused, counts.resent)
     }
 
@@ -301,10 +309,8 @@ mod tests {
     fn a_sender_that_knows_no_nacks_believes_none() {
         let mut sender = sender(Nack::Off, Recovery::Rack);
         assert_eq!(nack(&mut sender, at(100), 3), []);
-        assert_eq!(
-            (state(&sender), counts(&sender)),
-            ((10, None, 10), (0, 1, 0))
-        );
+        assert_eq!(state(&sender), (10, None, 10));
+        assert_eq!(sender.nacks(), None);
     }
 
     #[test]
@@ -319,6 +325,23 @@ mod tests {
         assert_eq!(ack(&mut sender, at(200), 10, 0..0), [19, 20, 21]);
         assert_eq!(state(&sender), (12, None, 12));
         assert!(matches!(sender.phase, Phase::Open));
+    }
+
+    #[test]
+    fn duplicates_too_many_let_more_leave_for_a_round_trip_and_no_longer() {
+        let mut sender = sender(Nack::On, Recovery::NewReno);
+        nack(&mut sender, at(100), 0);
+        // Twelve, of nine segments beyond the hole: 21 are sent in all.
+        for duplicate in 1..13 {
+            ack(&mut sender, at(100 + duplicate), 0, 0..0);
+        }
+        assert_eq!(sender.board.next(), 22);
+        ack(&mut sender, at(200), 10, 0..0);
+        // Twelve of the window and the three too many.
+        assert_eq!(state(&sender), (12, None, 15));
+        ack(&mut sender, at(203), 22, 0..0);
+        let (window, _, flight) = state(&sender);
+        assert_eq!((window, flight), (14, 14));
     }
 
     #[test]
@@ -447,7 +470,7 @@ mod tests {
         let mut sender = sender(Nack::On, Recovery::Rack);
         nack(&mut sender, at(100), 3);
         ack(&mut sender, at(101), 5, 0..0);
-        assert_eq!(sender.counters.nacks.expect("some came").mistaken, 1);
+        assert_eq!(sender.nacks().expect("it knows them").mistaken, 1);
         assert_eq!(nack(&mut sender, at(150), 7), []);
         assert_eq!(counts(&sender), (1, 1, 1));
     }
@@ -459,7 +482,7 @@ mod tests {
             let mut sender = sender(Nack::On, Recovery::Rack);
             nack(&mut sender, at(150), 0);
             echoing(&mut sender, at(260), echo, 1, 0..0);
-            assert_eq!(sender.counters.nacks.expect("some came").mistaken, mistaken);
+            assert_eq!(sender.nacks().expect("it knows them").mistaken, mistaken);
         }
     }
 

@@ -27,6 +27,9 @@ pub(super) struct DuplicateAcks {
     count: u32,
     /// What is added to cwnd, in segments; negative after partial ACKs.
     inflation: i64,
+    /// What was counted for a NACKed hole had been sent before this segment: no count of it is left when all below is
+    /// acknowledged.
+    counted_below: u32,
     /// One beyond `recover` of RFC 6582: no new recovery before more than all below it is acknowledged.
     recover: Option<u32>,
     /// A segment to retransmit whatever the window says.
@@ -117,6 +120,7 @@ impl Sender {
         if excused {
             // It says no more than that a packet has left the network.
             d.inflation += 1;
+            d.counted_below = self.board.next();
             return;
         }
         d.count += 1;
@@ -143,8 +147,10 @@ impl Sender {
             Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {
                 self.duplicates.count = 0;
                 // Of what is known to have left, all that was acknowledged but the segment that filled the hole.
-                let left = self.duplicates.inflation - (i64::from(acked) - 1);
-                self.duplicates.inflation = left.max(0);
+                let d = &mut self.duplicates;
+                let left = d.inflation - (i64::from(acked) - 1);
+                let any = ack < d.counted_below;
+                d.inflation = if any { left.max(0) } else { 0 };
                 return;
             }
         };

@@ -155,7 +155,7 @@ impl Rack {
     /// acknowledgment may be its original's: then it came too soon, or echoes an earlier time.
     fn update(&mut self, now: Time, packet: &Packet, delivery: &Delivery, min_rtt: Duration) {
         let doubtful = |segment: &Segment| {
-            segment.retransmitted
+            segment.retransmitted()
                 && (now.since(segment.sent) < min_rtt || packet.echo < segment.sent)
         };
         let newest = delivery.newest.filter(|s| !doubtful(s));
@@ -283,7 +283,7 @@ impl Sender {
     fn unexcused(&self, segment: &Segment, transmission: u32) -> Option<Truth> {
         let unexcused = self.nacks.as_ref().is_some_and(|nacks| !nacks.excuses);
         let earlier = segment.transmission != transmission && !segment.sacked;
-        segment.nacked.filter(|_| unexcused && earlier)
+        segment.nacked().filter(|_| unexcused && earlier)
     }
 
     pub(super) fn rack_on_timer(&mut self, now: Time) {

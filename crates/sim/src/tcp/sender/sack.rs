@@ -39,7 +39,7 @@ impl Sender {
                 Some(_) if segment.sacked || self.excuses(seg) => continue,
                 // It was sent again already.
                 Some(truth) => truth,
-                None if segment.retransmitted || !self.mark_lost(now, seg) => continue,
+                None if segment.retransmitted() || !self.mark_lost(now, seg) => continue,
                 None => Truth::from(segment.dropped),
             };
             found = Some(found.map_or((seg, truth), |(first, t)| (first, t.max(truth))));
@@ -63,7 +63,7 @@ impl Sender {
         }
         let untried = |seg: &u32| {
             let segment = self.board.get(*seg);
-            !segment.sacked && !segment.retransmitted
+            !segment.sacked && !segment.retransmitted()
         };
         let highest = self.board.ranges().highest()?;
         let hole = (self.sack.below.max(self.board.una())..highest).find(untried);

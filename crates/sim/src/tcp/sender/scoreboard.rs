@@ -22,13 +22,43 @@ pub(crate) struct Segment {
     pub sacked: bool,
     /// Taken for lost, and not sent again since.
     pub lost: bool,
-    /// It was sent more than once.
-    pub retransmitted: bool,
-    /// It was NACKed, and sent again for no other reason since; with the truth about what was NACKed.
-    pub nacked: Option<Truth>,
+    /// Whether it was sent more than once.
+    pub again: Again,
     /// The truth, which the sender's algorithms never see: what became of its last transmission.
     pub dropped: Option<DropCause>,
 }
+
+/// Whether a segment was sent more than once, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Again {
+    /// It was not.
+    #[default]
+    Once,
+    /// It was, the last time because it was taken for lost, or as a probe.
+    Resent,
+    /// It was NACKed, and is sent again for no other reason; with the truth about what was NACKed.
+    Nacked(Truth),
+}
+
+impl Segment {
+    /// It was sent more than once, or is about to be.
+    #[inline]
+    pub fn retransmitted(&self) -> bool {
+        self.again != Again::Once
+    }
+
+    /// What became of the transmission that was NACKed, if it was.
+    #[inline]
+    pub fn nacked(&self) -> Option<Truth> {
+        match self.again {
+            Again::Nacked(truth) => Some(truth),
+            Again::Once | Again::Resent => None,
+        }
+    }
+}
+
+// There is one for every packet of a window, and how fast a simulation runs depends on their size.
+const _: () = assert!(size_of::<Segment>() == 48);
 
 /// All segments from the first unacknowledged to the last sent.
 #[derive(Debug)]
@@ -138,10 +168,7 @@ impl Scoreboard {
         let before = *self.get(seg);
         debug_assert!(!before.sacked, "the receiver has segment {seg}");
         self.lost -= u32::from(before.lost);
-        *self.get_mut(seg) = Segment {
-            retransmitted: true,
-            ..segment
-        };
+        *self.get_mut(seg) = segment;
     }
 
     /// Twice the room, every segment at its new place.
@@ -209,7 +236,7 @@ impl Scoreboard {
     pub fn mark_nacked(&mut self, seg: u32) {
         if self.mark_lost(seg) {
             let segment = self.get_mut(seg);
-            segment.nacked = Some(Truth::from(segment.dropped));
+            segment.again = Again::Nacked(Truth::from(segment.dropped));
         }
     }
 

@@ -150,7 +150,7 @@ impl Sender {
                 data: 0,
                 payload: 0,
             }),
-            is_new: !self.board.get(seg).retransmitted,
+            is_new: !self.board.get(seg).retransmitted(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What leaves next, and whether it may.
 
 use super::losses::Eifel;
-use super::scoreboard::Segment;
+use super::scoreboard::{Again, Segment};
 use super::{Phase, Sender, Transmission};
 use crate::network::Recovery;
 use crate::outcome::Truth;
@@ -49,13 +49,8 @@ impl Sender {
         if self.pacer.until() > now {
             return None;
         }
-        if let Some(nacks) = &mut self.nacks
-            && let Some(seg) = nacks.take(&self.board)
-        {
-            return Some(self.transmit(now, seg, true));
-        }
-        if let Some(seg) = self.forced_segment() {
-            return Some(self.transmit(now, seg, false));
+        if let Some((seg, nacked)) = self.forced_segment() {
+            return Some(self.transmit(now, seg, nacked));
         }
         let resend = self.next_lost().or_else(|| self.sack_extra_segment());
         if resend.is_none() && !self.may_send_new() {
@@ -73,11 +68,17 @@ impl Sender {
         }
     }
 
-    /// What leaves whatever the window says: NewReno's fast retransmission, a tail loss probe.
+    /// What leaves whatever the window says, and whether that is because it was NACKed: else it is NewReno's fast retransmission
+    /// or a tail loss probe.
     #[inline]
-    fn forced_segment(&mut self) -> Option<u32> {
+    fn forced_segment(&mut self) -> Option<(u32, bool)> {
+        if let Some(nacks) = &mut self.nacks
+            && let Some(seg) = nacks.take(&self.board)
+        {
+            return Some((seg, true));
+        }
         if let Some(seg) = self.duplicates.take_retransmission() {
-            return Some(seg);
+            return Some((seg, false));
         }
         if !self.rack.take_probe() {
             return None;
@@ -85,7 +86,7 @@ impl Sender {
         // RFC 8985 section 7.3: new data if there is any, else the last segment again.
         if self.may_send_new() {
             self.rack.on_probe_sent(self.board.next(), None, Time::ZERO);
-            return Some(self.board.next());
+            return Some((self.board.next(), false));
         }
         let last = self
             .board
@@ -98,7 +99,7 @@ impl Sender {
         }
         self.rack
             .on_probe_sent(last, Some(Truth::from(segment.dropped)), segment.sent);
-        Some(last)
+        Some((last, false))
     }
 
     /// The lowest segment taken for lost; stale entries are thrown away.
@@ -135,17 +136,16 @@ impl Sender {
         };
         let again = seg < self.board.next();
         if again {
-            let nack = self.board.get(seg).nacked.filter(|_| nacked);
-            self.board.send_again(
-                seg,
-                Segment {
-                    nacked: nack,
-                    ..segment
-                },
-            );
+            let again = match self.board.get(seg).again {
+                Again::Nacked(truth) if nacked => Again::Nacked(truth),
+                _ => Again::Resent,
+            };
+            self.board.send_again(seg, Segment { again, ..segment });
             self.counters.retransmits += 1;
             if nacked {
-                self.counters.nacks.get_or_insert_default().resent += 1;
+                if let Some(nacks) = &mut self.nacks {
+                    nacks.counts.resent += 1;
+                }
             } else if let Eifel::Armed = self.eifel {
                 self.eifel = Eifel::Resent(now);
             }
