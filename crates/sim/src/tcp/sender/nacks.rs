@@ -1,11 +1,11 @@
 //! What a NACK means to a sender: one segment arrived corrupted.
 //!
-//! * It is believed of a segment that is in flight, not sooner than the least round trip after that was last sent (no answer
-//!   is faster, so what is replayed finds its segment sent again too lately), and not after something that was sent later
+//! * It is believed of a segment that is in flight, not sooner than half of the least round trip after that was last sent (no
+//!   answer is faster, so what is replayed finds its segment sent again too lately), and not after something that was sent later
 //!   arrived: the receiver saw it corrupted before that came. Who learns from the gap that a segment was lost is too late.
 //! * It echoes the corrupted segment's time (RFC 7323), which tells it from a NACK for an earlier transmission: that one may
-//!   come when the next is already under way. Without timestamps, of what was sent more than once it is not believed sooner
-//!   than a smoothed round trip.
+//!   come when the next is already under way. Without timestamps none is believed of what was sent again for anything but a
+//!   NACK: as long as each transmission was NACKed before the next, there is no doubt about which one is meant.
 //! * The segment is sent again at once, whatever the window says: it has left the network. Proportional rate reduction does not
 //!   count it either. A paced sender sends it as the next packet.
 //! * cwnd and ssthresh stay, no law hears of it.
@@ -32,13 +32,13 @@
 
 use super::Sender;
 use super::delivery::Delivery;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Again, Scoreboard};
 use crate::engine::packet::Packet;
 use crate::network::Nack;
 use crate::outcome::{NackCounts, Truth};
 use crate::tcp::nack::Allowance;
 use std::collections::VecDeque;
-use whimbrel_units::Time;
+use whimbrel_units::{Duration, Time};
 
 /// What a sender remembers of NACKs.
 #[derive(Debug)]
@@ -110,6 +110,7 @@ impl Sender {
     }
 
     fn believes(&mut self, now: Time, seg: u32, echo: Time) -> bool {
+        let soonest = self.soonest();
         let Some(nacks) = self.nacks.as_mut().filter(|_| self.board.holds(seg)) else {
             return false;
         };
@@ -120,15 +121,20 @@ impl Sender {
         let arrived = self.duplicates.arrived(self.phase.is_calm());
         let passed =
             !segment.retransmitted() && arrived > (seg - self.board.una()).saturating_sub(1);
-        let rtt = if segment.retransmitted() && !self.timestamps {
-            self.rtt.srtt()
-        } else {
-            self.rtt.min_rtt()
+        let of_earlier = match self.timestamps {
+            true => echo < segment.sent,
+            false => segment.again == Again::Resent,
         };
-        let of_earlier = self.timestamps && echo < segment.sent;
-        let too_soon = now.since(segment.sent) < rtt || of_earlier;
+        let too_soon = now.since(segment.sent) < soonest;
         let too_late = nacks.newest.is_some_and(later) || passed;
-        in_flight && !too_soon && !too_late && !nacks.deceived && nacks.allowance.take()
+        let believable = in_flight && !of_earlier && !too_soon && !too_late;
+        believable && !nacks.deceived && nacks.allowance.take()
+    }
+
+    /// No answer comes sooner after what it answers. The least round trip that was measured may have a delayed acknowledgment
+    /// in it, and a queue that was never empty; so much that half of it is too long, it is taken not to have.
+    fn soonest(&self) -> Duration {
+        self.rtt.min_rtt() / 2
     }
 
     /// An acknowledgment delivered something; before it, all below `una` was acknowledged.
@@ -139,6 +145,7 @@ impl Sender {
         una: u32,
         delivery: &Delivery,
     ) {
+        let soonest = self.soonest();
         let Some(nacks) = &mut self.nacks else {
             return;
         };
@@ -151,7 +158,7 @@ impl Sender {
             nacks.newest = Some(newest);
         }
         if let Some((seg, sent)) = delivery.nacked {
-            let too_soon = now.since(sent) < self.rtt.min_rtt();
+            let too_soon = now.since(sent) < soonest;
             // What fills the first hole has its time echoed (RFC 7323 section 4.3).
             let of_original = self.timestamps && seg == una && packet.echo < sent;
             if too_soon || of_original {
@@ -184,7 +191,7 @@ mod tests {
     use proptest::prelude::*;
     use std::ops::Range;
     use whimbrel_net::DropCause;
-    use whimbrel_units::{Bytes, Duration};
+    use whimbrel_units::Bytes;
 
     const MSS: u64 = 1448;
 
@@ -288,7 +295,7 @@ mod tests {
     #[test]
     fn a_nack_for_what_is_not_in_flight_or_comes_too_soon_or_again_does_nothing() {
         let mut sender = sender(Nack::On, Recovery::Sack);
-        assert_eq!(nack(&mut sender, at(99), 3), [], "no answer is so fast");
+        assert_eq!(nack(&mut sender, at(49), 3), [], "no answer is so fast");
         ack(&mut sender, at(100), 1, 2..3);
         let before = state(&sender);
         // 0 is acknowledged, 2 has arrived, and so 1 would have been told of before; 30 was not sent.
@@ -296,7 +303,7 @@ mod tests {
             assert_eq!(nack(&mut sender, at(110), seg), [], "{seg}");
         }
         assert_eq!(nack(&mut sender, at(110), 3), [3]);
-        assert_eq!(nack(&mut sender, at(209), 3), [], "it was just sent again");
+        assert_eq!(nack(&mut sender, at(159), 3), [], "it was just sent again");
         assert_eq!(
             nack(&mut sender, at(210), 3),
             [3],
