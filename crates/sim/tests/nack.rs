@@ -65,6 +65,37 @@ fn what_is_sent_again_is_what_came_corrupted_and_nothing_is_sent_twice_for_nothi
 }
 
 #[test]
+fn no_true_nack_is_taken_for_a_lie_and_few_are_refused() {
+    // A long path, a short one with a short queue, Wi-Fi, and one that loses too, both ways.
+    let paths = [
+        "rate = \"10 Mbit/s\"\ndelay = \"300 ms\"\nqueue = \"1 bdp\"\nloss = { corrupt = \"2 %\" }",
+        "rate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"20 packets\"\nloss = { corrupt = \"2 %\" }",
+        "wifi = \"65 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"100 packets\"\nloss = { corrupt = \"2 %\" }",
+        "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
+         loss = { corrupt = \"2 %\", random = \"1 %\" }\nreverse = { loss = \"same\" }",
+    ];
+    for (path, recovery) in paths.iter().flat_map(|p| RECOVERIES.map(|r| (p, r))) {
+        for timestamps in [true, false] {
+            let text = format!(
+                "[link.L]\n{path}\n[[flow]]\nroute = [\"L\"]\ncontroller = \"cubic\"\nnack = \"on\"\n\
+                 recovery = \"{recovery}\"\ntimestamps = {timestamps}\n[run]\nduration = \"30 s\"\n"
+            );
+            let nacks = outcome(&text).flows[0].nacks.expect("it knows them");
+            assert_eq!(
+                nacks.mistaken, 0,
+                "{recovery} {timestamps} {path}: {nacks:?}"
+            );
+            // Not those that are taken for lost by then, as after a timeout.
+            let most = 20 + nacks.sent / 8;
+            assert!(
+                nacks.sent > 50 && nacks.refused < most,
+                "{recovery} {path}: {nacks:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn losses_that_nobody_can_be_told_of_are_repaired_as_ever() {
     // No payload to speak of in the headers' shadow: with 1000 bytes of them, 64 of 1064 can be told of.
     let keys = "nack = \"on\"\nmss = \"64 B\"\nheader = \"1000 B\"";
