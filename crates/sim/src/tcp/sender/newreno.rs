@@ -11,6 +11,7 @@
 //!
 //! A hole that shows in a partial acknowledgment while the window was not reduced is a loss of its own and is judged.
 
+use super::scoreboard::Scoreboard;
 use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::network::Recovery;
@@ -56,8 +57,14 @@ impl DuplicateAcks {
         u32::try_from(self.inflation + counted).unwrap_or(0)
     }
 
-    pub fn take_retransmission(&mut self) -> Option<u32> {
-        self.retransmit.take()
+    /// Whether a segment waits to be sent again.
+    pub fn owes(&self) -> bool {
+        self.retransmit.is_some()
+    }
+
+    /// The segment that is to be sent again at once. One that had to wait for its pace may be acknowledged already.
+    pub fn take_retransmission(&mut self, board: &Scoreboard) -> Option<u32> {
+        self.retransmit.take().filter(|seg| board.holds(*seg))
     }
 
     pub fn timer_runs_on(&self) -> bool {
@@ -198,5 +205,73 @@ impl Sender {
             self.duplicates.recover = Some(self.board.next());
             self.duplicates.retransmit = nacked.is_none().then_some(hole);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::packet::Block;
+    use crate::network::{Nack, TcpSettings};
+    use whimbrel_units::Duration;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(1_000 + ms)
+    }
+
+    fn ack(sender: &mut Sender, now: Time, ack: u32) -> Option<u32> {
+        let packet = Packet {
+            at: now,
+            sent: now,
+            echo: now - Duration::from_millis(100),
+            lane: 0,
+            seg: 0,
+            ack,
+            size: 52,
+            hop: 0,
+            flags: Flags::BACKWARD,
+            sacks: [Block::default(); 3],
+        };
+        sender.on_ack(now, &packet);
+        sender.next_segment(now).map(|sent| sent.seg)
+    }
+
+    /// A window of ten on a path of 100 ms, a packet each 10 ms; segment 1 is missing, and three duplicates come while the pace
+    /// holds everything back.
+    fn held() -> Sender {
+        let settings = TcpSettings {
+            recovery: Recovery::NewReno,
+            pacing: Some(1.25),
+            ..TcpSettings::default()
+        };
+        let newreno = "newreno".parse().expect("registered");
+        let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
+        sender.on_handshake(Some(Duration::from_millis(100)));
+        for seg in 0..10 {
+            let sent = sender.next_segment(at(10 * u64::from(seg)));
+            assert_eq!(sent.map(|sent| sent.seg), Some(seg));
+        }
+        assert_eq!(ack(&mut sender, at(100), 1), Some(10));
+        for ms in 101..104 {
+            assert_eq!(ack(&mut sender, at(ms), 1), None);
+        }
+        sender
+    }
+
+    #[test]
+    fn a_paced_sender_wakes_for_what_it_must_send_again() {
+        let mut sender = held();
+        let due = sender.deadline(at(103)).expect("something waits");
+        assert!(due < at(110), "{due}");
+        assert_eq!(sender.next_segment(due).map(|sent| sent.seg), Some(1));
+    }
+
+    #[test]
+    fn what_was_to_be_sent_again_is_not_once_it_is_acknowledged() {
+        let mut sender = held();
+        assert_eq!(ack(&mut sender, at(104), 5), None);
+        let due = sender.deadline(at(104)).expect("something waits");
+        let next = sender.next_segment(due).map(|sent| sent.seg);
+        assert!(next.is_none_or(|seg| seg >= 5), "{next:?}");
     }
 }

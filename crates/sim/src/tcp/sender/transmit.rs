@@ -10,7 +10,7 @@ use whimbrel_units::{Bytes, Time};
 
 impl Sender {
     pub(super) fn has_something_to_send(&self) -> bool {
-        let owes = self.nacks.as_ref().is_some_and(|nacks| nacks.owes());
+        let owes = self.duplicates.owes() || self.nacks.as_ref().is_some_and(|nacks| nacks.owes());
         !self.resend.is_empty() || self.may_send_new() || owes
     }
 
@@ -77,7 +77,7 @@ impl Sender {
         {
             return Some((seg, true));
         }
-        if let Some(seg) = self.duplicates.take_retransmission() {
+        if let Some(seg) = self.duplicates.take_retransmission(&self.board) {
             return Some((seg, false));
         }
         if !self.rack.take_probe() {
