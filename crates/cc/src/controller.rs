@@ -83,21 +83,9 @@ pub trait Controller: Send + Sync + Debug {
         false
     }
 
-    /// Whether it lives by congestion marks (RFC 3168): a transport then asks for them unless it was told not to.
-    fn wants_marks(&self) -> bool {
-        false
-    }
-
-    /// Whether it was published together with several streams over one connection: a transport that knows streams then
-    /// has several unless it was told how many.
-    fn wants_streams(&self) -> bool {
-        false
-    }
-
-    /// Whether it was published together with negative acknowledgments, by which the receiver tells of corrupted packets: a
-    /// transport that knows them then uses them unless it was told not to.
-    fn wants_nack(&self) -> bool {
-        false
+    /// What it asks of the transport that carries it.
+    fn asks(&self) -> Asks {
+        Asks::NOTHING
     }
 
     /// How often it has found that the path itself changed; `None` for a law that does not look for that.
@@ -170,14 +158,8 @@ impl Controller for Box<dyn Controller> {
     fn discriminates(&self) -> bool {
         (**self).discriminates()
     }
-    fn wants_marks(&self) -> bool {
-        (**self).wants_marks()
-    }
-    fn wants_streams(&self) -> bool {
-        (**self).wants_streams()
-    }
-    fn wants_nack(&self) -> bool {
-        (**self).wants_nack()
+    fn asks(&self) -> Asks {
+        (**self).asks()
     }
     fn path_changes(&self) -> Option<u64> {
         (**self).path_changes()
@@ -200,6 +182,41 @@ impl Clone for Box<dyn Controller> {
     fn clone(&self) -> Self {
         self.clone_box()
     }
+}
+
+/// What a law asks of the transport that carries it, which has it, if it knows it at all, unless it was told otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asks {
+    /// Congestion marks (RFC 3168): it lives by them.
+    pub marks: bool,
+    /// Several streams over one connection: it was published together with them.
+    pub streams: bool,
+    /// Negative acknowledgments, by which the receiver tells of corrupted packets: it was published together with them.
+    pub nack: bool,
+}
+
+impl Asks {
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        marks: false,
+        streams: false,
+        nack: false,
+    };
+    /// Congestion marks.
+    pub const MARKS: Self = Self {
+        marks: true,
+        ..Self::NOTHING
+    };
+    /// Several streams.
+    pub const STREAMS: Self = Self {
+        streams: true,
+        ..Self::NOTHING
+    };
+    /// Negative acknowledgments.
+    pub const NACK: Self = Self {
+        nack: true,
+        ..Self::NOTHING
+    };
 }
 
 /// What of the repair of losses is the algorithm's own: the oldest differ in nothing else. A transport goes by it as far

@@ -1,7 +1,7 @@
 //! Random or congestion? The seam for everything that answers, and its composition with a window law.
 
 use crate::burst::{Bandwidth, BurstPlan, BurstReport};
-use crate::controller::{Controller, FastRecovery, LossResponse};
+use crate::controller::{Asks, Controller, FastRecovery, LossResponse};
 use crate::event::{Ack, Loss, LostPacket, Sibling, Signal, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
@@ -172,16 +172,8 @@ impl<L: Controller + Clone + 'static, D: LossDiscriminator + Clone> Controller
         true
     }
 
-    fn wants_marks(&self) -> bool {
-        self.law.wants_marks()
-    }
-
-    fn wants_streams(&self) -> bool {
-        self.law.wants_streams()
-    }
-
-    fn wants_nack(&self) -> bool {
-        self.law.wants_nack()
+    fn asks(&self) -> Asks {
+        self.law.asks()
     }
 
     fn path_changes(&self) -> Option<u64> {

@@ -43,6 +43,22 @@ use crate::rule::Law;
 use crate::window::{SLOW_START_LIMIT, Window};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
+/// What can be set of it, under whatever name it runs.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "RTT0",
+        default: Value::Number(25.0),
+        range: (1.0, 1_000.0),
+        meaning: "round-trip time of the connection it wants to equal, ms",
+    },
+    Parameter {
+        name: "pacing",
+        default: Value::Switch(true),
+        range: (0.0, 0.0),
+        meaning: "space packets by RTT/cwnd",
+    },
+];
+
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "hybla",
@@ -50,20 +66,7 @@ pub(crate) static ENTRY: Entry = Entry {
     citation: "C. Caini, R. Firrincieli, \"TCP Hybla: a TCP enhancement for heterogeneous networks\", Int. J. Satellite \
                Communications and Networking 22(5), 2004",
     feed: Feed::Acknowledgments,
-    parameters: &[
-        Parameter {
-            name: "RTT0",
-            default: Value::Number(25.0),
-            range: (1.0, 1_000.0),
-            meaning: "round-trip time of the connection it wants to equal, ms",
-        },
-        Parameter {
-            name: "pacing",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
-            meaning: "space packets by RTT/cwnd",
-        },
-    ],
+    parameters: PARAMETERS,
     build: |setup, values| {
         let rule = Hybla::new(values.number("RTT0"), values.switch("pacing"));
         Box::new(Law::new(setup, Aimd(rule)))

@@ -70,7 +70,7 @@ mod yeah;
 
 pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
 pub use cerl::Cerl;
-pub use controller::{Controller, FastRecovery, LossResponse};
+pub use controller::{Asks, Controller, FastRecovery, LossResponse};
 pub use copa::Copa;
 pub use cubic::{Cubic, CubicConfig};
 pub use discriminator::{Discriminate, LossDiscriminator, Verdict};

@@ -48,7 +48,7 @@
 //! * Every byte counts once ([`Ack::acked`]): with SACK each duplicate ACK for what it delivered; without, the cumulative
 //!   ACK at the end for all that arrived since the last. For R_n that is the same after one RTT: it is linear.
 
-use crate::controller::LossResponse;
+use crate::controller::{Asks, LossResponse};
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::registry::{Entry, Feed};
@@ -64,7 +64,7 @@ pub(crate) static ENTRY: Entry = Entry {
                Computer Networks 47(2), 2005",
     feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| Box::new(Law::new(setup, NewJersey::new())),
+    build: |setup, _| Box::new(Law::new(setup, NewJersey::new()).asking(Asks::MARKS)),
 };
 
 /// What is done about a loss that no mark warned of.
@@ -131,7 +131,6 @@ impl NewJersey {
 
 impl Rule for NewJersey {
     const DISCRIMINATES: bool = true;
-    const WANTS_MARKS: bool = true;
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.estimate(ack);

@@ -21,6 +21,7 @@
 //! news of a loss is no reason to send more, and the growth must be earned as any other (RFC 7661). Losses that come
 //! before such an ACK add one together. Without the receiver's clock both estimates are the same.
 
+use crate::controller::Asks;
 use crate::newjersey::NewJersey;
 use crate::registry::{Entry, Feed};
 use crate::rule::Law;
@@ -33,7 +34,7 @@ pub(crate) static ENTRY: Entry = Entry {
                Environments\", NETWORKING 2007, LNCS 4479",
     feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| Box::new(Law::new(setup, NewJersey::plus())),
+    build: |setup, _| Box::new(Law::new(setup, NewJersey::plus()).asking(Asks::MARKS)),
 };
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! (`westwood+`, and with a discriminator `westwood++cerl`). Defaults stand only in an algorithm's own [`Entry`].
 
 use crate::{
-    Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
+    Asks, Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
     cerl_plus_printed, compound, copa, cubic, dtcp, fast, highspeed, hybla, illinois, jitter, jtcp,
     lia, mveno, newjersey, newjersey_plus, newreno, reno, rta, scalable, sctp, tahoe, tcp_nack,
     vegas, veno, verus, westwood, westwood_plus, yeah,
@@ -281,9 +281,9 @@ impl Spec {
         self.build(&PROBE).discriminates()
     }
 
-    /// Whether it was published together with negative acknowledgments ([`Controller::wants_nack`]).
-    pub fn wants_nack(&self) -> bool {
-        self.build(&PROBE).wants_nack()
+    /// What it asks of the transport that carries it.
+    pub fn asks(&self) -> Asks {
+        self.build(&PROBE).asks()
     }
 
     /// A controller for a new connection.

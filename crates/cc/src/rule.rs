@@ -11,7 +11,7 @@
 //! * a loss or a timeout that was a mistake: window and threshold are what they were before it (after RFC 4015), and the rule
 //!   takes back what it changed, unless the window has outgrown that since
 
-use crate::controller::{Controller, FastRecovery, LossResponse};
+use crate::controller::{Asks, Controller, FastRecovery, LossResponse};
 use crate::event::{Ack, Loss, Sibling, Timeout};
 use crate::registry::Setup;
 use crate::window::{SLOW_START_LIMIT, Window};
@@ -22,12 +22,6 @@ use whimbrel_units::{Bytes, Rate, Time};
 pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
     /// Whether each answer to a loss carries a verdict.
     const DISCRIMINATES: bool = false;
-
-    /// [`Controller::wants_marks`].
-    const WANTS_MARKS: bool = false;
-
-    /// [`Controller::wants_streams`].
-    const WANTS_STREAMS: bool = false;
 
     /// Data was acknowledged: measure, and grow the window, if [`Window::may_grow`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
@@ -116,7 +110,8 @@ pub(crate) struct Law<R> {
     pub rule: R,
     /// Both before the last reduction, if that may yet prove to have been a mistake.
     before: Option<(Window, R)>,
-    wants_nack: bool,
+    /// [`Controller::asks`].
+    asks: Asks,
 }
 
 impl<R: Rule> Law<R> {
@@ -126,16 +121,13 @@ impl<R: Rule> Law<R> {
             window: Window::new(setup),
             rule,
             before: None,
-            wants_nack: false,
+            asks: Asks::NOTHING,
         }
     }
 
-    /// The same law where it was published with negative acknowledgments ([`Controller::wants_nack`]).
-    pub fn with_nack(self) -> Self {
-        Self {
-            wants_nack: true,
-            ..self
-        }
+    /// The same law, asking this of its transport.
+    pub fn asking(self, asks: Asks) -> Self {
+        Self { asks, ..self }
     }
 }
 
@@ -189,16 +181,8 @@ impl<R: Rule> Controller for Law<R> {
         self.rule.pacing_rate(&self.window)
     }
 
-    fn wants_marks(&self) -> bool {
-        R::WANTS_MARKS
-    }
-
-    fn wants_streams(&self) -> bool {
-        R::WANTS_STREAMS
-    }
-
-    fn wants_nack(&self) -> bool {
-        self.wants_nack
+    fn asks(&self) -> Asks {
+        self.asks
     }
 
     fn discriminates(&self) -> bool {

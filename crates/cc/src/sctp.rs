@@ -30,7 +30,7 @@
 //! window (section 7.2.1 halves it once per RTO down to four packets: the law hears of no idle time). Duplicates that
 //! the receiver reports do not count.
 
-use crate::controller::LossResponse;
+use crate::controller::{Asks, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::{Law, Rule};
@@ -53,7 +53,7 @@ pub(crate) static ENTRY: Entry = Entry {
             limit: values.number("L") as u64,
             partial_bytes_acked: 0,
         };
-        Box::new(Law::new(setup, rule))
+        Box::new(Law::new(setup, rule).asking(Asks::STREAMS))
     },
 };
 
@@ -72,8 +72,6 @@ fn threshold(window: &Window) -> u64 {
 }
 
 impl Rule for Sctp {
-    const WANTS_STREAMS: bool = true;
-
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let acked = ack.acked.get();
         if window.cwnd <= window.ssthresh {
@@ -225,6 +223,6 @@ mod tests {
 
     #[test]
     fn it_asks_for_streams() {
-        assert!(built("sctp", 10).wants_streams());
+        assert!(built("sctp", 10).asks().streams);
     }
 }

@@ -6,7 +6,7 @@
 //! A segment that arrives corrupted, its header still readable, is answered by a negative acknowledgment, and resent at once
 //! with cwnd and ssthresh as they are (sections 2.3.4, 2.3.5). That is the transport's (its setting `nack`), under any law. What
 //! is here are the two laws that the paper put over it; they differ from their bases in nothing but that they ask for it
-//! ([`Controller::wants_nack`](crate::Controller::wants_nack)).
+//! ([`Asks::nack`]).
 //!
 //! * `tcp-nack`: slow start by a segment per ACK, then one for each window, halving after a loss (9)
 //! * `tcp-nack-westwood`: after a loss the bandwidth that was measured times the least RTT (10); see `westwood.rs`
@@ -28,6 +28,7 @@
 //! segment per ACK in slow start. In congestion avoidance it counted ACKs too, not bytes, so that with delayed ACKs it
 //! grew half as fast as this one does.
 
+use crate::controller::Asks;
 use crate::newreno::NewReno;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::Law;
@@ -50,7 +51,7 @@ pub(crate) static RENO: Entry = Entry {
     }],
     build: |setup, values| {
         let rule = NewReno::new(values.number("L") as u64, false);
-        Box::new(Law::new(setup, rule).with_nack())
+        Box::new(Law::new(setup, rule).asking(Asks::NACK))
     },
 };
 
@@ -63,7 +64,7 @@ pub(crate) static WESTWOOD: Entry = Entry {
     parameters: westwood::ENTRY.parameters,
     build: |setup, values| {
         let rule = Westwood::classic(values.number("tau"), values.number("m"));
-        Box::new(Law::new(setup, rule).with_nack())
+        Box::new(Law::new(setup, rule).asking(Asks::NACK))
     },
 };
 
@@ -79,10 +80,10 @@ mod tests {
 
     #[test]
     fn they_ask_for_nacks_and_their_bases_do_not() {
-        let asks = |name| law(name).wants_nack();
+        let asks = |name| law(name).asks().nack;
         assert!(asks("tcp-nack") && asks("tcp-nack-westwood") && asks("tcp-nack+cerl"));
         assert!(!asks("newreno") && !asks("westwood") && !asks("cubic"));
-        assert!("tcp-nack".parse::<Spec>().expect("registered").wants_nack());
+        assert!("tcp-nack".parse::<Spec>().expect("registered").asks().nack);
     }
 
     #[test]

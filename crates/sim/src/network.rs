@@ -176,7 +176,7 @@ pub struct TcpFlow {
 impl TcpFlow {
     /// What its ends do about corrupted segments.
     pub(crate) fn nack(&self) -> Nack {
-        let wanted = || match self.controller.wants_nack() {
+        let wanted = || match self.controller.asks().nack {
             true => Nack::On,
             false => Nack::Off,
         };

@@ -48,7 +48,7 @@
 
 use super::average::Average;
 use super::{ALPHA, EVERY, Fast, GAMMA, MEMORY, SLOW_START_DELAY};
-use crate::controller::LossResponse;
+use crate::controller::{Asks, LossResponse};
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::{Law, Rule};
@@ -109,14 +109,14 @@ pub(crate) static ENTRY: Entry = Entry {
             recovering: false,
             after: None,
         };
-        Box::new(Law::new(setup, rule))
+        Box::new(Law::new(setup, rule).asking(Asks::STREAMS))
     },
 };
 
 /// EMFAST's rule.
 #[derive(Debug, Clone)]
 struct Emfast {
-    fast: Fast<true>,
+    fast: Fast,
     ipd_tolerance: f64,
     rtt_tolerance: f64,
     gap_at_equality: bool,
@@ -225,8 +225,6 @@ impl Spacing {
 }
 
 impl Rule for Emfast {
-    const WANTS_STREAMS: bool = true;
-
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.fast.measure(window, ack);
         let spacing = self.measure(window, ack);

@@ -56,7 +56,7 @@ mod average;
 
 pub(crate) use after_recovery::ENTRY as EMFAST;
 
-use crate::controller::LossResponse;
+use crate::controller::{Asks, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value, Values};
 use crate::round_rtt::RoundRtt;
@@ -114,7 +114,7 @@ pub(crate) static ENTRY: Entry = Entry {
                IEEE/ACM ToN 14(6), 2006",
     feed: Feed::Acknowledgments,
     parameters: &PARAMETERS,
-    build: |setup, values| Box::new(Law::new(setup, Fast::<false>::new(values))),
+    build: |setup, values| Box::new(Law::new(setup, Fast::new(values))),
 };
 
 /// Multistream FAST's place in the registry.
@@ -125,12 +125,12 @@ pub(crate) static MFAST: Entry = Entry {
                Flows to Prevent Head-of-Line Blocking\", IEEE Access 7, 2019",
     feed: Feed::Acknowledgments,
     parameters: &PARAMETERS,
-    build: |setup, values| Box::new(Law::new(setup, Fast::<true>::new(values))),
+    build: |setup, values| Box::new(Law::new(setup, Fast::new(values)).asking(Asks::STREAMS)),
 };
 
-/// FAST's rule; with `STREAMS` it asks for several.
+/// FAST's rule.
 #[derive(Debug, Clone)]
-struct Fast<const STREAMS: bool> {
+struct Fast {
     alpha: Alpha,
     gamma: f64,
     /// Round trips from one step to the next.
@@ -158,7 +158,7 @@ struct Step {
     goal: u64,
 }
 
-impl<const STREAMS: bool> Fast<STREAMS> {
+impl Fast {
     fn new(values: &Values) -> Self {
         Self {
             alpha: Alpha::new(values.number("alpha")),
@@ -259,9 +259,7 @@ impl<const STREAMS: bool> Fast<STREAMS> {
     }
 }
 
-impl<const STREAMS: bool> Rule for Fast<STREAMS> {
-    const WANTS_STREAMS: bool = STREAMS;
-
+impl Rule for Fast {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.measure(window, ack);
         if Window::may_grow(ack) {
@@ -383,7 +381,7 @@ mod tests {
     fn rtts_are_averaged_over_a_third_of_a_window_or_as_long_as_the_module_does() {
         // From 100 to 200 ms. 50 samples are three times a third of a window of 50, and a fifth of 256.
         for (text, least, most) in [("fast", 190.0, 199.0), ("fast?memory=256", 110.0, 125.0)] {
-            let mut rule: Law<Fast<false>> = Law::new(
+            let mut rule: Law<Fast> = Law::new(
                 &crate::testing::setup(50),
                 Fast {
                     memory: if text == "fast" { 4.0 } else { 256.0 },
@@ -404,7 +402,7 @@ mod tests {
     }
 
     /// FAST as it is.
-    fn blank() -> Fast<false> {
+    fn blank() -> Fast {
         Fast {
             alpha: Alpha::new(10.0),
             gamma: 0.5,
@@ -493,7 +491,7 @@ mod tests {
 
     #[test]
     fn multistream_fast_is_the_same_law_and_asks_for_streams() {
-        assert!(built("mfast", 10).wants_streams() && !built("fast", 10).wants_streams());
+        assert!(built("mfast", 10).asks().streams && !built("fast", 10).asks().streams);
         let run = |name: &str| {
             let mut path = Bottleneck::new(Rate::from_bits_per_sec(5_000_000), 15);
             path.loss = 0.002;

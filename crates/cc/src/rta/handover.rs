@@ -1,7 +1,7 @@
 //! A law that is replaced when the path is: what TCP-RTA and RTA-plus have in common. `mod.rs` says why it is as it is.
 
 use super::table::Ranges;
-use crate::controller::{Controller, FastRecovery, LossResponse};
+use crate::controller::{Asks, Controller, FastRecovery, LossResponse};
 use crate::delivered_rate::DeliveredRate;
 use crate::event::{Ack, Loss, LostPacket, Sibling, Signal, Timeout};
 use crate::path_change::{Change, PathChange};
@@ -344,12 +344,8 @@ impl<P: PathChange> Controller for Adaptive<P> {
         self.law.discriminates()
     }
 
-    fn wants_marks(&self) -> bool {
-        self.law.wants_marks()
-    }
-
-    fn wants_streams(&self) -> bool {
-        self.law.wants_streams()
+    fn asks(&self) -> Asks {
+        self.law.asks()
     }
 
     fn path_changes(&self) -> Option<u64> {

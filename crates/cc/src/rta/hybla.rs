@@ -18,8 +18,8 @@
 
 use crate::aimd::{Aimd, IncreaseDecrease};
 use crate::event::Ack;
-use crate::hybla::Hybla;
-use crate::registry::{Entry, Feed, Parameter, Value};
+use crate::hybla::{self, Hybla};
+use crate::registry::{Entry, Feed};
 use crate::rule::Law;
 use crate::window::Window;
 use whimbrel_units::Rate;
@@ -30,20 +30,7 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "TCP-RTA's Hybla alone: a loss leaves two thirds",
     citation: super::CITATION,
     feed: Feed::Acknowledgments,
-    parameters: &[
-        Parameter {
-            name: "RTT0",
-            default: Value::Number(25.0),
-            range: (1.0, 1_000.0),
-            meaning: "round-trip time of the connection it wants to equal, ms",
-        },
-        Parameter {
-            name: "pacing",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
-            meaning: "space packets by RTT/cwnd",
-        },
-    ],
+    parameters: hybla::PARAMETERS,
     build: |setup, values| {
         let hybla = Hybla::new(values.number("RTT0"), values.switch("pacing"));
         Box::new(Law::new(setup, Aimd(RtaHybla(hybla))))

@@ -6,7 +6,7 @@ use super::fields::{Field, Fields};
 use super::flow::MOST_SEGMENTS;
 use crate::network::{Messages, Streams, TcpSettings};
 use crate::streams::MOST_STREAMS;
-use whimbrel_cc::{Setup, Spec};
+use whimbrel_cc::Spec;
 use whimbrel_units::{Bytes, Duration};
 
 /// Streams of a law that was published with several and is not told how many.
@@ -24,7 +24,7 @@ pub(super) fn read(
     let messages = fields.get("messages");
     let messages = messages.map(|field| read_messages(fields, &field, settings));
     let streams = Streams {
-        count: count(fields, controller, settings, one_stream)?,
+        count: count(fields, controller, one_stream)?,
         interleave: fields
             .get("interleave")
             .map_or(Ok(true), |field| field.switch())?,
@@ -56,21 +56,9 @@ fn streams(field: &Field<'_>) -> Result<u32, ScenarioError> {
     Ok(u32::try_from(count).unwrap_or(MOST_STREAMS))
 }
 
-fn count(
-    fields: &Fields<'_>,
-    controller: &Spec,
-    settings: &TcpSettings,
-    one_stream: bool,
-) -> Result<u32, ScenarioError> {
+fn count(fields: &Fields<'_>, controller: &Spec, one_stream: bool) -> Result<u32, ScenarioError> {
     let Some(field) = fields.get("streams") else {
-        let setup = Setup {
-            mss: settings.mss,
-            initial_window: settings.mss,
-            paced: false,
-            ssthresh: None,
-            seed: 0,
-        };
-        let several = !one_stream && controller.build(&setup).wants_streams();
+        let several = !one_stream && controller.asks().streams;
         return Ok(if several { USUAL_STREAMS } else { 1 });
     };
     let count = streams(&field)?;

@@ -156,7 +156,7 @@ impl Sender {
         };
         let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
-        let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.wants_marks()));
+        let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.asks().marks));
         Self {
             counters: SenderCounters::new(&*controller),
             controller,
