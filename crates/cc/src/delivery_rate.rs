@@ -138,7 +138,7 @@ impl RateEstimator {
     }
 
     /// The batch of acknowledgments is complete.
-    #[inline]
+    #[inline(always)]
     pub fn on_end(&mut self, min_rtt: Duration) -> RateSample {
         if self
             .app_limited_until

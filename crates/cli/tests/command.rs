@@ -321,6 +321,11 @@ fn what_is_wrong_is_said_with_its_place() {
         refused(&["reproduce", "curl/fig-3.5"], "")
             .contains("unknown experiment `curl/fig-3.5`, did you mean `cerl/fig-3.5`?")
     );
+    // A scenario that experiments share is none.
+    assert!(
+        refused(&["reproduce", "rta/transitions"], "")
+            .contains("unknown experiment `rta/transitions`, did you mean `rta/starlink`?")
+    );
     // Right input, but the machine refuses: status 1.
     let output = whimbrel(&[
         "compare",

@@ -63,13 +63,17 @@ impl Library {
             }
         }
         if found.is_empty() {
-            return Err(LibraryError::Unknown(unknown(
-                "experiment",
-                prefix,
-                names.iter().map(|name| id_of(name)),
-            )));
+            let known = names.iter().filter(|name| self.holds_experiment(name));
+            let ids = known.map(|name| id_of(name));
+            return Err(LibraryError::Unknown(unknown("experiment", prefix, ids)));
         }
         Ok(found)
+    }
+
+    fn holds_experiment(&self, name: &str) -> bool {
+        let text = self.text(name).ok();
+        let document = text.and_then(|text| self.parse(name, &text).ok());
+        document.is_some_and(|document| Experiment::is_one(&document))
     }
 
     /// The scenario that the experiment `id` names in `field`, a file beside it, and that file's id.

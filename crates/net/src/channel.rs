@@ -19,9 +19,9 @@ use whimbrel_units::{Probability, Time};
 #[derive(Debug, Clone)]
 pub(crate) struct Channel {
     random: Chance,
-    /// Whether it corrupts packets by itself.
-    corrupts: bool,
-    corruption: Box<Corruption>,
+    /// It does no more than lose packets one by one, as nearly all do: then the rest is not looked at.
+    plain: bool,
+    corruption: Option<Box<Corruption>>,
     bursts: Option<Box<Bursts>>,
     drops: Option<Box<Drops>>,
 }
@@ -35,22 +35,26 @@ pub(crate) struct Passage {
 }
 
 impl Channel {
-    /// Takes its draws from `rng` and from what lies up to five jumps ahead of it.
-    pub fn new(spec: &LossSpec, rng: Xoshiro256PlusPlus) -> Self {
+    /// Takes its draws from `rng` and from what lies up to five jumps ahead of it. `places`: somebody else corrupts packets,
+    /// too, and asks for their [`Self::place`].
+    pub fn new(spec: &LossSpec, rng: Xoshiro256PlusPlus, places: bool) -> Self {
         // Each 2^128 draws ahead of the one before: they never meet.
         let ahead = |jumps: u32| {
             let mut rng = rng.clone();
             (0..jumps).for_each(|_| rng.jump());
             rng
         };
+        let corrupts = !(spec.corrupt.is_zero() && spec.bit_errors.is_zero());
         Self {
             random: Chance::new(spec.random, ahead(0)),
-            corrupts: !(spec.corrupt.is_zero() && spec.bit_errors.is_zero()),
-            corruption: Box::new(Corruption {
-                chance: Chance::new(spec.corrupt, ahead(1)),
-                place: ahead(4),
-                noise: (!spec.bit_errors.is_zero())
-                    .then(|| BitErrors::new(spec.bit_errors, ahead(5))),
+            plain: !corrupts && spec.gilbert_elliott.is_none() && spec.drops.is_empty(),
+            corruption: (corrupts || places).then(|| {
+                Box::new(Corruption {
+                    chance: Chance::new(spec.corrupt, ahead(1)),
+                    place: ahead(4),
+                    noise: (!spec.bit_errors.is_zero())
+                        .then(|| BitErrors::new(spec.bit_errors, ahead(5))),
+                })
             }),
             bursts: spec
                 .gilbert_elliott
@@ -63,11 +67,20 @@ impl Channel {
     /// What becomes of the next packet, of `size` bytes, which leaves at `at`. Times never go back.
     #[inline]
     pub fn pass(&mut self, at: Time, size: u32) -> Passage {
-        let alone = self.random.happens();
-        let corrupted = match self.corrupts {
-            false => None,
-            true => self.corruption.strike(size),
-        };
+        let lost = self.random.happens();
+        if self.plain {
+            return Passage {
+                lost,
+                corrupted: None,
+            };
+        }
+        self.pass_rest(lost, at, size)
+    }
+
+    /// What becomes besides of a packet that is lost alone, or is not.
+    #[inline(never)]
+    fn pass_rest(&mut self, alone: bool, at: Time, size: u32) -> Passage {
+        let corrupted = self.corruption.as_mut().and_then(|c| c.strike(size));
         let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
         let dropped = self.drops.as_mut().is_some_and(|drops| drops.take(at));
         Passage {
@@ -76,10 +89,11 @@ impl Channel {
         }
     }
 
-    /// The bit that is flipped of a packet of `size` bytes that is corrupted.
+    /// The bit that is flipped of a packet of `size` bytes that is corrupted; the first of a channel that was made to corrupt
+    /// none.
     #[cold]
     pub fn place(&mut self, size: u32) -> u32 {
-        self.corruption.place(size)
+        self.corruption.as_mut().map_or(0, |c| c.place(size))
     }
 }
 

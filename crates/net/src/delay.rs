@@ -209,12 +209,19 @@ impl DelayTrace {
 
 /// A delay at work, at times that never go back.
 #[derive(Debug, Clone)]
-pub(crate) struct Delaying {
+pub(crate) enum Delaying {
+    /// Nearly every link's: all that a packet costs here is an addition.
+    Constant(Duration),
+    Varying(Box<Varying>),
+}
+
+/// A delay that varies, at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Varying {
     course: Reading,
     keep_order: bool,
     /// When the last packet comes out, if order is kept.
     last: Time,
-    in_order: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -226,23 +233,43 @@ enum Reading {
 impl Delaying {
     pub fn new(delay: &Delay) -> Self {
         let course = match &delay.course {
+            Course::Steps(steps) if steps.is_constant() => {
+                return Self::Constant(steps.all()[0].1);
+            }
             Course::Steps(steps) => Reading::Steps(Cursor::new(steps.clone())),
             Course::Cycle { every, trace, .. } => Reading::Cycle {
                 every: every.as_nanos(),
                 values: Arc::clone(&trace.values),
             },
         };
-        Self {
+        Self::Varying(Box::new(Varying {
             course,
             keep_order: delay.keep_order,
             last: Time::ZERO,
-            in_order: delay.keeps_order(),
-        }
+        }))
     }
 
     /// When a packet comes out whose last bit left then.
     #[inline]
     pub fn out(&mut self, left: Time) -> Time {
+        match self {
+            Self::Constant(delay) => left + *delay,
+            Self::Varying(varying) => varying.out(left),
+        }
+    }
+
+    /// Whether packets come out in the order in which they left.
+    pub fn keeps_order(&self) -> bool {
+        match self {
+            Self::Constant(_) => true,
+            Self::Varying(varying) => varying.keep_order,
+        }
+    }
+}
+
+impl Varying {
+    #[inline(never)]
+    fn out(&mut self, left: Time) -> Time {
         let at = left
             + match &mut self.course {
                 Reading::Steps(cursor) => cursor.at(left),
@@ -256,11 +283,6 @@ impl Delaying {
         }
         self.last = self.last.max(at);
         self.last
-    }
-
-    /// Whether packets come out in the order in which they left.
-    pub fn keeps_order(&self) -> bool {
-        self.in_order
     }
 }
 

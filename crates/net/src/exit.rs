@@ -1,13 +1,14 @@
 //! What happens to a packet between its sender's device and the far end.
 
-use crate::channel::Channel;
+use crate::channel::{Channel, Passage};
 use crate::delay::Delaying;
 use crate::link::{Counters, Fate};
 use crate::outages::Outages;
-use crate::service::{Reception, Served};
-use crate::spec::{DropCause, LinkSpec};
+use crate::service::{OnAir, Reception, Served};
+use crate::spec::{DropCause, LinkSpec, ServiceSpec};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use whimbrel_units::Time;
 
 /// The channel, the outages and the delay of one direction at work.
 #[derive(Debug, Clone)]
@@ -19,9 +20,11 @@ pub(crate) struct Exit {
 
 impl Exit {
     pub fn new(spec: &LinkSpec, seed: u64) -> Self {
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let on_air = matches!(spec.service, ServiceSpec::Wireless(_));
         Self {
             delay: Delaying::new(&spec.delay),
-            channel: Channel::new(&spec.loss, Xoshiro256PlusPlus::seed_from_u64(seed)),
+            channel: Channel::new(&spec.loss, rng, on_air),
             outages: Outages::new(spec.loss.outages.clone()),
         }
     }
@@ -35,16 +38,47 @@ impl Exit {
         marked: bool,
         counters: &mut Counters,
     ) -> Fate {
-        let ends = served.out;
         counters.count_served(size);
-        let mut passage = self.channel.pass(ends, size);
-        passage.lost |= served.reception == Reception::Lost;
-        if served.reception == Reception::Corrupted {
-            // Where a radio's error lies nobody modelled: anywhere, as a flipped bit.
-            let bit = self.channel.place(size);
-            passage.corrupted = Some(passage.corrupted.map_or(bit, |other| other.min(bit)));
+        if let Some(on_air) = served.radio {
+            return self.pass_air(on_air, size, marked, counters);
         }
-        if self.outages.cover(ends) {
+        let passage = self.channel.pass(served.ends, size);
+        self.come_out(served.ends, passage, size, marked, counters)
+    }
+
+    /// What becomes of a packet that a radio sent.
+    #[inline(never)]
+    fn pass_air(
+        &mut self,
+        on_air: OnAir,
+        size: u32,
+        marked: bool,
+        counters: &mut Counters,
+    ) -> Fate {
+        let mut passage = self.channel.pass(on_air.out, size);
+        match on_air.reception {
+            Reception::Understood => {}
+            Reception::Lost => passage.lost = true,
+            Reception::Corrupted => {
+                // Where a radio's error lies nobody modelled: anywhere, as a flipped bit.
+                let bit = self.channel.place(size);
+                passage.corrupted = Some(passage.corrupted.map_or(bit, |other| other.min(bit)));
+            }
+        }
+        self.come_out(on_air.out, passage, size, marked, counters)
+    }
+
+    /// The last bit of a packet left then, and the channel did this to it.
+    #[inline]
+    fn come_out(
+        &mut self,
+        left: Time,
+        passage: Passage,
+        size: u32,
+        marked: bool,
+        counters: &mut Counters,
+    ) -> Fate {
+        if self.outages.cover(left) {
             counters.outage += 1;
             Fate::Dropped(DropCause::Outage)
         } else if passage.lost {
@@ -53,7 +87,7 @@ impl Exit {
         } else {
             counters.count_delivered(size, passage.corrupted.is_some(), marked);
             Fate::Delivered {
-                at: self.delay.out(ends),
+                at: self.delay.out(left),
                 corrupted: passage.corrupted,
                 marked,
             }

@@ -83,8 +83,12 @@ impl Counters {
     pub(crate) fn count_delivered(&mut self, size: u32, corrupted: bool, marked: bool) {
         self.delivered += 1;
         self.delivered_bytes = self.delivered_bytes.saturating_add(Bytes::new(size.into()));
-        self.corrupted += u64::from(corrupted);
-        self.marked += u64::from(marked);
+        if corrupted {
+            self.corrupted += 1;
+        }
+        if marked {
+            self.marked += 1;
+        }
     }
 
     #[inline]

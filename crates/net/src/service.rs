@@ -20,10 +20,17 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Served {
     pub begins: Time,
-    /// Its last bit leaves. Before `ends` only on a radio, which may send again what has arrived.
-    pub out: Time,
-    /// The link is free again.
+    /// The link is free again; without a radio its last bit leaves then.
     pub ends: Time,
+    /// What a radio made of it, if the link is one.
+    pub radio: Option<OnAir>,
+}
+
+/// What became of a packet between two radios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OnAir {
+    /// Its last bit leaves: before the link is free again, as a radio may send again what has arrived.
+    pub out: Time,
     pub reception: Reception,
 }
 
@@ -41,9 +48,8 @@ impl Served {
     pub fn new(begins: Time, ends: Time) -> Self {
         Self {
             begins,
-            out: ends,
             ends,
-            reception: Reception::Understood,
+            radio: None,
         }
     }
 }

@@ -9,14 +9,14 @@ use whimbrel_units::Duration;
 pub(crate) struct Delays {
     /// In microseconds: finer than any delay on a network that matters.
     histogram: Histogram<u32>,
-    /// Samples that are not in it yet, in microseconds. A histogram is tens of kilobytes; with hundreds of flows none of them is
-    /// in a cache when the next sample comes. So samples are noted one behind the other, and recorded when there are many.
-    recent: Vec<u32>,
+    /// Samples that are counted nowhere else yet. A histogram is tens of kilobytes; with hundreds of flows none of them is in a
+    /// cache when the next sample comes. So samples are noted one behind the other, and counted when there are many.
+    recent: Vec<Duration>,
     count: u64,
     sum: u64,
     min: Duration,
     max: Duration,
-    /// The last, and how much each differed from the one before it, added up: in nanoseconds, and how many.
+    /// The last that was counted, and how much each differed from the one before it, added up: in nanoseconds, and how many.
     last: Option<Duration>,
     varied: u64,
     variations: u64,
@@ -26,8 +26,8 @@ pub(crate) struct Delays {
 const DIGITS: u8 = 3;
 /// Longer delays are counted as this: an hour.
 const LONGEST_US: u64 = 3_600_000_000;
-/// So many samples are recorded at once: 16 kB.
-const BATCH: usize = 4096;
+/// So many samples are counted at once: 16 kB.
+const BATCH: usize = 2048;
 
 impl Delays {
     pub fn new() -> Self {
@@ -49,35 +49,43 @@ impl Delays {
 
     #[inline]
     pub fn add(&mut self, delay: Duration) {
-        let us = (delay.as_nanos() / 1000).min(LONGEST_US);
-        self.recent.push(us as u32);
+        self.recent.push(delay);
         if self.recent.len() >= BATCH {
-            self.record_recent();
-        }
-        self.count += 1;
-        self.sum = self.sum.saturating_add(delay.as_nanos());
-        self.min = self.min.min(delay);
-        self.max = self.max.max(delay);
-        if let Some(last) = self.last.replace(delay) {
-            let varied = delay.as_nanos().abs_diff(last.as_nanos());
-            self.varied = self.varied.saturating_add(varied);
-            self.variations += 1;
+            self.count_recent();
         }
     }
 
     #[inline(never)]
-    fn record_recent(&mut self) {
-        for us in self.recent.drain(..) {
-            // Fails only if it may not grow, and it may.
-            let _ = self.histogram.record(us.into());
+    fn count_recent(&mut self) {
+        let Some(first) = self.recent.first() else {
+            return;
+        };
+        // The very first differs from none before it.
+        let mut last = self.last.unwrap_or(*first);
+        self.variations += self.recent.len() as u64 - u64::from(self.last.is_none());
+        self.count += self.recent.len() as u64;
+        for delay in &self.recent {
+            self.sum = self.sum.saturating_add(delay.as_nanos());
+            self.min = self.min.min(*delay);
+            self.max = self.max.max(*delay);
+            let varied = delay.as_nanos().abs_diff(last.as_nanos());
+            self.varied = self.varied.saturating_add(varied);
+            last = *delay;
         }
+        self.last = Some(last);
+        for delay in &self.recent {
+            let us = (delay.as_nanos() / 1000).min(LONGEST_US);
+            // Fails only if it may not grow, and it may.
+            let _ = self.histogram.record(us);
+        }
+        self.recent.clear();
     }
 
     /// Adds all of another's samples. What follows the last of one is not compared with the other's.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &mut Self) {
+        other.count_recent();
         // Fails only if `other` cannot fit, and this one grows.
         let _ = self.histogram.add(&other.histogram);
-        self.recent.extend(&other.recent);
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
@@ -87,7 +95,7 @@ impl Delays {
     }
 
     pub fn summary(&mut self) -> Summary {
-        self.record_recent();
+        self.count_recent();
         if self.count == 0 {
             return Summary::default();
         }
@@ -146,7 +154,7 @@ mod tests {
         delays(0).chain(delays(1)).for_each(|d| both.add(d));
         both.add(Duration::MAX);
         other.add(Duration::MAX);
-        one.merge(&other);
+        one.merge(&mut other);
         let without_jitter = |delays: &mut Delays| Summary {
             jitter: Duration::ZERO,
             ..delays.summary()
@@ -169,7 +177,7 @@ mod tests {
         [100, 110]
             .into_iter()
             .for_each(|delay| other.add(ms(delay)));
-        one.merge(&other);
+        one.merge(&mut other);
         assert_eq!(one.summary().jitter, ms(4));
         let mut single = Delays::new();
         single.add(ms(7));

@@ -54,6 +54,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample; `round_start`: it is the first of a round trip.
+    #[inline(always)]
     pub fn add(&mut self, rtt: Duration, round_start: bool) {
         self.min_rtt = self.min_rtt.min(rtt);
         let r = rtt.as_nanos() as f64;
@@ -99,7 +100,7 @@ impl RttEstimator {
 }
 
 impl Estimate {
-    #[inline]
+    #[inline(always)]
     fn with(self, r: f64, round_start: bool) -> Self {
         let mut e = self;
         if round_start {

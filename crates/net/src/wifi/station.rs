@@ -91,7 +91,7 @@ impl Station {
             load: Load::default(),
             frame_loss: Chance::new(spec.frame_loss, frame_loss),
             outages: Outages::new(direction.loss.outages.clone()),
-            channel: Channel::new(&direction.loss, channel),
+            channel: Channel::new(&direction.loss, channel, false),
             delay: Delaying::new(&direction.delay),
             counters: Counters::default(),
             air: AirCounters::default(),

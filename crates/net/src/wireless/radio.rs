@@ -5,7 +5,7 @@ use super::mode::Mode;
 use super::shadowing::Shadowing;
 use super::spec::{Wireless, error};
 use crate::channel::{happens, threshold};
-use crate::service::{Reception, Served};
+use crate::service::{OnAir, Reception, Served};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
@@ -93,9 +93,8 @@ impl Radio {
         };
         Served {
             begins,
-            out,
             ends: now,
-            reception,
+            radio: Some(OnAir { out, reception }),
         }
     }
 

@@ -6,8 +6,9 @@
 //!
 //! Trains have 2, 4, ... 20 packets. **Open in the paper**: whether a train waits for the confirmation of the one before
 //! it. Here it does: trains that follow each other at once would queue behind each other and could overflow the queue
-//! that they measure. It costs ten round trips. A train is over when its last packet is here, or when none has come for
-//! `PATIENCE`: in front of a queue that is shorter than the train the last packet never gets through.
+//! that they measure. It costs ten round trips. A train is over when its last packet and another are here (on a path that
+//! reorders the last may be the first), or when none has come for `PATIENCE`: in front of a queue that is shorter than the train
+//! the last packet never gets through.
 //!
 //! What a train measures is the capacity of the narrowest link if nothing else enters its queue while the train does;
 //! cross traffic that does makes it less. A receiver that hears a whole train in one instant (no link on the path has a
@@ -50,6 +51,8 @@ struct Arriving {
     first: Time,
     latest: Time,
     received: u32,
+    /// Its last packet is here.
+    ended: bool,
 }
 
 impl Trains {
@@ -61,7 +64,9 @@ impl Trains {
     /// A packet of a train arrived. The number of the train, if that is over now and gave an estimate: it is to be
     /// confirmed.
     pub fn on_packet(&mut self, now: Time, train: &Train, packet: Bytes) -> Option<u32> {
-        if self.over.is_some_and(|over| train.number <= over) {
+        let over = self.over.is_some_and(|over| train.number <= over);
+        let older = |arriving: Arriving| train.number < arriving.number;
+        if over || self.arriving.is_some_and(older) {
             return None; // A straggler.
         }
         let arriving = match &mut self.arriving {
@@ -71,14 +76,17 @@ impl Trains {
                 first: now,
                 latest: now,
                 received: 0,
+                ended: false,
             }),
         };
         arriving.received += 1;
         arriving.latest = now;
-        if train.index + 1 < train.count {
-            return None;
+        arriving.ended |= train.index + 1 == train.count;
+        if arriving.ended && arriving.received > 1 {
+            self.end(packet)
+        } else {
+            None
         }
-        self.end(packet)
     }
 
     /// The time is `now`: as [`Self::on_packet`].
@@ -184,6 +192,23 @@ mod tests {
         assert_eq!(trains.on_timer(over, PACKET), Some(3));
         assert_eq!(trains.mean(), Rate::from_bits_per_sec(83_333_333));
         assert_eq!(trains.deadline(), None);
+    }
+
+    #[test]
+    fn a_train_whose_last_packet_overtook_the_others_is_measured_too() {
+        let mut trains = Trains::default();
+        let mut arrive = |index, ms: u64| {
+            let train = Train {
+                number: 0,
+                index,
+                count: 2,
+            };
+            trains.on_packet(Time::from_nanos(ms * 1_000_000), &train, PACKET)
+        };
+        assert_eq!(arrive(1, 100), None, "one packet spans nothing yet");
+        assert_eq!(arrive(0, 112), Some(0));
+        // 12,000 bits in 12 ms.
+        assert_eq!(trains.mean(), Rate::from_bits_per_sec(1_000_000));
     }
 
     #[test]

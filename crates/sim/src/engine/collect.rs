@@ -96,8 +96,9 @@ impl World<'_> {
             .into_iter()
             .zip(&self.network.flows)
             .map(|(flow, spec)| {
-                let (outcome, one_way, packets) = flow_outcome(flow, spec, self.network, self.end);
-                one_way_delay.merge(&one_way);
+                let (outcome, mut one_way, packets) =
+                    flow_outcome(flow, spec, self.network, self.end);
+                one_way_delay.merge(&mut one_way);
                 delivered_packets += packets;
                 outcome
             })
@@ -182,11 +183,11 @@ fn flow_outcome(
             }
             outcome.episodes = ends[0].episodes();
             outcome.delivered = Bytes::new(payload_delivered(&ends));
-            let [near, far] = *ends;
+            let [near, mut far] = *ends;
             one_way = near.one_way;
             let mut rtt = near.rtt;
-            one_way.merge(&far.one_way);
-            rtt.merge(&far.rtt);
+            one_way.merge(&mut far.one_way);
+            rtt.merge(&mut far.rtt);
             outcome.controller = Some(tcp.controller.to_string());
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));

@@ -37,7 +37,9 @@ impl Packet {
     /// After a link: the first bit that it changed, if any, and whether it marked it.
     #[inline]
     pub fn pass(&mut self, corrupted: Option<u32>, marked: bool) {
-        self.flags = self.flags.with_if(marked, Flags::CE);
+        if marked {
+            self.flags = self.flags.with(Flags::CE);
+        }
         if let Some(bit) = corrupted {
             self.corrupt(bit);
         }
@@ -53,10 +55,11 @@ impl Packet {
     /// Bytes of the header that its SACK blocks take (RFC 2018 section 3): two and eight for each block, with two of padding.
     #[inline]
     pub fn sack_bytes(&self) -> u16 {
-        match self.sacks.iter().filter(|b| !b.is_empty()).count() as u16 {
-            0 => 0,
-            blocks => 4 + 8 * blocks,
+        // Nearly no acknowledgment has any.
+        if self.sacks[0].is_empty() {
+            return 0;
         }
+        4 + 8 * self.sacks.iter().filter(|b| !b.is_empty()).count() as u16
     }
 }
 
@@ -108,12 +111,12 @@ impl Flags {
     }
     /// Whether it opens the connection.
     pub const fn opens(self) -> bool {
-        self.has(Self::SYN) && !self.has(Self::DATA)
+        self.0 & (Self::SYN.0 | Self::DATA.0) == Self::SYN.0
     }
     /// Whether it is a negative acknowledgment.
     #[inline]
     pub const fn is_nack(self) -> bool {
-        self.has(Self::NACK) && !self.has(Self::DATA)
+        self.0 & (Self::NACK.0 | Self::DATA.0) == Self::NACK.0
     }
     /// With `other` if so it is.
     pub const fn with_if(self, so: bool, other: Self) -> Self {

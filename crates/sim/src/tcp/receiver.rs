@@ -150,16 +150,19 @@ impl Receiver {
     }
 
     /// A segment arrived intact.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, now: Time, packet: &Packet) -> Received {
         let seg = packet.seg;
         if let Some(asks) = &mut self.asks {
             asks.allowance.earn(1);
         }
         // A packet may end one echo and begin the next.
-        let marked = packet.flags.has(Flags::CE);
-        self.ece = marked || (self.ece && !packet.flags.has(Flags::CWR));
-        self.marked += u64::from(marked);
+        if packet.flags.has(Flags::CE) {
+            self.ece = true;
+            self.marked += 1;
+        } else if packet.flags.has(Flags::CWR) {
+            self.ece = false;
+        }
         if seg <= self.last_ack {
             self.ts_recent = self.ts_recent.max(packet.sent);
         }
@@ -205,6 +208,7 @@ impl Receiver {
     }
 
     /// Keeps `seg` as the most recent of the reported; one entry a range is enough.
+    #[inline(always)]
     fn remember(&mut self, seg: u32) {
         let range = self.beyond.holding(seg);
         let older = self

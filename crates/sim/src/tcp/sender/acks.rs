@@ -11,7 +11,7 @@ use whimbrel_units::{Duration, Time};
 
 impl Sender {
     /// An acknowledgment arrived. Returns the RTT sample that it gave.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Time, packet: &Packet) -> Option<Duration> {
         let board = &mut self.board;
         if packet.ack > board.next() {
@@ -52,8 +52,10 @@ impl Sender {
             Recovery::Sack => self.sack_on_ack(now, in_flight_before),
             Recovery::Rack => self.rack_on_ack(now, packet, &delivery, in_flight_before),
         }
-        let newest = delivery.newest.map_or(now, |segment| segment.sent);
-        self.answer_for_marks(now, newest, in_flight_before);
+        if self.marks.echoed {
+            let newest = delivery.newest.map_or(now, |segment| segment.sent);
+            self.answer_for_marks(now, newest, in_flight_before);
+        }
         if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase
             && self.mode != Recovery::NewReno
         {
@@ -124,7 +126,7 @@ impl Sender {
     }
 
     /// The delivery rate, and whether a round trip begins: what was acknowledged was sent after the last began.
-    #[inline]
+    #[inline(always)]
     fn on_delivery(&mut self, now: Time, delivery: &Delivery) -> (RateSample, bool) {
         let Some(newest) = delivery.newest else {
             return (RateSample::default(), false);
@@ -141,6 +143,7 @@ impl Sender {
     }
 
     /// New data was acknowledged: an episode may be over, and the timer starts anew (RFC 6298 section 5.3).
+    #[inline(always)]
     fn on_advance(&mut self, now: Time) {
         let una = self.board.una();
         if self.timed_out_una.is_some_and(|seg| una > seg) {

@@ -140,6 +140,7 @@ impl Sender {
 
     /// The first acknowledgment that advances after a reduction settles whether it was a mistake. As Linux,
     /// which runs with RACK, does; the other modes stand for simulators that do not.
+    #[inline(always)]
     pub(super) fn check_spurious(&mut self, now: Time, packet: &Packet) {
         let Eifel::Resent(resent) = self.eifel else {
             return;

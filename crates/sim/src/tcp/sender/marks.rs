@@ -69,12 +69,12 @@ impl Marks {
 }
 
 impl Sender {
-    /// The acknowledgment at hand may echo marks: asks the controller, unless this window of data was answered for.
+    /// The acknowledgment at hand echoes marks: asks the controller, unless this window of data was answered for.
     /// `sent` is when the newest segment that it acknowledges left, `flight` what was in flight before it.
     pub(super) fn answer_for_marks(&mut self, now: Time, sent: Time, flight: u32) {
         let answered = !matches!(self.phase, Phase::Open | Phase::Repair { .. });
         let una = self.board.una();
-        if !self.marks.echoed || answered || una <= self.marks.answered_until {
+        if answered || una <= self.marks.answered_until {
             return;
         }
         let until = self.board.next();

@@ -170,12 +170,14 @@ impl Sender {
     }
 
     /// What became of the transmission that was NACKed, if a segment in flight was NACKed.
+    #[inline]
     pub(super) fn nacked(&self, seg: u32) -> Option<Truth> {
         let known = self.nacks.is_some() && self.board.holds(seg);
         known.then(|| self.board.get(seg).nacked()).flatten()
     }
 
     /// Whether the hole that a segment leaves begins no recovery, because the segment was NACKed.
+    #[inline]
     pub(super) fn excuses(&self, seg: u32) -> bool {
         let excuses = self.nacks.as_ref().is_some_and(|nacks| nacks.excuses);
         excuses && self.nacked(seg).is_some()

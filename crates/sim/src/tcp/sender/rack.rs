@@ -116,23 +116,25 @@ impl Rack {
     }
 
     /// Arms the probe timer, or stops it where section 7.2 allows no probe.
-    #[inline]
+    #[inline(always)]
     pub fn rearm_probe(&mut self, now: Time, board: &Scoreboard, rtt: &RttEstimator, open: bool) {
         let allowed = self.probes
             && open
             && board.outstanding() > 0
             && board.sacked() == 0
             && self.probe.is_none();
-        self.probe_at = allowed.then(|| {
-            let srtt = rtt.srtt();
-            let wait = if srtt.is_zero() { NO_RTT_YET } else { srtt * 2 };
-            let wait = if board.outstanding() == 1 {
-                wait + WORST_ACK_DELAY
-            } else {
-                wait
-            };
-            now + wait.min(rtt.rto())
-        });
+        if !allowed {
+            self.probe_at = None;
+            return;
+        }
+        let srtt = rtt.srtt();
+        let wait = if srtt.is_zero() { NO_RTT_YET } else { srtt * 2 };
+        let wait = if board.outstanding() == 1 {
+            wait + WORST_ACK_DELAY
+        } else {
+            wait
+        };
+        self.probe_at = Some(now + wait.min(rtt.rto()));
     }
 
     /// Whether a probe must leave now.
@@ -153,6 +155,7 @@ impl Rack {
 
     /// Section 6.2 step 2: the most recently sent of what was delivered. A retransmission's
     /// acknowledgment may be its original's: then it came too soon, or echoes an earlier time.
+    #[inline(always)]
     fn update(&mut self, now: Time, packet: &Packet, delivery: &Delivery, min_rtt: Duration) {
         let doubtful = |segment: &Segment| {
             segment.retransmitted()
@@ -201,6 +204,7 @@ impl Rack {
 }
 
 impl Sender {
+    #[inline(always)]
     pub(super) fn rack_on_ack(
         &mut self,
         now: Time,
@@ -280,10 +284,13 @@ impl Sender {
 
     /// The truth about an earlier transmission that was NACKed, where its hole begins a recovery all the same: then it is
     /// judged as if it had not been sent again.
+    #[inline]
     fn unexcused(&self, segment: &Segment, transmission: u32) -> Option<Truth> {
-        let unexcused = self.nacks.as_ref().is_some_and(|nacks| !nacks.excuses);
+        if self.nacks.as_ref()?.excuses {
+            return None;
+        }
         let earlier = segment.transmission != transmission && !segment.sacked;
-        segment.nacked().filter(|_| unexcused && earlier)
+        segment.nacked().filter(|_| earlier)
     }
 
     pub(super) fn rack_on_timer(&mut self, now: Time) {
@@ -301,6 +308,7 @@ impl Sender {
 
     /// What the acknowledgment of a probe tells (section 7.4): a probe that had to send old data again,
     /// and that no duplicate answered, has repaired a loss, which the window must answer for.
+    #[inline(always)]
     fn rack_process_probe(&mut self, now: Time, packet: &Packet) {
         let Some(probe) = self.rack.probe.filter(|probe| packet.ack >= probe.end) else {
             return;

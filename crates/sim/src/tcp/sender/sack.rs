@@ -5,7 +5,6 @@
 //! again is not noticed before the timer (section 5.1): [`super::rack`] mends that.
 
 use super::{Phase, Sender};
-use crate::network::Recovery;
 use crate::outcome::Truth;
 use whimbrel_units::Time;
 
@@ -58,7 +57,7 @@ impl Sender {
         let Phase::Recovery { until, .. } = self.phase else {
             return None;
         };
-        if self.mode != Recovery::Sack || self.may_send_new() {
+        if self.may_send_new() {
             return None;
         }
         let untried = |seg: &u32| {

@@ -44,7 +44,7 @@ impl Segment {
     /// It was sent more than once, or is about to be.
     #[inline]
     pub fn retransmitted(&self) -> bool {
-        self.again != Again::Once
+        !matches!(self.again, Again::Once)
     }
 
     /// What became of the transmission that was NACKed, if it was.
@@ -182,7 +182,7 @@ impl Scoreboard {
     }
 
     /// Everything below `ack` is acknowledged; calls `delivered` for what was not yet known to be.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, ack: u32, mut delivered: impl FnMut(u32, &Segment)) {
         let ack = ack.min(self.next);
         while self.una < ack {
@@ -201,6 +201,7 @@ impl Scoreboard {
     }
 
     /// The receiver holds this range; calls `delivered` for what was not yet known to be.
+    #[inline(always)]
     pub fn sack(&mut self, block: Block, mut delivered: impl FnMut(u32, &Segment)) {
         let block = Block {
             start: block.start.max(self.una),

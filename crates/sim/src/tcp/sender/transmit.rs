@@ -10,8 +10,10 @@ use whimbrel_units::{Bytes, Time};
 
 impl Sender {
     pub(super) fn has_something_to_send(&self) -> bool {
-        let owes = self.duplicates.owes() || self.nacks.as_ref().is_some_and(|nacks| nacks.owes());
-        !self.resend.is_empty() || self.may_send_new() || owes
+        !self.resend.is_empty()
+            || self.may_send_new()
+            || self.duplicates.owes()
+            || self.nacks.as_ref().is_some_and(|nacks| nacks.owes())
     }
 
     #[inline]
@@ -24,22 +26,22 @@ impl Sender {
     fn window_open(&self) -> bool {
         let cwnd = self.cwnd();
         let in_flight = self.board.in_flight();
-        match (self.mode, &self.phase) {
-            (Recovery::NewReno, Phase::Repair { .. } | Phase::Recovery { .. }) => {
-                in_flight < self.duplicates.inflated(cwnd)
-            }
-            (
-                Recovery::Sack | Recovery::Rack,
-                Phase::Recovery { prr, .. } | Phase::Marked { prr, .. },
-            ) => prr.allowance() > 0,
-            (Recovery::NewReno, Phase::Open | Phase::Marked { .. }) => {
-                let limit = if self.limited_transmit { 2 } else { 0 };
-                in_flight < self.duplicates.inflated(cwnd) + self.duplicates.count().min(limit)
-            }
-            (Recovery::Sack | Recovery::Rack, Phase::Open) if !self.limited_transmit => {
-                in_flight + self.board.sacked() < cwnd
-            }
-            _ => in_flight < cwnd,
+        match self.mode {
+            Recovery::NewReno => match self.phase {
+                Phase::Repair { .. } | Phase::Recovery { .. } => {
+                    in_flight < self.duplicates.inflated(cwnd)
+                }
+                Phase::Open | Phase::Marked { .. } => {
+                    let limit = if self.limited_transmit { 2 } else { 0 };
+                    in_flight < self.duplicates.inflated(cwnd) + self.duplicates.count().min(limit)
+                }
+                Phase::StartedAgain { .. } => in_flight < cwnd,
+            },
+            Recovery::Sack | Recovery::Rack => match &self.phase {
+                Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } => prr.allowance() > 0,
+                Phase::Open if !self.limited_transmit => in_flight + self.board.sacked() < cwnd,
+                Phase::Open | Phase::Repair { .. } | Phase::StartedAgain { .. } => in_flight < cwnd,
+            },
         }
     }
 
@@ -49,10 +51,33 @@ impl Sender {
         if self.pacer.until() > now {
             return None;
         }
-        if let Some((seg, nacked)) = self.forced_segment() {
-            return Some(self.transmit(now, seg, nacked));
+        if self.nacks.is_some()
+            && let Some(answer) = self.answer_nack(now)
+        {
+            return Some(answer);
         }
-        let resend = self.next_lost().or_else(|| self.sack_extra_segment());
+        let seg = match self.forced_segment() {
+            Some(seg) => seg,
+            None => self.allowed_segment()?,
+        };
+        Some(self.transmit(now, seg, false))
+    }
+
+    /// Sends what was NACKed, whatever the window says.
+    #[inline(never)]
+    fn answer_nack(&mut self, now: Time) -> Option<Transmission> {
+        let seg = self.nacks.as_mut()?.take(&self.board)?;
+        Some(self.transmit(now, seg, true))
+    }
+
+    /// What leaves next if the window lets it.
+    #[inline(always)]
+    fn allowed_segment(&mut self) -> Option<u32> {
+        // Its entry in `resend` is stale once it leaves, and goes when it is next looked at.
+        let resend = match self.next_lost() {
+            None if self.mode == Recovery::Sack => self.sack_extra_segment(),
+            lost => lost,
+        };
         if resend.is_none() && !self.may_send_new() {
             self.note_idle();
             return None;
@@ -61,32 +86,29 @@ impl Sender {
             self.cwnd_limited = true;
             return None;
         }
-        match resend {
-            // Its entry in `resend` is stale now and goes when it is next looked at.
-            Some(seg) => Some(self.transmit(now, seg, false)),
-            None => Some(self.transmit(now, self.board.next(), false)),
+        Some(resend.unwrap_or(self.board.next()))
+    }
+
+    /// What leaves whatever the window says: NewReno's fast retransmission, a tail loss probe.
+    #[inline(always)]
+    fn forced_segment(&mut self) -> Option<u32> {
+        if let Some(seg) = self.duplicates.take_retransmission(&self.board) {
+            return Some(seg);
+        }
+        if self.rack.take_probe() {
+            self.probe()
+        } else {
+            None
         }
     }
 
-    /// What leaves whatever the window says, and whether that is because it was NACKed: else it is NewReno's fast retransmission
-    /// or a tail loss probe.
-    #[inline]
-    fn forced_segment(&mut self) -> Option<(u32, bool)> {
-        if let Some(nacks) = &mut self.nacks
-            && let Some(seg) = nacks.take(&self.board)
-        {
-            return Some((seg, true));
-        }
-        if let Some(seg) = self.duplicates.take_retransmission(&self.board) {
-            return Some((seg, false));
-        }
-        if !self.rack.take_probe() {
-            return None;
-        }
+    /// A tail loss probe.
+    #[inline(never)]
+    fn probe(&mut self) -> Option<u32> {
         // RFC 8985 section 7.3: new data if there is any, else the last segment again.
         if self.may_send_new() {
             self.rack.on_probe_sent(self.board.next(), None, Time::ZERO);
-            return Some((self.board.next(), false));
+            return Some(self.board.next());
         }
         let last = self
             .board
@@ -99,7 +121,7 @@ impl Sender {
         }
         self.rack
             .on_probe_sent(last, Some(Truth::from(segment.dropped)), segment.sent);
-        Some((last, false))
+        Some(last)
     }
 
     /// The lowest segment taken for lost; stale entries are thrown away.
