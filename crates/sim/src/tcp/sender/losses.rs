@@ -155,8 +155,9 @@ impl Sender {
         self.phase = Phase::Open;
         self.timed_out_una = None;
         for seg in self.board.una()..self.board.next() {
-            // What was NACKed, and waits to be sent again, is not taken back.
-            if self.nacked(seg).is_none() {
+            // What was NACKed, and waits to be sent again for that, is not taken back.
+            let owed = self.nacks.as_ref().is_some_and(|nacks| nacks.waits(seg));
+            if !owed {
                 self.board.unmark_lost(seg);
             }
         }

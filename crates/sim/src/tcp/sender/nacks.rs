@@ -70,6 +70,11 @@ impl Nacks {
         })
     }
 
+    /// Whether this segment waits to be sent again.
+    pub fn waits(&self, seg: u32) -> bool {
+        self.owed.contains(&seg)
+    }
+
     /// Whether a segment waits to be sent again.
     pub fn owes(&self) -> bool {
         !self.owed.is_empty()
@@ -312,6 +317,23 @@ mod tests {
             "it came corrupted again"
         );
         assert_eq!((state(&sender), counts(&sender)), (before, (2, 7, 2)));
+    }
+
+    #[test]
+    fn a_timeout_that_was_a_mistake_forgets_no_segment_that_was_nacked_before() {
+        let mut sender = sender(Nack::On, Recovery::Rack);
+        assert_eq!(nack(&mut sender, at(100), 3), [3]);
+        sender.on_timer(at(5_000));
+        assert_eq!(leave(&mut sender, at(5_000)), [0]);
+        // What was sent first arrives at last: nothing was lost.
+        let sent = echoing(&mut sender, at(5_001), at(0), 1, 0..0);
+        assert_eq!(sender.counters.spurious, 1);
+        assert_eq!(
+            sender.board.lost(),
+            0,
+            "lost, and in no queue: never sent again"
+        );
+        assert!(sent.iter().all(|seg| *seg >= 10), "{sent:?}");
     }
 
     #[test]
