@@ -374,10 +374,7 @@ impl Measure {
                 changes.map(|n| n as f64).reduce(|a, b| a + b)
             }
             Self::Loss => percent(sum(|f| f.lost.total()), sum(|f| f.packets_sent)),
-            Self::CongestionLoss => percent(
-                sum(|f| f.lost.queue_overflow + f.lost.contention),
-                sum(|f| f.packets_sent),
-            ),
+            Self::CongestionLoss => percent(sum(|f| f.lost.congestion()), sum(|f| f.packets_sent)),
             Self::PacketsLost => Some(sum(|f| f.lost.total())),
             Self::RttMean => view.mean_of_all(|f| f.rtt),
             Self::RttP95 => mean(&|f| some(f.rtt).map(|rtt| rtt.p95.as_millis_f64())),
@@ -814,6 +811,7 @@ sample = "1 s"
             packets_sent: 500,
             lost: LossCounts {
                 queue_overflow,
+                early: 3,
                 contention: 5,
                 random: 100,
                 ..LossCounts::default()
@@ -822,7 +820,7 @@ sample = "1 s"
         };
         let run = run(
             &scenario.points()[0],
-            vec![flow("first", 10), flow("second", 30)],
+            vec![flow("first", 7), flow("second", 27)],
         );
         // 15 and 35 of a thousand.
         assert_near(say(&run, "congestion loss", None, None), 5.0);

@@ -284,6 +284,11 @@ pub struct LossCounts {
 }
 
 impl LossCounts {
+    /// Those that congestion caused: dropped by queues, or collided.
+    pub fn congestion(&self) -> u64 {
+        self.queue_overflow + self.early + self.contention
+    }
+
     /// All of them.
     pub fn total(&self) -> u64 {
         self.queue_overflow
