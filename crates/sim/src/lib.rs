@@ -5,8 +5,8 @@
 mod aatp;
 mod counters;
 mod engine;
+mod governed;
 mod measure;
-mod multipath;
 mod network;
 mod outcome;
 #[cfg(test)]

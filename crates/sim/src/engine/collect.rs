@@ -2,8 +2,8 @@
 
 use super::pipe::Pipe;
 use super::world::{Actor, Flow, World};
+use crate::governed;
 use crate::measure::Delays;
-use crate::multipath;
 use crate::network::{FlowSpec, Network, OnChannel, Route, Traffic};
 use crate::outcome::{
     AatpOutcome, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample, Outcome,
@@ -25,7 +25,7 @@ impl World<'_> {
             }
             let delivered = match &flow.actor {
                 Actor::Tcp(ends) => payload_delivered(ends),
-                Actor::Multipath(connection) => connection.payload_delivered(),
+                Actor::Governed(connection) => connection.payload_delivered(),
                 Actor::Aatp(connection) => connection.payload_delivered(),
                 Actor::Udp(_) => continue,
             };
@@ -41,7 +41,7 @@ impl World<'_> {
                         ..sender.sample(now, rate)
                     }
                 }
-                Actor::Multipath(connection) => FlowSample {
+                Actor::Governed(connection) => FlowSample {
                     rate,
                     ..connection.sample(now, interval)
                 },
@@ -192,7 +192,7 @@ fn flow_outcome(
             outcome.rtt = rtt.summary();
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
         }
-        (Actor::Multipath(mut connection), Traffic::Tcp(tcp)) => {
+        (Actor::Governed(mut connection), Traffic::Tcp(tcp)) => {
             outcome.controller = Some(tcp.controller.to_string());
             outcome.delivered = Bytes::new(connection.payload_delivered());
             let (messages, streams) = connection.data.outcome();
@@ -284,7 +284,7 @@ fn route_name(route: &Route, network: &Network) -> String {
 }
 
 fn path_outcome(
-    mut path: multipath::Path,
+    mut path: governed::Path,
     route: String,
     active: Duration,
     until: Time,

@@ -15,10 +15,10 @@ pub(crate) struct Packet {
     /// Its flow, and which route of it: see [`routes`](super::routes).
     pub lane: u32,
     /// The segment that it carries, if it has [`Flags::DATA`]; of an AATP flow the number of its encoded message among the
-    /// [`Mail`](super::mail::Mail). Without, on a multipath connection: the next segment of the connection that its sender
+    /// [`Mail`](super::mail::Mail). Without, on a governed connection: the next segment of the connection that its sender
     /// expects (Data ACK of RFC 8684).
     pub seg: u32,
-    /// The next segment that its sender expects from the other end. With data of a multipath connection, whose far end
+    /// The next segment that its sender expects from the other end. With data of a governed connection, whose far end
     /// sends none: which segment of the connection that is (data sequence number of RFC 8684). Of a NACK the segment that
     /// came corrupted. Nobody acts on what a packet with [`Flags::CORRUPTED`] acknowledges: there it is the first bit that
     /// was changed.

@@ -7,7 +7,7 @@ use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
 use super::routes::{Ahead, FurtherLane, Routes, further_lanes, settled_ends, sole_feeders};
 use crate::aatp::{Connection, Node};
-use crate::multipath;
+use crate::governed;
 use crate::network::{FlowSpec, Network, OnChannel, Traffic};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
@@ -63,7 +63,7 @@ impl Flow {
     fn record_episodes(&mut self) {
         match &mut self.actor {
             Actor::Tcp(ends) => ends[0].record_episodes(),
-            Actor::Multipath(connection) => {
+            Actor::Governed(connection) => {
                 let paths = connection.paths.iter_mut();
                 paths.for_each(|path| path.ends[0].record_episodes());
             }
@@ -77,7 +77,7 @@ pub(super) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
     /// A connection that decides what its ends send: over several paths, with several streams or with messages.
-    Multipath(Box<multipath::Connection>),
+    Governed(Box<governed::Connection>),
     Aatp(Box<Connection>),
     Udp(Box<Datagrams>),
 }
@@ -161,8 +161,8 @@ impl<'a> World<'a> {
                 let lanes: Vec<u32> = [id].into_iter().chain(own.map(|(i, _)| i)).collect();
                 let seed = |lane| stream(self.network.seed, LAW_STREAM, lane as usize);
                 let arrivals = stream(self.network.seed, MESSAGE_STREAM, index);
-                let connection = multipath::Connection::new(&lanes, tcp, seed, arrivals);
-                Actor::Multipath(Box::new(connection))
+                let connection = governed::Connection::new(&lanes, tcp, seed, arrivals);
+                Actor::Governed(Box::new(connection))
             }
             Traffic::Tcp(tcp) => {
                 self.unfinished += 1;
@@ -392,7 +392,7 @@ impl<'a> World<'a> {
         let (index, path) = self.flow_of(packet.lane as usize);
         let flow = &mut self.flows[index];
         match &mut flow.actor {
-            Actor::Multipath(connection) => &mut connection.paths[path].lost,
+            Actor::Governed(connection) => &mut connection.paths[path].lost,
             Actor::Tcp(_) | Actor::Aatp(_) | Actor::Udp(_) => &mut flow.lost,
         }
     }
@@ -401,7 +401,7 @@ impl<'a> World<'a> {
     fn forget(&mut self, packet: &Packet, cause: DropCause) {
         let (index, path) = self.flow_of(packet.lane as usize);
         match &mut self.flows[index].actor {
-            Actor::Multipath(connection) if packet.flags.has(Flags::DATA) => {
+            Actor::Governed(connection) if packet.flags.has(Flags::DATA) => {
                 connection.note_drop(path, packet, cause);
             }
             Actor::Tcp(ends) if packet.flags.has(Flags::DATA) => {
@@ -411,7 +411,7 @@ impl<'a> World<'a> {
                 connection.note_drop(self.mail.read(packet.seg), cause);
                 self.mail.burn(packet.seg, None);
             }
-            Actor::Tcp(_) | Actor::Multipath(_) | Actor::Udp(_) => {}
+            Actor::Tcp(_) | Actor::Governed(_) | Actor::Udp(_) => {}
         }
     }
 
@@ -426,7 +426,7 @@ impl<'a> World<'a> {
         match &mut self.flows[index].actor {
             Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
             Actor::Aatp(_) => self.deliver_mail(at, packet),
-            Actor::Multipath(_) => self.arrive_on_path(at, packet),
+            Actor::Governed(_) => self.arrive_on_path(at, packet),
             Actor::Tcp(ends) => {
                 let end = usize::from(!packet.flags.has(Flags::BACKWARD));
                 let mut out = self.spare.pop().unwrap_or_default();
@@ -446,7 +446,7 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn arrive_on_path(&mut self, at: Time, packet: &Packet) {
         let (index, path) = self.flow_of(packet.lane as usize);
-        let Actor::Multipath(connection) = &mut self.flows[index].actor else {
+        let Actor::Governed(connection) = &mut self.flows[index].actor else {
             return;
         };
         let end = usize::from(!packet.flags.has(Flags::BACKWARD));
@@ -466,7 +466,7 @@ impl<'a> World<'a> {
     /// The near ends of all paths may have got timers.
     fn reschedule_paths(&mut self, index: usize, at: Time) {
         let mut path = 0;
-        while let Actor::Multipath(connection) = &self.flows[index].actor
+        while let Actor::Governed(connection) = &self.flows[index].actor
             && let Some(lane) = connection.paths.get(path).map(|path| path.lane)
         {
             let due = connection.deadline(at, path, 0);
@@ -513,7 +513,7 @@ impl<'a> World<'a> {
                 ends[end].on_corrupted(at, packet, &mut out);
                 ends[end].deadline(at)
             }
-            Actor::Multipath(connection) => {
+            Actor::Governed(connection) => {
                 connection.on_corrupted(at, path, end, packet, &mut out);
                 connection.deadline(at, path, end)
             }
@@ -546,7 +546,7 @@ impl<'a> World<'a> {
         };
         let complete = match &flow.actor {
             Actor::Tcp(ends) => has_all(&ends[0], &ends[1]) && has_all(&ends[1], &ends[0]),
-            Actor::Multipath(connection) => connection.is_complete(),
+            Actor::Governed(connection) => connection.is_complete(),
             Actor::Aatp(connection) => connection.is_complete(),
             Actor::Udp(_) => return,
         };
@@ -597,7 +597,7 @@ impl<'a> World<'a> {
                 ends[end].on_timer(now, &mut out);
                 ends[end].deadline(now)
             }
-            Actor::Multipath(connection) => {
+            Actor::Governed(connection) => {
                 if starts {
                     connection.start(now, &mut out);
                 }

@@ -1,5 +1,8 @@
 //! A TCP connection that decides what its ends send: over several paths, with a subflow on each, or over one with several
-//! streams or with messages. What there is to send, and what is delivered when, is its [`Data`]'s; who sends it is here.
+//! streams or with messages: the ends are governed, as [`Endpoint::govern`] has it. What there is to send, and what is
+//! delivered when, is its [`Data`]'s; who sends it is here.
+//!
+//! What it does with several paths is MPTCP's.
 //!
 //! A. Ford et al., "TCP Extensions for Multipath Operation with Multiple Addresses", RFC 8684, 2020. What it is about is
 //! here: data sequence numbers beside the subflows' own, the mapping from one to the other, Data ACKs, one receive window for
@@ -33,7 +36,7 @@ use std::collections::VecDeque;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// A connection over several paths.
+/// A connection that decides what its ends send.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub paths: Vec<Path>,
