@@ -46,7 +46,7 @@ pub struct ModelArgs {
     #[arg(long, default_value = "10 %")]
     to: Probability,
     /// How many between them, each the same factor above the one before
-    #[arg(long, default_value_t = 7, value_name = "N")]
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     points: u32,
     /// Simulated runs of each point, with different seeds; 0: theory alone
     #[arg(long, default_value_t = 3, value_name = "N")]
@@ -142,9 +142,9 @@ impl ModelArgs {
     /// The probabilities, rounded to three digits so that what is shown is what is run.
     fn errors(&self) -> Result<Vec<Probability>, BadInput> {
         let (from, to) = (self.from.get(), self.to.get());
-        if from <= 0.0 || to >= 1.0 || from > to || self.points == 0 {
+        if from <= 0.0 || to >= 1.0 || from > to {
             return Err(BadInput::new(
-                "packet error probabilities must lie between 0 % and 100 %, --from not above --to, and at least one point",
+                "packet error probabilities must lie between 0 % and 100 %, --from not above --to",
             ));
         }
         let steps = f64::from(self.points.max(2) - 1);
