@@ -159,7 +159,8 @@ impl Law {
     fn begin(&mut self, now: Time) {
         self.dropping = true;
         let needed = self.count.saturating_sub(self.last_count);
-        let lately = now.since(self.drop_next) < self.codel.interval * 16;
+        // Divided, not multiplied: an interval may be as long as time.
+        let lately = now.since(self.drop_next) / 16 < self.codel.interval;
         self.count = if needed > 1 && lately { needed } else { 1 };
         self.drop_next = self.law(now);
         self.last_count = self.count;
