@@ -100,20 +100,34 @@ impl Drop for Progress {
     }
 }
 
-/// Each point once more with its first seed, sampled: the results that are printed stay free of samples
-/// that nobody asked for.
-fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<String> {
+/// The same points, sampled as often as a picture can show.
+pub fn sampled(scenario: &Scenario) -> Scenario {
     let mut sampled = scenario.clone();
     if let Some(longest) = sampled.points().iter().map(|point| point.duration()).max() {
         let interval = longest / PICTURE_SAMPLES;
         sampled.set_sample(interval.max(whimbrel_units::Duration::from_millis(1)));
     }
+    sampled
+}
+
+/// Runs each point with its first seed.
+pub fn run_first_seeds(
+    scenario: &Scenario,
+    threads: Option<NonZeroUsize>,
+) -> anyhow::Result<Vec<Run<'_>>> {
     let first = |point| -> Option<Job<'_>> {
         let point: &whimbrel_sim::scenario::Point = point;
         point.seeds().first().map(|&seed| Job { point, seed })
     };
-    let jobs: Vec<Job<'_>> = sampled.points().iter().filter_map(first).collect();
-    let runs = run_all(&jobs, args.threads)?;
+    let jobs: Vec<Job<'_>> = scenario.points().iter().filter_map(first).collect();
+    run_all(&jobs, threads)
+}
+
+/// Each point once more with its first seed, sampled: the results that are printed stay free of samples
+/// that nobody asked for.
+fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<String> {
+    let sampled = sampled(scenario);
+    let runs = run_first_seeds(&sampled, args.threads)?;
     let mut curves = whimbrel_report::curves(&runs);
     curves.spacing = args.plot_spacing;
     let separator = if title.is_empty() || curves.at.is_empty() {

@@ -41,6 +41,7 @@
 //! not hold*.
 
 pub mod decisions;
+mod figures;
 mod judge;
 mod library;
 mod measure;

@@ -5,13 +5,18 @@
 //! * [`picture()`]: SVG; windows, goodput and queue over time of runs that were sampled, and how a node's flows shared it.
 //! * [`heat_maps()`]: SVG; a share over up to four axes, as small multiples.
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
+//! * [`html()`]: one page with [figures](figure) of all kinds, for people who want to look closer.
 //! * [`response()`]: SVG; what flows get over how much is lost, predicted and measured.
 
 mod curves;
+pub mod figure;
+mod figures;
 mod heat;
+mod html;
 mod json;
 mod legend;
 mod mark;
+pub mod page;
 mod picture;
 mod race;
 mod response;
@@ -21,7 +26,9 @@ mod stat;
 mod table;
 
 pub use curves::{Curve, Curves, Shares, curves};
+pub use figures::figures;
 pub use heat::{HeatAxis, HeatMap, heat_maps};
+pub use html::html;
 pub use json::{confusion, json, parameters};
 pub use picture::{PictureError, picture};
 pub use race::{Line, Race, race};
