@@ -53,8 +53,8 @@ mod tests;
 mod view;
 mod window;
 
-pub use judge::{JudgedRow, Judgement, Verdict};
-pub use library::{Library, LibraryError};
+pub use judge::{Difference, JudgedRow, Judgement, Verdict};
+pub use library::{File, Library, LibraryError};
 pub use measure::Measure;
 pub use read::{Experiment, RowSpec, Selection};
 pub use window::Window;
