@@ -134,7 +134,7 @@ mod tests {
             ack_spacing: None,
             path_changes,
             pacing_rate: None,
-            phase: "",
+            ..FlowSample::default()
         }
     }
 
