@@ -5,18 +5,24 @@
 //! * [`picture()`]: SVG; windows, goodput and queue over time of runs that were sampled, and how a node's flows shared it.
 //! * [`heat_maps()`]: SVG; a share over up to four axes, as small multiples.
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
+//! * [`frame`]: tables for other tools, as [`csv()`] and [`parquet()`].
+//! * [`iperf3`]: one run, or one transfer, in the names of iperf3's JSON.
 //! * [`html()`]: one page with [figures](figure) of all kinds, for people who want to look closer.
 //! * [`response()`]: SVG; what flows get over how much is lost, predicted and measured.
 
+mod csv;
 mod curves;
 pub mod figure;
 pub mod figures;
+pub mod frame;
 mod heat;
 mod html;
+pub mod iperf3;
 mod json;
 mod legend;
 mod mark;
 pub mod page;
+mod parquet;
 mod picture;
 mod race;
 mod response;
@@ -26,6 +32,8 @@ mod stat;
 pub mod style;
 mod table;
 
+pub use self::csv::csv;
+pub use self::parquet::parquet;
 pub use curves::{Curve, Curves, Shares, curves};
 pub use figures::figures;
 pub use heat::{HeatAxis, HeatMap, heat_maps};

@@ -78,6 +78,12 @@ impl RttEstimator {
         Duration::from_nanos(self.estimate.map_or(0, |e| e.srtt as u64))
     }
 
+    /// Smoothed mean deviation of the RTT, zero before the first sample: the RTTVAR of RFC 6298, as Linux reports it in
+    /// `tcpi_rttvar`. What the timeout is made of keeps the greatest of a round trip besides.
+    pub fn rttvar(&self) -> Duration {
+        Duration::from_nanos(self.estimate.map_or(0, |e| e.deviation as u64))
+    }
+
     /// Least RTT of the connection; zero before the first sample.
     pub fn min_rtt(&self) -> Duration {
         if self.estimate.is_some() {

@@ -31,13 +31,15 @@ impl World<'_> {
             };
             let rate = Rate::over(Bytes::new(delivered - flow.sampled_bytes), interval);
             flow.sampled_bytes = delivered;
-            flow.samples.push(match &mut flow.actor {
+            let sample = match &mut flow.actor {
                 Actor::Tcp(ends) => {
                     let Some(sender) = ends[0].sender() else {
                         continue;
                     };
+                    let counters = ends.each_ref().map(Endpoint::counters);
                     FlowSample {
-                        sent: Bytes::new(ends.iter().map(|end| end.counters().wire_bytes).sum()),
+                        sent: Bytes::new(counters.iter().map(|c| c.wire_bytes).sum()),
+                        retransmits: counters.iter().map(|c| c.retransmits).sum(),
                         ..sender.sample(now, rate)
                     }
                 }
@@ -53,7 +55,10 @@ impl World<'_> {
                         ssthresh: controller.ssthresh(),
                         in_flight: source.in_flight(),
                         srtt: source.srtt(),
+                        rttvar: source.rttvar(),
                         rate,
+                        delivered: Bytes::ZERO,
+                        retransmits: source.counters.retransmits,
                         sent: Bytes::new(source.counters.wire_bytes),
                         ack_spacing: None,
                         path_changes: controller.path_changes(),
@@ -62,6 +67,10 @@ impl World<'_> {
                     }
                 }
                 Actor::Udp(_) => continue,
+            };
+            flow.samples.push(FlowSample {
+                delivered: Bytes::new(delivered),
+                ..sample
             });
         }
         for node in &mut self.nodes {

@@ -217,7 +217,7 @@ impl Sender {
         }
     }
 
-    /// How it stands, while its data is delivered at this rate.
+    /// How it stands, while its data is delivered at this rate. How much was delivered is for the caller to know.
     pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
         FlowSample {
             at: now,
@@ -225,7 +225,10 @@ impl Sender {
             ssthresh: self.controller.ssthresh(),
             in_flight: self.in_flight(),
             srtt: self.srtt(),
+            rttvar: self.rtt.rttvar(),
             rate,
+            delivered: Bytes::ZERO,
+            retransmits: self.counters.retransmits,
             sent: Bytes::new(self.counters.wire_bytes),
             ack_spacing: self.record.ack_spacing(),
             path_changes: self.path_changes(),
