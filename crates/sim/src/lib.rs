@@ -8,6 +8,7 @@ mod engine;
 mod governed;
 mod measure;
 mod network;
+pub mod observe;
 mod outcome;
 #[cfg(test)]
 mod properties;
@@ -29,6 +30,11 @@ pub use outcome::{
     LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, Outcome,
     PathOutcome, StreamOutcome, Summary,
 };
+
+/// Plays one run and tells `observer` of all that happens in it. The outcome is the same as [`run`]'s, bit for bit.
+pub fn run_observed(network: &Network, observer: &mut dyn observe::Observer) -> Outcome {
+    engine::world::World::watched(network, observer).play()
+}
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.
 pub fn run(network: &Network) -> Outcome {
