@@ -359,7 +359,7 @@ pub struct Confusion {
 
 /// What really became of the packets that a sender found missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Truth {
+pub enum Truth {
     /// They arrived or are on their way.
     NothingLost,
     /// The channel lost them.

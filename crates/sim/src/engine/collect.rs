@@ -1,6 +1,7 @@
 //! What is measured: samples during a run, and the outcome at its end.
 
 use super::pipe::Pipe;
+use super::watch::Watch;
 use super::world::{Actor, Flow, World};
 use crate::governed;
 use crate::measure::Delays;
@@ -13,7 +14,7 @@ use crate::tcp::{Endpoint, Sender};
 use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-impl World<'_> {
+impl<O: Watch> World<'_, O> {
     pub(super) fn on_sample(&mut self, slot: usize) {
         let Some(interval) = self.network.sample else {
             return;
