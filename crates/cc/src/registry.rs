@@ -281,10 +281,14 @@ impl Spec {
         self.entry
     }
 
+    /// The discriminator that was put on it.
+    pub fn discriminator(&self) -> Option<&'static DiscriminatorEntry> {
+        self.discriminator.as_ref().map(|chosen| chosen.entry)
+    }
+
     /// What it is in code: of its law, then of its discriminator.
     pub fn code(&self) -> impl Iterator<Item = &'static Code> {
-        let discriminator = self.discriminator.as_ref();
-        let judged = discriminator.map_or(&[][..], |chosen| chosen.entry.code);
+        let judged = self.discriminator().map_or(&[][..], |entry| entry.code);
         self.entry.code.iter().chain(judged)
     }
 

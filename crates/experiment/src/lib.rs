@@ -48,6 +48,7 @@ mod measure;
 mod path;
 mod read;
 mod recovery;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod view;
