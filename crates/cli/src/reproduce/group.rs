@@ -4,7 +4,8 @@ use super::Task;
 use super::keep::Keep;
 use super::progress::Progress;
 use super::told::{Reproduced, Told};
-use crate::play::{first_seeds, sampled};
+use crate::page::over_time;
+use crate::play::first_seeds;
 use jiff::Timestamp;
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -79,18 +80,20 @@ impl<'a> Group<'a> {
         let begin = Instant::now();
         let seeds: Vec<Setting> = seeds.into_iter().cloned().collect();
         let scenario = self.tasks[0].experiment.scenario(&seeds)?;
-        let sampled = sampled(&scenario);
-        let (jobs, first) = (sweep::jobs(scenario.points()), first_seeds(&sampled));
-        progress.begin(self, jobs.len() + first.len());
+        let few = over_time(&scenario, |_| false);
+        let jobs = sweep::jobs(scenario.points());
+        let again = few.as_ref().map_or(Vec::new(), first_seeds);
+        progress.begin(self, jobs.len() + again.len());
         let runs = sweep::run_all(&jobs, threads, || progress.step())?;
-        let over_time = sweep::run_all(&first, threads, || progress.step())?;
+        let again = sweep::run_all(&again, threads, || progress.step())?;
+        let sampled = if few.is_some() { &again } else { &runs };
         let seconds = begin.elapsed().as_secs_f64();
         progress.end();
         let at = Timestamp::now();
         let tasks = self.tasks.iter().filter(|task| task.kept.is_none());
         let judge = |task: &&Task| {
             let judgement = task.experiment.judge(&runs);
-            let figures = task.experiment.figures(&judgement.rows, &runs, &over_time);
+            let figures = task.experiment.figures(&judgement.rows, &runs, sampled);
             Reproduced {
                 judgement,
                 figures,

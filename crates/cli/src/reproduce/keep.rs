@@ -5,8 +5,8 @@
 //! or other seeds have another key, so a stale result is never found. A file begins with a BLAKE3 over its key and what
 //! it holds: what was cut off or changed is not believed.
 
-use super::aside;
 use super::told::Reproduced;
+use crate::aside;
 use anyhow::{Context, anyhow};
 use blake3::{Hash, Hasher};
 use etcetera::{BaseStrategy, choose_base_strategy};

@@ -1,6 +1,5 @@
 //! `whimbrel reproduce`: the papers' experiments, the paper's numbers beside ours.
 
-mod aside;
 mod group;
 mod keep;
 mod list;

@@ -1,28 +1,28 @@
 //! What came of experiments as a page: a section for each, under its paper.
 
-use super::text::{duration, rows, seconds, when};
+use super::text::{duration, rows, when};
 use super::told::Told;
-use std::num::NonZeroUsize;
+use crate::page::made;
+use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_experiment::Verdict;
 use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
 
-/// The page.
-pub fn page(all: &[Told<'_>]) -> Report {
-    let refs: Vec<&Told<'_>> = all.iter().collect();
+/// The page of what took since `begin`.
+pub fn page(all: &[Told<'_>], begin: Instant) -> Report {
     let (title, summary) = match all {
         [one] => (format!("{} again", one.id), String::new()),
-        _ => ("The papers' figures again".to_owned(), summary(&refs)),
+        _ => ("The papers' figures again".to_owned(), summary(all)),
     };
     Report {
         title,
         summary,
-        made: made(&refs),
+        made: made(begin),
         sections: all.iter().map(section).collect(),
     }
 }
 
-fn summary(all: &[&Told<'_>]) -> String {
+fn summary(all: &[Told<'_>]) -> String {
     let count = |verdict| all.iter().filter(|told| told.verdict == verdict).count();
     format!(
         "Of {} experiments {} hold, {} hold in part, and {} do not hold.",
@@ -31,30 +31,6 @@ fn summary(all: &[&Told<'_>]) -> String {
         count(Verdict::InPart),
         count(Verdict::DoesNotHold)
     )
-}
-
-fn made(all: &[&Told<'_>]) -> Vec<Fact> {
-    let mut made = vec![
-        Fact::new("command", command(std::env::args())),
-        Fact::new("version", concat!("whimbrel ", env!("CARGO_PKG_VERSION"))),
-    ];
-    if let Ok(cores) = std::thread::available_parallelism().map(NonZeroUsize::get) {
-        made.push(Fact::new("cores", cores.to_string()));
-    }
-    made.push(Fact::new("run time", duration(seconds(all))));
-    made
-}
-
-/// A command line as people would type it.
-fn command(words: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./+=:,%".contains(c);
-    let quoted = |(i, word): (usize, String)| match i {
-        0 => "whimbrel".to_owned(),
-        _ if !word.is_empty() && word.chars().all(plain) => word,
-        _ => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    let words: Vec<String> = words.enumerate().map(quoted).collect();
-    words.join(" ")
 }
 
 fn section(told: &Told<'_>) -> Section {
@@ -147,26 +123,4 @@ fn sources(told: &Told<'_>) -> Vec<Source> {
         }
     }
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_can_be_typed_again() {
-        let words = [
-            "/opt/bin/whimbrel",
-            "reproduce",
-            "cerl/fig-3.5",
-            "--report",
-            "my report",
-            "it's",
-            "",
-        ];
-        assert_eq!(
-            command(words.map(str::to_owned).into_iter()),
-            r"whimbrel reproduce cerl/fig-3.5 --report 'my report' 'it'\''s' ''"
-        );
-    }
 }

@@ -1,15 +1,19 @@
 //! `--report DIR`: a folder with all that came of it.
 
-use super::aside;
 use super::page::page;
 use super::told::{self, Told};
+use crate::aside;
+use anyhow::Context;
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// A folder that is to hold a report.
 pub struct Report {
     folder: PathBuf,
+    begin: Instant,
 }
 
 impl Report {
@@ -21,6 +25,7 @@ impl Report {
         aside::check_folder(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
+            begin: Instant::now(),
         })
     }
 
@@ -39,12 +44,17 @@ impl Report {
             let Some(name) = &file.name else { continue };
             if written.insert(name) {
                 let path = self.folder.join("experiments").join(name);
+                let folder = path.parent().unwrap_or(&self.folder);
+                fs::create_dir_all(folder)
+                    .with_context(|| format!("cannot make {}", folder.display()))?;
                 aside::write(&path, |to| to.write_all(file.text.as_bytes()))?;
             }
         }
         aside::write(&self.folder.join("results.json"), |to| told::json(all, to))?;
         aside::write(&self.folder.join("results.csv"), |to| csv(all, to))?;
-        aside::write(&self.page(), |to| whimbrel_report::html(&page(all), to))
+        aside::write(&self.page(), |to| {
+            whimbrel_report::html(&page(all, self.begin), to)
+        })
     }
 }
 

@@ -191,7 +191,7 @@ fn counts(folder: &str, paper: &str, group: &[&Told<'_>]) -> Vec<String> {
 }
 
 /// What their scenarios took, each once.
-pub fn seconds(group: &[&Told<'_>]) -> f64 {
+fn seconds(group: &[&Told<'_>]) -> f64 {
     let mut counted = Vec::new();
     let mut sum = 0.0;
     for told in group {
