@@ -286,12 +286,6 @@ impl Spec {
         self.discriminator.as_ref().map(|chosen| chosen.entry)
     }
 
-    /// What it is in code: of its law, then of its discriminator.
-    pub fn code(&self) -> impl Iterator<Item = &'static Code> {
-        let judged = self.discriminator().map_or(&[][..], |entry| entry.code);
-        self.entry.code.iter().chain(judged)
-    }
-
     /// Whether it tells random loss from congestion.
     pub fn discriminates(&self) -> bool {
         self.build(&PROBE).discriminates()

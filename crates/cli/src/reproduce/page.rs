@@ -5,6 +5,7 @@ use super::told::Told;
 use crate::page::made;
 use std::time::Instant;
 use whimbrel_cc::Spec;
+use whimbrel_cc::registry::Code;
 use whimbrel_experiment::Verdict;
 use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
 
@@ -112,15 +113,29 @@ fn sources(told: &Told<'_>) -> Vec<Source> {
         let Ok(spec) = name.parse::<Spec>() else {
             continue;
         };
-        for code in spec.code() {
-            if !all.iter().any(|source: &Source| source.path == code.path) {
-                all.push(Source {
-                    title: format!("algorithm {name}"),
-                    path: code.path.to_owned(),
-                    text: code.text.to_owned(),
-                });
-            }
+        let law = spec.entry();
+        add_code(law.name, law.code, &mut all);
+        if let Some(discriminator) = spec.discriminator() {
+            add_code(discriminator.name, discriminator.code, &mut all);
         }
     }
     all
+}
+
+/// Its files, but for those that are there already.
+fn add_code(name: &str, code: &[Code], to: &mut Vec<Source>) {
+    for (i, file) in code.iter().enumerate() {
+        if to.iter().any(|source| source.path == file.path) {
+            continue;
+        }
+        let title = match file.path.rsplit('/').next() {
+            Some(part) if i > 0 => format!("{name}: {part}"),
+            _ => format!("algorithm {name}"),
+        };
+        to.push(Source {
+            title,
+            path: file.path.to_owned(),
+            text: file.text.to_owned(),
+        });
+    }
 }

@@ -8,7 +8,7 @@ use whimbrel_cc::Spec;
 use whimbrel_experiment::Verdict;
 
 /// How wide lines are that are cut.
-const LINE: usize = 130;
+const LINE: usize = 120;
 
 /// Emphasised, where that can be seen; whoever prints it takes the style away where it cannot.
 pub fn bold(text: &str) -> String {
@@ -107,6 +107,7 @@ fn line(told: &ToldRow) -> Vec<String> {
 fn decimals(mean: f64) -> usize {
     match mean.abs() {
         x if x > 0.0 && x < 0.1 => 4,
+        0.0 => 1,
         x => whimbrel_report::decimals(x).max(1),
     }
 }
