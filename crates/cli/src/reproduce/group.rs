@@ -9,8 +9,8 @@ use crate::play::first_seeds;
 use jiff::Timestamp;
 use std::num::NonZeroUsize;
 use std::time::Instant;
-use whimbrel_sim::scenario::Setting;
-use whimbrel_sim::sweep;
+use whimbrel_sim::scenario::{Parameter, Scenario, Setting};
+use whimbrel_sim::sweep::{self, Run, ThreadsError};
 
 /// Tasks with the same scenario; at least one.
 pub struct Group<'a> {
@@ -38,8 +38,12 @@ impl<'a> Group<'a> {
 
     /// Whom people see running: the first that is not kept. `None` if all are.
     pub fn running(&self) -> Option<&'a str> {
-        let task = self.tasks.iter().find(|task| task.kept.is_none())?;
-        Some(&task.experiment.id)
+        self.to_run().next().map(|task| task.experiment.id.as_str())
+    }
+
+    fn to_run(&self) -> impl Iterator<Item = &'a Task> {
+        let tasks = self.tasks.iter().copied();
+        tasks.filter(|task| task.kept.is_none())
     }
 
     /// Runs the scenario unless all is kept, and judges what is not. Keeps it.
@@ -80,19 +84,17 @@ impl<'a> Group<'a> {
         let begin = Instant::now();
         let seeds: Vec<Setting> = seeds.into_iter().cloned().collect();
         let scenario = self.tasks[0].experiment.scenario(&seeds)?;
-        let few = over_time(&scenario, |_| false);
+        let over_time = OverTime::new(&scenario, self.to_run());
         let jobs = sweep::jobs(scenario.points());
-        let again = few.as_ref().map_or(Vec::new(), first_seeds);
-        progress.begin(self, jobs.len() + again.len());
+        progress.begin(self, jobs.len() + over_time.jobs());
         let runs = sweep::run_all(&jobs, threads, || progress.step())?;
-        let again = sweep::run_all(&again, threads, || progress.step())?;
-        let sampled = if few.is_some() { &again } else { &runs };
+        let sampled = over_time.run(threads, progress)?;
         let seconds = begin.elapsed().as_secs_f64();
         progress.end();
         let at = Timestamp::now();
-        let tasks = self.tasks.iter().filter(|task| task.kept.is_none());
-        let judge = |task: &&Task| {
+        let judge = |(i, task): (usize, &Task)| {
             let judgement = task.experiment.judge(&runs);
+            let sampled = over_time.of[i].map_or(&runs, |few| &sampled[few]);
             let figures = task.experiment.figures(&judgement.rows, &runs, sampled);
             Reproduced {
                 judgement,
@@ -101,6 +103,53 @@ impl<'a> Group<'a> {
                 at,
             }
         };
-        Ok(tasks.map(judge).collect())
+        Ok(self.to_run().enumerate().map(judge).collect())
     }
+}
+
+/// The few points of a scenario that experiments show over time: they are run once more, with samples.
+struct OverTime {
+    /// Each once: experiments that show the same share its runs. What is shown of one must not depend on what else is asked for.
+    few: Vec<Scenario>,
+    /// Which of them each experiment shows; `None`: its runs are sampled anyway.
+    of: Vec<Option<usize>>,
+}
+
+impl OverTime {
+    fn new<'a>(scenario: &Scenario, tasks: impl Iterator<Item = &'a Task>) -> Self {
+        let mut few: Vec<Scenario> = Vec::new();
+        let mut of = Vec::new();
+        for task in tasks {
+            let own = over_time(scenario, |point| task.experiment.wants(point));
+            of.push(own.map(|own| {
+                let known = few.iter().position(|other| same_points(other, &own));
+                known.unwrap_or_else(|| {
+                    few.push(own);
+                    few.len() - 1
+                })
+            }));
+        }
+        Self { few, of }
+    }
+
+    fn jobs(&self) -> usize {
+        self.few.iter().map(|few| first_seeds(few).len()).sum()
+    }
+
+    fn run(
+        &self,
+        threads: Option<NonZeroUsize>,
+        progress: &Progress,
+    ) -> Result<Vec<Vec<Run<'_>>>, ThreadsError> {
+        let run = |few| sweep::run_all(&first_seeds(few), threads, || progress.step());
+        self.few.iter().map(run).collect()
+    }
+}
+
+fn same_points(a: &Scenario, b: &Scenario) -> bool {
+    let points = |scenario: &'_ Scenario| -> Vec<Vec<Parameter>> {
+        let points = scenario.points().iter();
+        points.map(|point| point.parameters().to_vec()).collect()
+    };
+    points(a) == points(b)
 }
