@@ -281,11 +281,9 @@ impl Spec {
         self.entry
     }
 
-    /// What it is in code: of its law, then of its discriminator.
-    pub fn code(&self) -> impl Iterator<Item = &'static Code> {
-        let discriminator = self.discriminator.as_ref();
-        let judged = discriminator.map_or(&[][..], |chosen| chosen.entry.code);
-        self.entry.code.iter().chain(judged)
+    /// The discriminator that was put on it.
+    pub fn discriminator(&self) -> Option<&'static DiscriminatorEntry> {
+        self.discriminator.as_ref().map(|chosen| chosen.entry)
     }
 
     /// Whether it tells random loss from congestion.

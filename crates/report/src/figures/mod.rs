@@ -23,14 +23,14 @@ pub use confusion::confusion;
 pub use distribution::{Delays, delays, of_flows};
 pub use over_time::{Look, over_time};
 pub use sequence::sequence;
-pub use setting::Setting;
+pub use setting::{Setting, evenly, settings};
 pub use shares::shares;
 pub use sweep::{Cell, Measured, heat, lines};
 pub use swept::Swept;
 pub use tradeoff::tradeoff;
 
 use crate::figure::{Axis, Figure};
-use setting::{evenly, middle, settings};
+use setting::middle;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome};
 

@@ -1,6 +1,6 @@
 //! Windows, rates, round trips and queues over time, panels above each other.
 //!
-//! A rate is the mean over a two-hundredth of the run, and beside it the capacity of the way, as a shade: what lies between them was
+//! A rate is the mean over a hundredth of the run, and beside it the capacity of the way, as a shade: what lies between them was
 //! left unused, or taken by others. A window that grows beyond what the way holds shows as queue and as round-trip time above
 //! that of the empty way, so the panels belong together.
 
@@ -17,7 +17,7 @@ use whimbrel_units::{Duration, Time};
 const POINTS: usize = 6000;
 const SERIES: (usize, usize) = (100, 400);
 /// Rates are means over so many spans.
-const SPANS: u32 = 200;
+const SPANS: u32 = 100;
 /// A law's own rate is cut off at so many times the greatest goodput or capacity.
 const HIGHEST_RATE: f64 = 2.0;
 
@@ -81,7 +81,8 @@ pub fn over_time(setting: &Setting<'_>, looks: &[Look]) -> Option<Figure> {
     }
     if rate {
         caption += &format!(
-            " Rates are means over {}; the shade is what the way carries, headers included.",
+            " Rates are of data delivered in order, means over {}: what a repair lets through comes at once. The shade is what the way \
+             carries, headers included.",
             seconds(all.end / f64::from(SPANS))
         );
     }

@@ -36,7 +36,7 @@ pub(super) fn is_controller(key: &str) -> bool {
 }
 
 /// All settings, in the order in which they first come up.
-pub(super) fn settings<'a>(runs: &[&'a Run<'a>]) -> Vec<Setting<'a>> {
+pub fn settings<'a>(runs: &[&'a Run<'a>]) -> Vec<Setting<'a>> {
     let mut all: Vec<Setting<'a>> = Vec::new();
     for run in runs {
         let at = at(run.point.parameters());
@@ -61,7 +61,7 @@ pub(super) fn at(parameters: &[Parameter]) -> String {
 }
 
 /// At most so many: the first, the last, and evenly between them.
-pub(super) fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
+pub fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let n = all.len();
     if n <= most {
         return all;
