@@ -73,7 +73,8 @@ fn the_page_on_adding_an_experiment_says_what_happens() {
                 let command = first.strip_prefix("$ ").expect("a prompt");
                 let printed = run(command, &here);
                 let was = format!("```console\n{content}```");
-                renewed = renewed.replacen(&was, &format!("```console\n{first}\n{printed}\n```"), 1);
+                renewed =
+                    renewed.replacen(&was, &format!("```console\n{first}\n{printed}\n```"), 1);
                 let lines = |text: &str| text.trim_end().lines().map(lasting).collect::<Vec<_>>();
                 if std::env::var_os("WRITE_DOCS").is_none() {
                     assert_eq!(lines(told), lines(&printed), "{command}");

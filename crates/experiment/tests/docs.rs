@@ -35,13 +35,19 @@ fn every_experiment_stands_in_its_papers_page() {
             text(&root().join("docs").join(page)).contains(&link),
             "docs/{page} does not lead to {id}; write [`{id}`{link} where its figure stands"
         );
-        assert!(index.contains(page), "docs/README.md does not lead to {page}");
+        assert!(
+            index.contains(page),
+            "docs/README.md does not lead to {page}"
+        );
     }
 }
 
 /// Where `[text](target)` leads in a page, other than to the web or to a place in the page itself.
 fn links(page: &str) -> Vec<&str> {
-    let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let targets = page
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
     targets
         .map(|target| target.split('#').next().unwrap_or(target))
         .filter(|target| !target.is_empty() && !target.contains("://"))

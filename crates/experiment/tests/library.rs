@@ -85,10 +85,16 @@ fn no_scenario_lies_about_unused() {
         .map(|page| std::fs::read_to_string(page).expect("a page"))
         .collect();
     for file in files(&folder, "toml") {
-        let name = file.strip_prefix(&folder).expect("in it").display().to_string();
+        let name = file
+            .strip_prefix(&folder)
+            .expect("in it")
+            .display()
+            .to_string();
         let id = name.trim_end_matches(".toml");
         assert!(
-            used.contains(id) || !name.contains('/') || pages.contains(&format!("experiments/{name}")),
+            used.contains(id)
+                || !name.contains('/')
+                || pages.contains(&format!("experiments/{name}")),
             "nothing uses experiments/{name}"
         );
     }
