@@ -1,5 +1,6 @@
 //! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
 
+use crate::page::Origin;
 use crate::play::{PlayArgs, play};
 use clap::builder::ArgPredicate;
 use std::fmt::{Display, Write as _};
@@ -125,7 +126,12 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    play(&scenario, &title(&args), &args.play)?;
+    let origin = Origin {
+        title: &title(&args),
+        path: Path::new("compare.toml"),
+        text: &text,
+    };
+    play(&scenario, &origin, &args.play)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,6 @@
 //! The `whimbrel` command: parses, calls, prints; decides nothing.
 
+mod aside;
 mod compare;
 mod controllers;
 mod demo;
@@ -7,6 +8,7 @@ mod failure;
 mod judge;
 mod link;
 mod model;
+mod page;
 mod play;
 mod reproduce;
 mod send;

@@ -1,6 +1,8 @@
 //! Running a scenario and showing what came of it: what `sim` and `compare` share.
 
+use crate::aside;
 use crate::failure::BadInput;
+use crate::page::{self, Origin};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
@@ -32,14 +34,25 @@ pub struct PlayArgs {
     /// Draw below it how far apart acknowledgments came
     #[arg(long, requires = "plot")]
     plot_spacing: bool,
+    /// Write a page with the table and figures, which needs nothing but a browser: windows, rates, round trips and queues over
+    /// time, throughput against delay, what changes over the sweep, distributions, shares, decisions on losses
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
 }
 
 /// Runs all points with all seeds; prints a table or JSON, and draws.
-pub fn play(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<()> {
+pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    if let Some(path) = &args.report {
+        aside::check(path)?;
+    }
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
-        let svg = draw(scenario, title, args)?;
+        let svg = draw(scenario, origin.title, args)?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(path) = &args.report {
+        page::write(path, scenario, origin, &runs, args.threads, begin)?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {

@@ -1,6 +1,7 @@
 //! `whimbrel sim`: run a scenario file.
 
 use crate::failure::BadInput;
+use crate::page::Origin;
 use crate::play::{PlayArgs, play};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,12 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     let title = path
         .file_stem()
         .map(|name| name.to_string_lossy().into_owned());
-    play(&scenario, &title.unwrap_or_default(), &args.play)?;
+    let origin = Origin {
+        title: &title.unwrap_or_default(),
+        path: &path,
+        text: &text,
+    };
+    play(&scenario, &origin, &args.play)?;
     Ok(ExitCode::SUCCESS)
 }
 

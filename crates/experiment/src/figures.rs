@@ -1,44 +1,245 @@
-//! What an experiment shows: the paper's numbers beside ours, and what its runs show by themselves.
+//! What an experiment shows: what its author asked for, the paper's numbers beside ours, its measures over its sweep, and what its
+//! runs show by themselves.
 
-use crate::{Experiment, JudgedRow};
+use crate::drawing::{Drawing, Kind, Of, Quantity};
+use crate::view::is_called;
+use crate::{Experiment, JudgedRow, Measure, RowSpec, Window};
+use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, BesideRow, Figure, Plot};
+use whimbrel_report::figures::{self, Measured, Setting, Swept};
+use whimbrel_sim::scenario::Point;
 use whimbrel_sim::sweep::Run;
+
+/// So many settings of one figure of an author are shown.
+const SETTINGS: usize = 4;
+/// So many measures, and so many keys for each, have figures that nobody asked for.
+const MEASURES: usize = 3;
+const KEYS: usize = 3;
 
 impl Experiment {
     /// Its figures, of the rows that its runs were [judged](Self::judge) by, of the runs, and of `sampled`: some of them over
-    /// time.
+    /// time. What its author asked for comes first.
     pub fn figures(
         &self,
         rows: &[JudgedRow],
         runs: &[Run<'_>],
         sampled: &[Run<'_>],
     ) -> Vec<Figure> {
-        let mut all: Vec<Figure> = self.beside(rows).into_iter().collect();
-        all.extend(whimbrel_report::figures(runs, sampled));
-        all
+        let all: Vec<&Run<'_>> = runs.iter().collect();
+        let over_time: Vec<&Run<'_>> = sampled.iter().collect();
+        let mut found: Vec<Figure> = Vec::new();
+        for drawing in &self.drawings {
+            found.extend(drawn(drawing, &all, &over_time));
+        }
+        found.extend(self.beside(rows));
+        found.extend(self.over_sweep(&all));
+        for figure in figures::figures(runs, sampled) {
+            let same = |other: &Figure| other.plot == figure.plot;
+            if !found.iter().any(same) {
+                found.push(figure);
+            }
+        }
+        figures::number(&mut found);
+        for figure in &mut found {
+            figure.id = format!("{}/{}", self.id, figure.id);
+        }
+        found
     }
 
-    /// The rows that have a number of the paper's, if there are any.
-    fn beside(&self, rows: &[JudgedRow]) -> Option<Figure> {
-        let rows: Vec<BesideRow> = rows
-            .iter()
-            .filter(|row| row.paper.is_some())
-            .map(|row| BesideRow {
-                label: row.label.clone(),
-                protocol: None,
-                paper: row.paper,
-                measured: row.measured,
-                spread: row.measured_stddev,
-            })
-            .collect();
-        (!rows.is_empty()).then(|| Figure {
-            id: format!("{}/beside", self.id),
-            title: "The paper's numbers beside ours".to_owned(),
-            caption: format!("{}. Bars: standard deviation over the seeds.", self.place),
-            plot: Plot::Beside {
-                value: Axis::default(),
-                rows,
-            },
-        })
+    /// Whether one of its figures shows what happens over time at this point, so that it has to be run with samples.
+    pub fn wants(&self, point: &Point) -> bool {
+        self.drawings.iter().any(|drawing| drawing.wants(point))
     }
+
+    /// The rows that have a number of the paper's, a figure for each unit.
+    fn beside(&self, rows: &[JudgedRow]) -> Vec<Figure> {
+        // Rows are judged in their order.
+        let all: Vec<(&RowSpec, &JudgedRow)> = self.rows.iter().zip(rows).collect();
+        let with_number = || all.iter().filter(|(_, row)| row.paper.is_some());
+        let mut units: Vec<&str> = Vec::new();
+        for (_, row) in with_number() {
+            let unit = row.unit;
+            if !units.contains(&unit) {
+                units.push(unit);
+            }
+        }
+        let of_unit = |unit: &&str| {
+            let mine = || with_number().filter(|(_, row)| row.unit == *unit);
+            let mut names: Vec<&str> = mine()
+                .map(|(spec, _)| match spec.over {
+                    Some(_) => "gain",
+                    None => spec.measure.name(),
+                })
+                .collect();
+            names.dedup();
+            let label = match names.as_slice() {
+                [one] => one,
+                _ => "",
+            };
+            Figure {
+                id: "beside".to_owned(),
+                title: "The paper's numbers beside ours".to_owned(),
+                caption: format!("{}. Bars: standard deviation over the seeds.", self.place),
+                plot: Plot::Beside {
+                    value: Axis::new(label, *unit),
+                    rows: mine()
+                        .map(|(spec, row)| BesideRow {
+                            label: row.label.clone(),
+                            protocol: protocol(spec),
+                            paper: row.paper,
+                            measured: row.measured,
+                            spread: row.measured_stddev,
+                        })
+                        .collect(),
+                },
+            }
+        };
+        units.iter().map(of_unit).collect()
+    }
+
+    /// What its rows measure, over the keys of its sweep.
+    fn over_sweep(&self, runs: &[&Run<'_>]) -> Vec<Figure> {
+        let keys = Swept::of(runs);
+        let mut asked: Vec<(Measure, Option<Window>)> = Vec::new();
+        for row in &self.rows {
+            if !asked.contains(&(row.measure, row.window)) {
+                asked.push((row.measure, row.window));
+            }
+        }
+        let mut all = Vec::new();
+        for (measure, window) in asked.into_iter().take(MEASURES) {
+            let mut flows: Vec<&str> = Vec::new();
+            let rows = self.rows.iter();
+            for row in rows.filter(|row| row.measure == measure && row.window == window) {
+                if let Some(name) = row.flows.as_deref().filter(|name| !flows.contains(name)) {
+                    flows.push(name);
+                }
+            }
+            let whose = |run: &Run<'_>| {
+                if flows.is_empty() {
+                    vec![(together(run), alone(run), measure.of(run, None, window))]
+                } else {
+                    let of = |name: &&str| {
+                        let value = measure.of(run, Some(name), window);
+                        ((*name).to_owned(), controller_of(run, name), value)
+                    };
+                    flows.iter().map(of).collect()
+                }
+            };
+            let Some(measured) = Measured::new(axis(measure), runs, whose) else {
+                continue;
+            };
+            for key in keys.iter().take(KEYS) {
+                all.extend(figures::lines(key, &keys, &[&measured]));
+            }
+        }
+        all
+    }
+}
+
+/// What an author asked for.
+fn drawn(drawing: &Drawing, runs: &[&Run<'_>], sampled: &[&Run<'_>]) -> Vec<Figure> {
+    let takes = |run: &&&Run<'_>| drawing.at.takes(run.point.parameters());
+    let runs: Vec<&Run<'_>> = runs.iter().filter(takes).copied().collect();
+    let sampled: Vec<&Run<'_>> = sampled.iter().filter(takes).copied().collect();
+    let settings = figures::evenly(figures::settings(&sampled), SETTINGS);
+    let each = |of: &dyn Fn(&Setting<'_>) -> Vec<Figure>| settings.iter().flat_map(of).collect();
+    let keys = Swept::of(&runs);
+    let mut all: Vec<Figure> = match &drawing.kind {
+        Kind::Lines { x, y } => {
+            let measured = measured(y, &runs);
+            let keys = without_series(&keys, y);
+            let x = Swept::one(x, &runs);
+            let lines = |(x, m): (Swept, Measured)| figures::lines(&x, &keys, &[&m]);
+            x.zip(measured).map(lines).unwrap_or_default()
+        }
+        Kind::Heat { x, rows, y } => {
+            let keys = without_series(&keys, y);
+            let axes = Swept::one(x, &runs).zip(Swept::one(rows, &runs));
+            let map = axes
+                .zip(measured(y, &runs))
+                .and_then(|((x, rows), m)| figures::heat(&x, &rows, &keys, &m));
+            map.into_iter().collect()
+        }
+        Kind::Time(looks) => each(&|s| figures::over_time(s, looks).into_iter().collect()),
+        Kind::Tradeoff => figures::tradeoff(&runs),
+        Kind::Cdf(Of::Delays(of)) => each(&|s| figures::delays(s, *of).into_iter().collect()),
+        Kind::Cdf(Of::Flows) => figures::of_flows(&runs),
+        Kind::Sequence => each(&|s| figures::sequence(s).into_iter().collect()),
+        Kind::Shares => each(&figures::shares),
+        Kind::Confusion => figures::confusion(&runs).into_iter().collect(),
+    };
+    let several = all.len() > 1;
+    for figure in &mut all {
+        figure.title = match several {
+            true => format!("{}: {}", drawing.title, figure.title),
+            false => drawing.title.clone(),
+        };
+    }
+    all
+}
+
+/// The keys of the sweep, but for the one whose values are the series: it is not held.
+fn without_series(keys: &[Swept], y: &Quantity) -> Vec<Swept> {
+    let mut keys = keys.to_vec();
+    keys.retain(|key| y.series.as_ref() != Some(&key.key));
+    keys
+}
+
+fn measured(y: &Quantity, runs: &[&Run<'_>]) -> Option<Measured> {
+    let series = y.series.as_ref().and_then(|key| Swept::one(key, runs));
+    let mut all: Vec<String> = runs.iter().map(|run| together(run)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let several = all.len() > 1;
+    Measured::new(axis(y.measure), runs, |run| {
+        let whose = y.flows.clone().unwrap_or_else(|| together(run));
+        let value = y.measure.of(run, y.flows.as_deref(), y.window);
+        let label = match &series {
+            Some(key) => {
+                let value = key.value(run.point.parameters()).unwrap_or_default();
+                let named = format!("{} {value}", key.name);
+                if several {
+                    format!("{whose}, {named}")
+                } else {
+                    named
+                }
+            }
+            None => whose,
+        };
+        let protocol = match &y.flows {
+            Some(name) => controller_of(run, name),
+            None => alone(run),
+        };
+        vec![(label, protocol, value)]
+    })
+}
+
+fn axis(measure: Measure) -> Axis {
+    Axis::new(measure.name(), measure.unit())
+}
+
+/// All controllers of a run, as a label.
+fn together(run: &Run<'_>) -> String {
+    run.point.controllers().join(" and ")
+}
+
+/// The controller of a run that has only one.
+fn alone(run: &Run<'_>) -> Option<String> {
+    let [one] = <[String; 1]>::try_from(run.point.controllers()).ok()?;
+    Some(one)
+}
+
+/// The controller of the flows that are called so.
+fn controller_of(run: &Run<'_>, name: &str) -> Option<String> {
+    let flows = run.outcome.flows.iter();
+    let mut mine = flows.filter(|flow| is_called(flow, name));
+    mine.find_map(|flow| flow.controller.clone())
+}
+
+/// Of which protocol a row is, if it is of one: of its flows, or where it was measured.
+fn protocol(row: &RowSpec) -> Option<String> {
+    let is_one = |name: &&str| name.parse::<Spec>().is_ok();
+    let flows = row.flows.as_deref().filter(is_one);
+    flows.or(row.at.only("flow.controller")).map(str::to_owned)
 }

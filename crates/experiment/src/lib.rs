@@ -28,6 +28,14 @@
 //! key = "flow.controller"
 //! greatest_first = ["cerl", "cubic", "newreno"]
 //! where = { "link.L.loss" = ["1 %", "2 %"] }
+//!
+//! [[experiment.figure]]                    # what the paper's figure shows
+//! title = "Mean flow goodput over loss"
+//! kind = "lines"
+//! x = "link.L.loss"                        # a key of the sweep
+//! y = "mean flow goodput"                  # a measure; left out: the experiment's
+//! series = "flow.controller"               # a key of the sweep; left out: this
+//! where = { "link.L.delay" = "50 ms" }     # points of the sweep; other keys are held at their middle value
 //! ```
 //!
 //! A row's number is the [measure](Measure) averaged over the points for each seed; what is shown is the mean and
@@ -39,8 +47,28 @@
 //! a bound, `above = 0` or `below = 5`. An order makes one row for each neighbouring pair: the gain, judged by `above =
 //! 0`; `each` asks for it at every value. The verdict: all judged rows right, it *holds*; some, *in part*; none, it *does
 //! not hold*.
+//!
+//! **Figures.** A report shows by itself the paper's numbers beside ours, each measure of the rows over the keys of the sweep, and
+//! what [any runs show](whimbrel_report::figures). `[[experiment.figure]]` says what the paper's figure shows where that is not
+//! among them, or should come first. Each has a `title`, a `kind`, and a `where` if it is not of all points:
+//!
+//! | kind | keys | what it draws |
+//! |---|---|---|
+//! | `lines` | `x`, `y`, `series`, `flows`, `from`, `to` | a measure over a key of the sweep, a line for each series |
+//! | `heat` | `x`, `rows`, `y`, `series`, `flows`, `from`, `to` | a measure over two keys, a map for each series |
+//! | `time` | `show` | panels over time: some of `cwnd`, `rate`, `rtt`, `queue` (these if nothing is said), `in flight`, `ack spacing` |
+//! | `tradeoff` | | throughput against the 95th percentile of the delay, a mark for each run |
+//! | `cdf` | `x` | a distribution: `rtt`, `delay` (one way), `message latency`, or of `flows`: their goodput, and completion times |
+//! | `sequence` | | data sent and delivered over time |
+//! | `shares` | | how flows share a link over time, and how fairly |
+//! | `confusion` | | decisions on losses against what they were |
+//!
+//! What is over time is of the first seed, and needs samples: points that a figure's `where` names are run once more with
+//! samples if the scenario does not `sample`. Where it says nothing, the points are those in the middle of the sweep. At most
+//! four settings of a figure are drawn.
 
 pub mod decisions;
+mod drawing;
 mod figures;
 mod judge;
 mod library;
@@ -53,6 +81,7 @@ mod tests;
 mod view;
 mod window;
 
+pub use drawing::{Drawing, Kind, Of, Quantity};
 pub use judge::{JudgedRow, Judgement, Verdict};
 pub use library::{Library, LibraryError};
 pub use measure::Measure;

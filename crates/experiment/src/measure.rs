@@ -240,6 +240,13 @@ impl FromStr for Measure {
 }
 
 impl Measure {
+    /// Its name, as people write it.
+    pub fn name(self) -> &'static str {
+        ALL.iter()
+            .find(|(.., measure)| *measure == self)
+            .map_or("", |(name, ..)| name)
+    }
+
     /// Its unit; empty if it has none.
     pub fn unit(self) -> &'static str {
         ALL.iter()

@@ -1,5 +1,6 @@
 //! Reading `[experiment]`.
 
+use crate::drawing::Drawing;
 use crate::library::Library;
 use crate::{Measure, Window};
 use whimbrel_sim::scenario::document::{Document, Value};
@@ -7,7 +8,7 @@ use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_sim::scenario::{Parameter, Point, Scenario, ScenarioError, Setting};
 use whimbrel_units::{Duration, Probability, Time};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "paper",
     "place",
     "claim",
@@ -17,6 +18,7 @@ const KEYS: [&str; 9] = [
     "scenario",
     "row",
     "order",
+    "figure",
 ];
 const ROW_KEYS: [&str; 12] = [
     "label",
@@ -58,6 +60,8 @@ pub struct Experiment {
     pub note: Option<String>,
     /// What is measured.
     pub rows: Vec<RowSpec>,
+    /// The figures that its author asked for.
+    pub drawings: Vec<Drawing>,
     /// Id of the file that its scenario is in, its own or another: experiments with the same can be judged by the same
     /// runs.
     pub scenario_id: String,
@@ -103,6 +107,20 @@ impl Selection {
         })
     }
 
+    /// Whether nothing was said.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a key that all have, if one was said.
+    pub(crate) fn only(&self, key: &str) -> Option<&str> {
+        let (_, values) = self.0.iter().find(|(k, _)| k == key)?;
+        match values.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
     /// These points, but with this value of a key.
     fn with(&self, key: &str, value: &str) -> Self {
         let mut all = self.0.clone();
@@ -131,11 +149,11 @@ impl Experiment {
             Some(field) => library.document(id, &field)?,
         };
         let scenario = Scenario::from_document(document.clone(), &[])?;
-        let rows = Reader {
+        let reader = Reader {
             fields: &fields,
             scenario: &scenario,
-        }
-        .rows()?;
+        };
+        let (rows, drawings) = (reader.rows()?, reader.drawings()?);
         let text = |key, example| fields.required(key, example)?.text().map(str::to_owned);
         Ok(Self {
             id: id.to_owned(),
@@ -147,6 +165,7 @@ impl Experiment {
                 .map(|field| field.text().map(str::to_owned))
                 .transpose()?,
             rows,
+            drawings,
             scenario_id,
             document,
         })
@@ -161,9 +180,10 @@ impl Experiment {
     }
 }
 
-struct Reader<'a> {
-    fields: &'a Fields<'a>,
-    scenario: &'a Scenario,
+/// Reads `[experiment]` of a scenario.
+pub(crate) struct Reader<'a> {
+    pub(crate) fields: &'a Fields<'a>,
+    pub(crate) scenario: &'a Scenario,
 }
 
 impl Reader<'_> {
@@ -288,20 +308,7 @@ impl Reader<'_> {
 
     /// What a row says of itself, or the experiment for all.
     fn base(&self, fields: &Fields<'_>) -> Result<RowSpec, ScenarioError> {
-        let measure = fields.get("measure").or(self.fields.get("measure"));
-        let named = measure.ok_or_else(|| {
-            fields.fail("`measure` is missing here and under [experiment]; write e.g. `measure = \"total goodput\"`")
-        })?;
-        let measure: Measure = named
-            .text()?
-            .parse()
-            .map_err(|why: String| named.fail(why))?;
-        let window = self.window(fields, measure)?;
-        let sampled = |point: &Point| point.sample().is_some();
-        if measure.needs_samples(window) && !self.scenario.points().iter().all(sampled) {
-            return Err(named
-                .fail("is taken from samples; say how often under [run]: `sample = \"100 ms\"`"));
-        }
+        let (measure, window) = self.measure(fields, "measure")?;
         let tolerance = fields.get("tolerance").or(self.fields.get("tolerance"));
         let tolerance: Probability =
             tolerance.map_or(Ok(Probability::ZERO), |field| field.parse())?;
@@ -320,6 +327,30 @@ impl Reader<'_> {
             above: None,
             below: None,
         })
+    }
+
+    /// The measure under this key, or else the experiment's, and in which part of the run.
+    pub(crate) fn measure(
+        &self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Result<(Measure, Option<Window>), ScenarioError> {
+        let named = fields.get(key).or(self.fields.get("measure")).ok_or_else(|| {
+            fields.fail(format!(
+                "`{key}` is missing here and `measure` under [experiment]; write e.g. `{key} = \"total goodput\"`"
+            ))
+        })?;
+        let measure: Measure = named
+            .text()?
+            .parse()
+            .map_err(|why: String| named.fail(why))?;
+        let window = self.window(fields, measure)?;
+        let sampled = |point: &Point| point.sample().is_some();
+        if measure.needs_samples(window) && !self.scenario.points().iter().all(sampled) {
+            return Err(named
+                .fail("is taken from samples; say how often under [run]: `sample = \"100 ms\"`"));
+        }
+        Ok((measure, window))
     }
 
     /// `from` and `to`.
@@ -386,7 +417,7 @@ impl Reader<'_> {
             .collect())
     }
 
-    fn selection(&self, field: Option<Field<'_>>) -> Result<Selection, ScenarioError> {
+    pub(crate) fn selection(&self, field: Option<Field<'_>>) -> Result<Selection, ScenarioError> {
         let Some(field) = field else {
             return Ok(Selection::default());
         };
@@ -421,7 +452,7 @@ impl Reader<'_> {
         Ok((key, values))
     }
 
-    fn known_key(&self, field: &Field<'_>, key: &str) -> Result<String, ScenarioError> {
+    pub(crate) fn known_key(&self, field: &Field<'_>, key: &str) -> Result<String, ScenarioError> {
         let parameters = self
             .scenario
             .points()

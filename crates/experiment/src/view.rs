@@ -184,7 +184,7 @@ pub(crate) fn megabits(bytes: f64, span: Duration) -> Option<f64> {
 }
 
 /// `cerl` is the controller of some flows; `web` the name of `web` or `web #3`.
-fn is_called(flow: &FlowOutcome, name: &str) -> bool {
+pub(crate) fn is_called(flow: &FlowOutcome, name: &str) -> bool {
     let own = flow
         .name
         .split_once(" #")

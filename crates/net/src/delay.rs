@@ -103,6 +103,22 @@ impl Delay {
         self.keep_order || matches!(&self.course, Course::Steps(steps) if steps.is_constant())
     }
 
+    /// What a packet needs whose last bit leaves the link then, if it need not wait for the one before it.
+    pub fn at(&self, time: Time) -> Duration {
+        match &self.course {
+            Course::Steps(steps) => {
+                let all = steps.all();
+                let begun = all.partition_point(|(from, _)| *from <= time);
+                all[begun.saturating_sub(1)].1
+            }
+            Course::Cycle { every, trace, .. } => {
+                // Neither is zero: what is built says so.
+                let interval = time.as_nanos() / every.as_nanos();
+                trace.values[(interval % trace.values.len() as u64) as usize]
+            }
+        }
+    }
+
     /// The least there ever is.
     pub fn least(&self) -> Duration {
         match &self.course {
@@ -303,6 +319,20 @@ mod tests {
 
     fn trace(text: &str) -> DelayTrace {
         DelayTrace::parse(text).expect("a trace")
+    }
+
+    #[test]
+    fn a_delay_can_be_asked_for_at_any_time() {
+        let at = |delay: &Delay, times: &[u64]| -> Vec<f64> {
+            let of = |t: &u64| delay.at(Time::ZERO + ms(*t)).as_millis_f64();
+            times.iter().map(of).collect()
+        };
+        let steps = vec![(Time::ZERO, ms(25)), (Time::ZERO + ms(5), ms(300))];
+        let steps = Delay::steps(Schedule::steps(steps).expect("in order"));
+        assert_eq!(at(&steps, &[0, 4, 5, 900]), [25.0, 25.0, 300.0, 300.0]);
+        let repeated = Delay::recorded(ms(10), trace("24\n18.5\n30\n")).expect("intervals");
+        assert_eq!(at(&repeated, &[9, 10, 29, 30]), [24.0, 18.5, 30.0, 24.0]);
+        assert_eq!(at(&Delay::constant(ms(7)), &[0, 1_000_000]), [7.0, 7.0]);
     }
 
     #[test]

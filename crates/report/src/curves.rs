@@ -3,8 +3,8 @@
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
-    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkSample, LossEpisode,
-    PathOutcome, Traffic,
+    DestinationOutcome, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample,
+    LossEpisode, PathOutcome, Traffic,
 };
 
 /// What a picture shows.
@@ -97,28 +97,39 @@ fn curves_of<'a>(run: &'a Run<'_>, flow: &'a FlowOutcome, label: &str) -> Vec<Cu
             label: label.to_owned(),
             flow: &flow.samples,
             episodes: &flow.episodes,
-            queue: longest_queue(run, |_| true),
+            queue: queue_of(longest_queue(run, |_| true)),
         }];
     }
     let path = |path: &'a PathOutcome| Curve {
         label: format!("{label}, {}", path.route),
         flow: &path.samples,
         episodes: &path.episodes,
-        queue: longest_queue(run, |link| path.route.split(" > ").any(|name| name == link)),
+        queue: queue_of(longest_queue(run, |link| passes(path, link))),
     };
     flow.paths.iter().map(path).collect()
 }
 
+/// Whether a link is one of a path's.
+pub(crate) fn passes(path: &PathOutcome, link: &str) -> bool {
+    path.route.split(" > ").any(|name| name == link)
+}
+
 /// The queue in which packets waited longest, of the links whose names are `wanted`.
-fn longest_queue<'a>(run: &'a Run<'_>, wanted: impl Fn(&str) -> bool) -> &'a [LinkSample] {
+pub(crate) fn longest_queue<'a>(
+    run: &'a Run<'_>,
+    wanted: impl Fn(&str) -> bool,
+) -> Option<&'a LinkOutcome> {
     let links = run.outcome.links.iter();
     let links = links.filter(|link| !link.samples.is_empty() && wanted(&link.name));
-    let longest = links.max_by_key(|link| link.mean_wait);
-    longest.map_or(&[], |link| &link.samples)
+    links.max_by_key(|link| link.mean_wait)
+}
+
+fn queue_of(link: Option<&LinkOutcome>) -> &[LinkSample] {
+    link.map_or(&[], |link| &link.samples)
 }
 
 /// The first node of a sampled run that received several flows.
-fn shares<'a>(run: &'a Run<'_>) -> Option<Shares<'a>> {
+pub(crate) fn shares<'a>(run: &'a Run<'_>) -> Option<Shares<'a>> {
     let sampled = |(_, node): &(usize, &'a DestinationOutcome)| !node.samples.is_empty();
     let mut nodes = run.outcome.destinations.iter().enumerate().filter(sampled);
     let first = nodes.next()?;

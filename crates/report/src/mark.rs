@@ -4,10 +4,11 @@ use crate::curves::Curve;
 use crate::picture::PALETTE;
 use plotters::element::DynElement;
 use plotters::prelude::*;
-use whimbrel_units::Bytes;
+use whimbrel_sim::{FlowSample, LossEpisode};
+use whimbrel_units::{Bytes, Time};
 
 /// A curve with more of them has none: they would hide it.
-const MOST: usize = 60;
+pub(crate) const MOST: usize = 60;
 /// Half of a mark's width, pixels.
 const SIZE: i32 = 5;
 
@@ -80,35 +81,63 @@ pub(crate) fn of(curves: &[Curve<'_>]) -> Vec<Mark> {
 }
 
 fn of_one(curve: &Curve<'_>, colour: RGBColor) -> Vec<Mark> {
-    let mark = |kind, at: whimbrel_units::Time, cwnd: Bytes| Mark {
-        kind,
-        x: at.as_secs_f64(),
-        y: cwnd.get() as f64,
+    let mark = |happened: Happened<'_>| Mark {
+        kind: happened.kind,
+        x: happened.at.as_secs_f64(),
+        y: happened.cwnd.get() as f64,
         colour,
     };
-    let losses = curve.episodes.iter().map(|episode| {
+    all(curve.flow, curve.episodes).map(mark).collect()
+}
+
+/// Something that happened to a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Happened<'a> {
+    pub kind: Kind,
+    pub at: Time,
+    /// The congestion window just before.
+    pub cwnd: Bytes,
+    /// The episode of loss, if it is one.
+    pub episode: Option<&'a LossEpisode>,
+}
+
+/// All that happened to a flow: its episodes of loss, and then the changes of the path that its law found.
+pub(crate) fn all<'a>(
+    flow: &'a [FlowSample],
+    episodes: &'a [LossEpisode],
+) -> impl Iterator<Item = Happened<'a>> {
+    let losses = episodes.iter().map(|episode| {
         let kind = match (episode.timeout, episode.reduced) {
             (true, _) => Kind::Timeout,
             (false, true) => Kind::Reduced,
             (false, false) => Kind::Kept,
         };
-        mark(kind, episode.at, episode.cwnd)
+        Happened {
+            kind,
+            at: episode.at,
+            cwnd: episode.cwnd,
+            episode: Some(episode),
+        }
     });
     // A change was found between two samples: it is shown at the second, on the curve.
-    let pairs = curve.flow.iter().zip(curve.flow.iter().skip(1));
+    let pairs = flow.iter().zip(flow.iter().skip(1));
     let changes = pairs
         .filter(|(before, after)| {
             after.path_changes.unwrap_or(0) > before.path_changes.unwrap_or(0)
         })
-        .map(|(_, after)| mark(Kind::PathChange, after.at, after.cwnd));
-    losses.chain(changes).collect()
+        .map(|(_, after)| Happened {
+            kind: Kind::PathChange,
+            at: after.at,
+            cwnd: after.cwnd,
+            episode: None,
+        });
+    losses.chain(changes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whimbrel_sim::{FlowSample, LossEpisode};
-    use whimbrel_units::{Duration, Rate, Time};
+    use whimbrel_units::{Duration, Rate};
 
     fn loss(seconds: u64, reduced: bool, timeout: bool) -> LossEpisode {
         LossEpisode {

@@ -10,7 +10,12 @@ pub(crate) type Points = Vec<(f64, f64)>;
 
 /// What a flow delivered.
 pub(crate) fn goodput(samples: &[FlowSample], end: f64) -> Points {
-    means(rates(samples), end)
+    goodput_in(samples, end, SPANS)
+}
+
+/// The same as the mean over so many spans.
+pub(crate) fn goodput_in(samples: &[FlowSample], end: f64, spans: usize) -> Points {
+    means_in(rates(samples), end, spans)
 }
 
 fn rates(samples: &[FlowSample]) -> impl Iterator<Item = (f64, f64)> {
@@ -20,11 +25,16 @@ fn rates(samples: &[FlowSample]) -> impl Iterator<Item = (f64, f64)> {
 
 /// The rate that a law sets by itself, where it does.
 pub(crate) fn own_rate(samples: &[FlowSample], end: f64) -> Points {
+    own_rate_in(samples, end, SPANS)
+}
+
+/// The same as the mean over so many spans.
+pub(crate) fn own_rate_in(samples: &[FlowSample], end: f64, spans: usize) -> Points {
     let rate = |s: &FlowSample| {
         let rate = s.pacing_rate?;
         Some((s.at.as_secs_f64(), rate.as_bits_per_sec() as f64))
     };
-    means(samples.iter().filter_map(rate), end)
+    means_in(samples.iter().filter_map(rate), end, spans)
 }
 
 /// How far apart a flow's acknowledgments came, in milliseconds, at each sample.
@@ -37,12 +47,12 @@ pub(crate) fn ack_spacing(samples: &[FlowSample]) -> Points {
 pub(crate) fn of_all(flows: &[&[FlowSample]], end: f64) -> Vec<Points> {
     let sums: Vec<Vec<(f64, u32)>> = flows
         .iter()
-        .map(|samples| spans(rates(samples), end))
+        .map(|samples| sums(rates(samples), end, SPANS))
         .collect();
     let total = |i: usize| -> f64 { sums.iter().map(|flow| flow[i].0).sum() };
     let share = |flow: &Vec<(f64, u32)>| -> Points {
         let point = |(i, (sum, n)): (usize, &(f64, u32))| {
-            (*n > 0 && total(i) > 0.0).then(|| (middle(i, end), sum / total(i)))
+            (*n > 0 && total(i) > 0.0).then(|| (middle(i, end, SPANS), sum / total(i)))
         };
         flow.iter().enumerate().filter_map(point).collect()
     };
@@ -51,17 +61,23 @@ pub(crate) fn of_all(flows: &[&[FlowSample]], end: f64) -> Vec<Points> {
 
 /// Means over spans of the run's `SPANS`th part, where there is a value.
 pub(crate) fn means(values: impl Iterator<Item = (f64, f64)>, end: f64) -> Points {
-    let mean =
-        |(i, (sum, n)): (usize, (f64, u32))| (n > 0).then(|| (middle(i, end), sum / f64::from(n)));
-    let spans = spans(values, end).into_iter().enumerate();
-    spans.filter_map(mean).collect()
+    means_in(values, end, SPANS)
 }
 
-/// Sum and number of the values in each span.
-fn spans(values: impl Iterator<Item = (f64, f64)>, end: f64) -> Vec<(f64, u32)> {
-    let mut sums = vec![(0.0, 0_u32); SPANS];
+/// The same over so many spans.
+pub(crate) fn means_in(values: impl Iterator<Item = (f64, f64)>, end: f64, spans: usize) -> Points {
+    let mean = |(i, (sum, n)): (usize, (f64, u32))| {
+        (n > 0).then(|| (middle(i, end, spans), sum / f64::from(n)))
+    };
+    let sums = sums(values, end, spans).into_iter().enumerate();
+    sums.filter_map(mean).collect()
+}
+
+/// Sum and number of the values in each of so many spans.
+fn sums(values: impl Iterator<Item = (f64, f64)>, end: f64, spans: usize) -> Vec<(f64, u32)> {
+    let mut sums = vec![(0.0, 0_u32); spans];
     for (at, value) in values {
-        let span = ((at * SPANS as f64 / end) as usize).min(SPANS - 1);
+        let span = ((at * spans as f64 / end) as usize).min(spans - 1);
         sums[span].0 += value;
         sums[span].1 += 1;
     }
@@ -69,8 +85,8 @@ fn spans(values: impl Iterator<Item = (f64, f64)>, end: f64) -> Vec<(f64, u32)> 
 }
 
 /// When the middle of a span is.
-fn middle(span: usize, end: f64) -> f64 {
-    (span as f64 + 0.5) * end / SPANS as f64
+fn middle(span: usize, end: f64, spans: usize) -> f64 {
+    (span as f64 + 0.5) * end / spans as f64
 }
 
 /// Divides all by the greatest unit that leaves the greatest value above one.

@@ -1,5 +1,6 @@
 //! Results for people.
 
+use crate::page;
 use crate::rows::Row;
 use crate::stat::{Stat, decimals};
 use comfy_table::{
@@ -176,6 +177,33 @@ pub fn table(rows: &[Row]) -> String {
         &(0..rows.len()).map(line).collect::<Vec<_>>(),
     )
 }
+
+/// The same as [`table`] for a page: with all standard deviations, however wide that is.
+pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
+    let shown = columns(rows, true);
+    let column = |c: &Column| {
+        let mut words = c.head.lines();
+        let (name, unit) = (words.next().unwrap_or_default(), words.next());
+        page::Column {
+            name: match unit.filter(|unit| !unit.is_empty()) {
+                // Some heads are words on two lines.
+                Some(unit) if HEADS.contains(&c.head.as_str()) => format!("{name} {unit}"),
+                Some(unit) => format!("{name}, {unit}"),
+                None => name.to_owned(),
+            },
+            number: c.right,
+        }
+    };
+    let line = |i: usize| shown.iter().map(|c| c.cells[i].clone()).collect();
+    page::Table {
+        caption: caption.to_owned(),
+        columns: shown.iter().map(column).collect(),
+        rows: (0..rows.len()).map(line).collect(),
+    }
+}
+
+/// Heads whose second line is no unit.
+const HEADS: [&str; 2] = ["judged\nright %", "path\nchanges"];
 
 fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
     let mut columns = parameter_columns(rows);

@@ -3,6 +3,7 @@
 //! [`Network`] describes one run, [`run`] plays it, [`Outcome`] is what was measured.
 
 mod aatp;
+mod along;
 mod counters;
 mod engine;
 mod governed;
@@ -25,10 +26,12 @@ pub use network::{
     Traffic, UdpFlow,
 };
 pub use outcome::{
-    AatpOutcome, Confusion, DestinationOutcome, DestinationSample, FlowOutcome, FlowSample,
-    LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome, NackCounts, Outcome,
-    PathOutcome, StreamOutcome, Summary,
+    AatpOutcome, Confusion, DestinationOutcome, DestinationSample, Distribution, Distributions,
+    FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome,
+    NackCounts, Outcome, PathOutcome, StreamOutcome, Summary,
 };
+
+pub use whimbrel_cc::fairness::jain;
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.
 pub fn run(network: &Network) -> Outcome {

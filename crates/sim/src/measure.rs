@@ -1,6 +1,6 @@
 //! Distributions of delays, kept in little memory.
 
-use crate::outcome::Summary;
+use crate::outcome::{Distribution, Summary};
 use hdrhistogram::Histogram;
 use whimbrel_units::Duration;
 
@@ -94,15 +94,35 @@ impl Delays {
         self.variations += other.variations;
     }
 
+    /// Of samples that are all in the histogram, of which there are some.
+    fn quantile(&self, q: f64) -> Duration {
+        // The histogram's buckets reach a little beyond the extremes, which are known exactly.
+        Duration::from_micros(self.histogram.value_at_quantile(q)).clamp(self.min, self.max)
+    }
+
+    pub fn distribution(&mut self) -> Distribution {
+        self.count_recent();
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        let at = |share: u32| (share, self.quantile(f64::from(share) * 1e-6));
+        let mut quantiles: Vec<_> = shares().map(at).collect();
+        // The ends are known exactly.
+        if let Some(first) = quantiles.first_mut() {
+            first.1 = self.min;
+        }
+        if let Some(last) = quantiles.last_mut() {
+            last.1 = self.max;
+        }
+        Distribution { quantiles }
+    }
+
     pub fn summary(&mut self) -> Summary {
         self.count_recent();
         if self.count == 0 {
             return Summary::default();
         }
-        // The histogram's buckets reach a little beyond the extremes, which are known exactly.
-        let at = |q| {
-            Duration::from_micros(self.histogram.value_at_quantile(q)).clamp(self.min, self.max)
-        };
+        let at = |q| self.quantile(q);
         Summary {
             count: self.count,
             min: self.min,
@@ -116,9 +136,43 @@ impl Delays {
     }
 }
 
+/// The shares that a distribution is told at, in millionths: each percent up to 90 %, then what is left divided by ten in each
+/// twenty steps down to ten millionths, and all.
+fn shares() -> impl Iterator<Item = u32> {
+    let body = (0..=90).map(|percent| percent * 10_000);
+    let tail = (1..=80).map(|step| {
+        let left = 1e5 * 10_f64.powf(-f64::from(step) / 20.0);
+        1_000_000 - left.round() as u32
+    });
+    body.chain(tail).chain([1_000_000])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_distribution_has_its_ends_exactly_and_more_places_towards_the_longest() {
+        let mut delays = Delays::new();
+        (1..=1000).for_each(|ms| delays.add(Duration::from_millis(ms)));
+        let all = delays.distribution().quantiles;
+        assert_eq!(all[0], (0, Duration::from_millis(1)));
+        assert_eq!(all.last(), Some(&(1_000_000, Duration::from_secs(1))));
+        assert!(all.windows(2).all(|p| p[0].0 < p[1].0 && p[0].1 <= p[1].1));
+        let at = |share| {
+            all.iter()
+                .find(|(s, _)| *s == share)
+                .map(|(_, d)| d.as_millis_f64())
+        };
+        // The median of 1 to 1000 is 500, to 0.1 %; 99 % are 990, 99.9 % are 999.
+        for (share, ms) in [(500_000, 500.0), (990_000, 990.0), (999_000, 999.0)] {
+            let got = at(share).expect("one of the shares");
+            assert!((got / ms - 1.0).abs() < 0.002, "{got} for {ms} ms");
+        }
+        let beyond = all.iter().filter(|(share, _)| *share > 990_000).count();
+        assert!(beyond > 50, "{beyond} places in the last percent");
+        assert_eq!(Delays::new().distribution(), Distribution::default());
+    }
 
     #[test]
     fn a_thousand_delays_in_a_few_numbers() {

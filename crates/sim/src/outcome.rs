@@ -119,6 +119,8 @@ pub struct FlowOutcome {
     /// The paths of a multipath connection, in the order of its routes; none of any other flow. What stands above is of all
     /// of them together.
     pub paths: Vec<PathOutcome>,
+    /// How its delays were distributed, if the run was sampled.
+    pub distributions: Option<Distributions>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
     /// Episodes of loss of its near end, in order of time, if the run was sampled and it is a TCP flow; those of a multipath
@@ -456,6 +458,25 @@ pub struct Summary {
     /// How much one differs from the one before it, in the mean over absolute values: the mean of |D| of RFC 3550 section 6.4.1,
     /// not smoothed, as D-ITG reports it. Zero of fewer than two.
     pub jitter: Duration,
+}
+
+/// How the delays of a flow were distributed: more than a [`Summary`] tells.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Distributions {
+    /// Of its round-trip samples.
+    pub rtt: Distribution,
+    /// Of the one-way delays of its data packets.
+    pub one_way_delay: Distribution,
+    /// Of its messages' latency; empty if it has none.
+    pub message_latency: Distribution,
+}
+
+/// A distribution as its quantiles: for some shares, from 0 to 1, what that share of the samples did not exceed. Neither falls
+/// from one to the next. Every percent up to 90 %, then ever closer towards the longest. Empty if there was no sample.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Distribution {
+    /// The shares in millionths, and their quantiles, exact to 0.1 %.
+    pub quantiles: Vec<(u32, Duration)>,
 }
 
 /// What one directed link did.

@@ -6,8 +6,8 @@ use crate::governed;
 use crate::measure::Delays;
 use crate::network::{FlowSpec, Network, OnChannel, Route, Traffic};
 use crate::outcome::{
-    AatpOutcome, DestinationSample, FlowOutcome, FlowSample, LinkOutcome, LinkSample, Outcome,
-    PathOutcome,
+    AatpOutcome, DestinationSample, Distributions, FlowOutcome, FlowSample, LinkOutcome,
+    LinkSample, Outcome, PathOutcome,
 };
 use crate::tcp::{Endpoint, Sender};
 use whimbrel_net::Counters;
@@ -168,6 +168,8 @@ fn flow_outcome(
         ..FlowOutcome::default()
     };
     let mut one_way = Delays::new();
+    // Costs nothing where nobody asked for samples.
+    let mut distributions = network.sample.map(|_| Distributions::default());
     let mut packets = 0;
     match (flow.actor, &spec.traffic) {
         (Actor::Tcp(ends), Traffic::Tcp(tcp)) => {
@@ -190,6 +192,9 @@ fn flow_outcome(
             rtt.merge(&mut far.rtt);
             outcome.controller = Some(tcp.controller.to_string());
             outcome.rtt = rtt.summary();
+            if let Some(all) = &mut distributions {
+                all.rtt = rtt.distribution();
+            }
             outcome.completion = tcp.size.and(flow.finished).map(|at| at.since(flow.start));
         }
         (Actor::Governed(mut connection), Traffic::Tcp(tcp)) => {
@@ -207,6 +212,9 @@ fn flow_outcome(
             }
             outcome.messages = messages;
             packets = u64::from(connection.delivered());
+            if let Some(all) = &mut distributions {
+                all.message_latency = connection.data.latencies();
+            }
             let mut rtt = Delays::new();
             for (mut path, route) in connection.paths.into_iter().zip(&spec.routes) {
                 let (its_rtt, its_one_way) = path.delays();
@@ -229,6 +237,9 @@ fn flow_outcome(
                 }
             }
             outcome.rtt = rtt.summary();
+            if let Some(all) = &mut distributions {
+                all.rtt = rtt.distribution();
+            }
         }
         (Actor::Aatp(mut connection), Traffic::Aatp(aatp)) => {
             outcome.delivered = Bytes::new(connection.payload_delivered());
@@ -236,6 +247,9 @@ fn flow_outcome(
             connection.source.counters.add_to(&mut outcome);
             outcome.controller = Some(aatp.controller.to_string());
             outcome.rtt = connection.source.rtt.summary();
+            if let Some(all) = &mut distributions {
+                all.rtt = connection.source.rtt.distribution();
+            }
             outcome.path_changes = connection.source.controller().path_changes();
             outcome.completion = aatp.size.and(flow.finished).map(|at| at.since(flow.start));
             let account = connection.source.account;
@@ -262,6 +276,10 @@ fn flow_outcome(
     outcome.goodput = Rate::over(outcome.delivered, active);
     outcome.throughput = Rate::over(outcome.sent_on_wire, active);
     outcome.one_way_delay = one_way.summary();
+    if let Some(all) = &mut distributions {
+        all.one_way_delay = one_way.distribution();
+    }
+    outcome.distributions = distributions;
     (outcome, one_way, packets)
 }
 

@@ -22,6 +22,19 @@ pub struct Document {
 pub type BuiltIn = fn(&Path) -> Option<&'static str>;
 
 impl Document {
+    /// What it sets, as it was written: of each link, flow and so on a name and a line, in the order of the file. What an
+    /// experiment says besides its scenario is left out.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let Value::Table(root) = &self.root.value else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for entry in root.entries.iter().filter(|e| e.key != "experiment") {
+            settings(&entry.key, &entry.node, &mut all);
+        }
+        all
+    }
+
     /// Reads TOML. `path` names the file in errors and its folder is where other files are looked for.
     ///
     /// # Errors
@@ -285,6 +298,32 @@ impl Source {
         };
         Node { place, value }
     }
+}
+
+/// A table that holds tables is one setting for each of them; a list of tables is one for each, too.
+fn settings(name: &str, node: &Node, into: &mut Vec<(String, String)>) {
+    // What links and destinations, and the keys of a sweep, are called, somebody chose.
+    let named = !matches!(name, "run" | "flow");
+    match &node.value {
+        Value::Table(table) if named => {
+            for entry in &table.entries {
+                into.push((format!("{name} {}", entry.key), bare(&entry.node.value)));
+            }
+        }
+        Value::List(items) => into.extend(
+            items
+                .iter()
+                .map(|item| (name.to_owned(), bare(&item.value))),
+        ),
+        other => into.push((name.to_owned(), bare(other))),
+    }
+}
+
+/// A table without its braces.
+fn bare(value: &Value) -> String {
+    let text = value.to_string();
+    let inner = text.strip_prefix("{ ").and_then(|t| t.strip_suffix(" }"));
+    inner.map_or(text.clone(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -168,6 +168,11 @@ impl Scenario {
         &self.points
     }
 
+    /// Leaves only the points that `keep` takes, in their order.
+    pub fn retain(&mut self, keep: impl FnMut(&Point) -> bool) {
+        self.points.retain(keep);
+    }
+
     /// Records time series at this interval, whatever the file says.
     pub fn set_sample(&mut self, sample: Duration) {
         for point in &mut self.points {

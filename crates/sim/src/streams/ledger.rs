@@ -1,7 +1,7 @@
 //! What became of each message. It sees both ends, and decides nothing.
 
 use crate::measure::Delays;
-use crate::outcome::MessageOutcome;
+use crate::outcome::{Distribution, MessageOutcome};
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
 
@@ -88,6 +88,11 @@ impl Ledger {
     pub fn of_stream(&self, stream: usize) -> (u64, Duration) {
         let (messages, sum) = self.streams[stream];
         (messages, sum / messages.max(1))
+    }
+
+    /// How the messages' latency was distributed.
+    pub fn latencies(&mut self) -> Distribution {
+        self.latency.distribution()
     }
 
     /// All of it.

@@ -38,7 +38,7 @@ mod delivery;
 mod ledger;
 
 use crate::network::TcpFlow;
-use crate::outcome::{MessageOutcome, StreamOutcome};
+use crate::outcome::{Distribution, MessageOutcome, StreamOutcome};
 use crate::tcp::Mapping;
 use arrivals::Arrivals;
 use backlog::{Backlog, Piece};
@@ -210,6 +210,12 @@ impl Data {
     /// All there is and will be is with the application.
     pub fn is_complete(&self) -> bool {
         self.is_all(self.delivered)
+    }
+
+    /// How the messages' latency was distributed; empty if there are none.
+    pub fn latencies(&mut self) -> Distribution {
+        let messages = self.messages.as_mut();
+        messages.map(|m| m.ledger.latencies()).unwrap_or_default()
     }
 
     /// What became of the messages, if there are any, and of each stream.

@@ -1,0 +1,90 @@
+//! Which points of a sweep are run once more with samples, to be shown over time. All of them would take too long, and nobody could
+//! look at them.
+
+use super::setting::{at, evenly, is_controller};
+use super::swept::Swept;
+use whimbrel_sim::scenario::{Point, Scenario};
+
+/// So many points are chosen by themselves, and so many more if they are wanted.
+const MOST: usize = 12;
+
+/// The same scenario with few points: those where all keys but the controllers' are in the middle of their values, and those that
+/// are `wanted`.
+pub fn few(scenario: &Scenario, wanted: impl Fn(&Point) -> bool) -> Scenario {
+    let points = scenario.points();
+    let middle = middle(points);
+    let place = |(i, point): (usize, &Point)| (at(point.parameters()) == middle).then_some(i);
+    let mut chosen = evenly(points.iter().enumerate().filter_map(place).collect(), MOST);
+    let more = points.iter().enumerate();
+    let more = more.filter(|(i, point)| !chosen.contains(i) && wanted(point));
+    let more: Vec<usize> = more.map(|(i, _)| i).collect();
+    chosen.extend(evenly(more, MOST));
+    let mut few = scenario.clone();
+    let mut index = 0;
+    few.retain(|_| {
+        index += 1;
+        chosen.contains(&(index - 1))
+    });
+    few
+}
+
+/// How the setting is called in which each key has the value in the middle.
+fn middle(points: &[Point]) -> String {
+    let Some(first) = points.first() else {
+        return String::new();
+    };
+    let mut middle = first.parameters().to_vec();
+    for own in middle.iter_mut().filter(|p| !is_controller(&p.key)) {
+        let mut values = Vec::new();
+        for p in points.iter().flat_map(Point::parameters) {
+            if p.key == own.key && !values.contains(&p.value) {
+                values.push(p.value.clone());
+            }
+        }
+        if let Some(index) = Swept::middle_value(&values) {
+            own.value = values.swap_remove(index);
+        }
+    }
+    at(&middle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const SWEEP: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+[[flow]]
+route = ["L"]
+[sweep]
+"link.L.loss" = ["5 %", "0 %", "1 %"]
+"link.L.delay" = ["10 ms", "50 ms", "100 ms", "200 ms"]
+"flow.controller" = ["newreno", "cubic"]
+"#;
+
+    fn places(scenario: &Scenario) -> Vec<String> {
+        let point = |p: &Point| {
+            let values = p.parameters().iter().map(|p| p.value.to_string());
+            values.collect::<Vec<_>>().join(" ")
+        };
+        scenario.points().iter().map(point).collect()
+    }
+
+    #[test]
+    fn each_controller_is_chosen_in_the_middle_and_what_is_wanted_besides() {
+        let scenario = Scenario::parse(SWEEP, Path::new("a.toml")).expect("a scenario");
+        let chosen = few(&scenario, |_| false);
+        assert_eq!(places(&chosen), ["1 % 50 ms newreno", "1 % 50 ms cubic"]);
+        let wanted = |p: &Point| {
+            let values: Vec<String> = p.parameters().iter().map(|p| p.value.to_string()).collect();
+            values == ["5 %", "200 ms", "cubic"]
+        };
+        let chosen = few(&scenario, wanted);
+        let expected = ["5 % 200 ms cubic", "1 % 50 ms newreno", "1 % 50 ms cubic"];
+        assert_eq!(places(&chosen), expected);
+        // All are wanted: twelve of the 22 others.
+        assert_eq!(few(&scenario, |_| true).points().len(), 14);
+    }
+}

@@ -1,0 +1,233 @@
+//! Distributions: how large a share of the packets, messages or flows had no more than this.
+
+use super::over_time::series;
+use super::setting::{Setting, middle, settings};
+use super::shown::{beside, shown};
+use super::thin::{Place, shorten};
+use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use whimbrel_sim::sweep::Run;
+use whimbrel_sim::{Distribution, Distributions, FlowOutcome};
+
+/// Of fewer flows there is no distribution.
+const LEAST: usize = 5;
+/// Values over so many times the least are shown on a logarithmic axis.
+const WIDE: f64 = 20.0;
+/// A line of flows has so many steps at most.
+const STEPS: usize = 400;
+
+/// Whose distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delays {
+    /// Of round-trip times, one for each that was measured.
+    Rtt,
+    /// Of the one-way delays of data packets.
+    OneWay,
+    /// Of the latency of messages.
+    Messages,
+}
+
+impl Delays {
+    fn of(self, all: &Distributions) -> &Distribution {
+        match self {
+            Self::Rtt => &all.rtt,
+            Self::OneWay => &all.one_way_delay,
+            Self::Messages => &all.message_latency,
+        }
+    }
+
+    /// Id, title, axis, and what is counted.
+    const fn words(self) -> [&'static str; 4] {
+        match self {
+            Self::Rtt => ["rtt-cdf", "Round-trip times", "RTT", "RTT samples"],
+            Self::OneWay => ["delay-cdf", "One-way delays", "one-way delay", "packets"],
+            Self::Messages => ["message-cdf", "Latency of messages", "latency", "messages"],
+        }
+    }
+}
+
+/// Of a setting's flows in its first seed, which must have been sampled. `None` if there is nothing.
+pub fn delays(setting: &Setting<'_>, of: Delays) -> Option<Figure> {
+    let all = shown(setting)?;
+    let [id, title, axis, counted] = of.words();
+    let mut lines: Vec<Series> = Vec::new();
+    for s in &all.shown {
+        // What is told of a connection is of all its paths.
+        let label = match s.path {
+            Some(_) => beside(s.run, s.protocol),
+            None => s.label.clone(),
+        };
+        let known = lines.iter().any(|line| line.label == label);
+        let Some(told) = s.flow.distributions.as_ref().filter(|_| !known) else {
+            continue;
+        };
+        let place = |(share, delay): &(u32, whimbrel_units::Duration)| {
+            [delay.as_millis_f64(), f64::from(*share) * 1e-4]
+        };
+        let places: Vec<Place> = of.of(told).quantiles.iter().map(place).collect();
+        if !places.is_empty() {
+            lines.push(series(Some(s.protocol), &label, Form::Line, level(places)));
+        }
+    }
+    (!lines.is_empty()).then(|| {
+        let caption = format!(
+            "The share of the {counted} that had no more than this. {}",
+            all.chosen()
+        );
+        let x = axis_of(axis, "ms", &lines);
+        cdf(id, setting.titled(title), caption, x, counted, lines)
+    })
+}
+
+/// Of the goodput of flows, and of the time until they were complete, over all flows and seeds of the setting in the middle; those
+/// of which there are enough.
+pub fn of_flows(runs: &[&Run<'_>]) -> Vec<Figure> {
+    let all = settings(runs);
+    let Some(setting) = middle(&all) else {
+        return Vec::new();
+    };
+    let goodput = |f: &FlowOutcome| Some(f.goodput.as_bits_per_sec() as f64 * 1e-6);
+    let completion = |f: &FlowOutcome| f.completion.map(|span| span.as_secs_f64());
+    let figures = [
+        flows(
+            setting,
+            "goodput-cdf",
+            "Goodput of flows",
+            ("goodput", "Mbit/s"),
+            &goodput,
+        ),
+        flows(
+            setting,
+            "completion-cdf",
+            "Completion times",
+            ("done in", "s"),
+            &completion,
+        ),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+fn flows(
+    setting: &Setting<'_>,
+    id: &str,
+    title: &str,
+    (axis, unit): (&str, &str),
+    of: &dyn Fn(&FlowOutcome) -> Option<f64>,
+) -> Option<Figure> {
+    let mut all: Vec<(String, String, Vec<f64>)> = Vec::new();
+    for run in &setting.runs {
+        for flow in &run.outcome.flows {
+            let (Some(protocol), Some(value)) = (&flow.controller, of(flow)) else {
+                continue;
+            };
+            let label = beside(run, protocol);
+            match all.iter_mut().find(|(known, ..)| *known == label) {
+                Some((.., values)) => values.push(value),
+                None => all.push((label, protocol.clone(), vec![value])),
+            }
+        }
+    }
+    all.retain(|(.., values)| values.len() >= LEAST);
+    let line = |(label, protocol, values): &mut (String, String, Vec<f64>)| {
+        values.sort_by(f64::total_cmp);
+        series(Some(protocol), label, Form::Steps, steps(values))
+    };
+    let lines: Vec<Series> = all.iter_mut().map(line).collect();
+    (!lines.is_empty()).then(|| {
+        let caption = "The share of the flows that had no more than this, of all flows and seeds.";
+        let x = axis_of(axis, unit, &lines);
+        cdf(
+            id,
+            setting.titled(title),
+            caption.to_owned(),
+            x,
+            "flows",
+            lines,
+        )
+    })
+}
+
+/// The share of these values, which are in order, that are no greater: a step at each, or at each so many.
+fn steps(values: &[f64]) -> Vec<Place> {
+    let n = values.len();
+    let each = n.div_ceil(STEPS);
+    let last = |i: usize| (i + 1).is_multiple_of(each) || i + 1 == n;
+    let step =
+        |(i, value): (usize, &f64)| last(i).then(|| [*value, 100.0 * (i + 1) as f64 / n as f64]);
+    let begin = values.first().map(|least| [*least, 0.0]);
+    begin
+        .into_iter()
+        .chain(values.iter().enumerate().filter_map(step))
+        .collect()
+}
+
+/// Without the places in a run of equal values that are neither its first nor its last.
+fn level(places: Vec<Place>) -> Vec<Place> {
+    let same = |i: usize, j: usize| places.get(j).is_some_and(|p| p[0] == places[i][0]);
+    let needed = |i: usize| i == 0 || !same(i, i - 1) || !same(i, i + 1);
+    (0..places.len())
+        .filter(|i| needed(*i))
+        .map(|i| places[i])
+        .collect()
+}
+
+fn axis_of(label: &str, unit: &str, lines: &[Series]) -> Axis {
+    let values = || lines.iter().flat_map(|line| &line.points).map(|p| p[0]);
+    let least = values().fold(f64::INFINITY, f64::min);
+    Axis {
+        log: least > 0.0 && values().fold(0.0, f64::max) > WIDE * least,
+        ..Axis::new(label, unit)
+    }
+}
+
+fn cdf(
+    id: &str,
+    title: String,
+    caption: String,
+    x: Axis,
+    counted: &str,
+    series: Vec<Series>,
+) -> Figure {
+    shorten(Figure {
+        id: id.to_owned(),
+        title,
+        caption,
+        plot: Plot::Panels {
+            x,
+            panels: vec![Panel {
+                y: Axis::new(format!("share of the {counted}"), "%"),
+                series,
+            }],
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_steps_at_each_value() {
+        let found = steps(&[1.0, 2.0, 2.0, 7.0]);
+        let expected = [
+            [1.0, 0.0],
+            [1.0, 25.0],
+            [2.0, 50.0],
+            [2.0, 75.0],
+            [7.0, 100.0],
+        ];
+        assert_eq!(found, expected);
+        let many: Vec<f64> = (0..10_000).map(f64::from).collect();
+        let found = steps(&many);
+        assert!(found.len() <= STEPS + 2);
+        assert_eq!(found.last(), Some(&[9999.0, 100.0]));
+    }
+
+    #[test]
+    fn what_does_not_change_needs_two_places() {
+        let flat = vec![[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [3.0, 3.0], [3.0, 4.0]];
+        assert_eq!(
+            level(flat),
+            [[1.0, 0.0], [1.0, 2.0], [3.0, 3.0], [3.0, 4.0]]
+        );
+    }
+}

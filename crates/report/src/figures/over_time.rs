@@ -1,0 +1,431 @@
+//! Windows, rates, round trips and queues over time, panels above each other.
+//!
+//! A rate is the mean over a hundredth of the run, and beside it the capacity of the way, as a shade: what lies between them was
+//! left unused, or taken by others. A window that grows beyond what the way holds shows as queue and as round-trip time above
+//! that of the empty way, so the panels belong together.
+
+use super::setting::Setting;
+use super::shown::{AllShown, Shown, shown};
+use super::thin::{Place, shorten, thin};
+use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use crate::mark::{self, Happened, Kind};
+use crate::series::{Points, ack_spacing, goodput_in, greatest, own_rate_in, unit_of};
+use whimbrel_sim::{FlowSample, LinkOutcome, LinkSample, Network};
+use whimbrel_units::{Duration, Time};
+
+/// A figure has so many points at most, and a series of it between these two.
+const POINTS: usize = 6000;
+const SERIES: (usize, usize) = (100, 400);
+/// Rates are means over so many spans.
+const SPANS: u32 = 100;
+/// A law's own rate is cut off at so many times the greatest goodput or capacity.
+const HIGHEST_RATE: f64 = 2.0;
+
+const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+const RATES: [(f64, &str); 4] = [
+    (1e9, "Gbit/s"),
+    (1e6, "Mbit/s"),
+    (1e3, "kbit/s"),
+    (1.0, "bit/s"),
+];
+
+/// What a panel shows over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// The congestion window, the slow start threshold, and what happened.
+    Cwnd,
+    /// What was delivered, the law's own rate, and what the way would carry.
+    Rate,
+    /// The smoothed round-trip time, and that of the empty way.
+    Rtt,
+    /// What waited at the bottleneck, and how much may.
+    Queue,
+    /// Bytes in flight.
+    InFlight,
+    /// How far apart acknowledgments came.
+    AckSpacing,
+}
+
+impl Look {
+    /// All, by the names that people write.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("cwnd", Self::Cwnd),
+        ("rate", Self::Rate),
+        ("rtt", Self::Rtt),
+        ("queue", Self::Queue),
+        ("in flight", Self::InFlight),
+        ("ack spacing", Self::AckSpacing),
+    ];
+    /// What is shown if nobody says otherwise.
+    pub const USUAL: [Self; 4] = [Self::Cwnd, Self::Rate, Self::Rtt, Self::Queue];
+}
+
+/// These panels of a setting's flows, of its first seed. `None` if nothing was sampled, or none of the panels has anything.
+pub fn over_time(setting: &Setting<'_>, looks: &[Look]) -> Option<Figure> {
+    let all = shown(setting)?;
+    let series = all.shown.len() * (looks.len() + 2);
+    let most = (POINTS / series.max(1)).clamp(SERIES.0, SERIES.1);
+    let drawer = Drawer { all: &all, most };
+    let panels: Vec<Panel> = looks
+        .iter()
+        .filter_map(|look| drawer.panel(*look))
+        .collect();
+    let marked = all
+        .shown
+        .iter()
+        .any(|s| !drawer.marks_of(s, 1.0).is_empty());
+    let rate = panels.iter().any(|panel| panel.y.label == "rate");
+    let mut caption = all.chosen();
+    if marked {
+        caption += " Marks are losses, timeouts and changes of the path that a flow found, where they are few.";
+    }
+    if rate {
+        caption += &format!(
+            " Rates are of data delivered in order, means over {}: what a repair lets through comes at once. The shade is what the way \
+             carries, headers included.",
+            seconds(all.end / f64::from(SPANS))
+        );
+    }
+    (!panels.is_empty()).then(|| {
+        shorten(Figure {
+            id: "time".to_owned(),
+            title: setting.titled("Over time"),
+            caption,
+            plot: Plot::Panels {
+                x: Axis::new("time", "s"),
+                panels,
+            },
+        })
+    })
+}
+
+fn seconds(seconds: f64) -> String {
+    Duration::from_secs_f64(seconds).to_string()
+}
+
+struct Drawer<'a> {
+    all: &'a AllShown<'a>,
+    /// Points of a series.
+    most: usize,
+}
+
+impl Drawer<'_> {
+    fn panel(&self, look: Look) -> Option<Panel> {
+        let panel = match look {
+            Look::Cwnd => self.cwnd(),
+            Look::Rate => self.rate(),
+            Look::Rtt => self.rtt(),
+            Look::Queue => self.queue(),
+            Look::InFlight => self.in_flight(),
+            Look::AckSpacing => self.ack_spacing(),
+        };
+        let any = panel.series.iter().any(|series| !series.points.is_empty());
+        any.then(|| Panel {
+            series: panel
+                .series
+                .into_iter()
+                .filter(|series| !series.points.is_empty())
+                .collect(),
+            ..panel
+        })
+    }
+
+    /// Of each flow.
+    fn each(&self, of: impl Fn(&Shown<'_>) -> Points) -> Vec<Points> {
+        self.all.shown.iter().map(of).collect()
+    }
+
+    /// A series of a flow, its values divided by `size`.
+    fn series(&self, s: &Shown<'_>, form: Form, points: &Points, size: f64) -> Series {
+        let places: Vec<Place> = points.iter().map(|(x, y)| [*x, y / size]).collect();
+        series(Some(s.protocol), &s.label, form, thin(places, self.most))
+    }
+
+    fn lines(&self, curves: &[Points], size: f64) -> Vec<Series> {
+        let all = self.all.shown.iter().zip(curves);
+        all.map(|(s, points)| self.series(s, Form::Line, points, size))
+            .collect()
+    }
+
+    fn cwnd(&self) -> Panel {
+        let at = |time: Time| time.as_secs_f64();
+        let windows = self.each(|s| {
+            let samples = s.samples().iter();
+            samples.map(|f| (at(f.at), f.cwnd.get() as f64)).collect()
+        });
+        let (size, unit) = unit_of(&windows, &BYTES);
+        let top = greatest(&windows);
+        let mut all = self.lines(&windows, size);
+        for s in &self.all.shown {
+            // A threshold that was never set is far above all windows: it would press them to the ground.
+            let set = |f: &FlowSample| {
+                let threshold = f.ssthresh?.get() as f64;
+                (threshold <= 1.5 * top).then(|| (at(f.at), threshold))
+            };
+            let thresholds: Points = s.samples().iter().filter_map(set).collect();
+            let mut dashed = self.series(s, Form::Dashed, &thresholds, size);
+            dashed.label += ", ssthresh";
+            all.push(dashed);
+        }
+        for s in &self.all.shown {
+            all.extend(self.marks_of(s, size));
+        }
+        Panel {
+            y: Axis::new("congestion window", unit),
+            series: all,
+        }
+    }
+
+    /// What happened to a flow, a series for each kind; none if it was too much to be seen.
+    fn marks_of(&self, s: &Shown<'_>, size: f64) -> Vec<Series> {
+        let all: Vec<Happened<'_>> = mark::all(s.samples(), s.episodes()).collect();
+        if all.len() > mark::MOST {
+            return Vec::new();
+        }
+        let of_kind = |kind: Kind| {
+            let these: Vec<&Happened<'_>> = all.iter().filter(|h| h.kind == kind).collect();
+            let place = |h: &&Happened<'_>| [h.at.as_secs_f64(), h.cwnd.get() as f64 / size];
+            let label = format!("{}, {}", s.label, kind.label());
+            Series {
+                notes: these.iter().map(|h| note(h)).collect(),
+                ..series(
+                    Some(s.protocol),
+                    &label,
+                    Form::Marks,
+                    these.iter().map(place).collect(),
+                )
+            }
+        };
+        let kinds = Kind::ALL.into_iter().map(of_kind);
+        kinds.filter(|series| !series.points.is_empty()).collect()
+    }
+
+    fn rate(&self) -> Panel {
+        let (end, spans) = (self.all.end, SPANS as usize);
+        let goodputs = self.each(|s| goodput_in(s.samples(), end, spans));
+        let capacities = self.capacities();
+        let own = self.each(|s| own_rate_in(s.samples(), end, spans));
+        let shades: Vec<Points> = capacities
+            .iter()
+            .map(|(_, points)| points.clone())
+            .collect();
+        let (size, unit) = unit_of(&[goodputs.clone(), shades].concat(), &RATES);
+        let mut all: Vec<Series> = Vec::new();
+        for (label, points) in &capacities {
+            let places = points.iter().map(|(x, y)| [*x, y / size]).collect();
+            all.push(series(None, label, Form::Shade, places));
+        }
+        all.extend(self.lines(&goodputs, size));
+        let shaded = capacities.iter().map(|(_, points)| points.clone());
+        let highest = HIGHEST_RATE * greatest(&goodputs).max(greatest(&shaded.collect::<Vec<_>>()));
+        for (s, mut points) in self.all.shown.iter().zip(own) {
+            points.iter_mut().for_each(|(_, y)| *y = y.min(highest));
+            let mut dashed = self.series(s, Form::Dashed, &points, size);
+            dashed.label += ", the rate that its law sets";
+            all.push(dashed);
+        }
+        Panel {
+            y: Axis::new("rate", unit),
+            series: all,
+        }
+    }
+
+    /// What the ways carry, each way once, by name, in bit/s.
+    fn capacities(&self) -> Vec<(String, Points)> {
+        let mut all: Vec<(String, Points)> = Vec::new();
+        let end = Time::ZERO + Duration::from_secs_f64(self.all.end);
+        for s in &self.all.shown {
+            let network = &self.all.networks[s.network];
+            let Some(steps) = network.capacity_along(&s.route, end, SPANS) else {
+                continue;
+            };
+            let steps = steps.into_iter();
+            let mut points: Points = steps
+                .map(|(at, rate)| (at.as_secs_f64(), rate.as_bits_per_sec() as f64))
+                .collect();
+            points.extend(points.last().map(|(_, rate)| (self.all.end, *rate)));
+            let label = match s.path {
+                Some(path) => format!("capacity of {}", path.route),
+                None => "capacity".to_owned(),
+            };
+            if !all.iter().any(|(_, known)| *known == points) {
+                all.push((label, points));
+            }
+        }
+        all
+    }
+
+    fn rtt(&self) -> Panel {
+        let rtts = self.each(|s| {
+            let measured = s.samples().iter().filter(|f| !f.srtt.is_zero());
+            measured
+                .map(|f| (f.at.as_secs_f64(), f.srtt.as_millis_f64()))
+                .collect()
+        });
+        let mut all = self.lines(&rtts, 1.0);
+        let end = Time::ZERO + Duration::from_secs_f64(self.all.end);
+        let mut known: Vec<Vec<Place>> = Vec::new();
+        for s in &self.all.shown {
+            let network = &self.all.networks[s.network];
+            let steps = network.base_rtt_along(&s.route, end, SPANS);
+            let places = stairs(
+                steps
+                    .iter()
+                    .map(|(at, rtt)| [at.as_secs_f64(), rtt.as_millis_f64()]),
+                self.all.end,
+            );
+            if !known.contains(&places) {
+                let label = match s.path {
+                    Some(path) => format!("empty {}", path.route),
+                    None => "empty way".to_owned(),
+                };
+                all.push(series(None, &label, Form::Dashed, places.clone()));
+                known.push(places);
+            }
+        }
+        Panel {
+            y: Axis::new("smoothed RTT", "ms"),
+            series: all,
+        }
+    }
+
+    fn queue(&self) -> Panel {
+        let networks = &self.all.networks;
+        fn of<'a>(s: &Shown<'a>, networks: &[Network]) -> Option<&'a LinkOutcome> {
+            s.queue(&networks[s.network])
+        }
+        let limits: Vec<_> = self
+            .all
+            .shown
+            .iter()
+            .map(|s| {
+                let link = of(s, networks).map_or("", |link| link.name.as_str());
+                self.all.networks[s.network].queue_limit(link)
+            })
+            .collect();
+        // A queue that is limited in bytes is shown in bytes: so its limit can stand beside it.
+        let in_bytes = limits.iter().any(|(_, bytes)| bytes.is_some())
+            && limits.iter().all(|(packets, _)| packets.is_none());
+        let curves = self.each(|s| {
+            let samples = of(s, networks).map_or(&[][..], |link| &link.samples);
+            let waiting = |q: &LinkSample| match in_bytes {
+                true => q.queue_bytes.get() as f64,
+                false => f64::from(q.queue),
+            };
+            samples
+                .iter()
+                .map(|q| (q.at.as_secs_f64(), waiting(q)))
+                .collect()
+        });
+        let mut limits: Vec<f64> = limits
+            .iter()
+            .filter_map(|(packets, bytes)| match in_bytes {
+                true => bytes.map(|bytes| bytes.get() as f64),
+                false => packets.map(f64::from),
+            })
+            .collect();
+        limits.dedup();
+        // One that is never nearly reached would press all others to the ground.
+        let top = greatest(&curves);
+        limits.retain(|limit| *limit <= 4.0 * top);
+        let (size, unit) = match in_bytes {
+            true => unit_of(&curves, &BYTES),
+            false => (1.0, "packets"),
+        };
+        let mut all: Vec<Series> = Vec::new();
+        let mut links: Vec<*const LinkOutcome> = Vec::new();
+        for (s, points) in self.all.shown.iter().zip(&curves) {
+            let Some(link) = of(s, networks) else {
+                continue;
+            };
+            let address: *const _ = link;
+            // Flows of one run that met the same queue met it together.
+            if links.contains(&address) {
+                continue;
+            }
+            links.push(address);
+            let others = self.all.shown.iter();
+            let together =
+                others.filter(|o| of(o, networks).is_some_and(|l| std::ptr::eq(l, link)));
+            let mut line = self.series(s, Form::Line, points, size);
+            if together.count() > 1 {
+                line.protocol = None;
+                line.label = format!("queue of {}", link.name);
+            }
+            all.push(line);
+        }
+        for limit in limits {
+            let places = vec![[0.0, limit / size], [self.all.end, limit / size]];
+            all.push(series(None, "limit", Form::Dashed, places));
+        }
+        Panel {
+            y: Axis::new("queue", unit),
+            series: all,
+        }
+    }
+
+    fn in_flight(&self) -> Panel {
+        let flights = self.each(|s| {
+            let samples = s.samples().iter();
+            samples
+                .map(|f| (f.at.as_secs_f64(), f.in_flight.get() as f64))
+                .collect()
+        });
+        let (size, unit) = unit_of(&flights, &BYTES);
+        Panel {
+            y: Axis::new("in flight", unit),
+            series: self.lines(&flights, size),
+        }
+    }
+
+    fn ack_spacing(&self) -> Panel {
+        let spacings = self.each(|s| ack_spacing(s.samples()));
+        Panel {
+            y: Axis::new("ACK spacing", "ms"),
+            series: self.lines(&spacings, 1.0),
+        }
+    }
+}
+
+pub(super) fn series(
+    protocol: Option<&str>,
+    label: &str,
+    form: Form,
+    points: Vec<Place>,
+) -> Series {
+    Series {
+        protocol: protocol.map(str::to_owned),
+        label: label.to_owned(),
+        form,
+        points,
+        spread: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// Level until the next, as a line.
+fn stairs(steps: impl Iterator<Item = Place>, end: f64) -> Vec<Place> {
+    let mut line: Vec<Place> = Vec::new();
+    for [x, y] in steps {
+        let before = line.last().map(|[_, y]| *y);
+        line.extend(before.map(|y| [x, y]));
+        line.push([x, y]);
+    }
+    line.extend(line.last().map(|[_, y]| [end, *y]));
+    line
+}
+
+/// What people read at a mark.
+fn note(happened: &Happened<'_>) -> String {
+    let Some(episode) = happened.episode else {
+        return format!("window {}", happened.cwnd);
+    };
+    let ended = match episode.ended {
+        Some(at) => format!("repaired after {}", at.since(episode.at)),
+        None => "not repaired before the end".to_owned(),
+    };
+    format!(
+        "window {}, in flight {}, RTT {}, {ended}",
+        episode.cwnd, episode.in_flight, episode.srtt
+    )
+}

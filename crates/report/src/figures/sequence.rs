@@ -1,0 +1,88 @@
+//! What a flow sent and what arrived of it, over time: its slope is the rate, what lies between is in flight, lost or sent again.
+
+use super::over_time::series;
+use super::setting::Setting;
+use super::shown::{Shown, shown};
+use super::thin::{Place, shorten, thin};
+use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use crate::mark::{self, Happened};
+use crate::series::{Points, unit_of};
+
+/// Points of a series.
+const POINTS: usize = 150;
+const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+
+/// Data delivered and put on the wire over time, of a setting's flows in its first seed. `None` if nothing was sampled.
+pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
+    let all = shown(setting)?;
+    let curves: Vec<(Points, Points)> = all.shown.iter().map(grown).collect();
+    let sent: Vec<Points> = curves.iter().map(|(_, sent)| sent.clone()).collect();
+    let (size, unit) = unit_of(&sent, &BYTES);
+    let mut lines: Vec<Series> = Vec::new();
+    for (s, (delivered, sent)) in all.shown.iter().zip(&curves) {
+        let line = |form, points: &Points, label: String| {
+            let places: Vec<Place> = points.iter().map(|(x, y)| [*x, y / size]).collect();
+            series(Some(s.protocol), &label, form, thin(places, POINTS))
+        };
+        lines.push(line(Form::Line, delivered, s.label.clone()));
+        lines.push(line(Form::Dashed, sent, format!("{}, sent", s.label)));
+        lines.extend(marks(s, delivered, size));
+    }
+    let any = curves.iter().any(|(_, sent)| !sent.is_empty());
+    any.then(|| {
+        shorten(Figure {
+            id: "sequence".to_owned(),
+            title: setting.titled("Data over time"),
+            caption: format!(
+                "{} Lines: delivered to the application; dashed: put on the wire, headers and retransmissions included. \
+                 Marks are losses, where they are few.",
+                all.chosen()
+            ),
+            plot: Plot::Panels {
+                x: Axis::new("time", "s"),
+                panels: vec![Panel {
+                    y: Axis::new("data", unit),
+                    series: lines,
+                }],
+            },
+        })
+    })
+}
+
+/// Bytes delivered and sent by each sample. What a sample says was delivered is a rate over the time since the one before.
+fn grown(s: &Shown<'_>) -> (Points, Points) {
+    let interval = s.run.point.sample().unwrap_or_default().as_secs_f64();
+    let mut bytes = 0.0;
+    let samples = s.samples().iter();
+    samples
+        .map(|f| {
+            bytes += f.rate.as_bits_per_sec() as f64 / 8.0 * interval;
+            let at = f.at.as_secs_f64();
+            ((at, bytes), (at, f.sent.get() as f64))
+        })
+        .unzip()
+}
+
+/// Losses on the line of what was delivered.
+fn marks(s: &Shown<'_>, delivered: &Points, size: f64) -> Option<Series> {
+    let losses = mark::all(s.samples(), s.episodes());
+    let losses: Vec<Happened<'_>> = losses.filter(|h| h.episode.is_some()).collect();
+    if losses.is_empty() || losses.len() > mark::MOST {
+        return None;
+    }
+    let place = |h: &Happened<'_>| {
+        let at = h.at.as_secs_f64();
+        let next = delivered.partition_point(|(x, _)| *x < at);
+        let y = delivered
+            .get(next)
+            .or(delivered.last())
+            .map_or(0.0, |(_, y)| *y);
+        [at, y / size]
+    };
+    let places = losses.iter().map(place).collect();
+    let label = format!("{}, losses", s.label);
+    Some(Series {
+        notes: losses.iter().map(|h| h.kind.label().to_owned()).collect(),
+        ..series(Some(s.protocol), &label, Form::Marks, places)
+    })
+}

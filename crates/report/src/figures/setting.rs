@@ -1,0 +1,97 @@
+//! Runs that differ in nothing but their controllers and seeds.
+
+use crate::table::short_names;
+use whimbrel_sim::scenario::Parameter;
+use whimbrel_sim::sweep::Run;
+
+/// All runs with the same swept values, those of controllers left out.
+#[derive(Debug, Clone)]
+pub struct Setting<'a> {
+    /// The values, as people read them: `loss 1 %, delay 50 ms`; empty if nothing else is swept.
+    pub at: String,
+    /// The runs, in their order.
+    pub runs: Vec<&'a Run<'a>>,
+}
+
+impl<'a> Setting<'a> {
+    /// The first run of each point.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = &'a Run<'a>> {
+        let points = self.runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point));
+        points.filter_map(|runs| runs.first().copied())
+    }
+
+    /// `title`, and where it was taken, if there are other places.
+    pub(super) fn titled(&self, title: &str) -> String {
+        if self.at.is_empty() {
+            title.to_owned()
+        } else {
+            format!("{title}, {}", self.at)
+        }
+    }
+}
+
+/// Whether a key of a sweep says who runs what.
+pub(super) fn is_controller(key: &str) -> bool {
+    key.starts_with("flow.") && key.ends_with(".controller") || key == "flow.controller"
+}
+
+/// All settings, in the order in which they first come up.
+pub fn settings<'a>(runs: &[&'a Run<'a>]) -> Vec<Setting<'a>> {
+    let mut all: Vec<Setting<'a>> = Vec::new();
+    for run in runs {
+        let at = at(run.point.parameters());
+        match all.iter_mut().find(|setting| setting.at == at) {
+            Some(setting) => setting.runs.push(run),
+            None => all.push(Setting {
+                at,
+                runs: vec![run],
+            }),
+        }
+    }
+    all
+}
+
+/// What a point's values are, those of controllers left out.
+pub(super) fn at(parameters: &[Parameter]) -> String {
+    let keys: Vec<&str> = parameters.iter().map(|p| p.key.as_str()).collect();
+    let named = short_names(&keys).into_iter().zip(parameters);
+    let others = named.filter(|(_, p)| !is_controller(&p.key));
+    let said = others.map(|(name, p)| format!("{name} {}", p.value));
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// At most so many: the first, the last, and evenly between them.
+pub fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
+    let n = all.len();
+    if n <= most {
+        return all;
+    }
+    let chosen = |i: usize| match most {
+        0 => false,
+        1 => i == n / 2,
+        most => (0..most).any(|k| k * (n - 1) / (most - 1) == i),
+    };
+    let all = all.into_iter().enumerate();
+    all.filter(|(i, _)| chosen(*i)).map(|(_, x)| x).collect()
+}
+
+/// The one in the middle.
+pub(super) fn middle<T>(all: &[T]) -> Option<&T> {
+    all.get(all.len() / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_are_chosen_evenly() {
+        let of = |n: usize, most| evenly((0..n).collect(), most);
+        assert_eq!(of(3, 4), [0, 1, 2]);
+        assert_eq!(of(10, 4), [0, 3, 6, 9]);
+        assert_eq!(of(10, 1), [5]);
+        assert_eq!(of(10, 0), [0_usize; 0]);
+        assert_eq!(middle(&of(5, 9)), Some(&2));
+        assert_eq!(middle::<u8>(&[]), None);
+    }
+}
