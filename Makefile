@@ -3,7 +3,7 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test build lint referee referee-full referee-linux bench clean
+.PHONY: demo test build lint referee referee-full referee-linux results seconds bench clean
 
 ## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
 demo: build
@@ -37,6 +37,16 @@ referee-full: referee
 ## Holds the simulator against the Linux kernel's TCP, sent through an emulated path (needs the rights that takes).
 referee-linux: build
 	referee/linux.py --whimbrel $(WHIMBREL)
+
+## Runs every experiment of the papers (minutes), and writes what came of it: docs/results.md, README.md's table, experiments/seconds.toml.
+results: build
+	$(WHIMBREL) reproduce --json > target/results.json
+	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)"
+
+## Times every experiment anew, on an idle machine, and writes experiments/seconds.toml.
+seconds: build
+	$(WHIMBREL) reproduce --again --json > target/results.json
+	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)" --only-seconds
 
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build

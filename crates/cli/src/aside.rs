@@ -1,13 +1,13 @@
 //! Files that are whole or not there: written aside, renamed when all is in them.
 
 use anyhow::Context;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
 /// What a file is called while it is written.
-const BEGINNING: &str = ".whimbrel-";
+pub const BEGINNING: &str = ".whimbrel-";
 
 /// Sees that a file could be written there, before long work begins.
 ///
@@ -21,6 +21,17 @@ pub fn check(path: &Path) -> anyhow::Result<()> {
         begin(path).map(drop)
     };
     reason().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Makes a folder unless it is there, and sees that it can be written to.
+///
+/// # Errors
+/// If it cannot.
+pub fn check_folder(folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)
+        .and_then(|()| begin(&folder.join("any")))
+        .map(drop)
+        .with_context(|| format!("cannot write to {}", folder.display()))
 }
 
 /// Writes a file. What was there before stays until the new one is whole.
@@ -54,7 +65,7 @@ fn begin(path: &Path) -> io::Result<NamedTempFile> {
     {
         use std::os::unix::fs::PermissionsExt;
         // As files are that are written without a detour; the user's mask applies.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }

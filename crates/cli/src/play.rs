@@ -128,12 +128,16 @@ pub fn run_first_seeds(
     scenario: &Scenario,
     threads: Option<NonZeroUsize>,
 ) -> anyhow::Result<Vec<Run<'_>>> {
+    run_all(&first_seeds(scenario), threads)
+}
+
+/// Each point with its first seed.
+pub fn first_seeds(scenario: &Scenario) -> Vec<Job<'_>> {
     let first = |point| -> Option<Job<'_>> {
         let point: &whimbrel_sim::scenario::Point = point;
         point.seeds().first().map(|&seed| Job { point, seed })
     };
-    let jobs: Vec<Job<'_>> = scenario.points().iter().filter_map(first).collect();
-    run_all(&jobs, threads)
+    scenario.points().iter().filter_map(first).collect()
 }
 
 /// Each point once more with its first seed, sampled: the results that are printed stay free of samples

@@ -35,4 +35,4 @@ pub use race::{Line, Race, race};
 pub use response::{Response, ResponseLine, response};
 pub use rows::{Row, rows};
 pub use stat::{Interval, Stat, decimals};
-pub use table::{COLUMNS, page_table, plain, short_names, table};
+pub use table::{COLUMNS, page_table, plain, short_names, table, wrapped};
