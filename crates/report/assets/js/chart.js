@@ -44,7 +44,8 @@ class Chart {
       if (data.open && data.childElementCount === 1) data.append(tableOf(figure.title, dataOf(figure.plot)));
     });
     const tools = element('div', { class: 'figure-tools' }, this.reset, save, csv);
-    this.body.replaceChildren(this.legend, this.canvas, element('div', { class: 'figure-foot' }, tools, data));
+    this.body.replaceChildren(this.legend, this.canvas);
+    this.element.append(element('div', { class: 'figure-foot' }, tools, data));
     this.body.style.minHeight = '';
     this.canvas.addEventListener('keydown', (event) => this.onKey(event));
     this.canvas.addEventListener('blur', () => this.clear());
