@@ -100,6 +100,7 @@ impl Chromium {
         .await
     }
 
+    /// Brings a figure into view, and waits until nothing moves: those near it are drawn too.
     async fn show(&self, figure: &str) {
         self.run(&format!(
             "document.getElementById('{figure}').scrollIntoView({{ block: 'center' }})"
@@ -109,6 +110,24 @@ impl Chromium {
             "document.getElementById('{figure}').querySelector('.chart svg')"
         ))
         .await;
+        let still: bool = self
+            .value(&format!(
+                "new Promise((resolve) => {{
+                    const where = () => document.getElementById('{figure}').getBoundingClientRect().top;
+                    let [before, same, frames] = [where(), 0, 0];
+                    const look = () => {{
+                        document.getElementById('{figure}').scrollIntoView({{ block: 'center' }});
+                        same = where() === before ? same + 1 : 0;
+                        before = where();
+                        frames += 1;
+                        if (same > 3 || frames > 600) resolve(same > 3);
+                        else requestAnimationFrame(look);
+                    }};
+                    look();
+                }})"
+            ))
+            .await;
+        assert!(still, "{figure} never stands still");
     }
 
     /// In the window, the middle of the text in a figure that is exactly this.
@@ -673,7 +692,7 @@ async fn a_large_page_draws_what_is_in_view_and_all_when_asked() {
         })
         .collect();
     let (chromium, _file) = opened(&large).await;
-    chromium.wait("document.querySelector('.chart svg')").await;
+    chromium.show("demo/over-time-0").await;
     let drawn: usize = chromium
         .value("document.querySelectorAll('.chart svg').length")
         .await;
