@@ -10,7 +10,7 @@ demo: build
 	$(WHIMBREL) demo
 
 ## All tests, the ones through the real command included.
-test: | cargo
+test: | cargo browser
 	cargo test --workspace --locked
 
 build: | cargo
@@ -60,3 +60,10 @@ clean:
 cargo:
 	@command -v cargo >/dev/null || { echo "Rust 1.88 or newer is needed: install it from https://rustup.rs and try again" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "A C linker is needed: install gcc (Debian: apt-get install gcc) and try again" >&2; exit 1; }
+
+# What the tests of the report's page look at it with.
+.PHONY: browser
+browser:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -y chromium; \
+	else echo "The report's tests need a browser: install Chromium (Debian: apt-get install chromium), or say CHROMIUM=PATH" >&2; exit 1; fi

@@ -290,7 +290,15 @@ impl Ids {
 }
 
 /// Ids that the page itself has.
-const RESERVED: [&str; 7] = ["main", "made", "verdicts", "sources", "filter", "contents", "protocols"];
+const RESERVED: [&str; 7] = [
+    "main",
+    "made",
+    "verdicts",
+    "sources",
+    "filter",
+    "contents",
+    "protocols",
+];
 
 /// All protocols that figures show, in the order of the registry's most compared, and how they look.
 fn protocols(report: &Report) -> std::io::Result<String> {

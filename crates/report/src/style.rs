@@ -64,22 +64,22 @@ const DASHES: [&[u8]; 5] = [&[], &[9, 4], &[3, 3], &[9, 3, 2, 3], &[16, 5]];
 
 /// On white and in the dark. No two of the first ten are nearer than 15 in CIELAB for anyone.
 const COLOURS: [(Colour, Colour); 16] = [
-    hex(0x01_26ac, 0x30_aff8),
-    hex(0xff_5d10, 0xcd_4805),
-    hex(0x12_4214, 0x4e_723c),
-    hex(0xd8_70b0, 0xd7_5aaa),
-    hex(0x6c_4c02, 0xdd_c565),
-    hex(0xaa_1338, 0xfa_b0a1),
-    hex(0x11_807e, 0x71_f6e5),
+    hex(0x01_26ac, 0x33_94e5),
+    hex(0xff_5d10, 0xef_6f16),
+    hex(0x12_4214, 0x22_8f61),
+    hex(0xd8_70b0, 0xcb_4f9f),
+    hex(0x6c_4c02, 0xcf_ab4d),
+    hex(0xaa_1338, 0xe7_3758),
+    hex(0x11_807e, 0x95_f0e3),
     hex(0xc4_6af5, 0xe5_c0fc),
-    hex(0x7a_9d48, 0xa9_e932),
-    hex(0x6d_71c0, 0x53_67f4),
-    hex(0xca_6324, 0xf0_9837),
-    hex(0x82_3159, 0x98_5976),
-    hex(0x00_5a7b, 0x2a_879c),
-    hex(0x3e_a576, 0x19_b579),
-    hex(0xa9_6658, 0xcf_5a57),
-    hex(0x59_1c77, 0xa2_36ba),
+    hex(0x7a_9d48, 0xba_f265),
+    hex(0x6d_71c0, 0x72_6cfe),
+    hex(0xca_6324, 0xbb_6f35),
+    hex(0x82_3159, 0xae_6e8a),
+    hex(0x00_5a7b, 0x28_b7d4),
+    hex(0x3e_a576, 0x3c_f4a7),
+    hex(0xa9_6658, 0xf2_908a),
+    hex(0x59_1c77, 0x94_71bf),
 ];
 
 /// Each law and its colour; its place says its dash and mark.
@@ -128,8 +128,12 @@ const LAWS: [(&str, usize); 40] = [
     ("lia", 8),
 ];
 
-/// Luminances that variants of a law take in turn, as far as they are not its own; on white, and in the dark.
-const TONES: [[f64; 4]; 2] = [[0.26, 0.05, 0.14, 0.02], [0.66, 0.2, 0.4, 0.85]];
+/// Luminances of variants, all but the one nearest to the law's own; on white, and in the dark. Each has about one and a half
+/// times the contrast of the one before.
+const TONES: [[f64; 5]; 2] = [
+    [0.028, 0.063, 0.115, 0.185, 0.28],
+    [0.14, 0.22, 0.35, 0.55, 0.85],
+];
 
 /// The law behind what people call a protocol: `cubic` of `cubic?C=0.6+cerl, lte`; `None` if it is no law of the table.
 pub fn law(protocol: &str) -> Option<&'static str> {
@@ -169,7 +173,10 @@ pub(crate) fn rank(protocol: &str) -> (usize, &str) {
 /// Whose style it has. What is no law has that of one that is rarely met with, the same for the same name on any machine.
 fn place(name: &str) -> usize {
     let rare = LAWS.len() - COLOURS.len();
-    let of_bytes = || name.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % rare);
+    let of_bytes = || {
+        name.bytes()
+            .fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % rare)
+    };
     position(name).unwrap_or_else(|| LAWS.len() - 1 - of_bytes())
 }
 
@@ -180,7 +187,14 @@ pub fn variants<'a>(protocols: &[&'a str]) -> Vec<(&'a str, usize)> {
     let variant = |(i, name): (usize, &&'a str)| {
         let kin = |other: &&&str| place(other) == place(name) && !own(other);
         let before = protocols[..i].iter().filter(kin).count();
-        (*name, if own(name) { 0 } else { before + usize::from(law(name).is_some()) })
+        (
+            *name,
+            if own(name) {
+                0
+            } else {
+                before + usize::from(law(name).is_some())
+            },
+        )
     };
     protocols.iter().enumerate().map(variant).collect()
 }
@@ -190,13 +204,15 @@ pub(crate) fn colours(labels: &[&str]) -> Vec<plotters::style::RGBColor> {
     let mut taken: Vec<Colour> = Vec::new();
     for label in labels {
         let own: Box<dyn Iterator<Item = Colour>> = match position(label) {
-            Some(_) => Box::new((0..=TONES[0].len()).map(|variant| style(label, variant).light)),
+            Some(_) => Box::new((0..TONES[0].len()).map(|variant| style(label, variant).light)),
             None => Box::new(std::iter::empty()),
         };
         let mut free = own.chain(COLOURS.iter().map(|(light, _)| *light));
         let first = free.find(|colour| {
             let of_later = position(label).is_none()
-                && labels.iter().any(|l| position(l).is_some() && style(l, 0).light == *colour);
+                && labels
+                    .iter()
+                    .any(|l| position(l).is_some() && style(l, 0).light == *colour);
             !taken.contains(colour) && !of_later
         });
         taken.push(first.unwrap_or(COLOURS[0].0));
@@ -206,20 +222,15 @@ pub(crate) fn colours(labels: &[&str]) -> Vec<plotters::style::RGBColor> {
 }
 
 /// The colour in another luminance.
-fn toned(colour: Colour, variant: usize, tones: &[f64; 4]) -> Colour {
-    let Some(step) = variant.checked_sub(1) else {
-        return colour;
-    };
+fn toned(colour: Colour, variant: usize, tones: &[f64; 5]) -> Colour {
     let own = colour.luminance();
-    // One and a half times as bright is seen to be another.
-    let other = |tone: &&f64| {
-        let (low, high) = if own < **tone { (own, **tone) } else { (**tone, own) };
-        (high + 0.05) / (low + 0.05) > 1.5
-    };
-    let usable: Vec<f64> = tones.iter().filter(other).copied().collect();
-    // There are at most two tones within one and a half of any luminance.
-    let tone = usable.get(step % usable.len().max(1)).copied();
-    tone.map_or(colour, |tone| colour.at(tone))
+    let far = |tone: &f64| ((tone + 0.05) / (own + 0.05)).ln().abs();
+    let mut farthest_first = *tones;
+    farthest_first.sort_by(|a, b| far(b).total_cmp(&far(a)));
+    match variant % tones.len() {
+        0 => colour,
+        n => colour.at(farthest_first[n - 1]),
+    }
 }
 
 const fn hex(light: u32, dark: u32) -> (Colour, Colour) {
@@ -236,14 +247,22 @@ impl Colour {
     pub fn linear(self) -> [f64; 3] {
         self.0.map(|byte| {
             let c = f64::from(byte) / 255.0;
-            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+            if c <= 0.04045 {
+                c / 12.92
+            } else {
+                ((c + 0.055) / 1.055).powf(2.4)
+            }
         })
     }
 
     fn from_linear(light: [f64; 3]) -> Self {
         Self(light.map(|c| {
             let c = c.clamp(0.0, 1.0);
-            let c = if c <= 0.003_130_8 { c * 12.92 } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 };
+            let c = if c <= 0.003_130_8 {
+                c * 12.92
+            } else {
+                1.055 * c.powf(1.0 / 2.4) - 0.055
+            };
             (c * 255.0).round() as u8
         }))
     }
@@ -296,7 +315,10 @@ mod tests {
     /// What somebody without one kind of cone sees: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A
     /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009, severity 1.0.
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
-        ("normal", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+        (
+            "normal",
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        ),
         (
             "protan",
             [
@@ -328,7 +350,11 @@ mod tests {
         let [r, g, b] = colour.linear();
         let [r, g, b] = sight.map(|row| (row[0] * r + row[1] * g + row[2] * b).clamp(0.0, 1.0));
         let f = |t: f64| {
-            if t > 216.0 / 24389.0 { t.cbrt() } else { (24389.0 / 27.0 * t + 16.0) / 116.0 }
+            if t > 216.0 / 24389.0 {
+                t.cbrt()
+            } else {
+                (24389.0 / 27.0 * t + 16.0) / 116.0
+            }
         };
         let x = f((0.412_456_4 * r + 0.357_576_1 * g + 0.180_437_5 * b) / 0.950_47);
         let y = f(0.212_672_9 * r + 0.715_152_2 * g + 0.072_175 * b);
@@ -356,7 +382,13 @@ mod tests {
     #[test]
     fn everybody_can_tell_the_ten_most_compared_laws_apart_on_both_pages() {
         for (dark, (sight, matrix)) in SIGHTS.iter().flat_map(|s| [(false, s), (true, s)]) {
-            let colour = |law: &str| if dark { style(law, 0).dark } else { style(law, 0).light };
+            let colour = |law: &str| {
+                if dark {
+                    style(law, 0).dark
+                } else {
+                    style(law, 0).light
+                }
+            };
             for (i, (a, _)) in LAWS[..16].iter().enumerate() {
                 for (j, (b, _)) in LAWS[..i].iter().enumerate() {
                     let bound = if i < 10 && j < 10 { 14.9 } else { 10.5 };
@@ -372,8 +404,14 @@ mod tests {
         for (law, _) in LAWS {
             for variant in 0..8 {
                 let style = style(law, variant);
-                let (light, dark) = (contrast(style.light, WHITE), contrast(style.dark, DARK_PAGE));
-                assert!(light >= 3.0 && dark >= 3.0, "{law} {variant}: {light} {dark}");
+                let (light, dark) = (
+                    contrast(style.light, WHITE),
+                    contrast(style.dark, DARK_PAGE),
+                );
+                assert!(
+                    light >= 3.0 && dark >= 3.0,
+                    "{law} {variant}: {light} {dark}"
+                );
             }
         }
     }
@@ -388,7 +426,10 @@ mod tests {
     #[test]
     fn in_grey_no_two_laws_look_the_same() {
         let of = |(name, _): &(&str, usize)| (style(name, 0).dash, style(name, 0).marker);
-        assert_eq!(LAWS.iter().map(of).collect::<HashSet<_>>().len(), LAWS.len());
+        assert_eq!(
+            LAWS.iter().map(of).collect::<HashSet<_>>().len(),
+            LAWS.len()
+        );
     }
 
     #[test]
@@ -410,7 +451,14 @@ mod tests {
 
     #[test]
     fn variants_of_a_law_differ_in_colour_dash_and_mark_and_keep_its_place() {
-        let seen = variants(&["cerl?A=0.6", "cubic", "cerl", "cerl?A=0.7", "a link", "a link 2"]);
+        let seen = variants(&[
+            "cerl?A=0.6",
+            "cubic",
+            "cerl",
+            "cerl?A=0.7",
+            "a link",
+            "a link 2",
+        ]);
         let numbers: Vec<usize> = seen.iter().map(|(_, variant)| *variant).collect();
         assert_eq!(numbers, [1, 0, 0, 2, 0, 0]);
         for (law, _) in LAWS {
@@ -418,14 +466,19 @@ mod tests {
             for (a, b) in [(0, 1), (0, 2), (1, 2)] {
                 assert_ne!(three[a].light, three[b].light, "{law}");
                 assert_ne!(three[a].dark, three[b].dark, "{law}");
-                assert_ne!((three[a].dash, three[a].marker), (three[b].dash, three[b].marker));
+                assert_ne!(
+                    (three[a].dash, three[a].marker),
+                    (three[b].dash, three[b].marker)
+                );
             }
         }
     }
 
     #[test]
     fn a_picture_gives_no_colour_twice_and_a_law_its_own() {
-        let labels = ["loss 1 %", "cubic, a", "cubic, b", "newreno", "loss 2 %", "yeah", "tcp-nack"];
+        let labels = [
+            "loss 1 %", "cubic, a", "cubic, b", "newreno", "loss 2 %", "yeah", "tcp-nack",
+        ];
         let found = colours(&labels);
         let distinct: HashSet<(u8, u8, u8)> = found.iter().map(|c| (c.0, c.1, c.2)).collect();
         assert_eq!(distinct.len(), labels.len());

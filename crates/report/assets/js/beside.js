@@ -17,8 +17,8 @@ function besidePlot(plot, context) {
   const scale = scaleOf(plot.value, Math.max(0, ...values.map(Math.abs)));
 
   const narrow = width < 560;
-  const column = 84;
-  const numbers = narrow ? 2 * 70 : 2 * column + 70;
+  const [column, ratios] = [98, width < 760 ? 0 : 64];
+  const numbers = narrow ? 2 * 70 : 60 + column + ratios;
   const labels = narrow ? 0 : Math.min(width * 0.4, 16 + Math.max(60, ...plot.rows.map((row) => textWidth(short(row.label, 200), 12) + 16)));
   const left = labels + 14;
   const right = width - numbers - 16;
@@ -31,7 +31,7 @@ function besidePlot(plot, context) {
 
   const y0 = context.top + 34;
   const head = { size: 11, fill: colours.soft, align: 'right' };
-  const [paperAt, oursAt, ratioAt] = narrow ? [width - 72, width, null] : [width - column - 70, width - 66, width];
+  const [paperAt, oursAt, ratioAt] = narrow ? [width - 72, width, 0] : [width - ratios - column - 8, width - ratios, ratios && width];
   shapes.mark('circle', left + 5, context.top + 12, 9, colours.ink, true);
   shapes.text('paper', left + 15, context.top + 12, { size: 11, fill: colours.soft });
   shapes.mark('circle', left + 65, context.top + 12, 9, colours.ink);
@@ -42,7 +42,11 @@ function besidePlot(plot, context) {
 
   const bottom = y0 + shown.length * tall;
   for (const tick of axis.ticks) {
-    shapes.line(at(tick), y0 - 4, at(tick), bottom, tick === 0 ? colours.line : colours.grid);
+    // Where labels stand above their rows, no line goes through them.
+    for (let row = 0; row < (narrow ? shown.length : 1); row += 1) {
+      const [from, to] = narrow ? [y0 + row * tall + 20, y0 + row * tall + tall - 2] : [y0 - 4, bottom];
+      shapes.line(at(tick), from, at(tick), to, tick === 0 ? colours.line : colours.grid);
+    }
     shapes.text(scale.tick(tick), at(tick), bottom + 14, { size: 12, fill: colours.soft, align: 'center' });
   }
   shown.forEach((row, index) => {

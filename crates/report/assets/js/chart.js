@@ -44,7 +44,8 @@ class Chart {
       if (data.open && data.childElementCount === 1) data.append(tableOf(figure.title, dataOf(figure.plot)));
     });
     const tools = element('div', { class: 'figure-tools' }, this.reset, save, csv);
-    this.body.replaceChildren(this.legend, this.canvas, element('div', { class: 'figure-foot' }, tools, data));
+    this.body.replaceChildren(this.legend, this.canvas);
+    this.element.append(element('div', { class: 'figure-foot' }, tools, data));
     this.body.style.minHeight = '';
     this.canvas.addEventListener('keydown', (event) => this.onKey(event));
     this.canvas.addEventListener('blur', () => this.clear());
@@ -77,10 +78,8 @@ class Chart {
     if (this.chart) this.chart.resize(size);
     else this.start(size);
     this.chart.setOption(this.made.option, { replaceMerge: ['series'] });
-    if (this.made.zoom) {
-      this.armZoom();
-      this.retick();
-    }
+    this.armed = false;
+    if (this.made.zoom) this.retick();
     this.showLegend(theme);
   }
 
@@ -92,8 +91,9 @@ class Chart {
   }
 
   /** A drag chooses what to look at closer, with a mouse; a finger scrolls the page. */
-  armZoom() {
-    if (!window.matchMedia('(pointer: fine)').matches) return;
+  armZoom({ pointerType }) {
+    if (this.armed || !this.made.zoom || pointerType !== 'mouse') return;
+    this.armed = true;
     this.chart.dispatchAction({ type: 'takeGlobalCursor', key: 'dataZoomSelect', dataZoomSelectActive: true });
   }
 
@@ -139,6 +139,7 @@ class Chart {
 
   onPointer(event) {
     if (!this.made) return;
+    this.armZoom(event);
     const box = this.canvas.getBoundingClientRect();
     const found = this.made.find(event.clientX - box.left, event.clientY - box.top, this.chart);
     if (found) this.show(found, event.clientX, event.clientY);

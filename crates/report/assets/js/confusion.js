@@ -14,7 +14,7 @@ function confusionPlot(plot, context) {
   const block = labels + 2 * cell + 28;
   const beside = Math.max(1, Math.floor((width + 28) / block));
   const matrices = plot.matrices.filter((matrix) => !hidden.has(matrix.protocol));
-  const high = 74 + 3 * tall + 18;
+  const high = 58 + 2 * tall + 26 + 24;
   // Right decisions in the map's blue, wrong ones in orange; the words say it too.
   const [right, wrong] = theme === 'dark' ? ['#4aa3d8', '#e08a3c'] : ['#2f86c1', '#e0802a'];
   matrices.forEach((matrix, index) => {

@@ -41,8 +41,8 @@ function heatPlot(plot, context) {
     shapes.rect((i * bar) / 60, y, bar / 60 + 0.5, 12, { fill: viridis(at).fill });
   }
   const [first, last] = plot.value.inverse ? [high, low] : [low, high];
-  shapes.text(scale.tick(first), 0, y + 24, { fill: colours.soft });
-  shapes.text(scale.tick(last), bar, y + 24, { fill: colours.soft, align: 'right' });
+  shapes.text(number(first / scale.factor, 3), 0, y + 24, { fill: colours.soft });
+  shapes.text(number(last / scale.factor, 3), bar, y + 24, { fill: colours.soft, align: 'right' });
   shapes.text(scale.name, bar + 12, y + 6, { width: Math.max(60, width - bar - 12) });
   y += 48;
 

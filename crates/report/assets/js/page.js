@@ -27,7 +27,7 @@ window.addEventListener('hashchange', unfold);
 if (location.hash) unfold();
 
 const themeButton = document.getElementById('theme');
-const THEME_WORDS = { undefined: 'as the system’s', light: 'light', dark: 'dark' };
+const THEME_WORDS = { undefined: 'system', light: 'light', dark: 'dark' };
 themeButton.hidden = false;
 function showTheme() {
   themeButton.textContent = `Theme: ${THEME_WORDS[document.documentElement.dataset.theme]}`;

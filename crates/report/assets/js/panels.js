@@ -14,7 +14,8 @@ function panelsPlot(plot, context) {
 
   // Axes are those of all series, shown or not: they stay where they are when one is hidden.
   const xs = plot.panels.flatMap((panel) => panel.series.map((series) => series.points.map(([x]) => x)));
-  const x = axisOf(plot.x, xs, overAxis, false);
+  const marked = plot.panels.every((panel) => panel.series.every(({ form }) => ['marks', 'marked-line', 'outline'].includes(form)));
+  const x = axisOf(plot.x, xs, overAxis, marked);
   const left = 70;
   const right = 22;
   const height = plot.panels.length === 1 ? 260 : plot.panels.length === 2 ? 180 : 140;
@@ -135,7 +136,7 @@ function axisOf(axis, lists, fromZero, room) {
   const range = high - low;
   // From zero on, as lengths are read, unless all values lie in a small part far from it.
   const zero = fromZero && low >= 0 && range > 0.15 * high;
-  const margin = range > 0 ? range * (room || !fromZero ? 0.06 : 0) : Math.abs(high) * 0.1 || 1;
+  const margin = range > 0 ? range * (room || !fromZero ? 0.05 : 0) : Math.abs(high) * 0.1 || 1;
   const under = zero ? 0 : low - margin;
   return { axis, log: false, low: fromZero && low >= 0 ? Math.max(0, under) : under, high: high + margin, scale, count: 6 };
 }

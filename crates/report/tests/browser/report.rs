@@ -30,10 +30,19 @@ fn figure(id: &str, title: &str, caption: &str, plot: Plot) -> Figure {
 
 /// Windows, goodput, queue and round-trip time of three flows over a minute.
 fn over_time() -> Figure {
-    let laws = [("newreno", 0.9, 60), ("cubic", 1.2, 90), ("cerl?A=0.6", 1.6, 140)];
+    let laws = [
+        ("newreno", 0.9, 60),
+        ("cubic", 1.2, 90),
+        ("cerl?A=0.6", 1.6, 140),
+    ];
     let window = |height: f64, period: usize| -> Vec<[f64; 2]> {
         (0..600)
-            .map(|i| [i as f64 / 10.0, 1500.0 * (20.0 + height * (i % period) as f64)])
+            .map(|i| {
+                [
+                    i as f64 / 10.0,
+                    1500.0 * (20.0 + height * (i % period) as f64),
+                ]
+            })
             .collect()
     };
     let rate = |height: f64, shift: usize| -> Vec<[f64; 2]> {
@@ -45,7 +54,9 @@ fn over_time() -> Figure {
         .iter()
         .map(|(law, height, period)| series(Some(law), law, Form::Line, window(*height, *period)))
         .collect();
-    let losses = (1..7).map(|i| [9.0 * f64::from(i), 1500.0 * 125.0]).collect();
+    let losses = (1..7)
+        .map(|i| [9.0 * f64::from(i), 1500.0 * 125.0])
+        .collect();
     let mut marks = series(Some("cubic"), "cubic, loss", Form::Marks, losses);
     marks.notes = (1..7).map(|_| "window reduced".to_owned()).collect();
     cwnd.push(marks);
@@ -55,16 +66,22 @@ fn over_time() -> Figure {
         Form::Shade,
         vec![[0.0, 5e6], [30.0, 3.5e6], [60.0, 5e6]],
     )];
-    rates.extend(laws.iter().enumerate().map(|(i, (law, height, _))| {
-        series(Some(law), law, Form::Steps, rate(*height, 7 * i))
-    }));
+    rates.extend(
+        laws.iter()
+            .enumerate()
+            .map(|(i, (law, height, _))| series(Some(law), law, Form::Steps, rate(*height, 7 * i))),
+    );
     rates.push(series(
         Some("cubic"),
         "cubic, its own rate",
         Form::Dashed,
         (0..60).map(|i| [f64::from(i), 3.3e6]).collect(),
     ));
-    let queue = |shift: usize| (0..600).map(|i| [i as f64 / 10.0, (40.0 * noise(i + shift)).floor()]).collect();
+    let queue = |shift: usize| {
+        (0..600)
+            .map(|i| [i as f64 / 10.0, (40.0 * noise(i + shift)).floor()])
+            .collect()
+    };
     let queues = vec![
         series(Some("newreno"), "newreno", Form::Line, queue(1)),
         series(Some("cubic"), "cubic", Form::Line, queue(3)),
@@ -76,29 +93,55 @@ fn over_time() -> Figure {
         Plot::Panels {
             x: Axis::new("time", "s"),
             panels: vec![
-                Panel { y: Axis::new("congestion window", "B"), series: cwnd },
-                Panel { y: Axis::new("goodput", "bit/s"), series: rates },
-                Panel { y: Axis::new("queue", "packets"), series: queues },
+                Panel {
+                    y: Axis::new("congestion window", "B"),
+                    series: cwnd,
+                },
+                Panel {
+                    y: Axis::new("goodput", "bit/s"),
+                    series: rates,
+                },
+                Panel {
+                    y: Axis::new("queue", "packets"),
+                    series: queues,
+                },
             ],
         },
     )
 }
 
 const MANY: [&str; 10] = [
-    "newreno", "cubic", "bbr", "bbr3", "cerl", "cerl-plus", "rta", "vegas", "westwood+", "copa",
+    "newreno",
+    "cubic",
+    "bbr",
+    "bbr3",
+    "cerl",
+    "cerl-plus",
+    "rta",
+    "vegas",
+    "westwood+",
+    "copa",
 ];
 
 /// Goodput over loss, with spread.
 fn over_loss() -> Figure {
     let of = |(k, law): (usize, &&str)| {
         let points: Vec<[f64; 2]> = (0..9)
-            .map(|i| [1e-4 * 3f64.powi(i), 10.0 / (1.0 + f64::from(i) * (0.2 + 0.12 * k as f64))])
+            .map(|i| {
+                [
+                    1e-4 * 3f64.powi(i),
+                    10.0 / (1.0 + f64::from(i) * (0.2 + 0.12 * k as f64)),
+                ]
+            })
             .collect();
         let mut made = series(Some(law), law, Form::MarkedLine, points);
         made.spread = (0..9).map(|i| 0.1 + 0.3 * noise(i + k)).collect();
         made
     };
-    let x = Axis { log: true, ..Axis::new("packet loss", "") };
+    let x = Axis {
+        log: true,
+        ..Axis::new("packet loss", "")
+    };
     figure(
         "demo/over-loss",
         "Goodput over random loss",
@@ -125,20 +168,30 @@ fn pareto() -> Figure {
         });
         all.push(series(Some(law), law, Form::Outline, outline.collect()));
         let runs = (0..12).map(|i| {
-            [x * (0.5 * (noise(i + k) - 0.5)).exp(), y + 1.4 * (noise(3 * i + k) - 0.5)]
+            [
+                x * (0.5 * (noise(i + k) - 0.5)).exp(),
+                y + 1.4 * (noise(3 * i + k) - 0.5),
+            ]
         });
         let mut marks = series(Some(law), law, Form::Marks, runs.collect());
         marks.notes = (0..12).map(|i| format!("seed {i}")).collect();
         all.push(marks);
     }
-    let x = Axis { log: true, inverse: true, ..Axis::new("95th percentile of the delay", "ms") };
+    let x = Axis {
+        log: true,
+        inverse: true,
+        ..Axis::new("95th percentile of the delay", "ms")
+    };
     figure(
         "demo/pareto",
         "Throughput over delay",
         "A mark for each run, an outline for each protocol. Up and to the right is better.",
         Plot::Panels {
             x,
-            panels: vec![Panel { y: Axis::new("throughput", "Mbit/s"), series: all }],
+            panels: vec![Panel {
+                y: Axis::new("throughput", "Mbit/s"),
+                series: all,
+            }],
         },
     )
 }
@@ -149,7 +202,9 @@ fn shares() -> Figure {
     let all = |i: usize| (0..4).map(|k| part(k, i)).sum::<f64>();
     let names = ["flow 1", "flow 2", "flow 3", "flow 4"];
     let stack = names.iter().enumerate().map(|(k, name)| {
-        let points = (0..40).map(|i| [i as f64, 100.0 * part(k, i) / all(i)]).collect();
+        let points = (0..40)
+            .map(|i| [i as f64, 100.0 * part(k, i) / all(i)])
+            .collect();
         series(Some("enhanced-aatp"), name, Form::Stack, points)
     });
     figure(
@@ -158,7 +213,10 @@ fn shares() -> Figure {
         "Each flow's part of what all delivered.",
         Plot::Panels {
             x: Axis::new("time", "s"),
-            panels: vec![Panel { y: Axis::new("share", "%"), series: stack.collect() }],
+            panels: vec![Panel {
+                y: Axis::new("share", "%"),
+                series: stack.collect(),
+            }],
         },
     )
 }
@@ -167,7 +225,12 @@ fn shares() -> Figure {
 fn distribution() -> Figure {
     let of = |(k, law): (usize, &&str)| {
         let points = (0..=100)
-            .map(|i| [0.02 * (1.0 + 0.4 * k as f64) * (1.0 + (f64::from(i) / 30.0).exp() / 8.0), f64::from(i) / 100.0])
+            .map(|i| {
+                [
+                    0.02 * (1.0 + 0.4 * k as f64) * (1.0 + (f64::from(i) / 30.0).exp() / 8.0),
+                    f64::from(i) / 100.0,
+                ]
+            })
             .collect();
         series(Some(law), law, Form::Line, points)
     };
@@ -179,7 +242,11 @@ fn distribution() -> Figure {
             x: Axis::new("one-way delay", "s"),
             panels: vec![Panel {
                 y: Axis::new("share of packets", ""),
-                series: ["cubic", "bbr3", "vegas"].iter().enumerate().map(of).collect(),
+                series: ["cubic", "bbr3", "vegas"]
+                    .iter()
+                    .enumerate()
+                    .map(of)
+                    .collect(),
             }],
         },
     )
@@ -190,19 +257,34 @@ fn heat() -> Figure {
         protocol: Some((*law).to_owned()),
         label: (*law).to_owned(),
         cells: (0..30)
-            .map(|i| (i != 7).then(|| 10.0 / (1.0 + (i % 6) as f64 * 0.4 * (k + 1) as f64) + 0.2 * (i / 6) as f64))
+            .map(|i| {
+                (i != 7).then(|| {
+                    10.0 / (1.0 + (i % 6) as f64 * 0.4 * (k + 1) as f64) + 0.2 * (i / 6) as f64
+                })
+            })
             .collect(),
     };
-    let words = |unit: &str, values: &[&str]| values.iter().map(|v| format!("{v} {unit}")).collect();
+    let words =
+        |unit: &str, values: &[&str]| values.iter().map(|v| format!("{v} {unit}")).collect();
     figure(
         "demo/heat",
         "Goodput over loss and delay",
         "Mean over five seeds; one scale for all maps.",
         Plot::Heat {
-            x: Categories { label: "loss".to_owned(), values: words("%", &["0", "0.1", "0.5", "1", "2", "5"]) },
-            y: Categories { label: "delay".to_owned(), values: words("ms", &["10", "25", "50", "100", "300"]) },
+            x: Categories {
+                label: "loss".to_owned(),
+                values: words("%", &["0", "0.1", "0.5", "1", "2", "5"]),
+            },
+            y: Categories {
+                label: "delay".to_owned(),
+                values: words("ms", &["10", "25", "50", "100", "300"]),
+            },
             value: Axis::new("goodput", "Mbit/s"),
-            maps: ["newreno", "cubic", "cerl"].iter().enumerate().map(map).collect(),
+            maps: ["newreno", "cubic", "cerl"]
+                .iter()
+                .enumerate()
+                .map(map)
+                .collect(),
         },
     )
 }
@@ -222,13 +304,26 @@ fn confusion() -> Figure {
         "Losses, and what they were taken for",
         "All episodes of loss of all runs.",
         Plot::Confusion {
-            matrices: [(0, "cerl"), (1, "cubic+cerl"), (2, "veno"), (3, "jtcp")].into_iter().map(matrix).collect(),
+            matrices: [(0, "cerl"), (1, "cubic+cerl"), (2, "veno"), (3, "jtcp")]
+                .into_iter()
+                .map(matrix)
+                .collect(),
         },
     )
 }
 
-fn beside(id: &str, unit: &str, rows: &[(&str, Option<&str>, Option<f64>, Option<f64>, Option<f64>)]) -> Figure {
-    let row = |(label, protocol, paper, measured, spread): &(&str, Option<&str>, Option<f64>, Option<f64>, Option<f64>)| BesideRow {
+fn beside(
+    id: &str,
+    unit: &str,
+    rows: &[(&str, Option<&str>, Option<f64>, Option<f64>, Option<f64>)],
+) -> Figure {
+    let row = |(label, protocol, paper, measured, spread): &(
+        &str,
+        Option<&str>,
+        Option<f64>,
+        Option<f64>,
+        Option<f64>,
+    )| BesideRow {
         label: (*label).to_owned(),
         protocol: protocol.map(str::to_owned),
         paper: *paper,
@@ -239,7 +334,10 @@ fn beside(id: &str, unit: &str, rows: &[(&str, Option<&str>, Option<f64>, Option
         id,
         "The paper's numbers and ours",
         "",
-        Plot::Beside { value: Axis::new("goodput", unit), rows: rows.iter().map(row).collect() },
+        Plot::Beside {
+            value: Axis::new("goodput", unit),
+            rows: rows.iter().map(row).collect(),
+        },
     )
 }
 
@@ -248,7 +346,8 @@ pub fn report() -> Report {
     let code = Source {
         title: "algorithm cerl".to_owned(),
         path: "crates/cc/src/cerl.rs".to_owned(),
-        text: "//! CERL <T & co>.\n\nfn main() {\n    println!(\"\u{2028}</script>\");\n}\n".to_owned(),
+        text: "//! CERL <T & co>.\n\nfn main() {\n    println!(\"\u{2028}</script>\");\n}\n"
+            .to_owned(),
     };
     let scenario = |name: &str| Source {
         title: "scenario".to_owned(),
@@ -259,11 +358,41 @@ pub fn report() -> Report {
         "demo/gains",
         "%",
         &[
-            ("CERL over New Jersey+, queue of 50 packets", Some("newjersey+"), Some(13.0), Some(11.2), Some(2.1)),
-            ("CERL over mVeno, queue of 50 packets", Some("mveno"), Some(10.0), Some(-3.4), Some(1.0)),
-            ("CERL over Westwood+, queue of 50 packets", Some("westwood+"), Some(23.0), Some(27.0), Some(4.0)),
-            ("CERL over CUBIC, queue of 50 packets", Some("cubic"), Some(46.0), Some(52.0), Some(5.5)),
-            ("CERL over NewReno, queue of 50 packets", Some("newreno"), Some(83.0), None, None),
+            (
+                "CERL over New Jersey+, queue of 50 packets",
+                Some("newjersey+"),
+                Some(13.0),
+                Some(11.2),
+                Some(2.1),
+            ),
+            (
+                "CERL over mVeno, queue of 50 packets",
+                Some("mveno"),
+                Some(10.0),
+                Some(-3.4),
+                Some(1.0),
+            ),
+            (
+                "CERL over Westwood+, queue of 50 packets",
+                Some("westwood+"),
+                Some(23.0),
+                Some(27.0),
+                Some(4.0),
+            ),
+            (
+                "CERL over CUBIC, queue of 50 packets",
+                Some("cubic"),
+                Some(46.0),
+                Some(52.0),
+                Some(5.5),
+            ),
+            (
+                "CERL over NewReno, queue of 50 packets",
+                Some("newreno"),
+                Some(83.0),
+                None,
+                None,
+            ),
         ],
     );
     let sizes = beside(
@@ -279,27 +408,55 @@ pub fn report() -> Report {
         "demo/mixed",
         "",
         &[
-            ("gain in points", Some("cubic"), Some(-0.4), Some(-0.1), Some(0.1)),
-            ("packets", Some("cubic"), Some(5200.0), Some(4900.0), Some(120.0)),
+            (
+                "gain in points",
+                Some("cubic"),
+                Some(-0.4),
+                Some(-0.1),
+                Some(0.1),
+            ),
+            (
+                "packets",
+                Some("cubic"),
+                Some(5200.0),
+                Some(4900.0),
+                Some(120.0),
+            ),
         ],
     );
-    let section = |id: &str, title: &str, group: &str, finding: Option<(&str, &str)>, figures, sources| Section {
+    let section = |id: &str,
+                   title: &str,
+                   group: &str,
+                   finding: Option<(&str, &str)>,
+                   figures,
+                   sources| Section {
         id: id.to_owned(),
         title: title.to_owned(),
         group: group.to_owned(),
-        text: vec!["The thesis does not give the queues of its routers; 50 packets are ns-2's default.".to_owned()],
+        text: vec![
+            "The thesis does not give the queues of its routers; 50 packets are ns-2's default."
+                .to_owned(),
+        ],
         facts: vec![Fact::new("seeds", "1 to 5"), Fact::new("run", "60 s")],
         finding: finding.map(|(verdict, reason)| Finding {
             place: "Fig 3.5, section 3.2.1.1".to_owned(),
-            claim: "With 0 to 20 % random loss CERL gains 13 % over New Jersey+ and 83 % over NewReno".to_owned(),
+            claim:
+                "With 0 to 20 % random loss CERL gains 13 % over New Jersey+ and 83 % over NewReno"
+                    .to_owned(),
             verdict: verdict.to_owned(),
             reason: reason.to_owned(),
         }),
         tables: vec![Table {
             caption: "Results".to_owned(),
             columns: vec![
-                Column { name: "controller".to_owned(), number: false },
-                Column { name: "goodput (Mbit/s)".to_owned(), number: true },
+                Column {
+                    name: "controller".to_owned(),
+                    number: false,
+                },
+                Column {
+                    name: "goodput (Mbit/s)".to_owned(),
+                    number: true,
+                },
             ],
             rows: vec![
                 vec!["cubic".to_owned(), "3.21 ± 0.10".to_owned()],
