@@ -1,6 +1,7 @@
 //! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
 
 use crate::play::{PlayArgs, play};
+use crate::trace::Fix;
 use clap::builder::ArgPredicate;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
@@ -18,6 +19,17 @@ const EVERY: &str = "all";
 const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
 /// The same of laws that TCP carries: AATP has neither streams nor messages.
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
+
+/// Which flag sweeps which key.
+const FLAGS: [(&str, &str); 7] = [
+    ("link.L.rate", "--rate"),
+    ("link.L.delay", "--rtt"),
+    ("link.L.queue", "--queue"),
+    ("link.L.loss", "--loss"),
+    ("flow.controller", "--controllers"),
+    ("flow.streams", "--streams"),
+    ("flow.messages", "--messages"),
+];
 
 /// Compare algorithms on a path
 ///
@@ -125,6 +137,7 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    args.play.trace.check(&scenario, Fix::Flags(&FLAGS))?;
     play(&scenario, &title(&args), &args.play)?;
     Ok(ExitCode::SUCCESS)
 }

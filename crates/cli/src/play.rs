@@ -1,6 +1,7 @@
 //! Running a scenario and showing what came of it: what `sim` and `compare` share.
 
 use crate::failure::BadInput;
+use crate::trace::TraceArgs;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
@@ -32,6 +33,8 @@ pub struct PlayArgs {
     /// Draw below it how far apart acknowledgments came
     #[arg(long, requires = "plot")]
     plot_spacing: bool,
+    #[command(flatten)]
+    pub trace: TraceArgs,
 }
 
 /// Runs all points with all seeds; prints a table or JSON, and draws.
@@ -41,6 +44,7 @@ pub fn play(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result
         let svg = draw(scenario, title, args)?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    args.trace.write(scenario)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         whimbrel_report::json(&runs, &mut out)?;

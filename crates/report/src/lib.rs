@@ -6,6 +6,7 @@
 //! * [`heat_maps()`]: SVG; a share over up to four axes, as small multiples.
 //! * [`race()`]: SVG; data delivered over time, measured and predicted.
 //! * [`html()`]: one page with [figures](figure) of all kinds, for people who want to look closer.
+//! * [`trace`]: pcapng and qlog; one run packet by packet, for other people's tools.
 //! * [`response()`]: SVG; what flows get over how much is lost, predicted and measured.
 
 mod curves;
@@ -24,6 +25,7 @@ mod rows;
 mod series;
 mod stat;
 mod table;
+pub mod trace;
 
 pub use curves::{Curve, Curves, Shares, curves};
 pub use figures::figures;
