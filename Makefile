@@ -10,7 +10,7 @@ demo: build
 	$(WHIMBREL) demo
 
 ## All tests, the ones through the real command included.
-test: | cargo
+test: | cargo tshark
 	cargo test --workspace --locked
 
 build: | cargo
@@ -50,3 +50,10 @@ clean:
 cargo:
 	@command -v cargo >/dev/null || { echo "Rust 1.88 or newer is needed: install it from https://rustup.rs and try again" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "A C linker is needed: install gcc (Debian: apt-get install gcc) and try again" >&2; exit 1; }
+
+# What tests read captures with. Fetched where that can be done without asking.
+.PHONY: tshark
+tshark:
+	@command -v tshark >/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y tshark; } \
+	|| { echo "Wireshark's tshark is needed to test captures: install it (Debian: apt-get install tshark) and try again" >&2; exit 1; }

@@ -316,3 +316,140 @@ impl Path {
         elements
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_sim::observe::Data;
+    use whimbrel_units::{Bytes, Duration};
+
+    const OPTIONS: Options = Options {
+        mss: 1460,
+        sack: true,
+        timestamps: true,
+        marks: false,
+        window: 1 << 20,
+        shift: 5,
+    };
+
+    fn path() -> Path {
+        Path {
+            addresses: [End::Near, End::Far].map(|end| address(0, 0, end)),
+            tcp: Some(OPTIONS),
+            heard: [None; 2],
+            ends: [None; 2],
+        }
+    }
+
+    fn packet(from: End, segment: Segment) -> Packet {
+        Packet {
+            id: 7,
+            from,
+            sent: Time::ZERO + Duration::from_millis(1234),
+            size: Bytes::new(1500),
+            ecn: Ecn::NotEct,
+            content: Content::Segment(segment),
+        }
+    }
+
+    fn header(path: &Path, from: End, segment: Segment) -> TcpHeader {
+        let packet = packet(from, segment.clone());
+        path.tcp_header(&packet, &segment, OPTIONS)
+    }
+
+    #[test]
+    fn numbers_wrap_behind_four_gibibytes() {
+        // The first sequence number is 1,000,000,000, and 2^32 is 4,294,967,296: byte 3,294,967,295 has number 0.
+        let path = path();
+        assert_eq!(path.begin(End::Near, 0), 1_000_000_001);
+        assert_eq!(path.begin(End::Near, 3_294_967_294), u32::MAX);
+        assert_eq!(path.begin(End::Near, 3_294_967_295), 0);
+        assert_eq!(path.begin(End::Near, (1 << 32) + 5), 1_000_000_006);
+        let ack = Segment {
+            ack: Some(3_294_967_300),
+            sacks: vec![3_294_967_290..3_294_967_310],
+            ..Segment::default()
+        };
+        let header = header(&path, End::Far, ack);
+        assert_eq!(header.acknowledgment_number, 5);
+        let sack = header.options_iterator().find_map(|option| match option {
+            Ok(TcpOptionElement::SelectiveAcknowledgement(first, _)) => Some(first),
+            _ => None,
+        });
+        assert_eq!(sack, Some((u32::MAX - 4, 15)));
+    }
+
+    #[test]
+    fn options_stand_as_linux_has_them() {
+        // MSS 1460; SACK permitted; timestamps 1235, none to echo; NOP; scale 5.
+        let syn = Segment {
+            syn: true,
+            ..Segment::default()
+        };
+        let near = header(&path(), End::Near, syn);
+        let bytes = [
+            2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 4, 211, 0, 0, 0, 0, 1, 3, 3, 5,
+        ];
+        assert_eq!(near.options(), bytes);
+        assert_eq!(
+            (near.sequence_number, near.window_size),
+            (1_000_000_000, u16::MAX)
+        );
+        // NOP, NOP, timestamps, NOP, NOP, three blocks: all 40 bytes.
+        let ack = Segment {
+            ack: Some(10),
+            echo: Some(Time::ZERO + Duration::from_millis(1000)),
+            sacks: vec![20..30, 40..50, 60..70],
+            ..Segment::default()
+        };
+        let far = header(&path(), End::Far, ack);
+        assert_eq!(far.options().len(), 40);
+        assert_eq!(
+            far.options()[..12],
+            [1, 1, 8, 10, 0, 0, 4, 211, 0, 0, 3, 233]
+        );
+        assert_eq!(far.options()[12..16], [1, 1, 5, 26]);
+        // 2^20 in units of 32.
+        assert_eq!(far.window_size, 32_768);
+    }
+
+    #[test]
+    fn a_fin_takes_a_number_and_is_acknowledged_with_the_last_byte() {
+        let mut path = path();
+        path.ends[0] = Some(1448);
+        let last = Segment {
+            data: Some(Data {
+                offset: 0,
+                length: 1448,
+                again: false,
+                last: true,
+            }),
+            ack: Some(0),
+            ..Segment::default()
+        };
+        assert!(header(&path, End::Near, last).fin);
+        let ack = |ack| Segment {
+            ack: Some(ack),
+            ..Segment::default()
+        };
+        assert_eq!(
+            header(&path, End::Far, ack(1447)).acknowledgment_number,
+            1_000_001_448
+        );
+        assert_eq!(
+            header(&path, End::Far, ack(1448)).acknowledgment_number,
+            1_000_001_450
+        );
+    }
+
+    #[test]
+    fn a_nack_names_its_segment_and_acknowledges_nothing() {
+        let nack = Segment {
+            nack: Some(2896),
+            ..Segment::default()
+        };
+        let header = header(&path(), End::Far, nack);
+        assert!(header.ns && !header.ack);
+        assert_eq!(header.acknowledgment_number, 1_000_002_897);
+    }
+}
