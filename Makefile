@@ -10,7 +10,7 @@ demo: build
 	$(WHIMBREL) demo
 
 ## All tests, the ones through the real command included.
-test: | cargo browser
+test: | cargo browser tshark
 	cargo test --workspace --locked
 
 build: | cargo
@@ -61,9 +61,15 @@ cargo:
 	@command -v cargo >/dev/null || { echo "Rust 1.88 or newer is needed: install it from https://rustup.rs and try again" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "A C linker is needed: install gcc (Debian: apt-get install gcc) and try again" >&2; exit 1; }
 
-# What the tests of the report's page look at it with.
-.PHONY: browser
+# What the tests look at the report's page with, and read captures with.
+.PHONY: browser tshark
 browser:
 	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null && exit 0; done; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -y chromium; \
-	else echo "The report's tests need a browser: install Chromium (Debian: apt-get install chromium), or say CHROMIUM=PATH" >&2; exit 1; fi
+	$(call fetch,chromium,the tests of the report's page)
+tshark:
+	@command -v tshark >/dev/null && exit 0; $(call fetch,tshark,the tests of captures)
+
+# Installs a Debian package where that can be done without asking, and else asks for it in one line.
+fetch = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; \
+	else echo "$(1) is needed for $(2): install it (Debian: apt-get install $(1)) and try again" >&2; exit 1; fi

@@ -2,6 +2,7 @@
 
 use crate::page::Origin;
 use crate::play::{PlayArgs, play};
+use crate::trace::Fix;
 use clap::builder::ArgPredicate;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
@@ -19,6 +20,17 @@ const EVERY: &str = "all";
 const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
 /// The same of laws that TCP carries: AATP has neither streams nor messages.
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
+
+/// Which flag sweeps which key.
+const FLAGS: [(&str, &str); 7] = [
+    ("link.L.rate", "--rate"),
+    ("link.L.delay", "--rtt"),
+    ("link.L.queue", "--queue"),
+    ("link.L.loss", "--loss"),
+    ("flow.controller", "--controllers"),
+    ("flow.streams", "--streams"),
+    ("flow.messages", "--messages"),
+];
 
 /// Compare algorithms on a path
 ///
@@ -126,6 +138,7 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    args.play.trace.check(&scenario, Fix::Flags(&FLAGS))?;
     let origin = Origin {
         title: &title(&args),
         path: Path::new("compare.toml"),

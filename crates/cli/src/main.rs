@@ -14,6 +14,7 @@ mod reproduce;
 mod send;
 mod serve;
 mod sim;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use crate::aside;
 use crate::failure::BadInput;
 use crate::page::{self, Origin};
+use crate::trace::TraceArgs;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
@@ -38,6 +39,8 @@ pub struct PlayArgs {
     /// time, throughput against delay, what changes over the sweep, distributions, shares, decisions on losses
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    pub trace: TraceArgs,
 }
 
 /// Runs all points with all seeds; prints a table or JSON, and draws.
@@ -54,6 +57,7 @@ pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow
     if let Some(path) = &args.report {
         page::write(path, scenario, origin, &runs, args.threads, begin)?;
     }
+    args.trace.write(scenario)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         whimbrel_report::json(&runs, &mut out)?;

@@ -3,6 +3,7 @@
 use crate::failure::BadInput;
 use crate::page::Origin;
 use crate::play::{PlayArgs, play};
+use crate::trace::Fix;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -67,6 +68,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         });
     }
     let scenario = Scenario::from_document(Document::parse(&text, &path)?, &settings)?;
+    args.play.trace.check(&scenario, Fix::Set)?;
     let title = path
         .file_stem()
         .map(|name| name.to_string_lossy().into_owned());

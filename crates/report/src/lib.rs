@@ -8,6 +8,7 @@
 //! * [`frame`]: tables for other tools, as [`csv()`] and [`parquet()`].
 //! * [`iperf3`]: one run, or one transfer, in the names of iperf3's JSON.
 //! * [`html()`]: one page with [figures](figure) of all kinds, for people who want to look closer.
+//! * [`trace`]: pcapng and qlog; one run packet by packet, for other people's tools.
 //! * [`response()`]: SVG; what flows get over how much is lost, predicted and measured.
 
 mod csv;
@@ -31,6 +32,7 @@ mod series;
 mod stat;
 pub mod style;
 mod table;
+pub mod trace;
 
 pub use self::csv::csv;
 pub use self::parquet::parquet;

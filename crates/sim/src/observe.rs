@@ -120,6 +120,8 @@ pub enum Content {
 pub struct Segment {
     /// It opens the connection, or answers that.
     pub syn: bool,
+    /// Where its data begins, or without any, the byte that its sender sends next.
+    pub next: u64,
     /// The data that it carries.
     pub data: Option<Data>,
     /// The next byte that its sender expects of the other end. `None`: it acknowledges nothing.

@@ -280,6 +280,8 @@ impl<'o> Somebody<'o> {
                 last: !governed && tcp.size.is_some() && packet.seg + 1 == total,
             }
         });
+        let own = self.way(packet.lane, end);
+        let next = data.map_or(own.offset(own.segments), |data| data.offset);
         let answered = self.way(packet.lane, end.other());
         let (ack, nack) = match () {
             () if flags.is_nack() => (None, Some(answered.offset(packet.ack))),
@@ -292,6 +294,7 @@ impl<'o> Somebody<'o> {
         let of_connection = if carries { packet.ack } else { packet.seg };
         Segment {
             syn,
+            next,
             data,
             ack,
             nack,

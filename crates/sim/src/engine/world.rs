@@ -294,10 +294,13 @@ impl<'a, O: Watch> World<'a, O> {
         let mut at = at;
         loop {
             if let Some(on) = self.pipes[link].on_channel {
-                return self.enter_channel(at, link, on, packet);
+                return self.enter_channel(at, on, packet);
             }
             match self.pipes[link].offer(at, packet) {
-                Offered::Dropped(cause) => return self.on_drop(at, link, packet, cause),
+                Offered::Dropped(cause) => {
+                    self.tell_drop(at, link, packet, cause);
+                    return self.on_drop(packet, cause);
+                }
                 Offered::ComesOut(out) => at = out,
             }
             packet.hop += 1;
@@ -331,10 +334,14 @@ impl<'a, O: Watch> World<'a, O> {
 
     /// A packet is put into a station's queue; when it leaves is the channel's business.
     #[inline(never)]
-    fn enter_channel(&mut self, at: Time, link: usize, on: OnChannel, packet: &Packet) {
+    fn enter_channel(&mut self, at: Time, on: OnChannel, packet: &Packet) {
         let mut left = std::mem::take(&mut self.left);
         if !self.channels[on.channel].offer(at, on.side, packet, &mut left) {
-            self.on_drop(at, link, packet, DropCause::QueueOverflow);
+            let cause = DropCause::QueueOverflow;
+            if let Some(link) = self.routes.link(packet) {
+                self.tell_drop(at, link, packet, cause);
+            }
+            self.on_drop(packet, cause);
         }
         self.settle(at, left, on.channel);
     }
@@ -350,7 +357,10 @@ impl<'a, O: Watch> World<'a, O> {
     fn settle(&mut self, at: Time, mut left: Vec<Left>, channel: usize) {
         for (link, fate, mut packet) in left.drain(..) {
             match fate {
-                Fate::Dropped(cause) => self.on_drop(at, link, &packet, cause),
+                Fate::Dropped(cause) => {
+                    self.tell_drop(at, link, &packet, cause);
+                    self.on_drop(&packet, cause);
+                }
                 Fate::Delivered {
                     at,
                     corrupted,
@@ -393,11 +403,7 @@ impl<'a, O: Watch> World<'a, O> {
     }
 
     #[cold]
-    fn on_drop(&mut self, at: Time, link: usize, packet: &Packet, cause: DropCause) {
-        if let Some(watched) = self.watch.watched() {
-            let link = LinkId(link as u32);
-            watched.lost(at, packet, observe::Fate::Dropped { link, cause });
-        }
+    fn on_drop(&mut self, packet: &Packet, cause: DropCause) {
         let lost = self.losses(packet);
         let count = match cause {
             DropCause::QueueOverflow => &mut lost.queue_overflow,
@@ -563,6 +569,15 @@ impl<'a, O: Watch> World<'a, O> {
         self.reschedule(2 * packet.lane as usize + end, due);
         self.tell(at, index, &out);
         self.send(out);
+    }
+
+    /// Who watches is told that a link dropped a packet.
+    #[inline(always)]
+    fn tell_drop(&mut self, at: Time, link: usize, packet: &Packet, cause: DropCause) {
+        if let Some(watched) = self.watch.watched() {
+            let link = LinkId(link as u32);
+            watched.lost(at, packet, observe::Fate::Dropped { link, cause });
+        }
     }
 
     /// Who watches is told what came of a call of a flow's ends, and what leaves.
