@@ -125,7 +125,7 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    play(&scenario, &title(&args), &args.play)?;
+    play(&scenario, &title(&args), &text, &args.play)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,6 @@
 //! The `whimbrel` command: parses, calls, prints; decides nothing.
 
+mod aside;
 mod compare;
 mod controllers;
 mod demo;
@@ -9,6 +10,7 @@ mod link;
 mod model;
 mod play;
 mod reproduce;
+mod save;
 mod send;
 mod serve;
 mod sim;

@@ -1,6 +1,7 @@
 //! Running a scenario and showing what came of it: what `sim` and `compare` share.
 
 use crate::failure::BadInput;
+use crate::save::{SaveArgs, Saving};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
@@ -32,15 +33,19 @@ pub struct PlayArgs {
     /// Draw below it how far apart acknowledgments came
     #[arg(long, requires = "plot")]
     plot_spacing: bool,
+    #[command(flatten)]
+    save: SaveArgs,
 }
 
-/// Runs all points with all seeds; prints a table or JSON, and draws.
-pub fn play(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<()> {
+/// Runs all points with all seeds; prints a table or JSON, draws and saves. `text` is the scenario as it was written.
+pub fn play(scenario: &Scenario, title: &str, text: &str, args: &PlayArgs) -> anyhow::Result<()> {
+    let saving = Saving::open(&args.save, scenario)?;
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
         let svg = draw(scenario, title, args)?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    saving.write(scenario, &runs, (title, text), args.threads)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         whimbrel_report::json(&runs, &mut out)?;

@@ -69,7 +69,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     let title = path
         .file_stem()
         .map(|name| name.to_string_lossy().into_owned());
-    play(&scenario, &title.unwrap_or_default(), &args.play)?;
+    play(&scenario, &title.unwrap_or_default(), &text, &args.play)?;
     Ok(ExitCode::SUCCESS)
 }
 
