@@ -19,6 +19,8 @@ use whimbrel_units::{Duration, nearest};
 const SAMPLE: Duration = Duration::from_millis(100);
 /// Time between iperf3's reports where nobody says: iperf3's own.
 const IPERF3_INTERVAL: Duration = Duration::from_secs(1);
+/// Most samples of a run, of each flow and link.
+const MOST_SAMPLES: u64 = 1_000_000;
 /// The least time between samples.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -125,6 +127,15 @@ impl<'a> Saving<'a> {
             return Err(BadInput::new(
                 "--interval is the time between samples, and none are asked for: add --save samples=FILE or --iperf3 FILE",
             )
+            .into());
+        }
+        let longest = scenario.points().iter().map(Point::duration).max();
+        if let (Some(interval), Some(longest)) = (args.interval, longest)
+            && longest.as_nanos() / interval.as_nanos().max(1) > MOST_SAMPLES
+        {
+            return Err(BadInput::new(format!(
+                "--interval {interval} gives more than {MOST_SAMPLES} samples in a run of {longest}: make it longer"
+            ))
             .into());
         }
         let paths = args.save.iter().map(|save| &save.path).chain(&args.iperf3);
