@@ -1,8 +1,8 @@
 //! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
 
+use crate::one_run::Fix;
 use crate::page::Origin;
 use crate::play::{PlayArgs, play};
-use crate::trace::Fix;
 use clap::builder::ArgPredicate;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
@@ -138,11 +138,11 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    args.play.trace.check(&scenario, Fix::Flags(&FLAGS))?;
     let origin = Origin {
         title: &title(&args),
         path: Path::new("compare.toml"),
         text: &text,
+        fix: Fix::Flags(&FLAGS),
     };
     play(&scenario, &origin, &args.play)?;
     Ok(ExitCode::SUCCESS)

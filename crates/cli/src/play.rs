@@ -3,10 +3,9 @@
 use crate::aside;
 use crate::failure::BadInput;
 use crate::page::{self, Origin};
+use crate::save::{SaveArgs, Saving};
 use crate::trace::TraceArgs;
-use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,23 +39,28 @@ pub struct PlayArgs {
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
-    pub trace: TraceArgs,
+    save: SaveArgs,
+    #[command(flatten)]
+    trace: TraceArgs,
 }
 
-/// Runs all points with all seeds; prints a table or JSON, and draws.
+/// Runs all points with all seeds; prints a table or JSON, draws, and writes the files that are asked for.
 pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow::Result<()> {
     let begin = Instant::now();
-    if let Some(path) = &args.report {
+    for path in args.report.iter().chain(&args.plot) {
         aside::check(path)?;
     }
+    args.trace.check(scenario, origin.fix)?;
+    let saving = Saving::open(&args.save, scenario, origin.fix)?;
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
         let svg = draw(scenario, origin.title, args)?;
-        fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+        aside::write(path, |to| to.write_all(svg.as_bytes()))?;
     }
     if let Some(path) = &args.report {
         page::write(path, scenario, origin, &runs, args.threads, begin)?;
     }
+    saving.write(scenario, &runs, origin, args.threads)?;
     args.trace.write(scenario)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {

@@ -1,9 +1,9 @@
 //! `whimbrel sim`: run a scenario file.
 
 use crate::failure::BadInput;
+use crate::one_run::Fix;
 use crate::page::Origin;
 use crate::play::{PlayArgs, play};
-use crate::trace::Fix;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -68,7 +68,6 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         });
     }
     let scenario = Scenario::from_document(Document::parse(&text, &path)?, &settings)?;
-    args.play.trace.check(&scenario, Fix::Set)?;
     let title = path
         .file_stem()
         .map(|name| name.to_string_lossy().into_owned());
@@ -76,6 +75,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         title: &title.unwrap_or_default(),
         path: &path,
         text: &text,
+        fix: Fix::Set,
     };
     play(&scenario, &origin, &args.play)?;
     Ok(ExitCode::SUCCESS)

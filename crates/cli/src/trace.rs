@@ -1,15 +1,15 @@
 //! `--trace`: one run of `sim` or `compare`, packet by packet, in files that other programs read.
 
+use crate::aside::{self, Aside};
 use crate::failure::BadInput;
+use crate::one_run::{self, Fix};
 use anyhow::Context;
 use clap::ValueEnum;
-use std::fs::Permissions;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
 use whimbrel_report::trace::{self, Dialect, TraceError, Vantage};
-use whimbrel_sim::scenario::{Point, Scenario};
+use whimbrel_sim::Network;
+use whimbrel_sim::scenario::Scenario;
 
 /// What to write of a run's packets.
 #[derive(clap::Args)]
@@ -78,22 +78,6 @@ impl TraceFile {
         Ok(Self { path, format })
     }
 
-    fn folder(&self) -> &Path {
-        match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        }
-    }
-
-    /// A file beside it that takes its place when it is whole.
-    fn aside(&self) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new()
-            .prefix(".whimbrel-trace-")
-            // Less what the user's mask forbids, as for any file.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(self.folder())
-    }
-
     /// Where the log of a flow goes, of so many.
     fn of_flow(&self, flow: usize, flows: usize) -> PathBuf {
         if flows == 1 {
@@ -106,15 +90,6 @@ impl TraceFile {
     }
 }
 
-/// How a command takes a value that makes a sweep one run.
-#[derive(Clone, Copy)]
-pub enum Fix {
-    /// By a key of the scenario: `--set link.L.loss='1 %'`.
-    Set,
-    /// By flags of its own, which are in the table of `compare`.
-    Flags(&'static [(&'static str, &'static str)]),
-}
-
 impl TraceArgs {
     /// Before anything is run: whether a trace can be written, if one is asked for.
     ///
@@ -124,17 +99,9 @@ impl TraceArgs {
         if self.files.is_empty() {
             return Ok(());
         }
-        let points = scenario.points();
-        if points.len() > 1 {
-            return Err(BadInput::new(several(points, fix)).into());
-        }
+        one_run::only(scenario, fix, "--trace")?;
         for file in &self.files {
-            file.aside().with_context(|| {
-                format!(
-                    "cannot write {}: no file can be made there",
-                    file.path.display()
-                )
-            })?;
+            aside::check(&file.path)?;
         }
         Ok(())
     }
@@ -147,43 +114,41 @@ impl TraceArgs {
         let [point] = scenario.points() else {
             return Ok(());
         };
+        let Some(&seed) = point.seeds().first() else {
+            return Ok(());
+        };
+        let network = point.network(seed);
         for file in &self.files {
-            self.write_one(file, point)
-                .with_context(|| format!("cannot write {}", file.path.display()))?;
+            self.write_one(file, &network)?;
         }
         Ok(())
     }
 
-    fn write_one(&self, file: &TraceFile, point: &Point) -> anyhow::Result<()> {
-        let Some(seed) = point.seeds().first() else {
-            return Ok(());
-        };
-        let network = point.network(*seed);
+    fn write_one(&self, file: &TraceFile, network: &Network) -> anyhow::Result<()> {
         let flows = network.flows.len();
         let mut asides = Vec::new();
-        match file.format {
+        let written = match file.format {
             Format::Pcapng => {
-                let mut aside = file.aside()?;
-                let mut out = BufWriter::new(aside.as_file_mut());
-                trace::pcapng(&network, self.at.into(), &mut out).map_err(bad_input)?;
-                out.flush()?;
-                drop(out);
-                asides.push((aside, file.path.clone()));
+                let mut aside = Aside::open(&file.path)?;
+                let written = trace::pcapng(network, self.at.into(), aside.writer());
+                asides.push(aside);
+                written
             }
             Format::Qlog(dialect) => {
                 let open = |flow| {
-                    let aside = file.aside()?;
-                    let out = BufWriter::new(aside.reopen()?);
-                    asides.push((aside, file.of_flow(flow, flows)));
+                    let aside =
+                        Aside::open(&file.of_flow(flow, flows)).map_err(io::Error::other)?;
+                    let out = BufWriter::new(aside.handle()?);
+                    asides.push(aside);
                     Ok(out)
                 };
-                trace::qlog(&network, self.at.into(), dialect, open).map_err(bad_input)?;
+                trace::qlog(network, self.at.into(), dialect, open)
             }
-        }
-        for (aside, path) in asides {
-            aside.persist(path)?;
-        }
-        Ok(())
+        };
+        written
+            .map_err(bad_input)
+            .with_context(|| format!("cannot write {}", file.path.display()))?;
+        asides.into_iter().try_for_each(Aside::keep)
     }
 }
 
@@ -193,39 +158,4 @@ fn bad_input(error: TraceError) -> anyhow::Error {
         TraceError::Write(error) => error.into(),
         other => BadInput::new(other).into(),
     }
-}
-
-/// A sweep is not one run: which values to choose.
-fn several(points: &[Point], fix: Fix) -> String {
-    let mut choices: Vec<(&str, Vec<String>)> = Vec::new();
-    for parameter in points.iter().flat_map(Point::parameters) {
-        let value = parameter.value.to_string();
-        match choices.iter_mut().find(|(key, _)| *key == parameter.key) {
-            Some((_, values)) if values.contains(&value) => {}
-            Some((_, values)) => values.push(value),
-            None => choices.push((&parameter.key, vec![value])),
-        }
-    }
-    choices.retain(|(_, values)| values.len() > 1);
-    let mut first = choices.iter().map(|(key, values)| {
-        let value = &values[0];
-        match fix {
-            Fix::Set => format!("--set {key}='{value}'"),
-            Fix::Flags(flags) => {
-                let flag = flags.iter().find(|(of, _)| of == key);
-                // The delay of each direction is given as a round trip.
-                match flag {
-                    Some((_, "--rtt")) => "--rtt with one value".to_owned(),
-                    Some((_, flag)) => format!("{flag} '{value}'"),
-                    None => format!("one value of {key}"),
-                }
-            }
-        }
-    });
-    let first: Vec<String> = first.by_ref().collect();
-    format!(
-        "a trace is of one run, and there are {} combinations; choose one, e.g. {}",
-        points.len(),
-        first.join(" ")
-    )
 }

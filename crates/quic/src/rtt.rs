@@ -11,6 +11,7 @@ use whimbrel_units::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rtt {
     smoothed: Option<Duration>,
+    variation: Duration,
     least: Option<Duration>,
     latest: Option<Duration>,
 }
@@ -22,6 +23,11 @@ impl Rtt {
         let rtt = rtt.max(Duration::from_nanos(1));
         self.latest = Some(rtt);
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        // RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, before SRTT changes; at first R/2 (RFC 6298 section 2)
+        self.variation = match self.smoothed {
+            Some(srtt) => (self.variation * 3 + (srtt.max(rtt) - srtt.min(rtt))) / 4,
+            None => rtt / 2,
+        };
         // SRTT <- 7/8 SRTT + 1/8 R' (RFC 6298 equation 2.3; its first sample, 2.2)
         self.smoothed = Some(self.smoothed.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
     }
@@ -29,6 +35,11 @@ impl Rtt {
     /// SRTT; zero before the first sample.
     pub fn smoothed(&self) -> Duration {
         self.smoothed.unwrap_or(Duration::ZERO)
+    }
+
+    /// RTTVAR; zero before the first sample.
+    pub fn variation(&self) -> Duration {
+        self.variation
     }
 
     /// The least; zero before the first sample.

@@ -50,21 +50,6 @@ pub struct Stream {
     pub start: Duration,
     /// Where it stood at the end of each interval and at its own end, in order of time.
     pub points: Vec<Point>,
-    /// Who talks to whom, if they are hosts.
-    pub hosts: Option<Hosts>,
-}
-
-/// The ends of a connection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Hosts {
-    /// The sender's address.
-    pub local_host: String,
-    /// And its port.
-    pub local_port: u16,
-    /// The receiver's address.
-    pub remote_host: String,
-    /// And its port.
-    pub remote_port: u16,
 }
 
 /// All that iperf3 would print of a test.
@@ -86,8 +71,6 @@ struct Start {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Connected {
     socket: usize,
-    #[serde(flatten)]
-    hosts: Option<Hosts>,
     flow: String,
     controller: String,
 }
@@ -251,7 +234,6 @@ impl Test {
                     .zip(streams)
                     .map(|(socket, stream)| Connected {
                         socket,
-                        hosts: stream.hosts,
                         flow: stream.flow,
                         controller: stream.controller,
                     })
@@ -305,30 +287,33 @@ fn stream(flow: &FlowOutcome) -> Option<Stream> {
         controller,
         start,
         points,
-        hosts: None,
     })
 }
 
-/// Each interval in which any of the streams ran. A stream has at most one point in each.
-pub fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
+/// The intervals of one stream: one ends with each point.
+pub fn intervals_of(stream: &Stream) -> Vec<Interval> {
+    let interval = |part| Interval {
+        sum: Sum::of(std::slice::from_ref(&part)),
+        streams: vec![part],
+    };
+    parts(stream, 1)
+        .into_iter()
+        .map(|(_, part)| interval(part))
+        .collect()
+}
+
+/// Each interval of this length in which any of the streams ran. A stream has at most one point in each.
+fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
     let length = length.as_nanos().max(1);
     let mut all: Vec<(u64, Vec<Part>)> = Vec::new();
     for (stream, socket) in streams.iter().zip(1..) {
-        let mut from = Point {
-            at: stream.start,
-            bytes: 0,
-            retransmits: 0,
-            state: None,
-        };
-        for point in stream.points.iter().filter(|point| point.at > stream.start) {
+        for (at, part) in parts(stream, socket) {
             // What ends with an interval is of it.
-            let number = (point.at.as_nanos() - 1) / length;
-            let part = part(&from, point, socket);
+            let number = (at.as_nanos() - 1) / length;
             match all.binary_search_by_key(&number, |(number, _)| *number) {
                 Ok(place) => all[place].1.push(part),
                 Err(place) => all.insert(place, (number, vec![part])),
             }
-            from = *point;
         }
     }
     let interval = |(_, streams): (u64, Vec<Part>)| Interval {
@@ -336,6 +321,24 @@ pub fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
         streams,
     };
     all.into_iter().map(interval).collect()
+}
+
+/// What a stream did up to each of its points, and when that was: after its start.
+fn parts(stream: &Stream, socket: usize) -> Vec<(Duration, Part)> {
+    let mut from = Point {
+        at: stream.start,
+        bytes: 0,
+        retransmits: 0,
+        state: None,
+    };
+    let points = stream.points.iter().filter(|point| point.at > stream.start);
+    points
+        .map(|point| {
+            let part = part(&from, point, socket);
+            from = *point;
+            (point.at, part)
+        })
+        .collect()
 }
 
 fn part(from: &Point, to: &Point, socket: usize) -> Part {
@@ -480,8 +483,24 @@ mod tests {
             controller: "cubic".to_owned(),
             start: ms(start),
             points,
-            hosts: None,
         }
+    }
+
+    #[test]
+    fn an_interval_of_one_stream_ends_where_it_was_looked_at() {
+        // A clock that is late, and an end before the next interval's.
+        let points = vec![
+            point(1003, 1000, 0, Some((3000, 5))),
+            point(1900, 2000, 1, None),
+        ];
+        let intervals = intervals_of(&named("a", 0, points));
+        let intervals = serde_json::to_value(&intervals).expect("JSON");
+        assert_eq!(intervals.as_array().map(Vec::len), Some(2));
+        assert_eq!(intervals[0]["streams"][0]["rtt"], 5000);
+        assert_eq!(intervals[0]["sum"]["end"], 1.003);
+        assert_eq!(intervals[1]["streams"][0]["start"], 1.003);
+        assert_eq!(intervals[1]["sum"]["end"], 1.9);
+        assert_eq!(intervals[1]["sum"]["retransmits"], 1);
     }
 
     #[test]
