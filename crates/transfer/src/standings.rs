@@ -46,7 +46,10 @@ impl Standings {
             return;
         };
         let now = monitor.snapshot();
-        let ip = if connection.remote_address().is_ipv4() {
+        let peer = connection
+            .path(PathId::ZERO)
+            .and_then(|path| path.remote_address().ok());
+        let ip = if peer.is_some_and(|peer| peer.is_ipv4()) {
             20
         } else {
             40
