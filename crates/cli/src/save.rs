@@ -255,19 +255,17 @@ fn version() -> String {
 fn made(scenario: &str) -> Vec<Fact> {
     vec![
         Fact::new("version", version()),
-        Fact::new("command", command(std::env::args())),
+        Fact::new("command", command(std::env::args().skip(1))),
         Fact::new("scenario", scenario),
     ]
 }
 
-/// A command as a shell takes it.
-fn command(words: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%?".contains(c);
-    let mut line = String::new();
-    for word in words {
-        if !line.is_empty() {
-            line.push(' ');
-        }
+/// This command with these arguments, as a shell takes it.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    let mut line = "whimbrel".to_owned();
+    for word in arguments {
+        line.push(' ');
         // Writing to a string cannot fail.
         let _ = if !word.is_empty() && word.chars().all(plain) {
             write!(line, "{word}")
@@ -320,15 +318,7 @@ mod tests {
 
     #[test]
     fn a_command_can_be_typed_again() {
-        let words = [
-            "whimbrel",
-            "sim",
-            "a b.toml",
-            "--set",
-            "link.L.loss=2 %",
-            "it's",
-            "",
-        ];
+        let words = ["sim", "a b.toml", "--set", "link.L.loss=2 %", "it's", ""];
         let line = command(words.map(str::to_owned).into_iter());
         assert_eq!(
             line,

@@ -294,7 +294,7 @@ fn a_transfer_tells_its_intervals_and_both_ends_log_it() {
     server.wait().expect("it ends");
     let intervals = summary["intervals"].as_array().expect("a list");
     assert!(intervals.len() > 1);
-    let part = |name: &str| intervals.iter().map(move |i| i["streams"][0][name].clone());
+    let part = |name: &'static str| intervals.iter().map(move |i| i["streams"][0][name].clone());
     let bytes: u64 = part("bytes").filter_map(|bytes| bytes.as_u64()).sum();
     assert!(bytes >= 4_000_000, "{bytes}");
     let ends: Vec<_> = part("end").collect();
