@@ -79,7 +79,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         Some(path) => Some(QlogFolder::open(
             path,
             args.qlog_limit,
-            args.qlog_limit / 16,
+            Bytes::new(args.qlog_limit.get() / 16),
         )?),
         None => None,
     };

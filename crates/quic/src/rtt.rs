@@ -52,3 +52,23 @@ impl Rtt {
         self.latest.unwrap_or(Duration::ZERO)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_variation_are_those_of_rfc_6298() {
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.variation(), Duration::ZERO);
+        rtt.sample(Duration::from_millis(100));
+        assert_eq!(rtt.variation(), Duration::from_millis(50));
+        // 3/4*50 + 1/4*|100 - 200| = 62.5; 7/8*100 + 1/8*200 = 112.5.
+        rtt.sample(Duration::from_millis(200));
+        assert_eq!(rtt.variation(), Duration::from_micros(62_500));
+        assert_eq!(rtt.smoothed(), Duration::from_micros(112_500));
+        // 3/4*62.5 + 1/4*|112.5 - 72.5| = 56.875.
+        rtt.sample(Duration::from_micros(72_500));
+        assert_eq!(rtt.variation(), Duration::from_micros(56_875));
+    }
+}

@@ -166,6 +166,7 @@ mod tests {
         rtt.add(Duration::from_millis(100), true);
         rtt.add(Duration::from_millis(200), true);
         assert_eq!(rtt.srtt(), Duration::from_micros(112_500));
+        assert_eq!(rtt.rttvar(), Duration::from_micros(62_500));
         assert_eq!(rtt.rto(), Duration::from_micros(362_500));
         assert_eq!(rtt.min_rtt(), Duration::from_millis(100));
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow};
 use blake3::{Hash, Hasher};
 use etcetera::{BaseStrategy, choose_base_strategy};
 use std::fs::{self, File as Disk};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use whimbrel_experiment::File;
