@@ -114,6 +114,8 @@ struct FigureView<'a> {
 struct SourceLink<'a> {
     id: String,
     source: &'a Source,
+    /// Where several have the same title: the file's name, which tells them apart.
+    file: Option<&'a str>,
 }
 
 /// One text, and all that it is called.
@@ -160,10 +162,29 @@ impl<'a> Page<'a> {
                 if kept.used_by.last().is_none_or(|(by, _)| *by != id) {
                     kept.used_by.push((id.clone(), &section.title));
                 }
-                links.push(SourceLink {
-                    id: kept.id.clone(),
-                    source,
-                });
+                let same =
+                    |link: &SourceLink<'_>| link.id == kept.id && link.source.title == source.title;
+                if !links.iter().any(same) {
+                    links.push(SourceLink {
+                        id: kept.id.clone(),
+                        source,
+                        file: None,
+                    });
+                }
+            }
+            let titles: Vec<&str> = links
+                .iter()
+                .map(|link| link.source.title.as_str())
+                .collect();
+            for link in &mut links {
+                let doubled = titles
+                    .iter()
+                    .filter(|title| **title == link.source.title)
+                    .count()
+                    > 1;
+                link.file = doubled
+                    .then(|| link.source.path.rsplit('/').next())
+                    .flatten();
             }
             let figures = section.figures.iter();
             let figures = figures.map(|figure| FigureView::new(figure, &mut ids));

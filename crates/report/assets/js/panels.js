@@ -252,22 +252,27 @@ function whiskers(series, drawable, axes, z, colour) {
   };
 }
 
-/** Each label once. A line and marks under the same label are one entry. */
+/** Each label once; what several lines have beside them once for all of them. */
 function legendOf(panels, lookOf, theme) {
   const entries = new Map();
+  const together = new Map();
   for (const series of panels.flatMap((panel) => panel.series)) {
-    const key = JSON.stringify([series.protocol, series.label]);
-    const known = entries.get(key);
-    if (known) {
-      if (known.form === 'marks' && series.form === 'line') known.form = 'marked-line';
-      if (known.form === 'line' && series.form === 'marks') known.form = 'marked-line';
-      if (known.form === 'marks' && series.form === 'outline') known.form = 'marks';
-      if (known.form === 'outline' && series.form === 'marks') known.form = 'marks';
-    } else {
-      entries.set(key, { label: series.label, protocol: series.protocol, form: series.form, style: lookOf(series, theme) });
+    const what = lookOf.companion(series);
+    const key = JSON.stringify(what === null ? [series.protocol, series.label] : [series.form, what]);
+    const entry = { label: series.label, protocol: series.protocol, form: series.form, style: lookOf(series, theme) };
+    const known = (what === null ? entries : together).get(key);
+    if (!known) (what === null ? entries : together).set(key, entry);
+    else if (what !== null && known.label !== series.label) Object.assign(known, shared(what, known, theme));
+    // A line and marks, or marks and their outline, under one label are one entry.
+    else if (known.form !== series.form && [known.form, series.form].includes('marks')) {
+      known.form = [known.form, series.form].includes('outline') ? 'marks' : 'marked-line';
     }
   }
-  return [...entries.values()];
+  return [...entries.values(), ...together.values()];
+}
+
+function shared(what, { style }, theme) {
+  return { label: what, protocol: null, style: { ...style, colour: THEMES[theme].ink } };
 }
 
 /** Finds values under the pointer and steps through them. */
