@@ -70,7 +70,7 @@ fn network(text: &str) -> Network {
 /// The log of each flow.
 fn logs(network: &Network, vantage: Vantage, dialect: Dialect) -> Vec<Vec<u8>> {
     let mut all: Vec<Kept> = Vec::new();
-    let open = |flow| {
+    let open = |flow: usize| {
         assert_eq!(flow, all.len());
         all.push(Kept::default());
         Ok(all[flow].clone())
@@ -202,11 +202,12 @@ fn check_against(told: &Told, flow: &FlowOutcome) {
         acked.is_disjoint(&dropped),
         "what was dropped is not acknowledged"
     );
-    let all = acked.len() + dropped.len() + 1;
-    assert_eq!(
-        all as u64,
-        flow.packets_sent + 1,
-        "each packet has one of two fates, but the SYN"
+    // Each packet but the SYN has one of two fates; the run is over before the last acknowledgments come.
+    let open = (1..=flow.packets_sent).filter(|n| !acked.contains(n) && !dropped.contains(n));
+    let open: Vec<u64> = open.collect();
+    assert!(
+        open.iter().all(|number| number + 100 > flow.packets_sent),
+        "{open:?}"
     );
     let verdicts = flow.discrimination.expect("it judges");
     let judged = |verdict: &str, truth: &str| {
@@ -289,7 +290,7 @@ fn the_older_dialect_is_what_qvis_asks_for() {
     }
     let value: Value = serde_json::from_slice(&logs[0]).expect("one JSON value");
     let events = value["traces"][0]["events"].as_array().expect("events");
-    let named = |name: &str| events.iter().filter(move |event| event["name"] == name);
+    let named = |name: &'static str| events.iter().filter(move |event| event["name"] == name);
     // What the congestion diagram reads.
     let mut bytes = 0;
     for sent in named("transport:packet_sent") {

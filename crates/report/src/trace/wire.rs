@@ -390,7 +390,7 @@ mod tests {
         let bytes = [
             2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 4, 211, 0, 0, 0, 0, 1, 3, 3, 5,
         ];
-        assert_eq!(near.options(), bytes);
+        assert_eq!(near.options.as_slice(), bytes);
         assert_eq!(
             (near.sequence_number, near.window_size),
             (1_000_000_000, u16::MAX)
@@ -403,12 +403,12 @@ mod tests {
             ..Segment::default()
         };
         let far = header(&path(), End::Far, ack);
-        assert_eq!(far.options().len(), 40);
+        assert_eq!(far.options.as_slice().len(), 40);
         assert_eq!(
-            far.options()[..12],
+            far.options.as_slice()[..12],
             [1, 1, 8, 10, 0, 0, 4, 211, 0, 0, 3, 233]
         );
-        assert_eq!(far.options()[12..16], [1, 1, 5, 26]);
+        assert_eq!(far.options.as_slice()[12..16], [1, 1, 5, 26]);
         // 2^20 in units of 32.
         assert_eq!(far.window_size, 32_768);
     }
