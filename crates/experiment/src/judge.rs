@@ -74,14 +74,15 @@ pub enum Difference {
 /// As people read it: `+3.2 %`, `-12 points`.
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match *self {
-            Self::Percent(value) => (value, " %"),
-            Self::Points(value) => (value, " points"),
-            Self::Absolute(value) => (value, ""),
+        // People say a difference in two digits or so.
+        let share = |value: f64| format!("{:.*}", usize::from(value.abs() < 10.0), value.abs());
+        let (value, digits, unit) = match *self {
+            Self::Percent(value) => (value, share(value), " %"),
+            Self::Points(value) => (value, share(value), " points"),
+            Self::Absolute(value) => (value, number(value.abs()), ""),
         };
-        let digits = number(value.abs());
         let sign = match value {
-            _ if digits == "0" => "",
+            _ if ["0", "0.0"].contains(&digits.as_str()) => "",
             value if value < 0.0 => "-",
             _ => "+",
         };
@@ -147,7 +148,8 @@ fn judge(row: &RowSpec, runs: &[Run<'_>]) -> JudgedRow {
     };
     if let Some(paper) = row.paper {
         let slack = row.tolerance * paper.abs();
-        ask(format!("{} ± {}", number(paper), number(slack)), &|m| {
+        // The paper's number as it was written.
+        ask(format!("{paper} ± {}", number(slack)), &|m| {
             (m - paper).abs() <= slack
         });
     }
@@ -272,14 +274,15 @@ mod tests {
     fn a_number_differs_in_percent_of_the_papers_and_a_percentage_in_points() {
         for (unit, paper, measured, expected) in [
             ("Mbit/s", 4.0, 5.0, "+25 %"),
-            ("ms", 1000.0, 137.5, "-86.2 %"),
+            ("ms", 1000.0, 137.5, "-86 %"),
             // Down from -20 to -30 is down.
             ("s", -20.0, -30.0, "-50 %"),
             // A gain of 60 % where the paper has 83 % is 23 points less; it is not 28 % less.
             ("%", 83.0, 60.0, "-23 points"),
             ("", 0.0, 0.25, "+0.25"),
-            ("Mbit/s", 4.0, 4.0, "0 %"),
-            ("Mbit/s", 4.0, 3.999_999_9, "0 %"),
+            ("Mbit/s", 4.0, 4.1, "+2.5 %"),
+            ("Mbit/s", 4.0, 4.0, "0.0 %"),
+            ("Mbit/s", 4.0, 3.999_999_9, "0.0 %"),
         ] {
             let difference = row(unit, paper, measured).difference();
             assert_eq!(difference.map(|d| d.to_string()).as_deref(), Some(expected));

@@ -35,7 +35,7 @@ Examples:
   whimbrel reproduce --list                             what there is, and how long it takes
   whimbrel reproduce cerl/fig-3.5                       one
   whimbrel reproduce cerl/fig-4 emfast/table-1          all of a chapter, and one more
-  whimbrel reproduce cerl --report cerl                 all of a paper, and a page with its figures: cerl/index.html
+  whimbrel reproduce cerl --report out                  all of a paper, and a page with its figures: out/index.html
   whimbrel reproduce                                    everything
 
 From a paper's figure to ours, to its scenario, to the code:

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// What a scenario is taken to last that nobody has timed, when none was.
 const UNKNOWN: f64 = 5.0;
+/// The message says what runs, and how long all will take.
+const TEMPLATE: &str = "{wide_bar} {msg}";
 /// How much of all must be done until the time it took counts as much as what was expected.
 const TRUST: f64 = 0.05;
 
@@ -45,7 +47,7 @@ impl Progress {
         let all: f64 = expected.values().sum();
         let bar = ProgressBar::with_draw_target(Some(millis(all)), ProgressDrawTarget::hidden());
         // The template is ours and tested: if it were wrong, the bar would look plain.
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
         Self {
@@ -181,6 +183,11 @@ mod tests {
             running,
             runs,
         }
+    }
+
+    #[test]
+    fn the_bar_has_the_look_that_it_was_given() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
     }
 
     #[test]
