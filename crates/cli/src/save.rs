@@ -66,7 +66,7 @@ enum Format {
 }
 
 impl Format {
-    const ALL: [(&'static str, Self); 2] = [("csv", Self::Csv), ("parquet", Self::Parquet)];
+    const ALL: [(&'static str, Self); 2] = [(".csv", Self::Csv), (".parquet", Self::Parquet)];
 }
 
 /// A table and the file it goes to.
@@ -94,14 +94,14 @@ impl FromStr for Save {
         let path = Path::new(path);
         let ending = path
             .extension()
-            .map(|ending| ending.to_string_lossy().to_lowercase());
+            .map(|ending| format!(".{}", ending.to_string_lossy().to_lowercase()));
         let known = Format::ALL.iter();
         let format = known
             .clone()
             .find(|(name, _)| ending.as_deref() == Some(name));
         let Some((_, format)) = format else {
             let near = ending.and_then(|ending| nearest(&ending, known.map(|(name, _)| *name)));
-            let meant = near.map_or(String::new(), |near| format!(", did you mean .{near}?"));
+            let meant = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
             return Err(format!(
                 "`{}` does not say by its ending how to save it{meant}; the endings are .csv and .parquet",
                 path.display()

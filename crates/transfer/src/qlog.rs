@@ -138,7 +138,7 @@ impl QlogFactory for QlogFolder {
         let version = env!("CARGO_PKG_VERSION");
         config.title(Some(format!("whimbrel {version} {verb} {remote}")));
         config.description(Some(format!(
-            "A log that ends without connection_closed was cut, or is full: it takes up to {}.",
+            "A log takes up to {}: one that is as large ends there, and the transfer went on.",
             Bytes::new(folder.file)
         )));
         Some(config)

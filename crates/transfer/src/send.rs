@@ -198,7 +198,7 @@ pub async fn send(
     }
     let summary = result.map(|hash| {
         let times = (connected - begun, took);
-        standings.take(&connection, &monitor);
+        standings.end(&connection, &monitor);
         Summary {
             standings: standings.all(),
             ..summarize(&connection, &monitor, &options, &name, size, hash, times)

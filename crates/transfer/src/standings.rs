@@ -72,6 +72,18 @@ impl Standings {
         self.all.push(standing);
     }
 
+    /// Notes how it stands at its end. What is left of the last interval is no interval of its own if it is less than a tenth of
+    /// one.
+    pub fn end(&mut self, connection: &Connection, monitor: &Monitor) {
+        let Some((_, length)) = self.every else {
+            return;
+        };
+        if is_rest(&self.all, self.begun.elapsed().into(), length) {
+            self.all.pop();
+        }
+        self.take(connection, monitor);
+    }
+
     /// All that was noted.
     pub fn all(self) -> Vec<Standing> {
         self.all
@@ -82,6 +94,11 @@ fn ticks(length: Duration) -> (Interval, Duration) {
     let mut ticks = interval_at(tokio::time::Instant::now() + length.into(), length.into());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     (ticks, length)
+}
+
+/// Whether an instant is so soon after the last that what lies between is no interval.
+fn is_rest(all: &[Standing], now: Duration, length: Duration) -> bool {
+    all.last().is_some_and(|last| now - last.at < length / 10)
 }
 
 /// Makes two intervals one if there are too many.
@@ -101,9 +118,8 @@ fn coarsen(all: &mut Vec<Standing>) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn many_intervals_become_half_as_many_that_end_where_every_second_did() {
-        let standing = |ms| Standing {
+    fn standing(ms: u64) -> Standing {
+        Standing {
             at: Duration::from_millis(ms),
             acknowledged: Bytes::ZERO,
             lost_packets: 0,
@@ -111,7 +127,20 @@ mod tests {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             path_mtu: Bytes::ZERO,
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_left_at_the_end_is_an_interval_from_a_tenth_of_one_on() {
+        let (ms, second) = (Duration::from_millis, Duration::from_secs(1));
+        let all = [standing(1000), standing(2001)];
+        assert!(is_rest(&all, ms(2002), second) && is_rest(&all, ms(2100), second));
+        assert!(!is_rest(&all, ms(2101), second) && !is_rest(&all, ms(2900), second));
+        assert!(!is_rest(&[], ms(1), second), "all there is");
+    }
+
+    #[test]
+    fn many_intervals_become_half_as_many_that_end_where_every_second_did() {
         let mut all: Vec<Standing> = (1..=19_999).map(standing).collect();
         assert!(!coarsen(&mut all));
         all.push(standing(20_000));

@@ -3,7 +3,7 @@
 //!
 //! The names and values of measures are those of [`json()`](crate::json()): a row is what stands there, an object within an
 //! object flattened with `_` (`rtt_ms` of `p95` is `rtt_ms_p95`). So there is one place that says what a measure is. What is of
-//! which type, and what it means, is in [`columns`](self::columns): a table has all its columns in every file, whatever was
+//! which type, and what it means, a [`Column`] says: a table has all its columns in every file, whatever was
 //! run, and where there is nothing to say a cell is null.
 //!
 //! Tables are tidy: one row is one thing, and each row says which run it is of: `run`, the swept keys, `seed`. `wall_s` is left

@@ -411,6 +411,8 @@ seeds = 1500
 fn tables_have_different_columns_and_their_names_are_known() {
     for table in Table::ALL {
         assert_eq!(table.name().parse(), Ok(table));
+        let documented = include_str!("../../../../docs/formats.md");
+        assert!(documented.contains(&format!("| `{}`", table.name())));
         let frame = Frame::new(table, &[]);
         assert_eq!(frame.places.len(), frame.columns().len(), "each name once");
     }
