@@ -122,7 +122,9 @@ class Chart {
 
   showLegend(theme) {
     const entry = ({ label, protocol, form, style }) => {
-      const made = element('li', {}, swatch(style, form, theme), ` ${short(label, 60)}`);
+      // Paper has marks along its lines, to be told apart without colours.
+      const sample = printing && (form === 'line' || form === 'steps') ? 'protocol' : form;
+      const made = element('li', {}, swatch(style, sample, theme), ` ${short(label, 60)}`);
       if (protocol !== null && hidden.has(protocol)) made.hidden = true;
       if (protocol !== null) {
         made.dataset.protocol = protocol;

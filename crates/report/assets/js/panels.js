@@ -134,11 +134,20 @@ function axisOf(axis, lists, fromZero, room) {
     return { axis, log: true, low, high, scale, count: 6 };
   }
   const range = high - low;
-  // From zero on, as lengths are read, unless all values lie in a small part far from it.
-  const zero = fromZero && low >= 0 && range > 0.15 * high;
-  const margin = range > 0 ? range * (room || !fromZero ? 0.05 : 0) : Math.abs(high) * 0.1 || 1;
-  const under = zero ? 0 : low - margin;
-  return { axis, log: false, low: fromZero && low >= 0 ? Math.max(0, under) : under, high: high + margin, scale, count: 6 };
+  // From zero on, as lengths are read, unless all values lie in a small part far from it; but not in one so small that
+  // there is nothing to be seen: it would look like a difference.
+  const close = range > 0.02 * high && range < 0.15 * high;
+  const zero = fromZero && low >= 0 && !close;
+  const from = zero ? 0 : low;
+  const span = high - from;
+  const margin = span > 0 ? span * (room || !fromZero ? 0.05 : 0) : Math.abs(high) * 0.1 || 1;
+  let [least, most] = [zero ? 0 : low - margin, high + margin];
+  if (fromZero && low >= 0) least = Math.max(0, least);
+  // Up to the next round number where it is not far.
+  const step = niceStep((most - least) / 5);
+  const next = Math.ceil(most / step - 1e-9) * step;
+  if (room && next - most < 0.12 * (most - least)) most = next;
+  return { axis, log: false, low: least, high: most, scale, count: 6 };
 }
 
 /** Areas on top of each other: for each series `[x, low, high]` at every place that any of them has. */
