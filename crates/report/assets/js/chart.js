@@ -50,6 +50,7 @@ class Chart {
     this.canvas.addEventListener('keydown', (event) => this.onKey(event));
     this.canvas.addEventListener('blur', () => this.clear());
     this.canvas.addEventListener('pointermove', (event) => this.onPointer(event));
+    this.canvas.addEventListener('pointerdown', (event) => this.onPointer(event));
     this.canvas.addEventListener('pointerleave', () => this.clear());
     this.canvas.addEventListener('dblclick', () => this.resetZoom());
   }
