@@ -216,12 +216,19 @@ impl<'a> Page<'a> {
 
 impl<'a> FigureView<'a> {
     fn new(figure: &'a Figure, ids: &mut Ids) -> std::io::Result<Self> {
+        // As the scripts lay it out, with a line of a legend.
         let height = match &figure.plot {
-            Plot::Panels { panels, .. } if panels.len() == 1 => 340,
-            Plot::Panels { panels, .. } => 70 + 190 * panels.len(),
-            Plot::Heat { y, maps, .. } => (120 + 28 * y.values.len()) * maps.len().div_ceil(2),
-            Plot::Confusion { matrices } => 210 * matrices.len().div_ceil(3),
-            Plot::Beside { rows, .. } => 70 + 26 * rows.len(),
+            Plot::Panels { panels, .. } => {
+                let panel = match panels.len() {
+                    1 => 260,
+                    2 => 180,
+                    _ => 140,
+                };
+                66 + (panel + 44) * panels.len()
+            }
+            Plot::Heat { y, maps, .. } => 54 + (86 + 28 * y.values.len()) * maps.len().div_ceil(2),
+            Plot::Confusion { matrices } => 196 * matrices.len().div_ceil(3),
+            Plot::Beside { rows, .. } => 100 + 26 * rows.len(),
         };
         Ok(Self {
             id: ids.free(&figure.id),
