@@ -4,7 +4,7 @@ use crate::failure::BadInput;
 use anyhow::Context;
 use clap::ValueEnum;
 use std::fs::Permissions;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -111,7 +111,7 @@ impl TraceFile {
 pub enum Fix {
     /// By a key of the scenario: `--set link.L.loss='1 %'`.
     Set,
-    /// By flags of its own, which are in the table of `compare`.
+    /// By flags of its own: keys of the scenario, and the flags that they have.
     Flags(&'static [(&'static str, &'static str)]),
 }
 
@@ -164,10 +164,8 @@ impl TraceArgs {
         match file.format {
             Format::Pcapng => {
                 let mut aside = file.aside()?;
-                let mut out = BufWriter::new(aside.as_file_mut());
-                trace::pcapng(&network, self.at.into(), &mut out).map_err(bad_input)?;
-                out.flush()?;
-                drop(out);
+                let out = BufWriter::new(aside.as_file_mut());
+                trace::pcapng(&network, self.at.into(), out).map_err(bad_input)?;
                 asides.push((aside, file.path.clone()));
             }
             Format::Qlog(dialect) => {
@@ -207,25 +205,22 @@ fn several(points: &[Point], fix: Fix) -> String {
         }
     }
     choices.retain(|(_, values)| values.len() > 1);
-    let mut first = choices.iter().map(|(key, values)| {
+    let choose = |(key, values): &(&str, Vec<String>)| {
         let value = &values[0];
         match fix {
             Fix::Set => format!("--set {key}='{value}'"),
-            Fix::Flags(flags) => {
-                let flag = flags.iter().find(|(of, _)| of == key);
-                // The delay of each direction is given as a round trip.
-                match flag {
-                    Some((_, "--rtt")) => "--rtt with one value".to_owned(),
-                    Some((_, flag)) => format!("{flag} '{value}'"),
-                    None => format!("one value of {key}"),
-                }
-            }
+            Fix::Flags(flags) => match flags.iter().find(|(of, _)| of == key) {
+                // It is given as a round trip, and the scenario has the delay of each direction.
+                Some((_, "--rtt")) => "--rtt with one value".to_owned(),
+                Some((_, flag)) => format!("{flag} '{value}'"),
+                None => format!("one value of {key}"),
+            },
         }
-    });
-    let first: Vec<String> = first.by_ref().collect();
+    };
+    let chosen: Vec<String> = choices.iter().map(choose).collect();
     format!(
         "a trace is of one run, and there are {} combinations; choose one, e.g. {}",
         points.len(),
-        first.join(" ")
+        chosen.join(" ")
     )
 }

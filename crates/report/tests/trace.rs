@@ -71,21 +71,11 @@ impl Captured {
 
     /// Packets that pass at an end, in order.
     fn passing(&self, end: End) -> Vec<(&Event, &Packet)> {
-        let passes = |event: &'_ Event| match &event.what {
-            What::Sent(packet) => packet.from == end,
-            What::Arrived(packet) => packet.from != end,
-            _ => false,
-        };
-        let packet = |event: &'_ Event| match &event.what {
-            What::Sent(packet) | What::Arrived(packet) => Some(packet.id),
-            _ => None,
-        };
-        assert!(self.events.iter().any(|event| packet(event).is_some()));
         self.events
             .iter()
-            .filter(|event| passes(event))
             .filter_map(|event| match &event.what {
-                What::Sent(packet) | What::Arrived(packet) => Some((event, packet)),
+                What::Sent(packet) if packet.from == end => Some((event, packet)),
+                What::Arrived(packet) if packet.from != end => Some((event, packet)),
                 _ => None,
             })
             .collect()

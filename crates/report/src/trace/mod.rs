@@ -15,7 +15,7 @@ mod qlog;
 mod wire;
 
 pub use pcapng::{MOST_PACKETS, pcapng};
-pub use qlog::{Dialect, qlog};
+pub use qlog::{Dialect, MOST_LOGS, TRUTH, qlog};
 
 use whimbrel_net::DropCause;
 use whimbrel_sim::Network;

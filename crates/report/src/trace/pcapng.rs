@@ -77,7 +77,7 @@ fn capture(
     run_observed(network, &mut capture);
     match capture.failed {
         Some(error) => Err(error.into()),
-        None => Ok(()),
+        None => Ok(capture.writer.into_inner().flush()?),
     }
 }
 
@@ -312,7 +312,7 @@ mod tests {
                 Ok(())
             }
         }
-        for room in [0, 100, 1000] {
+        for room in [0, 100, 700] {
             let error = pcapng(&network(1), Vantage::Sender, Full(room)).expect_err("it is full");
             assert!(matches!(error, TraceError::Write(_)), "{error}");
         }
