@@ -15,7 +15,7 @@ impl Observer for Events {
     }
 }
 
-/// 12 Mbit/s: a full packet takes 1 ms, one of 52 bytes 34,666.7 ns, which is 34,667. And 10 ms each way.
+/// 12 Mbit/s: a full packet takes 1 ms, one of 52 bytes 34,666 ns (the simulator cuts off what is less than one). And 10 ms each way.
 fn events(loss: &str, segments: u32) -> Vec<Event> {
     let text = format!(
         "[link.L]\nrate = \"12 Mbit/s\"\ndelay = \"10 ms\"\nloss = {loss}\n[[flow]]\ncontroller = \"newreno\"\n\
@@ -51,11 +51,11 @@ fn a_short_flow_is_told_packet_by_packet() {
         .map(|(at, leaves, from, _)| (*at, *leaves, *from))
         .collect();
     use End::{Far, Near};
-    let answered = 2 * 10_034_667;
+    let answered = 2 * 10_034_666;
     let expected = [
         (0, true, Near),
-        (10_034_667, false, Near),
-        (10_034_667, true, Far),
+        (10_034_666, false, Near),
+        (10_034_666, true, Far),
         (answered, false, Far),
         (answered, true, Near),
         (answered, true, Near),
@@ -88,15 +88,15 @@ fn a_short_flow_is_told_packet_by_packet() {
 
 #[test]
 fn a_loss_is_told_with_its_fate_and_how_it_was_found() {
-    // What leaves the link's service from 21 ms on is lost: the first segment, of twenty. It leaves at 20.069334 ms.
-    let events = events("{ drop_at = [\"21 ms\"] }", 20);
+    // What leaves the link's service from 21 ms on is lost: the first segment, of twenty. It leaves at 20.069332 ms.
+    let events = events("{ drops = [\"21 ms\"] }", 20);
     let dropped = events.iter().find_map(|event| match &event.what {
         What::Dropped(packet, fate) => Some((event.at, packet.id, *fate)),
         _ => None,
     });
     let (at, id, fate) = dropped.expect("one is dropped");
     assert!(matches!(fate, Fate::Dropped { .. }), "{fate:?}");
-    assert_eq!(at.as_nanos(), 20_069_334);
+    assert_eq!(at.as_nanos(), 20_069_332);
     let lost: Vec<_> = events
         .iter()
         .filter_map(|event| match event.what {
@@ -112,7 +112,7 @@ fn a_loss_is_told_with_its_fate_and_how_it_was_found() {
         (Some(id), Finding::Rack, End::Near)
     );
     // No sooner than what left after it had come and was told of.
-    assert!(found.as_nanos() > 20_069_334 + 20_000_000);
+    assert!(found.as_nanos() > 20_069_332 + 20_000_000);
     let again = packets(&events)
         .into_iter()
         .find(|(_, leaves, _, segment)| *leaves && segment.data.is_some_and(|data| data.again));
