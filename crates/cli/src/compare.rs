@@ -44,6 +44,7 @@ Examples:
   whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
   whimbrel compare --controllers all
+  whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
 

@@ -15,7 +15,7 @@ mod qlog;
 mod wire;
 
 pub use pcapng::{MOST_PACKETS, pcapng};
-pub use qlog::{Dialect, qlog};
+pub use qlog::{Dialect, MOST_LOGS, TRUTH, qlog};
 
 use whimbrel_net::DropCause;
 use whimbrel_sim::Network;
@@ -66,9 +66,14 @@ pub enum TraceError {
     Write(#[from] std::io::Error),
     /// So many packets pass.
     #[error(
-        "{0} packets pass there, and a trace of more than {MOST_PACKETS} is too large to be looked at; make the run shorter"
+        "{packets} packets pass there, and a trace of more than {most} is too large to be looked at; make the run shorter"
     )]
-    TooLong(u64),
+    TooLong {
+        /// How many.
+        packets: u64,
+        /// How many may.
+        most: u64,
+    },
     /// So many flows there are.
     #[error("the run has {flows} flows, and {what} has room for {most}; trace a run with fewer")]
     TooManyFlows {

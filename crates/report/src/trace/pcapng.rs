@@ -46,6 +46,16 @@ const OUTBOUND: u32 = 2;
 /// # Errors
 /// If `out` cannot be written, the run has too many flows to have addresses, or more than [`MOST_PACKETS`] pass.
 pub fn pcapng(network: &Network, vantage: Vantage, out: impl Write) -> Result<(), TraceError> {
+    capture(network, vantage, MOST_PACKETS, out)
+}
+
+/// The same, with another limit.
+fn capture(
+    network: &Network,
+    vantage: Vantage,
+    most: u64,
+    out: impl Write,
+) -> Result<(), TraceError> {
     if !has_room(network) {
         return Err(TraceError::TooManyFlows {
             flows: network.flows.len(),
@@ -59,14 +69,15 @@ pub fn pcapng(network: &Network, vantage: Vantage, out: impl Write) -> Result<()
         of: HashMap::new(),
     };
     run_observed(network, &mut remarks);
-    if remarks.packets > MOST_PACKETS {
-        return Err(TraceError::TooLong(remarks.packets));
+    if remarks.packets > most {
+        let packets = remarks.packets;
+        return Err(TraceError::TooLong { packets, most });
     }
     let mut capture = Capture::new(network, remarks, out)?;
     run_observed(network, &mut capture);
     match capture.failed {
         Some(error) => Err(error.into()),
-        None => Ok(()),
+        None => Ok(capture.writer.into_inner().flush()?),
     }
 }
 
@@ -249,4 +260,69 @@ fn who(network: &Network) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use whimbrel_sim::scenario::Scenario;
+
+    fn network(flows: usize) -> Network {
+        let text = format!(
+            "[link.L]\nrate = \"1 Mbit/s\"\n[[flow]]\ncontroller = \"reno\"\nroute = [\"L\"]\ncount = {flows}\n\
+             size = \"5 kB\"\n[run]\nduration = \"1 s\"\n"
+        );
+        let scenario = Scenario::parse(&text, Path::new("test")).expect("a scenario");
+        scenario.points()[0].network(1)
+    }
+
+    #[test]
+    fn a_run_with_more_packets_than_the_limit_is_refused_before_anything_is_written() {
+        // SYN there and back, four segments, and acknowledgments of every second and of the last.
+        let mut bytes = Vec::new();
+        let error = capture(&network(1), Vantage::Receiver, 7, &mut bytes).expect_err("eight");
+        assert!(
+            matches!(
+                error,
+                TraceError::TooLong {
+                    packets: 8,
+                    most: 7
+                }
+            ),
+            "{error}"
+        );
+        assert!(bytes.is_empty());
+        capture(&network(1), Vantage::Receiver, 8, &mut bytes).expect("no more than that");
+        assert!(!bytes.is_empty());
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_an_error() {
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self
+                    .0
+                    .checked_sub(bytes.len())
+                    .ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for room in [0, 100, 700] {
+            let error = pcapng(&network(1), Vantage::Sender, Full(room)).expect_err("it is full");
+            assert!(matches!(error, TraceError::Write(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn flows_without_addresses_are_refused() {
+        let mut network = network(1);
+        network.flows = vec![network.flows[0].clone(); MOST_FLOWS + 1];
+        let error = pcapng(&network, Vantage::Sender, Vec::new()).expect_err("no addresses");
+        assert!(error.to_string().contains("65536 flows"), "{error}");
+    }
 }

@@ -58,7 +58,7 @@ use whimbrel_units::{Duration, Time};
 /// The schema of the events that tell the truth.
 pub const TRUTH: &str = "urn:x-whimbrel:qlog:events:truth-01";
 /// The most flows: each has a file, and all are open at once.
-pub const MOST_FLOWS: usize = 200;
+pub const MOST_LOGS: usize = 200;
 /// Begins a record (RFC 7464).
 const RECORD: &[u8] = b"\x1e";
 
@@ -75,18 +75,18 @@ pub enum Dialect {
 /// index.
 ///
 /// # Errors
-/// If a log cannot be opened or written, or the run has more than [`MOST_FLOWS`] flows.
+/// If a log cannot be opened or written, or the run has more than [`MOST_LOGS`] flows.
 pub fn qlog<W: Write>(
     network: &Network,
     vantage: Vantage,
     dialect: Dialect,
     mut open: impl FnMut(usize) -> io::Result<W>,
 ) -> Result<(), TraceError> {
-    if network.flows.len() > MOST_FLOWS {
+    if network.flows.len() > MOST_LOGS {
         return Err(TraceError::TooManyFlows {
             flows: network.flows.len(),
             what: "qlog, which has a file for each,",
-            most: MOST_FLOWS,
+            most: MOST_LOGS,
         });
     }
     let mut logs = Vec::new();

@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(path.begin(End::Near, (1 << 32) + 5), 1_000_000_006);
         let ack = Segment {
             ack: Some(3_294_967_300),
-            sacks: vec![3_294_967_290..3_294_967_310],
+            sacks: std::iter::once(3_294_967_290..3_294_967_310).collect(),
             ..Segment::default()
         };
         let header = header(&path, End::Far, ack);
