@@ -54,7 +54,7 @@ fn ids(line: &str) -> Vec<&str> {
 
 /// The cells of a table's line.
 fn cells(line: &str) -> Vec<&str> {
-    line.trim_matches('|').split(" | ").map(str::trim).collect()
+    line.trim_matches('|').split('|').map(str::trim).collect()
 }
 
 /// What docs/results.md says of each experiment, as pages have it: "in part (6 of 12)".
