@@ -1,11 +1,348 @@
 //! A report as one page that needs nothing else: no network, no other file.
+//!
+//! What people read (headings, claims, tables, files) is written out as HTML, so that it is there for every reader and without
+//! scripts. A figure is its data as JSON, which the page's scripts draw when it comes into view (`assets/js`, with Apache ECharts).
+//! Its Content-Security-Policy lets nothing be fetched, and nothing run but these two scripts, known by their hashes:
+//! no text of a report can become a script, whatever it says.
 
-use crate::page::Report;
+use crate::figure::{Figure, Plot};
+use crate::page::{Fact, Report, Section, Source, Table};
+use crate::style::{self, Style};
+use askama::Template;
+use data_encoding::BASE64;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+const ECHARTS: &str = include_str!("../assets/echarts-6.1.0.min.js");
+const CSS: &str = include_str!("../assets/page.css");
+/// The page's own script: one scope for all its files, in an order in which nothing is used before it is there.
+const SCRIPT: &str = concat!(
+    "(() => {\n'use strict';\n",
+    include_str!("../assets/js/format.js"),
+    include_str!("../assets/js/style.js"),
+    include_str!("../assets/js/shapes.js"),
+    include_str!("../assets/js/panels.js"),
+    include_str!("../assets/js/heat.js"),
+    include_str!("../assets/js/confusion.js"),
+    include_str!("../assets/js/beside.js"),
+    include_str!("../assets/js/data.js"),
+    include_str!("../assets/js/tip.js"),
+    include_str!("../assets/js/chart.js"),
+    include_str!("../assets/js/filter.js"),
+    include_str!("../assets/js/page.js"),
+    "})();\n"
+);
+/// So many looks of a protocol are told to the page: one for each label that it has in a figure.
+const LOOKS: usize = 8;
 
 /// The page.
 ///
 /// # Errors
 /// If the writer fails.
 pub fn html(report: &Report, mut to: impl std::io::Write) -> std::io::Result<()> {
-    serde_json::to_writer(&mut to, report).map_err(std::io::Error::from)
+    let page = Page::new(report)?;
+    page.write_into(&mut to).map_err(std::io::Error::other)?;
+    to.flush()
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    report: &'a Report,
+    policy: String,
+    css: &'static str,
+    echarts: &'static str,
+    script: &'static str,
+    protocols: String,
+    groups: Vec<Group<'a>>,
+    verdicts: bool,
+    sources: Vec<SourceView<'a>>,
+}
+
+/// Sections under one heading of the table of contents.
+struct Group<'a> {
+    name: &'a str,
+    /// `3 hold, 1 in part`; empty if there is no finding.
+    counts: String,
+    sections: Vec<SectionView<'a>>,
+}
+
+struct SectionView<'a> {
+    id: String,
+    section: &'a Section,
+    verdict: Option<Verdict<'a>>,
+    figures: Vec<FigureView<'a>>,
+    sources: Vec<SourceLink<'a>>,
+}
+
+impl SectionView<'_> {
+    fn facts(&self) -> &[Fact] {
+        &self.section.facts
+    }
+
+    fn tables(&self) -> &[Table] {
+        &self.section.tables
+    }
+}
+
+/// A verdict as a word and a sign; never by its colour alone.
+struct Verdict<'a> {
+    word: &'a str,
+    sign: &'static str,
+    class: &'static str,
+}
+
+impl<'a> Verdict<'a> {
+    fn new(word: &'a str) -> Self {
+        let (sign, class) = match word {
+            "holds" => ("✓", "holds"),
+            "in part" => ("◐", "part"),
+            "does not hold" => ("✗", "fails"),
+            _ => ("•", "other"),
+        };
+        Self { word, sign, class }
+    }
+}
+
+struct FigureView<'a> {
+    id: String,
+    figure: &'a Figure,
+    json: String,
+    /// About how high it will be, pixels, so that the page does not jump when it is drawn.
+    height: usize,
+}
+
+struct SourceLink<'a> {
+    id: String,
+    source: &'a Source,
+}
+
+/// One text, and all that it is called.
+struct SourceView<'a> {
+    id: String,
+    title: &'a str,
+    paths: Vec<&'a str>,
+    text: &'a str,
+    /// Of the sections that come from it: link and title.
+    used_by: Vec<(String, &'a str)>,
+}
+
+/// How one protocol looks on this page.
+#[derive(serde::Serialize)]
+struct ProtocolView<'a> {
+    name: &'a str,
+    looks: Vec<Style>,
+}
+
+impl<'a> Page<'a> {
+    fn new(report: &'a Report) -> std::io::Result<Self> {
+        let mut ids = Ids::default();
+        let section_ids: Vec<String> = report.sections.iter().map(|s| ids.free(&s.id)).collect();
+        let mut sources: Vec<SourceView<'a>> = Vec::new();
+        let mut by_text: HashMap<&str, usize> = HashMap::new();
+        let mut views = Vec::new();
+        for (section, id) in report.sections.iter().zip(section_ids) {
+            let mut links: Vec<SourceLink<'a>> = Vec::new();
+            for source in &section.sources {
+                let at = *by_text.entry(&source.text).or_insert_with(|| {
+                    sources.push(SourceView {
+                        id: ids.free(&format!("source/{}", source.path)),
+                        title: &source.title,
+                        paths: Vec::new(),
+                        text: &source.text,
+                        used_by: Vec::new(),
+                    });
+                    sources.len() - 1
+                });
+                let kept = &mut sources[at];
+                if !kept.paths.contains(&source.path.as_str()) {
+                    kept.paths.push(&source.path);
+                }
+                if kept.used_by.last().is_none_or(|(by, _)| *by != id) {
+                    kept.used_by.push((id.clone(), &section.title));
+                }
+                links.push(SourceLink {
+                    id: kept.id.clone(),
+                    source,
+                });
+            }
+            let figures = section.figures.iter();
+            let figures = figures.map(|figure| FigureView::new(figure, &mut ids));
+            views.push(SectionView {
+                id,
+                section,
+                verdict: section.finding.as_ref().map(|f| Verdict::new(&f.verdict)),
+                figures: figures.collect::<std::io::Result<_>>()?,
+                sources: links,
+            });
+        }
+        Ok(Self {
+            report,
+            policy: policy(),
+            css: CSS,
+            echarts: ECHARTS,
+            script: SCRIPT,
+            protocols: protocols(report)?,
+            verdicts: report.sections.iter().any(|s| s.finding.is_some()),
+            groups: groups(views),
+            sources,
+        })
+    }
+
+    fn is_number(&self, table: &Table, column: &usize) -> bool {
+        table.columns.get(*column).is_some_and(|c| c.number)
+    }
+}
+
+impl<'a> FigureView<'a> {
+    fn new(figure: &'a Figure, ids: &mut Ids) -> std::io::Result<Self> {
+        let height = match &figure.plot {
+            Plot::Panels { panels, .. } if panels.len() == 1 => 340,
+            Plot::Panels { panels, .. } => 70 + 190 * panels.len(),
+            Plot::Heat { y, maps, .. } => (120 + 28 * y.values.len()) * maps.len().div_ceil(2),
+            Plot::Confusion { matrices } => 210 * matrices.len().div_ceil(3),
+            Plot::Beside { rows, .. } => 70 + 26 * rows.len(),
+        };
+        Ok(Self {
+            id: ids.free(&figure.id),
+            figure,
+            json: json(figure)?,
+            height: height.clamp(120, 4000),
+        })
+    }
+}
+
+/// Each section with its neighbours under the same heading.
+fn groups(views: Vec<SectionView<'_>>) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for view in views {
+        match groups.last_mut() {
+            Some(last) if last.name == view.section.group => last.sections.push(view),
+            _ => groups.push(Group {
+                name: &view.section.group,
+                counts: String::new(),
+                sections: vec![view],
+            }),
+        }
+    }
+    for group in &mut groups {
+        group.counts = counts(&group.sections);
+    }
+    groups
+}
+
+/// `3 hold, 1 in part, 0 do not hold`, and what else there is.
+fn counts(sections: &[SectionView<'_>]) -> String {
+    let words: Vec<&str> = sections
+        .iter()
+        .filter_map(|s| s.verdict.as_ref().map(|verdict| verdict.word))
+        .collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    let count = |word: &str| words.iter().filter(|w| **w == word).count();
+    let known = [
+        ("holds", "hold"),
+        ("in part", "in part"),
+        ("does not hold", "do not hold"),
+    ];
+    let mut said: Vec<String> = known
+        .iter()
+        .map(|(word, many)| match count(word) {
+            1 => format!("1 {word}"),
+            n => format!("{n} {many}"),
+        })
+        .collect();
+    let other = words.len() - known.iter().map(|(word, _)| count(word)).sum::<usize>();
+    if other > 0 {
+        said.push(format!("{other} not judged"));
+    }
+    said.join(", ")
+}
+
+/// Names for links: each once, of characters that need no care in a link.
+#[derive(Default)]
+struct Ids(HashSet<String>);
+
+impl Ids {
+    fn free(&mut self, wanted: &str) -> String {
+        // An id of a megabyte helps nobody.
+        let plain: String = wanted
+            .chars()
+            .take(100)
+            .map(|c| match c {
+                c if c.is_ascii_alphanumeric() || "-_./".contains(c) => c,
+                _ => '-',
+            })
+            .collect();
+        let plain = if plain.is_empty() || RESERVED.contains(&plain.as_str()) {
+            format!("{plain}-1")
+        } else {
+            plain
+        };
+        let mut id = plain.clone();
+        let mut n = 1;
+        while !self.0.insert(id.clone()) {
+            n += 1;
+            id = format!("{plain}-{n}");
+        }
+        id
+    }
+}
+
+/// Ids that the page itself has.
+const RESERVED: [&str; 7] = [
+    "main",
+    "made",
+    "verdicts",
+    "sources",
+    "filter",
+    "contents",
+    "protocols",
+];
+
+/// All protocols that figures show, in the order of the registry's most compared, and how they look.
+fn protocols(report: &Report) -> std::io::Result<String> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for figure in report.sections.iter().flat_map(|s| &s.figures) {
+        match &figure.plot {
+            Plot::Panels { panels, .. } => {
+                let series = panels.iter().flat_map(|panel| &panel.series);
+                names.extend(series.filter_map(|s| s.protocol.as_deref()));
+            }
+            Plot::Heat { maps, .. } => {
+                names.extend(maps.iter().filter_map(|map| map.protocol.as_deref()));
+            }
+            Plot::Confusion { matrices } => {
+                names.extend(matrices.iter().map(|matrix| matrix.protocol.as_str()));
+            }
+            Plot::Beside { rows, .. } => {
+                names.extend(rows.iter().filter_map(|row| row.protocol.as_deref()));
+            }
+        }
+    }
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_key(|name| style::rank(name));
+    let views = style::variants(&names).into_iter().map(|(name, first)| {
+        let looks = (0..LOOKS).map(|i| style::style(name, first + i)).collect();
+        ProtocolView { name, looks }
+    });
+    json(&views.collect::<Vec<_>>())
+}
+
+/// JSON that stays what it is within HTML: without `<` it cannot end the element that it is in.
+fn json(value: &impl serde::Serialize) -> std::io::Result<String> {
+    let text = serde_json::to_string(value).map_err(std::io::Error::from)?;
+    Ok(text.replace('<', "\\u003c"))
+}
+
+fn policy() -> String {
+    let hash = |script: &str| {
+        let hash = ring::digest::digest(&ring::digest::SHA256, script.as_bytes());
+        format!("'sha256-{}'", BASE64.encode(hash.as_ref()))
+    };
+    format!(
+        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(ECHARTS),
+        hash(SCRIPT)
+    )
 }

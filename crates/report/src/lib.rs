@@ -23,6 +23,7 @@ mod response;
 mod rows;
 mod series;
 mod stat;
+pub mod style;
 mod table;
 
 pub use curves::{Curve, Curves, Shares, curves};

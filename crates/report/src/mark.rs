@@ -1,7 +1,6 @@
 //! Marks on a window's curve: what happened to the flow there.
 
 use crate::curves::Curve;
-use crate::picture::PALETTE;
 use plotters::element::DynElement;
 use plotters::prelude::*;
 use whimbrel_sim::{FlowSample, LossEpisode};
@@ -71,13 +70,13 @@ impl Mark {
     }
 }
 
-/// The marks of all curves.
-pub(crate) fn of(curves: &[Curve<'_>]) -> Vec<Mark> {
-    let of_curve = |(curve, colour): (&Curve<'_>, RGBColor)| {
-        let all = of_one(curve, colour);
+/// The marks of all curves, each in its colour.
+pub(crate) fn of(curves: &[Curve<'_>], colours: &[RGBColor]) -> Vec<Mark> {
+    let of_curve = |(curve, colour): (&Curve<'_>, &RGBColor)| {
+        let all = of_one(curve, *colour);
         if all.len() > MOST { Vec::new() } else { all }
     };
-    curves.iter().zip(PALETTE).flat_map(of_curve).collect()
+    curves.iter().zip(colours).flat_map(of_curve).collect()
 }
 
 fn of_one(curve: &Curve<'_>, colour: RGBColor) -> Vec<Mark> {
@@ -187,7 +186,7 @@ mod tests {
             episodes: &episodes,
             queue: &[],
         };
-        let marks = of(std::slice::from_ref(&curve));
+        let marks = of(std::slice::from_ref(&curve), &[RED]);
         let found: Vec<(Kind, f64, f64)> = marks.iter().map(|m| (m.kind, m.x, m.y)).collect();
         let expected = [
             (Kind::Reduced, 2.0, 2000.0),
@@ -202,6 +201,6 @@ mod tests {
             episodes: &many,
             ..curve
         };
-        assert_eq!(of(&[crowded]), []);
+        assert_eq!(of(&[crowded], &[RED]), []);
     }
 }

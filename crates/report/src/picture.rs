@@ -7,22 +7,13 @@ use crate::mark::{self, Kind, Mark};
 use crate::series::{
     Points, ack_spacing, goodput, greatest, means, of_all, own_rate, scaled, unit_of,
 };
+use crate::style;
 use plotters::prelude::*;
 use std::error::Error;
 use whimbrel_sim::FlowSample;
 
-/// M. Okabe and K. Ito's palette, which people with any kind of colour vision can tell apart; its yellow,
-/// hardly seen on white, comes last.
-pub(crate) const PALETTE: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(0, 0, 0),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(240, 228, 66),
-];
+/// More curves than these hide each other.
+pub(crate) const MOST: usize = 8;
 const WIDTH: u32 = 960;
 const HEAD: u32 = 84;
 const PANEL: u32 = 232;
@@ -62,7 +53,7 @@ pub fn picture(title: &str, curves: &Curves<'_>) -> Result<String, PictureError>
         .reduce(f64::max)
         .filter(|end| *end > 0.0)
         .ok_or(PictureError::NoSamples)?;
-    if curves.all.len() > PALETTE.len() {
+    if curves.all.len() > MOST {
         return Err(PictureError::TooMany(curves.all.len()));
     }
     let mut svg = String::new();
@@ -70,8 +61,12 @@ pub fn picture(title: &str, curves: &Curves<'_>) -> Result<String, PictureError>
     Ok(svg)
 }
 
-/// Lines in dashes, each in a colour.
-type Dashed = Vec<(Points, RGBColor)>;
+/// Lines, each in a colour.
+type Lines = Vec<(Points, RGBColor)>;
+
+fn coloured(lines: impl IntoIterator<Item = Points>, colours: &[RGBColor]) -> Lines {
+    lines.into_iter().zip(colours.iter().copied()).collect()
+}
 
 fn draw(
     svg: &mut String,
@@ -105,9 +100,10 @@ fn draw_flows(
 ) -> Result<(), Box<dyn Error>> {
     let curves: &[Curve<'_>] = &shown.all;
     let (head, panels) = area.split_vertically(HEAD);
-    let own_rates = curves.iter().map(|c| own_rate(c.flow, end));
-    let mut own_rates: Dashed = own_rates.zip(PALETTE).collect();
-    let mut entries = solid(curves.iter().map(|curve| curve.label.clone()));
+    let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
+    let colours = style::colours(&labels);
+    let mut own_rates = coloured(curves.iter().map(|c| own_rate(c.flow, end)), &colours);
+    let mut entries = solid(&labels, &colours);
     if own_rates.iter().any(|(points, _)| !points.is_empty()) {
         entries.push(Entry {
             label: "the rate that its law sets".to_owned(),
@@ -116,7 +112,7 @@ fn draw_flows(
             mark: None,
         });
     }
-    let mut marks: Vec<Mark> = mark::of(curves);
+    let mut marks: Vec<Mark> = mark::of(curves, &colours);
     for kind in Kind::ALL {
         if marks.iter().any(|mark| mark.kind == kind) {
             entries.push(Entry {
@@ -151,6 +147,7 @@ fn draw_flows(
     }
     let (windows, unit) = scaled(windows, &units);
     let label = format!("congestion window ({unit})");
+    let windows = coloured(windows, &colours);
     draw_panel(&panels[0], &label, "", &windows, &[], &marks, end)?;
     let goodputs: Vec<Points> = curves.iter().map(|c| goodput(c.flow, end)).collect();
     let highest = HIGHEST_RATE * greatest(&goodputs);
@@ -169,14 +166,15 @@ fn draw_flows(
     }
     let (goodputs, _) = scaled(goodputs, &rates);
     let label = format!("goodput ({unit})");
+    let goodputs = coloured(goodputs, &colours);
     draw_panel(&panels[1], &label, "", &goodputs, &own_rates, &[], end)?;
-    let queues: Vec<Points> = queues.collect();
+    let queues = coloured(queues, &colours);
     let time = "time (s)";
     let last = panels.get(3);
     let below = if last.is_none() { time } else { "" };
     draw_panel(&panels[2], "queue (packets)", below, &queues, &[], &[], end)?;
     if let Some(panel) = last {
-        let spacings: Vec<Points> = curves.iter().map(|c| ack_spacing(c.flow)).collect();
+        let spacings = coloured(curves.iter().map(|c| ack_spacing(c.flow)), &colours);
         draw_panel(panel, "ACK spacing (ms)", time, &spacings, &[], &[], end)?;
     }
     Ok(())
@@ -184,9 +182,11 @@ fn draw_flows(
 
 fn draw_shares(area: &Area<'_>, shares: &Shares<'_>, end: f64) -> Result<(), Box<dyn Error>> {
     let (head, panel) = area.split_vertically(HEAD);
-    let (shown, all) = (shares.flows.len().min(PALETTE.len()), shares.flows.len());
+    let (shown, all) = (shares.flows.len().min(MOST), shares.flows.len());
     let names = shares.flows.iter().take(shown);
-    let mut entries = solid(names.map(|(name, _)| (*name).to_owned()));
+    let names: Vec<&str> = names.map(|(name, _)| *name).collect();
+    let colours = style::colours(&names);
+    let mut entries = solid(&names, &colours);
     entries.push(Entry {
         label: "weighted fairness".to_owned(),
         style: BLACK.stroke_width(DASHED),
@@ -200,38 +200,38 @@ fn draw_shares(area: &Area<'_>, shares: &Shares<'_>, end: f64) -> Result<(), Box
     };
     legend::head(&head, &format!("Shares at {}{some}", shares.node), entries)?;
     let flows: Vec<&[FlowSample]> = shares.flows.iter().map(|(_, samples)| *samples).collect();
-    let mut lines = of_all(&flows, end);
-    lines.truncate(shown);
+    let lines = coloured(of_all(&flows, end), &colours);
     let served = shares.fairness.iter().filter(|s| s.flows > 0);
     let fairness = means(served.map(|s| (s.at.as_secs_f64(), s.fairness)), end);
     let fairness = [(fairness, BLACK)];
     draw_panel(&panel, "share", "time (s)", &lines, &fairness, &[], end)
 }
 
-/// The legend's entries of solid lines in the colours of the palette.
-fn solid(labels: impl Iterator<Item = String>) -> Vec<Entry> {
-    let entry = |(label, colour): (String, RGBColor)| Entry {
-        label,
+/// The legend's entries of solid lines.
+fn solid(labels: &[&str], colours: &[RGBColor]) -> Vec<Entry> {
+    let entry = |(label, colour): (&&str, &RGBColor)| Entry {
+        label: (*label).to_owned(),
         style: colour.stroke_width(4),
         dashed: false,
         mark: None,
     };
-    labels.zip(PALETTE).map(entry).collect()
+    labels.iter().zip(colours).map(entry).collect()
 }
 
 fn draw_panel(
     area: &Area<'_>,
     y_label: &str,
     x_label: &str,
-    curves: &[Points],
+    curves: &[(Points, RGBColor)],
     dashed: &[(Points, RGBColor)],
     marks: &[Mark],
     end: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let top = dashed.iter().flat_map(|(points, _)| points);
+    let top = curves.iter().chain(dashed);
+    let top = top.flat_map(|(points, _)| points);
     let marked = marks.iter().map(|mark| mark.y);
     let top = top.map(|(_, y)| *y).chain(marked);
-    let top = top.fold(greatest(curves), f64::max);
+    let top = top.fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.05 } else { 1.0 };
     let mut chart = ChartBuilder::on(area)
         .margin_left(10)
@@ -256,7 +256,7 @@ fn draw_panel(
         mesh.x_desc(x_label);
     }
     mesh.draw()?;
-    for (i, (points, colour)) in curves.iter().zip(PALETTE).enumerate() {
+    for (i, (points, colour)) in curves.iter().enumerate() {
         // Where curves coincide, the wider ones below show at the edges.
         let width = 2 + (curves.len() - 1 - i).min(2);
         let style = colour.stroke_width(u32::try_from(width).unwrap_or(2));
@@ -323,8 +323,8 @@ mod tests {
             "goodput (Mbit/s)",
             "queue (packets)",
             "time (s)",
-            "#0072B2",
-            "#D55E00",
+            "#FF5D10",
+            "#AA1338",
         ] {
             assert!(svg.contains(text), "no {text}");
         }

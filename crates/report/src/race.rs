@@ -1,7 +1,8 @@
 //! One file under several algorithms: data delivered over time, measured and predicted.
 
 use crate::legend::{self, Entry, FONT};
-use crate::picture::{PALETTE, PictureError, number};
+use crate::picture::{MOST, PictureError, number};
+use crate::style;
 use plotters::prelude::*;
 use std::error::Error;
 use whimbrel_units::Rate;
@@ -50,7 +51,7 @@ pub fn race(race: &Race) -> Result<String, PictureError> {
     if end <= FIRST || top <= 0.0 {
         return Err(PictureError::NoSamples);
     }
-    if race.lines.len() > PALETTE.len() {
+    if race.lines.len() > MOST {
         return Err(PictureError::TooMany(race.lines.len()));
     }
     let mut svg = String::new();
@@ -90,7 +91,7 @@ fn draw(svg: &mut String, race: &Race, end: f64, top: f64) -> Result<(), Box<dyn
         .map(|t| (t, t * per_second))
         .take_while(|(_, y)| *y <= top);
     chart.draw_series(LineSeries::new(limit, BLACK.mix(0.45).stroke_width(1)))?;
-    for (line, colour) in race.lines.iter().zip(PALETTE) {
+    for (line, colour) in coloured(race) {
         let visible = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
             points
                 .iter()
@@ -114,6 +115,12 @@ fn draw(svg: &mut String, race: &Race, end: f64, top: f64) -> Result<(), Box<dyn
     Ok(())
 }
 
+/// Each contestant in the colour of its law.
+fn coloured(race: &Race) -> impl Iterator<Item = (&Line, RGBColor)> {
+    let labels: Vec<&str> = race.lines.iter().map(|line| line.label.as_str()).collect();
+    race.lines.iter().zip(style::colours(&labels))
+}
+
 /// Two lines for each contestant, as far as there are, and the link's.
 fn entries(race: &Race) -> impl Iterator<Item = Entry> {
     let of = |(line, colour): (&Line, RGBColor)| {
@@ -134,7 +141,7 @@ fn entries(race: &Race) -> impl Iterator<Item = Entry> {
         dashed: false,
         mark: None,
     };
-    let contestants = race.lines.iter().zip(PALETTE).flat_map(of).flatten();
+    let contestants = coloured(race).flat_map(of).flatten();
     contestants.chain([limit])
 }
 

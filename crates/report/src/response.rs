@@ -1,7 +1,8 @@
 //! Response functions: what flows get over how much is lost, predicted and measured.
 
 use crate::legend::{self, Entry, FONT};
-use crate::picture::{PALETTE, PictureError, number};
+use crate::picture::{MOST, PictureError, number};
+use crate::style;
 use plotters::prelude::*;
 use std::error::Error;
 
@@ -53,7 +54,7 @@ pub fn response(response: &Response) -> Result<String, PictureError> {
     if least <= 0.0 || least >= greatest || top <= 0.0 {
         return Err(PictureError::TooFew);
     }
-    if response.lines.len() > PALETTE.len() {
+    if response.lines.len() > MOST {
         return Err(PictureError::TooMany(response.lines.len()));
     }
     let mut svg = String::new();
@@ -77,11 +78,7 @@ fn draw(
         dashed: line.predicted.iter().all(|(_, a, b)| a == b),
         mark: None,
     };
-    legend::head(
-        &head,
-        &response.title,
-        response.lines.iter().zip(PALETTE).map(entry),
-    )?;
+    legend::head(&head, &response.title, coloured(response).map(entry))?;
     let mut chart = ChartBuilder::on(&panel)
         .margin_left(10)
         .margin_right(30)
@@ -106,7 +103,7 @@ fn draw(
         .x_label_formatter(&|x| format!("{x}"))
         .y_label_formatter(&|y| number(*y))
         .draw()?;
-    for (line, colour) in response.lines.iter().zip(PALETTE) {
+    for (line, colour) in coloured(response) {
         let least = line.predicted.iter().map(|(x, least, _)| (*x, *least));
         let greatest = line
             .predicted
@@ -126,6 +123,16 @@ fn draw(
     }
     area.present()?;
     Ok(())
+}
+
+/// Each line in the colour of its law.
+fn coloured(response: &Response) -> impl Iterator<Item = (&ResponseLine, RGBColor)> {
+    let labels: Vec<&str> = response
+        .lines
+        .iter()
+        .map(|line| line.label.as_str())
+        .collect();
+    response.lines.iter().zip(style::colours(&labels))
 }
 
 #[cfg(test)]

@@ -1,0 +1,82 @@
+// Pictures out of rectangles, lines and texts: for what is no curve. They become elements that ECharts draws.
+
+/** Collects shapes of a picture that is `width` wide. */
+class Shapes {
+  constructor(theme) {
+    this.colours = THEMES[theme];
+    this.elements = [];
+  }
+
+  rect(x, y, width, height, style, radius = 0) {
+    this.elements.push({ type: 'rect', silent: true, shape: { x, y, width, height, r: radius }, style });
+  }
+
+  line(x1, y1, x2, y2, stroke, lineWidth = 1, lineDash = undefined) {
+    this.elements.push({ type: 'line', silent: true, shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth, lineDash } });
+  }
+
+  text(text, x, y, options = {}) {
+    const { size = 12, align = 'left', vertical = 'middle', fill = this.colours.ink, bold = false, rotation = 0, width } = options;
+    const shown = width ? fitted(text, width, size) : text;
+    this.elements.push({
+      type: 'text', silent: true, x, y, rotation,
+      style: { text: shown, x: 0, y: 0, fill, font: `${bold ? '600 ' : ''}${size}px ${FONT}`, align, verticalAlign: vertical },
+    });
+  }
+
+  /** A mark of `size` pixels around a place; hollow ones have only their outline. */
+  mark(marker, x, y, size, colour, hollow = false) {
+    const style = hollow
+      ? { fill: this.colours.page, stroke: colour, lineWidth: 1.6, strokeNoScale: true }
+      : { fill: colour, stroke: 'none' };
+    this.elements.push({
+      type: 'path', silent: true, shape: { pathData: MARKERS[marker] }, x, y, scaleX: size / 2, scaleY: size / 2, style,
+    });
+  }
+}
+
+/** The text, cut so that it is no wider than `width` pixels. */
+function fitted(text, width, size) {
+  let shown = short(text, 200);
+  if (textWidth(shown, size) <= width) return shown;
+  let [low, high] = [0, shown.length];
+  const characters = [...shown];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (textWidth(`${characters.slice(0, middle).join('')}…`, size) <= width) low = middle;
+    else high = middle - 1;
+  }
+  shown = characters.slice(0, low).join('');
+  return low ? `${shown}…` : '';
+}
+
+/** What a picture out of shapes gives to the chart that draws it. `cells` are where the pointer and the arrow keys find values. */
+function picture(shapes, height, cells) {
+  return {
+    height,
+    option: {
+      animation: false,
+      series: [{
+        type: 'custom', coordinateSystem: 'none', silent: true, animation: false, data: [0],
+        renderItem: () => ({ type: 'group', children: shapes.elements }),
+      }],
+    },
+    find(x, y) {
+      const cell = cells.find((c) => x >= c.x && x < c.x + c.width && y >= c.y && y < c.y + c.height);
+      return cell ? { tip: cell.tip, rings: [{ box: cell }] } : null;
+    },
+    walk: groupBy(cells, (cell) => cell.row).map(([, row]) => row.map((cell) => ({
+      text: cell.said, at: () => ({ tip: cell.tip, rings: [{ box: cell }], x: cell.x + cell.width / 2, y: cell.y + cell.height / 2 }),
+    }))),
+  };
+}
+
+function groupBy(list, keyOf) {
+  const groups = new Map();
+  for (const item of list) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
+  }
+  return [...groups];
+}

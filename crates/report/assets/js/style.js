@@ -1,0 +1,120 @@
+// How what is drawn looks: of protocols their own style, which comes with the page, of everything else shades of grey.
+
+const protocols = JSON.parse(document.getElementById('protocols').textContent);
+const looksOf = new Map(protocols.map((protocol) => [protocol.name, protocol.looks]));
+
+const THEMES = {
+  light: {
+    page: '#ffffff', ink: '#1d2329', soft: '#5a646e', line: '#c9d0d6', grid: '#e8ecef', shade: '#eef1f3', shadeEdge: '#aab3bb',
+    greys: ['#3d464e', '#76818b', '#20262c', '#8a949d'],
+  },
+  dark: {
+    page: '#14181d', ink: '#e6eaee', soft: '#a3adb7', line: '#454e57', grid: '#272e35', shade: '#20272e', shadeEdge: '#5b666f',
+    greys: ['#c3ccd4', '#8b96a0', '#f0f3f5', '#75808a'],
+  },
+};
+
+/** Shapes in a box from -1 to 1. */
+const MARKERS = {
+  circle: 'M-1 0A1 1 0 1 1 1 0A1 1 0 1 1 -1 0Z',
+  square: 'M-.9 -.9H.9V.9H-.9Z',
+  triangle: 'M0 -1L1 .8H-1Z',
+  diamond: 'M0 -1L1 0L0 1L-1 0Z',
+  'down-triangle': 'M0 1L-1 -.8H1Z',
+  plus: 'M-.35 -1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z',
+  cross: 'M-.7 -1L0 -.35L.7 -1L1 -.7L.35 0L1 .7L.7 1L0 .35L-.7 1L-1 .7L-.35 0L-1 -.7Z',
+  star: 'M0 -1L.26 -.36L.95 -.31L.42 .14L.59 .81L0 .44L-.59 .81L-.42 .14L-.95 -.31L-.26 -.36Z',
+};
+const GREY_DASHES = [[], [8, 4], [3, 3], [9, 3, 2, 3]];
+const MARKER_NAMES = Object.keys(MARKERS);
+
+/** Which theme is on: chosen, or the system's; paper is white. */
+function themeName() {
+  if (window.matchMedia('print').matches) return 'light';
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ?? (window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+}
+
+/** The looks of a figure's series. Of one protocol, labels that meet in a panel look different, each the same in all panels. */
+function seriesLooks(panels) {
+  const chosen = new Map();
+  const key = (series) => JSON.stringify([series.protocol, family(series.form), series.label]);
+  for (const panel of panels) {
+    const groups = new Map();
+    for (const series of panel.series) {
+      const group = JSON.stringify([series.protocol, family(series.form)]);
+      groups.set(group, (groups.get(group) ?? new Set()).add(key(series)));
+    }
+    for (const keys of groups.values()) {
+      const taken = new Set([...keys].map((k) => chosen.get(k)).filter((n) => n !== undefined));
+      for (const one of keys) {
+        if (chosen.has(one)) continue;
+        let free = 0;
+        while (taken.has(free)) free += 1;
+        taken.add(free);
+        chosen.set(one, free);
+      }
+    }
+  }
+  return (series, theme) => look(series.protocol, chosen.get(key(series)) ?? 0, theme);
+}
+
+/** Lines, marks and areas are told apart by what they are. */
+function family(form) {
+  return { line: 'line', steps: 'line', 'marked-line': 'line', dashed: 'dashed', marks: 'marks' }[form] ?? 'area';
+}
+
+/** The `variant`th look of a protocol, or of what belongs to none. */
+function look(protocol, variant, theme) {
+  const looks = protocol === null || protocol === undefined ? undefined : looksOf.get(protocol);
+  if (looks) {
+    const { light, dark, dash, marker } = looks[variant % looks.length];
+    return { colour: theme === 'dark' ? dark : light, dash, marker };
+  }
+  const { greys } = THEMES[theme];
+  return {
+    colour: greys[variant % greys.length],
+    dash: GREY_DASHES[variant % GREY_DASHES.length],
+    marker: MARKER_NAMES[variant % MARKER_NAMES.length],
+  };
+}
+
+const symbolOf = (marker) => `path://${MARKERS[marker] ?? MARKERS.circle}`;
+
+/** The lengths of dashes of a series, as drawing libraries want them. */
+function dashOf(style, form) {
+  if (form === 'dashed') return [2, 3];
+  return style.dash.length ? [...style.dash] : 'solid';
+}
+
+/** A small picture of a line, mark or area: for legends and the filter. */
+function swatch(style, form, theme) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const add = (name, attributes) => {
+    const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    svg.append(made);
+  };
+  svg.setAttribute('class', 'swatch');
+  svg.setAttribute('viewBox', '0 0 28 12');
+  svg.setAttribute('width', 28);
+  svg.setAttribute('height', 12);
+  svg.setAttribute('aria-hidden', 'true');
+  const { colour } = style;
+  if (form === 'shade') {
+    const { shade, shadeEdge } = THEMES[theme];
+    add('rect', { x: 1, y: 1, width: 26, height: 10, fill: shade, stroke: shadeEdge });
+  } else if (form === 'stack') {
+    add('rect', { x: 1, y: 1, width: 26, height: 10, fill: colour, 'fill-opacity': 0.75 });
+  } else if (form === 'outline') {
+    add('rect', { x: 2, y: 1, width: 24, height: 10, rx: 5, fill: colour, 'fill-opacity': 0.14, stroke: colour });
+  } else if (form !== 'marks') {
+    const dash = dashOf(style, form);
+    const dashes = dash === 'solid' ? {} : { 'stroke-dasharray': dash.join(' ') };
+    add('path', { d: 'M1 6H27', stroke: colour, 'stroke-width': form === 'dashed' ? 1.5 : 2, fill: 'none', ...dashes });
+  }
+  if (form === 'marks' || form === 'marked-line' || form === 'protocol') {
+    add('path', { d: MARKERS[style.marker], transform: 'translate(14 6) scale(4.2)', fill: colour });
+  }
+  return svg;
+}

@@ -1,0 +1,779 @@
+//! The page in a real browser: what people see, point at, press and print.
+
+mod chromium;
+mod report;
+
+use chromium::Chromium;
+use chromiumoxide::cdp::browser_protocol::emulation::{MediaFeature, SetEmulatedMediaParams};
+use chromiumoxide::cdp::browser_protocol::input::{
+    DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
+    MouseButton,
+};
+use std::path::PathBuf;
+use whimbrel_report::figure::Form;
+use whimbrel_report::page::{Fact, Report, Source};
+
+const DESK: (u32, u32) = (1280, 900);
+
+/// A report, written to a file.
+struct File {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+fn written(report: &Report) -> File {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.html");
+    let file = std::fs::File::create(&path).expect("a file");
+    whimbrel_report::html(report, file).expect("a page");
+    File {
+        path,
+        _folder: folder,
+    }
+}
+
+async fn opened(report: &Report) -> (Chromium, File) {
+    let file = written(report);
+    (Chromium::open(&file.path, DESK).await, file)
+}
+
+/// Ends a test: the page said nothing against it.
+async fn done(mut chromium: Chromium) {
+    assert_eq!(chromium.complaints().await, Vec::<String>::new());
+    chromium.close().await;
+}
+
+impl Chromium {
+    /// Moves the real mouse.
+    async fn mouse(&self, kind: DispatchMouseEventType, [x, y]: [f64; 2], pressed: bool) {
+        let event = DispatchMouseEventParams::builder().r#type(kind).x(x).y(y);
+        let event = event.button(if pressed {
+            MouseButton::Left
+        } else {
+            MouseButton::None
+        });
+        let event = event.buttons(i64::from(pressed)).click_count(1);
+        let event = event.build().expect("an event");
+        self.page.execute(event).await.expect("the mouse moves");
+    }
+
+    async fn point(&self, at: [f64; 2]) {
+        self.mouse(DispatchMouseEventType::MouseMoved, at, false)
+            .await;
+    }
+
+    /// Presses a real key.
+    async fn key(&self, key: &str) {
+        let code = match key {
+            "Tab" => 9,
+            " " => 32,
+            "End" => 35,
+            "Home" => 36,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            other => panic!("no code for {other}"),
+        };
+        for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
+            let mut event = DispatchKeyEventParams::builder()
+                .key(key)
+                .code(if key == " " { "Space" } else { key })
+                .windows_virtual_key_code(code);
+            if key == " " && kind == DispatchKeyEventType::KeyDown {
+                event = event.text(" ");
+            }
+            let event = event.r#type(kind).build().expect("an event");
+            self.page.execute(event).await.expect("a key");
+        }
+    }
+
+    /// Brings a figure into view; says where one of its places, given in values of its axes, is in the window.
+    async fn place(&self, figure: &str, panel: usize, [x, y]: [f64; 2]) -> [f64; 2] {
+        self.show(figure).await;
+        self.value(&format!(
+            "(() => {{
+                const canvas = document.getElementById('{figure}').querySelector('.chart');
+                const at = echarts.getInstanceByDom(canvas).convertToPixel({{ xAxisIndex: {panel}, yAxisIndex: {panel} }}, [{x}, {y}]);
+                const box = canvas.getBoundingClientRect();
+                return [box.left + at[0], box.top + at[1]];
+            }})()"
+        ))
+        .await
+    }
+
+    async fn show(&self, figure: &str) {
+        self.run(&format!(
+            "document.getElementById('{figure}').scrollIntoView({{ block: 'center' }})"
+        ))
+        .await;
+        self.wait(&format!(
+            "document.getElementById('{figure}').querySelector('.chart svg')"
+        ))
+        .await;
+    }
+
+    /// In the window, the middle of the text in a figure that is exactly this.
+    async fn text(&self, figure: &str, text: &str) -> [f64; 2] {
+        self.show(figure).await;
+        self.value(&format!(
+            "(() => {{
+                const texts = [...document.getElementById('{figure}').querySelectorAll('.chart svg text')];
+                const box = texts.find((t) => t.textContent === '{text}').getBoundingClientRect();
+                return [box.left + box.width / 2, box.top + box.height / 2];
+            }})()"
+        ))
+        .await
+    }
+
+    async fn tip(&self) -> String {
+        self.wait("!document.getElementById('tip').hidden").await;
+        self.value("document.getElementById('tip').innerText.replace(/\\s+/g, ' ')")
+            .await
+    }
+
+    /// How many of the figure's marks and lines have this colour.
+    async fn drawn_in(&self, figure: &str, colour: &str) -> usize {
+        self.value(&format!(
+            "document.getElementById('{figure}').querySelectorAll('.chart svg [stroke=\"{colour}\"], .chart svg [fill=\"{colour}\"]').length"
+        ))
+        .await
+    }
+
+    async fn emulate(&self, media: &str, scheme: &str) {
+        let feature = MediaFeature::new("prefers-color-scheme", scheme);
+        let emulated = SetEmulatedMediaParams::builder()
+            .media(media)
+            .feature(feature);
+        self.page
+            .execute(emulated.build())
+            .await
+            .expect("it is emulated");
+    }
+}
+
+const CUBIC: &str = "#ff5d10";
+const NEWRENO: &str = "#0126ac";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_opens_draws_every_figure_and_fetches_nothing_but_itself() {
+    let report = report::report();
+    let (mut chromium, file) = opened(&report).await;
+    chromium.run("whimbrel.drawAll()").await;
+    let ids: Vec<String> = chromium.value("whimbrel.figures()").await;
+    let expected: Vec<&str> = report
+        .sections
+        .iter()
+        .flat_map(|s| s.figures.iter().map(|f| f.id.as_str()))
+        .collect();
+    assert_eq!(ids, expected);
+    for id in ids {
+        let marks: usize = chromium
+            .value(&format!(
+                "document.getElementById('{id}').querySelectorAll('.chart svg :is(path, rect, circle, text)').length"
+            ))
+            .await;
+        assert!(marks > 15, "{id} has {marks} marks");
+        // Nothing is drawn at no place.
+        let broken: usize = chromium
+            .value(&format!("(document.getElementById('{id}').querySelector('.chart').innerHTML.match(/NaN|Infinity|undefined/g) ?? []).length"))
+            .await;
+        assert_eq!(broken, 0, "{id}");
+    }
+    let fetched = chromium.fetched().await;
+    assert_eq!(fetched, [format!("file://{}", file.path.display())]);
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_policy_lets_no_picture_and_no_script_in() {
+    let (mut chromium, _file) = opened(&report::report()).await;
+    let refused: String = chromium
+        .value(
+            "new Promise((resolve) => {
+                document.addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective));
+                const script = document.createElement('script');
+                script.textContent = 'window.let_in = true';
+                document.body.append(script);
+            })",
+        )
+        .await;
+    assert_eq!(refused, "script-src-elem");
+    let let_in: bool = chromium.value("window.let_in === true").await;
+    assert!(!let_in);
+    assert_eq!(chromium.complaints().await.len(), 1, "the refusal itself");
+    chromium.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pointing_at_a_figure_shows_exact_values_with_units() {
+    let (chromium, _file) = opened(&report::report()).await;
+    // At 30.5 s NewReno is at the 5th of its 60 steps: 1500 (20 + 0.9 * 5) = 36 750 bytes, CUBIC at the 35th of 90:
+    // 1500 (20 + 1.2 * 35) = 93 000; the capacity is 3.5 Mbit/s from 30 s on.
+    let at = chromium.place("demo/over-time", 0, [30.5, 100_000.0]).await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    for part in [
+        "time: 30.5 s",
+        "newreno 36.75 kB",
+        "cubic 93 kB",
+        "capacity 3.5 Mbit/s",
+        "cubic, its own rate 3.3 Mbit/s",
+        "packets",
+    ] {
+        assert!(tip.contains(part), "no {part} in {tip}");
+    }
+    // A loss is read where it is.
+    let at = chromium.place("demo/over-time", 0, [27.0, 187_500.0]).await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    assert!(tip.contains("cubic, loss 187.5 kB window reduced"), "{tip}");
+    // Of NewReno's points over loss the first is 10 / (1 + 0).
+    let at = chromium.place("demo/over-loss", 0, [1e-4, 8.0]).await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    assert!(tip.contains("packet loss: 0.0001"), "{tip}");
+    assert!(tip.contains("newreno 10 Mbit/s ± 0.1"), "{tip}");
+    // One run over an inverted logarithmic axis: CUBIC's seed 0 lies at 30 exp(0.5 (0 - 0.5)) = 23.36 ms, 4 + 1.4 (0 - 0.5) = 3.3.
+    let at = chromium.place("demo/pareto", 0, [23.364, 3.3]).await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    for part in [
+        "cubic seed 0",
+        "throughput 3.3 Mbit/s",
+        "95th percentile of the delay 23.364 ms",
+    ] {
+        assert!(tip.contains(part), "no {part} in {tip}");
+    }
+    let at = chromium.text("demo/decisions", "97.7\u{202f}%").await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    assert!(tip.contains("random loss, taken for random"), "{tip}");
+    assert!(tip.contains("episodes 1 465"), "{tip}");
+    let at = chromium
+        .text("demo/gains", "CERL over CUBIC, queue of 50 packets")
+        .await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    assert!(
+        tip.contains("paper 46 %") && tip.contains("ours 52 % ± 5.5"),
+        "{tip}"
+    );
+    // The first cell of the topmost row: 10 / 1 + 0.2 * 4.
+    let at = chromium.text("demo/heat", "10.8").await;
+    chromium.point(at).await;
+    // The scale's own end stands above the maps: the cell is below it.
+    let at = chromium.place_of_nth_text("demo/heat", "10.8", 1).await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    assert!(
+        tip.contains("loss 0 %, delay 300 ms") && tip.contains("10.8 Mbit/s"),
+        "{tip}"
+    );
+    done(chromium).await;
+}
+
+impl Chromium {
+    async fn place_of_nth_text(&self, figure: &str, text: &str, n: usize) -> [f64; 2] {
+        self.value(&format!(
+            "(() => {{
+                const texts = [...document.getElementById('{figure}').querySelectorAll('.chart svg text')];
+                const box = texts.filter((t) => t.textContent === '{text}')[{n}].getBoundingClientRect();
+                return [box.left + box.width / 2, box.top + box.height / 2];
+            }})()"
+        ))
+        .await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
+    let (chromium, _file) = opened(&report::report()).await;
+    chromium.run("whimbrel.drawAll()").await;
+    let figures = [
+        "demo/over-time",
+        "demo/over-loss",
+        "demo/pareto",
+        "demo/gains",
+    ];
+    for figure in figures {
+        chromium.show(figure).await;
+        assert!(chromium.drawn_in(figure, CUBIC).await > 0, "{figure}");
+    }
+    let all: usize = chromium
+        .value("document.querySelectorAll('#filter input').length")
+        .await;
+    assert!(all > 10);
+    chromium
+        .run("document.querySelector('#filter input[value=\"cubic\"]').click()")
+        .await;
+    for figure in figures {
+        chromium.show(figure).await;
+        chromium
+            .wait(&format!(
+                "!document.getElementById('{figure}').querySelector('.chart svg [stroke=\"{CUBIC}\"], .chart svg [fill=\"{CUBIC}\"]')"
+            ))
+            .await;
+        let legend: usize = chromium
+            .value(&format!("document.getElementById('{figure}').querySelectorAll('.legend li[data-protocol=\"cubic\"]:not([hidden])').length"))
+            .await;
+        assert_eq!(legend, 0, "{figure}");
+    }
+    assert!(chromium.drawn_in("demo/over-loss", NEWRENO).await > 0);
+    // `none` hides all, `all` brings all back.
+    chromium.run("[...document.querySelectorAll('#filter button')].find((b) => b.textContent === 'none').click()").await;
+    chromium.show("demo/over-loss").await;
+    chromium.wait("!document.getElementById('demo/over-loss').querySelector('.chart svg [stroke=\"#0126ac\"]')").await;
+    chromium.run("[...document.querySelectorAll('#filter button')].find((b) => b.textContent === 'all').click()").await;
+    for figure in figures {
+        chromium.show(figure).await;
+        chromium
+            .wait(&format!(
+                "document.getElementById('{figure}').querySelector('.chart svg [stroke=\"{CUBIC}\"], .chart svg [fill=\"{CUBIC}\"]')"
+            ))
+            .await;
+    }
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn from_a_verdict_three_clicks_lead_to_the_figure_the_scenario_and_the_code() {
+    let (chromium, _file) = opened(&report::report()).await;
+    let counts: String = chromium
+        .value("document.querySelector('.counts').textContent")
+        .await;
+    assert_eq!(counts, "1 holds, 1 in part, 0 do not hold");
+    let row: String = chromium
+        .value("document.querySelector('.verdicts tbody tr').innerText.replace(/\\s+/g, ' ')")
+        .await;
+    for part in [
+        "✓ holds",
+        "demo/fig-1",
+        "Fig 3.5",
+        "83 % over NewReno",
+        "5 of 5 rows",
+    ] {
+        assert!(row.contains(part), "no {part} in {row}");
+    }
+    chromium
+        .run("document.querySelector('.verdicts a[href=\"#demo/fig-1\"]').click()")
+        .await;
+    let in_view = |id: &str| {
+        format!(
+            "(() => {{ const box = document.getElementById('{id}').getBoundingClientRect(); return box.top >= 0 && box.top < innerHeight; }})()"
+        )
+    };
+    chromium.wait(&in_view("demo/fig-1")).await;
+    chromium
+        .wait("document.getElementById('demo/over-time').querySelector('.chart svg')")
+        .await;
+    for (source, text) in [
+        ("source/experiments/demo/fig-1.toml", "seeds = 5"),
+        ("source/crates/cc/src/cerl.rs", "println!"),
+    ] {
+        chromium.run("location.hash = '#demo/fig-1'").await;
+        chromium
+            .run(&format!("document.querySelector('section[aria-labelledby=\"demo/fig-1\"] .from a[href=\"#{source}\"]').click()"))
+            .await;
+        chromium
+            .wait(&format!("document.getElementById('{source}').open"))
+            .await;
+        chromium.wait(&in_view(source)).await;
+        let shown: String = chromium
+            .value(&format!(
+                "document.getElementById('{source}').querySelector('pre code').innerText"
+            ))
+            .await;
+        assert!(shown.contains(text), "{shown}");
+    }
+    // The same code is kept once, and says who uses it.
+    let kept: usize = chromium
+        .value("document.querySelectorAll('.sources details').length")
+        .await;
+    assert_eq!(kept, 4);
+    let used: usize = chromium.value("document.getElementById('source/crates/cc/src/cerl.rs').querySelectorAll('.used a').length").await;
+    assert_eq!(used, 3);
+    // No link leads nowhere.
+    let dead: Vec<String> = chromium
+        .value("[...document.querySelectorAll('a[href^=\"#\"]')].map((a) => a.getAttribute('href')).filter((h) => !document.getElementById(h.slice(1)))")
+        .await;
+    assert_eq!(dead, Vec::<String>::new());
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_reach_the_filter_and_a_figure_and_read_its_values_aloud() {
+    let (chromium, _file) = opened(&report::report()).await;
+    chromium
+        .run("document.getElementById('demo/over-time').scrollIntoView()")
+        .await;
+    chromium.wait("document.querySelector('.chart svg')").await;
+    chromium
+        .run("document.activeElement.blur(); window.scrollTo(0, 0)")
+        .await;
+    let mut reached = Vec::new();
+    for _ in 0..200 {
+        chromium.key("Tab").await;
+        let at: String = chromium
+            .value("document.activeElement.value || document.activeElement.className || document.activeElement.textContent")
+            .await;
+        reached.push(at.clone());
+        if at == "cubic" {
+            chromium.key(" ").await;
+            chromium
+                .wait("!document.querySelector('#filter input[value=\"cubic\"]').checked")
+                .await;
+            chromium.key(" ").await;
+            chromium
+                .wait("document.querySelector('#filter input[value=\"cubic\"]').checked")
+                .await;
+        }
+        if at == "chart" {
+            break;
+        }
+    }
+    assert_eq!(reached.first().map(String::as_str), Some("skip"));
+    assert!(reached.iter().any(|at| at == "cubic"), "{reached:?}");
+    assert_eq!(
+        reached.last().map(String::as_str),
+        Some("chart"),
+        "{reached:?}"
+    );
+    let outlined: String = chromium
+        .value("getComputedStyle(document.activeElement).outlineStyle")
+        .await;
+    assert_eq!(outlined, "solid", "one sees where one is");
+    let said = "document.getElementById('announce').textContent";
+    for (key, expected) in [
+        ("ArrowRight", "newreno: congestion window 30 kB at time 0 s"),
+        (
+            "ArrowRight",
+            "newreno: congestion window 31.35 kB at time 0.1 s",
+        ),
+        (
+            "ArrowDown",
+            "cubic: congestion window 31.8 kB at time 0.1 s",
+        ),
+        ("End", "cubic: congestion window 136.2 kB at time 59.9 s"),
+        ("Home", "cubic: congestion window 30 kB at time 0 s"),
+    ] {
+        chromium.key(key).await;
+        chromium
+            .wait(&format!(
+                "{said} === '{expected}' || (console.log({said}), false)"
+            ))
+            .await;
+    }
+    let tip = chromium.tip().await;
+    assert!(tip.contains("30 kB"), "{tip}");
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_do_not_see_have_names_headings_and_tables() {
+    let (chromium, _file) = opened(&report::report()).await;
+    chromium.run("whimbrel.drawAll()").await;
+    let labels: Vec<String> = chromium
+        .value("[...document.querySelectorAll('.chart[role=img]')].map((c) => c.getAttribute('aria-label'))")
+        .await;
+    assert_eq!(labels.len(), 10);
+    assert!(
+        labels[0].contains("Window, goodput and queue"),
+        "{}",
+        labels[0]
+    );
+    // NewReno's window is from 1500 * 20 to 1500 (20 + 0.9 * 59) = 109 650 bytes, a bit less as a sum of doubles.
+    assert!(
+        labels[0].contains("newreno, congestion window 30 kB to 109.6 kB"),
+        "{}",
+        labels[0]
+    );
+    let levels: Vec<u8> = chromium
+        .value("[...document.querySelectorAll('h1, h2, h3, h4')].map((h) => Number(h.tagName[1]))")
+        .await;
+    assert_eq!(levels[0], 1);
+    assert!(
+        levels.windows(2).all(|pair| pair[1] <= pair[0] + 1),
+        "{levels:?}"
+    );
+    let lang: String = chromium.value("document.documentElement.lang").await;
+    assert_eq!(lang, "en");
+    let doubled: usize = chromium
+        .value("(() => { const ids = [...document.querySelectorAll('[id]')].map((e) => e.id); return ids.length - new Set(ids).size; })()")
+        .await;
+    assert_eq!(doubled, 0, "an id stands once");
+    // A figure's numbers as a table.
+    chromium
+        .run("document.getElementById('demo/gains').querySelector('.numbers').open = true")
+        .await;
+    chromium
+        .wait("document.getElementById('demo/gains').querySelector('.numbers table')")
+        .await;
+    let row: Vec<String> = chromium
+        .value("[...document.getElementById('demo/gains').querySelectorAll('.numbers tbody tr')[1].children].map((c) => `${c.tagName} ${c.textContent}`)")
+        .await;
+    assert_eq!(
+        row,
+        [
+            "TH CERL over mVeno, queue of 50 packets",
+            "TD mveno",
+            "TD 10",
+            "TD −3.4",
+            "TD 1"
+        ]
+    );
+    let csv: String = chromium.value("whimbrel.csv('demo/gains')").await;
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(
+        lines[0],
+        "what,protocol,\"paper, goodput (%)\",\"ours, goodput (%)\",±"
+    );
+    assert_eq!(
+        lines[2],
+        "\"CERL over mVeno, queue of 50 packets\",mveno,10,-3.4,1"
+    );
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dragging_looks_closer_and_the_reset_goes_back() {
+    let (chromium, _file) = opened(&report::report()).await;
+    let from = chromium.place("demo/over-time", 0, [10.0, 150_000.0]).await;
+    let to = chromium.place("demo/over-time", 0, [20.0, 100_000.0]).await;
+    chromium.point(from).await;
+    chromium
+        .mouse(DispatchMouseEventType::MousePressed, from, true)
+        .await;
+    let middle = [(from[0] + to[0]) / 2.0, from[1]];
+    chromium
+        .mouse(DispatchMouseEventType::MouseMoved, middle, true)
+        .await;
+    chromium
+        .mouse(DispatchMouseEventType::MouseMoved, to, true)
+        .await;
+    chromium
+        .mouse(DispatchMouseEventType::MouseReleased, to, true)
+        .await;
+    let reset = "document.getElementById('demo/over-time').querySelector('.figure-tools button')";
+    chromium.wait(&format!("!{reset}.hidden")).await;
+    let extent = "echarts.getInstanceByDom(document.getElementById('demo/over-time').querySelector('.chart')).getModel().getComponent('xAxis', 2).axis.scale.getExtent()";
+    let seen: [f64; 2] = chromium.value(extent).await;
+    assert!(
+        (seen[0] - 10.0).abs() < 0.2 && (seen[1] - 20.0).abs() < 0.2,
+        "{seen:?}"
+    );
+    let ticks: Vec<String> = chromium
+        .value("[...document.getElementById('demo/over-time').querySelectorAll('.chart svg text')].map((t) => t.textContent)")
+        .await;
+    assert!(ticks.iter().any(|t| t == "15"), "{ticks:?}");
+    chromium.run(&format!("{reset}.click()")).await;
+    let seen: [f64; 2] = chromium.value(extent).await;
+    assert_eq!(seen, [0.0, 60.0]);
+    chromium.wait(&format!("{reset}.hidden")).await;
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dark_paper_and_narrow_windows_have_their_figures_too() {
+    let (chromium, _file) = opened(&report::report()).await;
+    chromium.emulate("screen", "dark").await;
+    chromium.show("demo/over-time").await;
+    chromium
+        .wait("document.getElementById('demo/over-time').querySelector('.chart svg [stroke=\"#ef6f16\"]')")
+        .await;
+    let page: String = chromium
+        .value("getComputedStyle(document.body).backgroundColor")
+        .await;
+    assert_eq!(page, "rgb(20, 24, 29)");
+    // The button chooses the other, whatever the system says.
+    chromium
+        .run("document.getElementById('theme').click(); document.getElementById('theme').click()")
+        .await;
+    chromium.wait(&format!("document.getElementById('demo/over-time').querySelector('.chart svg [stroke=\"{CUBIC}\"]')")).await;
+    let page: String = chromium
+        .value("getComputedStyle(document.body).backgroundColor")
+        .await;
+    assert_eq!(page, "rgb(255, 255, 255)");
+    chromium
+        .run("document.getElementById('theme').click()")
+        .await;
+    // Paper: white in the dark too, all figures, and nothing to press.
+    chromium.emulate("print", "dark").await;
+    chromium
+        .wait(
+            "[...document.querySelectorAll('.figure')].every((f) => f.querySelector('.chart svg'))",
+        )
+        .await;
+    chromium.wait(&format!("document.getElementById('demo/over-loss').querySelector('.chart svg [stroke=\"{CUBIC}\"]')")).await;
+    let shown: Vec<String> = chromium
+        .value("['#filter', '.sources', '.top', '.figure-foot'].map((s) => getComputedStyle(document.querySelector(s)).display)")
+        .await;
+    assert_eq!(shown, ["none"; 4]);
+    let page: String = chromium
+        .value("getComputedStyle(document.body).backgroundColor")
+        .await;
+    assert_eq!(page, "rgb(255, 255, 255)");
+    chromium.emulate("screen", "light").await;
+    chromium.run("document.body.style.width = '400px'").await;
+    chromium
+        .wait("document.getElementById('demo/over-loss').querySelector('.chart svg').getBoundingClientRect().width <= 400")
+        .await;
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_figure_is_saved_as_a_picture_that_stands_alone() {
+    let (chromium, _file) = opened(&report::report()).await;
+    let ids: Vec<String> = chromium.value("whimbrel.figures()").await;
+    for id in ids {
+        // As XML it is read more strictly than by any viewer.
+        let read: (String, usize, usize) = chromium
+            .value(&format!(
+                "(() => {{
+                    const read = new DOMParser().parseFromString(whimbrel.svg('{id}'), 'image/svg+xml');
+                    const texts = [...read.querySelectorAll('text')].map((t) => t.textContent);
+                    return [texts.join('|'), read.querySelectorAll('parsererror, script, foreignObject').length, read.querySelectorAll('path, rect, circle').length];
+                }})()"
+            ))
+            .await;
+        let (texts, errors, marks) = read;
+        assert_eq!(errors, 0, "{id}");
+        assert!(marks > 8, "{id}: {marks}");
+        assert!(!texts.contains("NaN"), "{id}: {texts}");
+        if id == "demo/over-time" {
+            for text in [
+                "Window, goodput and queue",
+                "newreno",
+                "capacity",
+                "congestion window (kB)",
+                "time (s)",
+            ] {
+                assert!(texts.contains(text), "no {text} in {texts}");
+            }
+        }
+    }
+    let none: bool = chromium
+        .value("whimbrel.svg('no such figure') === null")
+        .await;
+    assert!(none);
+    done(chromium).await;
+}
+
+/// Three hundred figures: those in view are drawn, the others wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_page_draws_what_is_in_view_and_all_when_asked() {
+    let mut large = report::report();
+    let one = large.sections[0].clone();
+    large.sections = (0..100)
+        .map(|i| {
+            let mut section = one.clone();
+            section.id = format!("demo/{i}");
+            for figure in &mut section.figures {
+                figure.id = format!("{}-{i}", figure.id);
+            }
+            section
+        })
+        .collect();
+    let (chromium, _file) = opened(&large).await;
+    chromium.wait("document.querySelector('.chart svg')").await;
+    let drawn: usize = chromium
+        .value("document.querySelectorAll('.chart svg').length")
+        .await;
+    assert!(drawn < 20, "{drawn} of 300 drawn");
+    chromium.show("demo/over-loss-70").await;
+    let drawn: usize = chromium
+        .value("document.querySelectorAll('.chart svg').length")
+        .await;
+    assert!(drawn < 40, "{drawn} of 300 drawn");
+    chromium.run("whimbrel.drawAll()").await;
+    let drawn: usize = chromium
+        .value("document.querySelectorAll('.chart svg').length")
+        .await;
+    assert_eq!(drawn, 300);
+    done(chromium).await;
+}
+
+/// Whatever a text says, it is shown as it is and does nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn any_text_is_shown_as_it_is_and_runs_nothing() {
+    let nasty = "</script><script>window.pwned = 1</script><!-- \" ' & \u{2028} \u{202e}RTL\u{202c} 🐦 ]]> {{x}} </pre> \\u003c $& `${1}`";
+    let mut report = report::report();
+    report.title = nasty.to_owned();
+    report.summary = nasty.to_owned();
+    report.made.push(Fact::new(nasty, nasty));
+    for section in &mut report.sections {
+        section.title = nasty.to_owned();
+        section.group = nasty.to_owned();
+        section.text.push(nasty.to_owned());
+        if let Some(finding) = &mut section.finding {
+            finding.claim = nasty.to_owned();
+            finding.reason = nasty.to_owned();
+        }
+        section.sources.push(Source {
+            title: nasty.to_owned(),
+            path: nasty.to_owned(),
+            text: nasty.to_owned(),
+        });
+        for figure in &mut section.figures {
+            figure.title = nasty.to_owned();
+            figure.caption = nasty.to_owned();
+            let points = vec![[0.0, 1e6], [1.0, 2e6]];
+            if let whimbrel_report::figure::Plot::Panels { x, panels } = &mut figure.plot {
+                x.label = nasty.to_owned();
+                panels[0].series.push(report::series(
+                    Some(nasty),
+                    nasty,
+                    Form::Line,
+                    points.clone(),
+                ));
+                panels[0].series.push(report::series(
+                    Some("cubic"),
+                    &"long ".repeat(200_000),
+                    Form::Marks,
+                    points,
+                ));
+            }
+        }
+    }
+    let (chromium, _file) = opened(&report).await;
+    chromium.run("whimbrel.drawAll()").await;
+    let quoted = serde_json::to_string(nasty).expect("a string");
+    for what in [
+        "document.title",
+        "document.querySelector('.summary').textContent",
+        "document.querySelector('figcaption').textContent",
+        "document.querySelector('.group').textContent",
+        "[...document.querySelectorAll('.sources pre code')].at(1).textContent",
+        "[...document.querySelectorAll('.sources pre code')].at(2).textContent",
+    ] {
+        let found: String = chromium.value(what).await;
+        let expected = if what == "document.title" {
+            nasty.split_whitespace().collect::<Vec<_>>().join(" ")
+        } else {
+            nasty.to_owned()
+        };
+        if what.contains("at(1)") {
+            assert!(found.contains("println!"), "{found}");
+        } else if what == "document.title" {
+            assert_eq!(
+                found.split_whitespace().collect::<Vec<_>>().join(" "),
+                expected
+            );
+        } else {
+            assert_eq!(found, expected, "{what}");
+        }
+    }
+    let shown: bool = chromium
+        .value(&format!(
+            "JSON.parse(document.querySelector('.figure script').textContent).title === {quoted}"
+        ))
+        .await;
+    assert!(shown);
+    let ran: bool = chromium.value("window.pwned !== undefined").await;
+    assert!(!ran);
+    let in_filter: bool = chromium
+        .value(&format!(
+            "[...document.querySelectorAll('#filter input')].some((b) => b.value === {quoted})"
+        ))
+        .await;
+    assert!(in_filter);
+    done(chromium).await;
+}
