@@ -37,18 +37,21 @@ pub enum Kind {
         y: Quantity,
     },
     /// Panels over time.
-    Time(Vec<Look>),
+    Time(Vec<Look>, Flows),
     /// Throughput against delay.
     Tradeoff,
     /// A distribution.
-    Cdf(Of),
+    Cdf(Of, Flows),
     /// Data sent and delivered over time.
-    Sequence,
+    Sequence(Flows),
     /// How flows share a link over time.
     Shares,
     /// Decisions on losses against the truth.
     Confusion,
 }
+
+/// Of which flows, by controller or name; of those that are chosen by themselves when `None`.
+pub type Flows = Option<String>;
 
 /// What is measured for a figure, and of whom.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +61,7 @@ pub struct Quantity {
     /// In which part of the run; over all of it when `None`.
     pub window: Option<Window>,
     /// Of which flows, by controller or name; of all when `None`.
-    pub flows: Option<String>,
+    pub flows: Flows,
     /// The key of the sweep whose values are the series; controllers when `None`.
     pub series: Option<String>,
 }
@@ -82,11 +85,11 @@ const DISTRIBUTIONS: [(&str, Of); 4] = [
 /// All kinds, and the keys that each may have besides `title`, `kind` and `where`.
 const KINDS: [(&str, &[&str]); 8] = [
     ("lines", &["x", "y", "series", "flows", "from", "to"]),
-    ("time", &["show"]),
+    ("time", &["show", "flows"]),
     ("tradeoff", &[]),
     ("heat", &["x", "rows", "y", "series", "flows", "from", "to"]),
-    ("cdf", &["x"]),
-    ("sequence", &[]),
+    ("cdf", &["x", "flows"]),
+    ("sequence", &["flows"]),
     ("shares", &[]),
     ("confusion", &[]),
 ];
@@ -96,11 +99,11 @@ impl Drawing {
     /// Whether it shows what happens over time at this point: the point has to be run with samples.
     pub fn wants(&self, point: &Point) -> bool {
         let over_time = match self.kind {
-            Kind::Time(_) | Kind::Sequence | Kind::Shares | Kind::Cdf(Of::Delays(_)) => true,
+            Kind::Time(..) | Kind::Sequence(_) | Kind::Shares | Kind::Cdf(Of::Delays(_), _) => true,
             Kind::Lines { .. }
             | Kind::Heat { .. }
             | Kind::Tradeoff
-            | Kind::Cdf(Of::Flows)
+            | Kind::Cdf(Of::Flows, _)
             | Kind::Confusion => false,
         };
         over_time && !self.at.is_everything() && self.at.takes(point.parameters())
@@ -149,10 +152,10 @@ impl Reader<'_> {
                 rows: self.key(fields, "rows")?,
                 y: self.quantity(fields)?,
             },
-            "time" => Kind::Time(looks(fields)?),
+            "time" => Kind::Time(looks(fields)?, flows(fields)?),
             "tradeoff" => Kind::Tradeoff,
-            "cdf" => Kind::Cdf(distribution(fields)?),
-            "sequence" => Kind::Sequence,
+            "cdf" => Kind::Cdf(distribution(fields)?, flows(fields)?),
+            "sequence" => Kind::Sequence(flows(fields)?),
             "shares" => Kind::Shares,
             _ => Kind::Confusion,
         };
@@ -170,7 +173,6 @@ impl Reader<'_> {
 
     fn quantity(&self, fields: &Fields<'_>) -> Result<Quantity, ScenarioError> {
         let (measure, window) = self.measure(fields, "y")?;
-        let text = |field: Field<'_>| field.text().map(str::to_owned);
         let series = match fields.get("series") {
             Some(field) => Some(self.known_key(&field, field.text()?)?),
             None => None,
@@ -178,11 +180,16 @@ impl Reader<'_> {
         Ok(Quantity {
             measure,
             window,
-            flows: fields.get("flows").map(text).transpose()?,
+            flows: flows(fields)?,
             // That is what nobody needs to say.
             series: series.filter(|key| key != "flow.controller"),
         })
     }
+}
+
+fn flows(fields: &Fields<'_>) -> Result<Flows, ScenarioError> {
+    let text = |field: Field<'_>| field.text().map(str::to_owned);
+    fields.get("flows").map(text).transpose()
 }
 
 fn looks(fields: &Fields<'_>) -> Result<Vec<Look>, ScenarioError> {
@@ -271,10 +278,13 @@ route = ["L"]
     #[test]
     fn panels_and_distributions_are_chosen_by_name() {
         let time = kind("kind = \"time\"\nshow = [\"queue\", \"ack spacing\"]");
-        assert_eq!(time, Kind::Time(vec![Look::Queue, Look::AckSpacing]));
-        assert_eq!(kind("kind = \"time\""), Kind::Time(Look::USUAL.to_vec()));
+        assert_eq!(time, Kind::Time(vec![Look::Queue, Look::AckSpacing], None));
+        assert_eq!(
+            kind("kind = \"time\""),
+            Kind::Time(Look::USUAL.to_vec(), None)
+        );
         let cdf = kind("kind = \"cdf\"\nx = \"delay\"");
-        assert_eq!(cdf, Kind::Cdf(Of::Delays(Delays::OneWay)));
+        assert_eq!(cdf, Kind::Cdf(Of::Delays(Delays::OneWay), None));
     }
 
     #[test]

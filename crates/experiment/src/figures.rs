@@ -2,11 +2,10 @@
 //! runs show by themselves.
 
 use crate::drawing::{Drawing, Kind, Of, Quantity};
-use crate::view::is_called;
 use crate::{Experiment, JudgedRow, Measure, RowSpec, Window};
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, BesideRow, Figure, Plot};
-use whimbrel_report::figures::{self, Measured, Setting, Swept};
+use whimbrel_report::figures::{self, Measured, Setting, Swept, is_called, is_controller};
 use whimbrel_sim::scenario::Point;
 use whimbrel_sim::sweep::Run;
 
@@ -142,12 +141,15 @@ fn drawn(drawing: &Drawing, runs: &[&Run<'_>], sampled: &[&Run<'_>]) -> Vec<Figu
     let takes = |run: &&&Run<'_>| drawing.at.takes(run.point.parameters());
     let runs: Vec<&Run<'_>> = runs.iter().filter(takes).copied().collect();
     let sampled: Vec<&Run<'_>> = sampled.iter().filter(takes).copied().collect();
-    let settings = figures::evenly(figures::settings(&sampled), SETTINGS);
+    let mut settings = figures::evenly(figures::settings(&sampled), SETTINGS);
+    if let Kind::Time(_, flows) | Kind::Cdf(_, flows) | Kind::Sequence(flows) = &drawing.kind {
+        settings.iter_mut().for_each(|s| s.flows.clone_from(flows));
+    }
     let each = |of: &dyn Fn(&Setting<'_>) -> Vec<Figure>| settings.iter().flat_map(of).collect();
     let keys = Swept::of(&runs);
     let mut all: Vec<Figure> = match &drawing.kind {
         Kind::Lines { x, y } => {
-            let measured = measured(y, &runs);
+            let measured = measured(y, &runs, is_controller(x));
             let keys = without_series(&keys, y);
             let x = Swept::one(x, &runs);
             let lines = |(x, m): (Swept, Measured)| figures::lines(&x, &keys, &[&m]);
@@ -157,15 +159,15 @@ fn drawn(drawing: &Drawing, runs: &[&Run<'_>], sampled: &[&Run<'_>]) -> Vec<Figu
             let keys = without_series(&keys, y);
             let axes = Swept::one(x, &runs).zip(Swept::one(rows, &runs));
             let map = axes
-                .zip(measured(y, &runs))
+                .zip(measured(y, &runs, is_controller(x) || is_controller(rows)))
                 .and_then(|((x, rows), m)| figures::heat(&x, &rows, &keys, &m));
             map.into_iter().collect()
         }
-        Kind::Time(looks) => each(&|s| figures::over_time(s, looks).into_iter().collect()),
+        Kind::Time(looks, _) => each(&|s| figures::over_time(s, looks).into_iter().collect()),
         Kind::Tradeoff => figures::tradeoff(&runs),
-        Kind::Cdf(Of::Delays(of)) => each(&|s| figures::delays(s, *of).into_iter().collect()),
-        Kind::Cdf(Of::Flows) => figures::of_flows(&runs),
-        Kind::Sequence => each(&|s| figures::sequence(s).into_iter().collect()),
+        Kind::Cdf(Of::Delays(of), _) => each(&|s| figures::delays(s, *of).into_iter().collect()),
+        Kind::Cdf(Of::Flows, _) => figures::of_flows(&runs),
+        Kind::Sequence(_) => each(&|s| figures::sequence(s).into_iter().collect()),
         Kind::Shares => each(&figures::shares),
         Kind::Confusion => figures::confusion(&runs).into_iter().collect(),
     };
@@ -186,14 +188,19 @@ fn without_series(keys: &[Swept], y: &Quantity) -> Vec<Swept> {
     keys
 }
 
-fn measured(y: &Quantity, runs: &[&Run<'_>]) -> Option<Measured> {
+/// What a figure measures. If a key of its axes is a controller, lines are called by laws without their parameters.
+fn measured(y: &Quantity, runs: &[&Run<'_>], over_controllers: bool) -> Option<Measured> {
+    let law = |name: String| match over_controllers {
+        true => name.split('?').next().unwrap_or_default().to_owned(),
+        false => name,
+    };
     let series = y.series.as_ref().and_then(|key| Swept::one(key, runs));
     let mut all: Vec<String> = runs.iter().map(|run| together(run)).collect();
     all.sort_unstable();
     all.dedup();
     let several = all.len() > 1;
     Measured::new(axis(y.measure), runs, |run| {
-        let whose = y.flows.clone().unwrap_or_else(|| together(run));
+        let whose = law(y.flows.clone().unwrap_or_else(|| together(run)));
         let value = y.measure.of(run, y.flows.as_deref(), y.window);
         let label = match &series {
             Some(key) => {
@@ -211,7 +218,7 @@ fn measured(y: &Quantity, runs: &[&Run<'_>]) -> Option<Measured> {
             Some(name) => controller_of(run, name),
             None => alone(run),
         };
-        vec![(label, protocol, value)]
+        vec![(label, protocol.map(law), value)]
     })
 }
 

@@ -56,14 +56,15 @@
 //! |---|---|---|
 //! | `lines` | `x`, `y`, `series`, `flows`, `from`, `to` | a measure over a key of the sweep, a line for each series |
 //! | `heat` | `x`, `rows`, `y`, `series`, `flows`, `from`, `to` | a measure over two keys, a map for each series |
-//! | `time` | `show` | panels over time: some of `cwnd`, `rate`, `rtt`, `queue` (these if nothing is said), `in flight`, `ack spacing` |
+//! | `time` | `show`, `flows` | panels over time: some of `cwnd`, `rate`, `rtt`, `queue` (these if nothing is said), `in flight`, `ack spacing` |
 //! | `tradeoff` | | throughput against the 95th percentile of the delay, a mark for each run |
-//! | `cdf` | `x` | a distribution: `rtt`, `delay` (one way), `message latency`, or of `flows`: their goodput, and completion times |
-//! | `sequence` | | data sent and delivered over time |
+//! | `cdf` | `x`, `flows` | a distribution: `rtt`, `delay` (one way), `message latency`, or of `flows`: their goodput, and completion times |
+//! | `sequence` | `flows` | data sent and delivered over time |
 //! | `shares` | | how flows share a link over time, and how fairly |
 //! | `confusion` | | decisions on losses against what they were |
 //!
-//! What is over time is of the first seed, and needs samples: points that a figure's `where` names are run once more with
+//! `flows` are called by their controller or name. `x` may be `flow.controller` if its values differ in one number (`cerl?A=0.5`,
+//! `cerl?A=0.6`). What is over time is of the first seed, and needs samples: points that a figure's `where` names are run once more with
 //! samples if the scenario does not `sample`. Where it says nothing, the points are those in the middle of the sweep. At most
 //! four settings of a figure are drawn.
 
@@ -82,7 +83,7 @@ mod tests;
 mod view;
 mod window;
 
-pub use drawing::{Drawing, Kind, Of, Quantity};
+pub use drawing::{Drawing, Flows, Kind, Of, Quantity};
 pub use judge::{Difference, JudgedRow, Judgement, Verdict};
 pub use library::{File, Library, LibraryError};
 pub use measure::Measure;

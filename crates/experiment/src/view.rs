@@ -2,6 +2,7 @@
 
 use crate::path::{fullest, propagation};
 use crate::window::{Window, average};
+use whimbrel_report::figures::is_called;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome, Network, Summary};
 use whimbrel_units::{Duration, Rate, Time};
@@ -181,13 +182,4 @@ pub(crate) fn mbits(rate: Rate) -> f64 {
 pub(crate) fn megabits(bytes: f64, span: Duration) -> Option<f64> {
     let seconds = span.as_secs_f64();
     (seconds > 0.0).then(|| bytes * 8e-6 / seconds)
-}
-
-/// `cerl` is the controller of some flows; `web` the name of `web` or `web #3`.
-pub(crate) fn is_called(flow: &FlowOutcome, name: &str) -> bool {
-    let own = flow
-        .name
-        .split_once(" #")
-        .map_or(flow.name.as_str(), |(own, _)| own);
-    own == name || flow.controller.as_deref() == Some(name)
 }

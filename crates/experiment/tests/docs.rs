@@ -1,5 +1,6 @@
 //! The way from a paper to its experiments and back: every experiment stands in its paper's page, and every link leads somewhere.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use whimbrel_experiment::Library;
 
@@ -40,6 +41,74 @@ fn every_experiment_stands_in_its_papers_page() {
             "docs/README.md does not lead to {page}"
         );
     }
+}
+
+/// The ids of the experiments that a line leads to, in order.
+fn ids(line: &str) -> Vec<&str> {
+    let links = line.split("](../experiments/").skip(1);
+    links
+        .filter_map(|rest| rest.split_once(".toml)"))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// The cells of a table's line.
+fn cells(line: &str) -> Vec<&str> {
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+/// What docs/results.md says of each experiment, as pages have it: "in part (6 of 12)".
+fn results() -> BTreeMap<String, String> {
+    let page = text(&root().join("docs/results.md"));
+    let lines = page.lines().filter(|line| line.starts_with("| ["));
+    lines
+        .filter_map(|line| {
+            let cells = cells(line);
+            let (verdict, why) = (cells.get(3)?, cells.get(4)?);
+            let (count, _) = why.split_once(" right")?;
+            let id = ids(line).first().copied()?;
+            Some((id.to_owned(), format!("{verdict} ({count})")))
+        })
+        .collect()
+}
+
+#[test]
+fn pages_have_the_verdicts_of_the_results() {
+    let results = results();
+    let mut seen = 0;
+    for page in [
+        "cerl.md",
+        "emfast.md",
+        "enhanced-aatp.md",
+        "tcp-nack.md",
+        "tcp-rta.md",
+    ] {
+        let text = text(&root().join("docs").join(page));
+        for line in text.lines().filter(|line| line.starts_with("| ")) {
+            let cells = cells(line);
+            let ids = ids(line);
+            let [.., told] = cells.as_slice() else {
+                continue;
+            };
+            // A line of what there is leads to scenarios, and has no verdict.
+            if ids.is_empty() || cells.len() < 5 {
+                continue;
+            }
+            let measured = ids.iter().map(|id| {
+                let missing = || panic!("docs/results.md lacks {id}: run `make results`");
+                results.get(*id).map_or_else(missing, String::as_str)
+            });
+            let measured: Vec<&str> = measured.collect();
+            assert_eq!(
+                told.trim_end_matches(':'),
+                measured.join(", "),
+                "docs/{page}, {}",
+                ids.join(", ")
+            );
+            seen += ids.len();
+        }
+    }
+    assert!(seen > 80, "only {seen} verdicts were found");
 }
 
 /// Where `[text](target)` leads in a page, other than to the web or to a place in the page itself.

@@ -16,6 +16,8 @@ mod shares;
 mod shown;
 mod sweep;
 mod swept;
+#[cfg(test)]
+mod tests;
 mod thin;
 mod tradeoff;
 
@@ -23,7 +25,7 @@ pub use confusion::confusion;
 pub use distribution::{Delays, delays, of_flows};
 pub use over_time::{Look, over_time};
 pub use sequence::sequence;
-pub use setting::{Setting, evenly, settings};
+pub use setting::{Setting, evenly, is_called, is_controller, settings};
 pub use shares::shares;
 pub use sweep::{Cell, Measured, heat, lines};
 pub use swept::Swept;

@@ -18,7 +18,8 @@ const POINTS: usize = 6000;
 const SERIES: (usize, usize) = (100, 400);
 /// Rates are means over so many spans.
 const SPANS: u32 = 100;
-/// A law's own rate is cut off at so many times the greatest goodput or capacity.
+/// A law's own rate, which may be far above what the way carries while it starts, is cut off at so many times the capacity,
+/// or the greatest goodput where there is none.
 const HIGHEST_RATE: f64 = 2.0;
 
 const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
@@ -179,7 +180,8 @@ impl Drawer<'_> {
     /// What happened to a flow, a series for each kind; none if it was too much to be seen.
     fn marks_of(&self, s: &Shown<'_>, size: f64) -> Vec<Series> {
         let all: Vec<Happened<'_>> = mark::all(s.samples(), s.episodes()).collect();
-        if all.len() > mark::MOST {
+        // So many as can be told apart, of all flows together.
+        if all.len() > mark::MOST / self.all.shown.len() {
             return Vec::new();
         }
         let of_kind = |kind: Kind| {
@@ -209,19 +211,24 @@ impl Drawer<'_> {
             .iter()
             .map(|(_, points)| points.clone())
             .collect();
-        let (size, unit) = unit_of(&[goodputs.clone(), shades].concat(), &RATES);
+        let (size, unit) = unit_of(&[goodputs.clone(), shades.clone()].concat(), &RATES);
         let mut all: Vec<Series> = Vec::new();
         for (label, points) in &capacities {
             let places = points.iter().map(|(x, y)| [*x, y / size]).collect();
             all.push(series(None, label, Form::Shade, places));
         }
         all.extend(self.lines(&goodputs, size));
-        let shaded = capacities.iter().map(|(_, points)| points.clone());
-        let highest = HIGHEST_RATE * greatest(&goodputs).max(greatest(&shaded.collect::<Vec<_>>()));
+        let carried = greatest(&shades);
+        let highest = HIGHEST_RATE
+            * if carried > 0.0 {
+                carried
+            } else {
+                greatest(&goodputs)
+            };
         for (s, mut points) in self.all.shown.iter().zip(own) {
             points.iter_mut().for_each(|(_, y)| *y = y.min(highest));
             let mut dashed = self.series(s, Form::Dashed, &points, size);
-            dashed.label += ", the rate that its law sets";
+            dashed.label += ", own rate";
             all.push(dashed);
         }
         Panel {

@@ -1,6 +1,7 @@
 //! Runs that differ in nothing but their controllers and seeds.
 
 use crate::table::short_names;
+use whimbrel_sim::FlowOutcome;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 
@@ -11,6 +12,8 @@ pub struct Setting<'a> {
     pub at: String,
     /// The runs, in their order.
     pub runs: Vec<&'a Run<'a>>,
+    /// Only flows that are [called](is_called) so are shown over time; all that there are when `None`.
+    pub flows: Option<String>,
 }
 
 impl<'a> Setting<'a> {
@@ -30,9 +33,16 @@ impl<'a> Setting<'a> {
     }
 }
 
+/// Whether a flow has this controller or this name: `web` is the name of `web` and of `web #3`.
+pub fn is_called(flow: &FlowOutcome, name: &str) -> bool {
+    let own = flow.name.split_once(" #");
+    let own = own.map_or(flow.name.as_str(), |(own, _)| own);
+    own == name || flow.controller.as_deref() == Some(name)
+}
+
 /// Whether a key of a sweep says who runs what.
-pub(super) fn is_controller(key: &str) -> bool {
-    key.starts_with("flow.") && key.ends_with(".controller") || key == "flow.controller"
+pub fn is_controller(key: &str) -> bool {
+    key.starts_with("flow.") && key.ends_with(".controller")
 }
 
 /// All settings, in the order in which they first come up.
@@ -45,6 +55,7 @@ pub fn settings<'a>(runs: &[&'a Run<'a>]) -> Vec<Setting<'a>> {
             None => all.push(Setting {
                 at,
                 runs: vec![run],
+                flows: None,
             }),
         }
     }
@@ -77,7 +88,7 @@ pub fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
 
 /// The one in the middle.
 pub(super) fn middle<T>(all: &[T]) -> Option<&T> {
-    all.get(all.len() / 2)
+    all.get(all.len().saturating_sub(1) / 2)
 }
 
 #[cfg(test)]

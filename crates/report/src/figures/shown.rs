@@ -1,6 +1,6 @@
 //! Which flows are shown over time, and what is known of their ways.
 
-use super::setting::Setting;
+use super::setting::{Setting, is_called};
 use crate::curves::{longest_queue, passes};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
@@ -56,6 +56,8 @@ pub(super) struct AllShown<'a> {
     pub shown: Vec<Shown<'a>>,
     /// What each of the runs ran.
     pub networks: Vec<Network>,
+    /// What they are called, if only some were wanted.
+    pub named: Option<String>,
     /// Whether there are flows that are not shown.
     pub more: bool,
     /// The seed of the runs.
@@ -67,12 +69,14 @@ pub(super) struct AllShown<'a> {
 impl AllShown<'_> {
     /// What was chosen, for a caption.
     pub fn chosen(&self) -> String {
-        let flows = if self.more {
-            "The first flow of each controller"
+        let flows = if let Some(name) = &self.named {
+            format!("Flows called {name}")
+        } else if self.more {
+            "The first flow of each controller".to_owned()
         } else if self.shown.len() == 1 {
-            "The only flow"
+            "The only flow".to_owned()
         } else {
-            "All flows"
+            "All flows".to_owned()
         };
         format!("{flows}; seed {}.", self.seed)
     }
@@ -83,7 +87,11 @@ pub(super) fn shown<'a>(setting: &Setting<'a>) -> Option<AllShown<'a>> {
     let runs: Vec<&'a Run<'a>> = setting.firsts().collect();
     let sampled = |run: &'a Run<'a>| {
         let flows = run.outcome.flows.iter().enumerate();
-        flows.filter(|(_, flow)| flow.controller.is_some() && flow.samples.len() > 1)
+        let wanted = |flow: &FlowOutcome| {
+            let named = setting.flows.as_deref();
+            flow.controller.is_some() && named.is_none_or(|name| is_called(flow, name))
+        };
+        flows.filter(move |(_, flow)| wanted(flow) && flow.samples.len() > 1)
     };
     let all_of_one = runs.len() == 1 && sampled(runs[0]).count() <= FEW;
     let mut shown: Vec<Shown<'a>> = Vec::new();
@@ -135,6 +143,7 @@ pub(super) fn shown<'a>(setting: &Setting<'a>) -> Option<AllShown<'a>> {
     (!shown.is_empty() && end > 0.0).then(|| AllShown {
         shown,
         networks,
+        named: setting.flows.clone(),
         more,
         seed: runs.first().map_or(0, |run| run.seed),
         end,

@@ -1,7 +1,7 @@
 //! What changes over the keys of a sweep: a line for each controller, or a map of two keys.
 
 use super::over_time::series;
-use super::setting::{at, evenly};
+use super::setting::evenly;
 use super::shown::beside;
 use super::swept::Swept;
 use super::thin::shorten;
@@ -216,18 +216,18 @@ fn line(
     held: &[(&Swept, &str)],
     (label, protocol): (&str, Option<&str>),
 ) -> Option<Series> {
-    let mut places: Vec<(f64, Stat, String)> = measured
+    let mut places: Vec<(f64, Stat)> = measured
         .cells
         .iter()
         .filter(|cell| cell.label == label && takes(held, &cell.parameters))
         .filter_map(|cell| {
             let x = key.number(&key.value(&cell.parameters)?)?;
-            Some((x, cell.stat, at(&cell.parameters)))
+            Some((x, cell.stat))
         })
         .collect();
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let spread: Option<Vec<f64>> = places.iter().map(|(_, stat, _)| stat.sd).collect();
-    let points = places.iter().map(|(x, stat, _)| [*x, stat.mean]).collect();
+    let spread: Option<Vec<f64>> = places.iter().map(|(_, stat)| stat.sd).collect();
+    let points = places.iter().map(|(x, stat)| [*x, stat.mean]).collect();
     (places.len() > 1).then(|| Series {
         spread: spread.unwrap_or_default(),
         ..series(protocol, label, Form::MarkedLine, points)

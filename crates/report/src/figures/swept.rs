@@ -59,11 +59,20 @@ impl Swept {
                 }
             }
         }
-        Self {
-            key: key.to_owned(),
-            name,
-            values: found.iter().map(ToString::to_string).collect(),
-            numbers: numbers(&found),
+        let values: Vec<String> = found.iter().map(ToString::to_string).collect();
+        match parameter(&values).filter(|_| is_controller(key)) {
+            Some((parameter, numbers)) => Self {
+                key: key.to_owned(),
+                name: parameter,
+                values,
+                numbers: Some((numbers, "")),
+            },
+            None => Self {
+                key: key.to_owned(),
+                name,
+                values,
+                numbers: numbers(&found),
+            },
         }
     }
 
@@ -115,6 +124,19 @@ fn middle_of(count: usize, numbers: Option<&[f64]>) -> Option<usize> {
         order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
     }
     order.get(count.saturating_sub(1) / 2).copied()
+}
+
+/// If all are one law with another number for the same parameter (`cerl?A=0.5`, `cerl?A=0.6`): its name, and the numbers.
+fn parameter(values: &[String]) -> Option<(String, Vec<f64>)> {
+    let (head, _) = values.first()?.rsplit_once('=')?;
+    let number = |value: &String| {
+        let (own, number) = value.rsplit_once('=')?;
+        let number: f64 = number.parse().ok()?;
+        (own == head && number.is_finite()).then_some(number)
+    };
+    let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+    let (_, name) = head.rsplit_once(['?', '&'])?;
+    numbers.map(|numbers| (name.to_owned(), numbers))
 }
 
 /// All as numbers of one kind, in the unit that fits the greatest.
@@ -201,6 +223,19 @@ mod tests {
         near(&["50 packets", "100 packets"], &[50.0, 100.0], "packets");
         near(&["0.5 bdp", "4 bdp"], &[0.5, 4.0], "bdp");
         near(&["150 m", "900 m"], &[150.0, 900.0], "m");
+    }
+
+    #[test]
+    fn a_parameter_of_a_law_is_a_number_too() {
+        let of = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+            parameter(&values)
+        };
+        let found = of(&["fast?every=2&alpha=3", "fast?every=2&alpha=6"]);
+        assert_eq!(found, Some(("alpha".to_owned(), vec![3.0, 6.0])));
+        assert_eq!(of(&["fast?alpha=3", "mfast?alpha=6"]), None);
+        assert_eq!(of(&["fast?alpha=3", "fast"]), None);
+        assert_eq!(of(&["cubic", "cerl"]), None);
     }
 
     #[test]
