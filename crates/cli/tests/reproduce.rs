@@ -548,11 +548,20 @@ fn the_list_says_what_there_is_and_how_long_it_takes() {
         &EXPERIMENT.replacen("tolerance", "scenario = \"s.toml\"\ntolerance", 1),
     );
     place.write("seconds.toml", "\"paper/s\" = 12.5\n");
+    // What no paper asks stands behind what the paper has, whatever its name.
+    let beyond = format!("{EXPERIMENT}{SCENARIO}").replace("A paper", "None: beyond A paper");
+    place.write("paper/a.toml", &beyond);
     let list = place.json(&["--list"]);
+    assert_eq!(list[3]["id"], "paper/a");
     let seconds: Vec<&Value> = list.iter().map(|told| &told["seconds"]).collect();
     assert_eq!(
         seconds,
-        [&Value::Null, &Value::from(12.5), &Value::from(12.5)]
+        [
+            &Value::Null,
+            &Value::from(12.5),
+            &Value::from(12.5),
+            &Value::Null
+        ]
     );
     assert_eq!(list[2]["scenario"], "paper/s");
     let shown = place.run(&["--list"]);
@@ -561,7 +570,7 @@ fn the_list_says_what_there_is_and_how_long_it_takes() {
         "?",
         "12.5",
         "(12.5)",
-        "Experiments: 3. All together take 13 s and 1 that nobody has timed (?).",
+        "Experiments: 4. All together take 13 s and 2 that nobody has timed (?).",
     ] {
         assert!(shown.contains(words), "no {words} in\n{shown}");
     }

@@ -146,7 +146,7 @@ fn find(library: &Library, asked: &[String]) -> anyhow::Result<Vec<Experiment>> 
     let mut found = BTreeMap::new();
     for asked in asked {
         for experiment in library.experiments(asked).map_err(failed)? {
-            found.insert(told::order(&experiment.id), experiment);
+            found.insert(told::place(&experiment), experiment);
         }
     }
     Ok(found.into_values().collect())
@@ -215,7 +215,7 @@ fn reproduce<'a>(
         all.extend(told);
     }
     drop(progress);
-    all.sort_by_key(|told| told::order(told.id));
+    all.sort_by_key(|told| told::place(told.experiment));
     let mut out = anstream::stdout().lock();
     if args.json {
         told::json(&all, &mut out)?;

@@ -6,6 +6,9 @@ use std::io::{self, Write};
 use whimbrel_experiment::{Difference, Experiment, File, JudgedRow, Judgement, Verdict};
 use whimbrel_report::figure::Figure;
 
+/// How the `paper` of an experiment begins that asks what no paper does.
+const NO_PAPER: &str = "None";
+
 /// What came of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reproduced {
@@ -99,8 +102,15 @@ pub fn folder(id: &str) -> &str {
     id.split_once('/').map_or("", |(folder, _)| folder)
 }
 
+/// Where an experiment stands among others: below its paper, and what asks beyond the paper behind what the paper has.
+pub fn place(experiment: &Experiment) -> impl Ord + use<> {
+    let id = &experiment.id;
+    let beyond = experiment.paper.starts_with(NO_PAPER);
+    (folder(id).to_owned(), beyond, order(id))
+}
+
 /// Where an id stands among others: as people count, 3.5 before 3.10.
-pub fn order(id: &str) -> Vec<(u64, String)> {
+fn order(id: &str) -> Vec<(u64, String)> {
     let digit = |c: char| c.is_ascii_digit();
     let mut parts = Vec::new();
     let mut rest = id;
