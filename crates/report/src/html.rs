@@ -132,6 +132,8 @@ struct SourceView<'a> {
 #[derive(serde::Serialize)]
 struct ProtocolView<'a> {
     name: &'a str,
+    /// Together with which the page's filter shows it.
+    law: &'a str,
     looks: Vec<Style>,
 }
 
@@ -352,7 +354,8 @@ fn protocols(report: &Report) -> std::io::Result<String> {
     names.sort_by_key(|name| style::rank(name));
     let views = style::variants(&names).into_iter().map(|(name, first)| {
         let looks = (0..LOOKS).map(|i| style::style(name, first + i)).collect();
-        ProtocolView { name, looks }
+        let law = style::law(name).unwrap_or(name);
+        ProtocolView { name, law, looks }
     });
     json(&views.collect::<Vec<_>>())
 }

@@ -164,5 +164,5 @@ function besideAxis(plot, kind, rows) {
   const margin = (to - from) * 0.04 || 1;
   const low = from === 0 ? 0 : from - margin;
   const high = to === 0 ? 0 : to + margin;
-  return { share: (value) => turned((value - low) / (high - low || 1)), usable: () => true, ticks: ticks(low, high, 5) };
+  return { share: (value) => turned((value - low) / (high - low || 1)), usable: () => true, ticks: ticks(low, high, 7) };
 }

@@ -130,7 +130,7 @@ class Chart {
       if (protocol !== null) {
         made.dataset.protocol = protocol;
         // A short cut for the mouse; keys have the filter.
-        made.addEventListener('click', () => setHidden(protocol, true));
+        made.addEventListener('click', () => setHidden([protocol], true));
         made.title = 'Click hides it on this page';
       }
       return made;

@@ -4,40 +4,46 @@ const filterBox = document.getElementById('filter');
 
 function buildFilter() {
   if (protocols.length < 2) return;
+  const opened = new Set([...filterBox.querySelectorAll('details[open]')].map(({ dataset }) => dataset.law));
   const theme = themeName();
-  const boxes = protocols.map(({ name }) => {
-    const box = element('input', { type: 'checkbox', value: name });
-    box.checked = !hidden.has(name);
-    box.addEventListener('change', () => setHidden(name, !box.checked));
-    return element('label', {}, box, swatch(look(name, 0, theme), 'protocol', theme), element('span', {}, short(name, 40)));
-  });
   const button = (text, all) => {
     const made = element('button', { type: 'button' }, text);
-    made.addEventListener('click', () => setAllHidden(all));
+    made.addEventListener('click', () => setHidden(protocols.map(({ name }) => name), all));
     return made;
   };
   filterBox.replaceChildren(element(
-    'fieldset', {}, element('legend', {}, 'Show'), button('all', false), button('none', true), ...boxes,
+    'fieldset', {}, element('legend', {}, 'Show'), button('all', false), button('none', true),
+    ...groupBy(protocols, ({ law }) => law).flatMap(([law, members]) => {
+      if (members.length === 1) return [boxOf(members[0].name, members, theme)];
+      // A law with many parameters is one box, and a box for each of them behind it.
+      const variants = element(
+        'details', { 'data-law': law }, element('summary', { 'aria-label': `${members.length} variants of ${short(law, 40)}` }, String(members.length)),
+        ...members.map((member) => boxOf(member.name, [member], theme)),
+      );
+      variants.open = opened.has(law);
+      return [boxOf(`all of ${law}`, members, theme), variants];
+    }),
   ));
   filterBox.hidden = false;
+  showHidden();
 }
 
-function setHidden(name, hide) {
-  if (hide) hidden.add(name);
-  else hidden.delete(name);
-  filtered();
+/** A box that shows and hides these protocols. */
+function boxOf(value, members, theme) {
+  const names = members.map(({ name }) => name);
+  const box = element('input', { type: 'checkbox', value });
+  box.whimbrelNames = names;
+  box.addEventListener('change', () => setHidden(names, !box.checked));
+  const text = members.length === 1 ? names[0] : members[0].law;
+  return element('label', {}, box, swatch(look(names[0], 0, theme), 'protocol', theme), element('span', {}, short(text, 40)));
 }
 
-function setAllHidden(hide) {
-  for (const { name } of protocols) {
+function setHidden(names, hide) {
+  for (const name of names) {
     if (hide) hidden.add(name);
     else hidden.delete(name);
   }
-  filtered();
-}
-
-function filtered() {
-  for (const box of filterBox.querySelectorAll('input')) box.checked = !hidden.has(box.value);
+  showHidden();
   hideTip();
   // Those in view first; the others when they come into view.
   for (const chart of charts.values()) {
@@ -45,5 +51,14 @@ function filtered() {
     chart.clear();
     if (chart.near) chart.draw();
     else chart.drawnFor = 'stale';
+  }
+}
+
+/** The boxes say what is hidden. */
+function showHidden() {
+  for (const box of filterBox.querySelectorAll('input')) {
+    const shown = box.whimbrelNames.filter((name) => !hidden.has(name)).length;
+    box.checked = shown > 0;
+    box.indeterminate = shown > 0 && shown < box.whimbrelNames.length;
   }
 }

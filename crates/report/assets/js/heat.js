@@ -51,7 +51,8 @@ function heatPlot(plot, context) {
   // As many maps side by side as have room for cells that can be read.
   const beside = Math.max(1, Math.min(maps.length, Math.floor((width + 24) / (labels + 24 + columns * 34))));
   const room = (width - 24 * (beside - 1)) / beside - labels - 2;
-  const size = Math.max(6, Math.min(62, room / Math.max(1, columns)));
+  // Wide enough for what stands below, where there is room.
+  const size = Math.max(6, Math.min(Math.max(62, Math.min(widest + 8, 96)), room / Math.max(1, columns)));
   const tall = Math.max(16, Math.min(32, size));
   const turned = widest > size - 4;
   const under = turned ? Math.min(90, widest * 0.72 + 18) : 20;

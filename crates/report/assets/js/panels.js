@@ -1,6 +1,8 @@
 // Panels above each other over a common axis: windows over time, goodput over loss, distributions, throughput over delay.
 
 const LINES = new Set(['line', 'dashed', 'steps', 'marked-line', 'shade', 'stack']);
+/** More values than these are not read at once. */
+const MOST_READ = 24;
 /** The pointer finds marks that are no farther than so many pixels. */
 const REACH = 24;
 
@@ -347,7 +349,7 @@ function panelsReader({ panels, x, lookOf, theme, overAxis, height, left, width 
       }
       return { each, found };
     });
-    const many = blocks.reduce((sum, { found }) => sum + found.length, 0) > 24;
+    const many = blocks.reduce((sum, { found }) => sum + found.length, 0) > MOST_READ;
     const told = many ? blocks.filter(({ each }) => each === over) : blocks;
     const rings = told.flatMap(({ each, found }) => found.filter(({ series }) => series.form !== 'shade' && series.form !== 'steps')
       .map(({ series, i }) => ({ at: place(chart, each, series, i), colour: lookOf(series, theme).colour })));
@@ -355,7 +357,11 @@ function panelsReader({ panels, x, lookOf, theme, overAxis, height, left, width 
       tip: {
         head: `${short(x.scale.axis.label, 60)}: ${x.scale.text(at, 4)}`,
         blocks: told.filter(({ found }) => found.length).map(({ each, found }) => ({
-          title: each.y.scale.axis.label, rows: found.map(({ series, i }) => row(each, series, i)),
+          title: each.y.scale.axis.label,
+          rows: [
+            ...found.slice(0, MOST_READ).map(({ series, i }) => row(each, series, i)),
+            ...(found.length > MOST_READ ? [{ name: `and ${found.length - MOST_READ} more` }] : []),
+          ],
         })),
       },
       rings,
