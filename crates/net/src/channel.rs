@@ -65,7 +65,7 @@ impl Channel {
     }
 
     /// What becomes of the next packet, of `size` bytes, which leaves at `at`. Times never go back.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, at: Time, size: u32) -> Passage {
         let lost = self.random.happens();
         if self.plain {

@@ -30,7 +30,7 @@ impl Exit {
     }
 
     /// What becomes of the next packet, which was served so. Times never go back.
-    #[inline]
+    #[inline(always)]
     pub fn pass(
         &mut self,
         served: Served,
@@ -69,7 +69,7 @@ impl Exit {
     }
 
     /// The last bit of a packet left then, and the channel did this to it.
-    #[inline]
+    #[inline(always)]
     fn come_out(
         &mut self,
         left: Time,

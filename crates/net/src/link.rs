@@ -137,7 +137,10 @@ impl Link {
 
     /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`: it may be marked (RFC
     /// 3168).
-    #[inline]
+    ///
+    /// Every packet of a simulation passes this on every link. It is inlined, with all that each packet passes below it, wherever
+    /// it is called: a second caller would else cost a simulation 4 %.
+    #[inline(always)]
     pub fn offer(&mut self, now: Time, size: u32, ect: bool) -> Fate {
         self.counters.offered += 1;
         self.leave_queue(now);
@@ -205,7 +208,7 @@ impl Link {
         self.exit.keeps_order()
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave_queue(&mut self, now: Time) {
         while let Some((begins, size)) = self.waiting.front() {
             if *begins > now {

@@ -110,7 +110,7 @@ impl Server {
     }
 
     /// Serves one packet after all before it.
-    #[inline]
+    #[inline(always)]
     pub fn serve(&mut self, now: Time, size: u32) -> Served {
         let idle = self.free_at < now;
         let begins = if idle { now } else { self.free_at };
@@ -159,7 +159,7 @@ impl Constant {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn time_for(&mut self, size: u32, idle: bool) -> Duration {
         let [first, second] = self.known;
         let work = if first.0 == size {
