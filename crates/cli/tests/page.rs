@@ -54,7 +54,6 @@ fn a_comparison_has_the_figures_that_its_runs_give() {
         "tradeoff",
         "tradeoff-2",
         "over-loss",
-        "over-loss-2",
         "sequence",
         "rtt-cdf",
         "delay-cdf",
