@@ -219,7 +219,8 @@ fn a_sweep_is_drawn_as_its_table_says() {
         "packets lost",
     ];
     assert_eq!(names, expected);
-    // The third cell is the first of the second row: two columns of loss, three rows of delay, in the order in which they are written, over 10 Mbit/s.
+    // The third cell is the first of the second row: two columns of loss, three rows of delay, in the order in which they are
+    // written, over 10 Mbit/s.
     let Plot::Heat { x, y, maps, .. } = &find(&all, "map-share-of-the-capacity-loss-delay").plot
     else {
         panic!("a map")
