@@ -31,6 +31,7 @@ Examples:
   whimbrel compare --rate 1Gbit/s --rtt 90ms --loss 0% --controllers cubic,newreno
   whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
+  whimbrel compare --loss 0%,1%,5% --report page.html
   whimbrel compare --controllers all
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml

@@ -49,7 +49,7 @@
 //! not hold*.
 //!
 //! **Figures.** A report shows by itself the paper's numbers beside ours, each measure of the rows over the keys of the sweep,
-//! and what [any runs show](whimbrel_report::figures). `[[experiment.figure]]` says what the paper's figure shows where that is
+//! and what [any runs show](mod@whimbrel_report::figures). `[[experiment.figure]]` says what the paper's figure shows where that is
 //! not among them, or should come first. Each has a `title`, a `kind`, and a `where` if it is not of all points:
 //!
 //! | kind | keys | what it draws |
