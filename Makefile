@@ -3,14 +3,14 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test build lint referee referee-full referee-linux bench clean
+.PHONY: demo test build lint referee referee-full referee-linux results seconds bench clean
 
 ## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
 demo: build
 	$(WHIMBREL) demo
 
 ## All tests, the ones through the real command included.
-test: | cargo
+test: | cargo browser tshark
 	cargo test --workspace --locked
 
 build: | cargo
@@ -38,6 +38,16 @@ referee-full: referee
 referee-linux: build
 	referee/linux.py --whimbrel $(WHIMBREL)
 
+## Runs every experiment of the papers (minutes), and writes what came of it: docs/results.md, README.md's table, experiments/seconds.toml.
+results: build
+	$(WHIMBREL) reproduce --json > target/results.json
+	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)"
+
+## Times every experiment anew, on an idle machine, and writes experiments/seconds.toml.
+seconds: build
+	$(WHIMBREL) reproduce --again --json > target/results.json
+	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)" --only-seconds
+
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build
 	bench/run.py --whimbrel $(WHIMBREL)
@@ -50,3 +60,16 @@ clean:
 cargo:
 	@command -v cargo >/dev/null || { echo "Rust 1.88 or newer is needed: install it from https://rustup.rs and try again" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "A C linker is needed: install gcc (Debian: apt-get install gcc) and try again" >&2; exit 1; }
+
+# What the tests look at the report's page with, and read captures with.
+.PHONY: browser tshark
+browser:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null && exit 0; done; \
+	$(call fetch,chromium,the tests of the report's page)
+tshark:
+	@command -v tshark >/dev/null && exit 0; $(call fetch,tshark,the tests of captures)
+
+# Installs a Debian package where that can be done without asking, and else asks for it in one line.
+fetch = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; \
+	else echo "$(1) is needed for $(2): install it (Debian: apt-get install $(1)) and try again" >&2; exit 1; fi

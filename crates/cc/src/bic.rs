@@ -32,6 +32,7 @@
 //! quoted in others'.
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
+use crate::code::code;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::Law;
 use crate::window::Window;
@@ -39,6 +40,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "bic",
+    code: code!("bic.rs"),
     summary: "Binary search for the window of the last loss: CUBIC's predecessor",
     citation: "L. Xu, K. Harfoush, I. Rhee, \"Binary Increase Congestion Control for Fast, Long-Distance Networks\", \
                IEEE INFOCOM 2004",

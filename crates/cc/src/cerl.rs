@@ -40,6 +40,7 @@
 //! of what is in flight: a window that is kept goes on being filled. Timeouts and all else are Reno's.
 
 use crate::Controller;
+use crate::code::code;
 use crate::discriminator::{Discriminate, LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::newreno::NewReno;
@@ -62,6 +63,7 @@ const CITATION: &str = "H. El-Ocla, \"TCP CERL: Congestion control enhancement o
 /// Its place in the registry, to be put on any law.
 pub(crate) static DISCRIMINATOR: DiscriminatorEntry = DiscriminatorEntry {
     name: "cerl",
+    code: code!("cerl.rs", "rtt_samples.rs"),
     summary: "a loss while the queue is short is the channel's",
     citation: CITATION,
     parameters: &[A],
@@ -71,6 +73,7 @@ pub(crate) static DISCRIMINATOR: DiscriminatorEntry = DiscriminatorEntry {
 /// Its place in the registry, on NewReno as in the paper.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl",
+    code: code!("cerl.rs", "rtt_samples.rs", "newreno.rs"),
     summary: "NewReno that ignores losses while the queue is short",
     citation: CITATION,
     feed: Feed::Acknowledgments,

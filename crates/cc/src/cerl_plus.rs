@@ -41,6 +41,7 @@
 //! random loss. A window that grows steadily is always near the longest queue of late.
 
 use crate::cerl::{ONCE_PER_WINDOW, on_newreno};
+use crate::code::code;
 use crate::discriminator::{LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::registry::{DiscriminatorEntry, Entry, Feed, Parameter, Value, Values};
@@ -74,6 +75,7 @@ const CITATION: &str =
 /// Its place in the registry, to be put on any law.
 pub(crate) static DISCRIMINATOR: DiscriminatorEntry = DiscriminatorEntry {
     name: "cerl-plus",
+    code: code!("cerl_plus.rs", "rtt_samples.rs"),
     summary: "CERL with a threshold that a standing queue lowers, and that forgets",
     citation: CITATION,
     parameters: &[POWER, MEMORY, MEAN_QUEUE],
@@ -83,6 +85,7 @@ pub(crate) static DISCRIMINATOR: DiscriminatorEntry = DiscriminatorEntry {
 /// Its place in the registry, on NewReno as in the thesis.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl-plus",
+    code: code!("cerl_plus.rs", "cerl.rs", "rtt_samples.rs", "newreno.rs"),
     summary: "NewReno that ignores losses while the queue is short, as the path's own delays tell",
     citation: CITATION,
     feed: Feed::Acknowledgments,

@@ -16,6 +16,7 @@
 //! round-trip time never varied, and the listing is taken, as for all of this law: what is printed is what it does.
 
 use crate::cerl::{ONCE_PER_WINDOW, on_newreno};
+use crate::code::code;
 use crate::discriminator::{LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::registry::{Entry, Feed};
@@ -24,6 +25,12 @@ use crate::rtt_samples::RttSamples;
 /// Its place in the registry, on NewReno as in the thesis.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl-plus-printed",
+    code: code!(
+        "cerl_plus_printed.rs",
+        "cerl.rs",
+        "rtt_samples.rs",
+        "newreno.rs"
+    ),
     summary: "CERL+ as printed: reduces for timeouts alone; for reproducing the thesis, never for a real network",
     citation: "T. Saedi, MSc thesis, Lakehead University, 2019, equation 4.1",
     feed: Feed::Acknowledgments,

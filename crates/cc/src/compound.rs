@@ -28,6 +28,7 @@
 //! two more programs after the draft have them; its text and the draft's could not be read in full.
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_INCREASE};
+use crate::code::code;
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::round_rtt::{RoundRtt, queued};
@@ -37,6 +38,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "compound",
+    code: code!("compound.rs"),
     summary: "Reno with a second window on top that grows fast on an idle path and gives way to queues",
     citation: "K. Tan, J. Song, Q. Zhang, M. Sridharan, \"A Compound TCP Approach for High-speed and Long Distance \
                Networks\", IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",

@@ -28,6 +28,7 @@
 //!   are left out of t (4.2 asks it of application-limited periods; 5.8).
 //! * ssthresh is taken from FlightSize, as figure 5 has it, and not from cwnd; FlightSize counts up to cwnd.
 
+use crate::code::code;
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::hystart::SlowStart;
@@ -38,6 +39,7 @@ use whimbrel_units::{Bytes, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cubic",
+    code: code!("cubic.rs", "hystart.rs"),
     summary: "Cubic growth around the window of the last loss: the default of most systems",
     citation: "RFC 9438; RFC 9406 (slow start)",
     feed: Feed::Acknowledgments,

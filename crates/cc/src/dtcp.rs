@@ -30,6 +30,7 @@
 //! * **Acknowledgments that come in bursts** raise B above the link's rate; the window then ends where the queue overflows,
 //!   and a loss costs one segment.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -41,6 +42,7 @@ use whimbrel_units::{Duration, Rate};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "d-tcp",
+    code: code!("dtcp.rs"),
     summary: "Grows towards the bandwidth it has learned and falls back to it, not below",
     citation: "M. R. Kanagarathinam et al., \"D-TCP: Dynamic TCP Congestion Control Algorithm for Next Generation Mobile \
                Networks\", IEEE CCNC 2018",

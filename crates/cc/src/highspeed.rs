@@ -27,6 +27,7 @@
 //! were known, not read again).
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
+use crate::code::code;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::Law;
 use crate::window::Window;
@@ -34,6 +35,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "highspeed",
+    code: code!("highspeed.rs"),
     summary: "Reno that adds more and gives up less as its window grows beyond 38 segments",
     citation: "S. Floyd, \"HighSpeed TCP for Large Congestion Windows\", RFC 3649, 2003",
     feed: Feed::Acknowledgments,

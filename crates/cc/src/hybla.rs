@@ -37,6 +37,7 @@
 //!   a burst.
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE};
+use crate::code::code;
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::Law;
@@ -62,6 +63,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "hybla",
+    code: code!("hybla.rs"),
     summary: "Reno whose window grows on a satellite as fast in seconds as on a path of 25 ms",
     citation: "C. Caini, R. Firrincieli, \"TCP Hybla: a TCP enhancement for heterogeneous networks\", Int. J. Satellite \
                Communications and Networking 22(5), 2004",

@@ -30,6 +30,7 @@
 //! code was.
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
+use crate::code::code;
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::round_rtt::RoundRtt;
@@ -40,6 +41,7 @@ use whimbrel_units::Duration;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "illinois",
+    code: code!("illinois.rs"),
     summary: "Reno whose increase and decrease follow the queueing delay: fast on an empty path, careful on a full one",
     citation: "S. Liu, T. Basar, R. Srikant, \"TCP-Illinois: A Loss- and Delay-based Congestion Control Algorithm for \
                High-speed Networks\", Performance Evaluation 65(6-7), 2008",

@@ -49,6 +49,7 @@
 
 use crate::burst::Spans;
 use crate::cerl::Cerl;
+use crate::code::code;
 use crate::discriminator::{LossDiscriminator, Verdict};
 use crate::event::{Ack, Loss};
 use crate::registry::{DiscriminatorEntry, Parameter, Value, Values};
@@ -96,6 +97,7 @@ const CITATION: &str = "Briones et al., \"Wireless Loss Detection over Fairly Sh
 /// Its place in the registry.
 pub(crate) static LTD: DiscriminatorEntry = DiscriminatorEntry {
     name: "ltd",
+    code: code!("jitter.rs"),
     summary: "a loss is the channel's unless round trips are stretched",
     citation: CITATION,
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR],
@@ -105,6 +107,7 @@ pub(crate) static LTD: DiscriminatorEntry = DiscriminatorEntry {
 /// The place of its combination with CERL in the registry.
 pub(crate) static JITTER_OR_LEVEL: DiscriminatorEntry = DiscriminatorEntry {
     name: "jitter-or-level",
+    code: code!("jitter.rs", "cerl.rs", "rtt_samples.rs"),
     summary: "a loss is the channel's unless round trips are stretched or the queue is long",
     citation: "Briones et al., Electronics 10, 987, 2021, with El-Ocla, Wireless Networks 16(1), 2010",
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR, LEVEL_A, LEVEL_LEAST],

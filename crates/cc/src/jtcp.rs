@@ -38,6 +38,7 @@
 //! Jr gives it, and the window. A random timeout keeps the slow start threshold, not the window: nothing is in flight then, and what
 //! it held would leave in one burst. Marks (RFC 3168) are congestion.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
@@ -50,6 +51,7 @@ use whimbrel_units::{Duration, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "jtcp",
+    code: code!("jtcp.rs", "jitter.rs"),
     summary: "NewReno that ignores losses while its round trips are not stretched",
     citation: "E. H.-K. Wu, M.-Z. Chen, \"JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks\", \
                IEEE JSAC 22(4), 2004",

@@ -29,6 +29,7 @@
 //! word, in INET's MPTCP, and the equations in ns-3's too. Linux's mptcp_coupled.c does the same, ssthresh included.
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
+use crate::code::code;
 use crate::event::Sibling;
 use crate::registry::{Entry, Feed};
 use crate::rule::Law;
@@ -37,6 +38,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "lia",
+    code: code!("lia.rs"),
     summary: "NewReno with coupled increases: the paths of a connection together take what one flow would",
     citation: "RFC 6356; Wischik et al., NSDI 2011",
     feed: Feed::Acknowledgments,

@@ -21,6 +21,7 @@ mod burst;
 mod cerl;
 mod cerl_plus;
 mod cerl_plus_printed;
+mod code;
 mod compound;
 mod controller;
 mod copa;

@@ -24,6 +24,7 @@
 //! compares mVeno with others it has one path: it is Veno there. The balance holds where losses come to packets, whosoever
 //! they are. Before a drop-tail queue of few flows they come to the flow that grows fastest, and the weighted ones take more.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Sibling, Timeout};
 use crate::registry::{Entry, Feed};
@@ -34,6 +35,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "mveno",
+    code: code!("mveno.rs", "veno.rs"),
     summary: "Veno on each of several paths, which together take no more than one of it",
     citation: "P. Dong et al., \"Performance Enhancement of Multipath TCP for Wireless Communications With Multiple \
                Radio Interfaces\", IEEE Trans. Commun. 64(8), 2016",

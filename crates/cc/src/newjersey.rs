@@ -48,6 +48,7 @@
 //! * Every byte counts once ([`Ack::acked`]): with SACK each duplicate ACK for what it delivered; without, the cumulative
 //!   ACK at the end for all that arrived since the last. For R_n that is the same after one RTT: it is linear.
 
+use crate::code::code;
 use crate::controller::{Asks, LossResponse};
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
@@ -59,6 +60,7 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "newjersey",
+    code: code!("newjersey.rs"),
     summary: "Reno that reduces, to what arrived in a round trip, only when routers warn by ECN marks",
     citation: "K. Xu, Y. Tian, N. Ansari, \"Improving TCP performance in integrated wireless communications networks\", \
                Computer Networks 47(2), 2005",

@@ -21,6 +21,7 @@
 //! news of a loss is no reason to send more, and the growth must be earned as any other (RFC 7661). Losses that come
 //! before such an ACK add one together. Without the receiver's clock both estimates are the same.
 
+use crate::code::code;
 use crate::controller::Asks;
 use crate::newjersey::NewJersey;
 use crate::registry::{Entry, Feed};
@@ -29,6 +30,7 @@ use crate::rule::Law;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "newjersey+",
+    code: code!("newjersey_plus.rs", "newjersey.rs"),
     summary: "New Jersey by the greater of two estimates, which grows by a segment at each random loss",
     citation: "J. Kim, J. Koo, H. Choo, \"TCP NJ+: Packet Loss Differentiated Transmission Mechanism Robust to High BER \
                Environments\", NETWORKING 2007, LNCS 4479",

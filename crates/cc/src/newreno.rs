@@ -18,6 +18,7 @@
 //! a stretch ACK cannot make the next ones grow the window by a segment each. RFC 4015 would restore
 //! FlightSize plus a little, against bursts: spreading them is the transport's.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss};
 use crate::hystart::SlowStart;
@@ -28,6 +29,7 @@ use crate::window::{SLOW_START_LIMIT, Window};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "newreno",
+    code: code!("newreno.rs", "hystart.rs"),
     summary: "Additive increase, halving on loss: the standard every other is measured by",
     citation: "RFC 5681; RFC 6582; RFC 3465",
     feed: Feed::Acknowledgments,

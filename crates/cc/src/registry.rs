@@ -4,6 +4,7 @@
 //! has none of its own with a plus: `cubic+cerl`, `cubic?C=0.6+cerl?A=0.7`. A law's own name may have a plus in it
 //! (`westwood+`, and with a discriminator `westwood++cerl`). Defaults stand only in an algorithm's own [`Entry`].
 
+pub use crate::code::Code;
 use crate::{
     Asks, Controller, Discriminate, LossDiscriminator, aatp, bbr, bbr3, bic, cerl, cerl_plus,
     cerl_plus_printed, compound, copa, cubic, dtcp, fast, highspeed, hybla, illinois, jitter, jtcp,
@@ -91,6 +92,8 @@ pub enum Feed {
 pub struct Entry {
     /// As people type it.
     pub name: &'static str,
+    /// What it is in code, the file with its law first; not empty.
+    pub code: &'static [Code],
     /// What it is, in one line.
     pub summary: &'static str,
     /// Where it comes from.
@@ -108,6 +111,8 @@ pub struct Entry {
 pub struct DiscriminatorEntry {
     /// As people type it, after a plus.
     pub name: &'static str,
+    /// What it is in code, the file with its test first; not empty.
+    pub code: &'static [Code],
     /// What it is, in one line.
     pub summary: &'static str,
     /// Where it comes from.
@@ -274,6 +279,11 @@ impl Spec {
     /// The algorithm of the table.
     pub fn entry(&self) -> &'static Entry {
         self.entry
+    }
+
+    /// The discriminator that was put on it.
+    pub fn discriminator(&self) -> Option<&'static DiscriminatorEntry> {
+        self.discriminator.as_ref().map(|chosen| chosen.entry)
     }
 
     /// Whether it tells random loss from congestion.

@@ -17,6 +17,7 @@
 //! What recovery is, is the transport's. The sources, and the comparison by Fall and Floyd that a test below follows, were
 //! known and not read again.
 
+use crate::code::code;
 use crate::controller::{FastRecovery, LossResponse};
 use crate::event::{Ack, Loss};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -26,6 +27,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "reno",
+    code: code!("reno.rs"),
     summary: "NewReno's forerunner: recovery ends at the first new ACK, and every further loss halves again",
     citation: "RFC 2581; RFC 5681",
     feed: Feed::Acknowledgments,

@@ -21,6 +21,7 @@
 //! delay them. Here a counts segments acknowledged, which is the paper's meaning with an ACK for each.
 
 use crate::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
+use crate::code::code;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::Law;
 use crate::window::Window;
@@ -28,6 +29,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "scalable",
+    code: code!("scalable.rs"),
     summary: "Grows by a hundredth and falls by an eighth of the window: recovers in the same time at any rate",
     citation: "T. Kelly, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\", ACM CCR 33(2), 2003",
     feed: Feed::Acknowledgments,

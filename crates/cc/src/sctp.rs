@@ -30,6 +30,7 @@
 //! window (section 7.2.1 halves it once per RTO down to four packets: the law hears of no idle time). Duplicates that
 //! the receiver reports do not count.
 
+use crate::code::code;
 use crate::controller::{Asks, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -39,6 +40,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "sctp",
+    code: code!("sctp.rs"),
     summary: "SCTP's: Reno by counted bytes, never less than four packets after a loss, several streams",
     citation: "RFC 9260 section 7.2",
     feed: Feed::Acknowledgments,

@@ -18,6 +18,7 @@
 //! FlightSize and the count of bytes acknowledged are those of `newreno.rs`; the segments in flight at the loss are the transport's to count as gone: one that goes on repairing with what one segment allows stands nearly
 //! still. The paper was known, not read again.
 
+use crate::code::code;
 use crate::controller::{FastRecovery, LossResponse};
 use crate::event::{Ack, Loss};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -27,6 +28,7 @@ use crate::window::Window;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "tahoe",
+    code: code!("tahoe.rs"),
     summary: "The first: after every loss slow start from one segment, no fast recovery",
     citation: "V. Jacobson, \"Congestion Avoidance and Control\", ACM SIGCOMM 1988",
     feed: Feed::Acknowledgments,

@@ -28,6 +28,7 @@
 //! segment per ACK in slow start. In congestion avoidance it counted ACKs too, not bytes, so that with delayed ACKs it
 //! grew half as fast as this one does.
 
+use crate::code::code;
 use crate::controller::Asks;
 use crate::newreno::NewReno;
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -40,6 +41,7 @@ const CITATION: &str = "G. Olmedo et al., \"Performance Analysis of a Novel TCP 
 /// Its place in the registry.
 pub(crate) static RENO: Entry = Entry {
     name: "tcp-nack",
+    code: code!("tcp_nack.rs", "newreno.rs"),
     summary: "Reno that resends corrupted packets without slowing down: the receiver names them (on QUIC just Reno)",
     citation: CITATION,
     feed: Feed::Acknowledgments,
@@ -58,6 +60,7 @@ pub(crate) static RENO: Entry = Entry {
 /// Its place in the registry.
 pub(crate) static WESTWOOD: Entry = Entry {
     name: "tcp-nack-westwood",
+    code: code!("tcp_nack.rs", "westwood.rs"),
     summary: "Westwood that resends corrupted packets without slowing down (on QUIC just Westwood)",
     citation: CITATION,
     feed: Feed::Acknowledgments,

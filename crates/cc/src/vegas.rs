@@ -40,6 +40,7 @@
 //!   a quarter that ns-2 has there: half, as in Linux and ns-3.
 //! * While losses are repaired, or the window is not used, nothing is compared.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -71,6 +72,7 @@ const GAMMA: Parameter = Parameter {
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "vegas",
+    code: code!("vegas.rs"),
     summary: "Keeps a few packets in the queue, by the round-trip time",
     citation: "L. Brakmo, L. Peterson, \"TCP Vegas: End to End Congestion Avoidance on a Global Internet\", \
                IEEE JSAC 13(8), 1995",

@@ -37,6 +37,7 @@
 //! * Before any round trip was measured N is unknown, and a loss is congestion. In Linux N is then 0.
 //! * Marks (RFC 3168) are congestion whatever N.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::discriminator::Verdict;
 use crate::event::{Ack, Loss, Signal, Timeout};
@@ -57,6 +58,7 @@ pub(crate) const BETA: Parameter = Parameter {
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "veno",
+    code: code!("veno.rs"),
     summary: "Reno that gives up a fifth, not a half, for losses while its queue is short",
     citation: "C. P. Fu, S. C. Liew, \"TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks\", \
                IEEE JSAC 21(2), 2003",

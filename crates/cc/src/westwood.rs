@@ -40,6 +40,7 @@
 //!
 //! tau is 1 s and m is 2 as in ns-2. A loss never raises the window, as in the paper's pseudo-code.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -51,6 +52,7 @@ use whimbrel_units::{Duration, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "westwood",
+    code: code!("westwood.rs"),
     summary: "Reno that after a loss takes the window the path was measured to carry, ACK by ACK",
     citation: "S. Mascolo et al., \"TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links\", \
                MobiCom 2001",

@@ -32,6 +32,7 @@
 //! [`Ack::acked`], every byte once; without SACK what duplicates announced is counted with the cumulative ACK, a
 //! round trip later. The paper sets cwnd to ssthresh; here a loss never raises it, and slow start goes there.
 
+use crate::code::code;
 use crate::event::Ack;
 use crate::registry::{Entry, Feed, Parameter, Value};
 use crate::rule::Law;
@@ -41,6 +42,7 @@ use whimbrel_units::Time;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "westwood+",
+    code: code!("westwood_plus.rs", "westwood.rs"),
     summary: "Reno that after a loss takes the window that its rate of the last round trips needs",
     citation: "L. Grieco, S. Mascolo, \"Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP \
                Congestion Control\", ACM CCR 34(2), 2004",

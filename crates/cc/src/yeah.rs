@@ -39,6 +39,7 @@
 //! by 1/8 last: the same for every window but delta = 0. ns-3 divides 1/phi in integers, which is 0: Linux'
 //! RTT_base/phi is meant. fast mode's count is not taken back by a round trip in slow mode (as in both).
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value, Values};
@@ -60,6 +61,7 @@ const fn number(name: &'static str, default: f64, most: f64, meaning: &'static s
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "yeah",
+    code: code!("yeah.rs"),
     summary: "Scalable TCP until the path is full, then Reno, emptying its own queue",
     citation: "A. Baiocchi, A. P. Castellani, F. Vacirca, \"YeAH-TCP: Yet Another Highspeed TCP\", PFLDnet 2007",
     feed: Feed::Acknowledgments,

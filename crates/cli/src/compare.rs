@@ -1,5 +1,6 @@
 //! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
 
+use crate::one_run::Fix;
 use crate::page::Origin;
 use crate::play::{PlayArgs, play};
 use clap::builder::ArgPredicate;
@@ -20,6 +21,17 @@ const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
 /// The same of laws that TCP carries: AATP has neither streams nor messages.
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
 
+/// Which flag sweeps which key.
+const FLAGS: [(&str, &str); 7] = [
+    ("link.L.rate", "--rate"),
+    ("link.L.delay", "--rtt"),
+    ("link.L.queue", "--queue"),
+    ("link.L.loss", "--loss"),
+    ("flow.controller", "--controllers"),
+    ("flow.streams", "--streams"),
+    ("flow.messages", "--messages"),
+];
+
 /// Compare algorithms on a path
 ///
 /// One bottleneck link, given by flags; each run has flows of one algorithm only. Lists, separated by
@@ -33,6 +45,7 @@ Examples:
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
   whimbrel compare --loss 0%,1%,5% --report page.html
   whimbrel compare --controllers all
+  whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
 
@@ -131,6 +144,7 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         title: &title(&args),
         path: Path::new("compare.toml"),
         text: &text,
+        fix: Fix::Flags(&FLAGS),
     };
     play(&scenario, &origin, &args.play)?;
     Ok(ExitCode::SUCCESS)

@@ -1,61 +1,149 @@
 //! `whimbrel controllers`: which algorithms there are.
 
+use crate::failure::BadInput;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, DiscriminatorEntry, Entry, Feed, Parameter};
+use whimbrel_cc::registry::{self, Code, DiscriminatorEntry, Entry, Feed, Parameter};
 
-/// List the congestion control algorithms
+/// List the congestion control algorithms, or show one and its code
 ///
 /// For each its name, what it is, where it comes from, what can be set, with default and range, and which transports carry
 /// it. Below them what tells random loss from congestion and can be put on them.
 #[derive(clap::Args)]
 #[command(after_help = "\
+Examples:
+  whimbrel controllers                 all
+  whimbrel controllers cerl            one: what it is, and where its code lies
+  whimbrel controllers cerl --code     its code
+  whimbrel controllers cubic+cerl --code
+
 Set parameters wherever a controller is named, and put a discriminator on a law with a plus:
   whimbrel compare --controllers cubic,cerl,cerl?A=0.6,cubic+cerl
 
 --json prints a list of objects; `kind` is \"controller\" or \"discriminator\". Of a controller `carried_by` lists
-the transports: \"tcp\" and \"aatp\" are the simulator's, \"quic\" that of `whimbrel send`.")]
+the transports: \"tcp\" and \"aatp\" are the simulator's, \"quic\" that of `whimbrel send`. `code` lists the files; with --code
+they have their `text`.")]
 pub struct ControllersArgs {
+    /// Only this one: a controller, a discriminator, or one with the other [default: all]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Print the code that it is made of, each file below its path
+    #[arg(long, requires = "name")]
+    code: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Prints the table.
+/// What is shown: entries of the table, in order.
+struct Chosen {
+    controllers: Vec<&'static Entry>,
+    discriminators: Vec<&'static DiscriminatorEntry>,
+}
+
+/// Prints the table, or of one what there is to know.
 pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
+    let chosen = match &args.name {
+        None => Chosen {
+            controllers: registry::ALL.to_vec(),
+            discriminators: registry::DISCRIMINATORS.to_vec(),
+        },
+        Some(name) => choose(name).map_err(BadInput::new)?,
+    };
     let mut out = io::stdout().lock();
     if args.json {
-        let controllers = registry::ALL.iter().map(|entry| entry_json(entry));
-        let discriminators = registry::DISCRIMINATORS.iter();
-        let all: Vec<Value> = controllers
-            .chain(discriminators.map(|entry| discriminator_json(entry)))
-            .collect();
-        serde_json::to_writer_pretty(&mut out, &all).map_err(io::Error::from)?;
-        writeln!(out)?;
-        return Ok(ExitCode::SUCCESS);
+        json(&mut out, &chosen, args.code)?;
+    } else if args.code {
+        code(&mut out, &chosen)?;
+    } else {
+        let one = args.name.as_deref();
+        table(&mut out, &chosen, one)?;
     }
-    let names = registry::ALL.iter().map(|e| e.name);
-    let names = names.chain(registry::DISCRIMINATORS.iter().map(|e| e.name));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What people call so.
+fn choose(name: &str) -> Result<Chosen, String> {
+    let alone = registry::DISCRIMINATORS.iter().find(|e| e.name == name);
+    match name.parse::<Spec>() {
+        Ok(spec) => Ok(Chosen {
+            controllers: vec![spec.entry()],
+            discriminators: spec.discriminator().into_iter().collect(),
+        }),
+        Err(error) => match alone {
+            Some(entry) => Ok(Chosen {
+                controllers: Vec::new(),
+                discriminators: vec![entry],
+            }),
+            None => Err(format!("{error}; see `whimbrel controllers`")),
+        },
+    }
+}
+
+fn json(out: &mut impl Write, chosen: &Chosen, with_text: bool) -> io::Result<()> {
+    let controllers = chosen.controllers.iter();
+    let mut all: Vec<(Value, &[Code])> = controllers.map(|e| (entry_json(e), e.code)).collect();
+    let discriminators = chosen.discriminators.iter();
+    all.extend(discriminators.map(|e| (discriminator_json(e), e.code)));
+    let with_code = |(mut entry, code): (Value, &[Code])| {
+        let file = |file: &Code| match with_text {
+            true => json!({ "path": file.path, "text": file.text }),
+            false => json!({ "path": file.path }),
+        };
+        entry["code"] = code.iter().map(file).collect();
+        entry
+    };
+    let all: Vec<Value> = all.into_iter().map(with_code).collect();
+    serde_json::to_writer_pretty(&mut *out, &all)?;
+    writeln!(out)
+}
+
+/// Each file once, below its path.
+fn code(out: &mut impl Write, chosen: &Chosen) -> io::Result<()> {
+    let laws = chosen.controllers.iter().flat_map(|e| e.code);
+    let files = laws.chain(chosen.discriminators.iter().flat_map(|e| e.code));
+    let mut printed: Vec<&Code> = Vec::new();
+    for file in files {
+        if !printed.contains(&file) {
+            writeln!(out, "// {}\n\n{}", file.path, file.text)?;
+            printed.push(file);
+        }
+    }
+    Ok(())
+}
+
+fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result<()> {
+    let names = chosen.controllers.iter().map(|e| e.name);
+    let names = names.chain(chosen.discriminators.iter().map(|e| e.name));
     let width = names.map(str::len).max().unwrap_or(0);
-    for entry in registry::ALL {
+    let lie = |code: &[Code]| {
+        let paths: Vec<&str> = code.iter().map(|file| file.path).collect();
+        one.map_or(String::new(), |_| format!("code: {}", paths.join(", ")))
+    };
+    for entry in &chosen.controllers {
         let carried = match entry.feed {
             Feed::Acknowledgments => "",
             Feed::Bursts => "carried by AATP, in the simulator only",
         };
-        let lines = [entry.summary, entry.citation, carried];
-        show(&mut out, width, entry.name, &lines, entry.parameters)?;
+        let lines = [entry.summary, entry.citation, carried, &lie(entry.code)];
+        show(out, width, entry.name, &lines, entry.parameters)?;
     }
-    writeln!(
-        out,
-        "Discriminators, put on any law that has none of its own with a plus, as in cubic+cerl:\n"
-    )?;
-    for entry in registry::DISCRIMINATORS {
-        let lines = [entry.summary, entry.citation];
-        show(&mut out, width, entry.name, &lines, entry.parameters)?;
+    if one.is_none() {
+        writeln!(
+            out,
+            "Discriminators, put on any law that has none of its own with a plus, as in cubic+cerl:\n"
+        )?;
     }
-    Ok(ExitCode::SUCCESS)
+    for entry in &chosen.discriminators {
+        let lines = [entry.summary, entry.citation, &lie(entry.code)];
+        show(out, width, entry.name, &lines, entry.parameters)?;
+    }
+    if let Some(name) = one {
+        writeln!(out, "Read it: whimbrel controllers '{name}' --code")?;
+    }
+    Ok(())
 }
 
 /// A name, lines about it as far as they say something, and what can be set.

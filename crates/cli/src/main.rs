@@ -7,13 +7,17 @@ mod demo;
 mod failure;
 mod judge;
 mod link;
+mod made;
 mod model;
+mod one_run;
 mod page;
 mod play;
 mod reproduce;
+mod save;
 mod send;
 mod serve;
 mod sim;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
 //! `--report FILE.html` of `sim` and `compare`: what the runs of a scenario show, as a page.
 
 use crate::aside;
+use crate::made;
+use crate::one_run::Fix;
 use crate::play::{run_first_seeds, sampled};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -19,6 +21,8 @@ pub struct Origin<'a> {
     pub path: &'a Path,
     /// What the file says.
     pub text: &'a str,
+    /// How a value is given that makes a sweep one run.
+    pub fix: Fix,
 }
 
 /// Writes the page of runs that are done. Runs a few of them once more with samples, if the scenario has none of its own.
@@ -80,8 +84,8 @@ pub fn over_time(scenario: &Scenario, wanted: impl Fn(&Point) -> bool) -> Option
 /// How it was made.
 pub fn made(begin: Instant) -> Vec<Fact> {
     let mut made = vec![
-        Fact::new("command", command(std::env::args())),
-        Fact::new("version", concat!("whimbrel ", env!("CARGO_PKG_VERSION"))),
+        Fact::new("command", made::command()),
+        Fact::new("version", made::VERSION),
     ];
     if let Ok(cores) = std::thread::available_parallelism() {
         made.push(Fact::new("cores", cores.to_string()));
@@ -89,18 +93,6 @@ pub fn made(begin: Instant) -> Vec<Fact> {
     let seconds = begin.elapsed().as_secs_f64();
     made.push(Fact::new("run time", format!("{seconds:.1} s")));
     made
-}
-
-/// A command line as people would type it.
-fn command(words: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./+=:,%".contains(c);
-    let quoted = |(i, word): (usize, String)| match i {
-        0 => "whimbrel".to_owned(),
-        _ if !word.is_empty() && word.chars().all(plain) => word,
-        _ => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    let words: Vec<String> = words.enumerate().map(quoted).collect();
-    words.join(" ")
 }
 
 /// What the scenario sets, and with which seeds it was run.
@@ -119,25 +111,4 @@ fn facts(origin: &Origin<'_>, scenario: &Scenario) -> Vec<Fact> {
     };
     facts.push(Fact::new("seeds", said));
     facts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_can_be_typed_again() {
-        let words = [
-            "/opt/bin/whimbrel",
-            "sim",
-            "a b.toml",
-            "--set",
-            "x='1 %'",
-            "",
-        ];
-        assert_eq!(
-            command(words.map(str::to_owned).into_iter()),
-            r"whimbrel sim 'a b.toml' --set 'x='\''1 %'\''' ''"
-        );
-    }
 }

@@ -3,9 +3,9 @@
 use crate::aside;
 use crate::failure::BadInput;
 use crate::page::{self, Origin};
-use anyhow::Context;
+use crate::save::{SaveArgs, Saving};
+use crate::trace::TraceArgs;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -38,22 +38,30 @@ pub struct PlayArgs {
     /// time, throughput against delay, what changes over the sweep, distributions, shares, decisions on losses
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    save: SaveArgs,
+    #[command(flatten)]
+    trace: TraceArgs,
 }
 
-/// Runs all points with all seeds; prints a table or JSON, and draws.
+/// Runs all points with all seeds; prints a table or JSON, draws, and writes the files that are asked for.
 pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow::Result<()> {
     let begin = Instant::now();
-    if let Some(path) = &args.report {
+    for path in args.report.iter().chain(&args.plot) {
         aside::check(path)?;
     }
+    args.trace.check(scenario, origin.fix)?;
+    let saving = Saving::open(&args.save, scenario, origin.fix)?;
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
         let svg = draw(scenario, origin.title, args)?;
-        fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+        aside::write(path, |to| to.write_all(svg.as_bytes()))?;
     }
     if let Some(path) = &args.report {
         page::write(path, scenario, origin, &runs, args.threads, begin)?;
     }
+    saving.write(scenario, &runs, origin, args.threads)?;
+    args.trace.write(scenario)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         whimbrel_report::json(&runs, &mut out)?;
@@ -128,12 +136,16 @@ pub fn run_first_seeds(
     scenario: &Scenario,
     threads: Option<NonZeroUsize>,
 ) -> anyhow::Result<Vec<Run<'_>>> {
+    run_all(&first_seeds(scenario), threads)
+}
+
+/// Each point with its first seed.
+pub fn first_seeds(scenario: &Scenario) -> Vec<Job<'_>> {
     let first = |point| -> Option<Job<'_>> {
         let point: &whimbrel_sim::scenario::Point = point;
         point.seeds().first().map(|&seed| Job { point, seed })
     };
-    let jobs: Vec<Job<'_>> = scenario.points().iter().filter_map(first).collect();
-    run_all(&jobs, threads)
+    scenario.points().iter().filter_map(first).collect()
 }
 
 /// Each point once more with its first seed, sampled: the results that are printed stay free of samples

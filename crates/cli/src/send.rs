@@ -9,14 +9,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
+use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    Error, Fingerprint, Identity, KnownHosts, SendOptions, ServerAddress, Summary, Token,
-    TracePoint, default_state_dir,
+    Error, Fingerprint, Identity, KnownHosts, QlogFolder, SendOptions, ServerAddress, Standing,
+    Summary, Token, TracePoint, default_state_dir,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
 /// The environment variable a token is taken from, so that it need not stand in a list of processes.
 const TOKEN_VARIABLE: &str = "WHIMBREL_TOKEN";
+/// Time between points of a trace where nobody says.
+const TRACE_INTERVAL: Duration = Duration::from_millis(100);
+/// Length of intervals where nobody says: iperf3's.
+const INTERVAL: Duration = Duration::from_secs(1);
 /// The server said no.
 const REFUSED: u8 = 3;
 /// The server is not known, or not who it should be.
@@ -43,13 +48,18 @@ const STOPPED: u8 = 130;
   verdicts               {congestion, random}: episodes by what they were taken for; null if it does not tell
   blake3                 the file's hash; the server computed the same
   samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes, rtt_ms, delivered_bytes}]
+  intervals              what happened in each second (or --interval), in the names and units of `iperf3 -J`:
+                         [{streams: [{start, end, seconds, bytes, bits_per_second, retransmits, snd_cwnd, rtt, rttvar,
+                         pmtu, ...}], sum}]; times in s since the request, rtt and rttvar in us; bytes were acknowledged
+                         and have QUIC's own overhead, retransmits are packets taken for lost
 Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server; 4 the server is not known or not the
 one it should be; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel send movie.mp4 example.org --token ... --fingerprint ...
   WHIMBREL_TOKEN=... whimbrel send movie.mp4 example.org
-  whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --json --trace cwnd.csv")]
+  whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --json --trace cwnd.csv
+  whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
     /// The file
     #[arg(value_name = "FILE")]
@@ -78,9 +88,15 @@ pub struct SendArgs {
     /// Put the same into the JSON object
     #[arg(long, requires = "json")]
     samples: bool,
-    /// Time between two points of them
-    #[arg(long, value_name = "TIME", default_value = "100 ms")]
-    interval: Duration,
+    /// Time between two points of them [default: 100 ms], and length of the intervals of --json [default: 1 s]
+    #[arg(long, value_name = "TIME")]
+    interval: Option<Duration>,
+    /// Log every packet and what the controller did, as qlog: a file DIR/*.sqlog, for qvis and its like
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+    /// Most that the qlog files in DIR may take up together; the log ends there, the transfer goes on
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
+    qlog_limit: Bytes,
     /// Where servers are remembered [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
@@ -130,12 +146,45 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     }
     let mut out = io::stdout().lock();
     if as_json {
-        serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
+        let printed = Printed {
+            intervals: intervals(&summary),
+            summary: &summary,
+        };
+        serde_json::to_writer(&mut out, &printed).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
         show(&mut out, &summary)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What `--json` prints.
+#[derive(serde::Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    intervals: Vec<iperf3::Interval>,
+}
+
+/// The transfer's intervals in iperf3's names.
+fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
+    let point = |standing: &Standing| iperf3::Point {
+        at: standing.at,
+        bytes: standing.acknowledged.get(),
+        retransmits: standing.lost_packets,
+        state: Some(iperf3::State {
+            cwnd: standing.cwnd.get(),
+            rtt: standing.srtt,
+            rttvar: standing.rttvar,
+            pmtu: Some(standing.path_mtu.get()),
+        }),
+    };
+    iperf3::intervals_of(&iperf3::Stream {
+        flow: summary.name.clone(),
+        controller: summary.controller.clone(),
+        start: Duration::ZERO,
+        points: summary.standings.iter().map(point).collect(),
+    })
 }
 
 fn failed(error: Error) -> anyhow::Result<ExitCode> {
@@ -192,7 +241,12 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
     options.name = args.name;
     options.fingerprint = fingerprint;
     options.known_hosts = known;
-    options.trace = wants_samples.then_some(args.interval);
+    options.trace = wants_samples.then(|| args.interval.unwrap_or(TRACE_INTERVAL));
+    options.interval = args.json.then(|| args.interval.unwrap_or(INTERVAL));
+    options.qlog = match &args.qlog {
+        Some(path) => Some(QlogFolder::open(path, args.qlog_limit, args.qlog_limit)?),
+        None => None,
+    };
     Ok(options)
 }
 

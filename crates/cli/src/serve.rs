@@ -11,7 +11,8 @@ use std::sync::Mutex;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use whimbrel_transfer::{
-    DEFAULT_PORT, Error, Event, Identity, Limits, ServeOptions, Server, default_state_dir,
+    DEFAULT_PORT, Error, Event, Identity, Limits, QlogFolder, ServeOptions, Server,
+    default_state_dir,
 };
 use whimbrel_units::Bytes;
 
@@ -56,6 +57,12 @@ pub struct ServeArgs {
     /// Where key, certificate and token are kept [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
+    /// Log every packet, as qlog: a file DIR/*.sqlog for each connection
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+    /// Most that the qlog files in DIR may take up together, one at most a sixteenth of it; logs end there, transfers go on
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
+    qlog_limit: Bytes,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -67,6 +74,15 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let state =
         state.ok_or_else(|| BadInput::new("HOME is not set: say where with --identity DIR"))?;
     let identity = Identity::load_or_create(&state)?;
+    let qlog = match &args.qlog {
+        // So that one peer cannot leave nothing for the others.
+        Some(path) => Some(QlogFolder::open(
+            path,
+            args.qlog_limit,
+            Bytes::new(args.qlog_limit.get() / 16),
+        )?),
+        None => None,
+    };
     let runtime = tokio::runtime::Runtime::new().context("the runtime does not start")?;
     let limits = Limits {
         file: args.max_size,
@@ -81,6 +97,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 listen,
                 overwrite: args.overwrite,
                 limits,
+                qlog: qlog.clone(),
             };
             Server::bind(options, &identity)
         };

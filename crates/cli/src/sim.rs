@@ -1,6 +1,7 @@
 //! `whimbrel sim`: run a scenario file.
 
 use crate::failure::BadInput;
+use crate::one_run::Fix;
 use crate::page::Origin;
 use crate::play::{PlayArgs, play};
 use std::io::Read;
@@ -54,6 +55,7 @@ A scenario file:
 Examples:
   whimbrel sim path.toml
   whimbrel sim path.toml --set link.L.loss='2 %' --set run.recovery=newreno --seeds 3
+  whimbrel sim path.toml --set link.L.loss='2 %' --set flow.controller=cerl --trace run.pcapng
   whimbrel compare --print-scenario | whimbrel sim - --json";
 
 /// Runs the file.
@@ -74,6 +76,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         title: &title.unwrap_or_default(),
         path: &path,
         text: &text,
+        fix: Fix::Set,
     };
     play(&scenario, &origin, &args.play)?;
     Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// Ten flows over a lossy link, short.
@@ -317,15 +317,6 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert!(refused(&["compare", "--threads", "0"], "").contains("--threads"));
     assert!(refused(&["simulate"], "").contains("'sim'"));
-    assert!(
-        refused(&["reproduce", "curl/fig-3.5"], "")
-            .contains("unknown experiment `curl/fig-3.5`, did you mean `cerl/fig-3.5`?")
-    );
-    // A scenario that experiments share is none.
-    assert!(
-        refused(&["reproduce", "rta/transitions"], "")
-            .contains("unknown experiment `rta/transitions`, did you mean `rta/starlink`?")
-    );
     // Right input, but the machine refuses: status 1.
     let output = whimbrel(&[
         "compare",
@@ -652,115 +643,6 @@ fn what_no_model_can_be_asked_is_refused() {
         let error = refused(&[&["model", "--seeds", "0"], args].concat(), "");
         assert!(error.contains(words), "{error}");
     }
-}
-
-#[test]
-fn an_experiment_is_run_and_judged() {
-    let folder = Folder::new("experiment");
-    let experiment = r#"
-        [experiment]
-        paper = "A paper"
-        place = "Fig 1"
-        claim = "CERL is faster than NewReno on a lossy link"
-        measure = "total goodput"
-        tolerance = "10 %"
-        [[experiment.row]]
-        label = "{over}"
-        where = { "flow.controller" = "cerl" }
-        over = { "flow.controller" = "newreno" }
-        above = 50
-        [[experiment.row]]
-        label = "CERL's RTT"
-        where = { "flow.controller" = "cerl" }
-        measure = "rtt mean"
-        paper = 1000
-        [link.L]
-        rate = "10 Mbit/s"
-        delay = "50 ms"
-        queue = "1 bdp"
-        loss = "2 %"
-        [[flow]]
-        route = ["L"]
-        [run]
-        duration = "20 s"
-        seeds = 3
-        [sweep]
-        "flow.controller" = ["newreno", "cerl"]
-        "#;
-    folder.write("paper/fig-1.toml", experiment);
-    let dir = folder.0.to_str().expect("UTF-8");
-    let all = json(&whimbrel(&[
-        "reproduce",
-        "paper",
-        "--experiments",
-        dir,
-        "--json",
-    ]));
-    let told = &all[0];
-    assert_eq!(
-        (told["id"].as_str(), told["place"].as_str()),
-        (Some("paper/fig-1"), Some("Fig 1"))
-    );
-    assert_eq!(told["verdict"], "in part");
-    assert!(
-        told["reason"]
-            .as_str()
-            .expect("a string")
-            .starts_with("1 of 2 right; wrong: CERL's RTT: "),
-        "{told}"
-    );
-    assert_eq!(
-        (&told["rows"][0]["label"], &told["rows"][0]["unit"]),
-        (&Value::from("newreno"), &Value::from("%"))
-    );
-    assert_eq!(told["rows"][0]["paper"], Value::Null);
-    assert!(told["rows"][0]["measured"].as_f64().expect("a number") > 50.0);
-    assert!(
-        told["rows"][0]["measured_stddev"]
-            .as_f64()
-            .expect("a number")
-            > 0.0
-    );
-    assert_eq!(told["rows"][1]["paper"], 1000.0);
-    assert!(told["seconds"].is_f64());
-
-    let shown = stdout(&whimbrel(&["reproduce", "--experiments", dir]));
-    for words in [
-        "paper/fig-1\nA paper\nFig 1\nClaim: CERL is faster",
-        "in part: 1 of 2 right",
-    ] {
-        assert!(shown.contains(words), "no {words} in\n{shown}");
-    }
-    // The same file is a scenario.
-    stdout(&whimbrel(&[
-        "sim",
-        folder.0.join("paper/fig-1.toml").to_str().expect("UTF-8"),
-    ]));
-
-    folder.write(
-        "paper/fig-2.toml",
-        &experiment.replace("rtt mean", "rtt men"),
-    );
-    let error = refused(&["reproduce", "--experiments", dir], "");
-    assert!(error.ends_with("paper/fig-2.toml:16: experiment.row.measure: unknown measure `rtt men`, did you mean `rtt mean`?\n"), "{error}");
-}
-
-#[test]
-fn the_experiments_are_listed_and_built_in() {
-    let list = json(&whimbrel(&["reproduce", "--list", "--json"]));
-    assert!(
-        list.as_array()
-            .expect("a list")
-            .iter()
-            .any(|e| e["id"] == "cerl/fig-3.5")
-    );
-    // In a folder that has none, those that were built in are there all the same.
-    let elsewhere = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
-        .args(["reproduce", "--list", "--json"])
-        .current_dir(Path::new("/"))
-        .output()
-        .expect("the command runs");
-    assert_eq!(json(&elsewhere), list);
 }
 
 /// CERL and what it competes with, on four paths.

@@ -57,7 +57,7 @@ impl Experiment {
         let with_number = || all.iter().filter(|(_, row)| row.paper.is_some());
         let mut units: Vec<&str> = Vec::new();
         for (_, row) in with_number() {
-            let unit = row.unit;
+            let unit = row.unit.as_str();
             if !units.contains(&unit) {
                 units.push(unit);
             }

@@ -1,13 +1,13 @@
 //! Holding what was measured against what the paper says.
 
 use crate::read::{Experiment, RowSpec, Selection};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use whimbrel_report::Stat;
 use whimbrel_sim::sweep::Run;
 
 /// Whether a paper's claim came out again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// All judged rows are right.
     #[serde(rename = "holds")]
@@ -31,7 +31,7 @@ impl fmt::Display for Verdict {
 }
 
 /// What came of an experiment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
@@ -42,12 +42,12 @@ pub struct Judgement {
 }
 
 /// One row with what was measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedRow {
     /// What it is.
     pub label: String,
     /// Unit of all its numbers; empty if they have none.
-    pub unit: &'static str,
+    pub unit: String,
     /// The paper's number.
     pub paper: Option<f64>,
     /// Ours: mean over the seeds; `None` if some run had no such number.
@@ -58,6 +58,48 @@ pub struct JudgedRow {
     pub asked: String,
     /// Whether it is right; `None` if nothing was asked.
     pub right: Option<bool>,
+}
+
+/// How far ours is from the paper's number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Difference {
+    /// In % of the paper's number.
+    Percent(f64),
+    /// In percentage points: the number is in % itself.
+    Points(f64),
+    /// In the number's own unit: the paper's is zero, and nothing is so many percent of that.
+    Absolute(f64),
+}
+
+/// As people read it: `+3.2 %`, `-12 points`.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // People say a difference in two digits or so.
+        let share = |value: f64| format!("{:.*}", usize::from(value.abs() < 10.0), value.abs());
+        let (value, digits, unit) = match *self {
+            Self::Percent(value) => (value, share(value), " %"),
+            Self::Points(value) => (value, share(value), " points"),
+            Self::Absolute(value) => (value, number(value.abs()), ""),
+        };
+        let sign = match value {
+            _ if ["0", "0.0"].contains(&digits.as_str()) => "",
+            value if value < 0.0 => "-",
+            _ => "+",
+        };
+        f.pad(&format!("{sign}{digits}{unit}"))
+    }
+}
+
+impl JudgedRow {
+    /// How far ours is from the paper's number, if there are both.
+    pub fn difference(&self) -> Option<Difference> {
+        let (paper, measured) = (self.paper?, self.measured?);
+        Some(match self.unit.as_str() {
+            "%" => Difference::Points(measured - paper),
+            _ if paper == 0.0 => Difference::Absolute(measured),
+            _ => Difference::Percent(100.0 * (measured - paper) / paper.abs()),
+        })
+    }
 }
 
 impl Experiment {
@@ -106,7 +148,8 @@ fn judge(row: &RowSpec, runs: &[Run<'_>]) -> JudgedRow {
     };
     if let Some(paper) = row.paper {
         let slack = row.tolerance * paper.abs();
-        ask(format!("{} ± {}", number(paper), number(slack)), &|m| {
+        // The paper's number as it was written.
+        ask(format!("{paper} ± {}", number(slack)), &|m| {
             (m - paper).abs() <= slack
         });
     }
@@ -118,7 +161,7 @@ fn judge(row: &RowSpec, runs: &[Run<'_>]) -> JudgedRow {
     }
     JudgedRow {
         label: row.label.clone(),
-        unit,
+        unit: unit.to_owned(),
         paper: row.paper,
         measured,
         measured_stddev: stat.and_then(|stat| stat.sd),
@@ -214,6 +257,42 @@ fn number(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn row(unit: &str, paper: f64, measured: f64) -> JudgedRow {
+        JudgedRow {
+            label: String::new(),
+            unit: unit.to_owned(),
+            paper: Some(paper),
+            measured: Some(measured),
+            measured_stddev: None,
+            asked: String::new(),
+            right: None,
+        }
+    }
+
+    #[test]
+    fn a_number_differs_in_percent_of_the_papers_and_a_percentage_in_points() {
+        for (unit, paper, measured, expected) in [
+            ("Mbit/s", 4.0, 5.0, "+25 %"),
+            ("ms", 1000.0, 137.5, "-86 %"),
+            // Down from -20 to -30 is down.
+            ("s", -20.0, -30.0, "-50 %"),
+            // A gain of 60 % where the paper has 83 % is 23 points less; it is not 28 % less.
+            ("%", 83.0, 60.0, "-23 points"),
+            ("", 0.0, 0.25, "+0.25"),
+            ("Mbit/s", 4.0, 4.1, "+2.5 %"),
+            ("Mbit/s", 4.0, 4.0, "0.0 %"),
+            ("Mbit/s", 4.0, 3.999_999_9, "0.0 %"),
+        ] {
+            let difference = row(unit, paper, measured).difference();
+            assert_eq!(difference.map(|d| d.to_string()).as_deref(), Some(expected));
+        }
+        let unmeasured = JudgedRow {
+            measured: None,
+            ..row("s", 1.0, 1.0)
+        };
+        assert_eq!(unmeasured.difference(), None);
+    }
 
     #[test]
     fn a_bound_on_a_small_loss_is_not_shown_as_zero() {

@@ -77,14 +77,15 @@ mod measure;
 mod path;
 mod read;
 mod recovery;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod view;
 mod window;
 
 pub use drawing::{Drawing, Flows, Kind, Of, Quantity};
-pub use judge::{JudgedRow, Judgement, Verdict};
-pub use library::{Library, LibraryError};
+pub use judge::{Difference, JudgedRow, Judgement, Verdict};
+pub use library::{File, Library, LibraryError};
 pub use measure::Measure;
 pub use read::{Experiment, RowSpec, Selection};
 pub use window::Window;

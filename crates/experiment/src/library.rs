@@ -2,10 +2,15 @@
 
 use crate::Experiment;
 use include_dir::{Dir, include_dir};
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use whimbrel_sim::scenario::ScenarioError;
-use whimbrel_sim::scenario::document::Document;
+use whimbrel_sim::scenario::document::{Document, Node, Value};
 use whimbrel_sim::scenario::fields::{Field, unknown};
+
+/// How many seconds each scenario takes, by its id.
+const SECONDS: &str = "seconds.toml";
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
@@ -16,6 +21,17 @@ pub enum Library {
     Folder(PathBuf),
     /// Those that this program was built with.
     Embedded,
+}
+
+/// A file that an experiment is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// What it is called below the library, `cerl/fig-3.5.toml`; `None` if it lies elsewhere.
+    pub name: Option<String>,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: Cow<'static, str>,
 }
 
 /// Why experiments cannot be had.
@@ -35,6 +51,14 @@ pub enum LibraryError {
     /// There is none by that name.
     #[error("{0}; see `whimbrel reproduce --list`")]
     Unknown(String),
+    /// The file that says how long scenarios take is wrong.
+    #[error("{path}: {why}")]
+    Seconds {
+        /// Which.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl Library {
@@ -48,32 +72,139 @@ impl Library {
             .map_or(Self::Embedded, Self::Folder)
     }
 
-    /// The experiments whose id begins with `prefix`, in alphabetical order.
+    /// The experiment called `asked`; if there is none, those whose ids begin with it, in alphabetical order. An id begins with
+    /// whole words and numbers: `cerl/fig-3` is all of chapter 3, and `cerl/fig-3.1` is not `cerl/fig-3.10`. All, if nothing
+    /// is asked for.
     ///
     /// # Errors
     /// If there is none, or one of them is wrong.
-    pub fn experiments(&self, prefix: &str) -> Result<Vec<Experiment>, LibraryError> {
+    pub fn experiments(&self, asked: &str) -> Result<Vec<Experiment>, LibraryError> {
         let names = self.names()?;
+        if let Some(name) = names.iter().find(|name| id_of(name) == asked)
+            && let Some(experiment) = self.experiment(name)?
+        {
+            return Ok(vec![experiment]);
+        }
         let mut found = Vec::new();
-        for name in names.iter().filter(|name| id_of(name).starts_with(prefix)) {
-            let document = self.parse(name, &self.text(name)?)?;
-            // Scenario files that experiments share lie here too.
-            if Experiment::is_one(&document) {
-                found.push(Experiment::read(id_of(name), document, self)?);
-            }
+        for name in names.iter().filter(|name| begins(id_of(name), asked)) {
+            found.extend(self.experiment(name)?);
         }
         if found.is_empty() {
-            let known = names.iter().filter(|name| self.holds_experiment(name));
-            let ids = known.map(|name| id_of(name));
-            return Err(LibraryError::Unknown(unknown("experiment", prefix, ids)));
+            return Err(self.unknown(asked, &names));
         }
         Ok(found)
+    }
+
+    /// The experiment in a file. `None` if it is a scenario: those that experiments share lie here too.
+    fn experiment(&self, name: &str) -> Result<Option<Experiment>, LibraryError> {
+        let document = self.parse(name, &self.text(name)?)?;
+        if !Experiment::is_one(&document) {
+            return Ok(None);
+        }
+        Ok(Some(Experiment::read(id_of(name), document, self)?))
+    }
+
+    fn unknown(&self, asked: &str, names: &[String]) -> LibraryError {
+        if names.iter().any(|name| id_of(name) == asked) {
+            let sharing = names
+                .iter()
+                .filter_map(|name| self.experiment(name).ok().flatten())
+                .filter(|experiment| experiment.scenario_id == asked)
+                .map(|experiment| experiment.id);
+            let sharing: Vec<String> = sharing.collect();
+            return LibraryError::Unknown(format!(
+                "`{asked}` is a scenario, not an experiment: run it with `whimbrel sim {}`, or what is judged by it: {}",
+                self.path(&format!("{asked}.toml")).display(),
+                sharing.join(", ")
+            ));
+        }
+        let known = names.iter().filter(|name| self.holds_experiment(name));
+        let ids: Vec<&str> = known.map(|name| id_of(name)).collect();
+        let papers: Vec<&str> = ids.iter().filter_map(|id| id.split('/').next()).collect();
+        // A word without a slash is meant to be a paper's.
+        let known = if asked.contains('/') { ids } else { papers };
+        LibraryError::Unknown(unknown("experiment", asked, known.iter().copied()))
     }
 
     fn holds_experiment(&self, name: &str) -> bool {
         let text = self.text(name).ok();
         let document = text.and_then(|text| self.parse(name, &text).ok());
         document.is_some_and(|document| Experiment::is_one(&document))
+    }
+
+    /// All that decides what comes of an experiment beside the program: its own file, then its scenario's if that is another,
+    /// then the traces that it names.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn files(&self, experiment: &Experiment) -> Result<Vec<File>, LibraryError> {
+        let mut ids = vec![&experiment.id];
+        if experiment.scenario_id != experiment.id {
+            ids.push(&experiment.scenario_id);
+        }
+        let mut files = Vec::new();
+        for id in ids {
+            let name = format!("{id}.toml");
+            files.push(File {
+                path: self.path(&name),
+                text: Cow::Owned(self.text(&name)?),
+                name: Some(name),
+            });
+        }
+        let document = &experiment.document;
+        let mut traces = Vec::new();
+        named_traces(&document.root, &mut traces);
+        for path in traces.iter().map(|trace| document.folder.join(trace)) {
+            if files.iter().any(|file| file.path == path) {
+                continue;
+            }
+            let text = match (document.built_in)(&path) {
+                Some(text) => Cow::Borrowed(text),
+                None => {
+                    let unreadable = |error| LibraryError::Unreadable {
+                        path: path.display().to_string(),
+                        error,
+                    };
+                    Cow::Owned(std::fs::read_to_string(&path).map_err(unreadable)?)
+                }
+            };
+            files.push(File {
+                name: self.name(&path),
+                path,
+                text,
+            });
+        }
+        Ok(files)
+    }
+
+    /// How many seconds a scenario took on two cores, by its id: what `seconds.toml` says, if there is one.
+    ///
+    /// # Errors
+    /// If that file cannot be read, or is wrong.
+    pub fn seconds(&self) -> Result<BTreeMap<String, f64>, LibraryError> {
+        let text = match self.text(SECONDS) {
+            Ok(text) => text,
+            Err(LibraryError::Unreadable { error, .. })
+                if error.kind() == std::io::ErrorKind::NotFound =>
+            {
+                return Ok(BTreeMap::new());
+            }
+            Err(error) => return Err(error),
+        };
+        let wrong = |why: String| LibraryError::Seconds {
+            path: self.path(SECONDS).display().to_string(),
+            why,
+        };
+        let seconds: BTreeMap<String, f64> =
+            toml::from_str(&text).map_err(|error| wrong(error.message().to_owned()))?;
+        for (id, seconds) in &seconds {
+            if !(seconds.is_finite() && *seconds > 0.0) {
+                return Err(wrong(format!(
+                    "`{id}` takes {seconds} seconds; it must be more than none"
+                )));
+            }
+        }
+        Ok(seconds)
     }
 
     /// The scenario that the experiment `id` names in `field`, a file beside it, and that file's id.
@@ -140,6 +271,48 @@ impl Library {
             Self::Folder(folder) => folder.join(name),
             Self::Embedded => Path::new("experiments").join(name),
         }
+    }
+
+    /// What the file at this path is called below the library. `None` if it is not below.
+    fn name(&self, path: &Path) -> Option<String> {
+        let name = path.strip_prefix(self.path("")).ok()?;
+        let plain = |part| matches!(part, Component::Normal(_));
+        name.components()
+            .all(plain)
+            .then(|| name.to_string_lossy().replace('\\', "/"))
+    }
+}
+
+/// Whether an id begins with these whole words and numbers.
+fn begins(id: &str, with: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric();
+    id.strip_prefix(with)
+        .is_some_and(|rest| with.is_empty() || !with.ends_with(inside) || !rest.starts_with(inside))
+}
+
+/// The files that a scenario's links name as traces, where it is written and in its sweep.
+fn named_traces<'a>(node: &'a Node, into: &mut Vec<&'a str>) {
+    match &node.value {
+        Value::Table(table) => {
+            for entry in &table.entries {
+                if entry.key == "trace" || entry.key.ends_with(".trace") {
+                    texts(&entry.node, into);
+                } else {
+                    named_traces(&entry.node, into);
+                }
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| named_traces(item, into)),
+        _ => {}
+    }
+}
+
+/// A text, or the texts of a list.
+fn texts<'a>(node: &'a Node, into: &mut Vec<&'a str>) {
+    match &node.value {
+        Value::Text(text) => into.push(text),
+        Value::List(items) => items.iter().for_each(|item| texts(item, into)),
+        _ => {}
     }
 }
 

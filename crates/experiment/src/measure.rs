@@ -545,7 +545,7 @@ sample = "1 s"
             ack_spacing: (i > 0).then(|| Duration::from_secs_f64(rate * 1e-3)),
             path_changes: None,
             pacing_rate: Some(megabit(2.0 * rate)),
-            phase: "",
+            ..FlowSample::default()
         };
         FlowOutcome {
             samples: rates.iter().enumerate().map(sample).collect(),

@@ -65,7 +65,7 @@ pub struct Experiment {
     /// Id of the file that its scenario is in, its own or another: experiments with the same can be judged by the same
     /// runs.
     pub scenario_id: String,
-    document: Document,
+    pub(crate) document: Document,
 }
 
 /// One number of the paper, or one that its claim is judged by.

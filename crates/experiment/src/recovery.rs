@@ -141,7 +141,7 @@ mod tests {
             ack_spacing: None,
             path_changes: None,
             pacing_rate: None,
-            phase: "",
+            ..FlowSample::default()
         };
         FlowOutcome {
             samples: samples.iter().enumerate().map(sample).collect(),

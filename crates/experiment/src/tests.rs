@@ -163,6 +163,79 @@ fn a_row_may_look_at_a_part_of_the_run() {
 }
 
 #[test]
+fn an_id_is_asked_for_whole_or_by_the_words_it_begins_with() {
+    let ids = |asked: &str| -> Vec<String> {
+        let found = Library::Embedded.experiments(asked);
+        let found = found.unwrap_or_default().into_iter();
+        found.map(|experiment| experiment.id).collect()
+    };
+    // Chapter 3 has figures 3.5 to 3.21 of this kind; figure 3.1 is a drawing.
+    assert!(
+        ids("cerl/fig-3").len() > 10
+            && ids("cerl/fig-3")
+                .iter()
+                .all(|id| id.starts_with("cerl/fig-3."))
+    );
+    assert_eq!(ids("cerl/fig-3."), ids("cerl/fig-3"));
+    assert!(ids("cerl/fig-3.1").is_empty() && ids("cer").is_empty());
+    assert_eq!(ids("cerl/fig-3.10"), ["cerl/fig-3.10"]);
+    assert_eq!(ids("emfast/"), ids("emfast"));
+}
+
+#[test]
+fn who_asks_for_what_there_is_not_is_told_the_nearest() {
+    let error = |asked| {
+        let error = Library::Embedded.experiments(asked).expect_err("none");
+        error.to_string()
+    };
+    assert_eq!(
+        error("emfats"),
+        "unknown experiment `emfats`, did you mean `emfast`?; see `whimbrel reproduce --list`"
+    );
+    assert!(error("curl/fig-3.5").contains("did you mean `cerl/fig-3.5`?"));
+    let shared = error("rta/transitions");
+    assert!(
+        shared.starts_with("`rta/transitions` is a scenario, not an experiment: run it with `whimbrel sim experiments/rta/transitions.toml`")
+            && shared.contains("rta/fig-1"),
+        "{shared}"
+    );
+}
+
+#[test]
+fn an_experiments_files_are_its_own_its_scenario_and_its_traces() {
+    let names = |id| -> Vec<String> {
+        let experiment = Library::Embedded.experiments(id).expect("one").remove(0);
+        let files = Library::Embedded.files(&experiment).expect("files");
+        assert!(files.iter().all(|file| !file.text.is_empty()));
+        files.into_iter().filter_map(|file| file.name).collect()
+    };
+    assert_eq!(
+        names("cerl/fig-3.5"),
+        ["cerl/fig-3.5.toml", "cerl/topology-1-one-way-loss.toml"]
+    );
+    assert_eq!(
+        names("rta/starlink"),
+        [
+            "rta/starlink.toml",
+            "rta/traces/starlink-bandwidth.txt",
+            "rta/traces/starlink-delay.txt"
+        ]
+    );
+}
+
+#[test]
+fn whatever_seconds_are_told_of_is_a_scenario_of_an_experiment() {
+    let all = Library::Embedded.experiments("").expect("experiments");
+    for (id, seconds) in Library::Embedded.seconds().expect("seconds") {
+        assert!(
+            all.iter().any(|experiment| experiment.scenario_id == id),
+            "seconds.toml: no experiment has the scenario `{id}`"
+        );
+        assert!(seconds < 900.0, "{id} takes {seconds} seconds");
+    }
+}
+
+#[test]
 fn every_experiment_that_is_built_in_can_be_read() {
     let all = Library::Embedded.experiments("").expect("experiments");
     assert!(all.iter().any(|experiment| experiment.id == "cerl/fig-3.5"));

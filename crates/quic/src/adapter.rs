@@ -383,6 +383,7 @@ impl Inner {
             s.in_flight = Bytes::new(self.in_flight);
             s.rtt = self.rtt.latest();
             s.srtt = self.rtt.smoothed();
+            s.rttvar = self.rtt.variation();
             s.min_rtt = self.rtt.least();
             s.delivered = self.rate.delivered();
             count(s);

@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub rtt: Duration,
     /// Smoothed round-trip time (RFC 6298); zero before the first.
     pub srtt: Duration,
+    /// How much round-trip times vary (RTTVAR of RFC 6298); zero before the first.
+    pub rttvar: Duration,
     /// Least round-trip time; zero before the first.
     pub min_rtt: Duration,
     /// Last delivery rate that could be measured.

@@ -49,7 +49,8 @@ pub enum Plot {
         /// Side by side.
         matrices: Vec<Matrix>,
     },
-    /// A paper's numbers beside ours.
+    /// A paper's numbers beside ours. Rows of very different sizes share a logarithmic axis if all are above zero; else neighbours
+    /// of like size and sign have an axis together.
     Beside {
         /// What is shown, and its unit.
         value: Axis,
@@ -96,7 +97,9 @@ pub struct Panel {
 pub struct Series {
     /// Of which protocol, as people choose it (`cubic`, `cerl?A=0.6`); `None`: of the path or of all.
     pub protocol: Option<String>,
-    /// What people read.
+    /// What people read, in the legend too. What stands beside a line of the same panel and protocol is called after it: marks
+    /// and dashes `cubic, loss` beside a line `cubic` have its colour, and their shape says what they are, the same for all
+    /// lines; the legend then has `loss` once.
     pub label: String,
     /// How it is drawn.
     pub form: Form,

@@ -114,6 +114,8 @@ struct FigureView<'a> {
 struct SourceLink<'a> {
     id: String,
     source: &'a Source,
+    /// Where several have the same title: the file's name, which tells them apart.
+    file: Option<&'a str>,
 }
 
 /// One text, and all that it is called.
@@ -160,10 +162,29 @@ impl<'a> Page<'a> {
                 if kept.used_by.last().is_none_or(|(by, _)| *by != id) {
                     kept.used_by.push((id.clone(), &section.title));
                 }
-                links.push(SourceLink {
-                    id: kept.id.clone(),
-                    source,
-                });
+                let same =
+                    |link: &SourceLink<'_>| link.id == kept.id && link.source.title == source.title;
+                if !links.iter().any(same) {
+                    links.push(SourceLink {
+                        id: kept.id.clone(),
+                        source,
+                        file: None,
+                    });
+                }
+            }
+            let titles: Vec<&str> = links
+                .iter()
+                .map(|link| link.source.title.as_str())
+                .collect();
+            for link in &mut links {
+                let doubled = titles
+                    .iter()
+                    .filter(|title| **title == link.source.title)
+                    .count()
+                    > 1;
+                link.file = doubled
+                    .then(|| link.source.path.rsplit('/').next())
+                    .flatten();
             }
             let figures = section.figures.iter();
             let figures = figures.map(|figure| FigureView::new(figure, &mut ids));
@@ -195,12 +216,19 @@ impl<'a> Page<'a> {
 
 impl<'a> FigureView<'a> {
     fn new(figure: &'a Figure, ids: &mut Ids) -> std::io::Result<Self> {
+        // As the scripts lay it out, with a line of a legend.
         let height = match &figure.plot {
-            Plot::Panels { panels, .. } if panels.len() == 1 => 340,
-            Plot::Panels { panels, .. } => 70 + 190 * panels.len(),
-            Plot::Heat { y, maps, .. } => (120 + 28 * y.values.len()) * maps.len().div_ceil(2),
-            Plot::Confusion { matrices } => 210 * matrices.len().div_ceil(3),
-            Plot::Beside { rows, .. } => 70 + 26 * rows.len(),
+            Plot::Panels { panels, .. } => {
+                let panel = match panels.len() {
+                    1 => 260,
+                    2 => 180,
+                    _ => 140,
+                };
+                66 + (panel + 44) * panels.len()
+            }
+            Plot::Heat { y, maps, .. } => 54 + (86 + 28 * y.values.len()) * maps.len().div_ceil(2),
+            Plot::Confusion { matrices } => 196 * matrices.len().div_ceil(3),
+            Plot::Beside { rows, .. } => 100 + 26 * rows.len(),
         };
         Ok(Self {
             id: ids.free(&figure.id),

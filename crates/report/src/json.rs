@@ -30,7 +30,7 @@ struct RunJson<'a> {
 }
 
 #[derive(Serialize)]
-struct TotalJson {
+pub(crate) struct TotalJson {
     goodput_bps: u64,
     throughput_bps: u64,
     capacity_bps: Option<u64>,
@@ -40,7 +40,7 @@ struct TotalJson {
 }
 
 #[derive(Serialize)]
-struct FlowJson<'a> {
+pub(crate) struct FlowJson<'a> {
     name: &'a str,
     controller: Option<&'a str>,
     /// Of an AATP flow.
@@ -91,7 +91,7 @@ struct FlowJson<'a> {
 
 /// An episode of loss; bytes and RTT just before.
 #[derive(Serialize)]
-struct EpisodeJson {
+pub(crate) struct EpisodeJson {
     at_s: f64,
     ended_s: Option<f64>,
     cwnd_bytes: u64,
@@ -114,7 +114,7 @@ struct MessagesJson {
 }
 
 #[derive(Serialize)]
-struct StreamJson {
+pub(crate) struct StreamJson {
     delivered_bytes: u64,
     messages: u64,
     /// In the mean.
@@ -122,7 +122,7 @@ struct StreamJson {
 }
 
 #[derive(Serialize)]
-struct PathJson<'a> {
+pub(crate) struct PathJson<'a> {
     route: &'a str,
     goodput_bps: u64,
     throughput_bps: u64,
@@ -200,7 +200,7 @@ struct AatpJson {
 }
 
 #[derive(Serialize)]
-struct DestinationJson<'a> {
+pub(crate) struct DestinationJson<'a> {
     name: &'a str,
     mean_fairness: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -208,7 +208,7 @@ struct DestinationJson<'a> {
 }
 
 #[derive(Serialize)]
-struct DestinationSampleJson {
+pub(crate) struct DestinationSampleJson {
     at_s: f64,
     flows: u32,
     fairness: f64,
@@ -216,6 +216,8 @@ struct DestinationSampleJson {
 
 #[derive(Serialize)]
 struct SummaryJson {
+    /// Samples; where there are none, all below are zero.
+    count: u64,
     min: f64,
     mean: f64,
     p50: f64,
@@ -249,13 +251,19 @@ struct ConfusionJson {
 }
 
 #[derive(Serialize)]
-struct FlowSampleJson {
+pub(crate) struct FlowSampleJson {
     at_s: f64,
     cwnd_bytes: u64,
     ssthresh_bytes: Option<u64>,
     in_flight_bytes: u64,
     srtt_ms: f64,
+    /// Smoothed mean deviation of the RTT.
+    rttvar_ms: f64,
     rate_bps: u64,
+    /// Delivered to the applications since the flow's start.
+    delivered_bytes: u64,
+    /// Data packets sent again since the flow's start.
+    retransmits: u64,
     /// Put on the wire since the flow's start.
     sent_bytes: u64,
     /// Between the newest two acknowledgments.
@@ -268,7 +276,7 @@ struct FlowSampleJson {
 }
 
 #[derive(Serialize)]
-struct LinkJson<'a> {
+pub(crate) struct LinkJson<'a> {
     name: &'a str,
     utilisation: f64,
     mean_queue_packets: f64,
@@ -291,7 +299,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 #[derive(Serialize)]
-struct LinkSampleJson {
+pub(crate) struct LinkSampleJson {
     at_s: f64,
     queue_packets: u32,
     queue_bytes: u64,
@@ -353,7 +361,6 @@ fn of_point(point: &Point) -> Map<String, Value> {
 impl<'a> From<&'a Run<'_>> for RunJson<'a> {
     fn from(run: &'a Run<'_>) -> Self {
         let outcome = &run.outcome;
-        let shared = |name: &str| !name.contains("*[");
         Self {
             parameters: of_point(run.point),
             seed: run.seed,
@@ -361,33 +368,58 @@ impl<'a> From<&'a Run<'_>> for RunJson<'a> {
             wall_s: run.wall.as_secs_f64(),
             events: outcome.events,
             delivered_packets: outcome.delivered_packets,
-            total: TotalJson {
-                goodput_bps: outcome.goodput().as_bits_per_sec(),
-                throughput_bps: outcome.throughput().as_bits_per_sec(),
-                capacity_bps: run.point.capacity().map(|rate| rate.as_bits_per_sec()),
-                jain: outcome.jain(),
-                loss_ratio: outcome.loss_ratio(),
-                delay_ms: SummaryJson::from(&outcome.one_way_delay),
-            },
+            total: TotalJson::from(run),
             flows: outcome.flows.iter().map(FlowJson::from).collect(),
             links: outcome
                 .links
                 .iter()
-                .filter(|link| shared(&link.name))
+                .filter(|link| is_shared(&link.name))
                 .map(LinkJson::from)
                 .collect(),
             destinations: outcome
                 .destinations
                 .iter()
-                .filter(|node| shared(&node.name))
+                .filter(|node| is_shared(&node.name))
                 .map(DestinationJson::from)
                 .collect(),
         }
     }
 }
 
+/// Not a flow's own copy.
+pub(crate) fn is_shared(name: &str) -> bool {
+    !name.contains("*[")
+}
+
+impl From<&Run<'_>> for TotalJson {
+    fn from(run: &Run<'_>) -> Self {
+        let outcome = &run.outcome;
+        Self {
+            goodput_bps: outcome.goodput().as_bits_per_sec(),
+            throughput_bps: outcome.throughput().as_bits_per_sec(),
+            capacity_bps: run.point.capacity().map(|rate| rate.as_bits_per_sec()),
+            jain: outcome.jain(),
+            loss_ratio: outcome.loss_ratio(),
+            delay_ms: SummaryJson::from(&outcome.one_way_delay),
+        }
+    }
+}
+
 impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
     fn from(flow: &'a FlowOutcome) -> Self {
+        Self {
+            streams: flow.streams.iter().map(StreamJson::from).collect(),
+            paths: flow.paths.iter().map(PathJson::from).collect(),
+            samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
+            episodes: flow.episodes.iter().map(EpisodeJson::from).collect(),
+            ..Self::measures(flow)
+        }
+    }
+}
+
+impl<'a> FlowJson<'a> {
+    /// Without the lists.
+    pub(crate) fn measures(flow: &'a FlowOutcome) -> Self {
         Self {
             name: &flow.name,
             controller: flow.controller.as_deref(),
@@ -413,11 +445,11 @@ impl<'a> From<&'a FlowOutcome> for FlowJson<'a> {
             nacks: flow.nacks.as_ref().map(NacksJson::from),
             aatp: flow.aatp.as_ref().map(AatpJson::from),
             messages: flow.messages.as_ref().map(MessagesJson::from),
-            streams: flow.streams.iter().map(StreamJson::from).collect(),
+            streams: Vec::new(),
             reinjected: (!flow.paths.is_empty()).then_some(flow.reinjected),
-            paths: flow.paths.iter().map(PathJson::from).collect(),
-            samples: flow.samples.iter().map(FlowSampleJson::from).collect(),
-            episodes: flow.episodes.iter().map(EpisodeJson::from).collect(),
+            paths: Vec::new(),
+            samples: Vec::new(),
+            episodes: Vec::new(),
         }
     }
 }
@@ -447,6 +479,17 @@ impl From<&StreamOutcome> for StreamJson {
 impl<'a> From<&'a PathOutcome> for PathJson<'a> {
     fn from(path: &'a PathOutcome) -> Self {
         Self {
+            samples: path.samples.iter().map(FlowSampleJson::from).collect(),
+            episodes: path.episodes.iter().map(EpisodeJson::from).collect(),
+            ..Self::measures(path)
+        }
+    }
+}
+
+impl<'a> PathJson<'a> {
+    /// Without the lists.
+    pub(crate) fn measures(path: &'a PathOutcome) -> Self {
+        Self {
             route: &path.route,
             goodput_bps: path.goodput.as_bits_per_sec(),
             throughput_bps: path.throughput.as_bits_per_sec(),
@@ -467,8 +510,8 @@ impl<'a> From<&'a PathOutcome> for PathJson<'a> {
             mean_cwnd_bytes: path.mean_cwnd.get(),
             discrimination: path.discrimination.as_ref().map(ConfusionJson::from),
             path_changes: path.path_changes,
-            samples: path.samples.iter().map(FlowSampleJson::from).collect(),
-            episodes: path.episodes.iter().map(EpisodeJson::from).collect(),
+            samples: Vec::new(),
+            episodes: Vec::new(),
         }
     }
 }
@@ -489,14 +532,21 @@ impl From<&AatpOutcome> for AatpJson {
 
 impl<'a> From<&'a DestinationOutcome> for DestinationJson<'a> {
     fn from(node: &'a DestinationOutcome) -> Self {
+        let samples = node.samples.iter();
+        Self {
+            samples: samples.map(DestinationSampleJson::from).collect(),
+            ..Self::measures(node)
+        }
+    }
+}
+
+impl<'a> DestinationJson<'a> {
+    /// Without the list.
+    pub(crate) fn measures(node: &'a DestinationOutcome) -> Self {
         Self {
             name: &node.name,
             mean_fairness: node.mean_fairness,
-            samples: node
-                .samples
-                .iter()
-                .map(DestinationSampleJson::from)
-                .collect(),
+            samples: Vec::new(),
         }
     }
 }
@@ -514,6 +564,7 @@ impl From<&DestinationSample> for DestinationSampleJson {
 impl From<&Summary> for SummaryJson {
     fn from(s: &Summary) -> Self {
         Self {
+            count: s.count,
             min: s.min.as_millis_f64(),
             mean: s.mean.as_millis_f64(),
             p50: s.p50.as_millis_f64(),
@@ -568,7 +619,10 @@ impl From<&FlowSample> for FlowSampleJson {
             ssthresh_bytes: s.ssthresh.map(|bytes| bytes.get()),
             in_flight_bytes: s.in_flight.get(),
             srtt_ms: s.srtt.as_millis_f64(),
+            rttvar_ms: s.rttvar.as_millis_f64(),
             rate_bps: s.rate.as_bits_per_sec(),
+            delivered_bytes: s.delivered.get(),
+            retransmits: s.retransmits,
             sent_bytes: s.sent.get(),
             ack_spacing_ms: s.ack_spacing.map(Duration::as_millis_f64),
             path_changes: s.path_changes,
@@ -594,6 +648,16 @@ impl From<&LossEpisode> for EpisodeJson {
 
 impl<'a> From<&'a LinkOutcome> for LinkJson<'a> {
     fn from(link: &'a LinkOutcome) -> Self {
+        Self {
+            samples: link.samples.iter().map(LinkSampleJson::from).collect(),
+            ..Self::measures(link)
+        }
+    }
+}
+
+impl<'a> LinkJson<'a> {
+    /// Without the list.
+    pub(crate) fn measures(link: &'a LinkOutcome) -> Self {
         let c = &link.counters;
         Self {
             name: &link.name,
@@ -613,7 +677,7 @@ impl<'a> From<&'a LinkOutcome> for LinkJson<'a> {
                 contention: c.contention,
             },
             marked: c.marked,
-            samples: link.samples.iter().map(LinkSampleJson::from).collect(),
+            samples: Vec::new(),
         }
     }
 }

@@ -162,7 +162,7 @@ mod tests {
             ack_spacing: None,
             path_changes,
             pacing_rate: None,
-            phase: "",
+            ..FlowSample::default()
         }
     }
 

@@ -294,7 +294,7 @@ mod tests {
             ack_spacing: None,
             path_changes: None,
             pacing_rate: None,
-            phase: "",
+            ..FlowSample::default()
         };
         (0..1000).map(sample).collect()
     }

@@ -95,24 +95,24 @@ const LAWS: [(&str, usize); 40] = [
     ("rta", 7),
     ("rta-plus", 9),
     ("fast", 4),
-    ("emfast", 10),
-    ("sctp", 11),
+    ("emfast", 11),
+    ("sctp", 10),
     ("tcp-nack", 12),
     ("westwood+", 13),
     ("vegas", 14),
     ("copa", 15),
     // The others.
     ("mveno", 15),
-    ("newjersey+", 10),
+    ("newjersey+", 7),
     ("yeah", 12),
     ("hybla", 4),
     ("reno", 9),
     ("westwood", 2),
-    ("veno", 7),
-    ("newjersey", 14),
+    ("veno", 8),
+    ("newjersey", 9),
     ("aatp", 9),
-    ("mfast", 14),
-    ("tcp-nack-westwood", 13),
+    ("mfast", 13),
+    ("tcp-nack-westwood", 4),
     ("rta-newreno", 12),
     ("rta-hybla", 10),
     ("cerl-plus-printed", 11),
@@ -180,21 +180,22 @@ fn place(name: &str) -> usize {
     position(name).unwrap_or_else(|| LAWS.len() - 1 - of_bytes())
 }
 
-/// How protocols look that are seen together, so that no two look the same: of those of one law, the one without parameters is
-/// the law's own, and the others are its variants in the order in which they come.
+/// How protocols look that are seen together, so that no two look the same: of those of one law, the one without parameters, or
+/// where there is none the first, has the law's own look, and the others are its variants in the order in which they come.
 pub fn variants<'a>(protocols: &[&'a str]) -> Vec<(&'a str, usize)> {
-    let own = |name: &str| law(name) == Some(name);
+    let bare = |name: &str| law(name) == Some(name);
     let variant = |(i, name): (usize, &&'a str)| {
-        let kin = |other: &&&str| place(other) == place(name) && !own(other);
-        let before = protocols[..i].iter().filter(kin).count();
-        (
-            *name,
-            if own(name) {
-                0
-            } else {
-                before + usize::from(law(name).is_some())
-            },
-        )
+        let kin = |other: &&&str| place(other) == place(name);
+        let before = |wanted: &dyn Fn(&str) -> bool, among: &[&str]| {
+            among
+                .iter()
+                .filter(kin)
+                .filter(|other| wanted(other))
+                .count()
+        };
+        let own = before(&bare, protocols);
+        let earlier = before(&|other| !bare(other), &protocols[..i]);
+        (*name, if bare(name) { 0 } else { own + earlier })
     };
     protocols.iter().enumerate().map(variant).collect()
 }
@@ -273,16 +274,16 @@ impl Colour {
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// The same hue with another luminance: towards black, or towards white.
+    /// The same hue with another luminance: darker or brighter as long as red, green and blue allow it, then towards white.
     fn at(self, luminance: f64) -> Self {
-        let own = self.luminance();
         let light = self.linear();
-        if luminance <= own {
-            let share = luminance / own.max(f64::EPSILON);
-            return Self::from_linear(light.map(|c| c * share));
-        }
-        let share = (luminance - own) / (1.0 - own).max(f64::EPSILON);
-        Self::from_linear(light.map(|c| c + (1.0 - c) * share))
+        let brightest = light.iter().copied().fold(f64::EPSILON, f64::max);
+        let factor = (luminance / self.luminance().max(f64::EPSILON)).min(1.0 / brightest);
+        let scaled = light.map(|c| c * factor);
+        let [r, g, b] = scaled;
+        let reached = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        let white = (luminance - reached).max(0.0) / (1.0 - reached).max(f64::EPSILON);
+        Self::from_linear(scaled.map(|c| c + (1.0 - c) * white))
     }
 }
 
@@ -461,6 +462,8 @@ mod tests {
         ]);
         let numbers: Vec<usize> = seen.iter().map(|(_, variant)| *variant).collect();
         assert_eq!(numbers, [1, 0, 0, 2, 0, 0]);
+        let seen = variants(&["fast?alpha=3", "fast?alpha=6"]);
+        assert_eq!(seen, [("fast?alpha=3", 0), ("fast?alpha=6", 1)]);
         for (law, _) in LAWS {
             let three = [0, 1, 2].map(|variant| style(law, variant));
             for (a, b) in [(0, 1), (0, 2), (1, 2)] {

@@ -7,6 +7,10 @@ use comfy_table::{
     Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
 };
 
+/// Of sentences in a table, where no terminal says how wide it is, and at most.
+const USUAL_WIDTH: u16 = 120;
+const GREATEST_WIDTH: u16 = 130;
+
 /// One line below the heads: numbers carry the rest.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
@@ -245,6 +249,19 @@ fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
 
 /// Any table in the house's style; `right` says which columns hold numbers. Ends with a newline.
 pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
+    // Cells wrap on a terminal that is too narrow; nothing wraps in a file.
+    format!("{}\n", filled(heads, right, lines).trim_fmt())
+}
+
+/// The same for cells that are sentences: no wider than a page of text, even in a file.
+pub fn wrapped(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
+    let mut table = filled(heads, right, lines);
+    let width = table.width().unwrap_or(USUAL_WIDTH);
+    table.set_width(width.min(GREATEST_WIDTH));
+    format!("{}\n", table.trim_fmt())
+}
+
+fn filled(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> Table {
     let cell = |(i, text): (usize, &String)| {
         let right = right.get(i).copied().unwrap_or(false);
         let alignment = if right {
@@ -256,7 +273,6 @@ pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String 
     };
     let mut table = Table::new();
     table.load_style(STYLE);
-    // Cells wrap on a terminal that is too narrow; nothing wraps in a file.
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(heads.iter().enumerate().map(cell));
     for line in lines {
@@ -265,7 +281,7 @@ pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String 
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));
     }
-    format!("{}\n", table.trim_fmt())
+    table
 }
 
 struct Column {

@@ -352,16 +352,8 @@ impl Connection {
         }
         let mut all = FlowSample {
             at: now,
-            cwnd: Bytes::ZERO,
-            ssthresh: None,
-            in_flight: Bytes::ZERO,
-            srtt: Duration::ZERO,
-            rate: Rate::ZERO,
-            sent: Bytes::ZERO,
-            ack_spacing: None,
-            path_changes: None,
-            pacing_rate: None,
             phase: "several paths",
+            ..FlowSample::default()
         };
         for path in &mut self.paths {
             let bytes = path.brought - std::mem::replace(&mut path.sampled_bytes, path.brought);
@@ -371,10 +363,14 @@ impl Connection {
             else {
                 continue;
             };
-            let sample = sender.sample(now, Rate::over(Bytes::new(bytes), interval));
+            let sample = FlowSample {
+                delivered: Bytes::new(path.brought),
+                ..sender.sample(now, Rate::over(Bytes::new(bytes), interval))
+            };
             all.cwnd += sample.cwnd;
             all.sent += sample.sent;
             all.in_flight += sample.in_flight;
+            all.retransmits += sample.retransmits;
             all.pacing_rate = match (all.pacing_rate, sample.pacing_rate) {
                 (Some(a), Some(b)) => Some(Rate::from_bits_per_sec(
                     a.as_bits_per_sec().saturating_add(b.as_bits_per_sec()),
@@ -383,7 +379,7 @@ impl Connection {
             };
             let faster = all.srtt.is_zero() || sample.srtt < all.srtt;
             if faster && !sample.srtt.is_zero() {
-                all.srtt = sample.srtt;
+                (all.srtt, all.rttvar) = (sample.srtt, sample.rttvar);
             }
             path.samples.push(sample);
         }

@@ -9,6 +9,7 @@ mod engine;
 mod governed;
 mod measure;
 mod network;
+pub mod observe;
 mod outcome;
 #[cfg(test)]
 mod properties;
@@ -32,6 +33,11 @@ pub use outcome::{
 };
 
 pub use whimbrel_cc::fairness::jain;
+
+/// Plays one run and tells `observer` of all that happens in it. The outcome is the same as [`run`]'s, bit for bit.
+pub fn run_observed(network: &Network, observer: &mut dyn observe::Observer) -> Outcome {
+    engine::world::World::watched(network, observer).play()
+}
 
 /// Plays one run: the same network gives the same outcome, bit for bit, on any machine.
 pub fn run(network: &Network) -> Outcome {

@@ -174,6 +174,13 @@ pub struct TcpFlow {
 }
 
 impl TcpFlow {
+    /// Whether its data may be marked instead of dropped: [`TcpSettings::ecn`], or what its controller lives by.
+    pub fn may_be_marked(&self) -> bool {
+        self.settings
+            .ecn
+            .unwrap_or_else(|| self.controller.asks().marks)
+    }
+
     /// What its ends do about corrupted segments.
     pub(crate) fn nack(&self) -> Nack {
         let wanted = || match self.controller.asks().nack {

@@ -359,7 +359,7 @@ pub struct Confusion {
 
 /// What really became of the packets that a sender found missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Truth {
+pub enum Truth {
     /// They arrived or are on their way.
     NothingLost,
     /// The channel lost them.
@@ -501,8 +501,8 @@ pub struct LinkOutcome {
     pub samples: Vec<LinkSample>,
 }
 
-/// A flow at an instant.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A flow at an instant. The default is before anything happened.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FlowSample {
     /// When.
     pub at: Time,
@@ -514,8 +514,15 @@ pub struct FlowSample {
     pub in_flight: Bytes,
     /// Smoothed RTT, zero before the first sample.
     pub srtt: Duration,
+    /// Smoothed mean deviation of the RTT (RTTVAR of RFC 6298, as Linux reports it), zero before the first sample. Of the path
+    /// that `srtt` is of.
+    pub rttvar: Duration,
     /// Data delivered since the last sample, per second.
     pub rate: Rate,
+    /// Data delivered to the applications since the flow's start; of a path, what it brought first.
+    pub delivered: Bytes,
+    /// Data packets sent again since the flow's start.
+    pub retransmits: u64,
     /// All that was put on the wire as data packets since the flow's start, headers and retransmissions included.
     pub sent: Bytes,
     /// Between the newest two acknowledgments that arrived (the inter-packet delay, IPD, of S. Ahmad, M. J. Arshad, "Enhanced

@@ -2,12 +2,14 @@
 //! controller. The scoreboard's counts are checked at every acknowledgment besides (see
 //! `Scoreboard::check`).
 
+use crate::observe::{self, Content, End, What};
 use crate::{
-    AatpFlow, AatpSettings, Destination, FlowOutcome, FlowSpec, ForgedNacks, LinkId, Messages,
-    Nack, NamedLink, Network, OnChannel, OnOff, Outcome, Recovery, Route, Sequences, Streams,
-    TcpFlow, TcpSettings, Traffic, UdpFlow, run,
+    AatpFlow, AatpSettings, Confusion, Destination, FlowOutcome, FlowSpec, ForgedNacks, LinkId,
+    Messages, Nack, NamedLink, Network, OnChannel, OnOff, Outcome, Recovery, Route, Sequences,
+    Streams, TcpFlow, TcpSettings, Traffic, UdpFlow, run, run_observed,
 };
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{
@@ -385,6 +387,120 @@ fn check_links(outcome: &Outcome) {
     );
 }
 
+/// Everything that happened in a run.
+#[derive(Default)]
+struct Watcher(Vec<observe::Event>);
+
+impl observe::Observer for Watcher {
+    fn on_event(&mut self, event: &observe::Event) {
+        self.0.push(event.clone());
+    }
+}
+
+/// What a flow's events come to is what the outcome counts.
+fn check_events(events: &[observe::Event], index: usize, flow: &FlowOutcome, spec: &FlowSpec) {
+    let of = || {
+        events
+            .iter()
+            .filter(|event| event.flow == index)
+            .map(|event| &event.what)
+    };
+    let count = |is: &dyn Fn(&What) -> bool| of().filter(|what| is(what)).count() as u64;
+    let tcp = matches!(&spec.traffic, Traffic::Tcp(_));
+    if matches!(&spec.traffic, Traffic::Udp(_)) {
+        assert_eq!(
+            count(&|what| matches!(what, What::Sent(_))),
+            flow.packets_sent
+        );
+    }
+    if !tcp {
+        return;
+    }
+    let data = |packet: &observe::Packet| match &packet.content {
+        Content::Segment(segment) => segment.data,
+        Content::Message(_) | Content::Datagram => None,
+    };
+    let sent = || {
+        of().filter_map(|what| match what {
+            What::Sent(packet) => Some(packet),
+            _ => None,
+        })
+    };
+    let leaving = || sent().filter_map(data);
+    assert_eq!(leaving().count() as u64, flow.packets_sent);
+    assert_eq!(
+        leaving().filter(|data| data.again).count() as u64,
+        flow.retransmits
+    );
+    let lasts = |from| {
+        sent()
+            .filter(move |p| p.from == from)
+            .filter_map(data)
+            .any(|d| d.last)
+    };
+    assert_eq!(
+        count(&|what| matches!(what, What::TimedOut(_))),
+        flow.timeouts
+    );
+    assert_eq!(
+        count(&|what| matches!(what, What::TakenBack(_))),
+        flow.spurious
+    );
+    let judged = of().filter_map(|what| match what {
+        What::Judged(judged) => Some(judged),
+        _ => None,
+    });
+    let mut confusion = Confusion::default();
+    let mut episodes = 0;
+    for judged in judged {
+        episodes += 1;
+        if let Some(verdict) = judged.verdict {
+            confusion.count(judged.truth, verdict);
+        }
+    }
+    assert_eq!(episodes, flow.loss_episodes);
+    assert_eq!(confusion, flow.discrimination.unwrap_or_default());
+    for what in of() {
+        if let What::Lost(lost) = what
+            && let Some(id) = lost.id
+        {
+            let meant = sent().find(|packet| packet.id == id).and_then(data);
+            let meant = meant.map(|data| (data.offset, data.length));
+            assert_eq!(meant, Some((lost.offset, lost.length)));
+        }
+    }
+    if spec.routes.len() > 1 {
+        return;
+    }
+    let came = of().filter_map(|what| match what {
+        What::Arrived(packet) => data(packet).map(|data| (packet.from, data.offset, data.length)),
+        _ => None,
+    });
+    let came: BTreeSet<_> = came
+        .map(|(from, at, length)| (from == End::Far, at, length))
+        .collect();
+    let bytes: u64 = came.iter().map(|(_, _, length)| u64::from(*length)).sum();
+    assert_eq!(Bytes::new(bytes), flow.delivered, "each byte has one place");
+    let bulk = !spec.is_governed();
+    let two_way = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.two_way);
+    assert_eq!((lasts(End::Near), lasts(End::Far)), (bulk, bulk && two_way));
+    let mut tops = [0_u64; 2];
+    for packet in sent() {
+        let Content::Segment(segment) = &packet.content else {
+            continue;
+        };
+        let (own, peer) = match packet.from {
+            End::Near => (0, tops[1]),
+            End::Far => (1, tops[0]),
+        };
+        tops[own] = tops[own].max(segment.data.map_or(0, |data| data.end()));
+        let acked = segment.ack.unwrap_or(0);
+        assert!(acked <= peer, "nobody acknowledges what was not sent");
+        let held = |range: &std::ops::Range<u64>| range.start < range.end && range.end <= peer;
+        assert!(segment.sacks.iter().all(held), "{segment:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -425,6 +541,46 @@ proptest! {
     #[test]
     fn the_same_seed_gives_the_same_bits(network in network()) {
         prop_assert_eq!(run(&network), run(&network));
+    }
+
+    /// Whoever watches changes nothing, hears of everything once and in order, and can count what the outcome counts.
+    #[test]
+    fn a_watched_run_is_the_same_run_told_in_order(network in network()) {
+        let mut watcher = Watcher::default();
+        let outcome = run_observed(&network, &mut watcher);
+        prop_assert_eq!(&run(&network), &outcome);
+        let events = watcher.0;
+        prop_assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        prop_assert!(events.last().is_none_or(|last| last.at <= Time::ZERO + outcome.duration));
+        let mut under_way = BTreeSet::new();
+        let mut dropped = vec![0; network.flows.len()];
+        for event in &events {
+            let carries = |packet: &observe::Packet| match &packet.content {
+                Content::Segment(segment) => segment.data.is_some(),
+                Content::Message(_) => false,
+                Content::Datagram => true,
+            };
+            match &event.what {
+                What::Sent(packet) => {
+                    prop_assert_eq!(packet.sent, event.at);
+                    prop_assert!(under_way.insert(packet.id));
+                }
+                What::Arrived(packet) => prop_assert!(under_way.remove(&packet.id)),
+                What::Dropped(packet, _) => {
+                    prop_assert!(under_way.remove(&packet.id));
+                    dropped[event.flow] += u64::from(carries(packet));
+                }
+                _ => {}
+            }
+        }
+        for (index, (flow, spec)) in outcome.flows.iter().zip(&network.flows).enumerate() {
+            check_events(&events, index, flow, spec);
+            if !matches!(&spec.traffic, Traffic::Aatp(_)) {
+                // What is lost beyond the end may be known already, and was on its way when the run ended.
+                let beyond = flow.lost.total() - dropped[index];
+                prop_assert!(beyond <= under_way.len() as u64);
+            }
+        }
     }
 
     /// Links and receivers that are settled ahead of events come to what they would have come to. A run

@@ -33,6 +33,8 @@ pub(crate) struct RttEstimator {
     /// `None` before the first sample.
     estimate: Option<Estimate>,
     min_rtt: Duration,
+    /// The newest sample, zero before the first.
+    latest: Duration,
     /// The timeout without back-off.
     base_rto: Duration,
     /// Doublings since the last sample of fresh data.
@@ -46,6 +48,7 @@ impl RttEstimator {
         Self {
             estimate: None,
             min_rtt: Duration::MAX,
+            latest: Duration::ZERO,
             base_rto: INITIAL_RTO,
             backoff: 0,
             min_rto: settings.min_rto,
@@ -57,6 +60,7 @@ impl RttEstimator {
     #[inline(always)]
     pub fn add(&mut self, rtt: Duration, round_start: bool) {
         self.min_rtt = self.min_rtt.min(rtt);
+        self.latest = rtt;
         let r = rtt.as_nanos() as f64;
         let estimate = match self.estimate {
             None => Estimate {
@@ -76,6 +80,17 @@ impl RttEstimator {
     /// Smoothed RTT, zero before the first sample.
     pub fn srtt(&self) -> Duration {
         Duration::from_nanos(self.estimate.map_or(0, |e| e.srtt as u64))
+    }
+
+    /// Smoothed mean deviation of the RTT, zero before the first sample: the RTTVAR of RFC 6298, as Linux reports it in
+    /// `tcpi_rttvar`. What the timeout is made of keeps the greatest of a round trip besides.
+    pub fn rttvar(&self) -> Duration {
+        Duration::from_nanos(self.estimate.map_or(0, |e| e.deviation as u64))
+    }
+
+    /// The newest sample, zero before the first.
+    pub fn latest(&self) -> Duration {
+        self.latest
     }
 
     /// Least RTT of the connection; zero before the first sample.
@@ -151,6 +166,7 @@ mod tests {
         rtt.add(Duration::from_millis(100), true);
         rtt.add(Duration::from_millis(200), true);
         assert_eq!(rtt.srtt(), Duration::from_micros(112_500));
+        assert_eq!(rtt.rttvar(), Duration::from_micros(62_500));
         assert_eq!(rtt.rto(), Duration::from_micros(362_500));
         assert_eq!(rtt.min_rtt(), Duration::from_millis(100));
     }

@@ -45,6 +45,7 @@ fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, B
             listen: ([127, 0, 0, 1], 0).into(),
             overwrite: true,
             limits: Limits::default(),
+            qlog: None,
         };
         let before = cpu_seconds()?;
         let summary = runtime.block_on(async {

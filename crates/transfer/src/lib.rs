@@ -10,6 +10,8 @@
 //! * The sender chooses the congestion controller, any of [`whimbrel_cc::registry::ALL`]
 //!   that lives on acknowledgments.
 //!
+//! What became of every packet can be logged as qlog ([`QlogFolder`]).
+//!
 //! Whoever speaks to a server is taken to be hostile until it has shown the token, and its sizes, counts
 //! and times are bounded even then ([`Limits`]).
 
@@ -21,11 +23,13 @@ mod guard;
 mod identity;
 mod known_hosts;
 mod name;
+mod qlog;
 mod receive;
 mod send;
 mod server;
 mod socket;
 mod spool;
+mod standings;
 mod summary;
 mod tls;
 mod token;
@@ -38,9 +42,10 @@ pub use fingerprint::Fingerprint;
 pub use identity::{Identity, default_state_dir};
 pub use known_hosts::KnownHosts;
 pub use name::{FileName, NameError};
+pub use qlog::QlogFolder;
 pub use send::{Progress, SendOptions, ServerAddress, send};
 pub use server::{Event, Limits, ServeOptions, Server};
-pub use summary::{Summary, TracePoint, VerdictCounts};
+pub use summary::{Standing, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;
 pub use token::Token;
 pub use wire::{Reason, Refusal};

@@ -1,10 +1,12 @@
 //! Sending one file.
 
 use crate::chunks::Chunks;
+use crate::standings::Standings;
 use crate::summary::{Summary, TracePoint, VerdictCounts, goodput};
 use crate::wire::{self, Message, Put};
 use crate::{
-    Error, FileName, Fingerprint, KnownHosts, Token, framing, server, socket, tls, transport,
+    Error, FileName, Fingerprint, KnownHosts, QlogFolder, Token, framing, server, socket, tls,
+    transport,
 };
 use bytes::Bytes;
 use noq::{Connection, ConnectionError, Endpoint, EndpointConfig, PathId, TokioRuntime, VarInt};
@@ -100,6 +102,10 @@ pub struct SendOptions {
     pub controller: Spec,
     /// Time between the points of a trace; none is taken if not given.
     pub trace: Option<Span>,
+    /// Time between the [standings](crate::Standing) of the summary; none are taken if not given.
+    pub interval: Option<Span>,
+    /// Where to log what becomes of every packet.
+    pub qlog: Option<QlogFolder>,
     /// How long to try one address of the server.
     pub connect: Span,
     /// A server silent for so long is gone.
@@ -123,6 +129,8 @@ impl SendOptions {
             known_hosts: None,
             controller,
             trace: None,
+            interval: None,
+            qlog: None,
             connect: Span::from_secs(10),
             idle: Span::from_secs(30),
         }
@@ -167,10 +175,12 @@ pub async fn send(
     let transfer = put(&connection, &options, &name, file, size);
     tokio::pin!(transfer);
     let mut tick = interval(TICK);
+    let mut standings = Standings::every(options.interval, connected);
     let result = loop {
         tokio::select! {
             result = &mut transfer => break result,
             () = &mut stop => break Err(Error::Stopped),
+            () = standings.due() => standings.take(&connection, &monitor),
             _ = tick.tick() => {
                 let bytes = monitor.snapshot().delivered.get().min(size);
                 on_progress(Progress { bytes, size });
@@ -188,7 +198,11 @@ pub async fn send(
     }
     let summary = result.map(|hash| {
         let times = (connected - begun, took);
-        summarize(&connection, &monitor, &options, &name, size, hash, times)
+        standings.end(&connection, &monitor);
+        Summary {
+            standings: standings.all(),
+            ..summarize(&connection, &monitor, &options, &name, size, hash, times)
+        }
     });
     connection.close(VarInt::from_u32(server::close::DONE), b"");
     // The server learns at once; if the network does not let it, its own timeout does.
@@ -234,6 +248,9 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
     let expected = options.fingerprint.or(pinned);
     let mut transport = transport::client(options.idle);
     transport.congestion_controller_factory(Arc::new(factory));
+    if let Some(qlog) = &options.qlog {
+        transport.qlog_factory(Arc::new(qlog.clone()));
+    }
     let transport = Arc::new(transport);
     let addresses: Vec<SocketAddr> =
         tokio::net::lookup_host((options.server.host.as_str(), options.server.port))
@@ -476,6 +493,7 @@ fn summarize(
                 .map(TracePoint::from)
                 .collect()
         }),
+        standings: Vec::new(),
     }
 }
 

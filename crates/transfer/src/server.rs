@@ -8,7 +8,7 @@ use crate::send::why;
 use crate::spool::Spool;
 use crate::transport::STREAMS;
 use crate::wire::{CHUNK_HEADER, Message, Put, Reason, VERSION, read_chunk_header};
-use crate::{CHUNK, Error, FileName, Identity, Token, socket, tls, transport};
+use crate::{CHUNK, Error, FileName, Identity, QlogFolder, Token, socket, tls, transport};
 use noq::{
     Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, TokioRuntime, VarInt,
 };
@@ -64,6 +64,8 @@ pub struct ServeOptions {
     pub overwrite: bool,
     /// What peers may take up.
     pub limits: Limits,
+    /// Where to log what becomes of every packet.
+    pub qlog: Option<QlogFolder>,
 }
 
 /// Something that happened, to be shown to whoever runs the server.
@@ -130,11 +132,16 @@ impl Server {
             listen,
             overwrite,
             limits,
+            qlog,
         } = options;
         let spool = Spool::open(&directory, overwrite)?;
         let mut config = noq::ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
+        let mut transport = transport::server(limits.idle);
+        if let Some(qlog) = qlog {
+            transport.qlog_factory(Arc::new(qlog));
+        }
         config
-            .transport_config(Arc::new(transport::server(limits.idle)))
+            .transport_config(Arc::new(transport))
             .max_incoming(4 * limits.connections.max(1))
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(4 << 20);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use whimbrel_quic::Snapshot;
-use whimbrel_units::Duration;
+use whimbrel_units::{Bytes, Duration};
 
 /// A finished transfer. Serialised, it is the one JSON object that `send --json` prints.
 #[derive(Debug, Clone, Serialize)]
@@ -47,6 +47,28 @@ pub struct Summary {
     /// The trace, if one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<TracePoint>>,
+    /// How it stood at the end of each interval, if that was asked for; the last is its own end.
+    #[serde(skip)]
+    pub standings: Vec<Standing>,
+}
+
+/// How a transfer stands at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Since the request.
+    pub at: Duration,
+    /// Bytes acknowledged since the connection began, with QUIC's own overhead.
+    pub acknowledged: Bytes,
+    /// Packets taken for lost since the connection began, MTU probes included.
+    pub lost_packets: u64,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// How much round-trip times vary (RTTVAR of RFC 6298).
+    pub rttvar: Duration,
+    /// Largest packet that the path was found to take, with the headers of UDP and IP.
+    pub path_mtu: Bytes,
 }
 
 /// How many episodes of loss were taken for what.

@@ -137,6 +137,7 @@ fn child() {
             listen,
             overwrite: false,
             limits: limits(),
+            qlog: None,
         };
         let server = Server::bind(options, &identity).expect("a server");
         let port = server.local_addr().expect("bound").port();

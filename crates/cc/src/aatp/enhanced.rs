@@ -38,6 +38,7 @@
 use super::rate::CAUTIOUS;
 use super::{Bursts, INITIAL_SHARE, Law, SendingRate};
 use crate::burst::{Bandwidth, BurstReport};
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::discriminator::Verdict;
 use crate::jitter::{ALPHA, Jitter, LEVEL_A, LEVEL_LEAST, LTD_FLOOR, LTD_SCALE, Level};
@@ -47,6 +48,12 @@ use whimbrel_units::Rate;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "enhanced-aatp",
+    code: code!(
+        "aatp/enhanced.rs",
+        "aatp/mod.rs",
+        "aatp/rate.rs",
+        "jitter.rs"
+    ),
     summary: "AATP that slows for a loss only if bursts were stretched, and shares by priority",
     citation: "Briones et al., \"Wireless Loss Detection over Fairly Shared Heterogeneous Long Fat Networks\", \
                Electronics 10, 987, 2021",

@@ -16,6 +16,7 @@
 
 use super::{Bursts, INITIAL_SHARE, Law, SendingRate};
 use crate::burst::{Bandwidth, BurstReport};
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::registry::{Entry, Feed};
 use whimbrel_units::Rate;
@@ -23,6 +24,7 @@ use whimbrel_units::Rate;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "aatp",
+    code: code!("aatp/original.rs", "aatp/mod.rs", "aatp/rate.rs"),
     summary: "Bursts at a rate that nears the estimated bandwidth; any loss slows it",
     citation: "Briones et al., Future Generation Computer Systems 115, 2021, as given in Electronics 10, 987, 2021",
     feed: Feed::Bursts,

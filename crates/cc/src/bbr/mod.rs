@@ -59,6 +59,7 @@ pub(crate) mod signals;
 mod tests;
 mod window;
 
+use crate::code::code;
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, LostPacket, Signal, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Setup, Value};
@@ -72,6 +73,13 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "bbr",
+    code: code!(
+        "bbr/mod.rs",
+        "bbr/model.rs",
+        "bbr/window.rs",
+        "bbr/signals.rs",
+        "bbr/long_term.rs"
+    ),
     summary: "BBR version 1: paces at the greatest bandwidth seen and keeps two bandwidth-delay products in flight",
     citation: "N. Cardwell et al., \"BBR: Congestion-Based Congestion Control\", CACM 60(2), 2017; Linux tcp_bbr.c",
     feed: Feed::Acknowledgments,

@@ -70,6 +70,7 @@ mod startup;
 mod tests;
 
 use crate::bbr::signals::{AckEpoch, OwnLimit, Rounds, at_least_slowest, nominal_bandwidth, paced};
+use crate::code::code;
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, LostPacket, Signal, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Setup, Value};
@@ -83,6 +84,15 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "bbr3",
+    code: code!(
+        "bbr3/mod.rs",
+        "bbr3/startup.rs",
+        "bbr3/probe_bw.rs",
+        "bbr3/probe_rtt.rs",
+        "bbr3/congestion.rs",
+        "bbr3/control.rs",
+        "bbr3/estimate.rs"
+    ),
     summary: "BBR version 3: as BBR, and keeps below what has lost more than 2 % of it",
     citation: "N. Cardwell, I. Swett, J. Beshay, \"BBR Congestion Control\", draft-ietf-ccwg-bbr-06, 2026",
     feed: Feed::Acknowledgments,

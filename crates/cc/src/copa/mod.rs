@@ -61,6 +61,7 @@
 
 mod extreme;
 
+use crate::code::code;
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Setup, Value};
@@ -72,6 +73,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "copa",
+    code: code!("copa/mod.rs", "copa/extreme.rs"),
     summary: "Keeps 1/delta packets of its own in the queue; competes when others fill it",
     citation: "V. Arun, H. Balakrishnan, \"Copa: Practical Delay-Based Congestion Control for the Internet\", \
                NSDI 2018",

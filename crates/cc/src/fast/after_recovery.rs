@@ -48,6 +48,7 @@
 
 use super::average::Average;
 use super::{ALPHA, EVERY, Fast, GAMMA, MEMORY, SLOW_START_DELAY};
+use crate::code::code;
 use crate::controller::{Asks, LossResponse};
 use crate::event::{Ack, Loss, Signal, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value};
@@ -61,6 +62,12 @@ const RTT_GRAIN: f64 = 0.001;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "emfast",
+    code: code!(
+        "fast/after_recovery.rs",
+        "fast/mod.rs",
+        "fast/average.rs",
+        "fast/alpha.rs"
+    ),
     summary: "FAST for several streams, with a step for each ACK after a fast recovery",
     citation: "S. Ahmad, M. J. Arshad, \"Enhanced Multistream Fast TCP: Rapid Bandwidth Utilization after Fast-Recovery \
                Phase\", Appl. Sci. 9(21), 4698, 2019",

@@ -56,6 +56,7 @@ mod average;
 
 pub(crate) use after_recovery::ENTRY as EMFAST;
 
+use crate::code::code;
 use crate::controller::{Asks, LossResponse};
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Value, Values};
@@ -109,6 +110,7 @@ const WINDOWS: f64 = 1.0 / 3.0;
 /// FAST's place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "fast",
+    code: code!("fast/mod.rs", "fast/average.rs", "fast/alpha.rs"),
     summary: "Keeps alpha packets in the queue, in steps as large as the way to it",
     citation: "D. X. Wei, C. Jin, S. H. Low, S. Hegde, \"FAST TCP: Motivation, Architecture, Algorithms, Performance\", \
                IEEE/ACM ToN 14(6), 2006",
@@ -120,6 +122,7 @@ pub(crate) static ENTRY: Entry = Entry {
 /// Multistream FAST's place in the registry.
 pub(crate) static MFAST: Entry = Entry {
     name: "mfast",
+    code: code!("fast/mod.rs", "fast/average.rs", "fast/alpha.rs"),
     summary: "FAST for a connection of several streams",
     citation: "S. A. Awan, M. J. Arshad, \"Enhancing Fast TCP's Performance Using Single TCP Connection for Parallel Traffic \
                Flows to Prevent Head-of-Line Blocking\", IEEE Access 7, 2019",

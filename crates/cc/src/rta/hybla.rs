@@ -17,6 +17,7 @@
 //! Packets are spaced by RTT/cwnd as Hybla's are, which the listing does not say and a window that opens at once needs.
 
 use crate::aimd::{Aimd, IncreaseDecrease};
+use crate::code::code;
 use crate::event::Ack;
 use crate::hybla::{self, Hybla};
 use crate::registry::{Entry, Feed};
@@ -27,6 +28,7 @@ use whimbrel_units::Rate;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "rta-hybla",
+    code: code!("rta/hybla.rs", "hybla.rs"),
     summary: "TCP-RTA's Hybla alone: a loss leaves two thirds",
     citation: super::CITATION,
     feed: Feed::Acknowledgments,

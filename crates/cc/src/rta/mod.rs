@@ -53,6 +53,7 @@ pub(crate) use hybla::ENTRY as HYBLA;
 pub(crate) use newreno::ENTRY as NEWRENO;
 pub(crate) use plus::ENTRY as PLUS;
 
+use crate::code::code;
 use crate::registry::{Entry, Feed, Parameter, Text, Value};
 use crate::three_samples::ThreeSamples;
 use handover::{Adaptive, Boost};
@@ -64,6 +65,14 @@ const CITATION: &str = "R. Srinivasan, J. J. Garcia-Luna-Aceves, \"TCP-RTA: Real
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "rta",
+    code: code!(
+        "rta/mod.rs",
+        "rta/table.rs",
+        "rta/handover.rs",
+        "three_samples.rs",
+        "rta/newreno.rs",
+        "rta/hybla.rs"
+    ),
     summary: "NewReno on short paths, Hybla on satellites: three round-trip times in a row tell which, and the window follows",
     citation: CITATION,
     feed: Feed::Acknowledgments,

@@ -16,6 +16,7 @@
 //! and which asks the same function for both; slow start after a timeout counts one segment an acknowledgment (RFC 3465
 //! section 2.3), else as many as were acknowledged; growth is of bytes, not of whole segments.
 
+use crate::code::code;
 use crate::controller::LossResponse;
 use crate::event::{Ack, Loss, Timeout};
 use crate::registry::{Entry, Feed};
@@ -26,6 +27,7 @@ use whimbrel_units::Bytes;
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "rta-newreno",
+    code: code!("rta/newreno.rs"),
     summary: "TCP-RTA's NewReno alone: slow start counts all that is acknowledged, a loss leaves two thirds",
     citation: super::CITATION,
     feed: Feed::Acknowledgments,

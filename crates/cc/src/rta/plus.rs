@@ -26,12 +26,21 @@
 
 use super::handover::{Adaptive, Boost};
 use super::{ranges, table};
+use crate::code::code;
 use crate::registry::{Entry, Feed};
 use crate::rtt_step::RttStep;
 
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "rta-plus",
+    code: code!(
+        "rta/plus.rs",
+        "rta/table.rs",
+        "rta/handover.rs",
+        "rtt_step.rs",
+        "rta/newreno.rs",
+        "rta/hybla.rs"
+    ),
     summary: "CUBIC (or a table of laws) that follows a longer or shorter path of any size at once, and takes no queue for one",
     citation: "Whimbrel, after R. Srinivasan, J. J. Garcia-Luna-Aceves, \"TCP-RTA\", University of California, Santa Cruz, 2022",
     feed: Feed::Acknowledgments,

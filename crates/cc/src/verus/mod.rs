@@ -64,6 +64,7 @@
 
 mod profile;
 
+use crate::code::code;
 use crate::controller::{Controller, LossResponse};
 use crate::event::{Ack, Loss, LostPacket, Timeout};
 use crate::registry::{Entry, Feed, Parameter, Setup, Value, Values};
@@ -74,6 +75,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 /// Its place in the registry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "verus",
+    code: code!("verus/mod.rs", "verus/profile.rs"),
     summary: "Learns the delay of each window and sends what keeps it within R times the least",
     citation: "Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, \"Adaptive Congestion Control for \
                Unpredictable Cellular Networks\", SIGCOMM 2015",

@@ -50,6 +50,7 @@ class Chart {
     this.canvas.addEventListener('keydown', (event) => this.onKey(event));
     this.canvas.addEventListener('blur', () => this.clear());
     this.canvas.addEventListener('pointermove', (event) => this.onPointer(event));
+    this.canvas.addEventListener('pointerdown', (event) => this.onPointer(event));
     this.canvas.addEventListener('pointerleave', () => this.clear());
     this.canvas.addEventListener('dblclick', () => this.resetZoom());
   }
@@ -64,12 +65,11 @@ class Chart {
     return PLOTS[plot.kind](plot, { top: 0, hidden, ...context });
   }
 
-  draw() {
+  draw(width = widthOfFigures()) {
     if (!this.drawn) this.build();
     this.drawn = true;
     const theme = themeName();
     const print = printing;
-    const width = print ? PAPER : Math.max(260, Math.floor(this.canvas.clientWidth || this.body.clientWidth));
     this.drawnFor = `${width} ${theme} ${print}`;
     this.theme = theme;
     this.made = this.plan({ width, theme, print });
@@ -78,10 +78,8 @@ class Chart {
     if (this.chart) this.chart.resize(size);
     else this.start(size);
     this.chart.setOption(this.made.option, { replaceMerge: ['series'] });
-    if (this.made.zoom) {
-      this.armZoom();
-      this.retick();
-    }
+    this.armed = false;
+    if (this.made.zoom) this.retick();
     this.showLegend(theme);
   }
 
@@ -93,8 +91,9 @@ class Chart {
   }
 
   /** A drag chooses what to look at closer, with a mouse; a finger scrolls the page. */
-  armZoom() {
-    if (!window.matchMedia('(pointer: fine)').matches) return;
+  armZoom({ pointerType }) {
+    if (this.armed || !this.made.zoom || pointerType !== 'mouse') return;
+    this.armed = true;
     this.chart.dispatchAction({ type: 'takeGlobalCursor', key: 'dataZoomSelect', dataZoomSelectActive: true });
   }
 
@@ -124,7 +123,9 @@ class Chart {
 
   showLegend(theme) {
     const entry = ({ label, protocol, form, style }) => {
-      const made = element('li', {}, swatch(style, form, theme), ` ${short(label, 60)}`);
+      // Paper has marks along its lines, to be told apart without colours.
+      const sample = printing && (form === 'line' || form === 'steps') ? 'protocol' : form;
+      const made = element('li', {}, swatch(style, sample, theme), ` ${short(label, 60)}`);
       if (protocol !== null && hidden.has(protocol)) made.hidden = true;
       if (protocol !== null) {
         made.dataset.protocol = protocol;
@@ -140,6 +141,7 @@ class Chart {
 
   onPointer(event) {
     if (!this.made) return;
+    this.armZoom(event);
     const box = this.canvas.getBoundingClientRect();
     const found = this.made.find(event.clientX - box.left, event.clientY - box.top, this.chart);
     if (found) this.show(found, event.clientX, event.clientY);
@@ -250,16 +252,24 @@ function download(name, type, text) {
 
 let printing = false;
 
+/** All figures stand in one column. To ask for it has the browser lay out the page, so it is asked once for many figures. */
+function widthOfFigures() {
+  if (printing) return PAPER;
+  const [first] = charts.values();
+  return Math.max(260, Math.floor(first.body.clientWidth));
+}
+
 /** Draws what is drawn already again, where something changed: width, theme, paper. */
 function redraw() {
-  const theme = themeName();
+  if (!charts.size) return;
+  const [theme, width] = [themeName(), widthOfFigures()];
   for (const chart of charts.values()) {
-    if (!chart.drawn) continue;
-    const width = printing ? PAPER : Math.max(260, Math.floor(chart.canvas.clientWidth));
-    if (chart.drawnFor !== `${width} ${theme} ${printing}`) chart.draw();
+    if (chart.drawn && chart.drawnFor !== `${width} ${theme} ${printing}`) chart.draw(width);
   }
 }
 
 function drawAll() {
-  for (const chart of charts.values()) if (!chart.drawn) chart.draw();
+  if (!charts.size) return;
+  const width = widthOfFigures();
+  for (const chart of charts.values()) if (!chart.drawn) chart.draw(width);
 }

@@ -8,7 +8,7 @@ function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (size >= 1e7 || size < 1e-4) {
+  if (size >= 1e7 || size < 1e-5) {
     const [digitsPart, exponent] = value.toExponential(digits - 1).split('e');
     const mantissa = String(Number(digitsPart)).replace('-', '−');
     const ten = `10${superscript(Number(exponent))}`;
@@ -106,4 +106,5 @@ function textWidth(text, size = 12) {
   return rulers.get(size).measureText(text).width;
 }
 
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+// In single quotes: fonts come to stand in attributes.
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";

@@ -21,7 +21,29 @@ function unfold() {
   if (!target) return;
   for (let at = target; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
   if (target instanceof HTMLDetailsElement) target.querySelector('summary').focus({ preventScroll: true });
-  target.scrollIntoView();
+  settle(target);
+}
+
+/** Goes there, and stays there while figures on the way are drawn and get their height, unless somebody moves on. */
+function settle(target) {
+  let [frames, still, top] = [0, 0, NaN];
+  const moved = new AbortController();
+  for (const kind of ['wheel', 'pointerdown', 'keydown', 'touchstart']) {
+    window.addEventListener(kind, () => moved.abort(), { signal: moved.signal, passive: true });
+  }
+  const look = () => {
+    const now = target.getBoundingClientRect().top;
+    still = now === top ? still + 1 : 0;
+    frames += 1;
+    if (moved.signal.aborted || still > 5 || frames > 120) {
+      moved.abort();
+      return;
+    }
+    target.scrollIntoView();
+    top = target.getBoundingClientRect().top;
+    requestAnimationFrame(look);
+  };
+  look();
 }
 window.addEventListener('hashchange', unfold);
 if (location.hash) unfold();

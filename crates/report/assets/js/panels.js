@@ -4,7 +4,8 @@ const LINES = new Set(['line', 'dashed', 'steps', 'marked-line', 'shade', 'stack
 /** The pointer finds marks that are no farther than so many pixels. */
 const REACH = 24;
 
-function panelsPlot(plot, context) {
+function panelsPlot(whole, context) {
+  const plot = drawable(whole);
   const { width, theme, hidden, top } = context;
   const colours = THEMES[theme];
   const lookOf = seriesLooks(plot.panels);
@@ -82,7 +83,7 @@ function panelsPlot(plot, context) {
       axisPointer: { show: false },
     })),
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
-    series: panels.flatMap((each) => drawnSeries(each, { lookOf, theme, context, x })),
+    series: panels.flatMap((each) => drawnSeries(each, { lookOf, theme, context })),
   };
   if (!context.still) {
     const axes = { filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: 'shift', moveOnMouseWheel: false, preventDefaultMouseMove: false };
@@ -116,12 +117,31 @@ function panelsPlot(plot, context) {
   };
 }
 
+const drawables = new WeakMap();
+
+/** The plot without what has no place on its axes: what is no number, and on logarithmic axes what is not above zero. */
+function drawable(plot) {
+  if (drawables.has(plot)) return drawables.get(plot);
+  const has = (axis, value) => Number.isFinite(value) && Math.abs(value) < 1e100 && (!axis.log || value > 1e-100);
+  const panels = plot.panels.map((panel) => ({
+    ...panel,
+    series: panel.series.map((series) => {
+      const kept = series.points.map(([x, y]) => has(plot.x, x) && has(panel.y, y));
+      const keep = (list) => list?.filter((_, i) => kept[i]);
+      return { ...series, points: keep(series.points), spread: keep(series.spread), notes: keep(series.notes) };
+    }),
+  }));
+  drawables.set(plot, { ...plot, panels });
+  return drawables.get(plot);
+}
+
 /** An axis that shows all of these values. */
 function axisOf(axis, lists, fromZero, room) {
   let [low, high] = [Infinity, -Infinity];
   for (const list of lists) {
     for (const value of list) {
-      if (!Number.isFinite(value) || (axis.log && value <= 0)) continue;
+      // Ends of error bars and of stacks may lie beyond.
+      if (axis.log && value <= 0) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
     }
@@ -134,11 +154,20 @@ function axisOf(axis, lists, fromZero, room) {
     return { axis, log: true, low, high, scale, count: 6 };
   }
   const range = high - low;
-  // From zero on, as lengths are read, unless all values lie in a small part far from it.
-  const zero = fromZero && low >= 0 && range > 0.15 * high;
-  const margin = range > 0 ? range * (room || !fromZero ? 0.05 : 0) : Math.abs(high) * 0.1 || 1;
-  const under = zero ? 0 : low - margin;
-  return { axis, log: false, low: fromZero && low >= 0 ? Math.max(0, under) : under, high: high + margin, scale, count: 6 };
+  // From zero on, as lengths are read, unless all values lie in a small part far from it; but not in one so small that
+  // there is nothing to be seen: it would look like a difference.
+  const close = range > 0.02 * high && range < 0.15 * high;
+  const zero = fromZero && low >= 0 && !close;
+  const from = zero ? 0 : low;
+  const span = high - from;
+  const margin = span > 0 ? span * (room || !fromZero ? 0.05 : 0) : Math.abs(high) * 0.1 || 1;
+  let [least, most] = [zero ? 0 : low - margin, high + margin];
+  if (fromZero && low >= 0) least = Math.max(0, least);
+  // Up to the next round number where it is not far.
+  const step = niceStep((most - least) / 5);
+  const next = Math.ceil(most / step - 1e-9) * step;
+  if (room && next - most < 0.12 * (most - least)) most = next;
+  return { axis, log: false, low: least, high: most, scale, count: 6 };
 }
 
 /** Areas on top of each other: for each series `[x, low, high]` at every place that any of them has. */
@@ -167,16 +196,15 @@ function valueAt(points, x) {
 }
 
 /** What ECharts draws of one panel's series. */
-function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context, x }) {
+function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context }) {
   const colours = THEMES[theme];
   const axes = { xAxisIndex: index, yAxisIndex: index, animation: false, silent: true, emphasis: { disabled: true }, clip: true };
-  const drawable = ([px, py]) => Number.isFinite(px) && Number.isFinite(py) && !(x.log && px <= 0) && !(y.log && py <= 0);
   // Shades lie behind lines, lines behind marks.
   const order = { shade: 0, stack: 1, outline: 1, dashed: 2, line: 3, steps: 3, 'marked-line': 4, marks: 5 };
   return [...visible].sort((a, b) => order[a.form] - order[b.form]).flatMap((series) => {
     const style = lookOf(series, theme);
     const { colour } = style;
-    const points = series.points.filter(drawable);
+    const { points } = series;
     const z = 2 + order[series.form];
     const line = {
       ...axes, type: 'line', z, data: points, symbol: 'none', connectNulls: false,
@@ -207,10 +235,12 @@ function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context, x
       drawn.push(area(points, axes, z, { fill: colour, fillOpacity: 0.13, stroke: colour, lineWidth: 1.3 }));
     } else if (series.form === 'stack') {
       const { band } = stacked.find((each) => each.series === series);
-      const outline = [...band.map(([px, , high]) => [px, high]), ...band.map(([px, low]) => [px, low]).reverse()];
-      drawn.push(area(outline.filter(drawable), axes, z, { fill: colour, fillOpacity: 0.75, stroke: colours.page, lineWidth: 0.8 }));
+      // A logarithmic axis has no zero to begin from.
+      const from = (value) => (y.log ? Math.max(value, y.low) : value);
+      const outline = [...band.map(([px, , high]) => [px, from(high)]), ...band.map(([px, low]) => [px, from(low)]).reverse()];
+      drawn.push(area(outline, axes, z, { fill: colour, fillOpacity: 0.75, stroke: colours.page, lineWidth: 0.8 }));
     }
-    if (series.spread?.length) drawn.push(whiskers(series, drawable, axes, z, colour));
+    if (series.spread?.length) drawn.push(whiskers(series, axes, z, colour));
     return drawn;
   });
 }
@@ -234,8 +264,8 @@ function area(points, axes, z, style) {
 }
 
 /** Error bars. */
-function whiskers(series, drawable, axes, z, colour) {
-  const data = series.points.map(([px, py], i) => [px, py, series.spread[i]]).filter((d) => drawable(d) && d[2] > 0);
+function whiskers(series, axes, z, colour) {
+  const data = series.points.map(([px, py], i) => [px, py, series.spread[i]]).filter(([, , spread]) => spread > 0);
   return {
     ...axes, type: 'custom', z, data, encode: { x: 0, y: 1 },
     renderItem: (_, api) => {
@@ -252,22 +282,27 @@ function whiskers(series, drawable, axes, z, colour) {
   };
 }
 
-/** Each label once. A line and marks under the same label are one entry. */
+/** Each label once; what several lines have beside them once for all of them. */
 function legendOf(panels, lookOf, theme) {
   const entries = new Map();
+  const together = new Map();
   for (const series of panels.flatMap((panel) => panel.series)) {
-    const key = JSON.stringify([series.protocol, series.label]);
-    const known = entries.get(key);
-    if (known) {
-      if (known.form === 'marks' && series.form === 'line') known.form = 'marked-line';
-      if (known.form === 'line' && series.form === 'marks') known.form = 'marked-line';
-      if (known.form === 'marks' && series.form === 'outline') known.form = 'marks';
-      if (known.form === 'outline' && series.form === 'marks') known.form = 'marks';
-    } else {
-      entries.set(key, { label: series.label, protocol: series.protocol, form: series.form, style: lookOf(series, theme) });
+    const what = lookOf.companion(series);
+    const key = JSON.stringify(what === null ? [series.protocol, series.label] : [series.form, what]);
+    const entry = { label: series.label, protocol: series.protocol, form: series.form, style: lookOf(series, theme) };
+    const known = (what === null ? entries : together).get(key);
+    if (!known) (what === null ? entries : together).set(key, entry);
+    else if (what !== null && known.label !== series.label) Object.assign(known, shared(what, known, theme));
+    // A line and marks, or marks and their outline, under one label are one entry.
+    else if (known.form !== series.form && [known.form, series.form].includes('marks')) {
+      known.form = [known.form, series.form].includes('outline') ? 'marks' : 'marked-line';
     }
   }
-  return [...entries.values()];
+  return [...entries.values(), ...together.values()];
+}
+
+function shared(what, { style }, theme) {
+  return { label: what, protocol: null, style: { ...style, colour: THEMES[theme].ink } };
 }
 
 /** Finds values under the pointer and steps through them. */

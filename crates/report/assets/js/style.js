@@ -35,13 +35,40 @@ function themeName() {
   return chosen ?? (window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 }
 
+/** Shapes of what happens to a line: losses, timeouts, ... in the order in which a figure has them. */
+const EVENTS = ['cross', 'circle', 'triangle', 'diamond', 'star', 'plus', 'square', 'down-triangle'];
+const COMPANION_DASHES = [[2, 3], [7, 3, 1, 3], [1, 4], [5, 5]];
+
+/**
+ * What a series adds to a line of its panel: of `cubic, loss` beside a line `cubic` it is `loss`. Such companions have the line's
+ * colour; their shape or dashes say what they are, the same for all lines.
+ */
+function companionOf(series, panel) {
+  if (series.form !== 'marks' && series.form !== 'dashed') return null;
+  const lines = panel.series.filter((other) => (
+    other.protocol === series.protocol && family(other.form) === 'line' && series.label.startsWith(`${other.label}, `)
+  ));
+  if (!lines.length) return null;
+  const line = lines.reduce((longest, other) => (other.label.length > longest.label.length ? other : longest));
+  return { line, what: series.label.slice(line.label.length + 2) };
+}
+
 /** The looks of a figure's series. Of one protocol, labels that meet in a panel look different, each the same in all panels. */
 function seriesLooks(panels) {
   const chosen = new Map();
+  const companions = new Map();
+  const numbers = { marks: new Map(), dashed: new Map() };
   const key = (series) => JSON.stringify([series.protocol, family(series.form), series.label]);
   for (const panel of panels) {
     const groups = new Map();
     for (const series of panel.series) {
+      const companion = companionOf(series, panel);
+      if (companion) {
+        const known = numbers[series.form];
+        if (!known.has(companion.what)) known.set(companion.what, known.size);
+        companions.set(series, { ...companion, number: known.get(companion.what) });
+        continue;
+      }
       const group = JSON.stringify([series.protocol, family(series.form)]);
       groups.set(group, (groups.get(group) ?? new Set()).add(key(series)));
     }
@@ -56,7 +83,18 @@ function seriesLooks(panels) {
       }
     }
   }
-  return (series, theme) => look(series.protocol, chosen.get(key(series)) ?? 0, theme);
+  const lookOf = (series, theme) => {
+    const companion = companions.get(series);
+    if (!companion) return look(series.protocol, chosen.get(key(series)) ?? 0, theme);
+    const { colour } = lookOf(companion.line, theme);
+    return {
+      colour,
+      dash: COMPANION_DASHES[companion.number % COMPANION_DASHES.length],
+      marker: EVENTS[companion.number % EVENTS.length],
+    };
+  };
+  lookOf.companion = (series) => companions.get(series)?.what ?? null;
+  return lookOf;
 }
 
 /** Lines, marks and areas are told apart by what they are. */
@@ -83,7 +121,7 @@ const symbolOf = (marker) => `path://${MARKERS[marker] ?? MARKERS.circle}`;
 
 /** The lengths of dashes of a series, as drawing libraries want them. */
 function dashOf(style, form) {
-  if (form === 'dashed') return [2, 3];
+  if (form === 'dashed') return COMPANION_DASHES.includes(style.dash) ? [...style.dash] : [2, 3];
   return style.dash.length ? [...style.dash] : 'solid';
 }
 

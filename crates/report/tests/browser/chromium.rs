@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// No condition of a page on one machine takes longer, even on a busy one.
-const BOUND: u64 = 20_000;
+const BOUND: u64 = 60_000;
 
 /// A browser with one page.
 pub struct Chromium {

@@ -312,18 +312,17 @@ fn confusion() -> Figure {
     )
 }
 
-fn beside(
-    id: &str,
-    unit: &str,
-    rows: &[(&str, Option<&str>, Option<f64>, Option<f64>, Option<f64>)],
-) -> Figure {
-    let row = |(label, protocol, paper, measured, spread): &(
-        &str,
-        Option<&str>,
-        Option<f64>,
-        Option<f64>,
-        Option<f64>,
-    )| BesideRow {
+/// Label, protocol, the paper's number, ours, and its standard deviation.
+type Row<'a> = (
+    &'a str,
+    Option<&'a str>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+);
+
+fn beside(id: &str, unit: &str, rows: &[Row<'_>]) -> Figure {
+    let row = |(label, protocol, paper, measured, spread): &Row<'_>| BesideRow {
         label: (*label).to_owned(),
         protocol: protocol.map(str::to_owned),
         paper: *paper,

@@ -1,6 +1,7 @@
 //! What is measured: samples during a run, and the outcome at its end.
 
 use super::pipe::Pipe;
+use super::watch::Watch;
 use super::world::{Actor, Flow, World};
 use crate::governed;
 use crate::measure::Delays;
@@ -13,7 +14,7 @@ use crate::tcp::{Endpoint, Sender};
 use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-impl World<'_> {
+impl<O: Watch> World<'_, O> {
     pub(super) fn on_sample(&mut self, slot: usize) {
         let Some(interval) = self.network.sample else {
             return;
@@ -31,13 +32,15 @@ impl World<'_> {
             };
             let rate = Rate::over(Bytes::new(delivered - flow.sampled_bytes), interval);
             flow.sampled_bytes = delivered;
-            flow.samples.push(match &mut flow.actor {
+            let sample = match &mut flow.actor {
                 Actor::Tcp(ends) => {
                     let Some(sender) = ends[0].sender() else {
                         continue;
                     };
+                    let counters = ends.each_ref().map(Endpoint::counters);
                     FlowSample {
-                        sent: Bytes::new(ends.iter().map(|end| end.counters().wire_bytes).sum()),
+                        sent: Bytes::new(counters.iter().map(|c| c.wire_bytes).sum()),
+                        retransmits: counters.iter().map(|c| c.retransmits).sum(),
                         ..sender.sample(now, rate)
                     }
                 }
@@ -53,7 +56,10 @@ impl World<'_> {
                         ssthresh: controller.ssthresh(),
                         in_flight: source.in_flight(),
                         srtt: source.srtt(),
+                        rttvar: source.rttvar(),
                         rate,
+                        delivered: Bytes::ZERO,
+                        retransmits: source.counters.retransmits,
                         sent: Bytes::new(source.counters.wire_bytes),
                         ack_spacing: None,
                         path_changes: controller.path_changes(),
@@ -62,6 +68,10 @@ impl World<'_> {
                     }
                 }
                 Actor::Udp(_) => continue,
+            };
+            flow.samples.push(FlowSample {
+                delivered: Bytes::new(delivered),
+                ..sample
             });
         }
         for node in &mut self.nodes {

@@ -7,4 +7,5 @@ pub(crate) mod mail;
 pub(crate) mod packet;
 mod pipe;
 mod routes;
+mod watch;
 pub(crate) mod world;

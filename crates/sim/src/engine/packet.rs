@@ -109,6 +109,10 @@ impl Flags {
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
+    /// With none of `other`.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
     /// Whether it opens the connection.
     pub const fn opens(self) -> bool {
         self.0 & (Self::SYN.0 | Self::DATA.0) == Self::SYN.0

@@ -42,7 +42,8 @@ impl Pipe {
     }
 
     /// Decides what becomes of a packet. If it comes out, it must be held here, or counted out and put on the next link.
-    #[inline]
+    /// Every packet passes it on every link, and runs that are watched are a second place that calls it: always inlined.
+    #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offered {
         let ect = packet.flags.has(Flags::ECT);
         match self.link.offer(now, u32::from(packet.size), ect) {

@@ -6,9 +6,11 @@ use super::mail::{Mail, Outbox};
 use super::packet::{Flags, Packet};
 use super::pipe::{Offered, Pipe};
 use super::routes::{Ahead, FurtherLane, Routes, further_lanes, settled_ends, sole_feeders};
+use super::watch::{Nobody, Somebody, Watch, Watched, watch_senders};
 use crate::aatp::{Connection, Node};
 use crate::governed;
-use crate::network::{FlowSpec, Network, OnChannel, Traffic};
+use crate::network::{FlowSpec, LinkId, Network, OnChannel, Traffic};
+use crate::observe::{self, Observer};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
 use crate::tcp::Endpoint;
 use crate::udp::Datagrams;
@@ -16,7 +18,7 @@ use whimbrel_net::{DropCause, Fate};
 use whimbrel_units::{Duration, Time};
 
 /// A run under way.
-pub(crate) struct World<'a> {
+pub(crate) struct World<'a, O = Nobody> {
     pub(super) network: &'a Network,
     pub(super) now: Time,
     pub(super) end: Time,
@@ -44,6 +46,8 @@ pub(crate) struct World<'a> {
     unfinished: usize,
     pub(super) events: u64,
     pub(super) link_samples: Vec<Vec<LinkSample>>,
+    /// Who watches.
+    watch: O,
 }
 
 /// A flow in a run.
@@ -73,7 +77,7 @@ impl Flow {
 }
 
 /// Who sends and receives.
-pub(super) enum Actor {
+pub(crate) enum Actor {
     /// The near and the far end of a connection.
     Tcp(Box<[Endpoint; 2]>),
     /// A connection that decides what its ends send: over several paths, with several streams or with messages.
@@ -102,6 +106,23 @@ pub(crate) fn longest_run(links: usize, routes: usize) -> Duration {
 
 impl<'a> World<'a> {
     pub fn new(network: &'a Network) -> Self {
+        Self::with(network, Nobody)
+    }
+}
+
+impl<'a, 'o> World<'a, Somebody<'o>> {
+    /// The same, and `observer` is told what happens.
+    pub fn watched(network: &'a Network, observer: &'o mut dyn Observer) -> Self {
+        let mut world = Self::with(network, Somebody::new(network, observer));
+        for (i, flow) in world.flows.iter_mut().enumerate() {
+            watch_senders(i, &mut flow.actor);
+        }
+        world
+    }
+}
+
+impl<'a, O: Watch> World<'a, O> {
+    fn with(network: &'a Network, watch: O) -> Self {
         let links = network.links.len();
         let further = further_lanes(network);
         let lanes = network.flows.len() + further.len();
@@ -133,6 +154,7 @@ impl<'a> World<'a> {
             unfinished: 0,
             events: 0,
             link_samples: vec![Vec::new(); links],
+            watch,
         };
         for (i, spec) in network.flows.iter().enumerate() {
             world.add_flow(i, spec);
@@ -213,6 +235,9 @@ impl<'a> World<'a> {
             }
             self.now = time;
             self.events += 1;
+            if let Some(watched) = self.watch.watched() {
+                watched.release(time);
+            }
             if slot < links {
                 self.on_link(slot);
             } else if slot < channels {
@@ -224,6 +249,9 @@ impl<'a> World<'a> {
             }
         }
         self.now = self.end;
+        if let Some(watched) = self.watch.watched() {
+            watched.release(self.end);
+        }
         self.outcome()
     }
 
@@ -269,7 +297,10 @@ impl<'a> World<'a> {
                 return self.enter_channel(at, on, packet);
             }
             match self.pipes[link].offer(at, packet) {
-                Offered::Dropped(cause) => return self.on_drop(packet, cause),
+                Offered::Dropped(cause) => {
+                    self.tell_drop(at, link, packet, cause);
+                    return self.on_drop(packet, cause);
+                }
                 Offered::ComesOut(out) => at = out,
             }
             packet.hop += 1;
@@ -306,23 +337,30 @@ impl<'a> World<'a> {
     fn enter_channel(&mut self, at: Time, on: OnChannel, packet: &Packet) {
         let mut left = std::mem::take(&mut self.left);
         if !self.channels[on.channel].offer(at, on.side, packet, &mut left) {
-            self.on_drop(packet, DropCause::QueueOverflow);
+            let cause = DropCause::QueueOverflow;
+            if let Some(link) = self.routes.link(packet) {
+                self.tell_drop(at, link, packet, cause);
+            }
+            self.on_drop(packet, cause);
         }
-        self.settle(left, on.channel);
+        self.settle(at, left, on.channel);
     }
 
     /// Something happens on a channel.
     fn on_channel(&mut self, channel: usize) {
         let mut left = std::mem::take(&mut self.left);
         self.channels[channel].advance(self.now, &mut left);
-        self.settle(left, channel);
+        self.settle(self.now, left, channel);
     }
 
     /// Packets have left a channel: they are on their links, or lost.
-    fn settle(&mut self, mut left: Vec<Left>, channel: usize) {
+    fn settle(&mut self, at: Time, mut left: Vec<Left>, channel: usize) {
         for (link, fate, mut packet) in left.drain(..) {
             match fate {
-                Fate::Dropped(cause) => self.on_drop(&packet, cause),
+                Fate::Dropped(cause) => {
+                    self.tell_drop(at, link, &packet, cause);
+                    self.on_drop(&packet, cause);
+                }
                 Fate::Delivered {
                     at,
                     corrupted,
@@ -423,6 +461,9 @@ impl<'a> World<'a> {
             self.on_corrupted(at, packet);
             return;
         }
+        if let Some(watched) = self.watch.watched() {
+            watched.arrived(at, packet);
+        }
         match &mut self.flows[index].actor {
             Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
             Actor::Aatp(_) => self.deliver_mail(at, packet),
@@ -433,6 +474,7 @@ impl<'a> World<'a> {
                 let in_order = ends[end].on_packet(at, packet, &mut out);
                 let due = ends[end].deadline(at);
                 self.reschedule(2 * index + end, due);
+                self.tell(at, index, &out);
                 self.send(out);
                 if in_order > 0 {
                     self.check_finished(index, at);
@@ -457,6 +499,7 @@ impl<'a> World<'a> {
         if end == 0 {
             self.reschedule_paths(index, at);
         }
+        self.tell(at, index, &out);
         self.send(out);
         if in_order > 0 {
             self.check_finished(index, at);
@@ -494,6 +537,7 @@ impl<'a> World<'a> {
         let due = connection.deadline(end);
         self.mail.burn(packet.seg, Some(bytes));
         self.reschedule(2 * index + end, due);
+        self.tell(at, index, &packets);
         self.send(packets);
         self.check_finished(index, at);
     }
@@ -501,6 +545,9 @@ impl<'a> World<'a> {
     /// The checksum throws a corrupted packet away. Whom it reaches at `at` may ask for it again.
     #[cold]
     fn on_corrupted(&mut self, at: Time, packet: &Packet) {
+        if let Some(watched) = self.watch.watched() {
+            watched.lost(at, packet, observe::Fate::Corrupted);
+        }
         let lost = self.losses(packet);
         lost.corrupted += u64::from(packet.flags.has(Flags::DATA));
         // Whatever changed it, it was no queue.
@@ -520,7 +567,30 @@ impl<'a> World<'a> {
             Actor::Aatp(_) | Actor::Udp(_) => None,
         };
         self.reschedule(2 * packet.lane as usize + end, due);
+        self.tell(at, index, &out);
         self.send(out);
+    }
+
+    /// Who watches is told that a link dropped a packet.
+    #[inline(always)]
+    fn tell_drop(&mut self, at: Time, link: usize, packet: &Packet, cause: DropCause) {
+        if let Some(watched) = self.watch.watched() {
+            let link = LinkId(link as u32);
+            watched.lost(at, packet, observe::Fate::Dropped { link, cause });
+        }
+    }
+
+    /// Who watches is told what came of a call of a flow's ends, and what leaves.
+    #[inline(always)]
+    fn tell(&mut self, at: Time, index: usize, out: &[Packet]) {
+        if let Some(watched) = self.watch.watched() {
+            let flow = (
+                index,
+                &self.network.flows[index],
+                &mut self.flows[index].actor,
+            );
+            watched.called(at, flow, out, &self.mail);
+        }
     }
 
     /// Puts what an endpoint sent on the first link of its route.
@@ -642,6 +712,7 @@ impl<'a> World<'a> {
         }
         self.schedule(endpoint, due);
         self.reschedule_paths(index, now);
+        self.tell(now, index, &out);
         self.send(out);
         if stops {
             self.check_finished(index, now);

@@ -10,7 +10,7 @@ mod receiver;
 mod sender;
 
 pub(crate) use endpoint::Endpoint;
-pub(crate) use sender::{Mapping, Sender, earliest};
+pub(crate) use sender::{Mapping, Note, Sender, earliest};
 
 use whimbrel_units::Bytes;
 

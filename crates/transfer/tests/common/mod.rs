@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use whimbrel_transfer::{
-    Error, Event, Identity, Limits, SendOptions, ServeOptions, Server, ServerAddress, Summary, send,
+    Error, Event, Identity, Limits, QlogFolder, SendOptions, ServeOptions, Server, ServerAddress,
+    Summary, send,
 };
 use whimbrel_units::Duration as Span;
 
@@ -82,11 +83,27 @@ impl Service {
         Self::in_directory(scratch, scratch.sub("stored"), limits, overwrite)
     }
 
+    /// That logs what becomes of every packet.
+    pub fn logging(scratch: &Scratch, qlog: QlogFolder) -> Self {
+        let directory = scratch.sub("stored");
+        Self::with_all(scratch, directory, limits(), false, Some(qlog))
+    }
+
     pub fn in_directory(
         scratch: &Scratch,
         directory: PathBuf,
         limits: Limits,
         overwrite: bool,
+    ) -> Self {
+        Self::with_all(scratch, directory, limits, overwrite, None)
+    }
+
+    fn with_all(
+        scratch: &Scratch,
+        directory: PathBuf,
+        limits: Limits,
+        overwrite: bool,
+        qlog: Option<QlogFolder>,
     ) -> Self {
         let identity = Identity::load_or_create(&scratch.0.join("identity")).expect("an identity");
         let listen = ([127, 0, 0, 1], 0).into();
@@ -95,6 +112,7 @@ impl Service {
             listen,
             overwrite,
             limits,
+            qlog,
         };
         let server = Server::bind(options, &identity).expect("a server");
         let address = server.local_addr().expect("bound");

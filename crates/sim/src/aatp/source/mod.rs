@@ -195,6 +195,11 @@ impl Source {
         self.estimator.srtt()
     }
 
+    /// How much round-trip times vary, zero before the first sample.
+    pub fn rttvar(&self) -> Duration {
+        self.estimator.rttvar()
+    }
+
     /// Sent and not yet reported, as sizes on the wire.
     pub fn in_flight(&self) -> Bytes {
         self.settings.packet.times(self.ledger.packets() as u64)

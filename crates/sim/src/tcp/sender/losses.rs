@@ -2,6 +2,7 @@
 //! back, and the retransmission timer.
 
 use super::prr::Prr;
+use super::record::Note;
 use super::{Phase, Sender};
 use crate::engine::packet::Packet;
 use crate::network::Recovery;
@@ -39,6 +40,7 @@ impl Sender {
         let size = self.bytes(1);
         self.rate.on_lost(size);
         let segment = self.board.get(seg);
+        self.record.note(Note::Lost(seg, segment.dropped.into()));
         self.controller.on_packet_lost(&LostPacket {
             now,
             size,
@@ -72,6 +74,7 @@ impl Sender {
         let episode = self.episode(now, flight);
         let response = self.controller.on_loss(&loss);
         self.counters.count_episode(&response, truth);
+        self.record.note(Note::Judged(lost_seg, truth, response));
         self.record.begin(LossEpisode {
             reduced: response.reduced,
             ..episode
@@ -151,6 +154,7 @@ impl Sender {
         }
         self.counters.spurious += 1;
         self.controller.on_spurious(now);
+        self.record.note(Note::TakenBack);
         self.record.end(now);
         self.phase = Phase::Open;
         self.timed_out_una = None;
@@ -185,6 +189,7 @@ impl Sender {
             truth: self.oracle.told(truth),
         });
         self.counters.count_episode(&response, truth);
+        self.record.note(Note::Judged(seg, truth, response));
         self.record.begin(LossEpisode {
             reduced: response.reduced,
             ended: Some(now),
@@ -218,6 +223,7 @@ impl Sender {
         let repeated = self.timed_out_una == Some(una);
         self.timed_out_una = Some(una);
         self.counters.timeouts += 1;
+        self.record.note(Note::TimedOut);
         self.record.begin(LossEpisode {
             reduced: true,
             timeout: true,

@@ -25,6 +25,7 @@ mod transmit;
 
 use crate::counters::SenderCounters;
 use crate::network::{Nack, Oracle, Recovery, TcpSettings};
+use crate::observe::{End, Stage, State};
 use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
 use crate::tcp::segments;
@@ -35,6 +36,7 @@ use newreno::DuplicateAcks;
 use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
+pub(crate) use record::Note;
 use record::Record;
 use sack::SackJudge;
 use scoreboard::Scoreboard;
@@ -202,6 +204,11 @@ impl Sender {
         self.rtt.srtt()
     }
 
+    /// The first segment that is not acknowledged.
+    pub fn una(&self) -> u32 {
+        self.board.una()
+    }
+
     /// Bytes in flight.
     pub fn in_flight(&self) -> Bytes {
         self.bytes(self.board.in_flight())
@@ -217,7 +224,7 @@ impl Sender {
         }
     }
 
-    /// How it stands, while its data is delivered at this rate.
+    /// How it stands, while its data is delivered at this rate. How much was delivered is for the caller to know.
     pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
         FlowSample {
             at: now,
@@ -225,7 +232,10 @@ impl Sender {
             ssthresh: self.controller.ssthresh(),
             in_flight: self.in_flight(),
             srtt: self.srtt(),
+            rttvar: self.rtt.rttvar(),
             rate,
+            delivered: Bytes::ZERO,
+            retransmits: self.counters.retransmits,
             sent: Bytes::new(self.counters.wire_bytes),
             ack_spacing: self.record.ack_spacing(),
             path_changes: self.path_changes(),
@@ -242,6 +252,39 @@ impl Sender {
     /// The noted episodes of loss, in order of time.
     pub fn episodes(&self) -> &[LossEpisode] {
         self.record.episodes()
+    }
+
+    /// It is watched from now on: it notes what it finds.
+    pub fn watch(&mut self) {
+        self.record.with_notes();
+    }
+
+    /// What it found since this was last asked.
+    pub fn take_notes(&mut self) -> impl Iterator<Item = Note> + '_ {
+        self.record.take_notes()
+    }
+
+    /// How it stands, as those see it who watch a run.
+    pub fn state(&self, end: End) -> State {
+        State {
+            end,
+            cwnd: self.controller.cwnd(),
+            ssthresh: self.controller.ssthresh(),
+            in_flight: self.in_flight(),
+            latest_rtt: self.rtt.latest(),
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: self.rtt.min_rtt(),
+            pacing_rate: self.controller.pacing_rate(),
+            stage: match self.phase {
+                Phase::Open => Stage::Open,
+                Phase::Repair { .. } => Stage::Repair,
+                Phase::Recovery { .. } => Stage::Recovery,
+                Phase::Marked { .. } => Stage::Marked,
+                Phase::StartedAgain { .. } => Stage::StartedAgain,
+            },
+            phase: self.controller.phase(),
+        }
     }
 
     /// How often the controller found that the path itself had changed; `None` if it does not look.

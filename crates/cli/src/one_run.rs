@@ -1,0 +1,63 @@
+//! What is of one run (a trace, a report as iperf3's) needs a scenario that is one, and says which values would make it so.
+
+use crate::failure::BadInput;
+use whimbrel_sim::scenario::{Point, Scenario};
+use whimbrel_sim::sweep::Job;
+
+/// How a command takes a value that makes a sweep one run.
+#[derive(Clone, Copy)]
+pub enum Fix {
+    /// By a key of the scenario: `--set link.L.loss='1 %'`.
+    Set,
+    /// By flags of its own: which key has which.
+    Flags(&'static [(&'static str, &'static str)]),
+}
+
+/// The only combination of a scenario, with its first seed, for `what`.
+///
+/// # Errors
+/// If it has several, with values to choose.
+pub fn only<'a>(scenario: &'a Scenario, fix: Fix, what: &str) -> Result<Job<'a>, BadInput> {
+    let points = scenario.points();
+    let [point] = points else {
+        return Err(BadInput::new(format!(
+            "{what} is of one run, and there are {} combinations; choose one, e.g. {}",
+            points.len(),
+            choices(points, fix)
+        )));
+    };
+    match point.seeds().first() {
+        Some(&seed) => Ok(Job { point, seed }),
+        None => Err(BadInput::new(format!(
+            "{what} is of one run, and there are no seeds"
+        ))),
+    }
+}
+
+/// The first value of each key that has several, as it is given.
+fn choices(points: &[Point], fix: Fix) -> String {
+    let mut choices: Vec<(&str, Vec<String>)> = Vec::new();
+    for parameter in points.iter().flat_map(Point::parameters) {
+        let value = parameter.value.to_string();
+        match choices.iter_mut().find(|(key, _)| *key == parameter.key) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => choices.push((&parameter.key, vec![value])),
+        }
+    }
+    choices.retain(|(_, values)| values.len() > 1);
+    let choice = |(key, values): &(&str, Vec<String>)| {
+        let value = &values[0];
+        match fix {
+            Fix::Set => format!("--set {key}='{value}'"),
+            Fix::Flags(flags) => match flags.iter().find(|(of, _)| of == key) {
+                // The delay of each direction is given as a round trip.
+                Some((_, "--rtt")) => "--rtt with one value".to_owned(),
+                Some((_, flag)) => format!("{flag} '{value}'"),
+                None => format!("one value of {key}"),
+            },
+        }
+    };
+    let choices: Vec<String> = choices.iter().map(choice).collect();
+    choices.join(" ")
+}

@@ -1,0 +1,290 @@
+//! `--save` and `--iperf3` of `sim` and `compare`: results in files that other tools read.
+
+use crate::aside::Aside;
+use crate::failure::BadInput;
+use crate::made;
+use crate::one_run::{self, Fix};
+use crate::page::Origin;
+use crate::play::run_all;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use whimbrel_report::frame::{Frame, Table};
+use whimbrel_report::iperf3::Test;
+use whimbrel_report::page::Fact;
+use whimbrel_sim::scenario::{Point, Scenario};
+use whimbrel_sim::sweep::{self, Job, Run};
+use whimbrel_units::{Duration, nearest};
+
+/// Time between samples where nobody says.
+const SAMPLE: Duration = Duration::from_millis(100);
+/// Time between iperf3's reports where nobody says: iperf3's own.
+const IPERF3_INTERVAL: Duration = Duration::from_secs(1);
+/// Most samples of a run, of each flow and link.
+const MOST_SAMPLES: u64 = 1_000_000;
+/// The least time between samples.
+const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// What to save, and how.
+#[derive(clap::Args)]
+pub struct SaveArgs {
+    /// Save results for other tools, as CSV or Parquet by the file's ending; may be given several times
+    ///
+    /// FILE alone has a row for each flow of each run. TABLE=FILE saves another table: runs, flows, paths, streams, links,
+    /// destinations, and over time samples, link-samples, destination-samples, episodes (of loss). Names of columns are those
+    /// of --json, joined by `_`; swept keys are columns too, with a second one in base units: link.L.loss_ratio is 0.01 for
+    /// `1 %`. docs/formats.md has all of them, and how to read them with DuckDB and pandas.
+    #[arg(long = "save", value_name = "[TABLE=]FILE.csv|.parquet")]
+    save: Vec<Save>,
+    /// Save a run as `iperf3 -J` would have printed it, for programs that read that
+    ///
+    /// Of one run: the only combination, with the first seed. What a simulation has not (hosts, dates, processors) is left out.
+    #[arg(long, value_name = "FILE.json")]
+    iperf3: Option<PathBuf>,
+    /// Time between samples of --save [default: the scenario's `sample`, or 100 ms], and between reports of --iperf3
+    /// [default: 1 s]
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    interval: Option<Duration>,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let time: Duration = text
+        .parse()
+        .map_err(|e: whimbrel_units::ParseError| e.to_string())?;
+    if time < LEAST_INTERVAL {
+        return Err(format!("must be {LEAST_INTERVAL} or more"));
+    }
+    Ok(time)
+}
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Parquet,
+}
+
+impl Format {
+    const ALL: [(&'static str, Self); 2] = [(".csv", Self::Csv), (".parquet", Self::Parquet)];
+}
+
+/// A table and the file it goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Save {
+    table: Table,
+    path: PathBuf,
+    format: Format,
+}
+
+impl FromStr for Save {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (table, path) = match text.split_once('=') {
+            // A path with a `=` somewhere is a path; one that looks like TABLE=FILE is written ./TABLE=FILE.
+            Some((table, path)) if !table.contains(['/', '.']) => (
+                table
+                    .parse()
+                    .map_err(|e: whimbrel_report::frame::UnknownTable| e.to_string())?,
+                path,
+            ),
+            _ => (Table::Flows, text),
+        };
+        let path = Path::new(path);
+        let ending = path
+            .extension()
+            .map(|ending| format!(".{}", ending.to_string_lossy().to_lowercase()));
+        let known = Format::ALL.iter();
+        let format = known
+            .clone()
+            .find(|(name, _)| ending.as_deref() == Some(name));
+        let Some((_, format)) = format else {
+            let near = ending.and_then(|ending| nearest(&ending, known.map(|(name, _)| *name)));
+            let meant = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
+            return Err(format!(
+                "`{}` does not say by its ending how to save it{meant}; the endings are .csv and .parquet",
+                path.display()
+            ));
+        };
+        Ok(Self {
+            table,
+            path: path.to_owned(),
+            format: *format,
+        })
+    }
+}
+
+/// Files that are open, to be written when the runs are done.
+pub struct Saving<'a> {
+    args: &'a SaveArgs,
+    tables: Vec<(&'a Save, Aside)>,
+    iperf3: Option<(Job<'a>, Aside)>,
+}
+
+impl<'a> Saving<'a> {
+    /// Opens all files, so that one that cannot be written is known before long work begins.
+    pub fn open(args: &'a SaveArgs, scenario: &'a Scenario, fix: Fix) -> anyhow::Result<Self> {
+        if args.interval.is_some() && args.iperf3.is_none() && !args.wants_samples() {
+            return Err(BadInput::new(
+                "--interval is the time between samples, and none are asked for: add --save samples=FILE or --iperf3 FILE",
+            )
+            .into());
+        }
+        let longest = scenario.points().iter().map(Point::duration).max();
+        if let (Some(interval), Some(longest)) = (args.interval, longest)
+            && longest.as_nanos() / interval.as_nanos().max(1) > MOST_SAMPLES
+        {
+            return Err(BadInput::new(format!(
+                "--interval {interval} gives more than {MOST_SAMPLES} samples in a run of {longest}: make it longer"
+            ))
+            .into());
+        }
+        let paths = args.save.iter().map(|save| &save.path).chain(&args.iperf3);
+        let paths: Vec<&PathBuf> = paths.collect();
+        for (i, path) in paths.iter().enumerate() {
+            if paths[..i].contains(path) {
+                let text = format!(
+                    "{} is to be saved twice: give each its own name",
+                    path.display()
+                );
+                return Err(BadInput::new(text).into());
+            }
+        }
+        let iperf3 = match &args.iperf3 {
+            Some(path) => Some((measured(scenario, fix)?, Aside::open(path)?)),
+            None => None,
+        };
+        let open = |save: &'a Save| Ok((save, Aside::open(&save.path)?));
+        Ok(Self {
+            args,
+            tables: args.save.iter().map(open).collect::<anyhow::Result<_>>()?,
+            iperf3,
+        })
+    }
+
+    /// Writes all files. `runs` are all of the scenario; What is to be sampled and was not is run once more: the runs that are printed stay free of samples that nobody asked for.
+    pub fn write(
+        self,
+        scenario: &Scenario,
+        runs: &[Run<'_>],
+        origin: &Origin<'_>,
+        threads: Option<NonZeroUsize>,
+    ) -> anyhow::Result<()> {
+        let made = made(origin.text);
+        let resampled = self
+            .args
+            .wants_samples()
+            .then(|| self.args.resampled(scenario))
+            .flatten();
+        let again = match &resampled {
+            Some(scenario) => run_all(&sweep::jobs(scenario.points()), threads)?,
+            None => Vec::new(),
+        };
+        for (save, aside) in self.tables {
+            let of_samples = save.table.is_of_samples() && resampled.is_some();
+            let frame = Frame::new(save.table, if of_samples { &again } else { runs });
+            aside.finish(|to| match save.format {
+                Format::Csv => whimbrel_report::csv(&frame, to),
+                Format::Parquet => whimbrel_report::parquet(&frame, &made, to),
+            })?;
+        }
+        if let Some((job, aside)) = self.iperf3 {
+            let length = self.args.interval.unwrap_or(IPERF3_INTERVAL);
+            let mut network = job.point.network(job.seed);
+            network.sample = Some(length);
+            let outcome = whimbrel_sim::run(&network);
+            let title = match origin.title {
+                "" => format!("seed {}", job.seed),
+                title => format!("{title}, seed {}", job.seed),
+            };
+            let test = Test::of_run(&outcome, length, made::VERSION, &title);
+            aside.finish(|to| {
+                serde_json::to_writer_pretty(&mut *to, &test).map_err(io::Error::from)?;
+                writeln!(to)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl SaveArgs {
+    fn wants_samples(&self) -> bool {
+        self.save.iter().any(|save| save.table.is_of_samples())
+    }
+
+    /// The scenario with the samples that are asked for, unless it has them.
+    fn resampled(&self, scenario: &Scenario) -> Option<Scenario> {
+        let wanted = |point: &Point| self.interval.or(point.sample()).unwrap_or(SAMPLE);
+        let points = scenario.points();
+        let interval = wanted(points.first()?);
+        let has = |point: &Point| point.sample() == Some(wanted(point));
+        (!points.iter().all(has)).then(|| {
+            let mut scenario = scenario.clone();
+            scenario.set_sample(interval);
+            scenario
+        })
+    }
+}
+
+/// The run that `iperf3`'s file is of.
+fn measured(scenario: &Scenario, fix: Fix) -> Result<Job<'_>, BadInput> {
+    let job = one_run::only(scenario, fix, "--iperf3")?;
+    let flows = job.point.flows();
+    let controlled = flows
+        .iter()
+        .any(|flow| flow.count > 0 && flow.controller.is_some());
+    controlled
+        .then_some(job)
+        .ok_or_else(|| BadInput::new("--iperf3 is of TCP and AATP flows, and there are none"))
+}
+
+/// How the results came about.
+fn made(scenario: &str) -> Vec<Fact> {
+    vec![
+        Fact::new("version", made::VERSION),
+        Fact::new("command", made::command()),
+        Fact::new("scenario", scenario),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_and_its_file_are_written_together() {
+        let save = |text: &str| text.parse::<Save>().map(|s| (s.table, s.path, s.format));
+        let path = PathBuf::from;
+        assert_eq!(
+            save("a.csv"),
+            Ok((Table::Flows, path("a.csv"), Format::Csv))
+        );
+        assert_eq!(
+            save("link-samples=/tmp/x=y.PARQUET"),
+            Ok((
+                Table::LinkSamples,
+                path("/tmp/x=y.PARQUET"),
+                Format::Parquet
+            ))
+        );
+        assert_eq!(
+            save("./a=b.csv"),
+            Ok((Table::Flows, path("./a=b.csv"), Format::Csv))
+        );
+    }
+
+    #[test]
+    fn a_wrong_ending_or_table_names_the_right_ones() {
+        let error = |text: &str| text.parse::<Save>().expect_err("wrong");
+        assert!(error("a.cvs").contains("did you mean .csv?"));
+        assert!(error("a.parq").contains("did you mean .parquet?"));
+        for text in ["a", "a.xlsx", ".csv", ""] {
+            assert!(
+                error(text).contains("the endings are .csv and .parquet"),
+                "{text}"
+            );
+        }
+        assert!(error("link=a.csv").contains("did you mean `links`?"));
+    }
+}

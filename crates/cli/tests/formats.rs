@@ -1,0 +1,336 @@
+//! Results in other tools' formats, through the real command.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A flow that ends, one that does not, and names that want quoting.
+const SCENARIO: &str = r#"
+[link.L]
+rate = "8 Mbit/s"
+delay = "20 ms"
+queue = "30 packets"
+[[flow]]
+name = "a, \"b\" ü"
+route = ["L"]
+[[flow]]
+controller = "newreno+cerl"
+route = ["L"]
+size = "100 kB"
+[run]
+duration = "4 s"
+seeds = 3
+[sweep]
+"link.L.loss" = ["0 %", "1 %"]
+"#;
+
+fn run(args: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whimbrel"));
+    command
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .expect("it starts")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        output.stderr.is_empty(),
+        "nothing on stderr when all is well"
+    );
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// Fails with this status; says why.
+fn fails(args: &[&str], folder: &Path, status: i32) -> String {
+    let output = run(args, folder);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(status), "{error}");
+    assert!(output.stdout.is_empty());
+    error
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("path.toml"), SCENARIO).expect("written");
+    folder
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+type Rows = Vec<BTreeMap<String, String>>;
+
+fn csv(path: &Path) -> Rows {
+    let mut reader = csv::Reader::from_path(path).expect("there");
+    reader
+        .deserialize()
+        .map(|row| row.expect("a row"))
+        .collect()
+}
+
+#[test]
+fn what_is_saved_says_the_same_as_json_and_what_is_printed_stays_the_same() {
+    let folder = folder();
+    let plain = stdout(&run(&["sim", "path.toml"], folder.path()));
+    let args = [
+        "sim",
+        "path.toml",
+        "--save",
+        "flows.csv",
+        "--save",
+        "flows.parquet",
+    ];
+    let more = [
+        "--save",
+        "samples=samples.csv",
+        "--interval",
+        "500 ms",
+        "--threads",
+        "2",
+    ];
+    let saving = [&args[..], &more[..]].concat();
+    assert_eq!(stdout(&run(&saving, folder.path())), plain);
+    let flows = csv(&folder.path().join("flows.csv"));
+    let printed = json(&stdout(&run(
+        &["sim", "path.toml", "--json"],
+        folder.path(),
+    )));
+    let runs = printed["runs"].as_array().expect("a list");
+    let all = runs.iter().flat_map(|run| {
+        let flows = run["flows"].as_array().expect("a list");
+        flows.iter().map(move |flow| (run, flow))
+    });
+    let all: Vec<_> = all.collect();
+    assert_eq!((flows.len(), all.len()), (12, 12));
+    for (row, (run, flow)) in flows.iter().zip(all) {
+        assert_eq!(row["seed"], run["seed"].to_string());
+        assert_eq!(
+            Some(row["link.L.loss"].as_str()),
+            run["parameters"]["link.L.loss"].as_str()
+        );
+        assert_eq!(
+            row["link.L.loss_ratio"],
+            if row["link.L.loss"] == "1 %" {
+                "0.01"
+            } else {
+                "0"
+            }
+        );
+        assert_eq!(Some(row["flow"].as_str()), flow["name"].as_str());
+        assert_eq!(row["goodput_bps"], flow["goodput_bps"].to_string());
+        assert_eq!(row["lost_random"], flow["lost"]["random"].to_string());
+        let p95: f64 = row["rtt_ms_p95"].parse().expect("a number");
+        assert_eq!(Some(p95), flow["rtt_ms"]["p95"].as_f64());
+        assert_eq!(
+            row["completion_s"].parse().ok(),
+            flow["completion_s"].as_f64()
+        );
+    }
+    // Eight samples of each of two flows, but for the second of a flow's end.
+    let samples = csv(&folder.path().join("samples.csv"));
+    let first = samples
+        .iter()
+        .filter(|row| row["run"] == "0" && row["flow"] == "a, \"b\" ü");
+    let times: Vec<f64> = first
+        .map(|row| row["at_s"].parse().expect("a number"))
+        .collect();
+    assert_eq!(times, [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]);
+    let parquet = fs::read(folder.path().join("flows.parquet")).expect("there");
+    assert_eq!(
+        (&parquet[..4], &parquet[parquet.len() - 4..]),
+        (&b"PAR1"[..], &b"PAR1"[..])
+    );
+    let holds = |text: &str| {
+        parquet
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
+    };
+    assert!(
+        holds("--save samples=samples.csv --interval '500 ms'"),
+        "the command"
+    );
+    assert!(holds("rate = \"8 Mbit/s\""), "the scenario");
+    // The same bits on one thread.
+    let one = ["sim", "path.toml", "--save", "again.csv", "--threads", "1"];
+    assert_eq!(stdout(&run(&one, folder.path())), plain);
+    let bytes = |name: &str| fs::read(folder.path().join(name)).expect("there");
+    assert_eq!(bytes("again.csv"), bytes("flows.csv"));
+    assert_eq!(
+        fs::read_dir(folder.path()).expect("a folder").count(),
+        5,
+        "nothing else is left"
+    );
+}
+
+#[test]
+fn what_cannot_be_saved_is_said_before_anything_is_run() {
+    let folder = folder();
+    let path = folder.path();
+    // Runs of hours: they would be noticed.
+    let long = ["compare", "--duration", "10 h", "--rate", "10 Gbit/s"];
+    let save = |what: &'static str| [&long[..], &["--save", what]].concat();
+    assert!(fails(&save("a.cvs"), path, 2).contains("did you mean .csv?"));
+    assert!(fails(&save("a.txt"), path, 2).contains(".csv and .parquet"));
+    assert!(fails(&save("flow=a.csv"), path, 2).contains("did you mean `flows`?"));
+    assert!(fails(&save("no/a.csv"), path, 1).contains("cannot write no/a.csv"));
+    let twice = [&save("a.csv")[..], &["--save", "runs=a.csv"]].concat();
+    assert!(fails(&twice, path, 2).contains("saved twice"));
+    let idle = [&save("a.csv")[..], &["--interval", "1 s"]].concat();
+    assert!(fails(&idle, path, 2).contains("--save samples=FILE"));
+    let fine = [&save("samples=a.csv")[..], &["--interval", "1 ms"]].concat();
+    assert!(fails(&fine, path, 2).contains("make it longer"));
+    let several = [&long[..], &["--iperf3", "a.json"]].concat();
+    assert!(fails(&several, path, 2).contains("one run, and there are 5 combinations"));
+    assert_eq!(
+        fs::read_dir(path).expect("a folder").count(),
+        1,
+        "only the scenario"
+    );
+}
+
+#[test]
+fn a_run_can_be_read_as_iperf3s_and_its_intervals_add_up() {
+    let folder = folder();
+    let args = [
+        "sim",
+        "path.toml",
+        "--set",
+        "link.L.loss=1 %",
+        "--iperf3",
+        "run.json",
+    ];
+    stdout(&run(&args, folder.path()));
+    let text = fs::read_to_string(folder.path().join("run.json")).expect("there");
+    let test = json(&text);
+    let intervals = test["intervals"].as_array().expect("a list");
+    assert_eq!(intervals.len(), 4);
+    let sum = |name: &str| {
+        intervals
+            .iter()
+            .map(|i| i["sum"][name].as_u64())
+            .sum::<Option<u64>>()
+    };
+    for name in ["bytes", "retransmits"] {
+        assert_eq!(sum(name), test["end"]["sum_sent"][name].as_u64(), "{name}");
+    }
+    // The same run as the table's first seed.
+    let printed = [
+        "sim",
+        "path.toml",
+        "--set",
+        "link.L.loss=1 %",
+        "--seeds",
+        "1",
+        "--json",
+    ];
+    let printed = json(&stdout(&run(&printed, folder.path())));
+    for (place, flow) in printed["runs"][0]["flows"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .enumerate()
+    {
+        let sender = &test["end"]["streams"][place]["sender"];
+        assert_eq!(sender["bytes"], flow["delivered_bytes"]);
+        assert_eq!(sender["retransmits"], flow["retransmits"]);
+        assert_eq!(test["start"]["connected"][place]["flow"], flow["name"]);
+    }
+    for name in ["timestamp", "system_info"] {
+        assert!(test["start"].get(name).is_none(), "{name} of a simulation");
+    }
+}
+
+#[test]
+fn a_transfer_tells_its_intervals_and_both_ends_log_it() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("data"), vec![7; 4_000_000]).expect("written");
+    fs::create_dir(path.join("in")).expect("made");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args(["serve", "in", "--once", "--json", "--listen", "127.0.0.1:0"])
+        .args([
+            "--identity",
+            "id",
+            "--qlog",
+            "served",
+            "--qlog-limit",
+            "16 MB",
+        ])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut said = BufReader::new(server.stdout.take().expect("piped"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("it says where it listens");
+    let listening = json(&line);
+    let address = listening["address"].as_str().expect("one");
+    let args = [
+        "send",
+        "data",
+        address,
+        "--identity",
+        "id",
+        "--json",
+        "--interval",
+        "5 ms",
+    ];
+    let sent = run(
+        &[&args[..], &["--qlog", "sent", "--controller", "newreno"]].concat(),
+        path,
+    );
+    let summary = json(&stdout(&sent));
+    said.read_to_string(&mut line).expect("it ends");
+    server.wait().expect("it ends");
+    let intervals = summary["intervals"].as_array().expect("a list");
+    assert!(intervals.len() > 1);
+    let part = |name: &'static str| intervals.iter().map(move |i| i["streams"][0][name].clone());
+    let bytes: u64 = part("bytes").filter_map(|bytes| bytes.as_u64()).sum();
+    assert!(bytes >= 4_000_000, "{bytes}");
+    let ends: Vec<_> = part("end").collect();
+    assert!(
+        part("start")
+            .skip(1)
+            .eq(ends[..ends.len() - 1].iter().cloned())
+    );
+    assert!(part("pmtu").all(|mtu| mtu.as_u64().is_some_and(|mtu| (1228..=1500).contains(&mtu))));
+    let last = &intervals[intervals.len() - 1]["streams"][0];
+    assert_eq!(last["snd_cwnd"], summary["cwnd_bytes"]);
+    for logs in ["sent", "served"] {
+        let mut files = fs::read_dir(path.join(logs)).expect("a folder");
+        let log = files.next().expect("a file").expect("an entry").path();
+        assert!(files.next().is_none(), "one connection");
+        let text = fs::read_to_string(log).expect("UTF-8");
+        let records: Vec<Value> = text.split('\u{1e}').skip(1).map(json).collect();
+        let named = |name: &str| records.iter().filter(|r| r["name"] == name).count();
+        assert!(named("quic:packet_sent") > 10 && named("quic:packet_received") > 10);
+        assert!(named("quic:recovery_metrics_updated") > 0);
+        let token = listening["token"].as_str().expect("one");
+        assert!(!text.contains(token), "the token is not logged");
+        assert!(
+            text.len() <= 1_000_000 || logs == "sent",
+            "a sixteenth of 16 MB"
+        );
+    }
+    let full = [
+        "serve",
+        "in",
+        "--identity",
+        "id",
+        "--qlog",
+        "served",
+        "--qlog-limit",
+        "1 kB",
+    ];
+    assert!(fails(&full, path, 1).contains("allow more with --qlog-limit"));
+}

@@ -1,0 +1,145 @@
+//! The way from a paper to its experiments and back: every experiment stands in its paper's page, and every link leads somewhere.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use whimbrel_experiment::Library;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The page of a paper, by the folder of its experiments.
+fn page_of(paper: &str) -> &'static str {
+    match paper {
+        "cerl" => "cerl.md",
+        "emfast" => "emfast.md",
+        "enhanced-aatp" => "enhanced-aatp.md",
+        "rta" => "tcp-rta.md",
+        "tcp-nack" => "tcp-nack.md",
+        other => panic!("which page of docs/ is experiments/{other}'s? say it here"),
+    }
+}
+
+#[test]
+fn every_experiment_stands_in_its_papers_page() {
+    let index = text(&root().join("docs/README.md"));
+    for experiment in Library::Embedded.experiments("").expect("experiments") {
+        let id = &experiment.id;
+        let (paper, _) = id.split_once('/').expect("PAPER/NAME");
+        let page = page_of(paper);
+        let link = format!("](../experiments/{id}.toml)");
+        assert!(
+            text(&root().join("docs").join(page)).contains(&link),
+            "docs/{page} does not lead to {id}; write [`{id}`{link} where its figure stands"
+        );
+        assert!(
+            index.contains(page),
+            "docs/README.md does not lead to {page}"
+        );
+    }
+}
+
+/// The ids of the experiments that a line leads to, in order.
+fn ids(line: &str) -> Vec<&str> {
+    let links = line.split("](../experiments/").skip(1);
+    links
+        .filter_map(|rest| rest.split_once(".toml)"))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// The cells of a table's line.
+fn cells(line: &str) -> Vec<&str> {
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+/// What docs/results.md says of each experiment, as pages have it: "in part (6 of 12)".
+fn results() -> BTreeMap<String, String> {
+    let page = text(&root().join("docs/results.md"));
+    let lines = page.lines().filter(|line| line.starts_with("| ["));
+    lines
+        .filter_map(|line| {
+            let cells = cells(line);
+            let (verdict, why) = (cells.get(3)?, cells.get(4)?);
+            let (count, _) = why.split_once(" right")?;
+            let id = ids(line).first().copied()?;
+            Some((id.to_owned(), format!("{verdict} ({count})")))
+        })
+        .collect()
+}
+
+#[test]
+fn pages_have_the_verdicts_of_the_results() {
+    let results = results();
+    let mut seen = 0;
+    for page in [
+        "cerl.md",
+        "emfast.md",
+        "enhanced-aatp.md",
+        "tcp-nack.md",
+        "tcp-rta.md",
+    ] {
+        let text = text(&root().join("docs").join(page));
+        for line in text.lines().filter(|line| line.starts_with("| ")) {
+            let cells = cells(line);
+            let ids = ids(line);
+            let [.., told] = cells.as_slice() else {
+                continue;
+            };
+            // A line of what there is leads to scenarios, and has no verdict.
+            if ids.is_empty() || cells.len() < 5 {
+                continue;
+            }
+            let measured = ids.iter().map(|id| {
+                let missing = || panic!("docs/results.md lacks {id}: run `make results`");
+                results.get(*id).map_or_else(missing, String::as_str)
+            });
+            let measured: Vec<&str> = measured.collect();
+            assert_eq!(
+                told.trim_end_matches(':'),
+                measured.join(", "),
+                "docs/{page}, {}",
+                ids.join(", ")
+            );
+            seen += ids.len();
+        }
+    }
+    assert!(seen > 80, "only {seen} verdicts were found");
+}
+
+/// Where `[text](target)` leads in a page, other than to the web or to a place in the page itself.
+fn links(page: &str) -> Vec<&str> {
+    let targets = page
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
+    targets
+        .map(|target| target.split('#').next().unwrap_or(target))
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .collect()
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    let docs = std::fs::read_dir(root().join("docs")).expect("docs");
+    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    pages.push(root().join("README.md"));
+    let mut seen = 0;
+    for page in pages {
+        let folder = page.parent().expect("a folder").to_owned();
+        for link in links(&text(&page)) {
+            assert!(
+                folder.join(link).exists(),
+                "{} leads to {link}, which is not there",
+                page.display()
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "only {seen} links were found");
+}

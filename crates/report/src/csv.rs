@@ -1,0 +1,31 @@
+//! Tables as CSV (RFC 4180): a header, then a line for each row; an empty field is null.
+
+use crate::frame::{Cell, Column, Frame};
+use std::io;
+
+/// Writes a table. Numbers are in full precision: read back they are the same bits.
+///
+/// # Errors
+/// If the writer fails.
+pub fn csv(frame: &Frame<'_>, to: impl io::Write) -> io::Result<()> {
+    // RFC 4180 section 2 ends lines with CR LF.
+    let mut writer = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(to);
+    let name = |column: &Column| column.name.clone();
+    writer.write_record(frame.columns().iter().map(name))?;
+    frame.rows(|cells| {
+        for cell in cells {
+            match cell {
+                Cell::Null => writer.write_field(""),
+                Cell::Text(text) => writer.write_field(text),
+                Cell::Integer(n) => writer.write_field(n.to_string()),
+                Cell::Float(n) => writer.write_field(n.to_string()),
+                Cell::Switch(on) => writer.write_field(on.to_string()),
+            }?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+        Ok(())
+    })?;
+    writer.flush()
+}

@@ -1,0 +1,422 @@
+use super::*;
+use crate::page::Fact;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::{Map, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::sweep::{jobs, run_all};
+
+/// All that a flow can be, and names that want quoting.
+const EVERYTHING: &str = r#"
+[link.L]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "50 packets"
+aqm = "codel"
+loss = "1 %"
+[link."a, \"b\""]
+rate = "5 Mbit/s"
+delay = "20 ms"
+[[flow]]
+name = "Größe, \"x\"\nund\r\n;'€"
+controller = "newreno+cerl"
+ecn = true
+nack = "on"
+route = ["L"]
+[[flow]]
+controller = "cubic"
+routes = [["L"], ["a, \"b\""]]
+size = "200 kB"
+[[flow]]
+name = "talk"
+controller = "cubic"
+route = ["L"]
+streams = 3
+messages = { size = "1 kB", every = "20 ms" }
+[[flow]]
+name = "bursts"
+controller = "enhanced-aatp"
+route = ["L"]
+[[flow]]
+kind = "udp"
+rate = "100 kbit/s"
+route = ["a, \"b\""]
+[run]
+duration = "3 s"
+seeds = 2
+sample = "250 ms"
+[sweep]
+"link.L.loss" = ["0 %", "1 %"]
+"link.L.queue" = ["50 packets", "0.5 bdp"]
+"flow.0.two_way" = [true, false]
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, Path::new("test")).expect("a scenario")
+}
+
+fn play(scenario: &Scenario) -> Vec<Run<'_>> {
+    run_all(&jobs(scenario.points()), None, || ()).expect("threads")
+}
+
+/// The runs as `--json` prints them.
+fn printed(runs: &[Run<'_>]) -> Vec<Value> {
+    let mut text = Vec::new();
+    crate::json(runs, &mut text).expect("memory");
+    let all: Value = serde_json::from_slice(&text).expect("JSON");
+    all["runs"].as_array().expect("a list").clone()
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], |list| list)
+}
+
+/// What stands in an object and in those within it; lists apart.
+fn flat(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let name = if prefix.is_empty() {
+            name.clone()
+        } else {
+            format!("{prefix}_{name}")
+        };
+        match value {
+            Value::Object(_) if name == "aatp_states" => {
+                into.insert(name, value.to_string().into());
+            }
+            Value::Object(_) => flat(&name, value, into),
+            Value::Array(_) | Value::Null => {}
+            _ => {
+                into.insert(name, value.clone());
+            }
+        }
+    }
+}
+
+type Cells = BTreeMap<String, Value>;
+
+/// The rows of a table as a reader of `--json` would make them, without what says which run they are of.
+fn expected(table: Table, run: &Value) -> Vec<Cells> {
+    let mut rows = Vec::new();
+    let mut add = |keys: &[(&str, &Value)], what: &Value| {
+        let mut cells = Cells::new();
+        flat("", what, &mut cells);
+        cells.remove("name");
+        for (name, value) in keys.iter().filter(|(_, value)| !value.is_null()) {
+            cells.insert((*name).to_owned(), (*value).clone());
+        }
+        rows.push(cells);
+    };
+    match table {
+        Table::Runs => {
+            let mut run = run.clone();
+            let members = run.as_object_mut().expect("an object");
+            let controller = members["parameters"]["controller"].clone();
+            members.retain(|name, _| !["parameters", "seed", "wall_s"].contains(&name.as_str()));
+            add(&[("controller", &controller)], &run);
+        }
+        Table::Links | Table::LinkSamples => {
+            for link in list(run, "links") {
+                let name = [("link", &link["name"])];
+                match table {
+                    Table::Links => add(&name, link),
+                    _ => list(link, "samples").iter().for_each(|s| add(&name, s)),
+                }
+            }
+        }
+        Table::Destinations | Table::DestinationSamples => {
+            for node in list(run, "destinations") {
+                let name = [("destination", &node["name"])];
+                match table {
+                    Table::Destinations => add(&name, node),
+                    _ => list(node, "samples").iter().for_each(|s| add(&name, s)),
+                }
+            }
+        }
+        _ => {
+            for flow in list(run, "flows") {
+                let of = [("flow", &flow["name"]), ("controller", &flow["controller"])];
+                let named = |name, value| [of[0], of[1], (name, value)];
+                match table {
+                    Table::Flows => add(&of, flow),
+                    Table::Paths => list(flow, "paths")
+                        .iter()
+                        .for_each(|path| add(&named("route", &path["route"]), path)),
+                    Table::Streams => {
+                        for (n, stream) in list(flow, "streams").iter().enumerate() {
+                            add(&[of[0], of[1], ("stream", &json!(n))], stream);
+                        }
+                    }
+                    _ => {
+                        let what = if table == Table::Samples {
+                            "samples"
+                        } else {
+                            "episodes"
+                        };
+                        list(flow, what).iter().for_each(|s| add(&of, s));
+                        for path in list(flow, "paths") {
+                            let of = named("route", &path["route"]);
+                            list(path, what).iter().for_each(|s| add(&of, s));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// A table's rows by the names of their columns, without nulls.
+fn rows(frame: &Frame<'_>) -> Vec<Cells> {
+    let mut all = Vec::new();
+    let add = |cells: &[Cell]| {
+        let named = frame.columns().iter().zip(cells);
+        let value = |cell: &Cell| match cell {
+            Cell::Null => None,
+            Cell::Text(text) => Some(json!(text)),
+            Cell::Integer(n) => Some(json!(n)),
+            Cell::Float(n) => Some(json!(n)),
+            Cell::Switch(on) => Some(json!(on)),
+        };
+        let row = named.filter_map(|(column, cell)| Some((column.name.clone(), value(cell)?)));
+        all.push(row.collect());
+        Ok(())
+    };
+    frame.rows(add).expect("memory");
+    all
+}
+
+#[test]
+fn every_measure_of_the_json_is_a_column_of_that_name_with_the_same_value() {
+    let scenario = scenario(EVERYTHING);
+    let runs = play(&scenario);
+    let printed = printed(&runs);
+    for table in Table::ALL {
+        let mut expected_rows = Vec::new();
+        for (index, run) in printed.iter().enumerate() {
+            let sets = run["parameters"].as_object().expect("an object");
+            for mut cells in expected(table, run) {
+                cells.insert("run".to_owned(), json!(index));
+                cells.insert("seed".to_owned(), run["seed"].clone());
+                let swept = sets.iter().filter(|(key, _)| *key != "controller");
+                cells.extend(swept.map(|(key, value)| (key.clone(), value.clone())));
+                let percent = if sets["link.L.loss"] == "1 %" {
+                    0.01
+                } else {
+                    0.0
+                };
+                cells.insert("link.L.loss_ratio".to_owned(), json!(percent));
+                expected_rows.push(cells);
+            }
+        }
+        let rows = rows(&Frame::new(table, &runs));
+        assert!(!rows.is_empty(), "{}", table.name());
+        assert_eq!(rows.len(), expected_rows.len(), "{}", table.name());
+        for (row, expected) in rows.iter().zip(&expected_rows) {
+            let names: Vec<&String> = row.keys().collect();
+            assert!(
+                names.iter().copied().eq(expected.keys()),
+                "{row:?} {expected:?}"
+            );
+            for (name, value) in row {
+                let other = &expected[name];
+                // serde_json reads numbers to the last bit but one.
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-15 * a.abs();
+                let same = match (value.as_f64(), other.as_f64()) {
+                    (Some(a), Some(b)) => near(a, b),
+                    _ => value == other,
+                };
+                assert!(same, "{}: {name} is {value}, not {other}", table.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_swept_value_has_a_column_in_base_units_where_all_have_one_kind_of_unit() {
+    let text = r#"
+[link.L]
+rate = "1 Mbit/s"
+[[flow]]
+route = ["L"]
+size = "1 kB"
+[run]
+duration = "10 ms"
+[sweep]
+"link.L.rate" = ["500 kbit/s", "1 Mbit/s"]
+"link.L.delay" = ["10 ms", "1.5 s"]
+"link.L.queue" = ["1 bdp", "64 kB"]
+"link.L.loss" = ["0", "2 %"]
+"flow.start" = ["0", "0"]
+"#;
+    let scenario = scenario(text);
+    let runs = play(&scenario);
+    let frame = Frame::new(Table::Runs, &runs);
+    let names: Vec<&str> = frame.columns().iter().map(|c| c.name.as_str()).collect();
+    // `1 bdp` and `64 kB` have nothing in common, and 0 could be anything.
+    let swept = [
+        "run",
+        "link.L.rate",
+        "link.L.rate_bps",
+        "link.L.delay",
+        "link.L.delay_s",
+        "link.L.queue",
+        "link.L.loss",
+        "link.L.loss_ratio",
+        "flow.start",
+        "seed",
+    ];
+    assert_eq!(names[..swept.len()], swept);
+    let last = rows(&frame).pop().expect("16 points and more");
+    assert_eq!(last["link.L.rate"], "1 Mbit/s");
+    assert_eq!(last["link.L.rate_bps"], 1e6);
+    assert_eq!(last["link.L.delay_s"], 1.5);
+    assert_eq!(last["link.L.queue"], "64 kB");
+    assert_eq!(last["link.L.loss_ratio"], 0.02);
+}
+
+/// What the `csv` crate reads, by the names in the header, without empty fields.
+fn read_csv(text: &[u8]) -> Vec<BTreeMap<String, String>> {
+    let mut reader = ::csv::Reader::from_reader(text);
+    let rows = reader.deserialize();
+    let rows = rows.map(|row| row.expect("as many fields as the header has"));
+    rows.map(|row: BTreeMap<String, String>| {
+        row.into_iter()
+            .filter(|(_, field)| !field.is_empty())
+            .collect()
+    })
+    .collect()
+}
+
+/// What the `parquet` crate reads, without nulls.
+fn read_parquet(bytes: Vec<u8>) -> Vec<Cells> {
+    let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("Parquet");
+    let rows = reader.get_row_iter(None).expect("rows");
+    rows.map(|row| {
+        let row = row.expect("a row");
+        let value = |field: &Field| match field {
+            Field::Null => None,
+            Field::Str(text) => Some(json!(text)),
+            Field::Long(n) => Some(json!(n)),
+            Field::Double(n) => Some(json!(n)),
+            Field::Bool(on) => Some(json!(on)),
+            other => panic!("{other}"),
+        };
+        let cells = row.get_column_iter();
+        let cells = cells.filter_map(|(name, field)| Some((name.clone(), value(field)?)));
+        cells.collect()
+    })
+    .collect()
+}
+
+fn to_parquet(frame: &Frame<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    crate::parquet(frame, &[Fact::new("scenario", "it")], &mut bytes).expect("memory");
+    bytes
+}
+
+#[test]
+fn what_is_written_is_read_back_the_same_from_csv_and_parquet() {
+    let scenario = scenario(EVERYTHING);
+    let runs = play(&scenario);
+    for table in Table::ALL {
+        let frame = Frame::new(table, &runs);
+        let rows = rows(&frame);
+        assert_eq!(read_parquet(to_parquet(&frame)), rows, "{}", table.name());
+        let mut text = Vec::new();
+        crate::csv(&frame, &mut text).expect("memory");
+        let read = read_csv(&text);
+        assert_eq!(read.len(), rows.len(), "{}", table.name());
+        for (fields, row) in read.iter().zip(&rows) {
+            assert_eq!(
+                fields.keys().collect::<Vec<_>>(),
+                row.keys().collect::<Vec<_>>()
+            );
+            for (name, value) in row {
+                let same = match value {
+                    Value::String(text) => &fields[name] == text,
+                    Value::Bool(on) => fields[name].parse() == Ok(*on),
+                    number => fields[name].parse().ok() == number.as_f64(),
+                };
+                assert!(same, "{name}: {value} became {}", fields[name]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_parquet_file_says_how_it_was_made_and_what_its_columns_mean() {
+    let scenario = scenario(EVERYTHING);
+    let runs = play(&scenario);
+    let frame = Frame::new(Table::Flows, &runs);
+    let reader =
+        SerializedFileReader::new(bytes::Bytes::from(to_parquet(&frame))).expect("Parquet");
+    let facts = reader.metadata().file_metadata().key_value_metadata();
+    let facts = facts.expect("there are some");
+    let fact = |name: &str| {
+        let fact = facts.iter().find(|fact| fact.key == name).expect("there");
+        fact.value.clone().expect("something")
+    };
+    assert_eq!(fact("scenario"), "it");
+    assert_eq!(fact("table"), "flows");
+    let meanings: Map<String, Value> = serde_json::from_str(&fact("columns")).expect("JSON");
+    assert_eq!(meanings.len(), frame.columns().len());
+    assert!(
+        meanings
+            .values()
+            .all(|about| about.as_str().is_some_and(|text| !text.is_empty()))
+    );
+}
+
+#[test]
+fn thousands_of_runs_and_more_rows_than_a_group_holds_are_all_there() {
+    let text = r#"
+[link.L]
+rate = "100 kbit/s"
+[[flow]]
+route = ["L"]
+size = "1 kB"
+[run]
+duration = "1 s"
+seeds = 1500
+[sweep]
+"link.L.loss" = ["0 %", "50 %"]
+"#;
+    let many = scenario(text);
+    let runs = play(&many);
+    let read = read_parquet(to_parquet(&Frame::new(Table::Flows, &runs)));
+    assert_eq!(read.len(), 3000);
+    let seeds = read
+        .iter()
+        .map(|row| row["seed"].as_u64().expect("a number"));
+    assert!(seeds.eq((1..=1500).chain(1..=1500)));
+    let one = text
+        .replace("seeds = 1500", "sample = \"1 ms\"")
+        .replace("1 s", "70 s");
+    let one = scenario(&one.replace("size = \"1 kB\"", ""));
+    let runs = play(&one);
+    let read = read_parquet(to_parquet(&Frame::new(Table::Samples, &runs)));
+    assert_eq!(read.len(), 140_000);
+    for (row, place) in read.iter().zip((1..=70_000).chain(1..=70_000)) {
+        let at = row["at_s"].as_f64().expect("a number");
+        assert!((at - f64::from(place) * 1e-3).abs() < 1e-9, "{at}");
+    }
+}
+
+#[test]
+fn tables_have_different_columns_and_their_names_are_known() {
+    for table in Table::ALL {
+        assert_eq!(table.name().parse(), Ok(table));
+        let documented = include_str!("../../../../docs/formats.md");
+        assert!(documented.contains(&format!("| `{}`", table.name())));
+        let frame = Frame::new(table, &[]);
+        assert_eq!(frame.places.len(), frame.columns().len(), "each name once");
+    }
+    let error = "smaples".parse::<Table>().expect_err("unknown").to_string();
+    assert!(error.contains("did you mean `samples`?"), "{error}");
+    assert!(error.contains("destination-samples, episodes"), "{error}");
+}

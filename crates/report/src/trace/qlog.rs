@@ -1,0 +1,716 @@
+//! A log of each connection of a simulated run, as a QUIC endpoint would write it.
+//!
+//! qlog: draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12, in the form of streams of records (RFC
+//! 7464: `.sqlog`); or, for readers that stopped at it, version 0.3 of both in one JSON value (`.qlog`). qvis is such a reader:
+//! its loader refuses a file without `qlog_version` 0.3 or older, and its diagrams look for events called `transport:…` and
+//! `recovery:…` (its sources were read: QlogLoader, QlogLoaderV2, FileLoader, CongestionGraphD3Renderer).
+//!
+//! **A simulated TCP as QUIC.** TCP acknowledges bytes, QUIC packets; and qlog's readers draw QUIC.
+//!
+//! * Each packet that an end sends on a path has the next packet number, retransmissions a new one as any. A SYN is an
+//!   `initial`, all others are `1RTT`. Lengths are those on the wire, headers of TCP and IP included.
+//! * Data is a frame of stream 0 at its place among the bytes, on a path of several among those of that path.
+//! * An acknowledgment is a frame with the numbers of the packets that it is the first to acknowledge. Which of several packets
+//!   with the same data that was, TCP does not say, and the simulator knows: the one that had come. One that tells nothing
+//!   new acknowledges the newest again.
+//! * What a path is, `path_id` says, if there are several.
+//! * Losses are found by `time_threshold` (RACK), `reordering_threshold` (duplicate acknowledgments, SACK) or `pto_expired` (the
+//!   retransmission timer). Metrics are told of when they change, and only those that did.
+//! * A negative acknowledgment, which QUIC does not know, is a frame of type `unknown`.
+//! * An AATP message is a frame of type `datagram`, as is a plain datagram.
+//!
+//! **The truth**, which no end knows, stands in events of a schema of its own, [`TRUTH`]:
+//!
+//! | event | data |
+//! |---|---|
+//! | `whimbrel:packet_dropped` | `sender` (`client` or `server`), `packet_number`, `path_id`, `link`, `cause` |
+//! | `whimbrel:loss_judged` | `packet_number`, `path_id`, `verdict` (if the controller gave one), `truth`, `window_reduced` |
+//! | `whimbrel:reduction_undone` | `path_id` |
+//!
+//! The main schema lets anybody name events by a URI of their own. The text of draft 13 was not to be had in full: what it
+//! asks for is taken from the library and from the drafts before it.
+
+use super::{TraceError, Vantage, address, cause_word, link_name, truth_word};
+use ::qlog::events::quic::{
+    AckRange, CongestionStateUpdated, ConnectionStarted, Ecn as QuicEcn, PacketHeader, PacketLost,
+    PacketLostTrigger, PacketReceived, PacketSent, PacketType, QlogTimerType, QuicFrame,
+    RecoveryMetricsUpdated, TimerEventType, TimerUpdated, UdpDatagramsReceived,
+};
+use ::qlog::events::{
+    Event as QlogEvent, EventData, EventImportance, JsonEvent, QUIC_URI, RawInfo, TupleEndpointInfo,
+};
+use ::qlog::{
+    CommonFields, QLOGFILESEQ_URI, QlogSeq, ReferenceTime, TraceSeq, VantagePoint, VantagePointType,
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::ops::Range;
+use whimbrel_cc::Verdict;
+use whimbrel_sim::observe::{
+    Content, Ecn, End, Event, Fate, Finding, Judged, Lost, Observer, Packet, Segment, Stage, State,
+    What,
+};
+use whimbrel_sim::{FlowSpec, Network, Traffic, run_observed};
+use whimbrel_units::{Duration, Time};
+
+/// The schema of the events that tell the truth.
+pub const TRUTH: &str = "urn:x-whimbrel:qlog:events:truth-01";
+/// The most flows: each has a file, and all are open at once.
+pub const MOST_LOGS: usize = 200;
+/// Begins a record (RFC 7464).
+const RECORD: &[u8] = b"\x1e";
+
+/// How a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// As the current drafts say, a stream of records: `.sqlog`.
+    Current,
+    /// Version 0.3, one JSON value: `.qlog`. The newest that qvis reads.
+    Older,
+}
+
+/// Plays a run and writes a log for each of its flows, as one end would. `open` gives the place for the log of a flow, by its
+/// index.
+///
+/// # Errors
+/// If a log cannot be opened or written, or the run has more than [`MOST_LOGS`] flows.
+pub fn qlog<W: Write>(
+    network: &Network,
+    vantage: Vantage,
+    dialect: Dialect,
+    mut open: impl FnMut(usize) -> io::Result<W>,
+) -> Result<(), TraceError> {
+    if network.flows.len() > MOST_LOGS {
+        return Err(TraceError::TooManyFlows {
+            flows: network.flows.len(),
+            what: "qlog, which has a file for each,",
+            most: MOST_LOGS,
+        });
+    }
+    let mut logs = Vec::new();
+    for (index, spec) in network.flows.iter().enumerate() {
+        let mut log = Log {
+            vantage,
+            dialect,
+            several: spec.routes.len() > 1,
+            paths: spec.routes.iter().map(|_| Path::default()).collect(),
+            numbers: HashMap::new(),
+            out: open(index)?,
+            first: true,
+        };
+        log.begin(network, index, spec)?;
+        logs.push(log);
+    }
+    let mut writing = Writing {
+        network,
+        logs,
+        failed: None,
+    };
+    run_observed(network, &mut writing);
+    if let Some(error) = writing.failed {
+        return Err(error.into());
+    }
+    for log in &mut writing.logs {
+        log.finish()?;
+    }
+    Ok(())
+}
+
+struct Writing<'n, W> {
+    network: &'n Network,
+    logs: Vec<Log<W>>,
+    /// The first failure; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Observer for Writing<'_, W> {
+    fn on_event(&mut self, event: &Event) {
+        if self.failed.is_none() {
+            self.failed = self.logs[event.flow].on_event(self.network, event).err();
+        }
+    }
+}
+
+/// The log of one flow.
+struct Log<W> {
+    vantage: Vantage,
+    dialect: Dialect,
+    /// It has several paths.
+    several: bool,
+    paths: Vec<Path>,
+    /// The packet numbers of packets that are not yet known to have come.
+    numbers: HashMap<u64, u64>,
+    out: W,
+    /// No event stands there yet.
+    first: bool,
+}
+
+/// What a log remembers of one path.
+#[derive(Default)]
+struct Path {
+    /// The next packet number of near and far end.
+    next: [u64; 2],
+    /// Data of each that came and was not acknowledged yet.
+    came: [Came; 2],
+    state: [Option<State>; 2],
+}
+
+/// Packets with data that came to the other end.
+#[derive(Default)]
+struct Came {
+    /// By the place of their data: when they came, where their data ends, and their numbers.
+    waiting: BTreeMap<u64, Vec<(Time, u64, u64)>>,
+    /// The last that was acknowledged.
+    newest: Option<u64>,
+}
+
+impl Came {
+    /// An acknowledgment that was sent then covers these bytes: takes the numbers of the packets that had come.
+    fn take(&mut self, sent: Time, covered: Range<u64>, numbers: &mut Vec<u64>) {
+        let mut empty = Vec::new();
+        for (offset, packets) in self.waiting.range_mut(covered.clone()) {
+            packets.retain(|(came, end, number)| {
+                let told = *came <= sent && *end <= covered.end;
+                if told {
+                    numbers.push(*number);
+                }
+                !told
+            });
+            if packets.is_empty() {
+                empty.push(*offset);
+            }
+        }
+        for offset in empty {
+            self.waiting.remove(&offset);
+        }
+    }
+
+    /// What an acknowledgment tells: ranges of packet numbers.
+    fn acknowledged(&mut self, sent: Time, segment: &Segment) -> Vec<AckRange> {
+        let mut numbers = Vec::new();
+        if let Some(ack) = segment.ack {
+            self.take(sent, 0..ack, &mut numbers);
+        }
+        for range in &segment.sacks {
+            self.take(sent, range.clone(), &mut numbers);
+        }
+        numbers.sort_unstable();
+        self.newest = self.newest.max(numbers.last().copied());
+        if numbers.is_empty() {
+            numbers.extend(self.newest);
+        }
+        let mut ranges: Vec<AckRange> = Vec::new();
+        for number in numbers {
+            match ranges.last_mut() {
+                Some(range) if range.end + 1 == number => range.end = number,
+                _ => ranges.push(AckRange::new(number, number)),
+            }
+        }
+        ranges
+    }
+}
+
+const fn place(end: End) -> usize {
+    match end {
+        End::Near => 0,
+        End::Far => 1,
+    }
+}
+
+const fn role(end: End) -> &'static str {
+    match end {
+        End::Near => "client",
+        End::Far => "server",
+    }
+}
+
+fn ms(at: Time) -> f64 {
+    at.as_nanos() as f64 / 1e6
+}
+
+/// In milliseconds, if it is known and not what it was.
+fn changed_ms(now: Duration, before: Option<Duration>) -> Option<f32> {
+    (!now.is_zero() && before != Some(now)).then_some((now.as_nanos() as f64 / 1e6) as f32)
+}
+
+impl<W: Write> Log<W> {
+    /// The head of the file, and who speaks with whom.
+    fn begin(&mut self, network: &Network, index: usize, spec: &FlowSpec) -> io::Result<()> {
+        let title = format!(
+            "flow {} ({}) of a simulated run, seed {}",
+            index + 1,
+            spec.name,
+            network.seed
+        );
+        let what = match &spec.traffic {
+            Traffic::Tcp(tcp) => format!(
+                "TCP under {}, shown as QUIC: packets are numbered as they leave, data is stream 0, \
+                 and acknowledgments name the packets that they are the first to acknowledge",
+                tcp.controller
+            ),
+            Traffic::Aatp(aatp) => format!(
+                "AATP under {}: its messages are shown as datagrams",
+                aatp.controller
+            ),
+            Traffic::Udp(_) => "datagrams that nobody answers".to_owned(),
+        };
+        let description = format!(
+            "{what}. Times are milliseconds since the run began. The truth about losses stands in events \
+             called whimbrel:..."
+        );
+        let vantage_point = VantagePoint {
+            name: Some(format!("{} of {}", self.vantage.name(), spec.name)),
+            ty: match self.vantage {
+                Vantage::Sender => VantagePointType::Client,
+                Vantage::Receiver => VantagePointType::Server,
+            },
+            flow: None,
+        };
+        match self.dialect {
+            Dialect::Current => {
+                let head = QlogSeq {
+                    file_schema: QLOGFILESEQ_URI.to_owned(),
+                    serialization_format: "application/qlog+json-seq".to_owned(),
+                    title: Some(title.clone()),
+                    description: Some(description),
+                    trace: TraceSeq::new(
+                        Some(title),
+                        None,
+                        Some(CommonFields {
+                            group_id: Some(spec.name.clone()),
+                            reference_time: ReferenceTime::new_monotonic(None),
+                            ..CommonFields::default()
+                        }),
+                        Some(vantage_point),
+                        vec![QUIC_URI.to_owned(), TRUTH.to_owned()],
+                    ),
+                };
+                self.record(&head)?;
+            }
+            Dialect::Older => {
+                let trace = json!({
+                    "title": title,
+                    "description": description,
+                    "vantage_point": vantage_point,
+                    "common_fields": {
+                        "protocol_type": ["QUIC"],
+                        "time_format": "relative",
+                        "reference_time": 0,
+                    },
+                });
+                // The events come last, one by one: the value is closed when the run is over.
+                let head = json!({ "qlog_version": "0.3", "qlog_format": "JSON", "title": title });
+                let (head, trace) = (open_object(&head), open_object(&trace));
+                write!(self.out, "{head},\"traces\":[{trace},\"events\":[")?;
+            }
+        }
+        for path in 0..spec.routes.len() {
+            let [near, far] = [End::Near, End::Far].map(|end| {
+                let address = address::address(index, path, end);
+                let [a, b, c, d] = address.ip;
+                TupleEndpointInfo {
+                    ip_v4: Some(format!("{a}.{b}.{c}.{d}")),
+                    port_v4: Some(address.port),
+                    ip_v6: None,
+                    port_v6: None,
+                    connection_ids: None,
+                }
+            });
+            let (local, remote) = match self.vantage {
+                Vantage::Sender => (near, far),
+                Vantage::Receiver => (far, near),
+            };
+            let started = ConnectionStarted { local, remote };
+            self.event(spec.start, EventData::QuicConnectionStarted(started))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if self.dialect == Dialect::Older {
+            self.out.write_all(b"]}]}\n")?;
+        }
+        self.out.flush()
+    }
+
+    fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
+        self.out.write_all(RECORD)?;
+        serde_json::to_writer(&mut self.out, record)?;
+        self.out.write_all(b"\n")
+    }
+
+    fn event(&mut self, at: Time, data: EventData) -> io::Result<()> {
+        let event = QlogEvent::with_time(ms(at), data);
+        match self.dialect {
+            Dialect::Current => self.record(&event),
+            Dialect::Older => {
+                let value = serde_json::to_value(&event)?;
+                self.older(value)
+            }
+        }
+    }
+
+    /// An event that tells the truth.
+    fn truth(
+        &mut self,
+        at: Time,
+        name: &str,
+        path: usize,
+        mut data: Map<String, Value>,
+    ) -> io::Result<()> {
+        if self.several {
+            data.insert("path_id".to_owned(), json!(path));
+        }
+        let event = JsonEvent {
+            time: ms(at),
+            importance: EventImportance::Base,
+            name: format!("whimbrel:{name}"),
+            data: Value::Object(data),
+        };
+        match self.dialect {
+            Dialect::Current => self.record(&event),
+            Dialect::Older => {
+                let value = serde_json::to_value(&event)?;
+                self.older(value)
+            }
+        }
+    }
+
+    /// Writes an event with the names that version 0.3 has for things.
+    fn older(&mut self, mut event: Value) -> io::Result<()> {
+        if let Some(name) = event.get_mut("name") {
+            let older = match name.as_str() {
+                Some("quic:connection_started") => "connectivity:connection_started",
+                Some("quic:packet_sent") => "transport:packet_sent",
+                Some("quic:packet_received") => "transport:packet_received",
+                Some("quic:datagrams_received") => "transport:datagrams_received",
+                Some("quic:recovery_metrics_updated") => "recovery:metrics_updated",
+                Some("quic:congestion_state_updated") => "recovery:congestion_state_updated",
+                Some("quic:packet_lost") => "recovery:packet_lost",
+                Some("quic:timer_updated") => "recovery:loss_timer_updated",
+                Some(other) => other,
+                None => "",
+            };
+            *name = json!(older);
+        }
+        let data = event.get_mut("data");
+        if let Some(data) = data {
+            for end in ["local", "remote"] {
+                let short = if end == "local" { "src" } else { "dst" };
+                if let Some(info) = data.get(end).cloned() {
+                    data[format!("{short}_ip")] = info["ip_v4"].clone();
+                    data[format!("{short}_port")] = info["port_v4"].clone();
+                }
+            }
+            let frames = data.get_mut("frames").and_then(Value::as_array_mut);
+            for frame in frames.into_iter().flatten() {
+                if let Some(length) = frame.pointer("/raw/length").cloned() {
+                    frame["length"] = length;
+                }
+            }
+        }
+        if !std::mem::take(&mut self.first) {
+            self.out.write_all(b",\n")?;
+        }
+        serde_json::to_writer(&mut self.out, &event)?;
+        Ok(())
+    }
+
+    fn on_event(&mut self, network: &Network, event: &Event) -> io::Result<()> {
+        let (at, path) = (event.at, event.path);
+        match &event.what {
+            What::Sent(packet) => {
+                let next = &mut self.paths[path].next[place(packet.from)];
+                let number = *next;
+                *next += 1;
+                self.numbers.insert(packet.id, number);
+                if packet.from == self.vantage.end() {
+                    self.packet(at, path, packet, number)?;
+                }
+                Ok(())
+            }
+            What::Arrived(packet) => {
+                let data = match &packet.content {
+                    Content::Segment(segment) => segment.data,
+                    Content::Message(_) | Content::Datagram => None,
+                };
+                let number = self.numbers.remove(&packet.id).unwrap_or_default();
+                if let Some(data) = data {
+                    let came = &mut self.paths[path].came[place(packet.from)];
+                    let here = came.waiting.entry(data.offset).or_default();
+                    here.push((at, data.end(), number));
+                }
+                if packet.from != self.vantage.end() {
+                    self.packet(at, path, packet, number)?;
+                }
+                Ok(())
+            }
+            What::Dropped(packet, fate) => self.dropped(network, at, path, packet, *fate),
+            What::Lost(lost) => self.lost(at, path, lost),
+            What::Judged(judged) => self.judged(at, path, judged),
+            What::TimedOut(end) if *end == self.vantage.end() => {
+                let timer = TimerUpdated {
+                    path_id: self.path_id(path),
+                    timer_type: Some(QlogTimerType::Pto.into()),
+                    timer_id: None,
+                    packet_number_space: None,
+                    event_type: TimerEventType::Expired,
+                    delta: None,
+                };
+                self.event(at, EventData::QuicTimerUpdated(timer))
+            }
+            What::TakenBack(end) if *end == self.vantage.end() => {
+                self.truth(at, "reduction_undone", path, Map::new())
+            }
+            What::State(state) if state.end == self.vantage.end() => self.state(at, path, state),
+            What::TimedOut(_) | What::TakenBack(_) | What::State(_) => Ok(()),
+        }
+    }
+
+    fn path_id(&self, path: usize) -> Option<u64> {
+        self.several.then_some(path as u64)
+    }
+
+    fn header(&self, path: usize, number: u64, ty: PacketType) -> PacketHeader {
+        PacketHeader {
+            path_id: self.path_id(path),
+            ..PacketHeader::with_type(ty, Some(number), None, None, None)
+        }
+    }
+
+    /// A packet passes.
+    fn packet(&mut self, at: Time, path: usize, packet: &Packet, number: u64) -> io::Result<()> {
+        let raw = |length: u64| RawInfo {
+            length: Some(length),
+            ..RawInfo::default()
+        };
+        let mut frames = Vec::new();
+        let mut ty = PacketType::OneRtt;
+        match &packet.content {
+            Content::Segment(segment) => {
+                if segment.syn {
+                    ty = PacketType::Initial;
+                    frames.push(QuicFrame::Crypto {
+                        offset: 0,
+                        raw: None,
+                    });
+                }
+                if let Some(data) = segment.data {
+                    frames.push(QuicFrame::Stream {
+                        stream_id: 0,
+                        offset: Some(data.offset),
+                        fin: data.last.then_some(true),
+                        raw: Some(Box::new(raw(u64::from(data.length)))),
+                    });
+                }
+                let came = &mut self.paths[path].came[place(packet.from.other())];
+                let ranges = came.acknowledged(packet.sent, segment);
+                if segment.nack.is_some() {
+                    frames.push(QuicFrame::Unknown {
+                        frame_type_bytes: None,
+                        raw: None,
+                    });
+                } else if !ranges.is_empty() {
+                    frames.push(QuicFrame::Ack {
+                        ack_delay: None,
+                        acked_ranges: Some(ranges),
+                        ect1: None,
+                        ect0: None,
+                        ce: None,
+                        raw: None,
+                    });
+                }
+                if frames.is_empty() {
+                    frames.push(QuicFrame::Ping { raw: None });
+                }
+            }
+            Content::Message(bytes) => frames.push(QuicFrame::Datagram {
+                raw: Some(Box::new(raw(bytes.len() as u64))),
+            }),
+            Content::Datagram => frames.push(QuicFrame::Datagram { raw: None }),
+        }
+        let header = self.header(path, number, ty);
+        let raw = Some(raw(packet.size.get()));
+        let frames = Some(frames);
+        if packet.from == self.vantage.end() {
+            return self.event(
+                at,
+                EventData::QuicPacketSent(PacketSent {
+                    header,
+                    raw,
+                    frames,
+                    ..PacketSent::default()
+                }),
+            );
+        }
+        if packet.ecn == Ecn::Ce {
+            let marked = UdpDatagramsReceived {
+                count: Some(1),
+                ecn: Some(QuicEcn::CE),
+                ..UdpDatagramsReceived::default()
+            };
+            self.event(at, EventData::QuicUdpDatagramsReceived(marked))?;
+        }
+        self.event(
+            at,
+            EventData::QuicPacketReceived(PacketReceived {
+                header,
+                raw,
+                frames,
+                ..PacketReceived::default()
+            }),
+        )
+    }
+
+    fn dropped(
+        &mut self,
+        network: &Network,
+        at: Time,
+        path: usize,
+        packet: &Packet,
+        fate: Fate,
+    ) -> io::Result<()> {
+        let number = self.numbers.get(&packet.id).copied();
+        let (link, cause) = match fate {
+            Fate::Dropped { link, cause } => (Some(link_name(network, link.0)), cause_word(cause)),
+            Fate::Corrupted => (None, "corrupted"),
+        };
+        let mut data = Map::new();
+        data.insert("sender".to_owned(), json!(role(packet.from)));
+        data.insert("packet_number".to_owned(), json!(number));
+        if let Some(link) = link {
+            data.insert("link".to_owned(), json!(link));
+        }
+        data.insert("cause".to_owned(), json!(cause.replace(' ', "_")));
+        self.truth(at, "packet_dropped", path, data)
+    }
+
+    fn lost(&mut self, at: Time, path: usize, lost: &Lost) -> io::Result<()> {
+        if lost.end != self.vantage.end() {
+            return Ok(());
+        }
+        let trigger = match lost.by {
+            Finding::Duplicates => PacketLostTrigger::ReorderingThreshold,
+            Finding::Rack => PacketLostTrigger::TimeThreshold,
+            Finding::Timeout => PacketLostTrigger::PtoExpired,
+        };
+        let number = lost.id.and_then(|id| self.numbers.get(&id).copied());
+        let number = number.or_else(|| self.came_as(path, lost));
+        let header = PacketHeader {
+            packet_number: number,
+            ..self.header(path, 0, PacketType::OneRtt)
+        };
+        let frame = QuicFrame::Stream {
+            stream_id: 0,
+            offset: Some(lost.offset),
+            fin: None,
+            raw: Some(Box::new(RawInfo {
+                length: Some(u64::from(lost.length)),
+                ..RawInfo::default()
+            })),
+        };
+        self.event(
+            at,
+            EventData::QuicPacketLost(PacketLost {
+                header: Some(header),
+                frames: Some(vec![frame]),
+                is_mtu_probe_packet: None,
+                trigger: Some(trigger),
+            }),
+        )
+    }
+
+    /// The number of a packet that is taken for lost by mistake: it has come, and its sender has not heard of it.
+    fn came_as(&self, path: usize, lost: &Lost) -> Option<u64> {
+        let here = self.paths[path].came[place(lost.end)]
+            .waiting
+            .get(&lost.offset)?;
+        here.last().map(|(_, _, number)| *number)
+    }
+
+    fn judged(&mut self, at: Time, path: usize, judged: &Judged) -> io::Result<()> {
+        if judged.end != self.vantage.end() {
+            return Ok(());
+        }
+        let mut data = Map::new();
+        if let Some(number) = judged.id.and_then(|id| self.numbers.get(&id)) {
+            data.insert("packet_number".to_owned(), json!(number));
+        }
+        let verdict = judged.verdict.map(|verdict| match verdict {
+            Verdict::Congestion => "congestion",
+            Verdict::Random => "random",
+        });
+        if let Some(verdict) = verdict {
+            data.insert("verdict".to_owned(), json!(verdict));
+        }
+        let truth = truth_word(judged.truth).replace(' ', "_");
+        data.insert("truth".to_owned(), json!(truth));
+        data.insert("window_reduced".to_owned(), json!(judged.reduced));
+        self.truth(at, "loss_judged", path, data)
+    }
+
+    /// What is new in how the sender stands.
+    fn state(&mut self, at: Time, path: usize, state: &State) -> io::Result<()> {
+        let path_id = self.path_id(path);
+        let before = self.paths[path].state[place(state.end)].replace(*state);
+        let metrics = RecoveryMetricsUpdated {
+            path_id,
+            min_rtt: changed_ms(state.min_rtt, before.map(|s| s.min_rtt)),
+            smoothed_rtt: changed_ms(state.srtt, before.map(|s| s.srtt)),
+            latest_rtt: changed_ms(state.latest_rtt, before.map(|s| s.latest_rtt)),
+            rtt_variance: changed_ms(state.rttvar, before.map(|s| s.rttvar)),
+            congestion_window: changed(state.cwnd.get(), before.map(|s| s.cwnd.get())),
+            bytes_in_flight: changed(state.in_flight.get(), before.map(|s| s.in_flight.get())),
+            ssthresh: state
+                .ssthresh
+                .filter(|now| before.and_then(|s| s.ssthresh) != Some(*now))
+                .map(|ssthresh| ssthresh.get()),
+            pacing_rate: state
+                .pacing_rate
+                .filter(|now| before.and_then(|s| s.pacing_rate) != Some(*now))
+                .map(|rate| rate.as_bits_per_sec()),
+            ..RecoveryMetricsUpdated::default()
+        };
+        let nothing = RecoveryMetricsUpdated {
+            path_id,
+            ..RecoveryMetricsUpdated::default()
+        };
+        if metrics != nothing {
+            self.event(at, EventData::QuicMetricsUpdated(metrics))?;
+        }
+        let (old, new) = (before.map(|s| stage(&s)), stage(state));
+        if old.as_ref() == Some(&new) {
+            return Ok(());
+        }
+        self.event(
+            at,
+            EventData::QuicCongestionStateUpdated(CongestionStateUpdated {
+                path_id,
+                old,
+                new,
+                trigger: None,
+            }),
+        )
+    }
+}
+
+fn changed<T: PartialEq>(now: T, before: Option<T>) -> Option<T> {
+    (before.as_ref() != Some(&now)).then_some(now)
+}
+
+/// What a sender is doing: qlog's `recovery`, or its law's own words (`slow_start`, `congestion_avoidance`).
+fn stage(state: &State) -> String {
+    match state.stage {
+        Stage::Open | Stage::StartedAgain => state.phase.replace(' ', "_"),
+        Stage::Repair => "repair_without_reduction".to_owned(),
+        Stage::Recovery | Stage::Marked => "recovery".to_owned(),
+    }
+}
+
+/// An object's text without its end, so that more may follow.
+fn open_object(value: &Value) -> String {
+    let text = value.to_string();
+    text.strip_suffix('}').unwrap_or(&text).to_owned()
+}

@@ -1,0 +1,189 @@
+//! The page without a browser: whatever a text says, the page holds it, and nothing of it is taken for the page's own.
+
+use proptest::prelude::*;
+use std::fmt::Write;
+use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use whimbrel_report::page::{Report, Section, Source};
+
+/// Texts of all that people and attackers write.
+fn text() -> impl Strategy<Value = String> {
+    let nasty = prop::sample::select(vec![
+        "</script>",
+        "<!--",
+        "-->",
+        "<script>",
+        "]]>",
+        "\"",
+        "'",
+        "&amp;",
+        "&",
+        "<",
+        ">",
+        "\u{2028}",
+        "\u{202e}",
+        "🐦",
+        "{{ x }}",
+        "{% if %}",
+        "\\u003c",
+        "\\",
+        "\n",
+    ]);
+    let piece = prop_oneof![nasty.prop_map(str::to_owned), "\\PC{0,12}"];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+fn report(texts: &[String; 6]) -> Report {
+    let [title, section, label, caption, file, protocol] = texts.clone();
+    let series = Series {
+        protocol: Some(protocol),
+        label,
+        form: Form::Line,
+        points: vec![[0.0, 1.0]],
+        spread: Vec::new(),
+        notes: Vec::new(),
+    };
+    let figure = Figure {
+        id: section.clone(),
+        title: title.clone(),
+        caption,
+        plot: Plot::Panels {
+            x: Axis::new("time", "s"),
+            panels: vec![Panel {
+                y: Axis::new("rate", "bit/s"),
+                series: vec![series],
+            }],
+        },
+    };
+    Report {
+        title,
+        summary: String::new(),
+        made: Vec::new(),
+        sections: vec![Section {
+            id: section.clone(),
+            title: section,
+            group: String::new(),
+            text: Vec::new(),
+            facts: Vec::new(),
+            finding: None,
+            tables: Vec::new(),
+            figures: vec![figure],
+            sources: vec![Source {
+                title: "scenario".to_owned(),
+                path: file.clone(),
+                text: file,
+            }],
+        }],
+    }
+}
+
+fn page(report: &Report) -> String {
+    let mut page = Vec::new();
+    whimbrel_report::html(report, &mut page).expect("a page");
+    String::from_utf8(page).expect("text")
+}
+
+/// What stands between the first of these two after `from`.
+fn between<'a>(page: &'a str, from: &str, start: &str, end: &str) -> &'a str {
+    let after = &page[page.find(from).expect(from) + from.len()..];
+    let after = &after[after.find(start).expect(start) + start.len()..];
+    &after[..after.find(end).expect(end)]
+}
+
+/// As a browser reads it: the page escapes five characters, by their numbers.
+fn unescaped(html: &str) -> String {
+    let mut text = html.to_owned();
+    for (number, plain) in [
+        ("60", "<"),
+        ("62", ">"),
+        ("34", "\""),
+        ("39", "'"),
+        ("38", "&"),
+    ] {
+        text = text.replace(&format!("&#{number};"), plain);
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_held_and_ends_nothing(texts in prop::array::uniform6(text())) {
+        let report = report(&texts);
+        let page = page(&report);
+        // The page of the same shape without these texts has as many elements of these kinds.
+        let plain = page_of_letters();
+        for element in ["<script", "</script", "<h2", "<figure ", "<details", "<pre"] {
+            let own = |page: &str| {
+                let before = page.find("<body>").expect("a body");
+                // The libraries' own code is the same on both.
+                page[before..].matches(element).count()
+            };
+            prop_assert_eq!(own(&page), own(&plain), "{}", element);
+        }
+        // What a script reads is what was said.
+        let json = between(&page, "<figcaption>", "<script type=\"application/json\">", "</script>");
+        let read: Figure = serde_json::from_str(json).expect("JSON");
+        prop_assert_eq!(&read, &report.sections[0].figures[0]);
+        let protocols = between(&page, "id=\"announce\"", "id=\"protocols\">", "</script>");
+        let protocols: serde_json::Value = serde_json::from_str(protocols).expect("JSON");
+        prop_assert_eq!(protocols[0]["name"].as_str(), Some(texts[5].as_str()));
+        // What a person reads, too.
+        prop_assert_eq!(unescaped(between(&page, "<main", "<h1>", "</h1>")), texts[0].as_str());
+        prop_assert_eq!(unescaped(between(&page, "<pre", "<code>", "</code>")), texts[4].as_str());
+    }
+}
+
+fn page_of_letters() -> String {
+    page(&report(&["a", "b", "c", "d", "e", "f"].map(str::to_owned)))
+}
+
+#[test]
+fn a_megabyte_in_every_field_is_a_page_too() {
+    let long = "0123456789 <&>\" ".repeat(65_536);
+    let report = report(&std::array::from_fn(|_| long.clone()));
+    let page = page(&report);
+    let json = between(
+        &page,
+        "<figcaption>",
+        "<script type=\"application/json\">",
+        "</script>",
+    );
+    let read: Figure = serde_json::from_str(json).expect("JSON");
+    assert_eq!(read, report.sections[0].figures[0]);
+}
+
+#[test]
+fn the_same_text_is_kept_once_and_the_same_name_gets_two_links() {
+    let mut report = report(&["a", "fig 1", "c", "d", "the only text", "f"].map(str::to_owned));
+    report.sections.push(report.sections[0].clone());
+    report.sections[1].sources[0].path = "elsewhere".to_owned();
+    let page = page(&report);
+    assert_eq!(page.matches("<code>the only text</code>").count(), 1);
+    assert!(
+        page.contains("<code>the only text, elsewhere</code>"),
+        "both paths"
+    );
+    // Two sections and two figures wanted the same name.
+    for id in ["fig-1", "fig-1-2", "fig-1-3", "fig-1-4"] {
+        let mut attribute = String::new();
+        write!(attribute, " id=\"{id}\"").expect("a string");
+        assert_eq!(page.matches(&attribute).count(), 1, "{id}");
+    }
+}
+
+/// npm's package is what its registry says it is, and this file is that package's.
+#[test]
+fn the_library_is_the_one_that_was_published() {
+    let file = include_bytes!("../assets/echarts-6.1.0.min.js");
+    let hash = ring::digest::digest(&ring::digest::SHA256, file);
+    let hash: String = hash
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    assert_eq!(
+        hash,
+        "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
+    );
+    let readme = include_str!("../assets/README.md");
+    assert!(readme.contains(&hash), "its README says so");
+}

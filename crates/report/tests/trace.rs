@@ -1,0 +1,488 @@
+//! Captures of simulated runs as Wireshark's dissectors understand them, held against what the simulator says of the same run.
+
+use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use whimbrel_report::trace::{Vantage, pcapng};
+use whimbrel_sim::observe::{Content, End, Event, Observer, Packet, Segment, What};
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::{Network, Outcome, run_observed};
+
+/// A capture of a run, and what the simulator says of it.
+struct Captured {
+    folder: tempfile::TempDir,
+    outcome: Outcome,
+    events: Vec<Event>,
+}
+
+#[derive(Default)]
+struct Events(Vec<Event>);
+
+impl Observer for Events {
+    fn on_event(&mut self, event: &Event) {
+        self.0.push(event.clone());
+    }
+}
+
+fn network(text: &str) -> Network {
+    let scenario = Scenario::parse(text, Path::new("test")).expect("a scenario");
+    let [point] = scenario.points() else {
+        panic!("one point");
+    };
+    point.network(point.seeds()[0])
+}
+
+impl Captured {
+    fn new(text: &str, vantage: Vantage) -> Self {
+        let network = network(text);
+        let mut events = Events::default();
+        let outcome = run_observed(&network, &mut events);
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = File::create(folder.path().join("run.pcapng")).expect("a file");
+        pcapng(&network, vantage, std::io::BufWriter::new(file)).expect("a capture");
+        Self {
+            folder,
+            outcome,
+            events: events.0,
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("run.pcapng")
+    }
+
+    /// What `tshark` says of the packets that a filter lets through: these fields of each. Several values of a field stand with
+    /// commas between them.
+    fn fields(&self, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+        let mut args = vec!["-Y", filter, "-T", "fields", "-E", "separator=|"];
+        fields.iter().for_each(|field| args.extend(["-e", field]));
+        let text = tshark(&self.file(), &args);
+        let row = |line: &str| line.split('|').map(str::to_owned).collect();
+        text.lines().map(row).collect()
+    }
+
+    /// How many packets a filter lets through.
+    fn count(&self, filter: &str) -> usize {
+        self.fields(filter, &["frame.number"]).len()
+    }
+
+    /// Packets that pass at an end, in order.
+    fn passing(&self, end: End) -> Vec<(&Event, &Packet)> {
+        self.events
+            .iter()
+            .filter_map(|event| match &event.what {
+                What::Sent(packet) if packet.from == end => Some((event, packet)),
+                What::Arrived(packet) if packet.from != end => Some((event, packet)),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Runs `tshark` on a file.
+fn tshark(file: &Path, args: &[&str]) -> String {
+    let output = Command::new("tshark")
+        .args([
+            "-n",
+            "-o",
+            "tcp.check_checksum:TRUE",
+            "-o",
+            "ip.check_checksum:TRUE",
+        ])
+        .args(["-o", "udp.check_checksum:TRUE", "-r"])
+        .arg(file)
+        .args(args)
+        .output()
+        .expect("tshark is needed for this test: install it (Debian: apt-get install tshark)");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn segment(packet: &Packet) -> &Segment {
+    match &packet.content {
+        Content::Segment(segment) => segment,
+        Content::Message(_) | Content::Datagram => panic!("a segment"),
+    }
+}
+
+const CLEAN: &str = r#"
+[link.L]
+rate = "10 Mbit/s"
+delay = "20 ms"
+[[flow]]
+controller = "cubic"
+route = ["L"]
+size = "2 MB"
+[run]
+duration = "20 s"
+"#;
+
+const LOSSY: &str = r#"
+[link.L]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "20 packets"
+loss = "1 %"
+[[flow]]
+controller = "cubic+cerl"
+route = ["L"]
+size = "6 MB"
+[run]
+duration = "60 s"
+"#;
+
+#[test]
+fn a_run_without_loss_is_a_capture_without_complaint() {
+    let captured = Captured::new(CLEAN, Vantage::Sender);
+    assert_eq!(captured.count("_ws.malformed"), 0);
+    // 0x400000 is `note`: warnings and errors are above it.
+    assert_eq!(captured.count("_ws.expert.severity > 0x400000"), 0);
+    for analysis in [
+        "retransmission",
+        "lost_segment",
+        "ack_lost_segment",
+        "duplicate_ack",
+        "out_of_order",
+    ] {
+        assert_eq!(
+            captured.count(&format!("tcp.analysis.{analysis}")),
+            0,
+            "{analysis}"
+        );
+    }
+    let fields = [
+        "tcp.flags.str",
+        "tcp.seq",
+        "tcp.ack",
+        "tcp.len",
+        "frame.time_epoch",
+    ];
+    let rows = captured.fields("tcp", &fields);
+    let flags = |row: &[String]| row[0].replace('·', "");
+    assert_eq!((flags(&rows[0]).as_str(), rows[0][1].as_str()), ("S", "0"));
+    assert_eq!((flags(&rows[1]).as_str(), rows[1][2].as_str()), ("AS", "1"));
+    assert_eq!(rows[2][1..4], ["1", "1", "1448"]);
+    // 20 ms there and back, and 60 + 60 bytes at 10 Mbit/s less what the simulator's 52 take.
+    assert_eq!(rows[1][4], "0.040083200");
+    // The last byte of 2 MB carries FIN; relative numbers begin at 1.
+    let last = captured.fields("tcp.flags.fin == 1", &["tcp.seq", "tcp.len"]);
+    let number = |text: &String| text.parse::<u64>().expect("a number");
+    assert_eq!(number(&last[0][0]) + number(&last[0][1]), 2_000_001);
+    assert_eq!(last.len(), 1);
+}
+
+#[test]
+fn a_syn_offers_what_the_simulated_end_has() {
+    let captured = Captured::new(CLEAN, Vantage::Sender);
+    let fields = [
+        "tcp.options.mss_val",
+        "tcp.options.sack_perm",
+        "tcp.options.wscale.shift",
+        "tcp.options.timestamp.tsval",
+        "ip.len",
+    ];
+    let rows = captured.fields("tcp.flags.syn == 1", &fields);
+    // MSS: 1448 of data and 12 of timestamps (RFC 6691). A window of 1 GiB is the greatest that 14 bits of scale give.
+    assert_eq!(rows[0][0], "1460");
+    assert!(!rows[0][1].is_empty());
+    assert_eq!(rows[0][2], "14");
+    assert_eq!((rows[0][3].as_str(), rows[0][4].as_str()), ("1", "60"));
+    // It answers after 20 ms, and its clock begins at 1.
+    assert_eq!(rows[1][3], "21");
+}
+
+#[test]
+fn checksums_are_right_for_the_whole_of_each_packet() {
+    for (text, vantage) in [(LOSSY, Vantage::Sender), (AATP, Vantage::Receiver)] {
+        let captured = Captured::new(text, vantage);
+        let cut = std::fs::read(captured.file()).expect("a capture");
+        let mut reader = PcapNgReader::new(cut.as_slice()).expect("pcapng");
+        let section = reader.section().clone();
+        let whole = File::create(captured.file()).expect("a file");
+        let mut writer = PcapNgWriter::with_section_header(whole, section).expect("a writer");
+        while let Some(block) = reader.next_block() {
+            let mut block = block.expect("a block").into_owned();
+            if let Block::EnhancedPacket(packet) = &mut block {
+                let mut bytes = packet.data.to_vec();
+                bytes.resize(packet.original_len as usize, 0);
+                packet.data = Cow::Owned(bytes);
+            }
+            writer.write_block(&block).expect("written");
+        }
+        drop(writer);
+        let all = captured.count("ip");
+        assert!(all > 1000);
+        // 1: good.
+        assert_eq!(captured.count("ip.checksum.status == 1"), all);
+        assert_eq!(
+            captured.count("tcp.checksum.status == 1 or udp.checksum.status == 1"),
+            all
+        );
+    }
+}
+
+#[test]
+fn retransmissions_and_their_bytes_are_recognised() {
+    let captured = Captured::new(LOSSY, Vantage::Sender);
+    let flow = &captured.outcome.flows[0];
+    assert!(flow.retransmits > 30);
+    // At the sender nothing is out of order: what is called so is a retransmission that came soon.
+    let again = captured.count("tcp.analysis.retransmission or tcp.analysis.out_of_order");
+    assert_eq!(again as u64, flow.retransmits);
+    assert_eq!(captured.count("tcp.analysis.lost_segment"), 0);
+    assert_eq!(captured.count("tcp.analysis.ack_lost_segment"), 0);
+    let duplicates = captured.count("tcp.analysis.duplicate_ack");
+    assert!(duplicates > 100, "{duplicates}");
+    let data: u64 = captured
+        .fields("tcp.len > 0", &["tcp.len"])
+        .iter()
+        .map(|row| row[0].parse::<u64>().expect("a number") + 52)
+        .sum();
+    assert_eq!(data, flow.sent_on_wire.get());
+}
+
+#[test]
+fn sacks_are_those_that_the_simulated_receiver_sent() {
+    let captured = Captured::new(LOSSY, Vantage::Sender);
+    let rows = captured.fields(
+        "tcp.options.sack_le",
+        &["tcp.ack", "tcp.options.sack_le", "tcp.options.sack_re"],
+    );
+    let passing = captured.passing(End::Near);
+    let sent = passing.iter().map(|(_, packet)| segment(packet));
+    let sent: Vec<&Segment> = sent.filter(|segment| !segment.sacks.is_empty()).collect();
+    assert!(sent.len() > 100);
+    assert_eq!(rows.len(), sent.len());
+    let total = 6_000_000;
+    for (row, segment) in rows.iter().zip(sent) {
+        let numbers = |at: usize| -> Vec<u64> {
+            let all = row[at].split(',');
+            all.map(|n| n.parse().expect("a number")).collect()
+        };
+        // Relative numbers begin at 1; the FIN stands behind the last byte.
+        let begin = |range: &std::ops::Range<u64>| range.start + 1;
+        let end = |range: &std::ops::Range<u64>| range.end + 1 + u64::from(range.end == total);
+        assert_eq!(
+            numbers(1),
+            segment.sacks.iter().map(begin).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            numbers(2),
+            segment.sacks.iter().map(end).collect::<Vec<_>>()
+        );
+        assert_eq!(numbers(0)[0], segment.ack.expect("it has one") + 1);
+    }
+}
+
+#[test]
+fn the_truth_about_each_loss_is_found_by_a_filter() {
+    let captured = Captured::new(LOSSY, Vantage::Sender);
+    let lost = &captured.outcome.flows[0].lost;
+    assert!(lost.random > 10 && lost.queue_overflow > 10, "{lost:?}");
+    let count = |what: &str| captured.count(&format!("frame.comment contains \"{what}\"")) as u64;
+    assert_eq!(count("dropped on L: random loss"), lost.random);
+    assert_eq!(count("queue overflow"), lost.queue_overflow);
+    assert_eq!(count("dropped on"), lost.total());
+    // Each judgement stands once, with the truth beside it.
+    let verdicts = captured.outcome.flows[0].discrimination.expect("it judges");
+    let judged = |verdict: &str, truth: &str| {
+        let text = format!("judged: {verdict} (truth: {truth})");
+        let comments = captured.fields("frame.comment contains \"judged\"", &["frame.comment"]);
+        let all = comments
+            .iter()
+            .map(|row| row[0].matches(&text).count() as u64);
+        all.sum::<u64>()
+    };
+    assert_eq!(judged("random", "random"), verdicts.random_as_random);
+    assert_eq!(
+        judged("congestion", "random"),
+        verdicts.random_as_congestion
+    );
+    assert_eq!(
+        judged("random", "congestion"),
+        verdicts.congestion_as_random
+    );
+    assert_eq!(
+        judged("congestion", "congestion"),
+        verdicts.congestion_as_congestion
+    );
+}
+
+#[test]
+fn round_trips_that_tshark_measures_are_those_of_the_simulation() {
+    let captured = Captured::new(CLEAN, Vantage::Sender);
+    let rows = captured.fields(
+        "tcp.analysis.ack_rtt and tcp.len == 0",
+        &["tcp.analysis.ack_rtt"],
+    );
+    let rtts: Vec<f64> = rows
+        .iter()
+        .map(|row| row[0].parse().expect("a number"))
+        .collect();
+    let mean = rtts.iter().sum::<f64>() / rtts.len() as f64;
+    // Both take one for each acknowledgment; the simulator's goes by the first packet that it acknowledges, tshark's by the last.
+    let simulated = captured.outcome.flows[0].rtt.mean.as_secs_f64();
+    assert!(
+        (mean / simulated - 1.0).abs() < 0.05,
+        "{mean} and {simulated}"
+    );
+}
+
+#[test]
+fn marks_and_their_echoes_are_seen_at_the_receiver() {
+    let text = r#"
+[link.L]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "60 packets"
+aqm = "mark?threshold=20 packets"
+[[flow]]
+controller = "newreno"
+route = ["L"]
+size = "4 MB"
+ecn = true
+[run]
+duration = "60 s"
+"#;
+    let captured = Captured::new(text, Vantage::Receiver);
+    let marked = captured.outcome.flows[0].marked;
+    assert!(marked > 10, "{marked}");
+    assert_eq!(captured.count("ip.dsfield.ecn == 3") as u64, marked);
+    assert!(captured.count("tcp.flags.ece == 1 and tcp.len == 0 and tcp.flags.syn == 0") > 0);
+    assert!(captured.count("tcp.flags.cwr == 1 and tcp.len > 0") > 0);
+    assert_eq!(
+        captured.count("tcp.flags.syn == 1 and tcp.flags.cwr == 1"),
+        1
+    );
+    assert_eq!(captured.count("_ws.malformed"), 0);
+}
+
+#[test]
+fn each_flow_is_a_conversation_with_its_own_bytes() {
+    let text = r#"
+[link.L]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "50 packets"
+[[flow]]
+controller = "cubic"
+count = 2
+route = ["L"]
+start = "0 s .. 1 s"
+[[flow]]
+controller = "newreno"
+route = ["L"]
+two_way = true
+size = "500 kB"
+[run]
+duration = "5 s"
+"#;
+    let captured = Captured::new(text, Vantage::Sender);
+    let rows = captured.fields(
+        "tcp.len > 0",
+        &["tcp.stream", "ip.src", "tcp.srcport", "tcp.len"],
+    );
+    let mut bytes: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for row in &rows {
+        let sender = bytes.entry((row[1].clone(), row[2].clone())).or_default();
+        *sender += row[3].parse::<u64>().expect("a number");
+    }
+    let of = |ip: &str, port: &str| bytes[&(ip.to_owned(), port.to_owned())];
+    let data = |flow: usize, end: End| -> u64 {
+        let passing = captured.passing(End::Near).into_iter();
+        let own = passing.filter(|(event, packet)| event.flow == flow && packet.from == end);
+        own.filter_map(|(_, packet)| segment(packet).data)
+            .map(|data| u64::from(data.length))
+            .sum()
+    };
+    assert_eq!(of("10.0.0.1", "49152"), data(0, End::Near));
+    assert_eq!(of("10.0.0.2", "49153"), data(1, End::Near));
+    assert_eq!(of("10.0.0.3", "49154"), data(2, End::Near));
+    assert_eq!(of("10.128.0.3", "5201"), data(2, End::Far));
+    assert_eq!(bytes.len(), 4);
+    let conversations = tshark(&captured.file(), &["-q", "-z", "conv,tcp"]);
+    let lines = conversations
+        .lines()
+        .filter(|line| line.contains("<->"))
+        .count();
+    assert_eq!(lines, 3, "{conversations}");
+    assert_eq!(
+        captured.count("tcp.analysis.lost_segment and ip.src == 10.0.0.0/16"),
+        0
+    );
+}
+
+const AATP: &str = r#"
+[link.L]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "50 packets"
+loss = "0.5 %"
+[[flow]]
+controller = "enhanced-aatp"
+route = ["L"]
+size = "2 MB"
+[run]
+duration = "20 s"
+"#;
+
+#[test]
+fn aatp_is_datagrams_with_its_real_messages() {
+    let captured = Captured::new(AATP, Vantage::Sender);
+    let rows = captured.fields("udp", &["udp.length", "ip.len", "udp.payload"]);
+    let passing = captured.passing(End::Near);
+    assert_eq!(rows.len(), passing.len());
+    for (row, (_, packet)) in rows.iter().zip(passing) {
+        let Content::Message(bytes) = &packet.content else {
+            panic!("a message");
+        };
+        let size = packet.size.get();
+        assert_eq!(row[0].parse::<u64>(), Ok(size - 20));
+        assert_eq!(row[1].parse::<u64>(), Ok(size));
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(row[2], hex);
+    }
+    assert_eq!(captured.count("_ws.malformed"), 0);
+    let dropped = captured.count("frame.comment contains \"dropped on L\"");
+    assert!(dropped > 0);
+}
+
+#[test]
+fn captures_of_both_ends_can_be_laid_side_by_side() {
+    let data = |vantage| {
+        let captured = Captured::new(LOSSY, vantage);
+        let rows = captured.fields("tcp.len > 0", &["ip.id", "tcp.seq", "frame.time_epoch"]);
+        let dropped = captured.fields("frame.comment contains \"dropped\"", &["ip.id"]);
+        (
+            rows,
+            dropped
+                .into_iter()
+                .map(|row| row[0].clone())
+                .collect::<Vec<_>>(),
+        )
+    };
+    let (left, dropped) = data(Vantage::Sender);
+    let (came, _) = data(Vantage::Receiver);
+    let place = |row: &[String]| (row[0].clone(), row[1].clone());
+    let left_at: BTreeMap<_, f64> = left
+        .iter()
+        .map(|row| (place(row), row[2].parse().expect("a time")))
+        .collect();
+    for row in &came {
+        let left = left_at.get(&place(row)).expect("what came has left");
+        let took = row[2].parse::<f64>().expect("a time") - left;
+        // 20 ms, 1.2 ms for itself, and at most twenty packets before it.
+        assert!(
+            (0.0212 - 1e-6..0.0212 + 20.5 * 0.0012).contains(&took),
+            "{took}"
+        );
+    }
+    assert!(!dropped.is_empty());
+    assert!(came.iter().all(|row| !dropped.contains(&row[0])));
+    // What neither came nor was dropped was under way when the run ended.
+    assert!(left.len() - came.len() - dropped.len() < 60);
+}
