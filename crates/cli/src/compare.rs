@@ -43,6 +43,7 @@ Examples:
   whimbrel compare --rate 1Gbit/s --rtt 90ms --loss 0% --controllers cubic,newreno
   whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
+  whimbrel compare --loss 0%,1%,5% --report page.html
   whimbrel compare --controllers all
   whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8

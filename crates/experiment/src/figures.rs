@@ -1,5 +1,5 @@
-//! What an experiment shows: what its author asked for, the paper's numbers beside ours, its measures over its sweep, and what its
-//! runs show by themselves.
+//! What an experiment shows: what its author asked for, the paper's numbers beside ours, its measures over its sweep, and what
+//! its runs show by themselves.
 
 use crate::drawing::{Drawing, Kind, Of, Quantity};
 use crate::{Experiment, JudgedRow, Measure, RowSpec, Window};

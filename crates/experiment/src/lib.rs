@@ -56,17 +56,17 @@
 //! |---|---|---|
 //! | `lines` | `x`, `y`, `series`, `flows`, `from`, `to` | a measure over a key of the sweep, a line for each series |
 //! | `heat` | `x`, `rows`, `y`, `series`, `flows`, `from`, `to` | a measure over two keys, a map for each series |
-//! | `time` | `show`, `flows` | panels over time: some of `cwnd`, `rate`, `rtt`, `queue` (these if nothing is said), `in flight`, `ack spacing` |
+//! | `time` | `show`, `flows` | over time: `cwnd`, `rate`, `rtt`, `queue` (if nothing is said), `in flight`, `ack spacing` |
 //! | `tradeoff` | | throughput against the 95th percentile of the delay, a mark for each run |
-//! | `cdf` | `x`, `flows` | a distribution: `rtt`, `delay` (one way), `message latency`, or of `flows`: their goodput, and completion times |
+//! | `cdf` | `x`, `flows` | a distribution: `rtt`, `delay` (one way), `message latency`; or `flows`: goodput, completion times |
 //! | `sequence` | `flows` | data sent and delivered over time |
 //! | `shares` | | how flows share a link over time, and how fairly |
 //! | `confusion` | | decisions on losses against what they were |
 //!
-//! `flows` are called by their controller or name. `x` may be `flow.controller` if its values differ in one number (`cerl?A=0.5`,
-//! `cerl?A=0.6`). What is over time is of the first seed, and needs samples: points that a figure's `where` names are run once more with
-//! samples if the scenario does not `sample`. Where it says nothing, the points are those in the middle of the sweep. At most
-//! four settings of a figure are drawn.
+//! `flows` are called by their controller or name. `x` may be `flow.controller` if its values differ in one number
+//! (`cerl?A=0.5`, `cerl?A=0.6`). What is over time is of the first seed, and needs samples: points that a figure's `where` names
+//! are run once more with samples if the scenario does not `sample`. Where it says nothing, the points are those in the middle of
+//! the sweep. At most four settings of a figure are drawn.
 
 pub mod decisions;
 mod drawing;

@@ -2,8 +2,11 @@
 
 use crate::{Experiment, Library, Window};
 use std::path::Path;
-use whimbrel_sim::scenario::ScenarioError;
+use whimbrel_report::figure::{Figure, Plot};
+use whimbrel_report::figures::choose;
 use whimbrel_sim::scenario::document::Document;
+use whimbrel_sim::scenario::{ScenarioError, Setting};
+use whimbrel_sim::sweep;
 use whimbrel_units::{Duration, Time};
 
 const SCENARIO: &str = r#"
@@ -240,5 +243,123 @@ fn every_experiment_that_is_built_in_can_be_read() {
     assert_eq!(
         cerl[0].scenario(&[]).expect("a scenario").points().len(),
         2 * 11 * 9
+    );
+}
+
+/// Runs the points of an experiment that its figures over time need, or all if they are few, with one seed, sampled 400 times.
+fn drawn(id: &str) -> Vec<Figure> {
+    let all = Library::Embedded.experiments(id).expect("built in");
+    let experiment = all.iter().find(|e| e.id == id).expect("its id");
+    let seeds = Setting {
+        key: "run.seeds".to_owned(),
+        value: "1".to_owned(),
+    };
+    let scenario = experiment.scenario(&[seeds]).expect("a scenario");
+    let all = scenario.points().len() <= 4;
+    let mut few = choose::few(&scenario, |point| all || experiment.wants(point));
+    few.set_sample(few.points()[0].duration() / 400);
+    let runs = sweep::run_all(&sweep::jobs(few.points()), None, || {}).expect("threads");
+    experiment.figures(&experiment.judge(&runs).rows, &runs, &runs)
+}
+
+fn series(figure: &Figure, panel: usize) -> Vec<&str> {
+    let Plot::Panels { panels, .. } = &figure.plot else {
+        panic!("{}", figure.title)
+    };
+    panels[panel]
+        .series
+        .iter()
+        .map(|s| s.label.as_str())
+        .collect()
+}
+
+#[test]
+fn what_an_author_asked_for_comes_first_and_shows_what_it_says() {
+    let all = drawn("emfast/fig-3-4-10");
+    assert_eq!(all[0].id, "emfast/fig-3-4-10/time");
+    assert_eq!(
+        all[0].title,
+        "Figs 3, 4 and 10: how far apart acknowledgments come, and what is in flight"
+    );
+    let laws = ["fast?alpha=6&every=2", "emfast?alpha=6&every=2"];
+    assert_eq!(series(&all[0], 0), laws);
+    assert_eq!(series(&all[0], 1), laws);
+
+    let shares = drawn("enhanced-aatp/fig-9-two-flows");
+    let titles: Vec<&str> = shares.iter().take(2).map(|f| f.title.as_str()).collect();
+    let expected = ["priority 1", "priority 8"];
+    for (title, at) in titles.iter().zip(expected) {
+        assert!(
+            title.starts_with("Fig 9 a to d") && title.ends_with(at),
+            "{title}"
+        );
+    }
+    assert_eq!(series(&shares[1], 0), ["first", "second"]);
+    // The second has 89 % in the end, as the paper says.
+    let Plot::Panels { panels, .. } = &shares[1].plot else {
+        panic!("panels")
+    };
+    let [_, last] = panels[0].series[1].points.last().expect("some");
+    assert!((last - 89.0).abs() < 4.5, "{last}");
+    // What the runs show by themselves is the same figure: it comes once.
+    let same = shares.iter().filter(|f| f.plot == shares[1].plot).count();
+    assert_eq!(same, 1);
+    let mut ids: Vec<&str> = shares.iter().map(|f| f.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), shares.len());
+}
+
+#[test]
+fn sequence_numbers_are_of_the_point_that_the_paper_shows() {
+    let all = drawn("cerl/fig-4.28");
+    let titles: Vec<&str> = all.iter().take(2).map(|f| f.title.as_str()).collect();
+    let expected = [
+        "Sequence numbers without loss",
+        "Sequence numbers with 1 % random loss",
+    ];
+    assert_eq!(titles, expected);
+    let labels = series(&all[1], 0);
+    assert!(
+        labels.contains(&"cerl-plus-printed")
+            && labels.contains(&"newreno beside cerl-plus-printed"),
+        "{labels:?}"
+    );
+}
+
+#[test]
+fn the_papers_numbers_stand_beside_ours_by_unit_and_protocol() {
+    let experiment = read(
+        "tolerance = \"5 %\"\n[[experiment.row]]\nlabel = \"A\"\nwhere = { \"flow.controller\" = \"cerl\" }\npaper = 1\n\
+         [[experiment.row]]\nlabel = \"B\"\nflows = \"cubic\"\npaper = 2\n[[experiment.row]]\nlabel = \"C\"\nmeasure = \"loss\"\npaper = 3\n\
+         [[experiment.figure]]\ntitle = \"J\"\nkind = \"lines\"\nx = \"link.L.loss\"\nwhere = { \"flow.controller\" = [\"cubic\", \"cerl\"] }\n",
+    )
+    .expect("an experiment");
+    let short = [
+        "link.L.rate=1 Mbit/s",
+        "link.L.delay=10 ms",
+        "run.duration=2 s",
+    ];
+    let short: Vec<Setting> = short
+        .iter()
+        .map(|s| s.parse().expect("a setting"))
+        .collect();
+    let scenario = experiment.scenario(&short).expect("a scenario");
+    let runs = sweep::run_all(&sweep::jobs(scenario.points()), None, || {}).expect("threads");
+    let all = experiment.figures(&experiment.judge(&runs).rows, &runs, &runs);
+    assert_eq!(series(&all[0], 0), ["cubic", "cerl"]);
+    let beside: Vec<(&str, Vec<Option<&str>>)> = all
+        .iter()
+        .filter_map(|figure| match &figure.plot {
+            Plot::Beside { value, rows } => {
+                let protocols = rows.iter().map(|row| row.protocol.as_deref());
+                Some((value.unit.as_str(), protocols.collect()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        beside,
+        [("", vec![Some("cerl"), Some("cubic")]), ("%", vec![None])]
     );
 }

@@ -1,8 +1,8 @@
 //! What a way through a network would allow over time: how much it carries, how long it takes, how much waits on it.
 //!
-//! **Capacity** is the least of what the links of the way carry, in steps. A link's rate is exact between its steps; a trace, which
-//! delivers packet by packet, is shown by its mean over spans. Within an outage it is zero. Of Wi-Fi and of radio links it is what
-//! one station has with full packets and without others: collisions, acknowledgments and shadowing take from it.
+//! **Capacity** is the least of what the links of the way carry, in steps. A link's rate is exact between its steps; a trace,
+//! which delivers packet by packet, is shown by its mean over spans. Within an outage it is zero. Of Wi-Fi and of radio links it is
+//! what one station has with full packets and without others: collisions, acknowledgments and shadowing take from it.
 
 use crate::network::{NamedLink, Network, Route};
 use whimbrel_net::{QueueLimit, ServiceSpec};
@@ -14,8 +14,8 @@ const MOST_STEPS: usize = 600;
 const PACKET: Bytes = Bytes::new(1500);
 
 impl Network {
-    /// What a route carries from time zero until `until`: each rate holds from its time until the next. What changes too often, and
-    /// traces, are told as means over so many equal spans. `None` if nothing limits it.
+    /// What a route carries from time zero until `until`: each rate holds from its time until the next. What changes too often,
+    /// and traces, are told as means over so many equal spans. `None` if nothing limits it.
     pub fn capacity_along(
         &self,
         route: &Route,

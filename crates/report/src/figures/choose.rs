@@ -1,5 +1,5 @@
-//! Which points of a sweep are run once more with samples, to be shown over time. All of them would take too long, and nobody could
-//! look at them.
+//! Which points of a sweep are run once more with samples, to be shown over time. All of them would take too long, and nobody
+//! could look at them.
 
 use super::setting::{at, evenly, is_controller};
 use super::swept::Swept;

@@ -78,8 +78,8 @@ pub fn delays(setting: &Setting<'_>, of: Delays) -> Option<Figure> {
     })
 }
 
-/// Of the goodput of flows, and of the time until they were complete, over all flows and seeds of the setting in the middle; those
-/// of which there are enough.
+/// Of the goodput of flows, and of the time until they were complete, over all flows and seeds of the setting in the middle;
+/// those of which there are enough.
 pub fn of_flows(runs: &[&Run<'_>]) -> Vec<Figure> {
     let all = settings(runs);
     let Some(setting) = middle(&all) else {

@@ -1,10 +1,10 @@
 //! What runs show, as figures.
 //!
-//! [`figures()`] gives those that say something, whatever the runs were made for. The parts of this module give each of them alone,
-//! of chosen runs, so that an experiment can ask for what its paper shows.
+//! [`figures()`] gives those that say something, whatever the runs were made for. The parts of this module give each of them
+//! alone, of chosen runs, so that an experiment can ask for what its paper shows.
 //!
-//! Runs that differ in nothing but their controllers are a [setting](Setting): what happens over time is comparable within one, and
-//! a page that showed all of them would hold hundreds of pictures. So some are chosen, and captions say which.
+//! Runs that differ in nothing but their controllers are a [setting](Setting): what happens over time is comparable within one,
+//! and a page that showed all of them would hold hundreds of pictures. So some are chosen, and captions say which.
 
 pub mod choose;
 mod confusion;

@@ -82,8 +82,8 @@ pub fn over_time(setting: &Setting<'_>, looks: &[Look]) -> Option<Figure> {
     }
     if rate {
         caption += &format!(
-            " Rates are of data delivered in order, means over {}: what a repair lets through comes at once. The shade is what the way \
-             carries, headers included.",
+            " Rates are of data delivered in order, means over {}: what a repair lets through comes at once. The shade is \
+             what the way carries, headers included.",
             seconds(all.end / f64::from(SPANS))
         );
     }

@@ -26,7 +26,7 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
         };
         lines.push(line(Form::Line, delivered, s.label.clone()));
         lines.push(line(Form::Dashed, sent, format!("{}, sent", s.label)));
-        lines.extend(marks(s, delivered, size));
+        lines.extend(marks(s, delivered, size, mark::MOST / all.shown.len()));
     }
     let any = curves.iter().any(|(_, sent)| !sent.is_empty());
     any.then(|| {
@@ -63,11 +63,11 @@ fn grown(s: &Shown<'_>) -> (Points, Points) {
         .unzip()
 }
 
-/// Losses on the line of what was delivered.
-fn marks(s: &Shown<'_>, delivered: &Points, size: f64) -> Option<Series> {
+/// Losses on the line of what was delivered, if they are no more than this.
+fn marks(s: &Shown<'_>, delivered: &Points, size: f64, most: usize) -> Option<Series> {
     let losses = mark::all(s.samples(), s.episodes());
     let losses: Vec<Happened<'_>> = losses.filter(|h| h.episode.is_some()).collect();
-    if losses.is_empty() || losses.len() > mark::MOST {
+    if losses.is_empty() || losses.len() > most {
         return None;
     }
     let place = |h: &Happened<'_>| {

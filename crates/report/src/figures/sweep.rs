@@ -39,8 +39,8 @@ pub struct Cell {
 }
 
 impl Measured {
-    /// Of runs in the order of [`jobs`](whimbrel_sim::sweep::jobs). `of` tells who was measured in a run, by label and protocol, and
-    /// the number. Left out where one of a point's seeds has none. `None` if nobody has any.
+    /// Of runs in the order of [`jobs`](whimbrel_sim::sweep::jobs). `of` tells who was measured in a run, by label and protocol,
+    /// and the number. Left out where one of a point's seeds has none. `None` if nobody has any.
     pub fn new(
         what: Axis,
         runs: &[&Run<'_>],
@@ -161,8 +161,8 @@ fn why(held: &[(&Swept, &str)]) -> String {
     }
 }
 
-/// Measures over a key whose values are numbers, a panel each and a line for each label; a map of labels over a key whose values are
-/// not. `keys` are all of the sweep: the others are held.
+/// Measures over a key whose values are numbers, a panel each and a line for each label; a map of labels over a key whose values
+/// are not. `keys` are all of the sweep: the others are held.
 pub fn lines(key: &Swept, keys: &[Swept], measured: &[&Measured]) -> Vec<Figure> {
     let Some(x) = key.axis() else {
         let maps = measured.iter();

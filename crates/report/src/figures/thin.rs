@@ -1,8 +1,9 @@
 //! Fewer and shorter numbers that look the same.
 //!
-//! S. Steinarsson, "Downsampling Time Series for Visual Representation", MSc thesis, University of Iceland, 2013: Largest Triangle
-//! Three Buckets. All points but the first and the last are put into buckets of equal count; of each the one is kept that makes
-//! the greatest triangle with the point kept before it and the mean of the next bucket. Peaks stay, which means would flatten.
+//! S. Steinarsson, "Downsampling Time Series for Visual Representation", MSc thesis, University of Iceland, 2013: Largest
+//! Triangle Three Buckets. All points but the first and the last are put into buckets of equal count; of each the one is kept
+//! that makes the greatest triangle with the point kept before it and the mean of the next bucket. Peaks stay, which means would
+//! flatten.
 
 use crate::figure::{Figure, Plot};
 

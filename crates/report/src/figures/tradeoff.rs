@@ -1,7 +1,9 @@
-//! Throughput against delay, as Pantheon draws it (F. Y. Yan et al., "Pantheon: the training ground for Internet congestion-control
-//! research", USENIX ATC 2018, figure 4): each run a mark, its 95th-percentile one-way delay from right to left, logarithmic; up and
-//! right is better. An outline is one standard deviation around the mean of a protocol's runs: the ellipse of their covariance, of
-//! the delay's logarithm, because that is what the axis shows. (Pantheon's ellipses are of the delay itself.)
+//! Throughput against delay, as Pantheon's reports draw it (F. Y. Yan et al., "Pantheon: the training ground for Internet
+//! congestion-control research", USENIX ATC 2018): each run a mark, its 95th-percentile one-way delay from right to left,
+//! logarithmic; up and right is better.
+//!
+//! An outline is one standard deviation around the mean of a protocol's runs: the ellipse of their covariance. It is of the
+//! delay's logarithm, because that is what the axis shows: of the delay itself it would not look like an ellipse.
 
 use super::over_time::series;
 use super::setting::{at, evenly, settings};
