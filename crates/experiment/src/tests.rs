@@ -275,13 +275,13 @@ fn series(figure: &Figure, panel: usize) -> Vec<&str> {
 
 #[test]
 fn what_an_author_asked_for_comes_first_and_shows_what_it_says() {
-    let all = drawn("emfast/fig-3-4-10");
-    assert_eq!(all[0].id, "emfast/fig-3-4-10/time");
+    let all = drawn("emfast/fig-4");
+    assert_eq!(all[0].id, "emfast/fig-4/time");
     assert_eq!(
         all[0].title,
-        "Figs 3, 4 and 10: how far apart acknowledgments come, and what is in flight"
+        "Spacing of acknowledgments, FAST and MFAST alone"
     );
-    let laws = ["fast?alpha=6&every=2", "emfast?alpha=6&every=2"];
+    let laws = ["fast?alpha=6&every=2", "mfast?alpha=6&every=2"];
     assert_eq!(series(&all[0], 0), laws);
     assert_eq!(series(&all[0], 1), laws);
 
@@ -313,13 +313,8 @@ fn what_an_author_asked_for_comes_first_and_shows_what_it_says() {
 #[test]
 fn sequence_numbers_are_of_the_point_that_the_paper_shows() {
     let all = drawn("cerl/fig-4.28");
-    let titles: Vec<&str> = all.iter().take(2).map(|f| f.title.as_str()).collect();
-    let expected = [
-        "Sequence numbers without loss",
-        "Sequence numbers with 1 % random loss",
-    ];
-    assert_eq!(titles, expected);
-    let labels = series(&all[1], 0);
+    assert_eq!(all[0].title, "Sequence numbers, 1 % lost");
+    let labels = series(&all[0], 0);
     assert!(
         labels.contains(&"cerl-plus-printed")
             && labels.contains(&"newreno beside cerl-plus-printed"),
