@@ -22,8 +22,8 @@ Examples:
 Set parameters wherever a controller is named, and put a discriminator on a law with a plus:
   whimbrel compare --controllers cubic,cerl,cerl?A=0.6,cubic+cerl
 
---json prints a list of objects; `kind` is \"controller\" or \"discriminator\". Of a controller `carried_by` lists
-the transports: \"tcp\" and \"aatp\" are the simulator's, \"quic\" that of `whimbrel send`. `code` lists the files; with --code
+--json prints a list of objects; `kind` is \"controller\" or \"discriminator\". Of a controller `carried_by` lists \
+the transports: \"tcp\" and \"aatp\" are the simulator's, \"quic\" that of `whimbrel send`. `code` lists the files; with --code \
 they have their `text`.")]
 pub struct ControllersArgs {
     /// Only this one: a controller, a discriminator, or one with the other [default: all]

@@ -119,8 +119,9 @@ impl Experiment {
                     vec![(together(run), alone(run), measure.of(run, None, window))]
                 } else {
                     let of = |name: &&str| {
-                        let value = measure.of(run, Some(name), window);
-                        ((*name).to_owned(), controller_of(run, name), value)
+                        let controller = controller_of(run, name);
+                        let label = called(name, controller.as_deref(), flows.len() > 1);
+                        (label, controller, measure.of(run, Some(name), window))
                     };
                     flows.iter().map(of).collect()
                 }
@@ -224,6 +225,15 @@ fn measured(y: &Quantity, runs: &[&Run<'_>], over_controllers: bool) -> Option<M
 
 fn axis(measure: Measure) -> Axis {
     Axis::new(measure.name(), measure.unit())
+}
+
+/// What flows of this name, which is theirs or their controller's, are called: by their controller, which may be swept.
+fn called(name: &str, controller: Option<&str>, beside_others: bool) -> String {
+    match controller {
+        Some(controller) if controller != name && beside_others => format!("{controller}, {name}"),
+        Some(controller) => controller.to_owned(),
+        None => name.to_owned(),
+    }
 }
 
 /// All controllers of a run, as a label.

@@ -10,6 +10,7 @@ use crate::page::{Fact, Report, Section, Source, Table};
 use crate::style::{self, Style};
 use askama::Template;
 use data_encoding::BASE64;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 const ECHARTS: &str = include_str!("../assets/echarts-6.1.0.min.js");
@@ -111,6 +112,16 @@ struct FigureView<'a> {
     height: usize,
 }
 
+/// A figure whose plot is another's on the page, too.
+#[derive(serde::Serialize)]
+struct SameFigure<'a> {
+    id: &'a str,
+    title: &'a str,
+    caption: &'a str,
+    /// The id of the one that has it.
+    same: &'a str,
+}
+
 struct SourceLink<'a> {
     id: String,
     source: &'a Source,
@@ -143,6 +154,7 @@ impl<'a> Page<'a> {
         let section_ids: Vec<String> = report.sections.iter().map(|s| ids.free(&s.id)).collect();
         let mut sources: Vec<SourceView<'a>> = Vec::new();
         let mut by_text: HashMap<&str, usize> = HashMap::new();
+        let mut drawn: HashMap<String, String> = HashMap::new();
         let mut views = Vec::new();
         for (section, id) in report.sections.iter().zip(section_ids) {
             let mut links: Vec<SourceLink<'a>> = Vec::new();
@@ -189,7 +201,7 @@ impl<'a> Page<'a> {
                     .flatten();
             }
             let figures = section.figures.iter();
-            let figures = figures.map(|figure| FigureView::new(figure, &mut ids));
+            let figures = figures.map(|figure| FigureView::new(figure, &mut ids, &mut drawn));
             views.push(SectionView {
                 id,
                 section,
@@ -217,7 +229,12 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> FigureView<'a> {
-    fn new(figure: &'a Figure, ids: &mut Ids) -> std::io::Result<Self> {
+    /// `drawn` has the plots that figures before it have, and their ids: experiments that share runs show the same.
+    fn new(
+        figure: &'a Figure,
+        ids: &mut Ids,
+        drawn: &mut HashMap<String, String>,
+    ) -> std::io::Result<Self> {
         // As the scripts lay it out, with a line of a legend.
         let height = match &figure.plot {
             Plot::Panels { panels, .. } => {
@@ -232,10 +249,27 @@ impl<'a> FigureView<'a> {
             Plot::Confusion { matrices } => 196 * matrices.len().div_ceil(3),
             Plot::Beside { rows, .. } => 100 + 26 * rows.len(),
         };
+        let id = ids.free(&figure.id);
+        let same = match drawn.entry(json(&figure.plot)?) {
+            Entry::Occupied(first) => Some(first.get().clone()),
+            Entry::Vacant(new) => {
+                new.insert(id.clone());
+                None
+            }
+        };
+        let told = match &same {
+            None => json(figure)?,
+            Some(first) => json(&SameFigure {
+                id: &figure.id,
+                title: &figure.title,
+                caption: &figure.caption,
+                same: first,
+            })?,
+        };
         Ok(Self {
-            id: ids.free(&figure.id),
+            id,
             figure,
-            json: json(figure)?,
+            json: told,
             height: height.clamp(120, 4000),
         })
     }

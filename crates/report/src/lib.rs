@@ -25,6 +25,7 @@ mod mark;
 pub mod page;
 mod parquet;
 mod picture;
+mod quantity;
 mod race;
 mod response;
 mod rows;

@@ -43,14 +43,14 @@ From a paper's figure to ours, to its scenario, to the code:
   whimbrel reproduce cerl/fig-3.5 --print-scenario
   whimbrel controllers cerl --code
 
-Results are kept in $XDG_CACHE_HOME/whimbrel or ~/.cache/whimbrel, and are used again only as long as the program, the experiment's
-files and the settings are the same. The difference from the paper is in % of the paper's number; of numbers that are in % it is
+Results are kept in $XDG_CACHE_HOME/whimbrel or ~/.cache/whimbrel, and are used again only as long as the program, the experiment's \
+files and the settings are the same. The difference from the paper is in % of the paper's number; of numbers that are in % it is \
 in points.
 
-A report's folder has index.html (one page, which needs no other file), results.json (what --json prints), results.csv (a line for
+A report's folder has index.html (one page, which needs no other file), results.json (what --json prints), results.csv (a line for \
 each row), and below experiments/ the files that were run.
 
---json prints a list of objects with id, paper, place, claim, verdict (\"holds\", \"in part\" or \"does not hold\"), reason, scenario, rows
+--json prints a list of objects with id, paper, place, claim, verdict (\"holds\", \"in part\" or \"does not hold\"), reason, scenario, rows \
 (label, unit, paper, measured, measured_stddev, difference, ...), seconds, and when it was kept, if it was.")]
 pub struct ReproduceArgs {
     /// Which: ids, or the words that several begin with [default: all]

@@ -16,8 +16,12 @@ class Chart {
     this.at = [0, 0];
   }
 
+  /** Its data. What another figure shows, too, is on the page once. */
   get figure() {
-    this.read ??= JSON.parse(this.element.querySelector('script').textContent);
+    if (!this.read) {
+      const { same, ...own } = JSON.parse(this.element.querySelector('script').textContent);
+      this.read = same ? { ...own, plot: charts.get(same).figure.plot } : own;
+    }
     return this.read;
   }
 

@@ -2,13 +2,11 @@
 
 use super::setting::is_controller;
 use crate::figure::Axis;
-use crate::series::unit_of;
+use crate::quantity::Quantity;
 use crate::table::short_names;
-use std::str::FromStr;
+use std::cmp::Reverse;
 use whimbrel_sim::scenario::{Parameter, ParameterValue};
 use whimbrel_sim::sweep::Run;
-use whimbrel_units::{Bytes, Duration, Probability, Rate};
-use whimbrel_units::{Decibels, Distance, Frequency, Power};
 
 /// Values over so many times the least are shown on a logarithmic axis.
 const WIDE: f64 = 30.0;
@@ -27,7 +25,8 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// Those keys of these runs that have several values, those of controllers left out.
+    /// Those keys of these runs that have several values, those of controllers left out: what a sweep is about first. That are
+    /// numbers before words, and of them the key with the most values.
     pub fn of(runs: &[&Run<'_>]) -> Vec<Self> {
         let Some(first) = runs.first() else {
             return Vec::new();
@@ -36,10 +35,12 @@ impl Swept {
         let keys: Vec<&str> = parameters.iter().map(|p| p.key.as_str()).collect();
         let named = keys.iter().zip(short_names(&keys));
         let others = named.filter(|(key, _)| !is_controller(key));
-        others
+        let mut all: Vec<Self> = others
             .map(|(key, name)| Self::new(key, name, runs))
             .filter(|swept| swept.values.len() > 1)
-            .collect()
+            .collect();
+        all.sort_by_key(|swept| (swept.numbers.is_none(), Reverse(swept.values.len())));
+        all
     }
 
     /// One key of these runs, whatever it says; `None` if they have none.
@@ -150,48 +151,9 @@ fn numbers(values: &[&ParameterValue]) -> Option<(Vec<f64>, &'static str)> {
         return Some((all, ""));
     }
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-    let time = [(60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
-    let rate = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
-    let bytes = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
-    let way = [(1e3, "km"), (1.0, "m")];
-    let hertz = [(1e9, "GHz"), (1e6, "MHz")];
-    all_of(&texts, |p: Probability| p.get(), &[(0.01, "%")])
-        .or_else(|| all_of(&texts, |d: Duration| d.as_secs_f64(), &time))
-        .or_else(|| all_of(&texts, |r: Rate| r.as_bits_per_sec() as f64, &rate))
-        .or_else(|| all_of(&texts, |b: Bytes| b.get() as f64, &bytes))
-        .or_else(|| all_of(&texts, |d: Distance| d.metres(), &way))
-        .or_else(|| all_of(&texts, |f: Frequency| f.hertz(), &hertz))
-        .or_else(|| counted(&texts, "dB", |text| text.parse::<Decibels>().is_ok()))
-        .or_else(|| counted(&texts, "dBm", |text| text.parse::<Power>().is_ok()))
-        .or_else(|| counted(&texts, "packets", |_| true))
-        .or_else(|| counted(&texts, "bdp", |_| true))
-}
-
-/// If all can be read as a `T`.
-fn all_of<T: FromStr>(
-    texts: &[String],
-    number: impl Fn(T) -> f64,
-    units: &[(f64, &'static str)],
-) -> Option<(Vec<f64>, &'static str)> {
-    let read = |text: &String| text.parse::<T>().ok().map(&number);
-    let all: Vec<f64> = texts.iter().map(read).collect::<Option<_>>()?;
-    let places: Vec<(f64, f64)> = all.iter().map(|x| (0.0, *x)).collect();
-    let (size, unit) = unit_of(&[places], units);
-    Some((all.iter().map(|x| x / size).collect(), unit))
-}
-
-/// If all are a number and this unit.
-fn counted(
-    texts: &[String],
-    unit: &'static str,
-    right: impl Fn(&str) -> bool,
-) -> Option<(Vec<f64>, &'static str)> {
-    let read = |text: &String| {
-        let number = text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok()?;
-        (number.is_finite() && right(text)).then_some(number)
-    };
-    let all: Option<Vec<f64>> = texts.iter().map(read).collect();
-    all.map(|all| (all, unit))
+    let kind = Quantity::of(&texts)?;
+    let all: Option<Vec<f64>> = texts.iter().map(|text| (kind.read)(text)).collect();
+    all.map(|all| kind.show(&all))
 }
 
 #[cfg(test)]
@@ -207,25 +169,6 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_a_number_with_a_unit() {
-        let near = |texts: &[&str], expected: &[f64], unit| {
-            let (found, of) = read(texts).expect("numbers");
-            assert_eq!(of, unit);
-            for (a, b) in found.iter().zip(expected) {
-                assert!((a - b).abs() < 1e-9, "{texts:?}: {found:?}");
-            }
-        };
-        near(&["0 %", "0.1 %", "5 %"], &[0.0, 0.1, 5.0], "%");
-        near(&["10 ms", "1500 us"], &[10.0, 1.5], "ms");
-        near(&["500 ms", "10 s"], &[0.5, 10.0], "s");
-        near(&["8 Mbit/s", "500 kbit/s"], &[8.0, 0.5], "Mbit/s");
-        near(&["64 kB", "1 MB"], &[64.0, 1000.0], "kB");
-        near(&["50 packets", "100 packets"], &[50.0, 100.0], "packets");
-        near(&["0.5 bdp", "4 bdp"], &[0.5, 4.0], "bdp");
-        near(&["150 m", "900 m"], &[150.0, 900.0], "m");
-    }
-
-    #[test]
     fn a_parameter_of_a_law_is_a_number_too() {
         let of = |values: &[&str]| {
             let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
@@ -236,13 +179,6 @@ mod tests {
         assert_eq!(of(&["fast?alpha=3", "mfast?alpha=6"]), None);
         assert_eq!(of(&["fast?alpha=3", "fast"]), None);
         assert_eq!(of(&["cubic", "cerl"]), None);
-    }
-
-    #[test]
-    fn what_is_of_several_kinds_or_of_none_is_no_number() {
-        assert_eq!(read(&["50 packets", "1 bdp"]), None);
-        assert_eq!(read(&["rack", "newreno"]), None);
-        assert_eq!(read(&["0 s .. 5 s", "1 s"]), None);
     }
 
     #[test]

@@ -5,44 +5,16 @@
 //! ends in that: `link.L.loss_ratio` has 0.01 for `1 %`.
 
 use super::{Cell, Column, Kind};
+use crate::quantity::Quantity;
 use whimbrel_sim::scenario::{Parameter, ParameterValue};
 use whimbrel_sim::sweep::Run;
-use whimbrel_units::{Bytes, Decibels, Distance, Duration, Frequency, Power, Probability, Rate};
-
-/// A kind of quantity: how the name of its column ends, and how it is read.
-type Unit = (&'static str, fn(&str) -> Option<f64>);
-
-const UNITS: [Unit; 10] = [
-    ("s", |text| {
-        text.parse().ok().map(|v: Duration| v.as_secs_f64())
-    }),
-    ("bps", |text| {
-        text.parse().ok().map(|v: Rate| v.as_bits_per_sec() as f64)
-    }),
-    ("bytes", |text| {
-        text.parse().ok().map(|v: Bytes| v.get() as f64)
-    }),
-    ("ratio", |text| text.parse().ok().map(Probability::get)),
-    ("m", |text| text.parse().ok().map(Distance::metres)),
-    ("hz", |text| text.parse().ok().map(Frequency::hertz)),
-    ("dbm", |text| text.parse().ok().map(Power::dbm)),
-    ("db", |text| text.parse().ok().map(Decibels::get)),
-    ("packets", |text| before(text, "packets")),
-    ("bdp", |text| before(text, "bdp")),
-];
-
-/// The number before a word.
-fn before(text: &str, word: &str) -> Option<f64> {
-    let number: f64 = text.trim().strip_suffix(word)?.trim().parse().ok()?;
-    number.is_finite().then_some(number)
-}
 
 /// A swept key.
 #[derive(Debug)]
 pub(super) struct Swept {
     key: String,
     kind: Kind,
-    unit: Option<Unit>,
+    unit: Option<Quantity>,
 }
 
 /// The keys that any of the runs has, in the order in which they first come.
@@ -83,23 +55,17 @@ fn kind(values: &[&ParameterValue]) -> Kind {
     }
 }
 
-/// The one unit that all of them have: `0` alone could be of any.
-fn unit(values: &[&ParameterValue]) -> Option<Unit> {
+fn unit(values: &[&ParameterValue]) -> Option<Quantity> {
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-    let fits = |unit: &&Unit| texts.iter().all(|text| unit.1(text).is_some());
-    let mut fitting = UNITS.iter().filter(fits);
-    match (fitting.next(), fitting.next()) {
-        (Some(unit), None) => Some(*unit),
-        _ => None,
-    }
+    Quantity::of(&texts)
 }
 
 impl Swept {
     pub(super) fn columns(&self) -> impl Iterator<Item = Column> {
         let key = &self.key;
         let written = Column::new(key, self.kind, "a swept key, as written");
-        let number = self.unit.map(|(suffix, _)| {
-            let name = format!("{key}_{suffix}");
+        let number = self.unit.map(|unit| {
+            let name = format!("{key}_{}", unit.base);
             Column::new(&name, Kind::Float, "the same as a number in the base unit")
         });
         std::iter::once(written).chain(number)
@@ -121,10 +87,10 @@ impl Swept {
             _ => Cell::Null,
         };
         let mut cells = vec![(self.key.clone(), written)];
-        if let Some((suffix, read)) = self.unit
-            && let Some(number) = read(&value.to_string())
+        if let Some(unit) = self.unit
+            && let Some(number) = (unit.read)(&value.to_string())
         {
-            cells.push((format!("{}_{suffix}", self.key), Cell::Float(number)));
+            cells.push((format!("{}_{}", self.key, unit.base), Cell::Float(number)));
         }
         cells
     }

@@ -205,6 +205,28 @@ async fn it_opens_draws_every_figure_and_fetches_nothing_but_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_two_figures_show_is_on_the_page_once_and_drawn_twice() {
+    let mut report = report::report();
+    let mut again = report.sections[0].figures[0].clone();
+    again.id = "again".to_owned();
+    again.title = "The same again".to_owned();
+    let point = serde_json::to_string(&again.plot).expect("JSON");
+    report.sections[0].figures.push(again);
+    let mut page = Vec::new();
+    whimbrel_report::html(&report, &mut page).expect("written to memory");
+    let page = String::from_utf8(page).expect("UTF-8");
+    assert_eq!(page.matches(&point.replace('<', "\\u003c")).count(), 1);
+    let (chromium, _file) = opened(&report).await;
+    let first = &report.sections[0].figures[0].id;
+    let rows = |id: &str| format!("whimbrel.csv('{id}')");
+    let data: String = chromium.value(&rows("again")).await;
+    assert_eq!(data, chromium.value::<String>(&rows(first)).await);
+    let svg: String = chromium.value("whimbrel.svg('again')").await;
+    assert!(svg.contains("The same again") && svg.matches("<path").count() > 5);
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_policy_lets_no_picture_and_no_script_in() {
     let (mut chromium, _file) = opened(&report::report()).await;
     let refused: String = chromium
