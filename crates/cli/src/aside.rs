@@ -22,8 +22,10 @@ pub fn check(path: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// If it cannot.
 pub fn check_folder(folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    check(&folder.join("any"))
+    fs::create_dir_all(folder)
+        .and_then(|()| Aside::opened(&folder.join("any")))
+        .map(drop)
+        .with_context(|| format!("cannot write to {}", folder.display()))
 }
 
 /// Writes a file. What was there before stays until the new one is whole.

@@ -532,6 +532,7 @@ fn ends_that_send_and_receive_do_the_same_ahead_of_events_as_in_their_turn() {
         for flow in &mut in_turn.flows {
             assert!(flow.episodes.len() > 5);
             flow.episodes.clear();
+            assert!(flow.distributions.take().is_some());
         }
         assert!(4 * ahead.events < 3 * in_turn.events, "{}", ahead.events);
         assert_eq!(ahead.flows, in_turn.flows);

@@ -219,14 +219,14 @@ fn a_sweep_is_drawn_as_its_table_says() {
         "packets lost",
     ];
     assert_eq!(names, expected);
-    // The third cell is the first of the second row: two columns of loss, three rows of delay, in the order in which they are
-    // written, over 10 Mbit/s.
-    let Plot::Heat { x, y, maps, .. } = &find(&all, "map-share-of-the-capacity-loss-delay").plot
+    // The second cell of the first row: three columns of delay, which has more values, two rows of loss, in the order in which
+    // they are written, over 10 Mbit/s.
+    let Plot::Heat { x, y, maps, .. } = &find(&all, "map-share-of-the-capacity-delay-loss").plot
     else {
         panic!("a map")
     };
-    assert_eq!((x.values.len(), y.values.len(), maps.len()), (2, 3, 2));
-    let cell = maps[1].cells[2].expect("measured");
+    assert_eq!((x.values.len(), y.values.len(), maps.len()), (3, 2, 2));
+    let cell = maps[1].cells[1].expect("measured");
     assert_eq!(maps[1].label, "cerl");
     assert!((cell / (mean * 10.0) - 1.0).abs() < 1e-4, "{cell} {mean}");
 }
