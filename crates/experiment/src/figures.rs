@@ -32,7 +32,7 @@ impl Experiment {
         }
         found.extend(self.beside(rows));
         found.extend(self.over_sweep(&all));
-        for figure in figures::figures(runs, sampled) {
+        for figure in figures::unnumbered(runs, sampled) {
             let same = |other: &Figure| other.plot == figure.plot;
             if !found.iter().any(same) {
                 found.push(figure);

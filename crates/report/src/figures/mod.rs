@@ -43,6 +43,13 @@ const KEYS: usize = 4;
 
 /// What these runs show: of all of them, and over time of `sampled`, which are some of them with samples.
 pub fn figures(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
+    let mut all = unnumbered(runs, sampled);
+    number(&mut all);
+    all
+}
+
+/// The same, but some may be called alike: for those who put figures of their own before them.
+pub fn unnumbered(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = runs.iter().collect();
     let sampled: Vec<&Run<'_>> = sampled.iter().collect();
     let mut all = Vec::new();
@@ -66,7 +73,6 @@ pub fn figures(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     }
     all.extend(of_flows(&runs));
     all.extend(confusion(&runs));
-    number(&mut all);
     all
 }
 

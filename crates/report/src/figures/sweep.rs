@@ -190,14 +190,15 @@ pub fn lines(key: &Swept, keys: &[Swept], measured: &[&Measured]) -> Vec<Figure>
             "One seed."
         };
         let what: Vec<&str> = panels.iter().map(|p| p.y.label.as_str()).collect();
-        let title = match what.as_slice() {
-            [one] => format!("{} over {}{}", capital(one), key.name, said(held)),
-            _ => format!("Over {}{}", key.name, said(held)),
+        let over = format!("over {}", key.name);
+        let (id, title) = match what.as_slice() {
+            [one] => (format!("{one} {over}"), format!("{} {over}", capital(one))),
+            _ => (over.clone(), capital(&over)),
         };
         (!panels.is_empty()).then(|| {
             shorten(Figure {
-                id: format!("over-{}", slug(&key.name)),
-                title,
+                id: slug(&id),
+                title: title + &said(held),
                 caption: format!("{bars}{}", why(held)),
                 plot: Plot::Panels {
                     x: x.clone(),
