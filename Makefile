@@ -3,7 +3,7 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test build lint referee referee-full referee-linux results seconds bench clean
+.PHONY: demo test build lint referee referee-full referee-linux results seconds pictures bench clean
 
 ## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
 demo: build
@@ -40,13 +40,27 @@ referee-linux: build
 
 ## Runs every experiment of the papers (minutes), and writes what came of it: docs/results.md, README.md's table, experiments/seconds.toml.
 results: build
+	mkdir -p target
 	$(WHIMBREL) reproduce --json > target/results.json
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)"
 
 ## Times every experiment anew, on an idle machine, and writes experiments/seconds.toml.
 seconds: build
+	mkdir -p target
 	$(WHIMBREL) reproduce --again --json > target/results.json
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)" --only-seconds
+
+## Draws the pictures of the papers' pages anew, out of a report.
+pictures: build | browser
+	mkdir -p target
+	$(WHIMBREL) reproduce --report target/report > target/reproduced.txt
+	cargo run --locked -p whimbrel-report --example pictures -- target/report/index.html \
+	  cerl/fig-3.5/mean-flow-goodput-over-loss docs/cerl-fig-3.5.svg \
+	  cerl/neighbours/time docs/cerl.svg \
+	  emfast/fig-8/time docs/emfast.svg \
+	  enhanced-aatp/fig-9-leaving/shares docs/enhanced-aatp.svg \
+	  rta/fig-1/time docs/tcp-rta.svg \
+	  tcp-nack/table-6/mean-flow-goodput-over-corrupt docs/tcp-nack.svg
 
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build

@@ -41,6 +41,14 @@ def summary_line(first, results):
     return "| " + " | ".join([cell(first), str(len(results)), *map(str, counts), f"{seconds:.0f}"]) + " |"
 
 
+def short(paper):
+    """Who wrote it and what it is called; where it was published is in its page."""
+    if paper.startswith("None"):
+        return "beyond the paper"
+    title = re.match(r'[^"]*"[^"]*"', paper)
+    return title.group() if title else paper
+
+
 def summary(results, folder):
     """A table with a line for each paper. `folder` is what leads to docs/."""
     lines = [
@@ -50,7 +58,7 @@ def summary(results, folder):
     for (name, paper), group in groups(results).items():
         page = PAGES.get(name, f"{name}.md")
         link = f"[{name}]({folder}{page})" if (ROOT / "docs" / page).exists() else name
-        lines.append(summary_line(f"{link}: {paper}", group))
+        lines.append(summary_line(f"{link}: {short(paper)}", group))
     lines.append(summary_line("all", results))
     return "\n".join(lines)
 
@@ -68,7 +76,7 @@ def page(results, version):
         END,
     ]
     for (name, paper), group in groups(results).items():
-        lines += ["", f"## {name}: {paper}", "", "| experiment | where | claim | verdict | why |", "|---|---|---|---|---|"]
+        lines += ["", f"## {name}: {paper.removeprefix('None: ')}", "", "| experiment | where | claim | verdict | why |", "|---|---|---|---|---|"]
         for result in group:
             link = f"[{result['id']}](../experiments/{result['id']}.toml)"
             texts = [link, *(cell(result[key]) for key in ["place", "claim", "verdict", "reason"])]

@@ -21,7 +21,8 @@ use whimbrel_units::Bytes;
 
 /// How the names of its files end: what readers of qlog as JSON text sequences look for.
 const ENDING: &str = "sqlog";
-/// No file is begun if less is left: a handshake needs as much.
+/// No file is begun if less is left: a handshake needs as much. A file counts as so much even if it stays smaller, so that many
+/// connections that never get anywhere do not make files without end.
 const LEAST: u64 = 64 << 10;
 /// Records are in the file after so long, if others follow.
 const FLUSH: Duration = Duration::from_millis(100);
@@ -68,7 +69,7 @@ impl QlogFolder {
     }
 }
 
-/// The size of all qlog files in a folder.
+/// What all qlog files in a folder take up.
 fn used(folder: &Path) -> io::Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
@@ -78,7 +79,7 @@ fn used(folder: &Path) -> io::Result<u64> {
             .extension()
             .is_some_and(|ending| ending == ENDING)
         {
-            sum += entry.metadata()?.len();
+            sum += entry.metadata()?.len().max(LEAST);
         }
     }
     Ok(sum)
@@ -103,7 +104,7 @@ impl QlogFactory for QlogFolder {
         _now: Instant,
     ) -> Option<QlogConfig> {
         let folder = &self.0;
-        if folder.left.load(Ordering::Relaxed) < LEAST {
+        if !folder.take(LEAST) {
             return None;
         }
         let (side, verb) = match side {
@@ -130,6 +131,7 @@ impl QlogFactory for QlogFolder {
             file: BufWriter::new(file),
             record: Vec::new(),
             left: folder.file,
+            taken: LEAST,
             folder: Arc::clone(folder),
             flushed: Instant::now(),
             over: false,
@@ -152,6 +154,8 @@ struct Log {
     record: Vec<u8>,
     /// What may still be written to this file, bytes.
     left: u64,
+    /// Of what was taken off the folder's for this file: what it has not written yet, bytes.
+    taken: u64,
     folder: Arc<Folder>,
     flushed: Instant,
     /// Nothing more is written: it is full, or the disk is.
@@ -162,9 +166,10 @@ impl Log {
     /// Writes a record. A file that cannot be written ends here, and nobody else needs to know.
     fn end_record(&mut self) {
         let size = self.record.len() as u64;
-        self.over = size > self.left || !self.folder.take(size);
+        self.over = size > self.left || !self.folder.take(size.saturating_sub(self.taken));
         if !self.over {
             self.left -= size;
+            self.taken = self.taken.saturating_sub(size);
             self.over = self.file.write_all(&self.record).is_err();
         }
         self.record.clear();
@@ -217,6 +222,7 @@ mod tests {
                 file: BufWriter::new(file),
                 record: Vec::new(),
                 left: folder.0.file,
+                taken: 0,
                 folder: Arc::clone(&folder.0),
                 flushed: Instant::now(),
                 over: false,
@@ -276,7 +282,21 @@ mod tests {
         let id = ConnectionId::new(&[1, 2]);
         let config = folder.for_connection(Side::Server, remote, id, Instant::now());
         assert!(config.is_none(), "no new file where nothing is left");
-        assert!(scratch.folder(2 * total, u64::MAX).is_ok());
+        assert!(scratch.folder(4 * total, u64::MAX).is_ok());
+    }
+
+    #[test]
+    fn connections_that_log_nothing_make_no_files_without_end() {
+        let scratch = Scratch::new("empty");
+        let folder = scratch.folder(3 * LEAST + 1, u64::MAX).expect("a folder");
+        let connection = |number: u8| {
+            let remote = ([127, 0, 0, 1], u16::from(number)).into();
+            let id = ConnectionId::new(&[number]);
+            folder.for_connection(Side::Server, remote, id, Instant::now())
+        };
+        let logged = (1..=9).filter_map(connection).count();
+        assert_eq!(logged, 3);
+        assert_eq!(fs::read_dir(&scratch.0).expect("a folder").count(), 3);
     }
 
     #[test]
