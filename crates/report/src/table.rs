@@ -281,6 +281,10 @@ fn filled(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> Table {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));
     }
+    // A terminal that does not say how wide it is has no room for anything.
+    if table.width() == Some(0) {
+        table.force_no_tty();
+    }
     table
 }
 
