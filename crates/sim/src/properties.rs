@@ -501,6 +501,21 @@ fn check_events(events: &[observe::Event], index: usize, flow: &FlowOutcome, spe
     }
 }
 
+/// Makes `ahead` the same as `in_turn` if it differs only by decisions that count as on a loss already, and not yet there.
+fn known_early(ahead: &mut Option<Confusion>, in_turn: &Option<Confusion>) {
+    let (Some(ahead), Some(in_turn)) = (ahead, in_turn) else {
+        return;
+    };
+    let all = |c: &Confusion| c.random() + c.congestion() + c.spurious;
+    let early = ahead.spurious < in_turn.spurious
+        && all(ahead) == all(in_turn)
+        && ahead.random() >= in_turn.random()
+        && ahead.congestion() >= in_turn.congestion();
+    if early {
+        *ahead = *in_turn;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -608,6 +623,12 @@ proptest! {
             b.episodes.clear();
             b.distributions = None;
             b.paths.iter_mut().for_each(|path| path.episodes.clear());
+            // Whoever looks ahead knows of a loss that is still to come: a decision made before it happens, on a packet that is late
+            // and then lost, counts as one on that loss. In its turn nothing was lost yet. It is one decision all the same.
+            known_early(&mut a.discrimination, &b.discrimination);
+            for (a, b) in a.paths.iter_mut().zip(&b.paths) {
+                known_early(&mut a.discrimination, &b.discrimination);
+            }
             prop_assert_eq!(a, b);
         }
     }

@@ -183,7 +183,8 @@ impl Law {
                 self.first_above = Some(now + self.codel.interval);
                 false
             }
-            Some(first_above) => now >= first_above,
+            // At the end of time no interval is over: there packets are that never come out.
+            Some(first_above) => now >= first_above && first_above < Time::MAX,
         };
         (Some(packet), bad)
     }
