@@ -50,7 +50,7 @@ pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow
     for path in args.report.iter().chain(&args.plot) {
         aside::check(path)?;
     }
-    args.trace.check(scenario, origin.fix)?;
+    let traced = args.trace.check(scenario, origin.fix)?;
     let saving = Saving::open(&args.save, scenario, origin.fix)?;
     let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
     if let Some(path) = &args.plot {
@@ -61,7 +61,9 @@ pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow
         page::write(path, scenario, origin, &runs, args.threads, begin)?;
     }
     saving.write(scenario, &runs, origin, args.threads)?;
-    args.trace.write(scenario)?;
+    if let Some(job) = &traced {
+        args.trace.write(job)?;
+    }
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         whimbrel_report::json(&runs, &mut out)?;

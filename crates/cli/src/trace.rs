@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use whimbrel_report::trace::{self, Dialect, TraceError, Vantage};
 use whimbrel_sim::Network;
 use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::sweep::Job;
 
 /// What to write of a run's packets.
 #[derive(clap::Args)]
@@ -91,33 +92,27 @@ impl TraceFile {
 }
 
 impl TraceArgs {
-    /// Before anything is run: whether a trace can be written, if one is asked for.
+    /// Before anything is run: the run that a trace is of, if one is asked for and can be written.
     ///
     /// # Errors
     /// If the scenario is more than one run, or a file cannot be made.
-    pub fn check(&self, scenario: &Scenario, fix: Fix) -> anyhow::Result<()> {
+    pub fn check<'a>(&self, scenario: &'a Scenario, fix: Fix) -> anyhow::Result<Option<Job<'a>>> {
         if self.files.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        one_run::only(scenario, fix, "--trace")?;
+        let job = one_run::only(scenario, fix, "--trace")?;
         for file in &self.files {
             aside::check(&file.path)?;
         }
-        Ok(())
+        Ok(Some(job))
     }
 
-    /// Writes what is asked for.
+    /// Writes what is asked for, of the run that [`check`](Self::check) gave.
     ///
     /// # Errors
     /// If a file cannot be written, or the run is too long for a trace.
-    pub fn write(&self, scenario: &Scenario) -> anyhow::Result<()> {
-        let [point] = scenario.points() else {
-            return Ok(());
-        };
-        let Some(&seed) = point.seeds().first() else {
-            return Ok(());
-        };
-        let network = point.network(seed);
+    pub fn write(&self, job: &Job<'_>) -> anyhow::Result<()> {
+        let network = job.point.network(job.seed);
         for file in &self.files {
             self.write_one(file, &network)?;
         }
