@@ -54,7 +54,7 @@ seconds: build
 pictures: build | browser
 	mkdir -p target
 	$(WHIMBREL) reproduce --report target/report > target/reproduced.txt
-	cargo run --locked -p whimbrel-report --example pictures -- target/report/index.html \
+	cargo run --locked -p whimbrel-browser-tests --example pictures -- target/report/index.html \
 	  cerl/fig-3.5/mean-flow-goodput-over-loss docs/cerl-fig-3.5.svg \
 	  cerl/neighbours/time docs/cerl.svg \
 	  emfast/fig-8/time docs/emfast.svg \

@@ -82,14 +82,7 @@ fn csv(path: &Path) -> Rows {
 fn what_is_saved_says_the_same_as_json_and_what_is_printed_stays_the_same() {
     let folder = folder();
     let plain = stdout(&run(&["sim", "path.toml"], folder.path()));
-    let args = [
-        "sim",
-        "path.toml",
-        "--save",
-        "flows.csv",
-        "--save",
-        "flows.parquet",
-    ];
+    let args = ["sim", "path.toml", "--save", "flows.csv"];
     let more = [
         "--save",
         "samples=samples.csv",
@@ -145,6 +138,25 @@ fn what_is_saved_says_the_same_as_json_and_what_is_printed_stays_the_same() {
         .map(|row| row["at_s"].parse().expect("a number"))
         .collect();
     assert_eq!(times, [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]);
+    // The same bits on one thread.
+    let one = ["sim", "path.toml", "--save", "again.csv", "--threads", "1"];
+    assert_eq!(stdout(&run(&one, folder.path())), plain);
+    let bytes = |name: &str| fs::read(folder.path().join(name)).expect("there");
+    assert_eq!(bytes("again.csv"), bytes("flows.csv"));
+    assert_eq!(
+        fs::read_dir(folder.path()).expect("a folder").count(),
+        4,
+        "nothing else is left"
+    );
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_file_holds_the_command_and_the_scenario() {
+    let folder = folder();
+    let args = ["sim", "path.toml", "--save", "flows.parquet"];
+    let plain = stdout(&run(&args[..2], folder.path()));
+    assert_eq!(stdout(&run(&args, folder.path())), plain);
     let parquet = fs::read(folder.path().join("flows.parquet")).expect("there");
     assert_eq!(
         (&parquet[..4], &parquet[parquet.len() - 4..]),
@@ -155,20 +167,18 @@ fn what_is_saved_says_the_same_as_json_and_what_is_printed_stays_the_same() {
             .windows(text.len())
             .any(|window| window == text.as_bytes())
     };
-    assert!(
-        holds("--save samples=samples.csv --interval '500 ms'"),
-        "the command"
-    );
+    assert!(holds("sim path.toml --save flows.parquet"), "the command");
     assert!(holds("rate = \"8 Mbit/s\""), "the scenario");
-    // The same bits on one thread.
-    let one = ["sim", "path.toml", "--save", "again.csv", "--threads", "1"];
-    assert_eq!(stdout(&run(&one, folder.path())), plain);
-    let bytes = |name: &str| fs::read(folder.path().join(name)).expect("there");
-    assert_eq!(bytes("again.csv"), bytes("flows.csv"));
-    assert_eq!(
-        fs::read_dir(folder.path()).expect("a folder").count(),
-        5,
-        "nothing else is left"
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_refuses_to_write_it() {
+    let folder = folder();
+    let args = ["sim", "path.toml", "--save", "flows.parquet"];
+    let error = fails(&args, folder.path(), 2);
+    assert!(
+        error.contains("this build has no Parquet; write .csv or build with --features parquet")
     );
 }
 

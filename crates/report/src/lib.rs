@@ -22,7 +22,10 @@ pub mod iperf3;
 mod json;
 mod legend;
 mod mark;
+#[cfg(not(feature = "parquet"))]
+mod no_parquet;
 pub mod page;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod picture;
 mod quantity;
@@ -36,15 +39,21 @@ mod table;
 pub mod trace;
 
 pub use self::csv::csv;
+#[cfg(feature = "parquet")]
 pub use self::parquet::parquet;
 pub use curves::{Curve, Curves, Shares, curves};
 pub use figures::figures;
 pub use heat::{HeatAxis, HeatMap, heat_maps};
 pub use html::html;
 pub use json::{confusion, json, parameters};
+#[cfg(not(feature = "parquet"))]
+pub use no_parquet::parquet;
 pub use picture::{PictureError, picture};
 pub use race::{Line, Race, race};
 pub use response::{Response, ResponseLine, response};
 pub use rows::{Row, rows};
 pub use stat::{Interval, Stat, decimals};
 pub use table::{COLUMNS, page_table, plain, short_names, table, wrapped};
+
+/// Whether this build can write Apache Parquet (feature `parquet`).
+pub const PARQUET: bool = cfg!(feature = "parquet");

@@ -1,14 +1,13 @@
-//! Saves figures of a report as SVG files, as the page's own button does: for documents that show them.
+//! Saves figures of a report as SVG files, as the page's own button does, for the documentation.
 //!
-//! `cargo run -p whimbrel-report --example pictures -- REPORT.html FIGURE-ID OUT.svg [FIGURE-ID OUT.svg ...]`
+//! ```text
+//! cargo run -p whimbrel-browser-tests --example pictures -- \
+//!     REPORT.html FIGURE-ID OUT.svg [FIGURE-ID OUT.svg ...]
+//! ```
 
-#[path = "../tests/browser/chromium.rs"]
-#[allow(dead_code, reason = "the tests need more of it")]
-mod chromium;
-
-use chromium::Chromium;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use whimbrel_browser_tests::{Chromium, executable};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -27,7 +26,7 @@ async fn save(arguments: &[String]) -> Result<(), String> {
         .split_first()
         .filter(|(_, wanted)| !wanted.is_empty() && wanted.len() % 2 == 0)
         .ok_or("usage: pictures REPORT.html FIGURE-ID OUT.svg [FIGURE-ID OUT.svg ...]")?;
-    chromium::executable()?;
+    executable()?;
     let report: PathBuf = Path::new(report)
         .canonicalize()
         .map_err(|error| format!("{report}: {error}"))?;
@@ -46,7 +45,7 @@ async fn save_all(chromium: &Chromium, wanted: &[String]) -> Result<(), String> 
         if svg.is_empty() {
             let ids: Vec<String> = chromium.value("whimbrel.figures()").await;
             return Err(format!(
-                "there is no figure {id}; there are {}",
+                "no figure {id}; the figures are {}",
                 ids.join(", ")
             ));
         }

@@ -1,15 +1,9 @@
 //! The page in a real browser: what people see, point at, press and print.
 
-mod chromium;
 mod report;
 
-use chromium::Chromium;
-use chromiumoxide::cdp::browser_protocol::emulation::{MediaFeature, SetEmulatedMediaParams};
-use chromiumoxide::cdp::browser_protocol::input::{
-    DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
-    MouseButton,
-};
 use std::path::PathBuf;
+use whimbrel_browser_tests::Chromium;
 use whimbrel_report::figure::{
     Axis, BesideRow, Categories, Figure, Form, Heat, Panel, Plot, Series,
 };
@@ -43,132 +37,6 @@ async fn opened(report: &Report) -> (Chromium, File) {
 async fn done(mut chromium: Chromium) {
     assert_eq!(chromium.complaints().await, Vec::<String>::new());
     chromium.close().await;
-}
-
-impl Chromium {
-    /// Moves the real mouse.
-    async fn mouse(&self, kind: DispatchMouseEventType, [x, y]: [f64; 2], pressed: bool) {
-        let event = DispatchMouseEventParams::builder().r#type(kind).x(x).y(y);
-        let event = event.button(if pressed {
-            MouseButton::Left
-        } else {
-            MouseButton::None
-        });
-        let event = event.buttons(i64::from(pressed)).click_count(1);
-        let event = event.build().expect("an event");
-        self.page.execute(event).await.expect("the mouse moves");
-    }
-
-    async fn point(&self, at: [f64; 2]) {
-        self.mouse(DispatchMouseEventType::MouseMoved, at, false)
-            .await;
-    }
-
-    /// Presses a real key.
-    async fn key(&self, key: &str) {
-        let code = match key {
-            "Tab" => 9,
-            " " => 32,
-            "End" => 35,
-            "Home" => 36,
-            "ArrowRight" => 39,
-            "ArrowDown" => 40,
-            other => panic!("no code for {other}"),
-        };
-        for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
-            let mut event = DispatchKeyEventParams::builder()
-                .key(key)
-                .code(if key == " " { "Space" } else { key })
-                .windows_virtual_key_code(code);
-            if key == " " && kind == DispatchKeyEventType::KeyDown {
-                event = event.text(" ");
-            }
-            let event = event.r#type(kind).build().expect("an event");
-            self.page.execute(event).await.expect("a key");
-        }
-    }
-
-    /// Brings a figure into view; says where one of its places, given in values of its axes, is in the window.
-    async fn place(&self, figure: &str, panel: usize, [x, y]: [f64; 2]) -> [f64; 2] {
-        self.show(figure).await;
-        self.value(&format!(
-            "(() => {{
-                const canvas = document.getElementById('{figure}').querySelector('.chart');
-                const at = echarts.getInstanceByDom(canvas).convertToPixel({{ xAxisIndex: {panel}, yAxisIndex: {panel} }}, [{x}, {y}]);
-                const box = canvas.getBoundingClientRect();
-                return [box.left + at[0], box.top + at[1]];
-            }})()"
-        ))
-        .await
-    }
-
-    /// Brings a figure into view, and waits until nothing moves: those near it are drawn too.
-    async fn show(&self, figure: &str) {
-        self.run(&format!(
-            "document.getElementById('{figure}').scrollIntoView({{ block: 'center' }})"
-        ))
-        .await;
-        self.wait(&format!(
-            "document.getElementById('{figure}').querySelector('.chart svg')"
-        ))
-        .await;
-        let still: bool = self
-            .value(&format!(
-                "new Promise((resolve) => {{
-                    const where = () => document.getElementById('{figure}').getBoundingClientRect().top;
-                    let [before, same, frames] = [where(), 0, 0];
-                    const look = () => {{
-                        document.getElementById('{figure}').scrollIntoView({{ block: 'center' }});
-                        same = where() === before ? same + 1 : 0;
-                        before = where();
-                        frames += 1;
-                        if (same > 3 || frames > 600) resolve(same > 3);
-                        else requestAnimationFrame(look);
-                    }};
-                    look();
-                }})"
-            ))
-            .await;
-        assert!(still, "{figure} never stands still");
-    }
-
-    /// In the window, the middle of the text in a figure that is exactly this.
-    async fn text(&self, figure: &str, text: &str) -> [f64; 2] {
-        self.show(figure).await;
-        self.value(&format!(
-            "(() => {{
-                const texts = [...document.getElementById('{figure}').querySelectorAll('.chart svg text')];
-                const box = texts.find((t) => t.textContent === '{text}').getBoundingClientRect();
-                return [box.left + box.width / 2, box.top + box.height / 2];
-            }})()"
-        ))
-        .await
-    }
-
-    async fn tip(&self) -> String {
-        self.wait("!document.getElementById('tip').hidden").await;
-        self.value("document.getElementById('tip').innerText.replace(/\\s+/g, ' ')")
-            .await
-    }
-
-    /// How many of the figure's marks and lines have this colour.
-    async fn drawn_in(&self, figure: &str, colour: &str) -> usize {
-        self.value(&format!(
-            "document.getElementById('{figure}').querySelectorAll('.chart svg [stroke=\"{colour}\"], .chart svg [fill=\"{colour}\"]').length"
-        ))
-        .await
-    }
-
-    async fn emulate(&self, media: &str, scheme: &str) {
-        let feature = MediaFeature::new("prefers-color-scheme", scheme);
-        let emulated = SetEmulatedMediaParams::builder()
-            .media(media)
-            .feature(feature);
-        self.page
-            .execute(emulated.build())
-            .await
-            .expect("it is emulated");
-    }
 }
 
 const CUBIC: &str = "#ff5d10";
@@ -312,19 +180,6 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
         "{tip}"
     );
     done(chromium).await;
-}
-
-impl Chromium {
-    async fn place_of_nth_text(&self, figure: &str, text: &str, n: usize) -> [f64; 2] {
-        self.value(&format!(
-            "(() => {{
-                const texts = [...document.getElementById('{figure}').querySelectorAll('.chart svg text')];
-                const box = texts.filter((t) => t.textContent === '{text}')[{n}].getBoundingClientRect();
-                return [box.left + box.width / 2, box.top + box.height / 2];
-            }})()"
-        ))
-        .await
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -594,19 +449,8 @@ async fn dragging_looks_closer_and_the_reset_goes_back() {
     let from = chromium.place("demo/over-time", 0, [10.0, 150_000.0]).await;
     let to = chromium.place("demo/over-time", 0, [20.0, 100_000.0]).await;
     chromium.point(from).await;
-    chromium
-        .mouse(DispatchMouseEventType::MousePressed, from, true)
-        .await;
     let middle = [(from[0] + to[0]) / 2.0, from[1]];
-    chromium
-        .mouse(DispatchMouseEventType::MouseMoved, middle, true)
-        .await;
-    chromium
-        .mouse(DispatchMouseEventType::MouseMoved, to, true)
-        .await;
-    chromium
-        .mouse(DispatchMouseEventType::MouseReleased, to, true)
-        .await;
+    chromium.drag(&[from, middle, to]).await;
     let reset = "document.getElementById('demo/over-time').querySelector('.figure-tools button')";
     chromium.wait(&format!("!{reset}.hidden")).await;
     let extent = "echarts.getInstanceByDom(document.getElementById('demo/over-time').querySelector('.chart')).getModel().getComponent('xAxis', 2).axis.scale.getExtent()";

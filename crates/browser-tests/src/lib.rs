@@ -1,4 +1,7 @@
-//! A headless Chromium with nothing of the user's in it, and a page opened in it.
+//! Headless Chromium with a fresh profile and one page, for tests of the report's page and for
+//! `examples/pictures.rs`.
+
+mod input;
 
 use chromiumoxide::Page;
 use chromiumoxide::browser::{Browser, BrowserConfig};
@@ -13,22 +16,28 @@ use futures::{FutureExt, StreamExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// No condition of a page on one machine takes longer, even on a busy one.
+/// Timeout of a condition, in milliseconds. A busy machine needs seconds.
 const BOUND: u64 = 60_000;
 
 /// A browser with one page.
+///
+/// Its methods panic if the browser fails: in a test that is the failure to report.
 pub struct Chromium {
     browser: Browser,
+    /// The page, for commands of the DevTools protocol.
     pub page: Page,
     console: EventStream<EventConsoleApiCalled>,
     exceptions: EventStream<EventExceptionThrown>,
     log: EventStream<EventEntryAdded>,
     requests: EventStream<EventRequestWillBeSent>,
-    // Deleted after the browser is gone.
+    // Declared last, so that it is deleted after the browser has ended.
     _user_data: tempfile::TempDir,
 }
 
-/// The browser, or what to do to have one.
+/// Finds the browser: `$CHROMIUM`, or Chromium or Chrome on the `PATH`.
+///
+/// # Errors
+/// If there is no browser; the text says how to install one.
 pub fn executable() -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Ok(PathBuf::from(named));
@@ -40,13 +49,13 @@ pub fn executable() -> Result<PathBuf, String> {
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
         .find(|path| path.is_file())
         .ok_or_else(|| {
-            "there is no browser: install Chromium (Debian: apt-get install chromium), or say where it is with CHROMIUM=PATH"
+            "no browser found: install Chromium (Debian: apt-get install chromium) or set CHROMIUM=PATH"
                 .to_owned()
         })
 }
 
 impl Chromium {
-    /// Opens a file in a window of this size.
+    /// Opens a file in a window of this size (width and height in pixels).
     pub async fn open(file: &Path, (width, height): (u32, u32)) -> Self {
         let executable = executable().unwrap_or_else(|say| panic!("{say}"));
         let user_data = tempfile::tempdir().expect("a folder for the browser");
@@ -84,7 +93,7 @@ impl Chromium {
         this
     }
 
-    /// What a piece of JavaScript says, once it is known.
+    /// Evaluates a JavaScript expression; if it is a promise, waits for its value.
     pub async fn value<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
         let parameters = EvaluateParams::builder()
             .expression(script)
@@ -99,12 +108,12 @@ impl Chromium {
             .unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
-    /// Does it.
+    /// Runs JavaScript statements.
     pub async fn run(&self, script: &str) {
         let _: bool = self.value(&format!("{{ {script}; }} true")).await;
     }
 
-    /// Waits until it is so.
+    /// Waits until a JavaScript condition is true.
     pub async fn wait(&self, condition: &str) {
         let script = format!(
             "new Promise((resolve) => {{
@@ -117,13 +126,13 @@ impl Chromium {
                 look();
             }})"
         );
-        let so: bool = self.value(&script).await;
-        assert!(so, "it never was so: {condition}");
+        let holds: bool = self.value(&script).await;
+        assert!(holds, "timeout: {condition}");
     }
 
-    /// What the page complained of until now: errors, warnings, exceptions.
+    /// The page's errors, warnings and uncaught exceptions since the last call.
     pub async fn complaints(&mut self) -> Vec<String> {
-        // What was said before this answer has come when it has.
+        // Messages arrive in order: after this reply, all earlier ones are here.
         self.run("0").await;
         let mut all = Vec::new();
         while let Some(Some(said)) = self.console.next().now_or_never() {
@@ -144,7 +153,7 @@ impl Chromium {
         all
     }
 
-    /// All that was fetched until now, without what stands in the page itself.
+    /// The URLs fetched since the last call, except `data:` URLs.
     pub async fn fetched(&mut self) -> Vec<String> {
         self.run("0").await;
         let mut all = Vec::new();
@@ -156,6 +165,7 @@ impl Chromium {
         all
     }
 
+    /// Closes the browser and waits until it has ended.
     pub async fn close(mut self) {
         self.browser.close().await.expect("the browser closes");
         self.browser.wait().await.expect("the browser ends");
