@@ -34,7 +34,7 @@ pub struct SaveArgs {
     /// FILE alone has a row for each flow of each run. TABLE=FILE saves another table: runs, flows, paths, streams, links,
     /// destinations, and over time samples, link-samples, destination-samples, episodes (of loss). Names of columns are those
     /// of --json, joined by `_`; swept keys are columns too, with a second one in base units: link.L.loss_ratio is 0.01 for
-    /// `1 %`. docs/formats.md has all of them, and how to read them with DuckDB and pandas.
+    /// `1 %`. docs/reference/formats.md has all of them, and how to read them with DuckDB and pandas.
     #[arg(long = "save", value_name = "[TABLE=]FILE.csv|.parquet")]
     save: Vec<Save>,
     /// Save a run as `iperf3 -J` would have printed it, for programs that read that

@@ -111,7 +111,7 @@ fn pages_have_the_verdicts_of_the_results() {
     assert!(seen > 80, "only {seen} verdicts were found");
 }
 
-/// Where `[text](target)` leads in a page, other than to the web or to a place in the page itself.
+/// The targets of the links and images of a page, without links to the web or within the page.
 fn links(page: &str) -> Vec<&str> {
     let targets = page
         .split("](")
@@ -123,23 +123,50 @@ fn links(page: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The Markdown files of a folder and of all folders below it.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        if path.is_dir() {
+            found.extend(pages(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
 #[test]
-fn every_link_leads_to_a_file() {
-    let docs = std::fs::read_dir(root().join("docs")).expect("docs");
-    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
-    pages.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+fn every_relative_link_and_image_exists() {
+    let mut pages = pages(&root().join("docs"));
     pages.push(root().join("README.md"));
+    pages.push(root().join("referee/README.md"));
     let mut seen = 0;
     for page in pages {
         let folder = page.parent().expect("a folder").to_owned();
         for link in links(&text(&page)) {
             assert!(
                 folder.join(link).exists(),
-                "{} leads to {link}, which is not there",
+                "{} links to {link}, which does not exist",
                 page.display()
             );
             seen += 1;
         }
     }
     assert!(seen > 100, "only {seen} links were found");
+}
+
+#[test]
+fn the_index_links_to_every_page() {
+    let docs = root().join("docs");
+    let index = text(&docs.join("README.md"));
+    let linked: Vec<PathBuf> = links(&index).iter().map(|link| docs.join(link)).collect();
+    for page in pages(&docs) {
+        assert!(
+            page == docs.join("README.md") || linked.contains(&page),
+            "docs/README.md does not link to {}",
+            page.display()
+        );
+    }
 }

@@ -324,7 +324,7 @@ fn rows_read_back_from_csv_are_the_rows_written() {
 fn tables_have_different_columns_and_their_names_are_known() {
     for table in Table::ALL {
         assert_eq!(table.name().parse(), Ok(table));
-        let documented = include_str!("../../../../docs/formats.md");
+        let documented = include_str!("../../../../docs/reference/formats.md");
         assert!(documented.contains(&format!("| `{}`", table.name())));
         let frame = Frame::new(table, &[]);
         assert_eq!(frame.places.len(), frame.columns().len(), "each name once");
