@@ -645,3 +645,39 @@ fn an_algorithm_is_shown_with_its_code() {
     );
     assert!(refused(&run(&["--code"]), 2).contains("<NAME>"));
 }
+
+#[test]
+fn an_experiment_without_its_trace_is_left_out_and_the_rest_runs() {
+    let place = Place::new();
+    let traced = SCENARIO.replace("\"10 Mbit/s\"", "{ trace = \"../../traces/a.txt\" }");
+    place.write("paper/fig-2.toml", &format!("{EXPERIMENT}{traced}"));
+    let output = place
+        .command(&["paper", "--json"])
+        .output()
+        .expect("it runs");
+    assert!(output.status.success());
+    let all: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0]["id"], "paper/fig-1");
+    let note = text(&output.stderr);
+    assert!(
+        note.starts_with("note: paper/fig-2 is not run: it needs a trace")
+            && note.contains("traces/a.txt")
+            && note.lines().count() == 1,
+        "{note}"
+    );
+    // Alone it cannot run at all.
+    let alone = place.command(&["paper/fig-2"]).output().expect("it runs");
+    assert!(refused(&alone, 2).contains("paper/fig-2 is not run"));
+    let list = place.run(&["--list"]);
+    let line = list.lines().find(|line| line.contains("paper/fig-2"));
+    assert!(
+        line.is_some_and(|line| line.contains("needs a trace")),
+        "{list}"
+    );
+    // With the trace it is an experiment like any other.
+    let traces = place.at("traces");
+    fs::create_dir(&traces).expect("a folder");
+    fs::write(traces.join("a.txt"), "1\n2\n").expect("written");
+    assert_eq!(place.json(&["paper"]).len(), 2);
+}

@@ -132,8 +132,8 @@ impl Library {
         document.is_some_and(|document| Experiment::is_one(&document))
     }
 
-    /// All that decides what comes of an experiment beside the program: its own file, then its scenario's if that is another,
-    /// then the traces that it names.
+    /// The files that decide an experiment's result, besides the program: its own file, its scenario's
+    /// file if that is another one, and the traces that the scenario names, except missing ones.
     ///
     /// # Errors
     /// If one cannot be read.
@@ -152,10 +152,9 @@ impl Library {
             });
         }
         let document = &experiment.document;
-        let mut traces = Vec::new();
-        named_traces(&document.root, &mut traces);
-        for path in traces.iter().map(|trace| document.folder.join(trace)) {
-            if files.iter().any(|file| file.path == path) {
+        for path in trace_paths(document) {
+            let known = files.iter().any(|file| file.path == path);
+            if known || experiment.missing_traces.contains(&path) {
                 continue;
             }
             let text = match (document.built_in)(&path) {
@@ -226,10 +225,7 @@ impl Library {
     fn parse(&self, name: &str, text: &str) -> Result<Document, ScenarioError> {
         let mut document = Document::parse(text, &self.path(name))?;
         if let Self::Embedded = self {
-            document.built_in = |path| {
-                let name = path.strip_prefix("experiments").ok()?;
-                EMBEDDED.get_file(name)?.contents_utf8()
-            };
+            document.built_in = embedded;
         }
         Ok(document)
     }
@@ -281,6 +277,39 @@ impl Library {
             .all(plain)
             .then(|| name.to_string_lossy().replace('\\', "/"))
     }
+}
+
+/// The text of a file that was compiled in, by its path.
+fn embedded(path: &Path) -> Option<&'static str> {
+    let name = path.strip_prefix("experiments").ok()?;
+    EMBEDDED.get_file(name)?.contents_utf8()
+}
+
+/// The traces that a scenario names and that are neither compiled in nor on the disk. Recorded traces
+/// are not part of this repository.
+pub(crate) fn missing_traces(document: &Document) -> Vec<PathBuf> {
+    let mut missing = trace_paths(document);
+    missing.retain(|path| (document.built_in)(path).is_none() && !path.exists());
+    missing
+}
+
+/// The document with a short trace in place of each missing one, so that the rest can be checked.
+pub(crate) fn with_stand_ins(mut document: Document) -> Document {
+    document.built_in = |path| embedded(path).or((!path.exists()).then_some("1\n"));
+    document
+}
+
+/// The paths of the traces that a scenario names, each once.
+fn trace_paths(document: &Document) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    named_traces(&document.root, &mut names);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in names.iter().map(|name| document.folder.join(name)) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 /// Whether an id begins with these whole words and numbers.

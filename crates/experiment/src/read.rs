@@ -1,8 +1,9 @@
 //! Reading `[experiment]`.
 
 use crate::drawing::Drawing;
-use crate::library::Library;
+use crate::library::{Library, missing_traces, with_stand_ins};
 use crate::{Measure, Window};
+use std::path::PathBuf;
 use whimbrel_sim::scenario::document::{Document, Value};
 use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_sim::scenario::{Parameter, Point, Scenario, ScenarioError, Setting};
@@ -65,6 +66,9 @@ pub struct Experiment {
     /// Id of the file that its scenario is in, its own or another: experiments with the same can be judged by the same
     /// runs.
     pub scenario_id: String,
+    /// The recorded traces that its scenario names and that are not on this machine. While one is
+    /// missing, the experiment cannot run.
+    pub missing_traces: Vec<PathBuf>,
     pub(crate) document: Document,
 }
 
@@ -148,7 +152,13 @@ impl Experiment {
             None => (id.to_owned(), own.clone()),
             Some(field) => library.document(id, &field)?,
         };
-        let scenario = Scenario::from_document(document.clone(), &[])?;
+        let missing_traces = missing_traces(&document);
+        let readable = if missing_traces.is_empty() {
+            document.clone()
+        } else {
+            with_stand_ins(document.clone())
+        };
+        let scenario = Scenario::from_document(readable, &[])?;
         let reader = Reader {
             fields: &fields,
             scenario: &scenario,
@@ -167,6 +177,7 @@ impl Experiment {
             rows,
             drawings,
             scenario_id,
+            missing_traces,
             document,
         })
     }
@@ -174,7 +185,7 @@ impl Experiment {
     /// Its scenario, with `settings` over what the file says.
     ///
     /// # Errors
-    /// If a setting is wrong.
+    /// If a setting is wrong, or a trace is missing.
     pub fn scenario(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
         Scenario::from_document(self.document.clone(), settings)
     }

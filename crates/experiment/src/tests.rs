@@ -202,7 +202,7 @@ fn who_asks_for_what_there_is_not_is_told_the_nearest() {
 }
 
 #[test]
-fn an_experiments_files_are_its_own_its_scenario_and_its_traces() {
+fn an_experiments_files_are_its_own_and_its_scenario() {
     let names = |id| -> Vec<String> {
         let experiment = Library::Embedded.experiments(id).expect("one").remove(0);
         let files = Library::Embedded.files(&experiment).expect("files");
@@ -213,14 +213,61 @@ fn an_experiments_files_are_its_own_its_scenario_and_its_traces() {
         names("cerl/fig-3.5"),
         ["cerl/fig-3.5.toml", "cerl/topology-1-one-way-loss.toml"]
     );
-    assert_eq!(
-        names("rta/starlink"),
-        [
-            "rta/starlink.toml",
-            "rta/traces/starlink-bandwidth.txt",
-            "rta/traces/starlink-delay.txt"
-        ]
-    );
+}
+
+/// A scenario with a recorded capacity and delay.
+const TRACED: &str = r#"
+[experiment]
+paper = "None"
+place = "None"
+claim = "None"
+measure = "total goodput"
+[[experiment.row]]
+label = "goodput"
+above = 0
+[link.L]
+rate = { trace = "../traces/capacity.txt" }
+delay = { every = "10 ms", trace = "../traces/delay.txt" }
+[[flow]]
+route = ["L"]
+"#;
+
+/// A library in a folder with one experiment, `paper/traced`.
+fn traced() -> (tempfile::TempDir, Library) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paper = folder.path().join("paper");
+    std::fs::create_dir(&paper).expect("a folder");
+    std::fs::write(paper.join("traced.toml"), TRACED).expect("written");
+    let library = Library::Folder(folder.path().to_owned());
+    (folder, library)
+}
+
+#[test]
+fn an_experiment_without_its_traces_is_read_but_does_not_run() {
+    let (folder, library) = traced();
+    let experiment = library.experiments("paper").expect("one").remove(0);
+    let names = ["../traces/capacity.txt", "../traces/delay.txt"];
+    let missing = names.map(|name| folder.path().join("paper").join(name));
+    assert_eq!(experiment.missing_traces, missing);
+    let files = library.files(&experiment).expect("files");
+    assert_eq!(files.len(), 1, "its own only");
+    let error = experiment.scenario(&[]).expect_err("no trace").to_string();
+    assert!(error.contains("cannot read the trace"), "{error}");
+}
+
+#[test]
+fn an_experiments_traces_are_among_its_files() {
+    let (folder, library) = traced();
+    let traces = folder.path().join("traces");
+    std::fs::create_dir(&traces).expect("a folder");
+    std::fs::write(traces.join("capacity.txt"), "1\n2\n").expect("written");
+    std::fs::write(traces.join("delay.txt"), "10\n").expect("written");
+    let experiment = library.experiments("paper").expect("one").remove(0);
+    assert!(experiment.missing_traces.is_empty());
+    assert!(experiment.scenario(&[]).is_ok());
+    let files = library.files(&experiment).expect("files");
+    let texts: Vec<&str> = files.iter().skip(1).map(|file| &*file.text).collect();
+    assert_eq!(texts, ["1\n2\n", "10\n"]);
 }
 
 #[test]

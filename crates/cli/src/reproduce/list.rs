@@ -30,6 +30,7 @@ fn object(task: &Task, seconds: &BTreeMap<String, f64>) -> Value {
         "seconds": seconds.get(&experiment.scenario_id),
         "verdict": kept.map(|kept| kept.judgement.verdict),
         "kept": kept.map(|kept| kept.at),
+        "missing_traces": experiment.missing_traces,
     })
 }
 
@@ -48,7 +49,9 @@ fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
             let first = listed.insert(experiment.scenario_id.clone());
             let known = seconds.get(&experiment.scenario_id);
             let seconds = known.map_or("?".to_owned(), |seconds| format!("{seconds:.1}"));
-            let seconds = if first {
+            let seconds = if !experiment.missing_traces.is_empty() {
+                "needs a trace".to_owned()
+            } else if first {
                 seconds
             } else {
                 format!("({seconds})")

@@ -18,7 +18,7 @@ use report::Report;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use told::{Reproduced, Told};
 use whimbrel_experiment::{Experiment, File, Library, LibraryError};
@@ -115,6 +115,7 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
         list::print(&tasks, &expected, args.json)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let found = runnable(found)?;
     let report = args.report.as_deref().map(Report::begin).transpose()?;
     let keep = match Keep::to_write(args.keep.as_deref()) {
         Ok(keep) => Some(keep),
@@ -150,6 +151,46 @@ fn find(library: &Library, asked: &[String]) -> anyhow::Result<Vec<Experiment>> 
         }
     }
     Ok(found.into_values().collect())
+}
+
+/// The experiments whose traces are here; says on standard error which ones are left out.
+fn runnable(found: Vec<Experiment>) -> anyhow::Result<Vec<Experiment>> {
+    let (runnable, lacking): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|experiment| experiment.missing_traces.is_empty());
+    let reasons: Vec<String> = lacking.iter().map(needs).collect();
+    if runnable.is_empty() && !reasons.is_empty() {
+        return Err(BadInput::new(reasons.join("\n")).into());
+    }
+    for reason in reasons {
+        eprintln!("note: {reason}");
+    }
+    Ok(runnable)
+}
+
+/// Which traces an experiment needs that are not here, in one line.
+fn needs(experiment: &Experiment) -> String {
+    let missing = experiment.missing_traces.iter();
+    let missing: Vec<String> = missing
+        .map(|path| plain(path).display().to_string())
+        .collect();
+    format!(
+        "{} is not run: it needs a trace that is not in this repository: {} (see docs/low-orbit.md)",
+        experiment.id,
+        missing.join(", ")
+    )
+}
+
+/// A path without `FOLDER/..`, for people.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        let above = part == Component::ParentDir;
+        if !(above && plain.file_name().is_some() && plain.pop()) {
+            plain.push(part);
+        }
+    }
+    plain
 }
 
 fn failed(error: LibraryError) -> anyhow::Error {
