@@ -3,19 +3,21 @@
 //! [`Network`] describes one run, [`run`] plays it, [`Outcome`] is what was measured.
 
 mod aatp;
-mod along;
 mod counters;
 mod engine;
-mod governed;
+mod flow;
 mod measure;
+mod multipath;
 mod network;
 pub mod observe;
 mod outcome;
+mod path_capacity;
 #[cfg(test)]
 mod properties;
 mod ranges;
 mod rtt;
 pub mod scenario;
+mod seed;
 mod streams;
 pub mod sweep;
 mod tcp;
@@ -34,12 +36,18 @@ pub use outcome::{
 
 pub use whimbrel_cc::fairness::jain;
 
-/// Plays one run and tells `observer` of all that happens in it. The outcome is the same as [`run`]'s, bit for bit.
+use engine::world::World;
+use flow::dispatch::{AnyFlow, Shared};
+
+/// Plays one run and tells `observer` all that happens in it. The outcome is the same as that of
+/// [`run`], bit for bit.
 pub fn run_observed(network: &Network, observer: &mut dyn observe::Observer) -> Outcome {
-    engine::world::World::watched(network, observer).play()
+    let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);
+    World::observed(network, Shared::new(network), flow, observer).play()
 }
 
-/// Plays one run: the same network gives the same outcome, bit for bit, on any machine.
+/// Plays one run. The same network gives the same outcome, bit for bit, on any machine.
 pub fn run(network: &Network) -> Outcome {
-    engine::world::World::new(network).play()
+    let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);
+    World::new(network, Shared::new(network), flow).play()
 }

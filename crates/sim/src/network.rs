@@ -77,17 +77,9 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// Its messages, if that is what it sends.
-    pub(crate) fn messages(&self) -> Option<&Messages> {
-        match &self.traffic {
-            Traffic::Tcp(tcp) => tcp.streams.messages.as_ref(),
-            Traffic::Aatp(_) | Traffic::Udp(_) => None,
-        }
-    }
-
     /// Whether a connection of its own decides what its ends send: one over several routes, with several streams or with
     /// messages. All others send bulk data as it comes.
-    pub(crate) fn is_governed(&self) -> bool {
+    pub(crate) fn is_multipath(&self) -> bool {
         match &self.traffic {
             Traffic::Tcp(tcp) => {
                 self.routes.len() > 1 || tcp.streams.count > 1 || tcp.streams.messages.is_some()

@@ -67,7 +67,14 @@ pub enum End {
 }
 
 impl End {
+    /// 0 for the near end, 1 for the far end.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+
     /// The one that it speaks to.
+    #[inline]
     pub const fn other(self) -> Self {
         match self {
             Self::Near => Self::Far,

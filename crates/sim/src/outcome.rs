@@ -302,6 +302,19 @@ impl LossCounts {
     }
 }
 
+impl LossCounts {
+    /// Counts a packet that was dropped for this cause.
+    pub(crate) fn count(&mut self, cause: DropCause) {
+        *match cause {
+            DropCause::QueueOverflow => &mut self.queue_overflow,
+            DropCause::Early => &mut self.early,
+            DropCause::Random => &mut self.random,
+            DropCause::Outage => &mut self.outage,
+            DropCause::Contention => &mut self.contention,
+        } += 1;
+    }
+}
+
 impl std::ops::AddAssign for LossCounts {
     fn add_assign(&mut self, other: Self) {
         self.queue_overflow += other.queue_overflow;
@@ -436,6 +449,14 @@ impl std::ops::AddAssign for Confusion {
 
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The sum of two counts, each of which may be absent. `None` if both are.
+pub(crate) fn add_counts(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 /// A distribution in a few numbers. All zero if there was no sample.

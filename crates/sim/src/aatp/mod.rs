@@ -9,56 +9,70 @@
 //! (when a burst is over), [`node`] (who shares), [`wire`] (the bytes).
 
 mod arrival;
+mod flow;
 mod ledger;
-mod letter;
+mod message;
 mod node;
 mod sink;
 mod source;
 mod trains;
 mod wire;
 
-pub(crate) use node::Node;
+pub(crate) use node::Nodes;
 
-use crate::engine::mail::Outbox;
-use crate::network::AatpFlow;
+use crate::engine::payload_pool::Outbox;
+use crate::network::{AatpFlow, Network};
+use crate::observe::State;
+use crate::outcome::LossCounts;
+use crate::seed::Stream;
+use node::Node;
 use sink::Sink;
 use source::Source;
-use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Time};
 use wire::Message;
 
-/// The least size of a full packet on the wire.
+/// The minimum size of a full packet on the wire.
 pub(crate) const SMALLEST_PACKET: u64 = wire::SMALLEST_PACKET as u64;
 
-/// What a full packet of this size on the wire, at least [`SMALLEST_PACKET`], carries.
+/// The payload of a full packet of this size on the wire, at least [`SMALLEST_PACKET`].
 pub(crate) fn payload(packet: Bytes) -> Bytes {
     Bytes::new(packet.get() - u64::from(wire::DATA_HEADER))
 }
 
 /// Both ends of a connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    flow: u32,
-    pub source: Source,
-    pub sink: Sink,
-    /// Index of the node that receives it.
-    pub destination: usize,
+pub(crate) struct Connection<'a> {
+    spec: &'a AatpFlow,
+    lane: u32,
+    source: Source,
+    sink: Sink,
+    lost: LossCounts,
+    /// The state that an observer was last told.
+    state: Option<State>,
 }
 
-impl Connection {
-    /// `seed` is for its law.
-    pub fn new(flow: u32, spec: &AatpFlow, seed: u64) -> Self {
+impl<'a> Connection<'a> {
+    /// The connection of flow `index`.
+    pub fn new(network: &Network, index: usize, spec: &'a AatpFlow) -> Self {
+        let seed = Stream::Controller.seed(network.seed, index);
+        Self::with_seed(index as u32, spec, seed)
+    }
+
+    /// `seed` is for its controller.
+    fn with_seed(lane: u32, spec: &'a AatpFlow, seed: u64) -> Self {
         Self {
-            flow,
-            source: Source::new(flow, spec, seed),
-            sink: Sink::new(flow),
-            destination: spec.destination,
+            spec,
+            lane,
+            source: Source::new(lane, spec, seed),
+            sink: Sink::new(lane),
+            lost: LossCounts::default(),
+            state: None,
         }
     }
 
-    /// Bytes arrived intact at an end: 0 is the source, 1 the sink. What is no message of this connection is thrown
-    /// away.
-    pub fn on_bytes(
+    /// Bytes arrived intact at an end: 0 is the source, 1 the sink. Bytes that are not a message of
+    /// this connection are discarded.
+    fn on_bytes(
         &mut self,
         now: Time,
         end: usize,
@@ -76,8 +90,8 @@ impl Connection {
         }
     }
 
-    /// Does what the timers of an end ask for.
-    pub fn on_timer(&mut self, now: Time, end: usize, node: &mut Node, out: &mut Outbox<'_>) {
+    /// Handles the timers of an end.
+    fn on_due(&mut self, now: Time, end: usize, node: &mut Node, out: &mut Outbox<'_>) {
         if end == 0 {
             self.source.on_timer(now, out);
         } else {
@@ -86,7 +100,7 @@ impl Connection {
     }
 
     /// When the next timer of an end is due.
-    pub fn deadline(&self, end: usize) -> Option<Time> {
+    fn due(&self, end: usize) -> Option<Time> {
         if end == 0 {
             self.source.deadline()
         } else {
@@ -94,36 +108,22 @@ impl Connection {
         }
     }
 
-    /// Notes what really became of a packet that the near end sent.
-    pub fn note_drop(&mut self, bytes: &[u8], cause: DropCause) {
-        if let Some(Message::Data(data)) = self.read(bytes) {
-            self.source.note_drop(data.burst, cause);
-        }
-    }
-
-    /// Whether all that was to be sent has arrived.
-    pub fn is_complete(&self) -> bool {
-        self.source
-            .total()
-            .is_some_and(|total| self.sink.delivered().0 >= total)
-    }
-
     /// Payload that arrived, each byte counted once.
-    pub fn payload_delivered(&self) -> u64 {
+    fn payload_delivered(&self) -> u64 {
         let (packets, with_last) = self.sink.delivered();
         self.source.payload(packets, with_last)
     }
 
     fn read(&self, bytes: &[u8]) -> Option<Message> {
         let (connection, message) = Message::decode(bytes).ok()?;
-        (connection == self.flow).then_some(message)
+        (connection == self.lane).then_some(message)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::mail::Mail;
+    use crate::engine::payload_pool::PayloadPool;
     use crate::network::{AatpSettings, Destination};
     use proptest::prelude::*;
     use whimbrel_cc::fairness::{Adapter, Priority};
@@ -160,34 +160,34 @@ mod tests {
                 adapter: Adapter::default(),
                 bandwidth: known.map(Rate::from_bits_per_sec),
             });
-            let mut connection = Connection::new(7, &spec, 1);
-            let (mut mail, mut packets) = (Mail::default(), Vec::new());
+            let mut connection = Connection::with_seed(7, &spec, 1);
+            let (mut payloads, mut packets) = (PayloadPool::default(), Vec::new());
             let mut now = Time::ZERO;
-            let mut out = Outbox { packets: &mut packets, mail: &mut mail };
+            let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
             connection.source.start(now, &mut out);
             for (after, end, message) in words {
                 let until = now + Duration::from_micros(after);
                 let mut behind = true;
                 for _ in 0..MOST_TIMERS {
-                    let due = (0..2).filter_map(|end| Some((connection.deadline(end)?, end))).min();
+                    let due = (0..2).filter_map(|end| Some((connection.due(end)?, end))).min();
                     let Some((at, due)) = due.filter(|(at, _)| *at <= until) else {
                         behind = false;
                         break;
                     };
                     now = now.max(at);
-                    let mut out = Outbox { packets: &mut packets, mail: &mut mail };
-                    connection.on_timer(now, due, &mut node, &mut out);
+                    let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
+                    connection.on_due(now, due, &mut node, &mut out);
                 }
                 now = until;
                 let mut bytes = Vec::new();
                 message.encode(7, &mut bytes);
                 let before = packets.len();
-                let mut out = Outbox { packets: &mut packets, mail: &mut mail };
+                let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
                 connection.on_bytes(now, end, &bytes, &mut node, &mut out);
                 let sent = packets.len() - before;
                 prop_assert!(behind || sent < 1100, "{} packets", sent);
                 for packet in packets.drain(..) {
-                    mail.burn(packet.seg, None);
+                    payloads.release(packet.payload_handle(), None);
                 }
             }
         }

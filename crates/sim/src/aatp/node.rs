@@ -13,7 +13,8 @@
 //!   that it is to survive.
 
 use super::wire::{Granted, Shared};
-use crate::network::Destination;
+use crate::flow::interface::SharedState;
+use crate::network::{Destination, Network};
 use crate::outcome::{DestinationOutcome, DestinationSample};
 use whimbrel_cc::fairness::{Adapter, Flow, Priority, allocated, weighted_fairness};
 use whimbrel_units::{Duration, Rate, Time};
@@ -21,9 +22,42 @@ use whimbrel_units::{Duration, Rate, Time};
 /// A flow of which nothing was heard for so long has left.
 const SILENCE: Duration = Duration::from_secs(10);
 
+/// The destination nodes of a run.
+#[derive(Debug)]
+pub(crate) struct Nodes(Vec<Node>);
+
+impl Nodes {
+    /// All nodes of a network.
+    pub fn new(network: &Network) -> Self {
+        Self(network.destinations.iter().map(Node::new).collect())
+    }
+
+    /// The node of this index in [`Network::destinations`].
+    pub(super) fn node(&mut self, index: usize) -> &mut Node {
+        &mut self.0[index]
+    }
+}
+
+impl SharedState for Nodes {
+    fn sample(&mut self, now: Time) {
+        for node in &mut self.0 {
+            let (flows, fairness) = node.state();
+            node.samples.push(DestinationSample {
+                at: now,
+                flows,
+                fairness,
+            });
+        }
+    }
+
+    fn into_outcomes(self, end: Time) -> Vec<DestinationOutcome> {
+        self.0.into_iter().map(|node| node.finish(end)).collect()
+    }
+}
+
 /// A destination node at work.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(super) struct Node {
     name: String,
     adapter: Adapter,
     known: Option<Rate>,

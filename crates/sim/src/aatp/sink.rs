@@ -8,15 +8,15 @@
 //! Data is a file's: packets count when they arrive, in whatever order.
 
 use super::arrival::{Arrival, parts};
-use super::letter::Writer;
+use super::message::Writer;
 use super::node::Node;
 use super::trains::{TRAINS, Trains};
 use super::wire::{
     AckOf, Data, ENDLESS, Granted, MOST_PARTS, Message, Open, Sack, Train, TrainReport,
     gaps_that_fit,
 };
-use crate::engine::mail::Outbox;
 use crate::engine::packet::{Block, Flags};
+use crate::engine::payload_pool::Outbox;
 use crate::measure::Delays;
 use crate::ranges::Ranges;
 use std::collections::VecDeque;
@@ -64,7 +64,7 @@ impl Sink {
     pub fn new(flow: u32) -> Self {
         Self {
             writer: Writer {
-                flow,
+                lane: flow,
                 direction: Flags::BACKWARD,
             },
             opened: None,
@@ -168,7 +168,7 @@ impl Sink {
         // An answer may have been lost: each opening is answered, the first one counts.
         let open = *self.opened.get_or_insert(open);
         let granted = match node.known() {
-            Some(rate) => node.join(now, self.writer.flow, open.priority, rate),
+            Some(rate) => node.join(now, self.writer.lane, open.priority, rate),
             None => Granted::default(),
         };
         self.writer.send(now, &Message::Accept(granted), out);
@@ -194,7 +194,7 @@ impl Sink {
         let measured = self.trains.measured();
         let mean = self.trains.mean();
         let granted = if measured == TRAINS && !self.closed {
-            let granted = node.join(now, self.writer.flow, open.priority, mean);
+            let granted = node.join(now, self.writer.lane, open.priority, mean);
             Granted {
                 bandwidth: mean.as_bits_per_sec(),
                 ..granted
@@ -263,7 +263,7 @@ impl Sink {
             return;
         };
         let delivered = delivered_rate(&arrival, open.packet());
-        let share = node.on_burst(now, self.writer.flow, delivered);
+        let share = node.on_burst(now, self.writer.lane, delivered);
         let gaps = arrival.gaps();
         let fit = gaps_that_fit(u32::from(open.packet));
         let parts = parts(&gaps, fit, MOST_PARTS, arrival.count);
@@ -316,7 +316,7 @@ impl Sink {
     fn leave(&mut self, now: Time, node: &mut Node) {
         if !self.closed {
             self.closed = true;
-            node.leave(now, self.writer.flow);
+            node.leave(now, self.writer.lane);
         }
     }
 }

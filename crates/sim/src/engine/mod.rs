@@ -1,11 +1,24 @@
-//! The event engine: what happens next, and where packets are meanwhile.
+//! The event engine: which event is next, and where packets are until then. It knows links, and
+//! drives flows through the interface in [`crate::flow`]; it knows no protocol.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `world` | a run: its loop, packets on links, calls of flows |
+//! | `calendar` | the next event of every source |
+//! | `packet`, `payload_pool` | packets, and the bytes of those that carry messages |
+//! | `pipe`, `polled_link` | a link with the packets on it |
+//! | `routes` | the links that each packet passes |
+//! | `lookahead` | outcomes that are computed before their time |
+//! | `observation` | events for an observer |
+//! | `results` | samples, and the outcome of a run |
 
 mod calendar;
-mod channel;
-mod collect;
-pub(crate) mod mail;
+mod lookahead;
+mod observation;
 pub(crate) mod packet;
+pub(crate) mod payload_pool;
 mod pipe;
+mod polled_link;
+mod results;
 mod routes;
-mod watch;
 pub(crate) mod world;

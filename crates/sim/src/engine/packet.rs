@@ -1,40 +1,142 @@
 //! A packet in the simulator: one cache line.
 
+use crate::observe::End;
 use whimbrel_units::Time;
 
-/// A packet on its way. Sequence numbers count segments of one MSS, from 0; `TcpFlow::size` bounds
-/// them to 32 bits.
+/// A packet. Sequence numbers count segments of one MSS, from 0; `TcpFlow::size` bounds them to 32
+/// bits.
+///
+/// `seg` and `ack` mean different things in different packets. The fields have the meaning of TCP;
+/// the methods give the others.
+///
+/// | packet | `seg` | `ack` |
+/// |---|---|---|
+/// | TCP data | the segment that it carries | cumulative acknowledgment |
+/// | TCP acknowledgment | 0 | cumulative acknowledgment |
+/// | NACK | 0 | [`nacked_segment`](Self::nacked_segment) |
+/// | data of a multipath connection | the segment of the subflow | [`connection_segment`](Self::connection_segment) |
+/// | acknowledgment of a multipath connection | [`data_ack`](Self::data_ack) | cumulative acknowledgment of the subflow |
+/// | AATP | [`payload_handle`](Self::payload_handle) | 0 |
+/// | UDP | sequence number of the datagram | 0 |
+/// | any with [`Flags::CORRUPTED`] | as above | [`first_changed_bit`](Self::first_changed_bit) |
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
-    /// When it comes out of the link it is on.
+    /// When it leaves the link that it is on.
     pub at: Time,
-    /// When its sender sent it (the TSval of RFC 7323).
+    /// When its sender sent it (TSval of RFC 7323).
     pub sent: Time,
-    /// The `sent` of the packet that it answers (TSecr).
+    /// The `sent` of the packet that it answers (TSecr of RFC 7323).
     pub echo: Time,
-    /// Its flow, and which route of it: see [`routes`](super::routes).
+    /// Its flow and the route of that flow; see [`routes`](super::routes).
     pub lane: u32,
-    /// The segment that it carries, if it has [`Flags::DATA`]; of an AATP flow the number of its encoded message among the
-    /// [`Mail`](super::mail::Mail). Without, on a governed connection: the next segment of the connection that its sender
-    /// expects (Data ACK of RFC 8684).
+    /// The segment that a data packet carries, and other things; see the table.
     pub seg: u32,
-    /// The next segment that its sender expects from the other end. With data of a governed connection, whose far end
-    /// sends none: which segment of the connection that is (data sequence number of RFC 8684). Of a NACK the segment that
-    /// came corrupted. Nobody acts on what a packet with [`Flags::CORRUPTED`] acknowledges: there it is the first bit that
-    /// was changed.
+    /// The next segment that its sender expects, and other things; see the table.
     pub ack: u32,
-    /// Bytes on the wire; never more than an IP packet's 65,535.
+    /// Size on the wire in bytes, at most the 65,535 of an IP packet.
     pub size: u16,
-    /// Which link of its route it is on.
+    /// Index of the current link in its route.
     pub hop: u8,
-    /// What it is.
+    /// Its type and its marks.
     pub flags: Flags,
-    /// Ranges that its sender holds beyond `ack`, the most recent first; empty ones are unused (RFC 2018).
+    /// Ranges that its sender holds beyond `ack`, the most recent first (RFC 2018). Empty ranges
+    /// are unused.
     pub sacks: [Block; 3],
 }
 
 impl Packet {
-    /// After a link: the first bit that it changed, if any, and whether it marked it.
+    /// A packet that leaves its sender now, with no sequence numbers and no SACK blocks.
+    #[inline]
+    pub fn new(now: Time, lane: u32, size: u16, flags: Flags) -> Self {
+        Self {
+            at: now,
+            sent: now,
+            echo: Time::ZERO,
+            lane,
+            seg: 0,
+            ack: 0,
+            size,
+            hop: 0,
+            flags,
+            sacks: [Block::default(); 3],
+        }
+    }
+
+    /// The end that sent it.
+    #[inline]
+    pub fn sender(&self) -> End {
+        match self.flags.has(Flags::BACKWARD) {
+            true => End::Far,
+            false => End::Near,
+        }
+    }
+
+    /// The end that receives it.
+    #[inline]
+    pub fn receiver(&self) -> End {
+        self.sender().other()
+    }
+
+    /// Data of a multipath connection: which segment of the connection it carries (data sequence
+    /// number of RFC 8684). The far end sends no data, so `ack` is free.
+    #[inline]
+    pub fn connection_segment(&self) -> u32 {
+        self.ack
+    }
+
+    /// Sets [`Self::connection_segment`].
+    #[inline]
+    pub fn set_connection_segment(&mut self, segment: u32) {
+        self.ack = segment;
+    }
+
+    /// Acknowledgment of a multipath connection: the next segment of the connection that its
+    /// sender expects (Data ACK of RFC 8684).
+    #[inline]
+    pub fn data_ack(&self) -> u32 {
+        self.seg
+    }
+
+    /// Sets [`Self::data_ack`].
+    #[inline]
+    pub fn set_data_ack(&mut self, segment: u32) {
+        self.seg = segment;
+    }
+
+    /// NACK: the segment that arrived corrupted.
+    #[inline]
+    pub fn nacked_segment(&self) -> u32 {
+        self.ack
+    }
+
+    /// Sets [`Self::nacked_segment`].
+    #[inline]
+    pub fn set_nacked_segment(&mut self, segment: u32) {
+        self.ack = segment;
+    }
+
+    /// AATP: the handle of its encoded message in the
+    /// [`PayloadPool`](super::payload_pool::PayloadPool).
+    #[inline]
+    pub fn payload_handle(&self) -> u32 {
+        self.seg
+    }
+
+    /// Sets [`Self::payload_handle`].
+    #[inline]
+    pub fn set_payload_handle(&mut self, handle: u32) {
+        self.seg = handle;
+    }
+
+    /// Packet with [`Flags::CORRUPTED`]: the first bit that a link changed. No end uses what such
+    /// a packet acknowledges, so `ack` is free.
+    #[inline]
+    pub fn first_changed_bit(&self) -> u32 {
+        self.ack
+    }
+
+    /// Records what a link did to it: the first bit that the link changed, if any, and whether the
+    /// link marked it.
     #[inline]
     pub fn pass(&mut self, corrupted: Option<u32>, marked: bool) {
         if marked {
@@ -52,10 +154,11 @@ impl Packet {
         self.flags = self.flags.with(Flags::CORRUPTED);
     }
 
-    /// Bytes of the header that its SACK blocks take (RFC 2018 section 3): two and eight for each block, with two of padding.
+    /// Header bytes of its SACK blocks (RFC 2018 section 3): two bytes, eight for each block, and
+    /// two of padding.
     #[inline]
     pub fn sack_bytes(&self) -> u16 {
-        // Nearly no acknowledgment has any.
+        // Nearly all acknowledgments have none.
         if self.sacks[0].is_empty() {
             return 0;
         }
@@ -71,45 +174,48 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// Whether it holds no segment.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 }
 
-/// What a packet is, in bits.
+/// The type and the marks of a packet, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Flags(u8);
 
 impl Flags {
-    /// It travels from the flow's far end to its near end.
+    /// It travels from the far end of the flow to the near end.
     pub const BACKWARD: Self = Self(1);
     /// It carries data.
     pub const DATA: Self = Self(2);
-    /// It opens the connection; on data it says [`Self::CWR`] instead.
+    /// It opens the connection. On data the bit is [`Self::CWR`].
     pub const SYN: Self = Self(4);
-    /// On data: its sender has answered for marks, or for losses (CWR of RFC 3168). No data opens a connection here, so that
-    /// one bit says both.
+    /// On data: the sender has reduced its window for marks or losses (CWR of RFC 3168). No data
+    /// packet opens a connection, so the two share a bit.
     pub const CWR: Self = Self::SYN;
-    /// Some of its bits were changed on the way.
+    /// A link changed some of its bits.
     pub const CORRUPTED: Self = Self(8);
-    /// Its first SACK block names data that came twice (RFC 2883).
+    /// Its first SACK block reports data that arrived twice (RFC 2883).
     pub const DSACK: Self = Self(16);
-    /// It may be marked instead of dropped (ECT of RFC 3168).
+    /// Queues may mark it instead of dropping it (ECT of RFC 3168).
     pub const ECT: Self = Self(32);
-    /// It met congestion (CE of RFC 3168). Without data it is a [`Self::NACK`] instead.
+    /// A queue marked it (CE of RFC 3168). Without data the bit is [`Self::NACK`].
     pub const CE: Self = Self(64);
-    /// Without data: a negative acknowledgment. What carries no data may not be marked, so that one bit says both.
+    /// Without data: a negative acknowledgment. Only data can be marked, so the two share a bit.
     pub const NACK: Self = Self::CE;
-    /// Its sender has received marks for which no [`Self::CWR`] has come yet (ECN-Echo of RFC 3168).
+    /// Its sender has received marks and no [`Self::CWR`] since (ECN-Echo of RFC 3168).
     pub const ECE: Self = Self(128);
 
+    /// Whether it has any bit of `other`.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
+    /// These flags and `other`.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// With none of `other`.
+    /// These flags without any of `other`.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -122,9 +228,9 @@ impl Flags {
     pub const fn is_nack(self) -> bool {
         self.0 & (Self::NACK.0 | Self::DATA.0) == Self::NACK.0
     }
-    /// With `other` if so it is.
-    pub const fn with_if(self, so: bool, other: Self) -> Self {
-        Self(self.0 | if so { other.0 } else { 0 })
+    /// These flags, and `other` if `condition` holds.
+    pub const fn with_if(self, condition: bool, other: Self) -> Self {
+        Self(self.0 | if condition { other.0 } else { 0 })
     }
 }
 

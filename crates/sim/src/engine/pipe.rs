@@ -1,48 +1,55 @@
 //! A link with the packets that are on it.
 
 use super::packet::{Flags, Packet};
-use crate::network::{NamedLink, OnChannel};
+use super::polled_link::PolledSide;
+use crate::network::NamedLink;
 use std::collections::VecDeque;
 use whimbrel_net::{DropCause, Fate, Link};
 use whimbrel_units::Time;
 
-/// A link with the packets that are on it, in the order in which they come out.
+/// A link with the packets that are on it, in the order in which they leave it.
 #[derive(Debug)]
 pub(crate) struct Pipe {
+    /// Decides what happens to a packet.
     pub link: Link,
-    /// The Wi-Fi channel, or the managed queue, that decides instead of `link` when packets leave.
-    pub on_channel: Option<OnChannel>,
-    on_it: VecDeque<Packet>,
-    /// Packets that came out so far, and their size.
+    /// If set, a polled link decides instead of `link` when packets leave.
+    pub polled: Option<PolledSide>,
+    packets: VecDeque<Packet>,
+    /// Packets that have left the link.
     pub came_out: u64,
+    /// Their size in bytes.
     pub came_out_bytes: u64,
-    /// `came_out_bytes` when the link was last sampled.
+    /// `came_out_bytes` at the last sample.
     pub sampled_bytes: u64,
 }
 
-/// What becomes of a packet that was offered to a pipe.
+/// What happens to a packet that is offered to a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offered {
-    /// It comes out then.
-    ComesOut(Time),
-    /// It will not come out.
+    /// It leaves the link at this time.
+    Leaves(Time),
+    /// The link drops it.
     Dropped(DropCause),
 }
 
 impl Pipe {
-    pub fn new(link: &NamedLink, on_channel: Option<OnChannel>, seed: u64) -> Self {
+    /// An empty link. `seed` is for its random losses and errors.
+    pub fn new(link: &NamedLink, polled: Option<PolledSide>, seed: u64) -> Self {
         Self {
             link: Link::new(&link.spec, seed),
-            on_channel,
-            on_it: VecDeque::new(),
+            polled,
+            packets: VecDeque::new(),
             came_out: 0,
             came_out_bytes: 0,
             sampled_bytes: 0,
         }
     }
 
-    /// Decides what becomes of a packet. If it comes out, it must be held here, or counted out and put on the next link.
-    /// Every packet passes it on every link, and runs that are watched are a second place that calls it: always inlined.
+    /// Decides what happens to a packet. If it leaves the link, the caller must [`Self::hold`] it
+    /// here, or count it out and put it on the next link.
+    ///
+    /// Every packet passes it on every link. Observed runs are a second caller, so the compiler
+    /// would not inline it by itself.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offered {
         let ect = packet.flags.has(Flags::ECT);
@@ -54,67 +61,55 @@ impl Pipe {
                 marked,
             } => {
                 packet.pass(corrupted, marked);
-                Offered::ComesOut(at)
+                Offered::Leaves(at)
             }
         }
     }
 
-    /// Keeps a packet until it comes out; true if it is the next to do so.
+    /// Keeps a packet until it leaves. Returns true if it is the next to leave.
     #[inline]
     pub fn hold(&mut self, packet: &Packet) -> bool {
-        // Only a delay that stepped down lets a packet overtake others.
-        let overtakes = self.on_it.back().is_some_and(|last| last.at > packet.at);
+        // A packet overtakes others only if the delay became smaller.
+        let overtakes = self.packets.back().is_some_and(|last| last.at > packet.at);
         if overtakes {
             let behind = self
-                .on_it
+                .packets
                 .iter()
                 .rev()
                 .take_while(|p| p.at > packet.at)
                 .count();
-            let place = self.on_it.len() - behind;
-            self.on_it.insert(place, *packet);
+            let place = self.packets.len() - behind;
+            self.packets.insert(place, *packet);
             place == 0
         } else {
-            self.on_it.push_back(*packet);
-            self.on_it.len() == 1
+            self.packets.push_back(*packet);
+            self.packets.len() == 1
         }
     }
 
-    /// Counts a packet that comes out, or goes on to the next link at once.
+    /// Counts a packet that leaves the link.
     #[inline]
     pub fn count_out(&mut self, packet: &Packet) {
         self.came_out += 1;
         self.came_out_bytes += u64::from(packet.size);
     }
 
-    /// When the next packet comes out.
+    /// When the next packet leaves.
     #[inline]
     pub fn next(&self) -> Option<Time> {
-        self.first().map(|p| p.at)
+        self.packets.front().map(|p| p.at)
     }
 
-    /// The next packet to come out.
-    #[inline]
-    pub fn first(&self) -> Option<&Packet> {
-        self.on_it.front()
-    }
-
-    /// Whether no packet is on it.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.on_it.is_empty()
-    }
-
-    /// Takes the next packet out.
+    /// Removes the next packet.
     #[inline]
     pub fn leave(&mut self) -> Option<Packet> {
-        let packet = self.on_it.pop_front()?;
+        let packet = self.packets.pop_front()?;
         self.count_out(&packet);
         Some(packet)
     }
 
-    /// Packets on it.
+    /// Packets on the link.
     pub fn len(&self) -> usize {
-        self.on_it.len()
+        self.packets.len()
     }
 }

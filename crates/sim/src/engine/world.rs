@@ -1,263 +1,219 @@
-//! One run: packets move from link to link, endpoints and timers react, until the time is up or all is sent.
+//! One run: packets move from link to link, and flows react, until the time is over or all data has
+//! arrived.
 
 use super::calendar::Calendar;
-use super::channel::{Channel, Left};
-use super::mail::{Mail, Outbox};
+use super::lookahead::{Lookahead, PendingLosses};
+use super::observation::{Observe, Observed, Unobserved};
 use super::packet::{Flags, Packet};
+use super::payload_pool::{Outbox, PayloadPool};
 use super::pipe::{Offered, Pipe};
-use super::routes::{Ahead, FurtherLane, Routes, further_lanes, settled_ends, sole_feeders};
-use super::watch::{Nobody, Somebody, Watch, Watched, watch_senders};
-use crate::aatp::{Connection, Node};
-use crate::governed;
-use crate::network::{FlowSpec, LinkId, Network, OnChannel, Traffic};
-use crate::observe::{self, Observer};
+use super::polled_link::{Departed, PolledLink, PolledSide};
+use super::routes::{Lane, Routes, lanes};
+use crate::flow::interface::{Context, Flow, Place, SharedState};
+use crate::network::{FlowSpec, LinkId, Network};
+use crate::observe::{self, End, Observer};
 use crate::outcome::{FlowSample, LinkSample, LossCounts, Outcome};
-use crate::tcp::Endpoint;
-use crate::udp::Datagrams;
+use crate::seed::Stream;
 use whimbrel_net::{DropCause, Fate};
-use whimbrel_units::{Duration, Time};
+use whimbrel_units::{Bytes, Duration, Time};
 
-/// A run under way.
-pub(crate) struct World<'a, O = Nobody> {
+/// A run in progress. `F` is a flow, `S` what flows share, `O` reports to an observer.
+pub(crate) struct World<'a, F, S, O> {
     pub(super) network: &'a Network,
     pub(super) now: Time,
     pub(super) end: Time,
     pub(super) calendar: Calendar,
     pub(super) pipes: Vec<Pipe>,
-    pub(super) channels: Vec<Channel>,
-    /// Destination nodes.
-    pub(super) nodes: Vec<Node>,
-    mail: Mail,
-    /// Which links are entered from one link only, in order; see [`sole_feeders`].
-    runs_on: Vec<bool>,
-    pub(super) flows: Vec<Flow>,
-    /// Routes of multipath connections besides their first ones.
-    further: Vec<FurtherLane>,
+    pub(super) polled: Vec<PolledLink>,
+    pub(super) flows: Vec<Entry<F>>,
+    pub(super) shared: S,
+    payloads: PayloadPool,
+    lookahead: Lookahead,
+    pending_losses: PendingLosses,
+    /// The lanes after the first ones of the flows.
+    further: Vec<Lane>,
     routes: Routes,
-    /// The time that the calendar holds for each endpoint; it may be earlier than its timer, never later.
+    /// The time that the calendar holds for each end, two for each lane. It may be earlier than the
+    /// timer of the end, never later.
     scheduled: Vec<Time>,
-    /// Which ends are settled ahead, two a lane; see [`settled_ends`].
-    ahead: Vec<Ahead>,
-    /// Room for what endpoints send, kept for the next time.
+    /// Buffers for the packets of a call.
     spare: Vec<Vec<Packet>>,
-    /// Room for what leaves a channel.
-    left: Vec<Left>,
-    /// Connections that are not yet done; the run is over when the last one is.
+    /// Buffer for the departures from a polled link.
+    departed: Vec<Departed>,
+    /// Flows that the run waits for. It is over when the last of them is complete.
     unfinished: usize,
     pub(super) events: u64,
     pub(super) link_samples: Vec<Vec<LinkSample>>,
-    /// Who watches.
-    watch: O,
+    observation: O,
 }
 
-/// A flow in a run.
-pub(super) struct Flow {
-    pub(super) actor: Actor,
-    pub(super) start: Time,
-    pub(super) stop: Option<Time>,
+/// A flow, and what the engine knows of it.
+pub(super) struct Entry<F> {
+    pub(super) flow: F,
+    /// Its lanes after the first one: the number of the first of them, and how many there are.
+    further: (usize, usize),
+    start: Time,
+    /// When it is still to stop.
+    stop: Option<Time>,
     pub(super) started: bool,
+    /// When it was complete.
     pub(super) finished: Option<Time>,
-    pub(super) lost: LossCounts,
     pub(super) samples: Vec<FlowSample>,
-    pub(super) sampled_bytes: u64,
+    /// Delivered data at the last sample.
+    pub(super) sampled: Bytes,
 }
 
-impl Flow {
-    /// Its senders, or those of its paths, note their episodes of loss.
-    fn record_episodes(&mut self) {
-        match &mut self.actor {
-            Actor::Tcp(ends) => ends[0].record_episodes(),
-            Actor::Governed(connection) => {
-                let paths = connection.paths.iter_mut();
-                paths.for_each(|path| path.ends[0].record_episodes());
-            }
-            Actor::Aatp(_) | Actor::Udp(_) => {}
-        }
-    }
+/// Sources of events: links, two ends for each lane, polled links, the sampler.
+fn slots(links: usize, lanes: usize, polled: usize) -> usize {
+    links + 2 * lanes + polled + 1
 }
 
-/// Who sends and receives.
-pub(crate) enum Actor {
-    /// The near and the far end of a connection.
-    Tcp(Box<[Endpoint; 2]>),
-    /// A connection that decides what its ends send: over several paths, with several streams or with messages.
-    Governed(Box<governed::Connection>),
-    Aatp(Box<Connection>),
-    Udp(Box<Datagrams>),
-}
-
-/// Salts, so that links and sources of the same index have different random streams.
-const LINK_STREAM: u64 = 0x6c69_6e6b;
-const UDP_STREAM: u64 = 0x7564_7000;
-const LAW_STREAM: u64 = 0x6c61_7700;
-const MESSAGE_STREAM: u64 = 0x6d65_7373;
-const CHANNEL_STREAM: u64 = 0x7769_6669;
-
-/// Sources of events: links, two endpoints a lane, Wi-Fi channels and managed queues, the sampler.
-fn slots(links: usize, lanes: usize, channels: usize) -> usize {
-    links + 2 * lanes + channels + 1
-}
-
-/// The longest run that can be played with so many directed links and routes of flows.
+/// The longest run with this many directed links and routes of flows.
 pub(crate) fn longest_run(links: usize, routes: usize) -> Duration {
-    // A Wi-Fi channel is two links, a managed queue one.
+    // There are at most as many polled links as links.
     Calendar::horizon(slots(links, routes, links)).since(Time::ZERO)
 }
 
-impl<'a> World<'a> {
-    pub fn new(network: &'a Network) -> Self {
-        Self::with(network, Nobody)
+impl<'a, S: SharedState, F: Flow<S>> World<'a, F, S, Unobserved> {
+    /// A run of a network. `flow` makes a flow of its index and its lanes.
+    pub fn new(network: &'a Network, shared: S, flow: impl Fn(usize, &[u32]) -> F) -> Self {
+        Self::with(network, shared, flow, Unobserved)
     }
 }
 
-impl<'a, 'o> World<'a, Somebody<'o>> {
-    /// The same, and `observer` is told what happens.
-    pub fn watched(network: &'a Network, observer: &'o mut dyn Observer) -> Self {
-        let mut world = Self::with(network, Somebody::new(network, observer));
-        for (i, flow) in world.flows.iter_mut().enumerate() {
-            watch_senders(i, &mut flow.actor);
+impl<'a, 'o, S: SharedState, F: Flow<S>> World<'a, F, S, Observed<'o>> {
+    /// The same run, and `observer` is told what happens.
+    pub fn observed(
+        network: &'a Network,
+        shared: S,
+        flow: impl Fn(usize, &[u32]) -> F,
+        observer: &'o mut dyn Observer,
+    ) -> Self {
+        let mut world = Self::with(network, shared, flow, Observed::new(network, observer));
+        for entry in &mut world.flows {
+            entry.flow.observe();
         }
         world
     }
 }
 
-impl<'a, O: Watch> World<'a, O> {
-    fn with(network: &'a Network, watch: O) -> Self {
+impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
+    fn with(
+        network: &'a Network,
+        shared: S,
+        flow: impl Fn(usize, &[u32]) -> F,
+        observation: O,
+    ) -> Self {
         let links = network.links.len();
-        let further = further_lanes(network);
+        let further: Vec<Lane> = lanes(network).skip(network.flows.len()).collect();
         let lanes = network.flows.len() + further.len();
-        let on = Channel::of_links(network);
-        let link_seed = |i| stream(network.seed, LINK_STREAM, i);
-        let pipe = |(i, link)| Pipe::new(link, on[i], link_seed(i));
-        let channels = Channel::all(
-            network,
-            |i| stream(network.seed, CHANNEL_STREAM, i),
-            link_seed,
-        );
+        let polled_sides = PolledLink::of_links(network);
+        let pipe = |(i, link)| {
+            let seed = Stream::Link.seed(network.seed, i);
+            Pipe::new(link, polled_sides[i], seed)
+        };
+        let polled = PolledLink::all(network);
         let mut world = Self {
             network,
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            calendar: Calendar::new(slots(links, lanes, channels.len()), links),
+            calendar: Calendar::new(slots(links, lanes, polled.len()), links),
             pipes: network.links.iter().enumerate().map(pipe).collect(),
-            channels,
-            nodes: network.destinations.iter().map(Node::new).collect(),
-            mail: Mail::default(),
-            runs_on: vec![false; links],
+            polled,
             flows: Vec::with_capacity(network.flows.len()),
+            shared,
+            payloads: PayloadPool::default(),
+            lookahead: Lookahead::off(network),
+            pending_losses: PendingLosses::default(),
             further,
             routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * lanes],
-            ahead: vec![Ahead::Never; 2 * lanes],
             spare: Vec::new(),
-            left: Vec::new(),
+            departed: Vec::new(),
             unfinished: 0,
             events: 0,
             link_samples: vec![Vec::new(); links],
-            watch,
+            observation,
         };
-        for (i, spec) in network.flows.iter().enumerate() {
-            world.add_flow(i, spec);
+        for (index, spec) in network.flows.iter().enumerate() {
+            world.add_flow(index, spec, &flow);
         }
-        // A sampled queue is looked at in the middle of things: nothing may be decided ahead.
-        if network.sample.is_none() {
-            world.runs_on = sole_feeders(network, &world.pipes);
-            world.ahead = settled_ends(network, &world.pipes, &world.runs_on);
-        }
-        if let Some(interval) = network.sample {
-            let sampler = world.sampler_slot();
-            world.calendar.set(sampler, Some(Time::ZERO + interval));
-            world.flows.iter_mut().for_each(Flow::record_episodes);
+        match network.sample {
+            None => {
+                let behavior = |index: usize, end| world.flows[index].flow.behavior(end);
+                world.lookahead = Lookahead::new(network, &world.pipes, behavior);
+            }
+            Some(interval) => {
+                let sampler = world.sampler_slot();
+                world.calendar.set(sampler, Some(Time::ZERO + interval));
+                for entry in &mut world.flows {
+                    entry.flow.record_episodes();
+                }
+            }
         }
         world
     }
 
-    fn add_flow(&mut self, index: usize, spec: &FlowSpec) {
-        let id = index as u32;
-        let actor = match &spec.traffic {
-            Traffic::Tcp(tcp) if spec.is_governed() => {
-                self.unfinished += 1;
-                let behind = self.network.flows.len() as u32;
-                let further = (behind..).zip(&self.further);
-                let own = further.filter(|(_, lane)| lane.flow == index);
-                let lanes: Vec<u32> = [id].into_iter().chain(own.map(|(i, _)| i)).collect();
-                let seed = |lane| stream(self.network.seed, LAW_STREAM, lane as usize);
-                let arrivals = stream(self.network.seed, MESSAGE_STREAM, index);
-                let connection = governed::Connection::new(&lanes, tcp, seed, arrivals);
-                Actor::Governed(Box::new(connection))
-            }
-            Traffic::Tcp(tcp) => {
-                self.unfinished += 1;
-                let seed = stream(self.network.seed, LAW_STREAM, index);
-                Actor::Tcp(Box::new([
-                    Endpoint::near(id, tcp, seed),
-                    Endpoint::far(id, tcp, !seed),
-                ]))
-            }
-            Traffic::Aatp(aatp) => {
-                self.unfinished += 1;
-                let seed = stream(self.network.seed, LAW_STREAM, index);
-                Actor::Aatp(Box::new(Connection::new(id, aatp, seed)))
-            }
-            Traffic::Udp(udp) => {
-                let seed = stream(self.network.seed, UDP_STREAM, index);
-                Actor::Udp(Box::new(Datagrams::new(id, *udp, seed)))
-            }
-        };
-        self.flows.push(Flow {
-            actor,
+    fn add_flow(&mut self, index: usize, spec: &FlowSpec, flow: impl Fn(usize, &[u32]) -> F) {
+        let first = self.network.flows.len() + self.further.partition_point(|l| l.flow < index);
+        let count = spec.routes.len() - 1;
+        let further = (first..first + count).map(|lane| lane as u32);
+        let lanes: Vec<u32> = [index as u32].into_iter().chain(further).collect();
+        let flow = flow(index, &lanes);
+        self.unfinished += usize::from(flow.can_complete());
+        self.flows.push(Entry {
+            flow,
+            further: (first, count),
             start: spec.start,
             stop: spec.stop,
             started: false,
             finished: None,
-            lost: LossCounts::default(),
             samples: Vec::new(),
-            sampled_bytes: 0,
+            sampled: Bytes::ZERO,
         });
         self.schedule(2 * index, Some(spec.start));
     }
 
-    fn first_channel_slot(&self) -> usize {
+    fn first_polled_slot(&self) -> usize {
         self.pipes.len() + self.scheduled.len()
     }
 
     fn sampler_slot(&self) -> usize {
-        self.first_channel_slot() + self.channels.len()
+        self.first_polled_slot() + self.polled.len()
     }
 
     /// Plays the run to its end.
     pub fn play(mut self) -> Outcome {
         let links = self.pipes.len();
-        let (channels, sampler) = (self.first_channel_slot(), self.sampler_slot());
+        let (polled, sampler) = (self.first_polled_slot(), self.sampler_slot());
         while let Some((time, slot)) = self.calendar.next() {
             if time > self.end {
                 break;
             }
             self.now = time;
             self.events += 1;
-            if let Some(watched) = self.watch.watched() {
-                watched.release(time);
+            while let Some(loss) = self.pending_losses.take(time) {
+                self.note_loss(&loss.packet, loss.cause);
             }
+            self.observation.release(time);
             if slot < links {
                 self.on_link(slot);
-            } else if slot < channels {
+            } else if slot < polled {
                 self.on_timer(slot - links);
             } else if slot < sampler {
-                self.on_channel(slot - channels);
+                self.on_polled(slot - polled);
             } else {
                 self.on_sample(sampler);
             }
         }
         self.now = self.end;
-        if let Some(watched) = self.watch.watched() {
-            watched.release(self.end);
-        }
+        self.observation.release(self.end);
         self.outcome()
     }
 
     // ------------------------------------------------------------------ packets
 
-    /// A packet comes out of a link.
+    /// A packet leaves a link.
     #[inline]
     fn on_link(&mut self, link: usize) {
         let pipe = &mut self.pipes[link];
@@ -268,51 +224,31 @@ impl<'a, O: Watch> World<'a, O> {
         packet.hop += 1;
         match self.routes.link(&packet) {
             Some(next) => self.enter(self.now, next, &mut packet),
-            None if self.ahead[end_reached(&packet)] == Ahead::IfQuiet => {
-                self.catch_up(link, &packet);
-            }
             None => self.arrive(self.now, &packet),
         }
     }
 
-    /// A packet is received that others may have waited behind: some may be settled now.
-    #[inline(never)]
-    fn catch_up(&mut self, link: usize, packet: &Packet) {
-        self.arrive(self.now, packet);
-        while let Some(packet) = self.pipes[link].first().copied()
-            && self.is_settled(packet.at, &packet, true)
-        {
-            self.pipes[link].leave();
-            self.arrive(packet.at, &packet);
-        }
-        self.calendar.set(link, self.pipes[link].next());
-    }
-
-    /// A packet is put on a link at `at`, and on those behind it that nothing else can enter before it.
+    /// Puts a packet on a link at `at`, and with lookahead on the links after it.
     #[inline]
     fn enter(&mut self, at: Time, mut link: usize, packet: &mut Packet) {
         let mut at = at;
         loop {
-            if let Some(on) = self.pipes[link].on_channel {
-                return self.enter_channel(at, on, packet);
+            if let Some(polled) = self.pipes[link].polled {
+                return self.enter_polled(at, polled, packet);
             }
             match self.pipes[link].offer(at, packet) {
-                Offered::Dropped(cause) => {
-                    self.tell_drop(at, link, packet, cause);
-                    return self.on_drop(packet, cause);
-                }
-                Offered::ComesOut(out) => at = out,
+                Offered::Dropped(cause) => return self.on_drop(at, link, packet, cause),
+                Offered::Leaves(leaves) => at = leaves,
             }
             packet.hop += 1;
             let next = self.routes.link(packet);
-            match next.filter(|next| self.runs_on[*next]) {
+            match next.filter(|next| self.lookahead.link(*next)) {
                 Some(next) => {
                     self.pipes[link].count_out(packet);
                     link = next;
                 }
-                None if next.is_none()
-                    && self.is_settled(at, packet, self.pipes[link].is_empty()) =>
-                {
+                // What would happen after the end of the run does not happen.
+                None if next.is_none() && at <= self.end && self.lookahead.receiver(packet) => {
                     self.pipes[link].count_out(packet);
                     return self.arrive(at, packet);
                 }
@@ -323,7 +259,7 @@ impl<'a, O: Watch> World<'a, O> {
         self.hold(at, link, packet);
     }
 
-    /// Keeps a packet on a link until it comes out at `at`.
+    /// Keeps a packet on a link until it leaves at `at`.
     #[inline(always)]
     fn hold(&mut self, at: Time, link: usize, packet: &mut Packet) {
         packet.at = at;
@@ -332,35 +268,36 @@ impl<'a, O: Watch> World<'a, O> {
         }
     }
 
-    /// A packet is put into a station's queue; when it leaves is the channel's business.
+    /// Puts a packet into the queue of a polled link.
     #[inline(never)]
-    fn enter_channel(&mut self, at: Time, on: OnChannel, packet: &Packet) {
-        let mut left = std::mem::take(&mut self.left);
-        if !self.channels[on.channel].offer(at, on.side, packet, &mut left) {
-            let cause = DropCause::QueueOverflow;
-            if let Some(link) = self.routes.link(packet) {
-                self.tell_drop(at, link, packet, cause);
-            }
-            self.on_drop(packet, cause);
+    fn enter_polled(&mut self, at: Time, polled: PolledSide, packet: &Packet) {
+        let mut departed = std::mem::take(&mut self.departed);
+        let PolledSide { index, side } = polled;
+        if !self.polled[index].offer(at, side, packet, &mut departed)
+            && let Some(link) = self.routes.link(packet)
+        {
+            self.on_drop(at, link, packet, DropCause::QueueOverflow);
         }
-        self.settle(at, left, on.channel);
+        self.on_departures(at, departed, index);
     }
 
-    /// Something happens on a channel.
-    fn on_channel(&mut self, channel: usize) {
-        let mut left = std::mem::take(&mut self.left);
-        self.channels[channel].advance(self.now, &mut left);
-        self.settle(self.now, left, channel);
+    /// A polled link must be polled.
+    fn on_polled(&mut self, index: usize) {
+        let mut departed = std::mem::take(&mut self.departed);
+        self.polled[index].advance(self.now, &mut departed);
+        self.on_departures(self.now, departed, index);
     }
 
-    /// Packets have left a channel: they are on their links, or lost.
-    fn settle(&mut self, at: Time, mut left: Vec<Left>, channel: usize) {
-        for (link, fate, mut packet) in left.drain(..) {
+    /// Packets have left the queues of a polled link: they are on their links, or lost.
+    fn on_departures(&mut self, at: Time, mut departed: Vec<Departed>, index: usize) {
+        for Departed {
+            link,
+            fate,
+            mut packet,
+        } in departed.drain(..)
+        {
             match fate {
-                Fate::Dropped(cause) => {
-                    self.tell_drop(at, link, &packet, cause);
-                    self.on_drop(&packet, cause);
-                }
+                Fate::Dropped(cause) => self.on_drop(at, link, &packet, cause),
                 Fate::Delivered {
                     at,
                     corrupted,
@@ -371,257 +308,135 @@ impl<'a, O: Watch> World<'a, O> {
                 }
             }
         }
-        self.left = left;
-        self.schedule_channel(channel);
+        self.departed = departed;
+        let slot = self.first_polled_slot() + index;
+        self.calendar.set(slot, self.polled[index].next());
     }
 
-    fn schedule_channel(&mut self, channel: usize) {
-        let slot = self.first_channel_slot() + channel;
-        self.calendar.set(slot, self.channels[channel].next());
-    }
-
-    /// Whether a packet that reaches the end of its route at `at` may be received now; `first`: none waits before it. Not
-    /// beyond the run's end: that does not happen.
-    #[inline(always)]
-    fn is_settled(&self, at: Time, packet: &Packet, first: bool) -> bool {
-        at <= self.end
-            && match self.ahead[end_reached(packet)] {
-                Ahead::Never => false,
-                Ahead::Always => true,
-                Ahead::IfQuiet => first && self.foreseen(at, packet),
-            }
-    }
-
-    /// Whether the end that a packet reaches at `at` does nothing before that is not settled.
-    #[inline(never)]
-    fn foreseen(&self, at: Time, packet: &Packet) -> bool {
-        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-        match &self.flows[packet.lane as usize].actor {
-            Actor::Tcp(ends) => ends[end].foresees(at, packet),
-            _ => false,
-        }
-    }
-
+    /// A link drops a packet.
     #[cold]
-    fn on_drop(&mut self, packet: &Packet, cause: DropCause) {
-        let lost = self.losses(packet);
-        let count = match cause {
-            DropCause::QueueOverflow => &mut lost.queue_overflow,
-            DropCause::Early => &mut lost.early,
-            DropCause::Random => &mut lost.random,
-            DropCause::Outage => &mut lost.outage,
-            DropCause::Contention => &mut lost.contention,
-        };
-        *count += u64::from(packet.flags.has(Flags::DATA));
-        self.forget(packet, cause);
-    }
-
-    /// Which flow a lane is of, and which of its routes it is.
-    #[inline]
-    fn flow_of(&self, lane: usize) -> (usize, usize) {
-        match lane.checked_sub(self.flows.len()) {
-            None => (lane, 0),
-            Some(behind) => (self.further[behind].flow, self.further[behind].path),
+    fn on_drop(&mut self, at: Time, link: usize, packet: &Packet, cause: DropCause) {
+        let link = LinkId(link as u32);
+        self.observation
+            .lost(at, packet, observe::Fate::Dropped { link, cause });
+        if packet.flags.has(Flags::DATA) {
+            self.losses(packet).count(cause);
         }
+        self.on_loss(at, packet, cause);
     }
 
-    /// The losses of a packet's flow, or of its path if that has several.
+    /// The loss counts of the flow of a packet, or of its path.
     fn losses(&mut self, packet: &Packet) -> &mut LossCounts {
-        let (index, path) = self.flow_of(packet.lane as usize);
-        let flow = &mut self.flows[index];
-        match &mut flow.actor {
-            Actor::Governed(connection) => &mut connection.paths[path].lost,
-            Actor::Tcp(_) | Actor::Aatp(_) | Actor::Udp(_) => &mut flow.lost,
+        let Lane { flow, path } = self.lane(packet.lane as usize);
+        self.flows[flow].flow.losses(path)
+    }
+
+    /// A packet is lost at `at`: its flow is told the cause when the clock is there.
+    fn on_loss(&mut self, at: Time, packet: &Packet, cause: DropCause) {
+        if at > self.now {
+            self.pending_losses.add(at, packet, cause);
+        } else {
+            self.note_loss(packet, cause);
         }
     }
 
-    /// A packet will not be received: its sender's book is told the truth, and its bytes are thrown away.
-    fn forget(&mut self, packet: &Packet, cause: DropCause) {
-        let (index, path) = self.flow_of(packet.lane as usize);
-        match &mut self.flows[index].actor {
-            Actor::Governed(connection) if packet.flags.has(Flags::DATA) => {
-                connection.note_drop(path, packet, cause);
-            }
-            Actor::Tcp(ends) if packet.flags.has(Flags::DATA) => {
-                ends[usize::from(packet.flags.has(Flags::BACKWARD))].note_drop(packet, cause);
-            }
-            Actor::Aatp(connection) => {
-                connection.note_drop(self.mail.read(packet.seg), cause);
-                self.mail.burn(packet.seg, None);
-            }
-            Actor::Tcp(_) | Actor::Governed(_) | Actor::Udp(_) => {}
+    fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
+        let Lane { flow, path } = self.lane(packet.lane as usize);
+        let flow = &mut self.flows[flow].flow;
+        flow.note_loss(path, packet, cause, &mut self.payloads);
+    }
+
+    /// The flow of a lane, and the path.
+    #[inline]
+    fn lane(&self, lane: usize) -> Lane {
+        match lane.checked_sub(self.flows.len()) {
+            None => Lane {
+                flow: lane,
+                path: 0,
+            },
+            Some(further) => self.further[further],
         }
     }
 
     /// A packet reaches the end of its route at `at`.
     #[inline]
     fn arrive(&mut self, at: Time, packet: &Packet) {
-        let (index, _) = self.flow_of(packet.lane as usize);
         if packet.flags.has(Flags::CORRUPTED) {
             self.on_corrupted(at, packet);
             return;
         }
-        if let Some(watched) = self.watch.watched() {
-            watched.arrived(at, packet);
-        }
-        match &mut self.flows[index].actor {
-            Actor::Udp(datagrams) => datagrams.on_arrival(at, packet),
-            Actor::Aatp(_) => self.deliver_mail(at, packet),
-            Actor::Governed(_) => self.arrive_on_path(at, packet),
-            Actor::Tcp(ends) => {
-                let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-                let mut out = self.spare.pop().unwrap_or_default();
-                let in_order = ends[end].on_packet(at, packet, &mut out);
-                let due = ends[end].deadline(at);
-                self.reschedule(2 * index + end, due);
-                self.tell(at, index, &out);
-                self.send(out);
-                if in_order > 0 {
-                    self.check_finished(index, at);
-                }
-            }
-        }
-    }
-
-    /// A packet reaches an end of a path of a multipath connection. What the near end hears of one path may let all
-    /// send.
-    #[inline(never)]
-    fn arrive_on_path(&mut self, at: Time, packet: &Packet) {
-        let (index, path) = self.flow_of(packet.lane as usize);
-        let Actor::Governed(connection) = &mut self.flows[index].actor else {
-            return;
+        self.observation.arrived(at, packet);
+        let Lane { flow: index, path } = self.lane(packet.lane as usize);
+        let end = packet.receiver();
+        let mut packets = self.spare.pop().unwrap_or_default();
+        let entry = &mut self.flows[index];
+        let mut context = Context {
+            now: at,
+            out: Outbox {
+                packets: &mut packets,
+                payloads: &mut self.payloads,
+            },
+            shared: &mut self.shared,
         };
-        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-        let mut out = self.spare.pop().unwrap_or_default();
-        let in_order = connection.on_packet(at, path, end, packet, &mut out);
-        let due = connection.deadline(at, path, end);
-        self.reschedule(2 * packet.lane as usize + end, due);
-        if end == 0 {
+        let arrival = entry
+            .flow
+            .on_arrival(&mut context, Place { path, end }, packet);
+        let several = entry.further.1 > 0;
+        self.reschedule(2 * packet.lane as usize + end.index(), arrival.due);
+        if several && end == End::Near {
             self.reschedule_paths(index, at);
         }
-        self.tell(at, index, &out);
-        self.send(out);
-        if in_order > 0 {
+        self.send(at, index, packets);
+        if arrival.progress {
             self.check_finished(index, at);
         }
     }
 
-    /// The near ends of all paths may have got timers.
-    fn reschedule_paths(&mut self, index: usize, at: Time) {
-        let mut path = 0;
-        while let Actor::Governed(connection) = &self.flows[index].actor
-            && let Some(lane) = connection.paths.get(path).map(|path| path.lane)
-        {
-            let due = connection.deadline(at, path, 0);
-            self.reschedule(2 * lane as usize, due);
-            path += 1;
-        }
-    }
-
-    /// A packet with an encoded message reaches an end of its AATP connection.
-    #[inline(never)]
-    fn deliver_mail(&mut self, at: Time, packet: &Packet) {
-        let (index, _) = self.flow_of(packet.lane as usize);
-        let Actor::Aatp(connection) = &mut self.flows[index].actor else {
-            return;
-        };
-        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-        let node = &mut self.nodes[connection.destination];
-        let mut packets = self.spare.pop().unwrap_or_default();
-        let bytes = self.mail.take(packet.seg);
-        let mut out = Outbox {
-            packets: &mut packets,
-            mail: &mut self.mail,
-        };
-        connection.on_bytes(at, end, &bytes, node, &mut out);
-        let due = connection.deadline(end);
-        self.mail.burn(packet.seg, Some(bytes));
-        self.reschedule(2 * index + end, due);
-        self.tell(at, index, &packets);
-        self.send(packets);
-        self.check_finished(index, at);
-    }
-
-    /// The checksum throws a corrupted packet away. Whom it reaches at `at` may ask for it again.
+    /// A packet reaches the end of its route corrupted. Its checksum discards it.
     #[cold]
     fn on_corrupted(&mut self, at: Time, packet: &Packet) {
-        if let Some(watched) = self.watch.watched() {
-            watched.lost(at, packet, observe::Fate::Corrupted);
-        }
-        let lost = self.losses(packet);
-        lost.corrupted += u64::from(packet.flags.has(Flags::DATA));
-        // Whatever changed it, it was no queue.
-        self.forget(packet, DropCause::Random);
-        let (index, path) = self.flow_of(packet.lane as usize);
-        let end = usize::from(!packet.flags.has(Flags::BACKWARD));
-        let mut out = self.spare.pop().unwrap_or_default();
-        let due = match &mut self.flows[index].actor {
-            Actor::Tcp(ends) => {
-                ends[end].on_corrupted(at, packet, &mut out);
-                ends[end].deadline(at)
-            }
-            Actor::Governed(connection) => {
-                connection.on_corrupted(at, path, end, packet, &mut out);
-                connection.deadline(at, path, end)
-            }
-            Actor::Aatp(_) | Actor::Udp(_) => None,
+        self.observation.lost(at, packet, observe::Fate::Corrupted);
+        self.losses(packet).corrupted += u64::from(packet.flags.has(Flags::DATA));
+        // No queue corrupts packets.
+        self.on_loss(at, packet, DropCause::Random);
+        let Lane { flow: index, path } = self.lane(packet.lane as usize);
+        let end = packet.receiver();
+        let mut packets = self.spare.pop().unwrap_or_default();
+        let mut context = Context {
+            now: at,
+            out: Outbox {
+                packets: &mut packets,
+                payloads: &mut self.payloads,
+            },
+            shared: &mut self.shared,
         };
-        self.reschedule(2 * packet.lane as usize + end, due);
-        self.tell(at, index, &out);
-        self.send(out);
+        let flow = &mut self.flows[index].flow;
+        let due = flow.on_corrupted(&mut context, Place { path, end }, packet);
+        self.reschedule(2 * packet.lane as usize + end.index(), due);
+        self.send(at, index, packets);
     }
 
-    /// Who watches is told that a link dropped a packet.
-    #[inline(always)]
-    fn tell_drop(&mut self, at: Time, link: usize, packet: &Packet, cause: DropCause) {
-        if let Some(watched) = self.watch.watched() {
-            let link = LinkId(link as u32);
-            watched.lost(at, packet, observe::Fate::Dropped { link, cause });
-        }
-    }
-
-    /// Who watches is told what came of a call of a flow's ends, and what leaves.
-    #[inline(always)]
-    fn tell(&mut self, at: Time, index: usize, out: &[Packet]) {
-        if let Some(watched) = self.watch.watched() {
-            let flow = (
-                index,
-                &self.network.flows[index],
-                &mut self.flows[index].actor,
-            );
-            watched.called(at, flow, out, &self.mail);
-        }
-    }
-
-    /// Puts what an endpoint sent on the first link of its route.
+    /// Puts the packets that a flow sends on the first links of their routes.
     #[inline]
-    fn send(&mut self, mut out: Vec<Packet>) {
-        for packet in &mut out {
+    fn send(&mut self, at: Time, index: usize, mut packets: Vec<Packet>) {
+        let flow = &mut self.flows[index].flow;
+        self.observation
+            .called(at, index, flow, &packets, &self.payloads);
+        for packet in &mut packets {
             if let Some(first) = self.routes.link(packet) {
                 self.enter(packet.at, first, packet);
             }
         }
-        out.clear();
-        self.spare.push(out);
+        packets.clear();
+        self.spare.push(packets);
     }
 
-    /// A flow is done when both ends have all they were to get; the run when all connections are.
+    /// Notes whether a flow is complete. The run is over when all flows that can complete are.
     #[inline]
     fn check_finished(&mut self, index: usize, at: Time) {
-        let flow = &mut self.flows[index];
-        let has_all = |sender: &Endpoint, receiver: &Endpoint| {
-            sender
-                .sender()
-                .is_none_or(|s| s.total().is_some_and(|t| receiver.delivered() >= t))
-        };
-        let complete = match &flow.actor {
-            Actor::Tcp(ends) => has_all(&ends[0], &ends[1]) && has_all(&ends[1], &ends[0]),
-            Actor::Governed(connection) => connection.is_complete(),
-            Actor::Aatp(connection) => connection.is_complete(),
-            Actor::Udp(_) => return,
-        };
-        if complete && flow.finished.is_none() {
-            flow.finished = Some(at);
+        let entry = &mut self.flows[index];
+        if entry.flow.is_complete() && entry.finished.is_none() {
+            entry.finished = Some(at);
             self.unfinished -= 1;
             if self.unfinished == 0 {
                 let last = self.flows.iter().filter_map(|f| f.finished).max();
@@ -632,106 +447,79 @@ impl<'a, O: Watch> World<'a, O> {
 
     // ------------------------------------------------------------------ timers
 
-    /// Makes sure that an endpoint is called no later than `due`. A timer that moved back is looked at when
-    /// the old time comes: timers move with every acknowledgment and hardly ever fire.
+    /// Makes sure that an end is called no later than `due`. A timer that moved back is looked at
+    /// when the old time comes: timers move with every acknowledgment and hardly ever fire.
     #[inline]
-    fn reschedule(&mut self, endpoint: usize, due: Option<Time>) {
-        if due.is_some_and(|due| due < self.scheduled[endpoint]) {
-            self.schedule(endpoint, due);
+    fn reschedule(&mut self, end: usize, due: Option<Time>) {
+        if due.is_some_and(|due| due < self.scheduled[end]) {
+            self.schedule(end, due);
         }
     }
 
-    fn schedule(&mut self, endpoint: usize, due: Option<Time>) {
-        self.scheduled[endpoint] = due.unwrap_or(Time::MAX);
-        self.calendar.set(self.pipes.len() + endpoint, due);
+    fn schedule(&mut self, end: usize, due: Option<Time>) {
+        self.scheduled[end] = due.unwrap_or(Time::MAX);
+        self.calendar.set(self.pipes.len() + end, due);
     }
 
-    fn on_timer(&mut self, endpoint: usize) {
-        let ((index, path), end) = (self.flow_of(endpoint / 2), endpoint % 2);
-        let now = self.now;
-        let flow = &mut self.flows[index];
-        // A flow has its start and stop on the timer of its first lane.
-        let first = path == 0 && end == 0;
-        let starts = first && !flow.started && flow.start <= now;
-        let stops = first && flow.stop.is_some_and(|stop| stop <= now);
-        flow.started |= starts;
-        let mut out = self.spare.pop().unwrap_or_default();
-        let mut due = match &mut flow.actor {
-            Actor::Tcp(ends) => {
-                if starts {
-                    ends[0].start(now, &mut out);
-                }
-                if stops {
-                    ends.iter_mut().for_each(Endpoint::stop);
-                }
-                ends[end].on_timer(now, &mut out);
-                ends[end].deadline(now)
-            }
-            Actor::Governed(connection) => {
-                if starts {
-                    connection.start(now, &mut out);
-                }
-                if stops {
-                    connection.stop();
-                }
-                connection.on_timer(now, path, end, &mut out);
-                connection.deadline(now, path, end)
-            }
-            Actor::Aatp(connection) => {
-                let node = &mut self.nodes[connection.destination];
-                let mut out = Outbox {
-                    packets: &mut out,
-                    mail: &mut self.mail,
-                };
-                if starts {
-                    connection.source.start(now, &mut out);
-                }
-                if stops {
-                    connection.source.stop();
-                }
-                connection.on_timer(now, end, node, &mut out);
-                connection.deadline(end)
-            }
-            Actor::Udp(datagrams) => {
-                if starts {
-                    datagrams.start(now, &mut out);
-                }
-                if stops {
-                    datagrams.stop();
-                }
-                datagrams.on_timer(now, &mut out);
-                datagrams.deadline()
-            }
+    /// A call at one path of a flow may have set timers at the near ends of all its paths.
+    #[inline(never)]
+    fn reschedule_paths(&mut self, index: usize, at: Time) {
+        let (first, count) = self.flows[index].further;
+        for path in 0..=count {
+            let lane = if path == 0 { index } else { first + path - 1 };
+            let place = Place {
+                path,
+                end: End::Near,
+            };
+            let due = self.flows[index].flow.deadline(at, place);
+            self.reschedule(2 * lane, due);
+        }
+    }
+
+    fn on_timer(&mut self, slot: usize) {
+        let Lane { flow: index, path } = self.lane(slot / 2);
+        let end = match slot % 2 {
+            0 => End::Near,
+            _ => End::Far,
         };
+        let now = self.now;
+        let entry = &mut self.flows[index];
+        // A flow starts and stops on the timer of the near end of its first lane.
+        let first = path == 0 && end == End::Near;
+        let starts = first && !entry.started && entry.start <= now;
+        let stops = first && entry.stop.is_some_and(|stop| stop <= now);
+        entry.started |= starts;
+        let mut packets = self.spare.pop().unwrap_or_default();
+        let mut context = Context {
+            now,
+            out: Outbox {
+                packets: &mut packets,
+                payloads: &mut self.payloads,
+            },
+            shared: &mut self.shared,
+        };
+        if starts {
+            entry.flow.start(&mut context);
+        }
         if stops {
-            flow.stop = None;
+            entry.flow.stop();
+        }
+        let mut due = entry.flow.on_timer(&mut context, Place { path, end });
+        if stops {
+            entry.stop = None;
         } else if first {
-            due = due.map_or(flow.stop, |due| {
-                Some(flow.stop.map_or(due, |stop| due.min(stop)))
+            due = due.map_or(entry.stop, |due| {
+                Some(entry.stop.map_or(due, |stop| due.min(stop)))
             });
         }
-        self.schedule(endpoint, due);
-        self.reschedule_paths(index, now);
-        self.tell(now, index, &out);
-        self.send(out);
+        let several = entry.further.1 > 0;
+        self.schedule(slot, due);
+        if several {
+            self.reschedule_paths(index, now);
+        }
+        self.send(now, index, packets);
         if stops {
             self.check_finished(index, now);
         }
     }
-}
-
-/// The number of the end that a packet is on its way to: two a lane, near and far.
-#[inline]
-fn end_reached(packet: &Packet) -> usize {
-    2 * packet.lane as usize + usize::from(!packet.flags.has(Flags::BACKWARD))
-}
-
-/// The seed of one random stream: far apart for any two indices and salts.
-fn stream(seed: u64, salt: u64, index: usize) -> u64 {
-    let mut x =
-        seed ^ salt.rotate_left(32) ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    // The finalizer of SplitMix64.
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }

@@ -4,7 +4,7 @@ use super::forger::Forger;
 use super::receiver::{AckFields, Receiver};
 use super::sender::{Left, Mapping, Sender, Transmission, earliest};
 use crate::counters::SenderCounters;
-use crate::engine::packet::{Block, Flags, Packet};
+use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
 use crate::network::{Nack, Recovery, TcpFlow, TcpSettings};
 use crate::outcome::{LossEpisode, NackCounts};
@@ -234,7 +234,7 @@ impl Endpoint {
         in_order
     }
 
-    /// A receiver that is settled ahead of events meets its own timer when something arrives after it.
+    /// With lookahead a receiver handles its own timer when a packet arrives after it.
     #[inline(always)]
     fn meet_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
         if let Some(due) = self.receiver.as_ref().and_then(Receiver::deadline)
@@ -248,7 +248,7 @@ impl Endpoint {
     /// is missing, a NACK asks for it. (An error there could name the wrong connection, or the wrong segment.)
     pub fn on_corrupted(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
         let header = self.header + u32::from(packet.sack_bytes());
-        let readable = packet.ack / 8 >= header;
+        let readable = packet.first_changed_bit() / 8 >= header;
         if !readable || !packet.flags.has(Flags::DATA) || self.handshake == Handshake::Closed {
             return;
         }
@@ -265,24 +265,9 @@ impl Endpoint {
     /// `echo`: when the segment left that came corrupted.
     fn send_nack(&mut self, now: Time, seg: u32, echo: Time, out: &mut Vec<Packet>) {
         let mut nack = self.packet(now, Flags::NACK, 0, self.header, None);
-        nack.ack = seg;
+        nack.set_nacked_segment(seg);
         nack.echo = echo;
         out.push(nack);
-    }
-
-    /// Whether all that it does until a packet is there at `at`, and then, is settled: it sends nothing of its own before
-    /// and asks nothing that is not known yet. (A delayed acknowledgment is no matter: [`Self::on_packet`] sends it.)
-    #[inline]
-    pub fn foresees(&self, at: Time, packet: &Packet) -> bool {
-        self.handshake == Handshake::Established
-            && !packet.flags.opens()
-            // The other end is told of a corrupted packet when it is thrown away.
-            && !packet.flags.has(Flags::CORRUPTED)
-            && self.sender.as_ref().is_none_or(|sender| {
-                // From time zero: a pacer that holds data back counts, whether its time has come or not.
-                let due = sender.deadline(Time::ZERO);
-                due.is_none_or(|due| due >= at) && !sender.asks_why(packet)
-            })
     }
 
     /// A timer is due, or may be.
@@ -392,7 +377,7 @@ impl Endpoint {
         let next = sender.next_segment(now)?;
         let left = sender.left(next.seg);
         let mut packet = self.data(now, next, None);
-        packet.ack = left.mapping.data;
+        packet.set_connection_segment(left.mapping.data);
         out.push(packet);
         Some(left)
     }
@@ -420,18 +405,8 @@ impl Endpoint {
         size: u32,
         ack: Option<AckFields>,
     ) -> Packet {
-        let mut packet = Packet {
-            at: now,
-            sent: now,
-            echo: Time::ZERO,
-            lane: self.lane,
-            seg,
-            ack: 0,
-            size: size as u16,
-            hop: 0,
-            flags: self.direction.with(what),
-            sacks: [Block::default(); 3],
-        };
+        let mut packet = Packet::new(now, self.lane, size as u16, self.direction.with(what));
+        packet.seg = seg;
         if let Some(ack) = ack {
             packet.ack = ack.ack;
             packet.echo = ack.echo;

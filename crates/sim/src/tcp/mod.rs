@@ -4,13 +4,17 @@
 //! the first RTT sample. There is no tear-down: a flow is over when its data is acknowledged.
 
 mod endpoint;
+mod flow;
 mod forger;
 mod nack;
 mod receiver;
 mod sender;
+mod trace;
 
 pub(crate) use endpoint::Endpoint;
+pub(crate) use flow::Connection;
 pub(crate) use sender::{Mapping, Note, Sender, earliest};
+pub(crate) use trace::Trace;
 
 use whimbrel_units::Bytes;
 

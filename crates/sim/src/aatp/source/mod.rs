@@ -26,12 +26,12 @@ mod send;
 mod set_up;
 
 use super::ledger::Ledger;
-use super::letter::Writer;
+use super::message::Writer;
 use super::payload;
 use super::wire::{AckOf, ENDLESS, Message};
 use crate::counters::SenderCounters;
-use crate::engine::mail::Outbox;
 use crate::engine::packet::Flags;
+use crate::engine::payload_pool::Outbox;
 use crate::measure::Delays;
 use crate::network::{AatpFlow, AatpSettings, TcpSettings};
 use crate::ranges::Ranges;
@@ -153,7 +153,7 @@ impl Source {
         });
         Self {
             writer: Writer {
-                flow,
+                lane: flow,
                 direction: Flags::default(),
             },
             counters: SenderCounters::new(&*controller),

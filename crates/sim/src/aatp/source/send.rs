@@ -4,7 +4,7 @@ use super::Source;
 use crate::aatp::ledger::Burst;
 use crate::aatp::trains::{self, TRAINS};
 use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, MOST_PACKETS, Message};
-use crate::engine::mail::Outbox;
+use crate::engine::payload_pool::Outbox;
 use whimbrel_cc::BurstPlan;
 use whimbrel_units::Time;
 

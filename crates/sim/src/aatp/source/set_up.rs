@@ -3,7 +3,7 @@
 use super::{Phase, Source};
 use crate::aatp::trains::{self, TRAINS, believed};
 use crate::aatp::wire::{Message, Open, Train, TrainReport};
-use crate::engine::mail::Outbox;
+use crate::engine::payload_pool::Outbox;
 use whimbrel_cc::Bandwidth;
 use whimbrel_units::{Duration, Time};
 

@@ -95,7 +95,7 @@ impl Nacks {
 impl Sender {
     /// A NACK arrived.
     pub fn on_nack(&mut self, now: Time, packet: &Packet) {
-        let seg = packet.ack;
+        let seg = packet.nacked_segment();
         let believed = self.believes(now, seg, packet.echo);
         let Some(nacks) = &mut self.nacks else {
             return;

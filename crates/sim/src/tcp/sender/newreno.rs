@@ -14,7 +14,6 @@
 use super::scoreboard::Scoreboard;
 use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
-use crate::network::Recovery;
 use crate::outcome::Truth;
 use whimbrel_cc::FastRecovery;
 use whimbrel_units::Time;
@@ -89,20 +88,6 @@ impl DuplicateAcks {
 }
 
 impl Sender {
-    /// Whether an acknowledgment may begin an episode, for whose record the truth about the loss must be known. Losses that
-    /// other modes find are not foreseen.
-    pub fn asks_why(&self, packet: &Packet) -> bool {
-        let una = self.board.una();
-        match self.phase {
-            _ if self.mode != Recovery::NewReno => true,
-            Phase::Open | Phase::Marked { .. } => {
-                packet.ack <= una && self.duplicates.count + 1 >= THRESHOLD
-            }
-            Phase::Repair { until } => packet.ack > una && packet.ack < until,
-            Phase::Recovery { .. } | Phase::StartedAgain { .. } => false,
-        }
-    }
-
     pub(super) fn newreno_on_ack(
         &mut self,
         now: Time,
@@ -212,7 +197,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::engine::packet::Block;
-    use crate::network::{Nack, TcpSettings};
+    use crate::network::{Nack, Recovery, TcpSettings};
     use whimbrel_units::Duration;
 
     fn at(ms: u64) -> Time {

@@ -1,34 +1,41 @@
-//! A source of datagrams: constant rate, all the time or in bursts. Cross traffic that asks nobody.
+//! When a datagram source sends, and what it counts.
 
-use crate::engine::packet::{Block, Flags, Packet};
+use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
 use crate::network::UdpFlow;
+use crate::outcome::LossCounts;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use whimbrel_units::{Duration, Time};
+use whimbrel_units::{Bytes, Duration, Time};
 
-/// A source of datagrams, and the count of what arrives.
+/// A source of datagrams, and the count of those that arrive.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
-    flow: u32,
+pub(crate) struct Source {
+    lane: u32,
     spec: UdpFlow,
     interval: Duration,
-    /// When the next one leaves.
+    /// When the next datagram leaves; [`Time::MAX`] before the start.
     next: Time,
-    /// When the burst under way ends.
+    /// When the current burst ends.
     burst_ends: Time,
     stopped: bool,
     rng: Xoshiro256PlusPlus,
+    /// Datagrams sent.
     pub sent: u32,
+    /// Datagrams that arrived.
     pub arrived: u64,
+    /// Datagrams that were lost.
+    pub lost: LossCounts,
+    /// One-way delays of those that arrived.
     pub one_way: Delays,
 }
 
-impl Datagrams {
-    pub fn new(flow: u32, spec: UdpFlow, seed: u64) -> Self {
+impl Source {
+    /// The source of a flow with this lane. `seed` is for the lengths of its bursts.
+    pub fn new(lane: u32, spec: UdpFlow, seed: u64) -> Self {
         Self {
-            flow,
+            lane,
             spec,
             interval: spec.rate.time_for(spec.packet).max(Duration::from_nanos(1)),
             next: Time::MAX,
@@ -37,47 +44,43 @@ impl Datagrams {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             sent: 0,
             arrived: 0,
+            lost: LossCounts::default(),
             one_way: Delays::new(),
         }
     }
 
+    /// Size of each datagram on the wire.
+    pub fn packet(&self) -> Bytes {
+        self.spec.packet
+    }
+
     /// When the next datagram leaves.
-    pub fn deadline(&self) -> Option<Time> {
+    pub fn next(&self) -> Option<Time> {
         (!self.stopped && self.next != Time::MAX).then_some(self.next)
     }
 
-    /// Begins to send.
-    pub fn start(&mut self, now: Time, out: &mut Vec<Packet>) {
+    /// Starts: the first datagram and the first burst are due now.
+    pub fn begin(&mut self, now: Time) {
         self.next = now;
         self.burst_ends = self
             .spec
             .on_off
             .map_or(Time::MAX, |b| now + self.length(b.on, b.exponential));
-        self.on_timer(now, out);
     }
 
-    /// Ends for good.
-    pub fn stop(&mut self) {
+    /// Sends nothing from now on.
+    pub fn end(&mut self) {
         self.stopped = true;
     }
 
-    /// Sends what is due.
-    pub fn on_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
+    /// Sends the next datagram if it is due.
+    pub fn send_due(&mut self, now: Time, out: &mut Vec<Packet>) {
         if self.stopped || self.next > now {
             return;
         }
-        out.push(Packet {
-            at: now,
-            sent: now,
-            echo: Time::ZERO,
-            lane: self.flow,
-            seg: self.sent,
-            ack: 0,
-            size: self.spec.packet.get() as u16,
-            hop: 0,
-            flags: Flags::DATA,
-            sacks: [Block::default(); 3],
-        });
+        let mut packet = Packet::new(now, self.lane, self.spec.packet.get() as u16, Flags::DATA);
+        packet.seg = self.sent;
+        out.push(packet);
         self.sent += 1;
         self.next = now + self.interval;
         if let Some(bursts) = self.spec.on_off
@@ -88,12 +91,13 @@ impl Datagrams {
         }
     }
 
-    /// One arrived intact.
-    pub fn on_arrival(&mut self, now: Time, packet: &Packet) {
+    /// Counts a datagram that arrived intact.
+    pub fn count_arrival(&mut self, now: Time, packet: &Packet) {
         self.arrived += 1;
         self.one_way.add(now.since(packet.sent));
     }
 
+    /// The length of a burst or of a silence.
     fn length(&mut self, mean: Duration, exponential: bool) -> Duration {
         if exponential {
             let factor: f64 = Exp1.sample(&mut self.rng);

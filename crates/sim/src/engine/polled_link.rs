@@ -1,17 +1,18 @@
-//! What tells only afterwards what becomes of packets, with the packets that wait there: a Wi-Fi channel with its two
-//! stations, or a link whose queue CoDel manages.
+//! Links that are polled for departures: when a packet leaves depends on what happens later. They
+//! are Wi-Fi channels with their two stations, and links whose queue CoDel manages.
 
 use super::packet::{Flags, Packet};
 use crate::network::{NamedLink, Network, OnChannel};
+use crate::seed::Stream;
 use std::collections::VecDeque;
 use whimbrel_net::{
     Aqm, Backlog, CoDel, CodelLink, Counters, Departure, Fate, LinkSpec, Side, Wifi,
 };
 use whimbrel_units::{Duration, Time};
 
-/// A Wi-Fi channel or a managed link, with the packets that wait there.
+/// A Wi-Fi channel or a link under CoDel, with the packets that wait for it.
 #[derive(Debug)]
-pub(crate) struct Channel {
+pub(crate) struct PolledLink {
     kind: Kind,
     /// The links that are its two directions.
     links: [Option<usize>; 2],
@@ -19,60 +20,75 @@ pub(crate) struct Channel {
     waiting: [VecDeque<Packet>; 2],
 }
 
+/// One side of a polled link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PolledSide {
+    /// Index of the polled link.
+    pub index: usize,
+    /// The side.
+    pub side: Side,
+}
+
 #[derive(Debug)]
 enum Kind {
     Wifi {
         wifi: Box<Wifi>,
-        /// Scratch for what leaves at once.
+        /// Buffer for simultaneous departures.
         departures: Vec<Departure>,
     },
-    /// All of it is the forward side.
+    /// It has a forward side only.
     Codel {
         link: Box<CodelLink>,
-        /// The same.
+        /// Buffer for simultaneous departures.
         fates: Vec<Fate>,
     },
 }
 
-/// A packet that has left its queue: the link it was on, what becomes of it, and itself.
-pub(crate) type Left = (usize, Fate, Packet);
+/// A packet that has left its queue.
+pub(crate) struct Departed {
+    /// The link that it was on.
+    pub link: usize,
+    /// What happens to it.
+    pub fate: Fate,
+    /// The packet.
+    pub packet: Packet,
+}
 
-/// The links of a network whose queues CoDel manages: each is a channel of its own, behind the Wi-Fi channels.
+/// The links of a network whose queues CoDel manages. As polled links they follow the Wi-Fi
+/// channels.
 fn managed(links: &[NamedLink]) -> impl Iterator<Item = (usize, &LinkSpec, CoDel)> {
-    let alone = |link: &NamedLink| link.on_channel.is_none();
+    let wired = |link: &NamedLink| link.on_channel.is_none();
     let numbered = links.iter().enumerate();
     numbered.filter_map(move |(i, link)| match link.spec.aqm {
-        Some(Aqm::CoDel(codel)) if alone(link) => Some((i, &link.spec, codel)),
+        Some(Aqm::CoDel(codel)) if wired(link) => Some((i, &link.spec, codel)),
         _ => None,
     })
 }
 
-impl Channel {
-    /// All channels of a network; `seed` and `link_seed` give the seed of each Wi-Fi channel and of each link.
-    pub fn all(
-        network: &Network,
-        seed: impl Fn(usize) -> u64,
-        link_seed: impl Fn(usize) -> u64,
-    ) -> Vec<Self> {
+impl PolledLink {
+    /// All polled links of a network.
+    pub fn all(network: &Network) -> Vec<Self> {
         let mut on = vec![[None; 2]; network.channels.len()];
         for (link, named) in network.links.iter().enumerate() {
             if let Some(OnChannel { channel, side }) = named.on_channel {
                 on[channel][side as usize] = Some(link);
             }
         }
-        // The station of a direction that is no link sends nothing, whatever it could.
+        // A station whose direction is no link sends nothing.
         let idle = LinkSpec::default();
         let wifi = |(i, (wifi, links)): (usize, (_, [Option<usize>; 2]))| {
             let specs = links.map(|link| link.map_or(&idle, |link| &network.links[link].spec));
+            let seed = Stream::WifiChannel.seed(network.seed, i);
             let kind = Kind::Wifi {
-                wifi: Box::new(Wifi::new(wifi, specs, seed(i))),
+                wifi: Box::new(Wifi::new(wifi, specs, seed)),
                 departures: Vec::new(),
             };
             Self::new(kind, links)
         };
         let codel = |(i, spec, codel)| {
+            let seed = Stream::Link.seed(network.seed, i);
             let kind = Kind::Codel {
-                link: Box::new(CodelLink::new(spec, codel, link_seed(i))),
+                link: Box::new(CodelLink::new(spec, codel, seed)),
                 fates: Vec::new(),
             };
             Self::new(kind, [Some(i), None])
@@ -81,16 +97,21 @@ impl Channel {
         channels.chain(managed(&network.links).map(codel)).collect()
     }
 
-    /// The channel of each link, if it is on one.
-    pub fn of_links(network: &Network) -> Vec<Option<OnChannel>> {
-        let mut on: Vec<_> = network.links.iter().map(|link| link.on_channel).collect();
+    /// For each link of a network, the polled link that decides when packets leave it, if any.
+    pub fn of_links(network: &Network) -> Vec<Option<PolledSide>> {
+        let wifi = |on: OnChannel| PolledSide {
+            index: on.channel,
+            side: on.side,
+        };
+        let links = network.links.iter();
+        let mut polled: Vec<_> = links.map(|link| link.on_channel.map(wifi)).collect();
         for (n, (link, ..)) in managed(&network.links).enumerate() {
-            on[link] = Some(OnChannel {
-                channel: network.channels.len() + n,
+            polled[link] = Some(PolledSide {
+                index: network.channels.len() + n,
                 side: Side::Forward,
             });
         }
-        on
+        polled
     }
 
     fn new(kind: Kind, links: [Option<usize>; 2]) -> Self {
@@ -101,8 +122,15 @@ impl Channel {
         }
     }
 
-    /// Puts a packet into a side's queue; false if that is full. Adds what left at once to `left`.
-    pub fn offer(&mut self, now: Time, side: Side, packet: &Packet, left: &mut Vec<Left>) -> bool {
+    /// Puts a packet into the queue of a side. Returns false if the queue is full. Adds what leaves
+    /// at once to `departed`.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        side: Side,
+        packet: &Packet,
+        departed: &mut Vec<Departed>,
+    ) -> bool {
         let size = u32::from(packet.size);
         let accepted = match &mut self.kind {
             Kind::Wifi { wifi, .. } => wifi.offer(now, side, size),
@@ -113,11 +141,11 @@ impl Channel {
         if accepted {
             self.waiting[side as usize].push_back(*packet);
         }
-        self.let_out(left);
+        self.collect(departed);
         accepted
     }
 
-    /// When something happens on it next.
+    /// When it must be polled next.
     pub fn next(&self) -> Option<Time> {
         match &self.kind {
             Kind::Wifi { wifi, .. } => wifi.next(),
@@ -125,12 +153,12 @@ impl Channel {
         }
     }
 
-    /// Packets that wait on a side or are on the air.
+    /// Packets of a side that wait or are on the air.
     pub fn waiting(&self, side: Side) -> usize {
         self.waiting[side as usize].len()
     }
 
-    /// What waits in a side's queue.
+    /// The queue of a side.
     pub fn backlog(&self, side: Side) -> Backlog {
         match &self.kind {
             Kind::Wifi { wifi, .. } => wifi.backlog(side),
@@ -138,7 +166,7 @@ impl Channel {
         }
     }
 
-    /// What a side did so far.
+    /// The counters of a side.
     pub fn counters(&self, side: Side) -> &Counters {
         match &self.kind {
             Kind::Wifi { wifi, .. } => wifi.counters(side),
@@ -146,7 +174,7 @@ impl Channel {
         }
     }
 
-    /// How much of the service that is already decided lies after `now`. Wi-Fi decides nothing ahead.
+    /// The part of the service already decided that lies after `now`. Wi-Fi decides nothing ahead.
     pub fn busy_beyond(&self, now: Time) -> Duration {
         match &self.kind {
             Kind::Wifi { .. } => Duration::ZERO,
@@ -154,21 +182,22 @@ impl Channel {
         }
     }
 
-    /// Plays what happens up to `now`; adds what left to `left`.
-    pub fn advance(&mut self, now: Time, left: &mut Vec<Left>) {
+    /// Polls it: plays what happens until `now`. Adds the packets that leave to `departed`.
+    pub fn advance(&mut self, now: Time, departed: &mut Vec<Departed>) {
         match &mut self.kind {
             Kind::Wifi { wifi, departures } => wifi.advance(now, departures),
             Kind::Codel { link, fates } => link.advance(now, fates),
         }
-        self.let_out(left);
+        self.collect(departed);
     }
 
-    fn let_out(&mut self, left: &mut Vec<Left>) {
+    /// Matches departures with the packets that waited.
+    fn collect(&mut self, departed: &mut Vec<Departed>) {
         let (links, waiting) = (&self.links, &mut self.waiting);
         let mut one = |side: Side, fate| {
             let packet = waiting[side as usize].pop_front();
             if let (Some(link), Some(packet)) = (links[side as usize], packet) {
-                left.push((link, fate, packet));
+                departed.push(Departed { link, fate, packet });
             }
         };
         match &mut self.kind {

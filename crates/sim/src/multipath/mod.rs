@@ -1,0 +1,242 @@
+//! A TCP connection that decides what its paths send: over several paths with a subflow on each, or
+//! over one path with several streams or with messages. [`Data`] decides what there is to send and
+//! when it is delivered; the connection decides which path sends it.
+//!
+//! Over several paths it is a model of MPTCP: A. Ford et al., "TCP Extensions for Multipath
+//! Operation with Multiple Addresses", RFC 8684, 2020. It has data sequence numbers besides those of
+//! the subflows, the mapping between the two, Data ACKs, one receive window for all paths, and
+//! retransmission of data on another path. It has no options, keys or fallbacks: every packet
+//! carries the numbers, and no header grows by them.
+//!
+//! * The subflow on the first route opens the connection. The others join when it is established.
+//! * A subflow that may send takes the next data. If several may at the same instant, the subflow
+//!   with the lowest smoothed RTT does: minRTT, the default of Linux (C. Paasch et al.,
+//!   "Experimental Evaluation of Multipath TCP Schedulers", ACM SIGCOMM CSWS 2014, section 3).
+//! * A segment of the connection is delivered when all segments before it have arrived, on any
+//!   path. Segments beyond a hole are held and take room in the receive window: a slow path blocks a
+//!   fast one when the window is small.
+//! * Data in flight on a path whose retransmission timer fires is offered to the other paths once,
+//!   before new data (section 3.3.6). The path retransmits it as well: its own sequence must have no
+//!   hole. The receiver discards duplicates.
+//! * When a Data ACK acknowledges all data, the paths fall silent, as after DATA_FIN.
+//!
+//! Decisions where the RFC leaves a choice:
+//!
+//! * A receiver takes data from a subflow as it arrives, not in the order of the subflow: the
+//!   mapping says where it belongs. So SACKed data is not retransmitted on another path.
+//! * Nothing is reinjected before a timer fires, and no slow path is penalized for blocking a fast
+//!   one.
+//!
+//! The full text of the RFC was not available when this was written. That data is reinjected once,
+//! when the timer first fires, is also what the first Linux implementation does
+//! (`mptcp_reinject_data` and `pf` in its sources).
+
+mod flow;
+mod path;
+mod report;
+
+use crate::engine::packet::{Flags, Packet};
+use crate::network::{Network, TcpFlow};
+use crate::seed::Stream;
+use crate::streams::Data;
+use crate::tcp::{Endpoint, Mapping, Sender, earliest};
+use path::Path;
+use whimbrel_units::Time;
+
+/// A connection that decides what its paths send.
+#[derive(Debug)]
+pub(crate) struct Connection<'a> {
+    spec: &'a TcpFlow,
+    paths: Vec<Path>,
+    data: Data,
+    /// Buffer for the order in which paths may send.
+    order: Vec<usize>,
+}
+
+impl<'a> Connection<'a> {
+    /// The connection of flow `index`, whose paths have these lanes.
+    pub fn new(network: &Network, index: usize, lanes: &[u32], spec: &'a TcpFlow) -> Self {
+        let path = |(own, lane): (usize, &u32)| {
+            let seed = Stream::Controller.seed(network.seed, *lane as usize);
+            let ends = [
+                Endpoint::near(*lane, spec, seed).govern(own, lanes.len()),
+                Endpoint::far(*lane, spec, !seed).govern(own, lanes.len()),
+            ];
+            Path::new(*lane, ends)
+        };
+        Self {
+            spec,
+            paths: lanes.iter().enumerate().map(path).collect(),
+            data: Data::new(spec, Stream::Messages.seed(network.seed, index)),
+            order: (0..lanes.len()).collect(),
+        }
+    }
+
+    /// When the next timer of an end of a path is due.
+    fn due(&self, now: Time, path: usize, end: usize) -> Option<Time> {
+        let silent = end == 0 && self.data.all_acknowledged();
+        if silent {
+            return None;
+        }
+        let arrival = self.data.deadline().filter(|_| path == 0 && end == 0);
+        earliest(self.paths[path].ends[end].deadline(now), arrival)
+    }
+
+    /// A packet reached the near end of a path intact.
+    fn on_packet_at_sender(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        out: &mut Vec<Packet>,
+    ) {
+        for other in (0..self.paths.len()).filter(|other| *other != path) {
+            if let Some(sibling) = self.paths[other].sender().map(Sender::sibling)
+                && let Some(sender) = self.paths[path].sender_mut()
+            {
+                sender.set_sibling(other, sibling);
+            }
+        }
+        self.paths[path].count_window(now);
+        let near = &mut self.paths[path].ends[0];
+        let was_established = near.is_established();
+        near.on_packet(now, packet, out);
+        let opened = !was_established && near.is_established();
+        if opened {
+            self.paths[path].established = Some(now);
+        }
+        if !packet.flags.has(Flags::SYN) {
+            self.data.on_data_ack(packet.data_ack());
+        }
+        if opened && path == 0 {
+            self.data.begin(now);
+            for path in &mut self.paths[1..] {
+                path.ends[0].start(now, out);
+            }
+        }
+        self.send(now, out);
+    }
+
+    /// A packet reached the far end of a path intact. Returns how many segments it delivered to the
+    /// application.
+    fn on_packet_at_receiver(
+        &mut self,
+        now: Time,
+        path: usize,
+        packet: &Packet,
+        out: &mut Vec<Packet>,
+    ) -> u32 {
+        let before = self.data.delivered();
+        if packet.flags.has(Flags::DATA)
+            && let Some(payload) = self.data.on_data(now, packet.connection_segment())
+        {
+            self.paths[path].brought += u64::from(payload);
+        }
+        let answers = out.len();
+        self.paths[path].ends[1].on_packet(now, packet, out);
+        self.add_data_acks(&mut out[answers..]);
+        self.data.delivered() - before
+    }
+
+    /// A packet reached an end of a path corrupted.
+    fn on_corrupted_packet(
+        &mut self,
+        now: Time,
+        path: usize,
+        end: usize,
+        packet: &Packet,
+        out: &mut Vec<Packet>,
+    ) {
+        let answers = out.len();
+        self.paths[path].ends[end].on_corrupted(now, packet, out);
+        if end == 1 {
+            self.add_data_acks(&mut out[answers..]);
+        }
+    }
+
+    fn add_data_acks(&self, answers: &mut [Packet]) {
+        for packet in answers {
+            packet.set_data_ack(self.data.delivered());
+        }
+    }
+
+    /// A timer of an end of a path is due, or may be.
+    fn on_due(&mut self, now: Time, path: usize, end: usize, out: &mut Vec<Packet>) {
+        if end == 1 {
+            let answers = out.len();
+            self.paths[path].ends[1].on_timer(now, out);
+            self.add_data_acks(&mut out[answers..]);
+            return;
+        }
+        if self.data.all_acknowledged() {
+            return;
+        }
+        self.data.on_timer(now);
+        self.paths[path].count_window(now);
+        let near = &mut self.paths[path].ends[0];
+        let timeouts = near.counters().timeouts;
+        near.on_timer(now, out);
+        if near.counters().timeouts > timeouts {
+            self.paths[path].hand_over();
+        }
+        self.send(now, out);
+    }
+
+    /// All paths send what they may: the path with the lowest RTT first, paths without an RTT
+    /// sample last.
+    fn send(&mut self, now: Time, out: &mut Vec<Packet>) {
+        if self.data.all_acknowledged() {
+            return;
+        }
+        let mut order = std::mem::take(&mut self.order);
+        order.sort_unstable_by_key(|path| {
+            let srtt = self.paths[*path].srtt();
+            (srtt.is_zero(), srtt, *path)
+        });
+        for path in &order {
+            while self.paths[*path].ends[0].is_established() && self.send_one(now, *path, out) {}
+        }
+        self.order = order;
+    }
+
+    /// Sends one segment on a path. Returns false if it may send none or has none to send.
+    fn send_one(&mut self, now: Time, path: usize, out: &mut Vec<Packet>) -> bool {
+        let stuck = self.stuck_elsewhere(path);
+        let offer = stuck
+            .map(|(_, mapping)| mapping)
+            .or_else(|| self.data.next());
+        let Some(departed) = self.paths[path].ends[0].send_offered(now, offer, out) else {
+            return false;
+        };
+        if departed.is_new {
+            match stuck {
+                Some((other, _)) => {
+                    self.paths[other].to_others.pop_front();
+                    self.paths[path].reinjected += 1;
+                }
+                None => self.data.take(),
+            }
+        }
+        true
+    }
+
+    /// The first data that another path has handed over and that is still missing, and that path.
+    fn stuck_elsewhere(&mut self, path: usize) -> Option<(usize, Mapping)> {
+        let mut first: Option<(usize, Mapping)> = None;
+        for other in (0..self.paths.len()).filter(|other| *other != path) {
+            let stuck = &mut self.paths[other];
+            while let Some((seg, mapping)) = stuck.to_others.front().copied() {
+                let arrived = !stuck.ends[0].sender().is_some_and(|s| s.misses(seg));
+                if arrived || self.data.is_acknowledged(mapping.data) {
+                    stuck.to_others.pop_front();
+                    continue;
+                }
+                if first.is_none_or(|(_, lowest)| mapping.data < lowest.data) {
+                    first = Some((other, mapping));
+                }
+                break;
+            }
+        }
+        first
+    }
+}
