@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    Error, Fingerprint, Identity, KnownHosts, QlogFolder, SendOptions, ServerAddress, Standing,
-    Summary, Token, TracePoint, default_state_dir,
+    Error, Fingerprint, Identity, IntervalSample, KnownHosts, QlogFolder, SendOptions,
+    ServerAddress, Summary, Token, TracePoint, default_state_dir,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -168,29 +168,29 @@ struct Printed<'a> {
 
 /// The transfer's intervals in iperf3's names.
 fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
-    let point = |standing: &Standing| iperf3::Point {
-        at: standing.at,
-        bytes: standing.acknowledged.get(),
-        retransmits: standing.lost_packets,
+    let point = |sample: &IntervalSample| iperf3::Point {
+        at: sample.at,
+        bytes: sample.acknowledged.get(),
+        retransmits: sample.lost_packets,
         state: Some(iperf3::State {
-            cwnd: standing.cwnd.get(),
-            rtt: standing.srtt,
-            rttvar: standing.rttvar,
-            pmtu: Some(standing.path_mtu.get()),
+            cwnd: sample.cwnd.get(),
+            rtt: sample.srtt,
+            rttvar: sample.rttvar,
+            pmtu: Some(sample.path_mtu.get()),
         }),
     };
     iperf3::intervals_of(&iperf3::Stream {
         flow: summary.name.clone(),
         controller: summary.controller.clone(),
         start: Duration::ZERO,
-        points: summary.standings.iter().map(point).collect(),
+        points: summary.intervals.iter().map(point).collect(),
     })
 }
 
 fn failed(error: Error) -> anyhow::Result<ExitCode> {
     let code = match &error {
         Error::Refused(_) => REFUSED,
-        Error::Unknown { .. } | Error::Impostor { .. } => UNTRUSTED,
+        Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
         Error::Stopped => STOPPED,
         _ => return Err(error.into()),
     };

@@ -1,24 +1,28 @@
-//! noq's calls, one per packet, turned into what an algorithm is told, by RFC 9002's rules.
+//! Turns noq's calls, one per packet, into the events of a congestion control algorithm, by the
+//! rules of RFC 9002.
 //!
-//! * Acknowledgments: noq calls `on_ack` for each packet and `on_end_acks` once per ACK frame; the
-//!   algorithm hears of the frame once.
-//! * Order: noq looks for losses after it has told of the acknowledgments that revealed them, RFC 9002
-//!   appendix A.7 and [`whimbrel_cc::Controller`] want the loss first. So the acknowledgment waits until
-//!   the next call. noq asks for the window before it sends anything, so nothing is sent meanwhile.
-//! * Episodes: noq calls `on_congestion_event` for every batch of losses. An episode begins only with
-//!   the loss of a packet that was sent after the last one began (RFC 9002 section 7.3.2), and ends when
-//!   such a packet is acknowledged.
-//! * Recovery: no growth during an episode that reduced the window (section 7.3.2). An episode for
-//!   which the algorithm left the window alone was no congestion event in the RFC's sense: the window goes
-//!   on growing as though nothing had been lost, and the next losses are judged anew, as in the simulator.
-//!   Its end is told all the same, when a packet is acknowledged that was sent after the last of them.
-//! * Lost packets: each is told with the counts of the moment when it was sent, before the episode it
-//!   begins. What noq calls lost and later hears of after all stays counted as lost, and is delivered too.
-//! * Persistent congestion (section 7.6) is told as a timeout, instead of a loss.
-//! * In flight: noq counts; between its counts the adapter keeps one of its own, put right at each
-//!   ACK frame.
+//! * Acknowledgments: noq calls `on_ack` for each packet and `on_end_acks` once per ACK frame. The
+//!   algorithm gets one `on_ack` per frame.
+//! * Order: noq reports an acknowledgment before the losses that it reveals. RFC 9002 appendix A.7
+//!   and [`whimbrel_cc::Controller`] expect the loss first. The adapter therefore holds an
+//!   acknowledgment back until noq's next call. noq queries the window before it sends, so no
+//!   packet is sent in between.
+//! * Episodes: noq calls `on_congestion_event` for every batch of losses. A new episode begins only
+//!   with the loss of a packet that was sent after the last episode began (RFC 9002 section 7.3.2).
+//!   It ends when such a packet is acknowledged.
+//! * Recovery: the window does not grow during an episode that reduced it (section 7.3.2). An
+//!   episode that did not reduce the window is no congestion event in the sense of the RFC: the
+//!   window goes on growing and the algorithm judges further losses anew, as in the simulator. The
+//!   algorithm is still notified of its end, when a packet sent after the last of these losses is
+//!   acknowledged.
+//! * Lost packets: the algorithm is notified of each one, with the counts at the time it was sent,
+//!   before the episode that it begins. A packet that noq declared lost and that is acknowledged
+//!   later counts as both lost and delivered.
+//! * Persistent congestion (section 7.6) is reported as a timeout instead of a loss.
+//! * Bytes in flight: noq reports them once per ACK frame. Between these reports the adapter keeps
+//!   its own count.
 //!
-//! Times are since the connection began; sizes are those of QUIC packets, headers included.
+//! Times are since the connection began. Sizes are those of QUIC packets, headers included.
 
 use crate::flight::Flight;
 use crate::rounds::Rounds;
@@ -33,59 +37,61 @@ use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Ack, Loss, LostPacket, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// Most bytes handed to the kernel at once when the algorithm paces: BBR's send_quantum (draft-ietf-ccwg-bbr-04
-/// section 4.6.3): a millisecond's worth, at least two packets, at most this.
-const MOST_QUANTUM: u64 = 64 * 1024;
+/// Upper bound on the bytes handed to the kernel at once when the algorithm paces. BBR's
+/// send_quantum (draft-ietf-ccwg-bbr-04 section 4.6.3) is the data of one millisecond, at least two
+/// packets and at most this.
+const MAX_QUANTUM: u64 = 64 * 1024;
 
-/// A [`whimbrel_cc::Controller`] as noq's [`congestion::Controller`].
+/// Implements noq's [`congestion::Controller`] with a [`whimbrel_cc::Controller`].
 #[derive(Debug)]
 pub struct Adapter {
     /// When the connection began.
     origin: Instant,
     /// Initial window, bytes.
     initial_window: u64,
-    // Behind a lock because noq asks for the window through a shared reference, and that is when an
-    // acknowledgment that waited is told. Never contended: noq holds the connection's own lock.
+    // A lock is needed because noq queries the window through a shared reference, and that call
+    // delivers the pending acknowledgment. It is never contended: noq holds the connection's own
+    // lock.
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Clone)]
 struct Inner {
-    law: Box<dyn whimbrel_cc::Controller>,
+    controller: Box<dyn whimbrel_cc::Controller>,
     monitor: Monitor,
-    /// Largest UDP payload, bytes.
+    /// Maximum UDP payload, bytes.
     mtu: u64,
     in_flight: u64,
     flight: Flight,
     rate: RateEstimator,
     rtt: Rtt,
     rounds: Rounds,
-    /// Packets acknowledged in the ACK frame that is being taken in.
+    /// Packets acknowledged so far in the current ACK frame.
     batch: Batch,
-    /// An acknowledgment the algorithm has not been told of.
-    waiting: Option<Waiting>,
-    /// Losses of the batch that is being taken in.
+    /// An acknowledgment that the algorithm has not received yet.
+    pending_ack: Option<PendingAck>,
+    /// Losses of the current batch.
     lost: LostBatch,
-    /// Congestion marks were reported that the algorithm has not heard of with an acknowledgment.
+    /// noq reported congestion marks that no acknowledgment has carried to the algorithm yet.
     marked: bool,
     episode: Episode,
-    /// The newest packet acknowledged so far.
+    /// The newest packet acknowledged so far, by order of transmission.
     newest_acked: Option<u64>,
-    /// The time of noq's last call that gave one.
+    /// Time of noq's last call that carried one.
     now: Time,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Batch {
     bytes: u64,
-    /// The newest packet of the batch: its order and when it was sent.
+    /// The newest packet of the batch: its order of transmission and when it was sent.
     newest: Option<(u64, Time)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct PendingAck {
     ack: Ack,
-    /// The newest packet it acknowledged.
+    /// The newest packet that it acknowledges, by order of transmission.
     newest: u64,
 }
 
@@ -97,29 +103,30 @@ struct LostBatch {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Episode {
-    /// The order of the first packet sent after the last episode began: losses before it tell nothing
-    /// new.
+    /// The order of the first packet sent after the last episode began. The loss of an earlier
+    /// packet belongs to that episode.
     end: u64,
-    /// It ends when this packet or a later one is acknowledged: the first that was sent after its last loss.
+    /// The episode ends when this packet or a later one is acknowledged. It is the first packet
+    /// sent after the episode's last loss.
     repaired: u64,
-    /// It has not ended.
+    /// The episode has not ended.
     open: bool,
-    /// It reduced the window.
+    /// The episode reduced the window.
     reduced: bool,
-    /// It may prove to have been reordering: it was loss and has not been taken back.
-    revocable: bool,
+    /// The episode may still turn out to be reordering: it was a loss and has not been undone.
+    undoable: bool,
 }
 
 impl Adapter {
-    /// Puts `law` on a path of a connection that begins at `now`.
+    /// Runs `controller` on a path of a connection that begins at `now`.
     pub fn new(
-        law: Box<dyn whimbrel_cc::Controller>,
+        controller: Box<dyn whimbrel_cc::Controller>,
         setup: &Setup,
         now: Instant,
         monitor: Monitor,
     ) -> Self {
         let inner = Inner {
-            law,
+            controller,
             monitor,
             mtu: setup.mss.get(),
             in_flight: 0,
@@ -128,15 +135,15 @@ impl Adapter {
             rtt: Rtt::default(),
             rounds: Rounds::default(),
             batch: Batch::default(),
-            waiting: None,
+            pending_ack: None,
             lost: LostBatch::default(),
             marked: false,
             episode: Episode::default(),
             newest_acked: None,
             now: Time::ZERO,
         };
-        let judges = inner.law.discriminates();
-        inner.report(|s| s.verdicts = judges.then(Verdicts::default));
+        let classifies = inner.controller.discriminates();
+        inner.report(|s| s.verdicts = classifies.then(Verdicts::default));
         Self {
             origin: now,
             initial_window: setup.initial_window.get(),
@@ -144,7 +151,7 @@ impl Adapter {
         }
     }
 
-    /// One packet of `bytes`, sent at `sent` with number `number`, was acknowledged.
+    /// A packet of `bytes` bytes with the packet number `number`, sent at `sent`, was acknowledged.
     pub(crate) fn packet_acked(&mut self, now: Instant, sent: Instant, bytes: u64, number: u64) {
         let (now, sent) = (self.time(now), self.time(sent));
         self.get_mut().packet_acked(now, sent, bytes, number);
@@ -154,22 +161,22 @@ impl Adapter {
         Time::ZERO + Duration::from(instant.saturating_duration_since(self.origin))
     }
 
-    /// A panic in an algorithm poisons nothing that is worth stopping the other connections for.
+    /// A panic in an algorithm is no reason to stop the other connections, so poisoning is ignored.
     fn get_mut(&mut self) -> &mut Inner {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state with everything told.
-    fn settled(&self) -> MutexGuard<'_, Inner> {
+    /// The state after the pending acknowledgment has been delivered.
+    fn current(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.settle();
+        inner.deliver_pending_ack();
         inner
     }
 }
 
 impl Inner {
     fn packet_sent(&mut self, now: Time, bytes: u64, number: u64) {
-        self.settle();
+        self.deliver_pending_ack();
         self.now = now;
         let idle = self.in_flight == 0;
         self.in_flight += bytes;
@@ -177,11 +184,11 @@ impl Inner {
         let tag = self.rate.on_sent(now, idle, in_flight);
         self.flight.sent(now, number, tag);
         self.rounds.on_in_flight(self.in_flight);
-        self.law.on_sent(now, Bytes::new(bytes), in_flight);
+        self.controller.on_sent(now, Bytes::new(bytes), in_flight);
     }
 
     fn packet_acked(&mut self, now: Time, sent: Time, bytes: u64, number: u64) {
-        self.settle();
+        self.deliver_pending_ack();
         self.now = now;
         self.in_flight = self.in_flight.saturating_sub(bytes);
         self.batch.bytes += bytes;
@@ -207,13 +214,14 @@ impl Inner {
         self.in_flight = in_flight;
         let Batch { bytes, newest } = std::mem::take(&mut self.batch);
         let Some((newest, sent)) = newest else { return };
-        // RFC 9002 section 5.1: a sample only if the largest acknowledged is newly so.
+        // RFC 9002 section 5.1: a sample is taken only if the largest acknowledged packet is newly
+        // acknowledged.
         let is_newest = self.newest_acked.is_none_or(|n| newest > n);
         if is_newest {
             self.newest_acked = Some(newest);
             self.rtt.sample(now.since(sent));
         }
-        let used = self.rounds.used(self.law.cwnd().get(), app_limited);
+        let used = self.rounds.used(self.controller.cwnd().get(), app_limited);
         let rate = self.rate.on_end(self.rtt.least());
         if app_limited {
             self.rate.on_app_limited(Bytes::new(in_flight));
@@ -236,44 +244,45 @@ impl Inner {
             newest: rate.newest,
             ece: false,
         };
-        self.waiting = Some(Waiting { ack, newest });
-        self.flight.tidy(now);
+        self.pending_ack = Some(PendingAck { ack, newest });
+        self.flight.forget_old(now);
     }
 
-    /// Tells the algorithm of an acknowledgment that waited for losses to be told first.
-    fn settle(&mut self) {
-        let Some(Waiting { mut ack, newest }) = self.waiting.take() else {
+    /// Delivers the acknowledgment that was held back until its losses were known.
+    fn deliver_pending_ack(&mut self) {
+        let Some(PendingAck { mut ack, newest }) = self.pending_ack.take() else {
             return;
         };
         if self.episode.open && newest >= self.episode.repaired {
             self.episode.open = false;
-            self.law.on_recovery_end(ack.now);
+            self.controller.on_recovery_end(ack.now);
         }
         ack.in_flight = Bytes::new(self.in_flight);
         ack.lost = self.rate.lost();
         ack.ece = std::mem::take(&mut self.marked);
         ack.in_recovery = self.episode.open && self.episode.reduced;
-        self.law.on_ack(&ack);
+        self.controller.on_ack(&ack);
         self.report(|s| s.delivery_rate = ack.delivery_rate.or(s.delivery_rate));
     }
 
-    /// A loss at the same moment as an acknowledgment that waits was revealed by it and goes first.
-    fn settle_before(&mut self, now: Time) {
-        if self.waiting.is_some_and(|w| w.ack.now < now) {
-            self.settle();
+    /// Delivers the pending acknowledgment, unless it arrived at `now`: then it revealed the loss
+    /// that follows, and the loss goes first.
+    fn deliver_ack_before(&mut self, now: Time) {
+        if self.pending_ack.is_some_and(|p| p.ack.now < now) {
+            self.deliver_pending_ack();
         }
         self.now = now;
     }
 
     fn packet_lost(&mut self, now: Time, bytes: u64, number: u64) {
-        self.settle_before(now);
+        self.deliver_ack_before(now);
         if let Some(packet) = self.flight.lost(number) {
             self.in_flight = self.in_flight.saturating_sub(bytes);
             self.lost.bytes += bytes;
             self.lost.newest = self.lost.newest.max(Some(packet.order));
             let size = Bytes::new(bytes);
             self.rate.on_lost(size);
-            self.law.on_packet_lost(&LostPacket {
+            self.controller.on_packet_lost(&LostPacket {
                 now,
                 size,
                 lost: self.rate.lost(),
@@ -283,10 +292,10 @@ impl Inner {
     }
 
     fn congestion(&mut self, now: Time, sent: Time, persistent: bool, signal: Signal, bytes: u64) {
-        self.settle_before(now);
+        self.deliver_ack_before(now);
         let lost = match signal {
             Signal::Loss => std::mem::take(&mut self.lost),
-            // Marked packets have arrived: the newest acknowledged carries the news.
+            // Marked packets have arrived, so the newest packet acknowledged carries the mark.
             Signal::Ecn => LostBatch {
                 bytes: 0,
                 newest: self.newest_acked,
@@ -296,25 +305,25 @@ impl Inner {
         let next_order = self.flight.next_order();
         let lost_order = lost.newest.unwrap_or_else(|| self.flight.order_at(sent));
         let in_flight = Bytes::new(self.in_flight + lost.bytes);
-        let news = lost_order >= self.episode.end;
+        let is_new = lost_order >= self.episode.end;
         let mut response = None;
-        if persistent && news {
-            self.law.on_timeout(&Timeout {
+        if persistent && is_new {
+            self.controller.on_timeout(&Timeout {
                 now,
                 in_flight,
                 repeated: false,
                 next_order,
             });
-            // A new start, as after TCP's timeout: the window grows at once (RFC 9002 appendix B.8).
+            // As after a TCP timeout, the window grows again at once (RFC 9002 appendix B.8).
             self.episode = Episode {
                 end: next_order,
                 repaired: next_order,
                 open: true,
                 reduced: false,
-                revocable: true,
+                undoable: true,
             };
-        } else if news {
-            let told = self.law.on_loss(&Loss {
+        } else if is_new {
+            let result = self.controller.on_loss(&Loss {
                 now,
                 signal,
                 in_flight,
@@ -325,23 +334,24 @@ impl Inner {
                 ece: self.marked,
                 truth: None,
             });
-            response = Some(told);
-            // A window that was kept closes no case: losses of the same flight are judged anew.
+            response = Some(result);
+            // If the window was not reduced, the algorithm judges further losses of the same flight
+            // anew.
             self.episode = Episode {
-                end: if told.reduced {
+                end: if result.reduced {
                     next_order
                 } else {
                     self.episode.end
                 },
                 repaired: next_order,
                 open: true,
-                reduced: told.reduced,
-                revocable: signal == Signal::Loss,
+                reduced: result.reduced,
+                undoable: signal == Signal::Loss,
             };
         }
         self.report(|s| {
             s.lost += Bytes::new(bytes);
-            s.timeouts += u64::from(persistent && news);
+            s.timeouts += u64::from(persistent && is_new);
             if let Some(response) = response {
                 s.episode(response, signal == Signal::Ecn);
             }
@@ -349,37 +359,37 @@ impl Inner {
     }
 
     fn spurious(&mut self) {
-        self.settle();
-        if std::mem::take(&mut self.episode.revocable) {
-            self.law.on_spurious(self.now);
+        self.deliver_pending_ack();
+        if std::mem::take(&mut self.episode.undoable) {
+            self.controller.on_spurious(self.now);
             if std::mem::take(&mut self.episode.open) {
-                self.law.on_recovery_end(self.now);
+                self.controller.on_recovery_end(self.now);
             }
             self.report(|s| s.spurious += 1);
         }
     }
 
     fn mtu(&mut self, mtu: u64) {
-        self.settle();
+        self.deliver_pending_ack();
         if mtu != self.mtu {
             self.mtu = mtu;
-            self.law.on_mss(Bytes::new(mtu));
+            self.controller.on_mss(Bytes::new(mtu));
         }
     }
 
-    /// RFC 9002 section 7.2: never below two datagrams. noq could send nothing below one, and an
-    /// acknowledgment of one alone would wait for the peer's delay.
+    /// RFC 9002 section 7.2: never below two datagrams. With less than one, noq could not send;
+    /// with one, its acknowledgment would wait for the peer's delay.
     fn window(&self) -> u64 {
-        self.law.cwnd().get().max(2 * self.mtu)
+        self.controller.cwnd().get().max(2 * self.mtu)
     }
 
     fn report(&self, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
             s.time = self.now;
             s.cwnd = Bytes::new(self.window());
-            s.ssthresh = self.law.ssthresh();
-            s.pacing_rate = self.law.pacing_rate();
-            s.phase = self.law.phase();
+            s.ssthresh = self.controller.ssthresh();
+            s.pacing_rate = self.controller.pacing_rate();
+            s.phase = self.controller.phase();
             s.in_flight = Bytes::new(self.in_flight);
             s.rtt = self.rtt.latest();
             s.srtt = self.rtt.smoothed();
@@ -453,20 +463,23 @@ impl congestion::Controller for Adapter {
     }
 
     fn window(&self) -> u64 {
-        self.settled().window()
+        self.current().window()
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let inner = self.settled();
-        let pacing_rate = inner.law.pacing_rate().map(|r| r.as_bytes_per_sec().max(1));
+        let inner = self.current();
+        let pacing_rate = inner
+            .controller
+            .pacing_rate()
+            .map(|r| r.as_bytes_per_sec().max(1));
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = inner.window();
-        metrics.ssthresh = inner.law.ssthresh().map(Bytes::get);
+        metrics.ssthresh = inner.controller.ssthresh().map(Bytes::get);
         metrics.pacing_rate = pacing_rate;
         metrics.send_quantum = pacing_rate.map(|r| {
             (r / 1000)
                 .max(2 * inner.mtu)
-                .min(MOST_QUANTUM.max(2 * inner.mtu))
+                .min(MAX_QUANTUM.max(2 * inner.mtu))
         });
         metrics
     }
@@ -475,7 +488,7 @@ impl congestion::Controller for Adapter {
         Box::new(Self {
             origin: self.origin,
             initial_window: self.initial_window,
-            inner: Mutex::new(self.settled().clone()),
+            inner: Mutex::new(self.current().clone()),
         })
     }
 

@@ -1,4 +1,4 @@
-//! What noq asks for a controller each time it opens a path.
+//! Builds a controller for noq each time it opens a path.
 
 use crate::{Adapter, Monitor};
 use noq_proto::congestion::{Controller, ControllerFactory};
@@ -12,51 +12,51 @@ use whimbrel_cc::registry::Feed;
 use whimbrel_cc::{Setup, Spec};
 use whimbrel_units::{Bytes, Duration};
 
-/// QUIC cannot carry this algorithm: it lives on reports on bursts ([`Feed::Bursts`]), and QUIC has
-/// acknowledgments.
+/// QUIC cannot run this algorithm: it needs reports on bursts ([`Feed::Bursts`]), and QUIC provides
+/// acknowledgments only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotCarried(String);
+pub struct UnsupportedController(String);
 
-impl fmt::Display for NotCarried {
+impl fmt::Display for UnsupportedController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` lives on reports on bursts, and QUIC has none: it cannot carry it",
+            "QUIC cannot run `{}`: it needs reports on bursts, and QUIC has only acknowledgments",
             self.0
         )
     }
 }
 
-impl Error for NotCarried {}
+impl Error for UnsupportedController {}
 
-/// Builds controllers of one kind for noq's `TransportConfig::congestion_controller_factory`.
+/// Builds controllers of one kind, for noq's `TransportConfig::congestion_controller_factory`.
 #[derive(Debug, Clone)]
 pub struct Factory {
     spec: Spec,
     monitor: Monitor,
-    /// [`Setup::seed`] of the next controller, for all clones.
+    /// [`Setup::seed`] of the next controller, shared by all clones.
     seed: Arc<AtomicU64>,
 }
 
 impl Factory {
-    /// For the algorithm `spec`, e.g. `"cerl?A=0.6".parse()?`.
+    /// Creates a factory for the algorithm `spec`, e.g. `"cerl?A=0.6".parse()?`.
     ///
     /// # Errors
-    /// If QUIC cannot carry it.
-    pub fn new(spec: Spec) -> Result<Self, NotCarried> {
+    /// If QUIC cannot run the algorithm.
+    pub fn new(spec: Spec) -> Result<Self, UnsupportedController> {
         match spec.entry().feed {
             Feed::Acknowledgments => Ok(Self {
                 spec,
                 monitor: Monitor::default(),
-                // The standard library's hash maps are keyed by the system's random numbers.
+                // The standard library seeds its hash maps with the system's random numbers.
                 seed: Arc::new(AtomicU64::new(RandomState::new().hash_one(()))),
             }),
-            Feed::Bursts => Err(NotCarried(spec.to_string())),
+            Feed::Bursts => Err(UnsupportedController(spec.to_string())),
         }
     }
 
-    /// The algorithms that draw random numbers draw the same in every run: those of the n-th
-    /// controller built follow from `seed + n`. Otherwise every factory has a seed of its own.
+    /// Sets the seed of the random numbers that algorithms draw, so that every run draws the same:
+    /// the n-th controller built uses `seed + n`. By default every factory has a random seed.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Arc::new(AtomicU64::new(seed));
         self
@@ -68,13 +68,14 @@ impl Factory {
         self
     }
 
-    /// Watches every controller this factory builds. Counts are sums over all of them; the present
-    /// state (window, phase, round-trip time) is that of the one that was told something last.
+    /// A view of every controller that this factory builds. Counts are sums over all of them; the
+    /// current state (window, phase, round-trip time) is that of the controller that received the
+    /// last event.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }
 
-    /// What the next controller is told at birth, on a path of `mtu` bytes.
+    /// The parameters of the next controller, on a path of `mtu` bytes.
     fn setup(&self, mtu: u16) -> Setup {
         let mss = u64::from(mtu);
         // RFC 9002 section 7.2: ten datagrams, but no more than 14,720 bytes or two datagrams.
@@ -82,7 +83,7 @@ impl Factory {
         Setup {
             mss: Bytes::new(mss),
             initial_window: Bytes::new(initial_window),
-            // noq does, by RFC 9002 section 7.7.
+            // noq paces, by RFC 9002 section 7.7.
             paced: true,
             ssthresh: None,
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
@@ -93,8 +94,8 @@ impl Factory {
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let setup = self.setup(current_mtu);
-        let law = self.spec.build(&setup);
-        Box::new(Adapter::new(law, &setup, now, self.monitor.clone()))
+        let controller = self.spec.build(&setup);
+        Box::new(Adapter::new(controller, &setup, now, self.monitor.clone()))
     }
 }
 
@@ -102,13 +103,13 @@ impl ControllerFactory for Factory {
 mod tests {
     use super::*;
 
-    fn factory(spec: &str) -> Result<Factory, NotCarried> {
-        Factory::new(spec.parse().expect("in the table"))
+    fn factory(spec: &str) -> Result<Factory, UnsupportedController> {
+        Factory::new(spec.parse().expect("a known controller"))
     }
 
     #[test]
-    fn an_algorithm_that_lives_on_bursts_is_refused_by_name() {
-        let error = factory("aatp").expect_err("refused").to_string();
+    fn burst_algorithms_are_rejected_by_name() {
+        let error = factory("aatp").expect_err("rejected").to_string();
         assert!(error.contains("`aatp`"), "{error}");
         for spec in ["newreno", "cubic+cerl", "bbr", "bbr3"] {
             assert!(factory(spec).is_ok(), "{spec}");
@@ -116,21 +117,25 @@ mod tests {
     }
 
     #[test]
-    fn every_controller_has_a_seed_of_its_own_and_a_given_one_gives_the_same_again() {
+    fn controllers_have_distinct_seeds_and_a_given_seed_is_reproducible() {
         let seeds = |factory: &Factory| [(); 3].map(|()| factory.setup(1200).seed);
-        let given = factory("bbr").expect("carried").seed(7);
+        let given = factory("bbr").expect("supported").seed(7);
         assert_eq!(seeds(&given), [7, 8, 9]);
-        assert_eq!(seeds(&given.clone()), [10, 11, 12], "clones share them");
+        assert_eq!(
+            seeds(&given.clone()),
+            [10, 11, 12],
+            "clones share the counter"
+        );
         let (one, other) = (factory("bbr"), factory("bbr"));
         assert_ne!(
-            seeds(&one.expect("carried")),
-            seeds(&other.expect("carried"))
+            seeds(&one.expect("supported")),
+            seeds(&other.expect("supported"))
         );
     }
 
     #[test]
-    fn the_initial_window_is_that_of_rfc_9002() {
-        let factory = factory("cubic").expect("carried");
+    fn the_initial_window_follows_rfc_9002() {
+        let factory = factory("cubic").expect("supported");
         for (mtu, window) in [
             (1200, 12_000),
             (1472, 14_720),

@@ -1,29 +1,31 @@
-//! The packets that were sent and are not yet accounted for, in the order in which they were sent.
+//! The packets in flight, in order of transmission.
 //!
-//! noq names a packet by its number, but the three packet number spaces of a handshake share one
-//! controller and each begins at zero (RFC 9002 section 7: one controller, appendix A.1). So the order
-//! of transmission is counted here, and a packet is found by the time it was sent and its number.
+//! noq identifies a packet by its packet number. The three packet number spaces of a handshake
+//! share one controller and each begins at zero (RFC 9002 section 7 and appendix A.1). The adapter
+//! therefore counts the order of transmission itself, and finds a packet by its send time and its
+//! number.
 
 use std::collections::VecDeque;
 use whimbrel_cc::delivery_rate::Tag;
 use whimbrel_units::{Duration, Time};
 
-/// How many packets from the start of a connection may belong to a handshake space, where numbers
-/// are not in order. A handshake sends fewer than that (RFC 9000 section 8.1, three flights).
+/// The number of packets at the start of a connection that may belong to a handshake space, where
+/// packet numbers are not in order of transmission. A handshake sends fewer (RFC 9000 section 8.1:
+/// three flights).
 const HANDSHAKE: u64 = 64;
 
-/// After this long a packet that was neither acknowledged nor lost is forgotten. noq tells neither
-/// for MTU probes that were lost and for keys that were discarded.
-const FORGET: Duration = Duration::from_secs(10);
+/// A packet that is neither acknowledged nor lost is forgotten after this time. noq reports neither
+/// for lost MTU probes and for packets of discarded keys.
+const FORGET_AFTER: Duration = Duration::from_secs(10);
 
 /// A packet as it was when it was sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     /// Its place in the order of transmission, from 0.
     pub order: u64,
-    /// When.
+    /// When it was sent.
     pub sent: Time,
-    /// What the delivery rate needs of that moment.
+    /// The delivery rate estimator's state at that time.
     pub tag: Tag,
 }
 
@@ -32,7 +34,7 @@ struct Entry {
     sent: Time,
     number: u64,
     tag: Tag,
-    gone: bool,
+    accounted: bool,
 }
 
 /// All packets in flight.
@@ -44,13 +46,13 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// A packet was sent. Times never go back.
+    /// Records a packet. Send times never decrease.
     pub fn sent(&mut self, now: Time, number: u64, tag: Tag) {
         self.entries.push_back(Entry {
             sent: now,
             number,
             tag,
-            gone: false,
+            accounted: false,
         });
     }
 
@@ -59,31 +61,31 @@ impl Flight {
         self.first + self.entries.len() as u64
     }
 
-    /// The packet of this number sent at this time was acknowledged.
+    /// Removes the packet with this number and send time, because it was acknowledged.
     pub fn acknowledged(&mut self, sent: Time, number: u64) -> Option<Packet> {
         let found = self
             .entries
             .binary_search_by(|e| (e.sent, e.number).cmp(&(sent, number)))
             .ok()
-            .or_else(|| self.early(|e| e.sent == sent && e.number == number))?;
+            .or_else(|| self.find_in_handshake(|e| e.sent == sent && e.number == number))?;
         self.take(found)
     }
 
-    /// The packet of this number was lost.
+    /// Removes the packet with this number, because it was lost.
     pub fn lost(&mut self, number: u64) -> Option<Packet> {
         let found = self
             .entries
             .binary_search_by(|e| e.number.cmp(&number))
             .ok()
-            .filter(|i| !self.entries[*i].gone)
-            .or_else(|| self.early(|e| e.number == number))?;
+            .filter(|i| !self.entries[*i].accounted)
+            .or_else(|| self.find_in_handshake(|e| e.number == number))?;
         self.take(found)
     }
 
-    /// Lets go of packets of which nothing more will be heard.
-    pub fn tidy(&mut self, now: Time) {
+    /// Drops the oldest entries that are accounted for or too old.
+    pub fn forget_old(&mut self, now: Time) {
         while let Some(entry) = self.entries.front()
-            && (entry.gone || now.since(entry.sent) > FORGET)
+            && (entry.accounted || now.since(entry.sent) > FORGET_AFTER)
         {
             self.entries.pop_front();
             self.first += 1;
@@ -95,18 +97,18 @@ impl Flight {
         self.first + self.entries.partition_point(|e| e.sent < sent) as u64
     }
 
-    /// Looks among the packets of the handshake, whose numbers are not in order.
-    fn early(&self, is_it: impl Fn(&Entry) -> bool) -> Option<usize> {
-        let early = HANDSHAKE.saturating_sub(self.first) as usize;
+    /// Searches the packets of the handshake, whose numbers are not in order.
+    fn find_in_handshake(&self, matches: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let candidates = HANDSHAKE.saturating_sub(self.first) as usize;
         self.entries
             .iter()
-            .take(early)
-            .position(|e| !e.gone && is_it(e))
+            .take(candidates)
+            .position(|e| !e.accounted && matches(e))
     }
 
     fn take(&mut self, index: usize) -> Option<Packet> {
-        let entry = self.entries.get_mut(index).filter(|e| !e.gone)?;
-        entry.gone = true;
+        let entry = self.entries.get_mut(index).filter(|e| !e.accounted)?;
+        entry.accounted = true;
         Some(Packet {
             order: self.first + index as u64,
             sent: entry.sent,
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_three_spaces_are_told_apart() {
+    fn packets_of_three_number_spaces_are_kept_apart() {
         let mut flight = Flight::default();
         flight.sent(at(0), 0, Tag::default()); // Initial
         flight.sent(at(5), 1, Tag::default()); // Initial
@@ -134,14 +136,17 @@ mod tests {
         assert_eq!(flight.acknowledged(at(5), 0).map(|p| p.order), Some(2));
         assert_eq!(flight.acknowledged(at(0), 0).map(|p| p.order), Some(0));
         assert_eq!(flight.lost(1).map(|p| p.order), Some(1));
-        assert!(flight.lost(1).is_none(), "a packet is accounted for once");
-        flight.tidy(at(9));
+        assert!(
+            flight.lost(1).is_none(),
+            "each packet is accounted for once"
+        );
+        flight.forget_old(at(9));
         assert_eq!(flight.next_order(), 4);
         assert!(flight.entries.is_empty());
     }
 
     #[test]
-    fn a_packet_that_noq_never_mentions_again_is_forgotten() {
+    fn a_packet_noq_never_reports_on_is_forgotten() {
         let mut flight = Flight::default();
         for n in 0..100 {
             flight.sent(at(n), n, Tag::default());
@@ -149,13 +154,13 @@ mod tests {
         for n in 1..100 {
             assert!(flight.acknowledged(at(n), n).is_some());
         }
-        flight.tidy(at(200));
+        flight.forget_old(at(200));
         assert_eq!(
             flight.entries.len(),
             100,
-            "number 0 may yet be acknowledged"
+            "packet 0 may still be acknowledged"
         );
-        flight.tidy(at(10_200));
+        flight.forget_old(at(10_200));
         assert!(flight.entries.is_empty());
         assert_eq!(flight.next_order(), 100);
     }

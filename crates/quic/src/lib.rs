@@ -1,6 +1,6 @@
 //! Whimbrel's congestion control algorithms on the noq QUIC transport.
 //!
-//! Any user of noq 1.4 can take one:
+//! Any application on noq 1.4 can use one:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -8,7 +8,7 @@
 //! use whimbrel_quic::Factory;
 //!
 //! let factory = Factory::new("newreno".parse()?)?;
-//! let monitor = factory.monitor(); // what the algorithm is doing, readable at any time
+//! let monitor = factory.monitor(); // the state of the algorithm, readable at any time
 //! let mut transport = noq_proto::TransportConfig::default();
 //! transport.congestion_controller_factory(Arc::new(factory));
 //! assert_eq!(monitor.snapshot().episodes, 0);
@@ -16,13 +16,13 @@
 //! # }
 //! ```
 //!
-//! * [`Factory`] builds an [`Adapter`] for every path of every connection that uses it.
-//! * [`Adapter`] turns noq's calls, one per packet, into what [`whimbrel_cc::Controller`] is told,
-//!   one per acknowledgment and one per episode of loss, by RFC 9002's rules.
-//! * [`Monitor`] is how the application watches, since noq keeps the controller to itself.
+//! * [`Factory`] builds an [`Adapter`] for every path of every connection.
+//! * [`Adapter`] turns noq's calls (one per packet) into calls of [`whimbrel_cc::Controller`] (one
+//!   per ACK frame, one per loss episode), by the rules of RFC 9002.
+//! * [`Monitor`] lets the application read the controller's state, because noq does not expose it.
 //!
-//! noq obeys both answers: the window, and the pacing rate where the algorithm has one. Where it has
-//! none, noq paces at 5/4 of a window per round trip (RFC 9002 section 7.7).
+//! noq applies the congestion window and, where the algorithm sets one, the pacing rate. Otherwise
+//! noq paces at 5/4 of a window per round trip (RFC 9002 section 7.7).
 
 mod adapter;
 mod factory;
@@ -34,5 +34,5 @@ mod rtt;
 mod tests;
 
 pub use adapter::Adapter;
-pub use factory::{Factory, NotCarried};
+pub use factory::{Factory, UnsupportedController};
 pub use monitor::{Monitor, Sample, Snapshot, Verdicts};

@@ -1,62 +1,63 @@
-//! What the application can see of a controller that noq keeps to itself.
+//! A view of the controller's state for the application, because noq does not expose it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use whimbrel_cc::{LossResponse, Verdict};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Most samples kept: 100 minutes at ten a second. A longer trace gets coarser, not larger.
-const MOST_SAMPLES: usize = 60_000;
+/// Maximum number of samples kept: 100 minutes at ten per second. A longer trace becomes coarser,
+/// not larger.
+const MAX_SAMPLES: usize = 60_000;
 
-/// How a discriminator judged the episodes of loss so far.
+/// How many loss episodes the loss classifier judged as congestion and as random loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Verdicts {
-    /// Episodes taken for congestion.
+    /// Episodes judged to be congestion.
     pub congestion: u64,
-    /// Episodes taken for random loss.
+    /// Episodes judged to be random loss.
     pub random: u64,
 }
 
-/// The state of the controller last told something, and counts over all of them.
+/// The state of the controller that received the last event, and counts over all controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Snapshot {
     /// Time since the connection began.
     pub time: Time,
     /// Congestion window.
     pub cwnd: Bytes,
-    /// Slow start threshold, if there is one.
+    /// Slow start threshold, if one is set.
     pub ssthresh: Option<Bytes>,
     /// Pacing rate, if the algorithm sets one.
     pub pacing_rate: Option<Rate>,
-    /// What the algorithm is doing, in a word.
+    /// The algorithm's phase, in a word or two.
     pub phase: &'static str,
     /// Bytes in flight.
     pub in_flight: Bytes,
-    /// Last round-trip time; zero before the first.
+    /// Last round-trip time; zero before the first sample.
     pub rtt: Duration,
-    /// Smoothed round-trip time (RFC 6298); zero before the first.
+    /// Smoothed round-trip time (SRTT of RFC 6298); zero before the first sample.
     pub srtt: Duration,
-    /// How much round-trip times vary (RTTVAR of RFC 6298); zero before the first.
+    /// Round-trip time variation (RTTVAR of RFC 6298); zero before the first sample.
     pub rttvar: Duration,
-    /// Least round-trip time; zero before the first.
+    /// Minimum round-trip time; zero before the first sample.
     pub min_rtt: Duration,
-    /// Last delivery rate that could be measured.
+    /// Last delivery rate sample.
     pub delivery_rate: Option<Rate>,
-    /// Bytes acknowledged, with QUIC's own overhead.
+    /// Bytes acknowledged, QUIC's overhead included.
     pub delivered: Bytes,
-    /// Bytes found lost.
+    /// Bytes declared lost.
     pub lost: Bytes,
-    /// Episodes of loss or of congestion marks: after one that reduced the window, at most one per
+    /// Episodes of loss or of congestion marks. After one that reduced the window, at most one per
     /// round trip.
     pub episodes: u64,
-    /// Those of them that were congestion marks (ECN).
+    /// Episodes of congestion marks (ECN).
     pub marked: u64,
-    /// Those of them that reduced the window.
+    /// Episodes that reduced the window.
     pub reductions: u64,
-    /// How they were judged, if the algorithm tells random loss from congestion.
+    /// How the episodes were classified, if the algorithm classifies losses.
     pub verdicts: Option<Verdicts>,
-    /// Times persistent congestion was established (RFC 9002 section 7.6).
+    /// Number of times persistent congestion was established (RFC 9002 section 7.6).
     pub timeouts: u64,
-    /// Episodes that proved to have been reordering.
+    /// Episodes that turned out to be reordering.
     pub spurious: u64,
 }
 
@@ -79,12 +80,12 @@ pub struct Sample {
 struct State {
     snapshot: Snapshot,
     samples: Vec<Sample>,
-    /// Time between samples; none are taken if it is not set.
+    /// Time between samples; `None` takes no samples.
     interval: Option<Duration>,
     next_sample: Time,
 }
 
-/// A window on the controllers of one [`Factory`](crate::Factory). Clones look at the same ones.
+/// A view of the controllers of one [`Factory`](crate::Factory). Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Monitor(Arc<Mutex<State>>);
 
@@ -97,17 +98,17 @@ impl Monitor {
         })))
     }
 
-    /// How things stand.
+    /// The current state.
     pub fn snapshot(&self) -> Snapshot {
         self.lock().snapshot
     }
 
-    /// The trace so far; empty unless the factory was told to take samples.
+    /// The trace so far; empty unless [`Factory::sampling`](crate::Factory::sampling) was called.
     pub fn samples(&self) -> Vec<Sample> {
         self.lock().samples.clone()
     }
 
-    /// Takes in the present state, after an acknowledgment or a loss.
+    /// Updates the state after an acknowledgment or a loss.
     pub(crate) fn update(&self, change: impl FnOnce(&mut Snapshot)) {
         let mut state = self.lock();
         change(&mut state.snapshot);
@@ -118,7 +119,7 @@ impl Monitor {
         if now.time < state.next_sample {
             return;
         }
-        if state.samples.len() >= MOST_SAMPLES {
+        if state.samples.len() >= MAX_SAMPLES {
             let mut keep = false;
             state.samples.retain(|_| {
                 keep = !keep;
@@ -136,14 +137,14 @@ impl Monitor {
         });
     }
 
-    // A panic while the lock was held cannot have left counts worse than one short.
+    // A panic while the lock was held can leave a count at most one too low.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Snapshot {
-    /// Counts an episode and what was done about it.
+    /// Counts an episode and the response to it.
     pub(crate) fn episode(&mut self, response: LossResponse, marked: bool) {
         self.episodes += 1;
         self.marked += u64::from(marked);

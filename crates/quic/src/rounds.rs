@@ -1,12 +1,13 @@
-//! Round trips, and whether the window was used in them.
+//! Counts round trips, and tells whether the sender used its window in them.
 //!
-//! A round ends when a packet is acknowledged that was sent after it began. Whether the window was
-//! used is judged over this round and the last: a paced sender touches its window once in a while,
-//! not before every acknowledgment. In slow start noq's pacing (5/4 of a window per round trip) never
-//! quite fills the window, so having had half of it in flight counts too, as in Linux's
-//! `tcp_is_cwnd_limited`; otherwise pacing would stop slow start (RFC 9002 section 7.8 says not to).
+//! A round ends when a packet is acknowledged that was sent after the round began. Use of the
+//! window is judged over the current and the previous round, because a paced sender reaches its
+//! window only now and then, not before every acknowledgment. noq paces at 5/4 of a window per
+//! round trip in slow start too, and so never quite fills the window. Half a window in flight
+//! therefore counts as use, as in Linux's `tcp_is_cwnd_limited`. Otherwise pacing would stop slow
+//! start, which RFC 9002 section 7.8 advises against.
 
-/// Counts rounds and remembers what happened in them.
+/// Counts rounds and records the use of the window in them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rounds {
     /// The round ends when a packet of this order or a later one is acknowledged.
@@ -17,31 +18,31 @@ pub(crate) struct Rounds {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Use {
-    /// noq was held back by the window.
+    /// The window stopped noq from sending.
     limited: bool,
-    /// Most bytes in flight.
+    /// Maximum number of bytes in flight.
     peak: u64,
 }
 
 impl Rounds {
-    /// noq was held back by the window.
+    /// The window stopped noq from sending.
     pub fn on_limited(&mut self) {
         self.this.limited = true;
     }
 
-    /// So much is in flight now, bytes.
+    /// `in_flight` bytes are in flight now.
     pub fn on_in_flight(&mut self, in_flight: u64) {
         self.this.peak = self.this.peak.max(in_flight);
     }
 
-    /// Whether the sender used its window of `window` bytes; `app_limited`: it had nothing to send.
+    /// Whether the sender used its window of `window` bytes. `app_limited`: it had no data to send.
     pub fn used(&self, window: u64, app_limited: bool) -> bool {
         let peak = self.this.peak.max(self.last.peak);
         self.this.limited || self.last.limited || (!app_limited && peak.saturating_mul(2) >= window)
     }
 
-    /// The newest packet acknowledged is the `order`-th, the next to be sent the `next`-th. Whether
-    /// that begins a round.
+    /// The newest packet acknowledged has the order `order`; the next to be sent has the order
+    /// `next`. Returns whether a new round begins.
     pub fn on_ack(&mut self, order: u64, next: u64) -> bool {
         let begins = order >= self.end;
         if begins {

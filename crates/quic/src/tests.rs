@@ -1,4 +1,4 @@
-//! Behaviour of the adapter: noq's calls as they come, and what the algorithm is told of them.
+//! Behaviour of the adapter: calls as noq makes them, and what the algorithm receives.
 
 use crate::{Adapter, Monitor, Snapshot};
 use noq_proto::congestion::Controller as _;
@@ -14,7 +14,7 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 const MTU: u64 = 1200;
 
 #[derive(Debug, Clone, PartialEq)]
-enum Told {
+enum Call {
     Sent(u64),
     Ack(Ack),
     PacketLost(LostPacket),
@@ -25,46 +25,46 @@ enum Told {
     Mss(u64),
 }
 
-/// Writes down what it is told.
+/// Records the calls that it receives.
 #[derive(Debug, Clone)]
 struct Recorder {
-    told: Arc<Mutex<Vec<Told>>>,
+    calls: Arc<Mutex<Vec<Call>>>,
     response: LossResponse,
     pacing: Option<Rate>,
     cwnd: u64,
 }
 
 impl Recorder {
-    fn note(&self, told: Told) {
-        self.told.lock().expect("one thread").push(told);
+    fn note(&self, call: Call) {
+        self.calls.lock().expect("one thread").push(call);
     }
 }
 
 impl whimbrel_cc::Controller for Recorder {
     fn on_sent(&mut self, _now: Time, _size: Bytes, in_flight: Bytes) {
-        self.note(Told::Sent(in_flight.get()));
+        self.note(Call::Sent(in_flight.get()));
     }
     fn on_ack(&mut self, ack: &Ack) {
-        self.note(Told::Ack(*ack));
+        self.note(Call::Ack(*ack));
     }
     fn on_packet_lost(&mut self, lost: &LostPacket) {
-        self.note(Told::PacketLost(*lost));
+        self.note(Call::PacketLost(*lost));
     }
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        self.note(Told::Loss(*loss));
+        self.note(Call::Loss(*loss));
         self.response
     }
     fn on_recovery_end(&mut self, _now: Time) {
-        self.note(Told::RecoveryEnd);
+        self.note(Call::RecoveryEnd);
     }
     fn on_timeout(&mut self, timeout: &Timeout) {
-        self.note(Told::Timeout(*timeout));
+        self.note(Call::Timeout(*timeout));
     }
     fn on_spurious(&mut self, _now: Time) {
-        self.note(Told::Spurious);
+        self.note(Call::Spurious);
     }
     fn on_mss(&mut self, mss: Bytes) {
-        self.note(Told::Mss(mss.get()));
+        self.note(Call::Mss(mss.get()));
     }
     fn cwnd(&self) -> Bytes {
         Bytes::new(self.cwnd)
@@ -84,7 +84,7 @@ impl whimbrel_cc::Controller for Recorder {
 struct Bench {
     adapter: Adapter,
     monitor: Monitor,
-    told: Arc<Mutex<Vec<Told>>>,
+    calls: Arc<Mutex<Vec<Call>>>,
     origin: Instant,
     sent: Vec<u64>,
     in_flight: u64,
@@ -96,14 +96,14 @@ impl Bench {
     }
 
     fn of(set: impl FnOnce(&mut Recorder)) -> Self {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let mut law = Recorder {
-            told: Arc::clone(&told),
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let mut controller = Recorder {
+            calls: Arc::clone(&calls),
             response: LossResponse::REDUCED,
             pacing: None,
             cwnd: 10 * MTU,
         };
-        set(&mut law);
+        set(&mut controller);
         let setup = Setup {
             mss: Bytes::new(MTU),
             initial_window: Bytes::new(10 * MTU),
@@ -113,11 +113,11 @@ impl Bench {
         };
         let origin = Instant::now();
         let monitor = Monitor::default();
-        let adapter = Adapter::new(Box::new(law), &setup, origin, monitor.clone());
+        let adapter = Adapter::new(Box::new(controller), &setup, origin, monitor.clone());
         Self {
             adapter,
             monitor,
-            told,
+            calls,
             origin,
             sent: Vec::new(),
             in_flight: 0,
@@ -137,7 +137,7 @@ impl Bench {
         }
     }
 
-    /// What noq does with an ACK frame: the packets one by one, then the end.
+    /// Does what noq does with an ACK frame: reports the packets one by one, then the end.
     fn ack(&mut self, ms: u64, numbers: impl IntoIterator<Item = u64>) {
         let mut largest = None;
         for n in numbers {
@@ -150,29 +150,29 @@ impl Bench {
             .on_end_acks(self.at(ms), self.in_flight, false, largest);
     }
 
-    /// What noq does when it finds packets lost.
+    /// Does what noq does when it declares packets lost.
     fn lose(&mut self, ms: u64, numbers: &[u64], persistent: bool) {
         for n in numbers {
             self.adapter.on_packet_lost(MTU as u16, *n, self.at(ms));
             self.in_flight -= MTU;
         }
-        let largest = *numbers.iter().max().expect("some");
+        let largest = *numbers.iter().max().expect("a packet");
         let bytes = MTU * numbers.len() as u64;
         let sent = self.at(self.sent[largest as usize]);
         self.adapter
             .on_congestion_event(self.at(ms), sent, persistent, false, bytes, largest);
     }
 
-    /// noq asks for the window; what was told since the last time.
-    fn told_all(&mut self) -> Vec<Told> {
+    /// Queries the window, as noq does, and returns the calls received since the last time.
+    fn all_calls(&mut self) -> Vec<Call> {
         self.adapter.window();
-        std::mem::take(&mut *self.told.lock().expect("one thread"))
+        std::mem::take(&mut *self.calls.lock().expect("one thread"))
     }
 
-    /// The same, but for single packets sent and lost.
-    fn told(&mut self) -> Vec<Told> {
-        let all = self.told_all().into_iter();
-        all.filter(|t| !matches!(t, Told::Sent(_) | Told::PacketLost(_)))
+    /// The same without the calls for single packets sent and lost.
+    fn calls(&mut self) -> Vec<Call> {
+        let all = self.all_calls().into_iter();
+        all.filter(|c| !matches!(c, Call::Sent(_) | Call::PacketLost(_)))
             .collect()
     }
 
@@ -185,16 +185,18 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn acks(told: &[Told]) -> Vec<Ack> {
-    told.iter()
-        .filter_map(|t| if let Told::Ack(a) = t { Some(*a) } else { None })
+fn acks(calls: &[Call]) -> Vec<Ack> {
+    calls
+        .iter()
+        .filter_map(|c| if let Call::Ack(a) = c { Some(*a) } else { None })
         .collect()
 }
 
-fn losses(told: &[Told]) -> Vec<Loss> {
-    told.iter()
-        .filter_map(|t| {
-            if let Told::Loss(l) = t {
+fn losses(calls: &[Call]) -> Vec<Loss> {
+    calls
+        .iter()
+        .filter_map(|c| {
+            if let Call::Loss(l) = c {
                 Some(*l)
             } else {
                 None
@@ -204,14 +206,14 @@ fn losses(told: &[Told]) -> Vec<Loss> {
 }
 
 #[test]
-fn an_ack_frame_is_told_once_with_all_its_packets() {
+fn an_ack_frame_gives_one_call_with_all_its_packets() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 2);
     b.send(10, 2);
     b.ack(110, [0, 1, 2]);
-    let told = b.told();
-    let [Told::Ack(ack)] = told[..] else {
-        panic!("{told:?}")
+    let calls = b.calls();
+    let [Call::Ack(ack)] = calls[..] else {
+        panic!("{calls:?}")
     };
     assert_eq!(ack.now, Time::ZERO + ms(110));
     assert_eq!(ack.acked, Bytes::new(3 * MTU));
@@ -228,12 +230,12 @@ fn an_ack_frame_is_told_once_with_all_its_packets() {
 }
 
 #[test]
-fn an_older_packet_acknowledged_late_gives_no_round_trip_sample() {
+fn an_older_packet_acknowledged_late_gives_no_rtt_sample() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 3);
     b.ack(100, [1, 2]);
     b.ack(130, [0]);
-    let acks = acks(&b.told());
+    let acks = acks(&b.calls());
     assert_eq!(
         acks.iter().map(|a| a.rtt).collect::<Vec<_>>(),
         [Some(ms(100)), None]
@@ -242,14 +244,14 @@ fn an_older_packet_acknowledged_late_gives_no_round_trip_sample() {
 }
 
 #[test]
-fn a_loss_is_told_before_the_acknowledgment_that_revealed_it() {
+fn a_loss_is_reported_before_the_acknowledgment_that_reveals_it() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 6);
     b.ack(100, [1, 2, 3]);
     b.lose(100, &[0], false);
-    let told = b.told();
-    let [Told::Loss(loss), Told::Ack(ack)] = told[..] else {
-        panic!("{told:?}")
+    let calls = b.calls();
+    let [Call::Loss(loss), Call::Ack(ack)] = calls[..] else {
+        panic!("{calls:?}")
     };
     assert_eq!(
         loss.in_flight,
@@ -270,10 +272,10 @@ fn a_loss_is_told_before_the_acknowledgment_that_revealed_it() {
     );
 }
 
-/// RFC 9002 section 7.3.2: entered once for all packets sent before, left with the acknowledgment of a
-/// packet sent after.
+/// RFC 9002 section 7.3.2: a recovery period covers all packets sent before it began, and ends with
+/// the acknowledgment of a packet sent after that.
 #[test]
-fn an_episode_is_told_once_a_round_trip_and_ends_with_a_packet_sent_after_it() {
+fn an_episode_is_reported_once_and_ends_with_a_later_packet() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 10);
     b.ack(100, [3]);
@@ -282,27 +284,27 @@ fn an_episode_is_told_once_a_round_trip_and_ends_with_a_packet_sent_after_it() {
     b.send(101, 3); // 10, 11, 12
     b.ack(110, [7]);
     b.lose(110, &[4, 5], false);
-    let told = b.told();
-    assert_eq!(losses(&told).len(), 1, "{told:?}");
-    assert!(!told.contains(&Told::RecoveryEnd));
+    let calls = b.calls();
+    assert_eq!(losses(&calls).len(), 1, "{calls:?}");
+    assert!(!calls.contains(&Call::RecoveryEnd));
     b.ack(201, [10]);
-    let told = b.told();
-    let [Told::RecoveryEnd, Told::Ack(ack)] = told[..] else {
-        panic!("{told:?}")
+    let calls = b.calls();
+    let [Call::RecoveryEnd, Call::Ack(ack)] = calls[..] else {
+        panic!("{calls:?}")
     };
     assert!(!ack.in_recovery);
-    // A packet sent before the episode began tells nothing new even after it ended.
+    // A packet sent before the episode began belongs to it even after it ended.
     b.lose(202, &[6], false);
-    assert!(b.told().is_empty());
-    // One sent after does.
+    assert!(b.calls().is_empty());
+    // A packet sent later begins a new episode.
     b.lose(203, &[11], false);
-    assert_eq!(losses(&b.told()).len(), 1);
+    assert_eq!(losses(&b.calls()).len(), 1);
     assert_eq!((b.snapshot().episodes, b.snapshot().reductions), (2, 2));
     assert_eq!(b.snapshot().lost, Bytes::new(7 * MTU));
 }
 
 #[test]
-fn a_loss_for_which_the_window_stands_lets_it_go_on_growing_and_the_next_is_judged_anew() {
+fn a_loss_that_keeps_the_window_does_not_stop_growth() {
     let random = LossResponse {
         reduced: false,
         verdict: Some(Verdict::Random),
@@ -311,27 +313,27 @@ fn a_loss_for_which_the_window_stands_lets_it_go_on_growing_and_the_next_is_judg
     b.send(0, 6);
     b.ack(100, [1, 2]);
     b.lose(100, &[0], false);
-    // Of the same flight.
+    // A loss of the same flight.
     b.ack(101, [4]);
     b.lose(101, &[3], false);
     b.send(102, 1);
     b.ack(202, [6]);
-    let told = b.told();
-    assert_eq!(losses(&told).len(), 2, "{told:?}");
-    assert!(acks(&told).iter().all(|a| !a.in_recovery));
+    let calls = b.calls();
+    assert_eq!(losses(&calls).len(), 2, "{calls:?}");
+    assert!(acks(&calls).iter().all(|a| !a.in_recovery));
     // Packet 6 was sent after both.
-    let [.., Told::RecoveryEnd, Told::Ack(_)] = told[..] else {
-        panic!("{told:?}")
+    let [.., Call::RecoveryEnd, Call::Ack(_)] = calls[..] else {
+        panic!("{calls:?}")
     };
-    let ends = told.iter().filter(|t| **t == Told::RecoveryEnd).count();
-    assert_eq!(ends, 1, "{told:?}");
+    let ends = calls.iter().filter(|c| **c == Call::RecoveryEnd).count();
+    assert_eq!(ends, 1, "{calls:?}");
     let s = b.snapshot();
     assert_eq!((s.episodes, s.reductions), (2, 0));
     assert_eq!(s.verdicts.map(|v| (v.congestion, v.random)), Some((0, 2)));
 }
 
 #[test]
-fn the_end_of_an_episode_the_window_was_kept_for_waits_for_the_last_loss_of_it() {
+fn an_episode_that_kept_the_window_ends_after_its_last_loss() {
     let mut b = Bench::new(LossResponse::KEPT);
     b.send(0, 4); // 0 to 3
     b.ack(100, [1]);
@@ -341,21 +343,21 @@ fn the_end_of_an_episode_the_window_was_kept_for_waits_for_the_last_loss_of_it()
     b.lose(110, &[2], false);
     b.send(111, 1); // 5
     b.ack(201, [4]);
-    let told = b.told();
-    assert_eq!(losses(&told).len(), 2, "{told:?}");
+    let calls = b.calls();
+    assert_eq!(losses(&calls).len(), 2, "{calls:?}");
     assert!(
-        !told.contains(&Told::RecoveryEnd),
+        !calls.contains(&Call::RecoveryEnd),
         "4 was sent before 2 was lost"
     );
     b.ack(211, [5]);
-    let told = b.told();
-    let [Told::RecoveryEnd, Told::Ack(_)] = told[..] else {
-        panic!("{told:?}")
+    let calls = b.calls();
+    let [Call::RecoveryEnd, Call::Ack(_)] = calls[..] else {
+        panic!("{calls:?}")
     };
 }
 
 #[test]
-fn every_lost_packet_is_told_before_its_episode_with_the_counts_of_its_sending() {
+fn a_lost_packet_is_reported_with_the_counts_at_its_sending() {
     let mut b = Bench::new(LossResponse::KEPT);
     b.send(0, 2); // 0, 1
     b.send(10, 4); // 2 to 5
@@ -364,21 +366,21 @@ fn every_lost_packet_is_told_before_its_episode_with_the_counts_of_its_sending()
     b.ack(120, [5]);
     b.lose(120, &[1, 2], false);
     b.ack(200, [6]);
-    let told = b.told_all();
-    let told: Vec<&Told> = told
+    let calls = b.all_calls();
+    let calls: Vec<&Call> = calls
         .iter()
-        .filter(|t| !matches!(t, Told::Sent(_)))
+        .filter(|c| !matches!(c, Call::Sent(_)))
         .collect();
     let [
-        Told::Ack(first),
-        Told::PacketLost(one),
-        Told::PacketLost(two),
-        Told::Loss(_),
-        Told::Ack(second),
-        Told::Ack(third),
-    ] = told[..]
+        Call::Ack(first),
+        Call::PacketLost(one),
+        Call::PacketLost(two),
+        Call::Loss(_),
+        Call::Ack(second),
+        Call::Ack(third),
+    ] = calls[..]
     else {
-        panic!("{told:?}")
+        panic!("{calls:?}")
     };
     let at = |sent, packets| AtSending {
         sent: Time::ZERO + ms(sent),
@@ -388,7 +390,7 @@ fn every_lost_packet_is_told_before_its_episode_with_the_counts_of_its_sending()
         app_limited: false,
     };
     assert_eq!((one.size, one.lost), (Bytes::new(MTU), Bytes::new(MTU)));
-    assert_eq!(one.at, at(0, 2), "with itself");
+    assert_eq!(one.at, at(0, 2), "itself included");
     assert_eq!((two.lost, two.at), (Bytes::new(2 * MTU), at(10, 3)));
     assert_eq!(
         (one.now, two.now),
@@ -399,7 +401,7 @@ fn every_lost_packet_is_told_before_its_episode_with_the_counts_of_its_sending()
         (second.lost, second.newest),
         (Bytes::new(2 * MTU), Some(at(10, 6)))
     );
-    // Sent when packet 0 was delivered: with 1 to 5 in flight, before the losses were known.
+    // Sent after packet 0 was delivered, with 1 to 5 in flight, before the losses were known.
     let newest = AtSending {
         delivered: Bytes::new(MTU),
         ..at(100, 6)
@@ -411,22 +413,22 @@ fn every_lost_packet_is_told_before_its_episode_with_the_counts_of_its_sending()
 }
 
 #[test]
-fn persistent_congestion_is_a_timeout_and_not_also_a_loss() {
+fn persistent_congestion_is_a_timeout_and_no_loss() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 10);
     b.ack(900, [9]);
     b.lose(900, &[0, 1, 2, 3, 4, 5, 6, 7, 8], true);
     b.send(901, 2);
     b.ack(1001, [10]);
-    let told = b.told();
+    let calls = b.calls();
     let [
-        Told::Timeout(t),
-        Told::Ack(old),
-        Told::RecoveryEnd,
-        Told::Ack(new),
-    ] = told[..]
+        Call::Timeout(t),
+        Call::Ack(old),
+        Call::RecoveryEnd,
+        Call::Ack(new),
+    ] = calls[..]
     else {
-        panic!("{told:?}")
+        panic!("{calls:?}")
     };
     assert_eq!(
         (t.in_flight, t.repeated, t.next_order),
@@ -446,9 +448,9 @@ fn marks_are_an_episode_without_a_loss() {
     b.ack(101, [2]);
     b.adapter
         .on_congestion_event(b.at(101), b.at(0), false, true, 0, 2);
-    let told = b.told();
-    let [loss] = losses(&told)[..] else {
-        panic!("{told:?}")
+    let calls = b.calls();
+    let [loss] = losses(&calls)[..] else {
+        panic!("{calls:?}")
     };
     assert_eq!(
         (loss.signal, loss.lost, loss.lost_order),
@@ -457,13 +459,13 @@ fn marks_are_an_episode_without_a_loss() {
     assert_eq!(b.snapshot().marked, 1);
     b.adapter.on_spurious_congestion_event();
     assert!(
-        !b.told().contains(&Told::Spurious),
-        "a mark is never a mistake"
+        !b.calls().contains(&Call::Spurious),
+        "a mark is never spurious"
     );
 }
 
 #[test]
-fn reordering_taken_for_loss_is_taken_back_once() {
+fn reordering_taken_for_loss_is_undone_once() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 6);
     b.ack(100, [3]);
@@ -471,9 +473,9 @@ fn reordering_taken_for_loss_is_taken_back_once() {
     b.adapter.on_spurious_congestion_event();
     b.adapter.on_spurious_congestion_event();
     b.ack(102, [4]);
-    let told = b.told();
-    assert_eq!(told.iter().filter(|t| **t == Told::Spurious).count(), 1);
-    assert!(!acks(&told).last().expect("one").in_recovery);
+    let calls = b.calls();
+    assert_eq!(calls.iter().filter(|c| **c == Call::Spurious).count(), 1);
+    assert!(!acks(&calls).last().expect("an acknowledgment").in_recovery);
     assert_eq!(b.snapshot().spurious, 1);
 }
 
@@ -487,33 +489,33 @@ fn rounds_are_counted_by_packets_sent_after_they_began() {
     b.ack(102, [3]);
     b.ack(200, [4]); // round 2
     b.ack(201, [5]);
-    let starts: Vec<bool> = acks(&b.told()).iter().map(|a| a.round_start).collect();
+    let starts: Vec<bool> = acks(&b.calls()).iter().map(|a| a.round_start).collect();
     assert_eq!(starts, [true, false, false, true, false]);
 }
 
 #[test]
-fn growth_is_earned_by_using_the_window_in_this_round_or_the_last() {
+fn a_window_used_in_this_or_the_last_round_may_grow() {
     let mut b = Bench::new(LossResponse::REDUCED); // ten packets of window
     b.send(0, 2);
     b.ack(100, [0]);
-    assert!(!acks(&b.told())[0].cwnd_limited, "two of ten packets");
+    assert!(!acks(&b.calls())[0].cwnd_limited, "two of ten packets");
     b.send(100, 1);
     b.adapter.on_cwnd_limited();
     b.ack(101, [1]);
-    assert!(acks(&b.told())[0].cwnd_limited, "held back by the window");
+    assert!(acks(&b.calls())[0].cwnd_limited, "limited by the window");
     b.ack(200, [2]); // a round begins
     b.send(200, 1);
-    assert!(acks(&b.told())[0].cwnd_limited);
-    b.ack(300, [3]); // another, in which it was not
-    assert!(acks(&b.told())[0].cwnd_limited, "the round before was");
+    assert!(acks(&b.calls())[0].cwnd_limited);
+    b.ack(300, [3]); // another, in which the window was not used
+    assert!(acks(&b.calls())[0].cwnd_limited, "the round before used it");
     b.send(300, 1);
     b.ack(400, [4]);
     b.send(400, 1);
     b.ack(500, [5]);
-    assert!(!acks(&b.told())[1].cwnd_limited);
-    b.send(500, 5); // half of the window, held back by pacing only
+    assert!(!acks(&b.calls())[1].cwnd_limited);
+    b.send(500, 5); // half of the window, limited by pacing only
     b.ack(600, [6]);
-    assert!(acks(&b.told())[0].cwnd_limited);
+    assert!(acks(&b.calls())[0].cwnd_limited);
 }
 
 #[test]
@@ -525,36 +527,42 @@ fn the_delivery_rate_is_what_the_path_delivered() {
         }
         b.send(t, 1);
     }
-    // 1200 bytes a millisecond.
-    let last = *acks(&b.told()).last().expect("many");
+    // 1200 bytes per millisecond.
+    let last = *acks(&b.calls()).last().expect("acknowledgments");
     assert_eq!(last.delivery_rate, Some(Rate::from_bits_per_sec(9_600_000)));
 }
 
-/// A bottleneck that passes a packet a millisecond, 9.6 Mbit/s, 40 ms away and back: a bandwidth-delay product is 41
-/// packets. The sender is noq as far as a controller can tell: window, pacing, an ACK frame a packet.
+/// A bottleneck that forwards one packet per millisecond (9.6 Mbit/s), with 40 ms of delay: the
+/// bandwidth-delay product is 41 packets. The test sends as noq does: window, pacing, an ACK frame
+/// per packet.
 #[test]
-fn algorithms_that_live_on_rates_and_lost_packets_find_the_paths_rate() {
-    // With a tenth of a bandwidth-delay product of buffer, version 1 loses what it does not hold of a quarter more, 6 packets
-    // in each of the 12 cycles of 8 round trips, and more while the news is under way. Version 3 stays at 0.85 of the
-    // 45 packets that fit, 93 % of the rate.
-    for (law, room, least_delivered, lost_range) in [
+fn bbr_finds_the_rate_of_the_path() {
+    // With a buffer of a tenth of the bandwidth-delay product, BBRv1 loses what the buffer cannot
+    // hold when it probes with 5/4 of its rate: 6 packets in each of the 12 cycles of 8 round
+    // trips, and more until it learns of the loss. BBRv3 stays at 0.85 of the 45 packets that fit:
+    // 93 % of the rate.
+    for (controller, room, min_delivered, lost_range) in [
         ("bbr", 200, 3_900, 0..=0),
         ("bbr3", 200, 3_800, 0..=0),
         ("bbr", 4, 3_900, 72..=200),
         ("bbr3", 4, 3_450, 1..=40),
     ] {
-        let spec: whimbrel_cc::Spec = law.parse().expect("in the table");
+        let spec: whimbrel_cc::Spec = controller.parse().expect("a known controller");
         let (delivered, in_flight, lost) = drive(&spec, room);
         assert!(
-            delivered >= least_delivered,
-            "{law}, {room}: {delivered} of 4000"
+            delivered >= min_delivered,
+            "{controller}, {room}: {delivered} of 4000"
         );
-        assert!((41..=82).contains(&in_flight), "{law}, {room}: {in_flight}");
-        assert!(lost_range.contains(&lost), "{law}, {room}: {lost}");
+        assert!(
+            (41..=82).contains(&in_flight),
+            "{controller}, {room}: {in_flight}"
+        );
+        assert!(lost_range.contains(&lost), "{controller}, {room}: {lost}");
     }
 }
 
-/// Runs a law for 8 s; packets delivered and lost and the greatest flight of the last 4 s.
+/// Runs an algorithm for 8 s. Returns the packets delivered, the maximum in flight and the packets
+/// lost, all of the last 4 s.
 fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
     let setup = Setup {
         mss: Bytes::new(MTU),
@@ -567,34 +575,34 @@ fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
     b.adapter = Adapter::new(spec.build(&setup), &setup, b.origin, b.monitor.clone());
     let mut queue = VecDeque::new();
     let mut acks: VecDeque<(u64, u64)> = VecDeque::new();
-    let mut unheard: VecDeque<u64> = VecDeque::new();
-    let (mut delivered, mut most, mut lost, mut credit) = (0, 0, 0, 0.0);
+    let mut unacknowledged: VecDeque<u64> = VecDeque::new();
+    let (mut delivered, mut max_in_flight, mut lost, mut credit) = (0, 0, 0, 0.0);
     for now in 0..8_000 {
         let counts = now >= 4_000;
         while let Some((_, number)) = acks.front().copied().filter(|(at, _)| *at <= now) {
             acks.pop_front();
             b.ack(now, [number]);
             delivered += u64::from(counts);
-            // Packets come in order: three later ones show that one is lost (RFC 9002 section 6.1.1).
-            unheard.retain(|n| *n != number);
-            let gone: Vec<u64> = unheard
+            // Packets arrive in order: three later ones show a loss (RFC 9002 section 6.1.1).
+            unacknowledged.retain(|n| *n != number);
+            let gone: Vec<u64> = unacknowledged
                 .iter()
                 .copied()
                 .filter(|n| n + 3 <= number)
                 .collect();
             if !gone.is_empty() {
                 b.lose(now, &gone, false);
-                unheard.retain(|n| n + 3 > number);
+                unacknowledged.retain(|n| n + 3 > number);
                 lost += if counts { gone.len() as u64 } else { 0 };
             }
         }
-        let rate = b.adapter.metrics().pacing_rate.expect("it paces") as f64;
+        let rate = b.adapter.metrics().pacing_rate.expect("a pacing rate") as f64;
         credit = f64::min(credit + rate / 1000.0, 10.0 * MTU as f64);
         while credit >= MTU as f64 && b.in_flight + MTU <= b.adapter.window() {
             credit -= MTU as f64;
             let number = b.sent.len() as u64;
             b.send(now, 1);
-            unheard.push_back(number);
+            unacknowledged.push_back(number);
             if queue.len() <= room {
                 queue.push_back(number);
             }
@@ -602,16 +610,16 @@ fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
         if b.in_flight + MTU > b.adapter.window() {
             b.adapter.on_cwnd_limited();
         }
-        most = most.max(if counts { b.in_flight / MTU } else { 0 });
+        max_in_flight = max_in_flight.max(if counts { b.in_flight / MTU } else { 0 });
         if let Some(number) = queue.pop_front() {
             acks.push_back((now + 40, number));
         }
     }
-    (delivered, most, lost)
+    (delivered, max_in_flight, lost)
 }
 
 #[test]
-fn window_and_pacing_rate_reach_noq_in_its_units() {
+fn noq_gets_window_and_pacing_rate_in_its_units() {
     let mut b = Bench::of(|r| r.pacing = Some(Rate::from_bits_per_sec(80_000_000)));
     let metrics = b.adapter.metrics();
     assert_eq!(metrics.congestion_window, 10 * MTU);
@@ -619,7 +627,7 @@ fn window_and_pacing_rate_reach_noq_in_its_units() {
     assert_eq!(metrics.send_quantum, Some(10_000), "a millisecond's worth");
     b.adapter.on_mtu_update(1452);
     b.adapter.on_mtu_update(1452);
-    assert_eq!(b.told(), [Told::Mss(1452)]);
+    assert_eq!(b.calls(), [Call::Mss(1452)]);
     // RFC 9002 section 7.2: never below two datagrams.
     let tiny = Bench::of(|r| r.cwnd = 1);
     assert_eq!(tiny.adapter.window(), 2 * MTU);
@@ -627,23 +635,23 @@ fn window_and_pacing_rate_reach_noq_in_its_units() {
 }
 
 #[test]
-fn noq_counts_what_is_in_flight() {
+fn the_bytes_in_flight_that_noq_reports_count() {
     let mut b = Bench::new(LossResponse::REDUCED);
     b.send(0, 3);
     b.adapter.packet_acked(b.at(100), b.at(0), MTU, 0);
     b.adapter.on_end_acks(b.at(100), 500, false, Some(0)); // a space was discarded meanwhile
-    assert_eq!(acks(&b.told())[0].in_flight, Bytes::new(500));
+    assert_eq!(acks(&b.calls())[0].in_flight, Bytes::new(500));
     b.send(101, 1);
     assert!(
-        b.told
+        b.calls
             .lock()
             .expect("one thread")
-            .contains(&Told::Sent(500 + MTU))
+            .contains(&Call::Sent(500 + MTU))
     );
 }
 
 #[test]
-fn samples_are_spaced_and_bounded() {
+fn samples_are_spaced_and_limited_in_number() {
     let monitor = Monitor::sampling(ms(100));
     for t in 0..100_000u64 {
         monitor.update(|s| s.time = Time::ZERO + ms(t * 50));
@@ -657,9 +665,11 @@ fn samples_are_spaced_and_bounded() {
 }
 
 proptest! {
-    /// Whatever noq calls in whatever order: no panic, and an episode at most once per round trip.
+    /// For any order of noq's calls: no panic, and at most one episode per round trip.
     #[test]
-    fn no_sequence_of_calls_breaks_it(calls in prop::collection::vec((0u8..8, 0u64..40, 0u64..30), 1..200)) {
+    fn any_sequence_of_calls_is_handled(
+        calls in prop::collection::vec((0u8..8, 0u64..40, 0u64..30), 1..200)
+    ) {
         let mut b = Bench::new(LossResponse::REDUCED);
         let mut t = 0;
         for (what, number, wait) in calls {
@@ -670,16 +680,19 @@ proptest! {
                 3 => b.adapter.packet_acked(now, then, MTU, number),
                 4 => b.adapter.on_end_acks(now, number * MTU, wait % 2 == 0, Some(number)),
                 5 => b.adapter.on_packet_lost(MTU as u16, number, now),
-                6 => b.adapter.on_congestion_event(now, then, wait % 5 == 0, wait % 7 == 0, MTU, number),
+                6 => {
+                    let (persistent, ecn) = (wait % 5 == 0, wait % 7 == 0);
+                    b.adapter.on_congestion_event(now, then, persistent, ecn, MTU, number);
+                }
                 _ => b.adapter.on_spurious_congestion_event(),
             }
             b.adapter.metrics();
         }
         let mut end = 0;
-        for told in b.told() {
-            match told {
-                Told::Loss(l) => { prop_assert!(l.lost_order >= end); end = l.next_order; }
-                Told::Timeout(l) => { end = l.next_order; }
+        for call in b.calls() {
+            match call {
+                Call::Loss(l) => { prop_assert!(l.lost_order >= end); end = l.next_order; }
+                Call::Timeout(l) => { end = l.next_order; }
                 _ => {}
             }
         }

@@ -1,11 +1,12 @@
-//! Goodput and CPU time of a transfer over loopback, both ends in one process: what the software can do
-//! where the network is no limit.
+//! Goodput and CPU time of a transfer over loopback, both ends in one process: the speed of the
+//! software when the network is no limit.
 //!
 //! `cargo bench -p whimbrel-transfer --bench loopback -- [controller]` prints one JSON object:
-//! `goodput_bps` (bits per second, from the request to the confirmation that the file is stored),
-//! `cpu_s_per_gb` (seconds of CPU, user and system, sender and receiver together, per 10^9 bytes), the
-//! median by goodput of `runs` transfers of `bytes` bytes. Files are kept in `WHIMBREL_BENCH_DIR`, by
-//! default `/dev/shm`, so that no disk is measured; `WHIMBREL_BENCH_BYTES` sets the size.
+//! `goodput_bps` (bits per second, from the request to the confirmation that the file is stored)
+//! and `cpu_s_per_gb` (seconds of CPU, user and system, of sender and receiver together, per 10^9
+//! bytes). It reports the run with the median goodput of `runs` transfers of `bytes` bytes. Files
+//! are stored in `WHIMBREL_BENCH_DIR`, by default `/dev/shm`, so that no disk is measured.
+//! `WHIMBREL_BENCH_BYTES` sets the size.
 
 use std::error::Error;
 use std::fs;
@@ -16,7 +17,7 @@ use whimbrel_transfer::{Identity, Limits, SendOptions, ServeOptions, Server, Ser
 const RUNS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Cargo adds `--bench`.
+    // Cargo adds the argument `--bench`.
     let controller = std::env::args().skip(1).find(|a| !a.starts_with("--"));
     let controller = controller.unwrap_or_else(|| "cubic".to_owned());
     let bytes = std::env::var("WHIMBREL_BENCH_BYTES").map_or(Ok(1_000_000_000), |b| b.parse())?;
@@ -78,8 +79,9 @@ fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, B
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (goodput, cpu, summary) = &runs[RUNS / 2];
     Ok(format!(
-        "{{\"benchmark\":\"transfer-loopback\",\"controller\":\"{controller}\",\"bytes\":{bytes},\"runs\":{RUNS},\
-         \"goodput_bps\":{goodput:.0},\"cpu_s_per_gb\":{cpu:.3},\"lost_packets\":{},\"sent_packets\":{}}}",
+        "{{\"benchmark\":\"transfer-loopback\",\"controller\":\"{controller}\",\
+         \"bytes\":{bytes},\"runs\":{RUNS},\"goodput_bps\":{goodput:.0},\"cpu_s_per_gb\":{cpu:.3},\
+         \"lost_packets\":{},\"sent_packets\":{}}}",
         summary.lost_packets, summary.sent_packets
     ))
 }
@@ -89,12 +91,12 @@ fn fill(path: &std::path::Path, bytes: u64) -> Result<(), Box<dyn Error>> {
     let mut file = fs::File::create(path)?;
     let mut stream = blake3::Hasher::new().finalize_xof();
     let mut buffer = vec![0; 1 << 20];
-    let mut left = bytes;
-    while left > 0 {
-        let take = left.min(buffer.len() as u64) as usize;
+    let mut remaining = bytes;
+    while remaining > 0 {
+        let take = remaining.min(buffer.len() as u64) as usize;
         stream.fill(&mut buffer[..take]);
         file.write_all(&buffer[..take])?;
-        left -= take as u64;
+        remaining -= take as u64;
     }
     Ok(())
 }
@@ -102,7 +104,7 @@ fn fill(path: &std::path::Path, bytes: u64) -> Result<(), Box<dyn Error>> {
 /// CPU time of this process so far, from `/proc/self/stat` (in ticks of 10 ms).
 fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    let fields = stat.rsplit_once(") ").ok_or("no such format")?.1;
+    let fields = stat.rsplit_once(") ").ok_or("unknown format")?.1;
     let ticks: Vec<f64> = fields
         .split(' ')
         .skip(11)

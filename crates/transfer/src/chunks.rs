@@ -1,32 +1,31 @@
-//! How a file is cut into chunks.
+//! Splits a file into chunks.
 //!
-//! A chunk is 1 MiB: noq gives a stream up when it has more than 1,024 gaps, and 1 MiB is at most 900
-//! packets.
+//! A chunk is 1 MiB, at most 900 packets: noq closes a stream that has more than 1,024 gaps.
 
-/// Bytes in every chunk but the last.
+/// Size of every chunk except the last, bytes.
 pub const CHUNK: u64 = 1 << 20;
 
-/// Most chunks of one file: 16 TiB. Bounds what is remembered about a transfer to 2 MiB.
-pub(crate) const MOST_CHUNKS: u64 = 1 << 24;
+/// Maximum number of chunks of a file (16 TiB). It limits the record of a transfer to 2 MiB.
+pub(crate) const MAX_CHUNKS: u64 = 1 << 24;
 
-/// The cut of one file.
+/// The chunks of one file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunks {
     size: u64,
 }
 
 impl Chunks {
-    /// For a file of `size` bytes.
+    /// The chunks of a file of `size` bytes.
     pub fn of(size: u64) -> Self {
         Self { size }
     }
 
-    /// How many there are; none for an empty file.
+    /// The number of chunks; 0 for an empty file.
     pub fn count(self) -> u64 {
         self.size.div_ceil(CHUNK)
     }
 
-    /// Where chunk `index` begins and how long it is; nothing if there is no such chunk.
+    /// Offset and length of chunk `index` in bytes; `None` if there is no such chunk.
     pub fn range(self, index: u64) -> Option<(u64, u64)> {
         if index >= self.count() {
             return None;
@@ -36,22 +35,22 @@ impl Chunks {
     }
 }
 
-/// Which chunks have been claimed, each once.
+/// A set of chunk indices.
 #[derive(Debug)]
-pub(crate) struct Claims {
+pub(crate) struct ChunkSet {
     words: Vec<u64>,
 }
 
-impl Claims {
-    /// For `count` chunks, at most [`MOST_CHUNKS`].
+impl ChunkSet {
+    /// An empty set for `count` chunks, at most [`MAX_CHUNKS`].
     pub fn new(count: u64) -> Self {
         Self {
-            words: vec![0; count.min(MOST_CHUNKS).div_ceil(64) as usize],
+            words: vec![0; count.min(MAX_CHUNKS).div_ceil(64) as usize],
         }
     }
 
-    /// Claims chunk `index`; false if it was claimed before or does not exist.
-    pub fn claim(&mut self, index: u64) -> bool {
+    /// Adds chunk `index`. False if it is in the set already or does not exist.
+    pub fn insert(&mut self, index: u64) -> bool {
         let Some(word) = self.words.get_mut((index / 64) as usize) else {
             return false;
         };
@@ -61,8 +60,8 @@ impl Claims {
         new
     }
 
-    /// Whether chunk `index` was claimed.
-    pub fn has(&self, index: u64) -> bool {
+    /// Whether chunk `index` is in the set.
+    pub fn contains(&self, index: u64) -> bool {
         self.words
             .get((index / 64) as usize)
             .is_some_and(|w| w & (1 << (index % 64)) != 0)
@@ -79,7 +78,7 @@ mod tests {
             let chunks = Chunks::of(size);
             let mut end = 0;
             for index in 0..chunks.count() {
-                let (start, len) = chunks.range(index).expect("there is one");
+                let (start, len) = chunks.range(index).expect("a chunk");
                 assert_eq!(start, end);
                 assert!((1..=CHUNK).contains(&len));
                 end = start + len;
@@ -92,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_claimed_once() {
-        let mut claims = Claims::new(65);
-        assert!(!claims.has(64) && claims.claim(64) && claims.has(64) && !claims.claim(64));
-        assert!(claims.claim(0) && !claims.claim(1000) && !claims.claim(u64::MAX));
+    fn a_chunk_is_added_once() {
+        let mut set = ChunkSet::new(65);
+        assert!(!set.contains(64) && set.insert(64) && set.contains(64) && !set.insert(64));
+        assert!(set.insert(0) && !set.insert(1000) && !set.insert(u64::MAX));
     }
 }

@@ -1,4 +1,4 @@
-//! Why a transfer failed. Every text is meant to be shown to a person.
+//! Errors of a transfer. Every message is meant for the user.
 
 use crate::Fingerprint;
 use crate::wire::{Reason, Refusal};
@@ -9,77 +9,78 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server said no.
+    /// The server refused the request.
     #[error("the server refused: {0}")]
     Refused(Refusal),
-    /// The server is not known and nobody said what its fingerprint is.
+    /// The server is not known, and no fingerprint was given.
     #[error(
-        "{host} is not known. Its fingerprint is\n  {found}\nCompare it with what `whimbrel serve` \
-         printed there; if it is the same, add\n  --fingerprint {found}\nIt is remembered after that."
+        "the server {host} is not known. Its fingerprint is\n  {found}\nCompare it with the one \
+         that `whimbrel serve` printed. If they are equal, add\n  --fingerprint {found}\nThe \
+         fingerprint is remembered after that."
     )]
-    Unknown {
-        /// As the person wrote it.
+    UnknownServer {
+        /// The server as the user wrote it.
         host: String,
-        /// What it showed.
+        /// The fingerprint of its certificate.
         found: Fingerprint,
     },
-    /// The server is not who it was expected to be.
+    /// The server's fingerprint is not the expected one.
     #[error(
-        "{host} is not the server it should be: somebody may be listening in.\n  expected {expected}\n  \
-         found    {found}\nIf the server was set up anew, check the new fingerprint with its owner and \
-         add --fingerprint {found}"
+        "{host} has another fingerprint than expected; the connection may be intercepted.\n  \
+         expected {expected}\n  found    {found}\nIf the server was set up again, check the new \
+         fingerprint with its owner and add --fingerprint {found}"
     )]
-    Impostor {
-        /// As the person wrote it.
+    FingerprintMismatch {
+        /// The server as the user wrote it.
         host: String,
-        /// What was pinned.
+        /// The pinned fingerprint.
         expected: Fingerprint,
-        /// What it showed.
+        /// The fingerprint of its certificate.
         found: Fingerprint,
     },
-    /// No connection could be made.
-    #[error("no connection to {host}: {why}")]
+    /// No connection could be established.
+    #[error("cannot connect to {host}: {why}")]
     Connect {
-        /// As the person wrote it.
+        /// The server as the user wrote it.
         host: String,
-        /// What went wrong.
+        /// What failed.
         why: String,
     },
-    /// The connection broke.
+    /// The connection was lost.
     #[error("the connection was lost: {0}; the file was not stored")]
     Lost(String),
-    /// The peer does not speak the protocol.
-    #[error("the peer broke the protocol: {0}")]
+    /// The peer violated the protocol.
+    #[error("the peer violated the protocol: {0}")]
     Protocol(String),
     /// A file or directory could not be used.
     #[error("{path}: cannot {what}: {cause}")]
     File {
-        /// Which.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What was tried.
+        /// The operation, to follow "cannot".
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
     /// The file changed while it was being sent.
     #[error("{0}: the file became shorter while it was being sent")]
     Changed(PathBuf),
-    /// The key, certificate or token could not be made or read.
+    /// The key, certificate or token could not be created or read.
     #[error("the server's identity: {0}")]
     Identity(String),
     /// A socket could not be opened.
     #[error("cannot open a UDP socket on {address}: {cause}")]
     Socket {
-        /// Where.
+        /// The local address.
         address: std::net::SocketAddr,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The congestion controller cannot run here.
+    /// QUIC cannot run the congestion controller.
     #[error(transparent)]
-    Controller(#[from] whimbrel_quic::NotCarried),
-    /// The person stopped it.
-    #[error("stopped; the file is not stored there")]
+    Controller(#[from] whimbrel_quic::UnsupportedController),
+    /// The user stopped the transfer.
+    #[error("stopped; the server has not stored the file")]
     Stopped,
 }
 
@@ -96,14 +97,14 @@ impl Error {
         Self::Refused(Refusal::new(reason, text))
     }
 
-    /// What a peer may be told of it: our paths and the system's messages stay here.
+    /// The part of the error that the peer may see: local paths and system messages stay here.
     pub(crate) fn for_peer(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal.clone(),
             Self::Protocol(text) => Refusal::new(Reason::Protocol, text.clone()),
             Self::File { cause, .. } if is_full(cause) => Refusal::new(
                 Reason::DiskFull,
-                "the disk filled up while the file was written",
+                "the disk became full while the file was written",
             ),
             Self::Stopped => Refusal::new(Reason::Stopping, "the server is being stopped"),
             _ => Refusal::new(
@@ -114,7 +115,7 @@ impl Error {
     }
 }
 
-/// Whether the system said that there is no room, or no more allowed.
+/// Whether the system reported that the disk, a quota or the file size limit is exhausted.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_fills_up_while_writing_is_told_as_such_and_nothing_else_of_ours_is() {
+    fn the_peer_sees_a_full_disk_but_no_local_path() {
         for error in [
             rustix::io::Errno::NOSPC,
             rustix::io::Errno::DQUOT,

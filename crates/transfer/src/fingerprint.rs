@@ -1,15 +1,16 @@
-//! By what a server is known: SHA-256 over its certificate, as `openssl x509 -fingerprint -sha256` prints.
+//! Fingerprint of a server: SHA-256 of its certificate, as printed by `openssl x509 -fingerprint
+//! -sha256`.
 
 use ring::digest;
 use std::fmt;
 use std::str::FromStr;
 
-/// SHA-256 of a certificate in DER. Written as 64 hexadecimal digits; read with or without colons.
+/// SHA-256 of a certificate in DER. Written as 64 hexadecimal digits; colons are ignored when read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Of a certificate in DER.
+    /// The fingerprint of a certificate in DER.
     pub fn of_certificate(der: &[u8]) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest::digest(&digest::SHA256, der).as_ref());
@@ -51,13 +52,13 @@ mod tests {
 
     /// FIPS 180-2 appendix B.1.
     #[test]
-    fn it_is_sha_256() {
+    fn the_fingerprint_is_sha_256() {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Fingerprint::of_certificate(b"abc").to_string(), hex);
     }
 
     #[test]
-    fn it_is_read_as_whimbrel_and_openssl_write_it() {
+    fn the_formats_of_whimbrel_and_openssl_are_read() {
         let print = Fingerprint::of_certificate(b"x");
         let plain = print.to_string();
         let pairs: Vec<&str> = (0..32).map(|i| &plain[2 * i..2 * i + 2]).collect();

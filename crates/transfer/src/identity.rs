@@ -1,6 +1,7 @@
-//! Who a server is: its key, its certificate and the token it asks for, kept in a directory.
+//! A server's identity: its key, its certificate and its token, stored in a directory.
 //!
-//! Made on first start: `server-key.pem`, `server-cert.pem`, `token`, each readable by its owner only.
+//! Created on first start: `server-key.pem`, `server-cert.pem` and `token`, each readable by the
+//! owner only.
 
 use crate::{Error, Fingerprint, Token, tls};
 use noq::rustls::pki_types::pem::PemObject;
@@ -23,18 +24,19 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the identity kept in `directory`, or makes one there.
+    /// Reads the identity in `directory`, or creates one there.
     ///
     /// # Errors
-    /// If it cannot be read or written, is damaged, or others may read the key or the token.
+    /// If the identity cannot be read or written or is damaged, or if other users may read one of
+    /// its files.
     pub fn load_or_create(directory: &Path) -> Result<Self, Error> {
         create_private_dir(directory)?;
         let path = |name| directory.join(name);
         if !exists(&path(KEY))? && !exists(&path(CERTIFICATE))? {
-            let made = rcgen::generate_simple_self_signed([tls::SERVER_NAME.to_owned()])
-                .map_err(|e| Error::Identity(format!("no certificate could be made: {e}")))?;
-            create_private(&path(KEY), made.signing_key.serialize_pem().as_bytes())?;
-            create_private(&path(CERTIFICATE), made.cert.pem().as_bytes())?;
+            let created = rcgen::generate_simple_self_signed([tls::SERVER_NAME.to_owned()])
+                .map_err(|e| Error::Identity(format!("cannot create a certificate: {e}")))?;
+            create_private(&path(KEY), created.signing_key.serialize_pem().as_bytes())?;
+            create_private(&path(CERTIFICATE), created.cert.pem().as_bytes())?;
         }
         if !exists(&path(TOKEN))? {
             create_private(
@@ -47,8 +49,8 @@ impl Identity {
         let token = read_private(&path(TOKEN))?;
         let damaged = |name: &'static str| {
             Error::Identity(format!(
-                "{} is damaged; restore it, or remove {} to become a new server that clients must \
-                 pin again",
+                "{} is damaged; restore it, or remove {} to create a new identity, which clients \
+                 must pin again",
                 path(name).display(),
                 directory.display()
             ))
@@ -61,12 +63,12 @@ impl Identity {
         })
     }
 
-    /// What clients pin.
+    /// The fingerprint that clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_certificate(&self.certificate)
     }
 
-    /// What clients show.
+    /// The token that clients must show.
     pub fn token(&self) -> &Token {
         &self.token
     }
@@ -80,8 +82,8 @@ impl Identity {
     }
 }
 
-/// Where identities and pinned servers are kept unless told otherwise: `$XDG_STATE_HOME/whimbrel`, or
-/// `~/.local/state/whimbrel`. None if neither variable is set.
+/// Default directory of identities and pinned servers: `$XDG_STATE_HOME/whimbrel`, or
+/// `~/.local/state/whimbrel`. `None` if neither variable is set.
 pub fn default_state_dir() -> Option<PathBuf> {
     let var = |name| {
         std::env::var_os(name)
@@ -95,28 +97,28 @@ pub fn default_state_dir() -> Option<PathBuf> {
         .map(|p| p.join("whimbrel"))
 }
 
-/// Makes a directory, and those above it, that only its owner can enter.
+/// Creates a directory, and its missing parents, with access for the owner only.
 pub(crate) fn create_private_dir(directory: &Path) -> Result<(), Error> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(directory)
-        .map_err(Error::file(directory, "make this directory"))
+        .map_err(Error::file(directory, "create this directory"))
 }
 
 fn exists(path: &Path) -> Result<bool, Error> {
     path.try_exists()
-        .map_err(Error::file(path, "look for this file"))
+        .map_err(Error::file(path, "check for this file"))
 }
 
-/// Writes a new file that only its owner can read.
+/// Creates a file that only the owner can read.
 fn create_private(path: &Path, contents: &[u8]) -> Result<(), Error> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(path)
-        .map_err(Error::file(path, "make this file"))?;
+        .map_err(Error::file(path, "create this file"))?;
     file.write_all(contents)
         .and_then(|()| file.sync_all())
         .map_err(Error::file(path, "write"))
@@ -125,7 +127,7 @@ fn create_private(path: &Path, contents: &[u8]) -> Result<(), Error> {
 fn read_private(path: &Path) -> Result<String, Error> {
     let text = fs::read_to_string(path).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::Identity(format!(
-            "{} is missing; restore it, or remove its directory to become a new server",
+            "{} is missing; restore it, or remove its directory to create a new identity",
             path.display()
         )),
         _ => Error::file(path, "read")(e),
@@ -136,7 +138,8 @@ fn read_private(path: &Path) -> Result<String, Error> {
         .mode();
     if mode & 0o077 != 0 {
         return Err(Error::Identity(format!(
-            "others can read {0}; run `chmod 600 {0}`, and make a new identity if they may have",
+            "other users can read {0}; run `chmod 600 {0}`, and create a new identity if they may \
+             have read it",
             path.display()
         )));
     }
@@ -146,32 +149,33 @@ fn read_private(path: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch_directory::ScratchDirectory;
 
     #[test]
-    fn an_identity_stays_the_same_and_private() {
-        let base = crate::spool::tests::scratch("identity");
-        let dir = base.join("state/whimbrel");
-        let first = Identity::load_or_create(&dir).expect("made");
+    fn an_identity_is_persistent_and_private() {
+        let scratch = ScratchDirectory::new();
+        let dir = scratch.path().join("state/whimbrel");
+        let first = Identity::load_or_create(&dir).expect("created");
         let again = Identity::load_or_create(&dir).expect("read");
         assert_eq!(first.fingerprint(), again.fingerprint());
         assert!(first.token().matches(again.token()));
         for name in [KEY, CERTIFICATE, TOKEN] {
             let mode = fs::metadata(dir.join(name))
-                .expect("there")
+                .expect("a file")
                 .permissions()
                 .mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
-        fs::set_permissions(dir.join(KEY), fs::Permissions::from_mode(0o644)).expect("mine");
+        fs::set_permissions(dir.join(KEY), fs::Permissions::from_mode(0o644))
+            .expect("the owner may");
         let error = Identity::load_or_create(&dir)
-            .expect_err("too open")
+            .expect_err("readable by others")
             .to_string();
         assert!(error.contains("chmod 600"), "{error}");
-        fs::remove_file(dir.join(KEY)).expect("mine");
+        fs::remove_file(dir.join(KEY)).expect("the owner may");
         let error = Identity::load_or_create(&dir)
-            .expect_err("half gone")
+            .expect_err("key missing")
             .to_string();
         assert!(error.contains("missing"), "{error}");
-        fs::remove_dir_all(base).expect("mine");
     }
 }

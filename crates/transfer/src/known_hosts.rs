@@ -1,4 +1,5 @@
-//! The servers a client has pinned: lines of `host:port fingerprint`, as ssh's `known_hosts`.
+//! The servers that a client has pinned, one `host:port fingerprint` per line, as in ssh's
+//! `known_hosts`.
 
 use crate::identity::create_private_dir;
 use crate::{Error, Fingerprint};
@@ -19,10 +20,10 @@ impl KnownHosts {
         Self { path: path.into() }
     }
 
-    /// The fingerprint pinned for `host:port`, the last one if there are several.
+    /// The fingerprint pinned for `host:port`; the last one if there are several.
     ///
     /// # Errors
-    /// If the file cannot be read or a line of it is damaged.
+    /// If the file cannot be read or the line is damaged.
     pub fn get(&self, host: &str) -> Result<Option<Fingerprint>, Error> {
         let mut found = None;
         for (number, line) in self.read()?.lines().enumerate() {
@@ -38,7 +39,7 @@ impl KnownHosts {
         Ok(found)
     }
 
-    /// Pins `fingerprint` for `host:port` in place of what was pinned before.
+    /// Pins `fingerprint` for `host:port` and replaces an older one.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -50,8 +51,8 @@ impl KnownHosts {
         if let Some(directory) = self.path.parent() {
             create_private_dir(directory)?;
         }
-        // Aside and renamed, so that no moment has half a file.
-        let aside = self
+        // Write a temporary file and rename it, so that the file is always complete.
+        let temporary = self
             .path
             .with_extension(format!("{}.tmp", std::process::id()));
         OpenOptions::new()
@@ -59,10 +60,13 @@ impl KnownHosts {
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(&aside)
+            .open(&temporary)
             .and_then(|mut file| file.write_all(text.as_bytes()))
-            .and_then(|()| fs::rename(&aside, &self.path))
-            .map_err(Error::file(&self.path, "remember the server in this file"))
+            .and_then(|()| fs::rename(&temporary, &self.path))
+            .map_err(Error::file(
+                &self.path,
+                "write the server's fingerprint to this file",
+            ))
     }
 
     fn read(&self) -> Result<String, Error> {
@@ -85,16 +89,17 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch_directory::ScratchDirectory;
 
     #[test]
-    fn what_is_pinned_is_found_and_replaced() {
-        let dir = crate::spool::tests::scratch("known");
-        let known = KnownHosts::at(dir.join("sub/known_hosts"));
+    fn a_pinned_fingerprint_is_found_and_replaced() {
+        let scratch = ScratchDirectory::new();
+        let known = KnownHosts::at(scratch.path().join("sub/known_hosts"));
         let (a, b) = (
             Fingerprint::of_certificate(b"a"),
             Fingerprint::of_certificate(b"b"),
         );
-        assert_eq!(known.get("x:4440").expect("no file is an empty one"), None);
+        assert_eq!(known.get("x:4440").expect("a missing file is empty"), None);
         known.set("x:4440", a).expect("written");
         known.set("y:4440", b).expect("written");
         assert_eq!(known.get("x:4440").expect("read"), Some(a));
@@ -102,7 +107,7 @@ mod tests {
         assert_eq!(known.get("x:4440").expect("read"), Some(b));
         assert_eq!(
             fs::read_to_string(&known.path)
-                .expect("there")
+                .expect("a file")
                 .lines()
                 .count(),
             2
@@ -110,6 +115,5 @@ mod tests {
         fs::write(&known.path, "# mine\nx:4440 nonsense\n").expect("written");
         let error = known.get("x:4440").expect_err("damaged").to_string();
         assert!(error.contains(":2:"), "{error}");
-        fs::remove_dir_all(dir).expect("mine");
     }
 }

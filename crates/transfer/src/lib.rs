@@ -1,19 +1,20 @@
-//! Files over QUIC: the service, the sender, and what they say to each other.
+//! File transfers over QUIC: the server, the sender, and their wire format.
 //!
-//! * [`Server`] takes files into one directory; [`send()`] brings it one.
-//! * TLS 1.3 encrypts and authenticates: the server is known by the [`Fingerprint`] of its certificate,
-//!   pinned on first use like ssh's ([`KnownHosts`]); the client proves itself by a [`Token`].
-//! * Data travels in chunks of 1 MiB, each on its own stream ([`wire`]): a hole holds up one chunk and not
-//!   the file, and no stream collects more gaps than noq allows.
-//! * A file appears under its name only when it is whole: it is written aside, checked against the sender's
-//!   BLAKE3 hash, flushed to disk and then renamed.
-//! * The sender chooses the congestion controller, any of [`whimbrel_cc::registry::ALL`]
-//!   that lives on acknowledgments.
+//! * [`Server`] stores files in one directory; [`send()`] uploads one file.
+//! * TLS 1.3 encrypts and authenticates. The server is identified by the [`Fingerprint`] of its
+//!   certificate, pinned on first use as in ssh ([`KnownHosts`]); the client proves itself with a
+//!   [`Token`].
+//! * Data travels in chunks of 1 MiB, each on its own stream ([`wire`]). A gap holds up one chunk
+//!   only, not the file, and no stream collects more gaps than noq allows.
+//! * A file appears under its name only when it is complete: it is written under a hidden name,
+//!   checked against the sender's BLAKE3 hash, flushed to disk, and then renamed.
+//! * The sender chooses the congestion controller: any of [`whimbrel_cc::registry::ALL`] that needs
+//!   acknowledgments only.
 //!
-//! What became of every packet can be logged as qlog ([`QlogFolder`]).
+//! Both sides can log every packet as qlog ([`QlogFolder`]).
 //!
-//! Whoever speaks to a server is taken to be hostile until it has shown the token, and its sizes, counts
-//! and times are bounded even then ([`Limits`]).
+//! The server treats every peer as hostile until the peer has shown the token. Sizes, counts and
+//! times are limited even after that ([`Limits`]).
 
 mod chunks;
 mod error;
@@ -21,19 +22,21 @@ mod fingerprint;
 mod framing;
 mod guard;
 mod identity;
+mod interval_statistics;
 mod known_hosts;
 mod name;
 mod qlog;
 mod receive;
+#[cfg(test)]
+mod scratch_directory;
 mod send;
 mod server;
 mod socket;
-mod spool;
-mod standings;
 mod summary;
 mod tls;
 mod token;
 mod transport;
+mod upload_directory;
 pub mod wire;
 
 pub use chunks::CHUNK;
@@ -45,10 +48,10 @@ pub use name::{FileName, NameError};
 pub use qlog::QlogFolder;
 pub use send::{Progress, SendOptions, ServerAddress, send};
 pub use server::{Event, Limits, ServeOptions, Server};
-pub use summary::{Standing, Summary, TracePoint, VerdictCounts};
+pub use summary::{IntervalSample, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;
 pub use token::Token;
 pub use wire::{Reason, Refusal};
 
-/// The UDP port a server listens on unless told otherwise.
+/// The default UDP port of a server.
 pub const DEFAULT_PORT: u16 = 4440;

@@ -1,36 +1,36 @@
-//! Under what name a file may be stored.
+//! Names under which a file may be stored.
 
 use std::fmt;
 
-/// A name that stays inside its directory and on its line: one plain path component.
+/// A name that is one plain path component without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileName(String);
 
-/// Why a name was not taken. Its text is meant to be shown to a person.
+/// Why a name is invalid. The message is meant for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this file name is not accepted: {0}; choose another with --name")]
+#[error("this file name is invalid: {0}; choose another with --name")]
 pub struct NameError(&'static str);
 
 impl FileName {
-    /// Longest, in bytes: what Linux file systems hold.
-    pub const MOST: usize = 255;
+    /// Maximum length in bytes, the limit of Linux file systems.
+    pub const MAX_LEN: usize = 255;
 
-    /// Takes a name from a peer or a person.
+    /// Checks a name from a peer or a user.
     ///
     /// # Errors
-    /// If it is empty or too long, begins with a dot (`..`, and hidden files, which configure programs), or
-    /// has a separator or a control character in it.
+    /// If the name is empty or too long, begins with a dot (`..`, and hidden files, which configure
+    /// programs), or contains a separator or a control character.
     pub fn new(name: &str) -> Result<Self, NameError> {
         let why = if name.is_empty() {
             "it is empty"
-        } else if name.len() > Self::MOST {
+        } else if name.len() > Self::MAX_LEN {
             "it is longer than 255 bytes"
         } else if name.starts_with('.') {
             "it begins with a dot"
         } else if name.contains(['/', '\\']) {
-            "it has a path separator in it"
+            "it contains a path separator"
         } else if name.chars().any(char::is_control) {
-            "it has a control character in it"
+            "it contains a control character"
         } else {
             return Ok(Self(name.to_owned()));
         };
@@ -44,7 +44,7 @@ impl FileName {
 }
 
 impl fmt::Display for FileName {
-    /// Fit for a terminal: what could turn its text around is escaped.
+    /// Escapes characters that change the direction of text on a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
             match c {
@@ -64,7 +64,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_plain_names_are_taken() {
+    fn only_plain_names_are_valid() {
         for good in [
             "a",
             "movie.mp4",
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_always_one_component(name in ".*") {
+        fn a_valid_name_is_one_path_component(name in ".*") {
             if let Ok(name) = FileName::new(&name) {
                 let path = std::path::Path::new(name.as_str());
                 let parts: Vec<_> = path.components().collect();

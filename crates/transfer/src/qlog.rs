@@ -1,12 +1,14 @@
-//! qlog: a file for each connection, with what its packets and its controller did, for tools that show that.
+//! qlog: one file per connection that records its packets and its controller.
 //!
-//! noq writes it (draft-ietf-quic-qlog-main-schema-13, draft-ietf-quic-qlog-quic-events-12, JSON text sequences of RFC 7464):
-//! packets with their frames, what was lost, and the recovery's metrics, among them our controller's window, threshold and
-//! pacing rate. What is sent in streams is not in it.
+//! noq writes the records (draft-ietf-quic-qlog-main-schema-13,
+//! draft-ietf-quic-qlog-quic-events-12, JSON text sequences of RFC 7464): packets with their
+//! frames, lost packets, and recovery metrics, among them the controller's window, threshold and
+//! pacing rate. Stream data is not recorded.
 //!
-//! Whoever connects to a server makes it write a file, so files are bounded: all of a folder together, and each alone. At
-//! the bound a file ends with a whole record; the transfer goes on. Records are written whole, and at the latest a tenth of a
-//! second after the one before, so that a file that a crash cut can be read up to there.
+//! Any peer that connects makes the server write a file. Therefore both the size of each file and
+//! the total size of the folder are limited. At the limit a file ends with a complete record and
+//! the transfer continues. Records are written whole, at most 100 ms after the record before, so
+//! that a file truncated by a crash is readable up to that point.
 
 use crate::Error;
 use noq::{ConnectionId, QlogConfig, QlogFactory, Side};
@@ -19,45 +21,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use whimbrel_units::Bytes;
 
-/// How the names of its files end: what readers of qlog as JSON text sequences look for.
-const ENDING: &str = "sqlog";
-/// No file is begun if less is left: a handshake needs as much. A file counts as so much even if it stays smaller, so that many
-/// connections that never get anywhere do not make files without end.
-const LEAST: u64 = 64 << 10;
-/// Records are in the file after so long, if others follow.
-const FLUSH: Duration = Duration::from_millis(100);
+/// File name extension, which readers of qlog as JSON text sequences expect.
+const EXTENSION: &str = "sqlog";
+/// No file is created if less than this is left: a handshake needs as much. A smaller file counts
+/// as this size, so that connections that never complete cannot create an unlimited number of
+/// files.
+const MIN_FILE: u64 = 64 << 10;
+/// Records are flushed to the file after this time, at the next record.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A folder for qlog files, and how much they may take up. Clones share that.
+/// A folder for qlog files with a limit on their total size. Clones share the limit.
 #[derive(Debug, Clone)]
 pub struct QlogFolder(Arc<Folder>);
 
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
-    /// What may still be written, bytes.
+    /// Bytes that may still be written.
     left: AtomicU64,
-    /// The most of one file, bytes.
+    /// Maximum size of one file, bytes.
     file: u64,
 }
 
 impl QlogFolder {
-    /// Makes the folder if it is not there. All its qlog files together, those that are there included, may take up `total`;
-    /// one of them at most `file`.
+    /// Opens the folder, and creates it if needed. All its qlog files together, existing ones
+    /// included, may take up `total`; one file may take up `file`.
     ///
     /// # Errors
-    /// If it cannot be made or written to, or if what is there takes up all.
+    /// If the folder cannot be created or written to, or if the existing files use up `total`.
     pub fn open(path: &Path, total: Bytes, file: Bytes) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(Error::file(path, "make"))?;
-        // Better to fail now than to log nothing.
+        fs::create_dir_all(path).map_err(Error::file(path, "create"))?;
+        // Fail now instead of logging nothing later.
         let probe = path.join(format!(".whimbrel-{}", std::process::id()));
         File::create(&probe).map_err(Error::file(path, "write into"))?;
         fs::remove_file(&probe).ok();
-        let there = used(path).map_err(Error::file(path, "read"))?;
-        let left = total.get().saturating_sub(there);
-        if left < LEAST {
+        let used = used(path).map_err(Error::file(path, "read"))?;
+        let left = total.get().saturating_sub(used);
+        if left < MIN_FILE {
             let text = format!(
-                "the qlog files there take up {} of {total} already: remove some, or allow more with --qlog-limit",
-                Bytes::new(there)
+                "its qlog files take up {} of {total}; remove some, or raise --qlog-limit",
+                Bytes::new(used)
             );
             return Err(Error::file(path, "write into")(io::Error::other(text)));
         }
@@ -69,7 +72,7 @@ impl QlogFolder {
     }
 }
 
-/// What all qlog files in a folder take up.
+/// Total size of all qlog files in a folder.
 fn used(folder: &Path) -> io::Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
@@ -77,16 +80,16 @@ fn used(folder: &Path) -> io::Result<u64> {
         if entry
             .path()
             .extension()
-            .is_some_and(|ending| ending == ENDING)
+            .is_some_and(|ending| ending == EXTENSION)
         {
-            sum += entry.metadata()?.len().max(LEAST);
+            sum += entry.metadata()?.len().max(MIN_FILE);
         }
     }
     Ok(sum)
 }
 
 impl Folder {
-    /// Takes so much off what is left, if there is as much.
+    /// Takes `bytes` off the remaining space, if that much is left.
     fn take(&self, bytes: u64) -> bool {
         let less = |left: u64| left.checked_sub(bytes);
         self.left
@@ -104,21 +107,21 @@ impl QlogFactory for QlogFolder {
         _now: Instant,
     ) -> Option<QlogConfig> {
         let folder = &self.0;
-        if !folder.take(LEAST) {
+        if !folder.take(MIN_FILE) {
             return None;
         }
         let (side, verb) = match side {
             Side::Client => ("client", "sends to"),
             Side::Server => ("server", "serves"),
         };
-        let begun = SystemTime::now()
+        let started = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        // Colons are awkward in names of files.
+        // Colons are inconvenient in file names.
         let peer = remote.ip().to_string().replace(':', "_");
         let name = format!(
-            "{}-{peer}-{}-{initial_dst_cid}-{side}.{ENDING}",
-            begun.as_millis(),
+            "{}-{peer}-{}-{initial_dst_cid}-{side}.{EXTENSION}",
+            started.as_millis(),
             remote.port()
         );
         let mut new = OpenOptions::new();
@@ -131,16 +134,16 @@ impl QlogFactory for QlogFolder {
             file: BufWriter::new(file),
             record: Vec::new(),
             left: folder.file,
-            taken: LEAST,
+            taken: MIN_FILE,
             folder: Arc::clone(folder),
             flushed: Instant::now(),
-            over: false,
+            ended: false,
         };
         let mut config = QlogConfig::new(Box::new(log));
         let version = env!("CARGO_PKG_VERSION");
         config.title(Some(format!("whimbrel {version} {verb} {remote}")));
         config.description(Some(format!(
-            "A log takes up to {}: one that is as large ends there, and the transfer went on.",
+            "A log is limited to {}. A log of that size ends there; the transfer continued.",
             Bytes::new(folder.file)
         )));
         Some(config)
@@ -150,30 +153,30 @@ impl QlogFactory for QlogFolder {
 /// A qlog file that is being written.
 struct Log {
     file: BufWriter<File>,
-    /// What has come of a record that is not whole.
+    /// The beginning of a record that is not complete.
     record: Vec<u8>,
-    /// What may still be written to this file, bytes.
+    /// Bytes that may still be written to this file.
     left: u64,
-    /// Of what was taken off the folder's for this file: what it has not written yet, bytes.
+    /// Bytes taken off the folder's space for this file and not yet written.
     taken: u64,
     folder: Arc<Folder>,
     flushed: Instant,
-    /// Nothing more is written: it is full, or the disk is.
-    over: bool,
+    /// Nothing more is written, because a limit is reached or the disk is full.
+    ended: bool,
 }
 
 impl Log {
-    /// Writes a record. A file that cannot be written ends here, and nobody else needs to know.
+    /// Writes a record. A write error ends the log but not the transfer.
     fn end_record(&mut self) {
         let size = self.record.len() as u64;
-        self.over = size > self.left || !self.folder.take(size.saturating_sub(self.taken));
-        if !self.over {
+        self.ended = size > self.left || !self.folder.take(size.saturating_sub(self.taken));
+        if !self.ended {
             self.left -= size;
             self.taken = self.taken.saturating_sub(size);
-            self.over = self.file.write_all(&self.record).is_err();
+            self.ended = self.file.write_all(&self.record).is_err();
         }
         self.record.clear();
-        if self.over || self.flushed.elapsed() >= FLUSH {
+        if self.ended || self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flushed = Instant::now();
             self.file.flush().ok();
         }
@@ -181,10 +184,10 @@ impl Log {
 }
 
 impl Write for Log {
-    /// A record comes in pieces, and ends with the piece that ends a line: JSON has no line breaks where it is not spread over
-    /// lines.
+    /// A record arrives in pieces and ends with the piece that ends in a line feed: the JSON of a
+    /// record contains no line breaks.
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        if !self.over {
+        if !self.ended {
             self.record.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
                 self.end_record();
@@ -202,22 +205,22 @@ impl Write for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch_directory::ScratchDirectory;
 
-    /// A folder of a test's own, removed with it.
-    struct Scratch(PathBuf);
+    /// A scratch directory with logs in it.
+    struct Logs(ScratchDirectory);
 
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let name = format!("whimbrel-qlog-{name}-{}", std::process::id());
-            Self(std::env::temp_dir().join(name))
+    impl Logs {
+        fn new() -> Self {
+            Self(ScratchDirectory::new())
         }
 
         fn folder(&self, total: u64, file: u64) -> Result<QlogFolder, Error> {
-            QlogFolder::open(&self.0, Bytes::new(total), Bytes::new(file))
+            QlogFolder::open(self.0.path(), Bytes::new(total), Bytes::new(file))
         }
 
         fn log(&self, folder: &QlogFolder, name: &str) -> Log {
-            let file = File::create(self.0.join(name)).expect("mine");
+            let file = File::create(self.0.path().join(name)).expect("a file");
             Log {
                 file: BufWriter::new(file),
                 record: Vec::new(),
@@ -225,30 +228,24 @@ mod tests {
                 taken: 0,
                 folder: Arc::clone(&folder.0),
                 flushed: Instant::now(),
-                over: false,
+                ended: false,
             }
         }
 
         fn read(&self, name: &str) -> Vec<u8> {
-            fs::read(self.0.join(name)).expect("there")
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).ok();
+            fs::read(self.0.path().join(name)).expect("a file")
         }
     }
 
     #[test]
-    fn at_its_bound_a_file_ends_with_a_whole_record_and_the_writer_goes_on() {
-        let scratch = Scratch::new("bound");
+    fn at_its_limit_a_file_ends_with_a_complete_record() {
+        let scratch = Logs::new();
         let folder = scratch.folder(1 << 20, 25).expect("a folder");
         let mut log = scratch.log(&folder, "a.sqlog");
         for _ in 0..5 {
             // Ten bytes in three pieces: two records fit into 25 bytes.
             for piece in [&b"\x1e"[..], b"{1234567"[..].as_ref(), b"\n"] {
-                log.write_all(piece).expect("never fails");
+                log.write_all(piece).expect("written");
             }
         }
         drop(log);
@@ -256,17 +253,17 @@ mod tests {
     }
 
     #[test]
-    fn all_files_together_are_bounded_and_those_that_are_there_count() {
-        let scratch = Scratch::new("total");
-        let total = LEAST + 100;
+    fn the_limit_covers_all_files_and_existing_ones() {
+        let scratch = Logs::new();
+        let total = MIN_FILE + 100;
         let folder = scratch.folder(total, u64::MAX).expect("a folder");
         let record = [&[b'x'; 39][..], b"\n"].concat();
         let mut logs = [
             scratch.log(&folder, "a.sqlog"),
             scratch.log(&folder, "b.sqlog"),
         ];
-        for round in 0..LEAST as usize {
-            logs[round % 2].write_all(&record).expect("never fails");
+        for round in 0..MIN_FILE as usize {
+            logs[round % 2].write_all(&record).expect("written");
         }
         drop(logs);
         let sizes = ["a.sqlog", "b.sqlog"].map(|name| scratch.read(name).len() as u64);
@@ -281,14 +278,16 @@ mod tests {
         let remote = ([127, 0, 0, 1], 1).into();
         let id = ConnectionId::new(&[1, 2]);
         let config = folder.for_connection(Side::Server, remote, id, Instant::now());
-        assert!(config.is_none(), "no new file where nothing is left");
+        assert!(config.is_none(), "no new file when no space is left");
         assert!(scratch.folder(4 * total, u64::MAX).is_ok());
     }
 
     #[test]
-    fn connections_that_log_nothing_make_no_files_without_end() {
-        let scratch = Scratch::new("empty");
-        let folder = scratch.folder(3 * LEAST + 1, u64::MAX).expect("a folder");
+    fn the_number_of_files_is_limited_even_if_they_are_empty() {
+        let scratch = Logs::new();
+        let folder = scratch
+            .folder(3 * MIN_FILE + 1, u64::MAX)
+            .expect("a folder");
         let connection = |number: u8| {
             let remote = ([127, 0, 0, 1], u16::from(number)).into();
             let id = ConnectionId::new(&[number]);
@@ -296,14 +295,15 @@ mod tests {
         };
         let logged = (1..=9).filter_map(connection).count();
         assert_eq!(logged, 3);
-        assert_eq!(fs::read_dir(&scratch.0).expect("a folder").count(), 3);
+        assert_eq!(fs::read_dir(scratch.0.path()).expect("a folder").count(), 3);
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_known_at_once() {
-        let scratch = Scratch::new("file");
-        fs::write(&scratch.0, "a file").expect("written");
-        assert!(scratch.folder(1 << 20, 1 << 20).is_err());
-        fs::remove_file(&scratch.0).expect("mine");
+    fn a_folder_that_cannot_be_written_is_an_error_at_once() {
+        let scratch = ScratchDirectory::new();
+        let file = scratch.path().join("file");
+        fs::write(&file, "a file").expect("written");
+        let limit = Bytes::new(1 << 20);
+        assert!(QlogFolder::open(&file, limit, limit).is_err());
     }
 }

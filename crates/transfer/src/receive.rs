@@ -1,11 +1,13 @@
-//! One file arriving: chunks from many streams into a hidden file, its hash checked, then its name.
+//! Receives one file: writes chunks from many streams into a hidden file, checks its hash, and
+//! renames it.
 //!
-//! One thread per file writes, so that threads do not queue for the file's lock. Another follows behind it and
-//! hashes what it reads back of the file, in the file's order: when the last chunk is in, little is left to do.
+//! One thread per file writes, so that threads do not wait for the file's lock. A second thread
+//! reads back what has been written and hashes it in file order, so that little remains to be done
+//! when the last chunk arrives.
 
-use crate::chunks::{CHUNK, Chunks, Claims};
+use crate::chunks::{CHUNK, ChunkSet, Chunks};
 use crate::framing;
-use crate::spool::{Part, Spool};
+use crate::upload_directory::{PartialFile, UploadDirectory};
 use crate::wire::{Message, Reason};
 use crate::{Error, FileName};
 use bytes::{Bytes, BytesMut};
@@ -17,53 +19,54 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Data gathered from a stream before it is written, bytes.
+/// Data collected from a stream before it is written, bytes.
 const PIECE: u64 = 256 << 10;
-/// Pieces that may wait to be written.
+/// Maximum number of pieces that wait to be written.
 const WAITING: usize = 16;
 
-/// A chunk's stream, its header read: the chunk's index comes first.
+/// The index of a chunk, and its stream after the header.
 pub(crate) type ChunkStream = (u64, RecvStream);
 
-/// Part of a chunk, to be written.
+/// Part of a chunk, to be written to the file.
 struct Piece {
     data: Bytes,
-    /// Where in the file.
+    /// Offset in the file, bytes.
     at: u64,
-    /// The chunk whose last piece this is.
+    /// Index of the chunk, if this is its last piece.
     completes: Option<u64>,
 }
 
-/// One file that arrives.
-pub(crate) struct Arrival {
-    pub spool: Spool,
+/// A file that is being received.
+pub(crate) struct Upload {
+    pub uploads: UploadDirectory,
     pub name: FileName,
-    pub part: Arc<Part>,
+    pub part: Arc<PartialFile>,
     pub chunks: Chunks,
-    /// Give up when nothing arrives for so long.
+    /// The transfer fails if no data arrives for this long.
     pub stall: Duration,
 }
 
-impl Arrival {
-    /// Takes all chunks and the hash, and stores the file. The hash is that of what was written.
+impl Upload {
+    /// Receives all chunks and the announced hash, and stores the file. Returns the hash of what
+    /// was written.
     pub async fn run(
         &self,
         control: &mut RecvStream,
         mut streams: mpsc::Receiver<ChunkStream>,
     ) -> Result<blake3::Hash, Error> {
         let count = self.chunks.count();
-        let mut claims = Claims::new(count);
+        let mut seen_chunks = ChunkSet::new(count);
         let progress = Arc::new(AtomicU64::new(0));
         let (pieces, to_write) = mpsc::channel(WAITING);
-        let (tell, complete) = std::sync::mpsc::channel();
+        let (announce, complete) = std::sync::mpsc::channel();
         let part = Arc::clone(&self.part);
-        let mut writer = spawn_blocking(move || write_pieces(&part, to_write, &tell));
+        let mut writer = spawn_blocking(move || write_pieces(&part, to_write, &announce));
         let (part, chunks) = (Arc::clone(&self.part), self.chunks);
-        let mut hasher = spawn_blocking(move || hash_behind(&part, chunks, &complete));
-        // Dropped on any way out, which stops all streams that are still open.
+        let mut hasher = spawn_blocking(move || hash_written(&part, chunks, &complete));
+        // Dropped on every return, which stops all streams that are still open.
         let mut tasks: JoinSet<Result<(), Error>> = JoinSet::new();
         let (mut expected, mut computed) = (None, None);
-        let (mut taken, mut seen) = (0, 0);
+        let (mut received, mut last_progress) = (0, 0);
         let mut watch = interval(self.stall);
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         watch.tick().await;
@@ -79,21 +82,23 @@ impl Arrival {
             }
             tokio::select! {
                 Some((index, stream)) = streams.recv() => {
-                    let range = self.chunks.range(index).filter(|_| claims.claim(index));
+                    let range = self.chunks.range(index).filter(|_| seen_chunks.insert(index));
                     let range = range.ok_or_else(|| {
-                        Error::Protocol(format!("chunk {index} of {count} came twice or is none"))
+                        let text = "is a duplicate or does not exist";
+                        Error::Protocol(format!("chunk {index} of {count} {text}"))
                     })?;
-                    tasks.spawn(take_chunk(stream, index, range, pieces.clone(), Arc::clone(&progress)));
+                    let (pieces, progress) = (pieces.clone(), Arc::clone(&progress));
+                    tasks.spawn(receive_chunk(stream, index, range, pieces, progress));
                 }
                 Some(done) = tasks.join_next() => {
                     done.map_err(|_| Error::Stopped)??;
-                    taken += 1;
+                    received += 1;
                 }
                 message = &mut finish, if expected.is_none() => match message? {
                     Message::Finish { hash } => expected = Some(hash),
-                    _ => return Err(Error::Protocol("a message out of turn".to_owned())),
+                    _ => return Err(Error::Protocol("an unexpected message".to_owned())),
                 },
-                // Neither thread ends early unless one of them failed; that one's error is the reason.
+                // Neither thread ends early unless one of them failed; its error is the reason.
                 result = &mut writer => {
                     result.map_err(|_| Error::Stopped)??;
                     if computed.is_none() {
@@ -101,51 +106,53 @@ impl Arrival {
                     }
                     return Err(Error::Stopped);
                 }
-                hash = &mut hasher, if computed.is_none() => match hash.map_err(|_| Error::Stopped)? {
-                    Err(Error::Stopped) => {
-                        writer.await.map_err(|_| Error::Stopped)??;
-                        return Err(Error::Stopped);
+                hash = &mut hasher, if computed.is_none() => {
+                    match hash.map_err(|_| Error::Stopped)? {
+                        Err(Error::Stopped) => {
+                            writer.await.map_err(|_| Error::Stopped)??;
+                            return Err(Error::Stopped);
+                        }
+                        hash => computed = Some(hash?),
                     }
-                    hash => computed = Some(hash?),
-                },
+                }
                 _ = watch.tick() => {
                     let now = progress.load(Ordering::Relaxed);
-                    // Once all is here it is the disk that is waited for.
-                    if now == seen && (taken < count || expected.is_none()) {
-                        let text = format!("nothing arrived for {} s", self.stall.as_secs_f64());
+                    // After all data has arrived, only the disk can cause a delay.
+                    if now == last_progress && (received < count || expected.is_none()) {
+                        let text = format!("no data arrived for {} s", self.stall.as_secs_f64());
                         return Err(Error::refused(Reason::Stalled, text));
                     }
-                    seen = now;
+                    last_progress = now;
                 }
             }
         };
-        let (part, spool, name) = (
+        let (part, uploads, name) = (
             Arc::clone(&self.part),
-            self.spool.clone(),
+            self.uploads.clone(),
             self.name.clone(),
         );
-        spawn_blocking(move || part.store(&spool, &name))
+        spawn_blocking(move || part.store(&uploads, &name))
             .await
             .map_err(|_| Error::Stopped)??;
         Ok(hash)
     }
 }
 
-/// However a transfer ends, what it leaves unfinished is gone at that moment, and not only when the last
-/// thread has let go of it.
-impl Drop for Arrival {
+/// Removes an incomplete file at once when the transfer ends, not only when the last thread has
+/// released it.
+impl Drop for Upload {
     fn drop(&mut self) {
         self.part.discard();
     }
 }
 
 fn corrupt() -> Error {
-    let text = "what arrived does not have the hash that was announced; send it again";
+    let text = "the data does not have the announced hash; send the file again";
     Error::refused(Reason::Corrupt, text)
 }
 
-/// Takes exactly the `length` bytes that belong at `start` of the file from a stream.
-async fn take_chunk(
+/// Receives exactly the `length` bytes at offset `start` of the file from a stream.
+async fn receive_chunk(
     mut stream: RecvStream,
     index: u64,
     (start, length): (u64, u64),
@@ -175,7 +182,7 @@ async fn take_chunk(
             completes: last.then_some(index),
         };
         if pieces.send(piece).await.is_err() {
-            // The writer has failed, and says why itself.
+            // The writer has failed and reports its error itself.
             return Ok(());
         }
         at += want as u64;
@@ -183,9 +190,9 @@ async fn take_chunk(
     Ok(())
 }
 
-/// Writes pieces as they come, and tells of each chunk that is complete.
+/// Writes pieces as they arrive, and announces each complete chunk.
 fn write_pieces(
-    part: &Part,
+    part: &PartialFile,
     mut pieces: mpsc::Receiver<Piece>,
     complete: &std::sync::mpsc::Sender<u64>,
 ) -> Result<(), Error> {
@@ -194,32 +201,33 @@ fn write_pieces(
         if let Some(index) = piece.completes
             && complete.send(index).is_err()
         {
-            // The other thread has failed, and says why itself.
+            // The hashing thread has failed and reports its error itself.
             break;
         }
     }
     Ok(())
 }
 
-/// Hashes the file from its beginning as far as it is written, until it is all written.
-fn hash_behind(
-    part: &Part,
+/// Hashes the file from its beginning, following the writer, until the file is complete.
+fn hash_written(
+    part: &PartialFile,
     chunks: Chunks,
     complete: &std::sync::mpsc::Receiver<u64>,
 ) -> Result<blake3::Hash, Error> {
     let mut hasher = blake3::Hasher::new();
-    let mut there = Claims::new(chunks.count());
+    let mut written = ChunkSet::new(chunks.count());
     let mut buffer = vec![0; CHUNK as usize];
     let mut next = 0;
     while let Some((start, length)) = chunks.range(next) {
-        if there.has(next) {
+        if written.contains(next) {
             let buffer = &mut buffer[..length as usize];
             part.read_at(buffer, start)?;
             hasher.update(buffer);
             next += 1;
         } else {
-            // No chunk can come any more: the transfer was given up, or the writer failed.
-            there.claim(complete.recv().map_err(|_| Error::Stopped)?);
+            // If the sender is dropped, no further chunk can arrive: the transfer ended or the
+            // writer failed.
+            written.insert(complete.recv().map_err(|_| Error::Stopped)?);
         }
     }
     Ok(hasher.finalize())

@@ -1,7 +1,7 @@
-//! Sending one file.
+//! Sends one file.
 
 use crate::chunks::Chunks;
-use crate::standings::Standings;
+use crate::interval_statistics::IntervalStatistics;
 use crate::summary::{Summary, TracePoint, VerdictCounts, goodput};
 use crate::wire::{self, Message, Put};
 use crate::{
@@ -25,15 +25,15 @@ use whimbrel_cc::Spec;
 use whimbrel_quic::{Factory, Monitor};
 use whimbrel_units::Duration as Span;
 
-/// Chunks read ahead of what noq has taken.
+/// Number of chunks read ahead of what noq has accepted.
 const READ_AHEAD: usize = 4;
-/// Time between looks at how far it is.
+/// Time between calls of `on_progress`.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A server as a person names it: `host`, `host:port` or `[v6]:port`.
+/// A server as the user names it: `host`, `host:port` or `[v6]:port`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddress {
-    /// A name or an address.
+    /// Host name or address.
     pub host: String,
     /// UDP port.
     pub port: u16,
@@ -43,8 +43,11 @@ impl FromStr for ServerAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no server; write host, host:port or [IPv6 address]:port");
+        let wrong = || {
+            format!(
+                "`{text}` is not a server address; write host, host:port or [IPv6 address]:port"
+            )
+        };
         let named = |host: &str, port| Self {
             host: host.to_owned(),
             port,
@@ -83,37 +86,38 @@ impl fmt::Display for ServerAddress {
     }
 }
 
-/// How to send.
+/// Options of [`send()`].
 #[derive(Debug, Clone)]
 pub struct SendOptions {
-    /// The file.
+    /// The file to send.
     pub file: PathBuf,
-    /// The name it is to have there; its own if not given.
+    /// The name on the server; `None` uses the file's own name.
     pub name: Option<String>,
-    /// To whom.
+    /// The server.
     pub server: ServerAddress,
-    /// The right to do so.
+    /// The server's token.
     pub token: Token,
-    /// Who the server is; if not given, what is pinned for it.
+    /// The server's fingerprint; `None` uses the pinned one.
     pub fingerprint: Option<Fingerprint>,
-    /// Where servers are pinned. One that `fingerprint` names is pinned here once it has proved itself.
+    /// The file of pinned servers. A server given with `fingerprint` is pinned after a successful
+    /// handshake.
     pub known_hosts: Option<KnownHosts>,
     /// The congestion controller.
     pub controller: Spec,
-    /// Time between the points of a trace; none is taken if not given.
+    /// Time between the points of a trace; `None` takes no trace.
     pub trace: Option<Span>,
-    /// Time between the [standings](crate::Standing) of the summary; none are taken if not given.
+    /// Time between the [samples](crate::IntervalSample) in the summary; `None` takes none.
     pub interval: Option<Span>,
-    /// Where to log what becomes of every packet.
+    /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
-    /// How long to try one address of the server.
+    /// Timeout of a connection attempt to one address of the server.
     pub connect: Span,
-    /// A server silent for so long is gone.
+    /// The connection is lost if the server is silent for this long.
     pub idle: Span,
 }
 
 impl SendOptions {
-    /// With the defaults: CUBIC, no trace, 10 s to connect, 30 s of silence.
+    /// Options with the defaults: no trace, 10 s to connect, 30 s of silence.
     pub fn new(
         file: impl Into<PathBuf>,
         server: ServerAddress,
@@ -137,36 +141,39 @@ impl SendOptions {
     }
 }
 
-/// How far a transfer is.
+/// Progress of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the file the server has acknowledged, about: QUIC's overhead is not told apart.
+    /// Bytes of the file that the server has acknowledged. Approximate: QUIC's overhead is
+    /// included.
     pub bytes: u64,
     /// Bytes of the file.
     pub size: u64,
 }
 
-/// Sends one file and waits until the server has it under its name, on disk. `on_progress` is called ten
-/// times a second; when `stop` completes, the transfer is given up and the server told.
+/// Sends one file and waits until the server has stored it on disk under its name. `on_progress` is
+/// called ten times per second. When `stop` completes, the transfer is cancelled and the server
+/// notified.
 ///
 /// # Errors
-/// If the file cannot be read, the server cannot be reached, is not the one it should be, refuses, or the
-/// connection breaks. No file is then stored there, unless the connection broke after the last byte: what the
-/// server had not confirmed may or may not be.
+/// If the file cannot be read, the server cannot be reached, has another fingerprint, or refuses
+/// the file, or the connection is lost. The server has then not stored the file, with one
+/// exception: if the connection is lost after the last byte and before the confirmation, it may
+/// have.
 pub async fn send(
     options: SendOptions,
     mut on_progress: impl FnMut(Progress),
     stop: impl Future<Output = ()>,
 ) -> Result<Summary, Error> {
     let (file, size) = open(&options.file)?;
-    let name = name_of(&options)?;
+    let name = server_file_name(&options)?;
     let mut factory = Factory::new(options.controller.clone())?;
     if let Some(interval) = options.trace {
         factory = factory.sampling(interval);
     }
     let monitor = factory.monitor();
     tokio::pin!(stop);
-    let begun = Instant::now();
+    let started = Instant::now();
     let (endpoint, connection) = tokio::select! {
         connected = connect(&options, factory) => connected?,
         () = &mut stop => return Err(Error::Stopped),
@@ -175,12 +182,12 @@ pub async fn send(
     let transfer = put(&connection, &options, &name, file, size);
     tokio::pin!(transfer);
     let mut tick = interval(TICK);
-    let mut standings = Standings::every(options.interval, connected);
+    let mut intervals = IntervalStatistics::new(options.interval, connected);
     let result = loop {
         tokio::select! {
             result = &mut transfer => break result,
             () = &mut stop => break Err(Error::Stopped),
-            () = standings.due() => standings.take(&connection, &monitor),
+            () = intervals.due() => intervals.take(&connection, &monitor),
             _ = tick.tick() => {
                 let bytes = monitor.snapshot().delivered.get().min(size);
                 on_progress(Progress { bytes, size });
@@ -188,24 +195,24 @@ pub async fn send(
         }
     };
     let took = connected.elapsed();
-    // Streams only say that they are lost, the connection says why.
+    // A stream error says only that the connection is lost; the connection knows the reason.
     let result = result.map_err(|error| match (error, connection.close_reason()) {
-        (Error::Lost(_), Some(reason)) => Error::Lost(why(&reason)),
+        (Error::Lost(_), Some(reason)) => Error::Lost(close_text(&reason)),
         (error, _) => error,
     });
     if result.is_ok() {
         on_progress(Progress { bytes: size, size });
     }
     let summary = result.map(|hash| {
-        let times = (connected - begun, took);
-        standings.end(&connection, &monitor);
+        let times = (connected - started, took);
+        intervals.end(&connection, &monitor);
         Summary {
-            standings: standings.all(),
+            intervals: intervals.samples(),
             ..summarize(&connection, &monitor, &options, &name, size, hash, times)
         }
     });
     connection.close(VarInt::from_u32(server::close::DONE), b"");
-    // The server learns at once; if the network does not let it, its own timeout does.
+    // Let the close reach the server now. If the network prevents it, the server times out.
     timeout(Duration::from_secs(1), endpoint.wait_idle())
         .await
         .ok();
@@ -214,27 +221,27 @@ pub async fn send(
 
 fn open(path: &Path) -> Result<(File, u64), Error> {
     let file = File::open(path).map_err(Error::file(path, "open"))?;
-    let meta = file.metadata().map_err(Error::file(path, "look at"))?;
+    let meta = file.metadata().map_err(Error::file(path, "inspect"))?;
     if !meta.is_file() {
-        let cause = std::io::Error::other("it is not a plain file");
+        let cause = std::io::Error::other("it is not a regular file");
         return Err(Error::file(path, "send")(cause));
     }
     Ok((file, meta.len()))
 }
 
-fn name_of(options: &SendOptions) -> Result<FileName, Error> {
-    let own = || {
+fn server_file_name(options: &SendOptions) -> Result<FileName, Error> {
+    let file_name = || {
         options
             .file
             .file_name()
             .map(|n| n.to_string_lossy().into_owned())
     };
-    let name = options.name.clone().or_else(own).unwrap_or_default();
+    let name = options.name.clone().or_else(file_name).unwrap_or_default();
     FileName::new(&name)
         .map_err(|e| Error::file(&options.file, "send")(std::io::Error::other(e.to_string())))
 }
 
-/// Finds the server and makes sure that it is the right one.
+/// Connects to the server and checks its fingerprint.
 async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, Connection), Error> {
     let host = options.server.to_string();
     let failed = |why: String| Error::Connect {
@@ -255,7 +262,7 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
     let addresses: Vec<SocketAddr> =
         tokio::net::lookup_host((options.server.host.as_str(), options.server.port))
             .await
-            .map_err(|e| failed(format!("its name is not known: {e}")))?
+            .map_err(|e| failed(format!("its name cannot be resolved: {e}")))?
             .collect();
     let mut why = "its name has no address".to_owned();
     for address in addresses {
@@ -291,20 +298,20 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
                 return Ok((endpoint, connection));
             }
             Ok(Err(error)) => match (pin.seen(), expected) {
-                (Some(found), None) => return Err(Error::Unknown { host, found }),
+                (Some(found), None) => return Err(Error::UnknownServer { host, found }),
                 (Some(found), Some(expected)) if found != expected => {
-                    return Err(Error::Impostor {
+                    return Err(Error::FingerprintMismatch {
                         host,
                         expected,
                         found,
                     });
                 }
-                _ => why = refused(&error, address),
+                _ => why = connect_error_text(&error, address),
             },
             Err(_) => {
                 why = format!(
-                    "{address} did not answer for {}; is `whimbrel serve` running there, and does a \
-                     firewall let UDP port {} through?",
+                    "{address} did not answer for {}; is `whimbrel serve` running there, and does \
+                     a firewall let UDP port {} through?",
                     options.connect, options.server.port
                 );
             }
@@ -313,27 +320,28 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
     Err(failed(why))
 }
 
-fn refused(error: &ConnectionError, address: SocketAddr) -> String {
+fn connect_error_text(error: &ConnectionError, address: SocketAddr) -> String {
     match error {
         ConnectionError::ConnectionClosed(close)
             if close.error_code == noq::TransportErrorCode::CONNECTION_REFUSED =>
         {
             format!(
-                "{address} takes no more connections now, or none from here; try again in a minute"
+                "{address} accepts no connections now, or none from this host; try again in a \
+                 minute"
             )
         }
-        error => format!("{address}: {}", why(error)),
+        error => format!("{address}: {}", close_text(error)),
     }
 }
 
-/// Why a connection was lost. What a peer says goes to a terminal only without control characters.
-pub(crate) fn why(reason: &ConnectionError) -> String {
+/// Describes why a connection was lost. Text from a peer is stripped of control characters.
+pub(crate) fn close_text(reason: &ConnectionError) -> String {
     match reason {
-        ConnectionError::LocallyClosed => "it was closed at this end".to_owned(),
-        ConnectionError::TimedOut => "the other side fell silent".to_owned(),
+        ConnectionError::LocallyClosed => "it was closed locally".to_owned(),
+        ConnectionError::TimedOut => "the peer is silent".to_owned(),
         ConnectionError::ApplicationClosed(closed) => {
             match u32::try_from(closed.error_code.into_inner()) {
-                Ok(server::close::DONE) => "the other side left".to_owned(),
+                Ok(server::close::DONE) => "the peer closed it".to_owned(),
                 Ok(server::close::STOPPING) => "the server was stopped".to_owned(),
                 _ => wire::Refusal::new(wire::Reason::Internal, closed.to_string()).text,
             }
@@ -342,7 +350,7 @@ pub(crate) fn why(reason: &ConnectionError) -> String {
     }
 }
 
-/// The conversation of one file; the hash is what both sides computed.
+/// Runs the protocol for one file. Returns the hash, which both sides have computed.
 async fn put(
     connection: &Connection,
     options: &SendOptions,
@@ -350,9 +358,9 @@ async fn put(
     file: File,
     size: u64,
 ) -> Result<blake3::Hash, Error> {
-    let lost = |e: ConnectionError| Error::Lost(why(&e));
+    let lost = |e: ConnectionError| Error::Lost(close_text(&e));
     let (mut send, mut receive) = connection.open_bi().await.map_err(lost)?;
-    // What is said here goes ahead of data.
+    // Control messages go before data.
     send.set_priority(i32::MAX).ok();
     let put = Put {
         version: wire::VERSION,
@@ -364,7 +372,7 @@ async fn put(
     let transfer = match framing::read(&mut receive).await? {
         Message::Accepted { transfer } => transfer,
         Message::Refused(refusal) => return Err(Error::Refused(refusal)),
-        _ => return Err(Error::Protocol("a message out of turn".to_owned())),
+        _ => return Err(Error::Protocol("an unexpected message".to_owned())),
     };
     let all = async {
         let hash = send_chunks(connection, transfer, &options.file, file, size).await?;
@@ -378,19 +386,23 @@ async fn put(
     let mut sent = None;
     loop {
         tokio::select! {
-            // An answer first: a refusal says more than the streams that stop because of it.
+            // Prefer an answer: a refusal says more than the streams that stop because of it.
             biased;
             message = &mut answer => return match (message?, sent) {
-                (Message::Stored { bytes, hash }, Some(mine)) if bytes == size && hash == mine => Ok(hash),
+                (Message::Stored { bytes, hash }, Some(sent))
+                    if bytes == size && hash == sent => Ok(hash),
                 (Message::Refused(refusal), _) => Err(Error::Refused(refusal)),
-                _ => Err(Error::Protocol("its answer does not fit what was sent".to_owned())),
+                _ => {
+                    let text = "the server's answer does not match the file sent";
+                    Err(Error::Protocol(text.to_owned()))
+                }
             },
             hash = &mut all, if sent.is_none() => match hash {
                 Ok(hash) => sent = Some(hash),
-                // Streams that the server stopped: its reason is on the way.
+                // The server stopped the streams: its reason is on the way.
                 Err(Error::Lost(why)) => {
-                    let said = timeout(Duration::from_secs(2), &mut answer).await;
-                    return match said {
+                    let answer = timeout(Duration::from_secs(2), &mut answer).await;
+                    return match answer {
                         Ok(Ok(Message::Refused(refusal))) => Err(Error::Refused(refusal)),
                         _ => Err(Error::Lost(why)),
                     };
@@ -401,8 +413,8 @@ async fn put(
     }
 }
 
-/// Sends every chunk on a stream of its own. Returns when noq has taken the last: how much it takes
-/// ahead of acknowledgments is its send window.
+/// Sends every chunk on its own stream. Returns when noq has accepted the last one; noq's send
+/// window limits how much it accepts before it is acknowledged.
 async fn send_chunks(
     connection: &Connection,
     transfer: u64,
@@ -411,14 +423,14 @@ async fn send_chunks(
     size: u64,
 ) -> Result<blake3::Hash, Error> {
     let (read, mut chunks) = mpsc::channel(READ_AHEAD);
-    let own_path = path.to_owned();
-    let reader = spawn_blocking(move || read_chunks(file, &own_path, size, &read));
+    let reader_path = path.to_owned();
+    let reader = spawn_blocking(move || read_chunks(file, &reader_path, size, &read));
     let mut index = 0;
     while let Some(data) = chunks.recv().await {
         let mut stream = connection
             .open_uni()
             .await
-            .map_err(|e| Error::Lost(why(&e)))?;
+            .map_err(|e| Error::Lost(close_text(&e)))?;
         // Retransmissions of old chunks go before new chunks.
         stream
             .set_priority(-i32::try_from(index).unwrap_or(i32::MAX))
@@ -432,7 +444,7 @@ async fn send_chunks(
     reader.await.map_err(|_| Error::Stopped)?
 }
 
-/// Reads and hashes the file from beginning to end; each chunk goes into the channel.
+/// Reads and hashes the file from beginning to end, and sends each chunk to the channel.
 fn read_chunks(
     mut file: File,
     path: &Path,
@@ -493,7 +505,7 @@ fn summarize(
                 .map(TracePoint::from)
                 .collect()
         }),
-        standings: Vec::new(),
+        intervals: Vec::new(),
     }
 }
 
@@ -503,7 +515,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn people_name_servers() {
+    fn server_addresses_are_parsed() {
         for (text, host, port, shown) in [
             ("example.org", "example.org", 4440, "example.org:4440"),
             ("example.org:99", "example.org", 99, "example.org:99"),
@@ -533,7 +545,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_a_server_never_panics(text in ".*") {
+        fn any_text_parses_to_an_address_or_an_error(text in ".*") {
             if let Ok(address) = text.parse::<ServerAddress>() {
                 prop_assert_eq!(address.to_string().parse(), Ok(address));
             }

@@ -1,12 +1,12 @@
-//! The service: takes files from those who have the token into one directory.
+//! The server: stores files from clients that have the token in one directory.
 
-use crate::chunks::{Chunks, MOST_CHUNKS};
+use crate::chunks::{Chunks, MAX_CHUNKS};
 use crate::framing;
 use crate::guard::Guard;
-use crate::receive::{Arrival, ChunkStream};
-use crate::send::why;
-use crate::spool::Spool;
+use crate::receive::{ChunkStream, Upload};
+use crate::send::close_text;
 use crate::transport::STREAMS;
+use crate::upload_directory::UploadDirectory;
 use crate::wire::{CHUNK_HEADER, Message, Put, Reason, VERSION, read_chunk_header};
 use crate::{CHUNK, Error, FileName, Identity, QlogFolder, Token, socket, tls, transport};
 use noq::{
@@ -23,20 +23,21 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use whimbrel_units::{Bytes, Duration as Span};
 
-/// What a peer may take up.
+/// Limits on the resources of peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest file taken; never more than 16 TiB.
+    /// Maximum file size; never more than 16 TiB.
     pub file: Bytes,
-    /// Connections at once. Each may hold up to 64 MiB of data that has gaps, once it has shown the token.
+    /// Maximum number of connections. Each may hold up to 64 MiB of data behind gaps, after the
+    /// client has shown the token.
     pub connections: usize,
-    /// Files at once on one connection.
+    /// Maximum number of concurrent files per connection.
     pub transfers: usize,
-    /// Time to make a connection and say what is wanted.
+    /// Timeout of the handshake and of the request.
     pub handshake: Span,
-    /// A peer silent for so long is gone.
+    /// A connection is closed when the peer is silent for this long.
     pub idle: Span,
-    /// A peer that is there but sends no data for so long is sent away.
+    /// A transfer fails when no data arrives for this long, although the peer is alive.
     pub stall: Span,
 }
 
@@ -53,50 +54,50 @@ impl Default for Limits {
     }
 }
 
-/// How to serve.
+/// Options of a server.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Where files are stored. Nothing is ever written outside it.
+    /// Directory in which files are stored. The server writes nowhere else.
     pub directory: PathBuf,
-    /// Where to listen (UDP). Port 0 takes any.
+    /// Local UDP address. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Replace files of the same name. Even then a file is whole or not there.
+    /// Replace files of the same name. A file is replaced atomically.
     pub overwrite: bool,
-    /// What peers may take up.
+    /// Limits on the resources of peers.
     pub limits: Limits,
-    /// Where to log what becomes of every packet.
+    /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
 }
 
-/// Something that happened, to be shown to whoever runs the server.
+/// An event, to be shown to the operator of the server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A file stands under its name.
+    /// A file was stored under its name.
     Stored {
-        /// From whom.
+        /// The client.
         peer: SocketAddr,
-        /// Its name.
+        /// The file's name.
         name: FileName,
-        /// Its size.
+        /// The file's size.
         bytes: Bytes,
-        /// From the request to the answer.
+        /// Time from the request to the answer.
         took: Span,
-        /// Its hash.
+        /// The file's hash.
         hash: blake3::Hash,
     },
     /// A file was not stored.
     Failed {
-        /// From whom.
+        /// The client.
         peer: SocketAddr,
-        /// Its name, if it came to that.
+        /// The file's name, if the request got that far.
         name: Option<FileName>,
-        /// Why.
+        /// The reason.
         error: Error,
     },
 }
 
-/// A listening service.
+/// A server with an open socket.
 #[derive(Debug)]
 pub struct Server {
     endpoint: Endpoint,
@@ -104,7 +105,7 @@ pub struct Server {
 }
 
 struct Shared {
-    spool: Spool,
+    uploads: UploadDirectory,
     token: Token,
     limits: Limits,
     guard: Mutex<Guard>,
@@ -114,7 +115,7 @@ struct Shared {
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared")
-            .field("spool", &self.spool)
+            .field("uploads", &self.uploads)
             .finish_non_exhaustive()
     }
 }
@@ -122,7 +123,7 @@ impl std::fmt::Debug for Shared {
 type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
 
 impl Server {
-    /// Opens the directory and the socket. To be called inside a Tokio runtime.
+    /// Opens the directory and the socket. Must be called inside a Tokio runtime.
     ///
     /// # Errors
     /// If either cannot be opened, or the identity does not work.
@@ -134,7 +135,7 @@ impl Server {
             limits,
             qlog,
         } = options;
-        let spool = Spool::open(&directory, overwrite)?;
+        let uploads = UploadDirectory::open(&directory, overwrite)?;
         let mut config = noq::ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
         let mut transport = transport::server(limits.idle);
         if let Some(qlog) = qlog {
@@ -153,7 +154,7 @@ impl Server {
                 cause,
             })?;
         let shared = Arc::new(Shared {
-            spool,
+            uploads,
             token: identity.token().clone(),
             limits,
             guard: Mutex::default(),
@@ -162,10 +163,10 @@ impl Server {
         Ok(Self { endpoint, shared })
     }
 
-    /// Where it listens.
+    /// The local address.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not report it.
     pub fn local_addr(&self) -> Result<SocketAddr, Error> {
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         self.endpoint.local_addr().map_err(|cause| Error::Socket {
@@ -174,8 +175,8 @@ impl Server {
         })
     }
 
-    /// Serves until `stop` completes. Then transfers under way are given up, their peers told, and what
-    /// they had brought is removed.
+    /// Serves until `stop` completes. Then it cancels transfers in progress, notifies their
+    /// clients, and removes incomplete files.
     pub async fn run(
         &self,
         on_event: impl Fn(Event) + Send + Sync + 'static,
@@ -200,17 +201,18 @@ impl Server {
             VarInt::from_u32(close::STOPPING),
             b"the server is being stopped",
         );
-        // Each client's task sees that and ends by itself; cut off, it would tell its peer a wrong reason.
+        // Each connection's task sees the close and ends by itself. Aborted, it would report a
+        // wrong reason.
         let ended = async { while connections.join_next().await.is_some() {} };
         timeout(Duration::from_secs(5), ended).await.ok();
         connections.shutdown().await;
-        // Peers that do not answer are not waited for.
+        // The server does not wait for peers that do not answer.
         timeout(Duration::from_secs(1), self.endpoint.wait_idle())
             .await
             .ok();
     }
 
-    /// Whether to talk to this peer at all.
+    /// Decides whether to accept a connection.
     fn admit(
         &self,
         incoming: Incoming,
@@ -219,12 +221,11 @@ impl Server {
         let shared = Arc::clone(&self.shared);
         let peer = incoming.remote_address();
         let open = shared.connections.load(Ordering::Relaxed);
-        if open >= shared.limits.connections || shared.guard().shuts_out(peer.ip(), Instant::now())
-        {
+        if open >= shared.limits.connections || shared.guard().blocks(peer.ip(), Instant::now()) {
             incoming.refuse();
             return None;
         }
-        // Half full: make sure that addresses are not forged before spending memory on them.
+        // At half the maximum, verify that the address is not forged before spending memory on it.
         if 2 * open >= shared.limits.connections && incoming.may_retry() {
             incoming.retry().ok();
             return None;
@@ -232,7 +233,7 @@ impl Server {
         shared.connections.fetch_add(1, Ordering::Relaxed);
         let on_event = Arc::clone(on_event);
         Some(async move {
-            let counted = Counted(shared);
+            let counted = ConnectionSlot(shared);
             let peer = Peer {
                 shared: Arc::clone(&counted.0),
                 address: peer,
@@ -243,10 +244,10 @@ impl Server {
     }
 }
 
-/// Takes a connection off the count however it ends.
-struct Counted(Arc<Shared>);
+/// Releases the connection's place in the count when it is dropped.
+struct ConnectionSlot(Arc<Shared>);
 
-impl Drop for Counted {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
@@ -258,21 +259,21 @@ impl Shared {
     }
 }
 
-/// Application error codes a connection is closed with.
+/// Application error codes of closed connections.
 pub(crate) mod close {
-    /// All is done.
+    /// The transfer is complete.
     pub const DONE: u32 = 0;
-    /// The protocol was broken.
+    /// The peer violated the protocol.
     pub const PROTOCOL: u32 = 1;
     /// The token was wrong.
     pub const TOKEN: u32 = 2;
-    /// The server is being stopped.
+    /// The server is stopping.
     pub const STOPPING: u32 = 3;
-    /// Nothing was asked for.
+    /// The client sent no request.
     pub const IDLE: u32 = 4;
 }
 
-/// One client.
+/// The connection of one client.
 #[derive(Clone)]
 struct Peer {
     shared: Arc<Shared>,
@@ -280,7 +281,7 @@ struct Peer {
     on_event: OnEvent,
 }
 
-/// The transfers of one connection: where the streams of each go.
+/// For each transfer of a connection, the channel for its chunk streams.
 type Routes = Arc<Mutex<HashMap<u64, mpsc::Sender<ChunkStream>>>>;
 
 fn routes(routes: &Routes) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<ChunkStream>>> {
@@ -300,32 +301,33 @@ impl Peer {
         let mut requests = JoinSet::new();
         let mut data = JoinSet::new();
         let mut number = 0;
-        let mut patience: Duration = limits.handshake.into();
+        let mut request_timeout: Duration = limits.handshake.into();
         loop {
             tokio::select! {
                 stream = connection.accept_bi() => {
                     let Ok(streams) = stream else { break };
                     number += 1;
                     let routes = Arc::clone(&shared_routes);
-                    requests.spawn(self.clone().request(connection.clone(), streams, number, routes));
+                    let connection = connection.clone();
+                    requests.spawn(self.clone().request(connection, streams, number, routes));
                 }
                 stream = connection.accept_uni() => {
                     let Ok(stream) = stream else { break };
                     data.spawn(route(stream, Arc::clone(&shared_routes), limits.stall.into()));
                 }
-                Some(_) = requests.join_next() => patience = limits.idle.into(),
+                Some(_) = requests.join_next() => request_timeout = limits.idle.into(),
                 Some(_) = data.join_next() => {}
-                () = tokio::time::sleep(patience), if requests.is_empty() => {
-                    connection.close(VarInt::from_u32(close::IDLE), b"nothing was asked for");
+                () = tokio::time::sleep(request_timeout), if requests.is_empty() => {
+                    connection.close(VarInt::from_u32(close::IDLE), b"no request arrived");
                     return;
                 }
             }
         }
-        // The connection is gone; each request sees that too, and has something to report.
+        // The connection is closed. Each request notices that too and has an event to report.
         while requests.join_next().await.is_some() {}
     }
 
-    /// One file, from the request to the answer.
+    /// Handles one file, from the request to the answer.
     async fn request(
         self,
         connection: Connection,
@@ -333,7 +335,7 @@ impl Peer {
         number: u64,
         shared_routes: Routes,
     ) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut name = None;
         let work = self.put(
             &connection,
@@ -345,13 +347,13 @@ impl Peer {
         );
         let result = tokio::select! {
             result = work => result,
-            // The file's name matters to whoever reads the log, so the loss is told here.
-            reason = connection.closed() => Err(Error::Lost(why(&reason))),
+            // Report the lost connection here, so that the log shows the file's name.
+            reason = connection.closed() => Err(Error::Lost(close_text(&reason))),
         };
         routes(&shared_routes).remove(&number);
         let (answer, event) = match (result, name) {
             (Ok((bytes, hash)), Some(name)) => {
-                let took = begun.elapsed().into();
+                let took = started.elapsed().into();
                 let event = Event::Stored {
                     peer: self.address,
                     name,
@@ -374,13 +376,13 @@ impl Peer {
                 )
             }
         };
-        let answered = async {
+        let send_answer = async {
             framing::write(&mut send, &answer).await.ok();
             send.finish().ok();
             send.stopped().await.ok();
         };
-        // So that the answer has arrived when the server is stopped upon the event.
-        timeout(Duration::from_secs(5), answered).await.ok();
+        // Wait until the answer has arrived: the operator may stop the server upon the event.
+        timeout(Duration::from_secs(5), send_answer).await.ok();
         let code = match &event {
             Event::Failed {
                 error: Error::Refused(r),
@@ -408,77 +410,77 @@ impl Peer {
         name: &mut Option<FileName>,
     ) -> Result<(u64, blake3::Hash), Error> {
         let limits = &self.shared.limits;
-        let late = |_| Error::refused(Reason::Stalled, "the request did not come in time");
-        let asked = timeout(limits.handshake.into(), framing::read(receive))
+        let too_late = |_| Error::refused(Reason::Stalled, "the request did not arrive in time");
+        let request = timeout(limits.handshake.into(), framing::read(receive))
             .await
-            .map_err(late)??;
-        let Message::Put(put) = asked else {
-            return Err(Error::Protocol("a message out of turn".to_owned()));
+            .map_err(too_late)??;
+        let Message::Put(put) = request else {
+            return Err(Error::Protocol("an unexpected message".to_owned()));
         };
         let size = put.size;
-        let file_name = self.check(put)?;
+        let file_name = self.authorize(put)?;
         transport::admit(connection);
-        let spool = self.shared.spool.clone();
-        spool.check(name.insert(file_name.clone()))?;
-        // Streams beyond this wait for the transfer to take them.
+        let uploads = self.shared.uploads.clone();
+        uploads.check(name.insert(file_name.clone()))?;
+        // Further streams wait until the transfer accepts them.
         let (route, streams) = mpsc::channel(STREAMS as usize);
         {
             let mut routes = routes(shared_routes);
             if routes.len() >= limits.transfers {
-                let text = format!(
-                    "{} files at once are the most on a connection",
-                    limits.transfers
-                );
+                let text = format!("a connection may carry {} files at once", limits.transfers);
                 return Err(Error::refused(Reason::Busy, text));
             }
             routes.insert(number, route);
         }
-        let room = spool.clone();
-        let part = tokio::task::spawn_blocking(move || room.create(size))
+        let directory = uploads.clone();
+        let part = tokio::task::spawn_blocking(move || directory.create(size))
             .await
             .map_err(|_| Error::Stopped)??;
         framing::write(send, &Message::Accepted { transfer: number }).await?;
-        let arrival = Arrival {
-            spool,
+        let upload = Upload {
+            uploads,
             name: file_name,
             part: Arc::new(part),
             chunks: Chunks::of(size),
             stall: limits.stall.into(),
         };
-        Ok((size, arrival.run(receive, streams).await?))
+        Ok((size, upload.run(receive, streams).await?))
     }
 
-    /// Whether this client may store this file. The token is looked at before anything else.
-    fn check(&self, put: Put) -> Result<FileName, Error> {
+    /// Whether this client may store this file. The token is checked first.
+    fn authorize(&self, put: Put) -> Result<FileName, Error> {
         if !put.token.matches(&self.shared.token) {
-            self.shared.guard().wrong(self.address.ip(), Instant::now());
+            self.shared
+                .guard()
+                .record_failure(self.address.ip(), Instant::now());
             let text = "the token is wrong; `whimbrel serve` prints the right one when it starts";
             return Err(Error::refused(Reason::Token, text));
         }
         if put.version != VERSION {
             let text = format!(
-                "this server speaks version {VERSION}, not {}; update the older",
+                "this server speaks version {VERSION}, not {}; update the older program",
                 put.version
             );
             return Err(Error::refused(Reason::Version, text));
         }
         let name =
             FileName::new(&put.name).map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
-        let most = self.shared.limits.file.get().min(MOST_CHUNKS * CHUNK);
-        if put.size > most {
-            let (size, most) = (Bytes::new(put.size), Bytes::new(most));
-            let text = format!("the file is {size}, this server takes up to {most} (--max-size)");
+        let max = self.shared.limits.file.get().min(MAX_CHUNKS * CHUNK);
+        if put.size > max {
+            let (size, max) = (Bytes::new(put.size), Bytes::new(max));
+            let text = format!("the file is {size}, this server accepts up to {max} (--max-size)");
             return Err(Error::refused(Reason::TooLarge, text));
         }
         Ok(name)
     }
 }
 
-/// Reads what a stream is for and hands it to its transfer. One that is for no transfer is dropped, which
-/// tells its sender to stop: a transfer that just failed may have streams on their way.
-async fn route(mut stream: RecvStream, shared_routes: Routes, patience: Duration) {
+/// Reads the header of a stream and passes the stream to its transfer. A stream for an unknown
+/// transfer is dropped, which makes its sender stop: streams of a transfer that has just failed may
+/// still arrive.
+async fn route(mut stream: RecvStream, shared_routes: Routes, header_timeout: Duration) {
     let mut header = [0; CHUNK_HEADER];
-    let Ok(Ok(())) = timeout(patience, stream.read_exact(&mut header)).await else {
+    let Ok(Ok(())) = timeout(header_timeout, stream.read_exact(&mut header)).await else {
         return;
     };
     let (transfer, index) = read_chunk_header(header);

@@ -1,82 +1,83 @@
-//! What is to be said about a transfer, in the shape of `whimbrel send --json`.
+//! The result of a transfer, in the format of `whimbrel send --json`.
 
 use serde::Serialize;
 use whimbrel_quic::Snapshot;
 use whimbrel_units::{Bytes, Duration};
 
-/// A finished transfer. Serialised, it is the one JSON object that `send --json` prints.
+/// A finished transfer, serialised as the JSON object that `send --json` prints.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
-    /// The name it has there.
+    /// The file's name on the server.
     pub name: String,
-    /// Its size, bytes.
+    /// The file's size, bytes.
     pub bytes: u64,
-    /// From the first byte of the request sent to the receiver's word that the file stands under its name,
-    /// on disk, its hash checked. Seconds.
+    /// Time from the first byte of the request to the server's confirmation that the file is on
+    /// disk under its name and its hash is correct. Seconds.
     pub seconds: f64,
-    /// What came before that: finding the server and the handshake. Seconds.
+    /// Time before that: name resolution and handshake. Seconds.
     pub connect_seconds: f64,
     /// `bytes` over `seconds`, bits per second.
     pub goodput_bps: f64,
-    /// QUIC packets that had to be taken for lost, MTU probes included.
+    /// QUIC packets declared lost, MTU probes included.
     pub lost_packets: u64,
     /// QUIC packets sent.
     pub sent_packets: u64,
     /// Smoothed round-trip time at the end, milliseconds.
     pub rtt_ms: f64,
-    /// Least round-trip time, milliseconds.
+    /// Minimum round-trip time, milliseconds.
     pub min_rtt_ms: f64,
     /// Congestion window at the end, bytes.
     pub cwnd_bytes: u64,
-    /// Largest UDP payload the path was found to take, bytes.
+    /// Path MTU as the maximum UDP payload, bytes.
     pub mtu_bytes: u16,
-    /// The congestion controller, as it was chosen.
+    /// The congestion controller, as the user wrote it.
     pub controller: String,
-    /// BLAKE3 of the file, 64 hexadecimal digits; the receiver computed the same.
+    /// BLAKE3 of the file, 64 hexadecimal digits; the server computed the same.
     pub blake3: String,
-    /// Episodes of loss: after one that reduced the window, at most one per round trip.
+    /// Loss episodes: after one that reduced the window, at most one per round trip.
     pub loss_episodes: u64,
-    /// Episodes that reduced the window.
+    /// Loss episodes that reduced the window.
     pub reductions: u64,
-    /// Times persistent congestion was established.
+    /// Number of times persistent congestion was established.
     pub timeouts: u64,
-    /// Episodes that proved to have been reordering.
+    /// Loss episodes that turned out to be reordering.
     pub spurious: u64,
-    /// How the controller judged the episodes; null if it does not tell random loss from congestion.
+    /// How the controller classified the episodes; null if it does not classify losses.
     pub verdicts: Option<VerdictCounts>,
-    /// The trace, if one was asked for.
+    /// The trace, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<TracePoint>>,
-    /// How it stood at the end of each interval, if that was asked for; the last is its own end.
+    /// Samples at the end of each interval, if requested; the last one is at the end of the
+    /// transfer.
     #[serde(skip)]
-    pub standings: Vec<Standing>,
+    pub intervals: Vec<IntervalSample>,
 }
 
-/// How a transfer stands at an instant.
+/// The state of a transfer at the end of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// Since the request.
+pub struct IntervalSample {
+    /// Time since the request.
     pub at: Duration,
-    /// Bytes acknowledged since the connection began, with QUIC's own overhead.
+    /// Bytes acknowledged since the connection began, QUIC's overhead included.
     pub acknowledged: Bytes,
-    /// Packets taken for lost since the connection began, MTU probes included.
+    /// Packets declared lost since the connection began, MTU probes included.
     pub lost_packets: u64,
     /// Congestion window.
     pub cwnd: Bytes,
     /// Smoothed round-trip time.
     pub srtt: Duration,
-    /// How much round-trip times vary (RTTVAR of RFC 6298).
+    /// Round-trip time variation (RTTVAR of RFC 6298).
     pub rttvar: Duration,
-    /// Largest packet that the path was found to take, with the headers of UDP and IP.
+    /// Path MTU, UDP and IP headers included.
     pub path_mtu: Bytes,
 }
 
-/// How many episodes of loss were taken for what.
+/// Number of loss episodes by classification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct VerdictCounts {
-    /// For congestion.
+    /// Classified as congestion.
     pub congestion: u64,
-    /// For random loss.
+    /// Classified as random loss.
     pub random: u64,
 }
 
@@ -91,7 +92,7 @@ pub struct TracePoint {
     pub in_flight_bytes: u64,
     /// Last round-trip time, milliseconds.
     pub rtt_ms: f64,
-    /// Bytes acknowledged so far, with QUIC's own overhead.
+    /// Bytes acknowledged so far, QUIC's overhead included.
     pub delivered_bytes: u64,
 }
 
@@ -116,7 +117,7 @@ impl VerdictCounts {
     }
 }
 
-/// Bits per second; zero if no time passed.
+/// Goodput in bits per second; zero if no time passed.
 pub(crate) fn goodput(bytes: u64, took: Duration) -> f64 {
     if took.is_zero() {
         0.0

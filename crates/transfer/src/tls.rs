@@ -1,8 +1,8 @@
-//! TLS 1.3 for both sides: the server's certificate is its own, and pinned.
+//! TLS 1.3 for both sides, with a self-signed and pinned server certificate.
 //!
-//! Nothing here is home-made: rustls checks the handshake, ring does the cryptography. What is decided here
-//! is only *whose* certificate is the right one: the one with the pinned fingerprint, instead of one that
-//! an authority has signed. That the server holds the certificate's key is verified as always.
+//! rustls runs the handshake and ring does the cryptography. This module only decides which
+//! certificate is accepted: the one with the pinned fingerprint, instead of one signed by an
+//! authority. rustls verifies as usual that the server holds the certificate's key.
 
 use crate::{Error, Fingerprint, Identity};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -14,15 +14,15 @@ use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The protocol both sides must speak (RFC 7301).
+/// The application protocol of both sides (RFC 7301).
 pub const ALPN: &[u8] = b"whimbrel/1";
 
-/// The name in every certificate; who the server is, its fingerprint says.
+/// The name in every certificate. The fingerprint, not this name, identifies a server.
 pub(crate) const SERVER_NAME: &str = "whimbrel";
 
-/// The server's side.
+/// Configuration of the server.
 pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Error> {
-    let bad = |e: rustls::Error| Error::Identity(format!("its certificate does not work: {e}"));
+    let bad = |e: rustls::Error| Error::Identity(format!("the certificate cannot be used: {e}"));
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
         .map_err(bad)?
@@ -33,7 +33,7 @@ pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Err
     QuicServerConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))
 }
 
-/// The client's side, and what it will have seen of the server.
+/// Configuration of the client, and the verifier that records the server's fingerprint.
 pub(crate) fn client_config(
     expected: Option<Fingerprint>,
 ) -> Result<(QuicClientConfig, Arc<Pin>), Error> {
@@ -51,7 +51,7 @@ pub(crate) fn client_config(
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     config.alpn_protocols = vec![ALPN.to_vec()];
-    // Resumption would skip the look at the certificate.
+    // Resumption would skip the certificate check.
     config.resumption = rustls::client::Resumption::disabled();
     let config = QuicClientConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))?;
     Ok((config, pin))
@@ -61,17 +61,17 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Takes the certificate with one fingerprint, and no other.
+/// Accepts the certificate with the expected fingerprint and no other.
 #[derive(Debug)]
 pub(crate) struct Pin {
-    /// None: no certificate is right, but which it was is remembered.
+    /// `None` accepts no certificate; the fingerprint is recorded nevertheless.
     expected: Option<Fingerprint>,
     seen: Mutex<Option<Fingerprint>>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Pin {
-    /// The fingerprint of the certificate the server showed, if it came to that.
+    /// The fingerprint of the server's certificate, if the handshake got that far.
     pub fn seen(&self) -> Option<Fingerprint> {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,28 +1,28 @@
-//! What a client shows to be let in: 160 random bits.
+//! The token with which a client authenticates: 160 random bits.
 
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
 use std::str::FromStr;
 
-/// A secret that the server made and the client was told. Written as 32 characters of base 32.
+/// A secret shared by server and client, written as 32 characters of base 32.
 ///
-/// It is only ever sent inside the encrypted connection. Neither `Debug` nor an error shows it.
+/// It is sent only inside the encrypted connection. Neither `Debug` nor an error shows it.
 #[derive(Clone)]
 pub struct Token([u8; Token::LEN]);
 
 impl Token {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub const LEN: usize = 20;
 
-    /// A new one.
+    /// Creates a random token.
     ///
     /// # Errors
-    /// If the system has no randomness to give.
+    /// If the system provides no random numbers.
     pub fn random() -> Result<Self, crate::Error> {
         let mut bytes = [0; Self::LEN];
-        SystemRandom::new()
-            .fill(&mut bytes)
-            .map_err(|_| crate::Error::Identity("the system gave no randomness".to_owned()))?;
+        SystemRandom::new().fill(&mut bytes).map_err(|_| {
+            crate::Error::Identity("the system provided no random numbers".to_owned())
+        })?;
         Ok(Self(bytes))
     }
 
@@ -34,13 +34,13 @@ impl Token {
         &self.0
     }
 
-    /// As people pass it on: this is the secret.
+    /// The secret as text, for the user.
     pub fn reveal(&self) -> String {
         data_encoding::BASE32_NOPAD.encode(&self.0).to_lowercase()
     }
 
-    /// Whether both are the same, in a time that does not tell where they differ: BLAKE3's hashes
-    /// compare in constant time.
+    /// Whether both tokens are equal. BLAKE3 hashes compare in constant time, so the time does not
+    /// reveal where they differ.
     pub fn matches(&self, other: &Self) -> bool {
         blake3::hash(&self.0) == blake3::hash(&other.0)
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_reads_back_and_is_not_shown_by_accident() {
+    fn a_token_reads_back_and_debug_does_not_show_it() {
         let token = Token::random().expect("randomness");
         let read: Token = token.reveal().parse().expect("as written");
         assert!(token.matches(&read));

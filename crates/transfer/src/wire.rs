@@ -1,6 +1,7 @@
-//! What is said on the wire, version 1: `whimbrel/1` in TLS's ALPN.
+//! The wire format, version 1: `whimbrel/1` in TLS's ALPN.
 //!
-//! One bidirectional stream per file carries messages; one unidirectional stream per chunk carries data.
+//! One bidirectional stream per file carries messages; one unidirectional stream per chunk carries
+//! data.
 //!
 //! ```text
 //! client                                 server
@@ -8,13 +9,13 @@
 //!                                    <-  Accepted(transfer)
 //!   chunk streams, many at once      ->
 //!   Finish(blake3)                   ->
-//!                                    <-  Stored(bytes, blake3)     it stands under its name, on disk
+//!                                    <-  Stored(bytes, blake3)     stored on disk under its name
 //! ```
 //!
-//! Instead of any answer the server may send `Refused(reason, text)`. A message is
+//! The server may send `Refused(reason, text)` instead of any answer. A message is
 //!
 //! ```text
-//! length  u32    of what follows, 1 to 2048
+//! length  u32    of the rest, 1 to 2048
 //! kind    u8     1 Put, 2 Finish, 3 Accepted, 4 Stored, 5 Refused
 //! body
 //!   Put      version u16, token 20 bytes, size u64, name: length u16 (1 to 255) and UTF-8
@@ -27,96 +28,96 @@
 //! and a chunk stream is
 //!
 //! ```text
-//! transfer u64, index u64, then the chunk: 1 MiB, or what is left of the file; then the stream ends
+//! transfer u64, index u64, then the chunk: 1 MiB, or the rest of the file; then the stream ends
 //! ```
 //!
-//! Numbers are big-endian. Bytes left over after a body are an error.
+//! Numbers are big-endian. Bytes after the body are an error.
 
 use crate::token::Token;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use std::fmt;
 
-/// The version spoken.
+/// The protocol version.
 pub const VERSION: u16 = 1;
-/// Longest message, without its length.
-pub const MOST_MESSAGE: usize = 2048;
-/// Longest text of a refusal, in bytes.
-const MOST_TEXT: usize = 1024;
-/// Length of what precedes a chunk on its stream.
+/// Maximum length of a message without its length field, bytes.
+pub const MAX_MESSAGE: usize = 2048;
+/// Maximum length of a refusal's text, bytes.
+const MAX_TEXT: usize = 1024;
+/// Length of the header of a chunk stream, bytes.
 pub const CHUNK_HEADER: usize = 16;
 
-/// One message of the control stream.
+/// A message of the control stream.
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// The client asks to store a file.
+    /// The client requests to store a file.
     Put(Put),
     /// The client has sent all chunks.
     Finish {
-        /// Of the whole file.
+        /// Hash of the whole file.
         hash: blake3::Hash,
     },
     /// The server is ready for the chunks.
     Accepted {
-        /// To be named on each chunk's stream.
+        /// The identifier for the header of each chunk stream.
         transfer: u64,
     },
-    /// The file stands under its name, on disk.
+    /// The server has stored the file on disk under its name.
     Stored {
-        /// Its size.
+        /// The file's size.
         bytes: u64,
-        /// Its hash, computed from what was written.
+        /// The file's hash, computed from what was written.
         hash: blake3::Hash,
     },
-    /// The server will not, or could not.
+    /// The server refuses the file or could not store it.
     Refused(Refusal),
 }
 
-/// A wish to store a file.
+/// A request to store a file.
 #[derive(Debug, Clone)]
 pub struct Put {
-    /// The version the client speaks.
+    /// The protocol version of the client.
     pub version: u16,
-    /// Its right to be here.
+    /// The client's token.
     pub token: Token,
-    /// Bytes in the file.
+    /// The file's size, bytes.
     pub size: u64,
-    /// As the client would like it called; not yet checked.
+    /// The requested file name, not yet checked.
     pub name: String,
 }
 
-/// Why the server said no.
+/// Why the server refused a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The token is wrong.
     Token,
-    /// The name is not accepted.
+    /// The name is invalid.
     Name,
-    /// A file of that name is there.
+    /// A file of that name exists.
     Exists,
-    /// The file is larger than the server takes.
+    /// The file is larger than the server's limit.
     TooLarge,
-    /// There is no room on the disk.
+    /// The disk has not enough space.
     DiskFull,
-    /// Too many transfers at once.
+    /// Too many concurrent transfers.
     Busy,
-    /// The hash does not match what arrived.
+    /// The data does not have the announced hash.
     Corrupt,
-    /// The client broke the protocol.
+    /// The client violated the protocol.
     Protocol,
-    /// Nothing arrived for too long.
+    /// No data arrived for too long.
     Stalled,
-    /// The server is being stopped.
+    /// The server is stopping.
     Stopping,
-    /// Something failed at the server.
+    /// The server failed.
     Internal,
-    /// The client speaks another version.
+    /// The client uses another protocol version.
     Version,
-    /// A reason this version does not know.
+    /// A reason unknown to this version.
     Other(u16),
 }
 
-/// Reasons and their numbers, in one place.
+/// The reasons and their numbers on the wire.
 const REASONS: [(Reason, u16); 12] = [
     (Reason::Token, 1),
     (Reason::Name, 2),
@@ -151,25 +152,25 @@ impl Reason {
     }
 }
 
-/// A no, with a sentence for the person who asked.
+/// A refusal with an explanation for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Why, for a program.
+    /// The reason, for a program.
     pub reason: Reason,
-    /// Why, for a person. At most 1024 bytes, without control characters.
+    /// The reason, for the user. At most 1024 bytes, without control characters.
     pub text: String,
 }
 
 impl Refusal {
-    /// A refusal; text that is too long is cut, control characters become spaces.
+    /// Creates a refusal. Text that is too long is cut; control characters become spaces.
     pub fn new(reason: Reason, text: impl Into<String>) -> Self {
         let mut text: String = text
             .into()
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
-        if text.len() > MOST_TEXT {
-            let cut = (0..=MOST_TEXT)
+        if text.len() > MAX_TEXT {
+            let cut = (0..=MAX_TEXT)
                 .rev()
                 .find(|i| text.is_char_boundary(*i))
                 .unwrap_or(0);
@@ -185,20 +186,20 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why bytes are not a message.
+/// Why bytes are not a valid message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The body ends too early.
-    #[error("a message is cut short")]
+    #[error("a message is truncated")]
     Short,
     /// The body is longer than its fields.
-    #[error("a message has bytes left over")]
+    #[error("a message has trailing bytes")]
     Long,
-    /// There is no such kind.
-    #[error("a message is of unknown kind {0}")]
+    /// The kind is unknown.
+    #[error("a message has the unknown kind {0}")]
     Kind(u8),
-    /// A text is too long, empty where it may not be, or not UTF-8.
-    #[error("a message has a text that is no text")]
+    /// A text is too long, empty where that is not allowed, or not UTF-8.
+    #[error("a message contains an invalid text")]
     Text,
 }
 
@@ -209,7 +210,7 @@ impl From<bytes::TryGetError> for WireError {
 }
 
 impl Message {
-    /// As it goes on the stream, its length first.
+    /// Encodes the message, its length first.
     pub fn encode(&self) -> Bytes {
         let mut out = BytesMut::with_capacity(64);
         out.put_u32(0);
@@ -219,7 +220,7 @@ impl Message {
                 out.put_u16(put.version);
                 out.put_slice(put.token.bytes());
                 out.put_u64(put.size);
-                put_text(&mut out, &put.name, crate::FileName::MOST);
+                put_text(&mut out, &put.name, crate::FileName::MAX_LEN);
             }
             Self::Finish { hash } => {
                 out.put_u8(2);
@@ -237,7 +238,7 @@ impl Message {
             Self::Refused(refusal) => {
                 out.put_u8(5);
                 out.put_u16(refusal.reason.number());
-                put_text(&mut out, &refusal.text, MOST_TEXT);
+                put_text(&mut out, &refusal.text, MAX_TEXT);
             }
         }
         let length = (out.len() - 4) as u32;
@@ -245,10 +246,10 @@ impl Message {
         out.freeze()
     }
 
-    /// From what follows the length.
+    /// Decodes the bytes after the length field.
     ///
     /// # Errors
-    /// If it is not exactly one message.
+    /// If they are not exactly one message.
     pub fn decode(mut body: &[u8]) -> Result<Self, WireError> {
         let from = &mut body;
         let message = match from.try_get_u8()? {
@@ -256,7 +257,7 @@ impl Message {
                 version: from.try_get_u16()?,
                 token: Token::from_bytes(array(from)?),
                 size: from.try_get_u64()?,
-                name: text(from, 1, crate::FileName::MOST)?,
+                name: text(from, 1, crate::FileName::MAX_LEN)?,
             }),
             2 => Self::Finish {
                 hash: blake3::Hash::from_bytes(array(from)?),
@@ -270,7 +271,7 @@ impl Message {
             },
             5 => {
                 let reason = Reason::from_number(from.try_get_u16()?);
-                Self::Refused(Refusal::new(reason, text(from, 0, MOST_TEXT)?))
+                Self::Refused(Refusal::new(reason, text(from, 0, MAX_TEXT)?))
             }
             kind => return Err(WireError::Kind(kind)),
         };
@@ -282,7 +283,7 @@ impl Message {
     }
 }
 
-/// What precedes a chunk on its stream.
+/// The header of a chunk stream.
 pub fn chunk_header(transfer: u64, index: u64) -> [u8; CHUNK_HEADER] {
     let mut header = [0; CHUNK_HEADER];
     header[..8].copy_from_slice(&transfer.to_be_bytes());
@@ -290,7 +291,7 @@ pub fn chunk_header(transfer: u64, index: u64) -> [u8; CHUNK_HEADER] {
     header
 }
 
-/// The transfer and the index that a chunk's stream begins with.
+/// Transfer and index from the header of a chunk stream.
 pub fn read_chunk_header(header: [u8; CHUNK_HEADER]) -> (u64, u64) {
     let mut from = &header[..];
     (from.get_u64(), from.get_u64())
@@ -302,16 +303,16 @@ fn array<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], WireError> {
     Ok(bytes)
 }
 
-/// Callers keep texts short; one that is not is cut, never sent with a false length.
-fn put_text(out: &mut BytesMut, text: &str, most: usize) {
-    let bytes = &text.as_bytes()[..text.len().min(most)];
+/// Callers keep texts short. A longer text is cut, so that the length is always correct.
+fn put_text(out: &mut BytesMut, text: &str, max: usize) {
+    let bytes = &text.as_bytes()[..text.len().min(max)];
     out.put_u16(bytes.len() as u16);
     out.put_slice(bytes);
 }
 
-fn text(from: &mut &[u8], least: usize, most: usize) -> Result<String, WireError> {
+fn text(from: &mut &[u8], min: usize, max: usize) -> Result<String, WireError> {
     let length = usize::from(from.try_get_u16()?);
-    if !(least..=most).contains(&length) {
+    if !(min..=max).contains(&length) {
         return Err(WireError::Text);
     }
     if from.len() < length {
@@ -352,17 +353,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(message in any_message()) {
+        fn messages_read_back(message in any_message()) {
             let bytes = message.encode();
-            let length = u32::from_be_bytes(bytes[..4].try_into().expect("four")) as usize;
+            let length = u32::from_be_bytes(bytes[..4].try_into().expect("four bytes")) as usize;
             prop_assert_eq!(length, bytes.len() - 4);
-            prop_assert!(length <= MOST_MESSAGE);
-            let again = Message::decode(&bytes[4..]).expect("as written");
+            prop_assert!(length <= MAX_MESSAGE);
+            let again = Message::decode(&bytes[4..]).expect("a message");
             prop_assert_eq!(again.encode(), bytes);
         }
 
         #[test]
-        fn a_message_cut_short_or_with_something_behind_it_is_an_error(message in any_message(), cut in any::<prop::sample::Index>()) {
+        fn truncated_messages_and_trailing_bytes_are_errors(
+            message in any_message(),
+            cut in any::<prop::sample::Index>(),
+        ) {
             let bytes = message.encode();
             let body = &bytes[4..];
             prop_assert!(Message::decode(&body[..cut.index(body.len())]).is_err());
@@ -372,9 +376,9 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
+        fn any_bytes_decode_or_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
             if let Ok(message) = Message::decode(&bytes) {
-                prop_assert!(message.encode().len() <= MOST_MESSAGE + 4);
+                prop_assert!(message.encode().len() <= MAX_MESSAGE + 4);
             }
         }
 
@@ -385,20 +389,20 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_fits_a_message_and_a_terminal() {
+    fn a_refusal_is_short_and_free_of_control_characters() {
         let refusal = Refusal::new(Reason::Other(77), "é\x1b[31m".repeat(1000));
-        assert!(refusal.text.len() <= MOST_TEXT && !refusal.text.contains('\x1b'));
+        assert!(refusal.text.len() <= MAX_TEXT && !refusal.text.contains('\x1b'));
         let bytes = Message::Refused(refusal.clone()).encode();
-        assert!(bytes.len() <= MOST_MESSAGE);
+        assert!(bytes.len() <= MAX_MESSAGE);
         let Ok(Message::Refused(read)) = Message::decode(&bytes[4..]) else {
-            panic!("as written")
+            panic!("a message")
         };
         assert_eq!(read, refusal);
     }
 
-    /// The bytes are the protocol: a change here needs a new version.
+    /// The format is fixed: a change here needs a new version.
     #[test]
-    fn version_1_is_these_bytes() {
+    fn version_1_has_these_bytes() {
         let put = Message::Put(Put {
             version: VERSION,
             token: Token::from_bytes([7; 20]),

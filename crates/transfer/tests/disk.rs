@@ -1,11 +1,12 @@
-//! A disk that fills up: both sides say so, and nothing is left.
+//! A full disk: both sides report it, and no file is left.
 //!
-//! Needs a small file system, hence the right to mount one. The test runs itself again in a mount namespace of
-//! its own and is skipped where that is not allowed.
+//! The test needs a small file system and therefore the right to mount one. It runs itself again in
+//! a separate mount namespace, and is skipped where that is not allowed.
 
 mod common;
 
-use common::{Scratch, Service, bring, limits, names};
+use common::scratch_directory::file_names;
+use common::{ScratchDirectory, Service, limits, upload};
 use std::path::PathBuf;
 use std::process::Command;
 use whimbrel_transfer::{Error, Event, Reason};
@@ -13,9 +14,9 @@ use whimbrel_transfer::{Error, Event, Reason};
 const SMALL: &str = "WHIMBREL_TEST_SMALL_DISK";
 
 #[test]
-fn a_full_disk_is_told_to_both_sides_and_leaves_nothing() {
-    let scratch = Scratch::new();
-    let disk = scratch.sub("disk");
+fn both_sides_report_a_full_disk_and_no_file_is_left() {
+    let scratch = ScratchDirectory::new();
+    let disk = scratch.subdirectory("disk");
     let script =
         "mount -t tmpfs -o size=4m none \"$1\" || exit 77; exec \"$2\" --exact child --ignored";
     let status = Command::new("unshare")
@@ -26,8 +27,8 @@ fn a_full_disk_is_told_to_both_sides_and_leaves_nothing() {
         .status();
     match status.map(|s| s.code()) {
         Ok(Some(0)) => {}
-        Ok(Some(1 | 77)) if names(&disk).is_empty() && !may_mount() => {
-            eprintln!("skipped: may not mount")
+        Ok(Some(1 | 77)) if file_names(&disk).is_empty() && !may_mount() => {
+            eprintln!("skipped: no right to mount")
         }
         other => panic!("{other:?}"),
     }
@@ -38,22 +39,22 @@ fn may_mount() -> bool {
     status.is_ok_and(|s| s.success())
 }
 
-/// Not a test of its own: what is done on the small disk.
+/// Not a test by itself: the part that runs on the small disk.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "run by a_full_disk_is_told_to_both_sides_and_leaves_nothing"]
+#[ignore = "run by both_sides_report_a_full_disk_and_no_file_is_left"]
 async fn child() {
     let Some(disk) = std::env::var_os(SMALL).map(PathBuf::from) else {
         return;
     };
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let mut service = Service::in_directory(&scratch, disk.clone(), limits(), false);
-    bring(service.options(&scratch.file("fits", 1_000_000)))
+    upload(service.options(&scratch.file("fits", 1_000_000)))
         .await
         .expect("stored");
     let Event::Stored { .. } = service.event().await else {
         panic!("not stored")
     };
-    let error = bring(service.options(&scratch.file("large", 8_000_000)))
+    let error = upload(service.options(&scratch.file("large", 8_000_000)))
         .await
         .expect_err("full");
     let Error::Refused(refusal) = error else {
@@ -65,15 +66,15 @@ async fn child() {
         panic!("not failed")
     };
     assert!(error.to_string().contains("left"), "{error}");
-    assert_eq!(names(&disk), ["fits"]);
-    // Two that fit one by one: the disk fills up while they are written.
+    assert_eq!(file_names(&disk), ["fits"]);
+    // Each of the two files fits alone: the disk fills up while they are written.
     let (first, second) = (
         scratch.file("first", 2_500_000),
         scratch.file("second", 2_500_000),
     );
     let (first, second) = tokio::join!(
-        bring(service.options(&first)),
-        bring(service.options(&second))
+        upload(service.options(&first)),
+        upload(service.options(&second))
     );
     for refused in [first, second].into_iter().filter_map(Result::err) {
         let Error::Refused(refusal) = refused else {
@@ -87,9 +88,9 @@ async fn child() {
     for name in ["first", "second"] {
         std::fs::remove_file(disk.join(name)).ok();
     }
-    assert_eq!(names(&disk), ["fits"]);
-    bring(service.options(&scratch.file("small", 1_000_000)))
+    assert_eq!(file_names(&disk), ["fits"]);
+    upload(service.options(&scratch.file("small", 1_000_000)))
         .await
-        .expect("there is room for this");
+        .expect("enough space");
     service.stop().await;
 }

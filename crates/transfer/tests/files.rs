@@ -1,8 +1,9 @@
-//! Files arrive whole, or not at all and with a reason.
+//! A file arrives completely, or not at all with a reason.
 
 mod common;
 
-use common::{Scratch, Service, UNDER_WAY, bring, limits, names};
+use common::scratch_directory::file_names;
+use common::{ScratchDirectory, Service, UNDER_WAY, limits, upload};
 use std::fs;
 use whimbrel_cc::registry::{ALL, Feed};
 use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};
@@ -16,18 +17,18 @@ fn reason(error: Error) -> Reason {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_arrives_whole_by_every_controller_that_lives_on_acknowledgments() {
-    let scratch = Scratch::new();
+async fn a_file_arrives_with_every_acknowledgment_driven_controller() {
+    let scratch = ScratchDirectory::new();
     let mut service = Service::start(&scratch);
-    let carried = ALL.iter().filter(|e| e.feed == Feed::Acknowledgments);
-    for entry in carried {
+    let supported = ALL.iter().filter(|e| e.feed == Feed::Acknowledgments);
+    for entry in supported {
         let file = scratch.file(entry.name, 8_000_001);
         let mut options = service.options(&file);
-        options.controller = entry.name.parse().expect("in the table");
-        let summary = bring(options)
+        options.controller = entry.name.parse().expect("a known controller");
+        let summary = upload(options)
             .await
             .unwrap_or_else(|e| panic!("{}: {e}", entry.name));
-        let sent = fs::read(&file).expect("mine");
+        let sent = fs::read(&file).expect("a file");
         assert!(
             fs::read(service.directory.join(entry.name)).expect("stored") == sent,
             "{}",
@@ -46,26 +47,26 @@ async fn a_file_arrives_whole_by_every_controller_that_lives_on_acknowledgments(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_controller_that_quic_cannot_carry_is_refused_before_anything_is_sent() {
-    let scratch = Scratch::new();
+async fn an_unsupported_controller_is_an_error_before_sending() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let file = scratch.file("f", 1000);
     let mut options = service.options(&file);
-    options.controller = "enhanced-aatp".parse().expect("in the table");
-    let error = bring(options).await.expect_err("not carried");
+    options.controller = "enhanced-aatp".parse().expect("a known controller");
+    let error = upload(options).await.expect_err("not supported");
     assert!(matches!(error, Error::Controller(_)), "{error}");
     assert!(!service.directory.join("f").exists());
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_smallest_files_arrive_and_so_do_those_at_the_edge_of_a_chunk() {
-    let scratch = Scratch::new();
+async fn the_smallest_files_and_files_at_chunk_boundaries_arrive() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     for size in [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1] {
         let name = format!("size-{size}");
         let file = scratch.file(&name, size);
-        bring(service.options(&file)).await.expect("stored");
+        upload(service.options(&file)).await.expect("stored");
         assert_eq!(
             fs::read(service.directory.join(&name)).ok(),
             fs::read(&file).ok(),
@@ -76,104 +77,111 @@ async fn the_smallest_files_arrive_and_so_do_those_at_the_edge_of_a_chunk() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_token_is_refused_and_soon_its_owner_too() {
-    let scratch = Scratch::new();
+async fn a_wrong_token_is_refused_and_its_host_is_blocked() {
+    let scratch = ScratchDirectory::new();
     let file = scratch.file("a", 1000);
     let service = Service::start(&scratch);
     let wrong = || {
         let mut options = service.options(&file);
-        options.token = Token::random().expect("randomness");
+        options.token = Token::random().expect("random numbers");
         options
     };
     for _ in 0..10 {
         assert_eq!(
-            reason(bring(wrong()).await.expect_err("a wrong token")),
+            reason(upload(wrong()).await.expect_err("a wrong token")),
             Reason::Token
         );
     }
-    let error = bring(wrong()).await.expect_err("shut out").to_string();
-    assert!(error.contains("takes no more connections"), "{error}");
-    assert!(names(&service.directory).is_empty());
+    let error = upload(wrong()).await.expect_err("blocked").to_string();
+    assert!(error.contains("accepts no connections"), "{error}");
+    assert!(file_names(&service.directory).is_empty());
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_the_pinned_one_gets_nothing() {
-    let scratch = Scratch::new();
+async fn a_server_with_another_fingerprint_gets_nothing() {
+    let scratch = ScratchDirectory::new();
     let file = scratch.file("a", 1000);
     let service = Service::start(&scratch);
     let right = service.identity.fingerprint();
     let mut options = service.options(&file);
     options.fingerprint = Some(Fingerprint::of_certificate(b"another"));
-    match bring(options).await.expect_err("not the pinned one") {
-        Error::Impostor { found, .. } => assert_eq!(found, right),
+    match upload(options).await.expect_err("not the pinned one") {
+        Error::FingerprintMismatch { found, .. } => assert_eq!(found, right),
         other => panic!("{other}"),
     }
-    assert!(names(&service.directory).is_empty());
+    assert!(file_names(&service.directory).is_empty());
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_pinned_on_first_use_and_known_after_that() {
-    let scratch = Scratch::new();
+async fn a_server_is_pinned_on_first_use_and_known_afterwards() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let known = KnownHosts::at(scratch.0.join("known_hosts"));
+    let known = KnownHosts::at(scratch.path().join("known_hosts"));
     let options = |name, fingerprint| {
         let mut options = service.options(&scratch.file(name, 10));
         options.known_hosts = Some(known.clone());
         options.fingerprint = fingerprint;
         options
     };
-    let error = bring(options("a", None)).await.expect_err("unknown");
+    let error = upload(options("a", None)).await.expect_err("unknown");
     let text = error.to_string();
-    assert!(matches!(error, Error::Unknown { .. }));
+    assert!(matches!(error, Error::UnknownServer { .. }));
     assert!(
         text.contains(&format!("--fingerprint {}", service.identity.fingerprint())),
         "{text}"
     );
-    bring(options("a", Some(service.identity.fingerprint())))
+    upload(options("a", Some(service.identity.fingerprint())))
         .await
         .expect("named");
-    bring(options("b", None)).await.expect("remembered");
+    upload(options("b", None)).await.expect("remembered");
     known
         .set(
             &service.address.to_string(),
             Fingerprint::of_certificate(b"old"),
         )
         .expect("written");
-    let error = bring(options("c", None)).await.expect_err("changed");
-    assert!(matches!(error, Error::Impostor { .. }), "{error}");
+    let error = upload(options("c", None)).await.expect_err("changed");
+    assert!(
+        matches!(error, Error::FingerprintMismatch { .. }),
+        "{error}"
+    );
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_there_stays_unless_the_server_overwrites() {
-    let scratch = Scratch::new();
+async fn an_existing_file_is_kept_unless_overwriting_is_allowed() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     fs::write(service.directory.join("a"), "old").expect("written");
     let file = scratch.file("a", 5000);
     assert_eq!(
-        reason(bring(service.options(&file)).await.expect_err("there")),
+        reason(
+            upload(service.options(&file))
+                .await
+                .expect_err("the file exists")
+        ),
         Reason::Exists
     );
     assert_eq!(
-        fs::read(service.directory.join("a")).expect("there"),
+        fs::read(service.directory.join("a")).expect("a file"),
         b"old"
     );
     service.stop().await;
     let service = Service::with(&scratch, limits(), true);
-    bring(service.options(&file)).await.expect("replaced");
+    upload(service.options(&file)).await.expect("replaced");
     assert_eq!(
         fs::read(service.directory.join("a")).ok(),
         fs::read(&file).ok()
     );
-    assert_eq!(names(&service.directory), ["a"]);
+    assert_eq!(file_names(&service.directory), ["a"]);
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_larger_than_the_server_takes_is_refused_before_it_is_sent() {
-    let scratch = Scratch::new();
+async fn a_file_above_the_size_limit_is_refused_before_it_is_sent() {
+    let scratch = ScratchDirectory::new();
     let service = Service::with(
         &scratch,
         Limits {
@@ -182,21 +190,21 @@ async fn a_file_larger_than_the_server_takes_is_refused_before_it_is_sent() {
         },
         false,
     );
-    let error = bring(service.options(&scratch.file("a", 1000)))
+    let error = upload(service.options(&scratch.file("a", 1000)))
         .await
         .expect_err("too large");
     assert!(error.to_string().contains("1 kB"), "{error}");
     assert_eq!(reason(error), Reason::TooLarge);
-    bring(service.options(&scratch.file("b", 999)))
+    upload(service.options(&scratch.file("b", 999)))
         .await
         .expect("fits");
-    assert_eq!(names(&service.directory), ["b"]);
+    assert_eq!(file_names(&service.directory), ["b"]);
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_is_stopped_leaves_nothing() {
-    let scratch = Scratch::new();
+async fn a_stopped_transfer_leaves_no_file() {
+    let scratch = ScratchDirectory::new();
     let mut service = Service::start(&scratch);
     let file = scratch.file("a", 200_000_000);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -217,12 +225,16 @@ async fn a_transfer_that_is_stopped_leaves_nothing() {
     };
     assert_eq!(name.as_str(), "a");
     let directory = service.stop().await;
-    assert!(names(&directory).is_empty(), "{:?}", names(&directory));
+    assert!(
+        file_names(&directory).is_empty(),
+        "{:?}",
+        file_names(&directory)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_stopped_tells_its_client_and_leaves_nothing() {
-    let scratch = Scratch::new();
+async fn a_stopped_server_notifies_its_client_and_leaves_no_file() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let directory = service.directory.clone();
     let file = scratch.file("a", 200_000_000);
@@ -245,5 +257,9 @@ async fn a_server_that_is_stopped_tells_its_client_and_leaves_nothing() {
         .expect_err("stopped")
         .to_string();
     assert!(error.contains("stopped"), "{error}");
-    assert!(names(&directory).is_empty(), "{:?}", names(&directory));
+    assert!(
+        file_names(&directory).is_empty(),
+        "{:?}",
+        file_names(&directory)
+    );
 }

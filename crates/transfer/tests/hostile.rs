@@ -1,8 +1,10 @@
-//! Peers that break the protocol, lie or fall silent. The server says why, keeps nothing, and goes on.
+//! Peers that violate the protocol, lie or stay silent. The server gives a reason, keeps no file
+//! and goes on.
 
 mod common;
 
-use common::{PATIENCE, Scratch, Service, bring, limits, names};
+use common::scratch_directory::file_names;
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, upload};
 use noq::rustls;
 use noq::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use proptest::strategy::{Strategy, ValueTree};
@@ -16,17 +18,17 @@ use whimbrel_transfer::wire::{Message, Put, Refusal, VERSION, chunk_header};
 use whimbrel_transfer::{ALPN, Event, Limits, Reason, Token};
 use whimbrel_units::{Bytes, Duration as Span};
 
-/// A client that speaks the protocol by hand.
-struct Raw {
+/// A client that writes protocol messages directly.
+struct RawClient {
     connection: Connection,
     _endpoint: Endpoint,
 }
 
-/// Believes every certificate: it is the client that is hostile here.
+/// Accepts every certificate, because the hostile party here is the client.
 #[derive(Debug)]
-struct Gullible;
+struct AcceptAnyCertificate;
 
-impl ServerCertVerifier for Gullible {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -60,7 +62,7 @@ impl ServerCertVerifier for Gullible {
     }
 }
 
-impl Raw {
+impl RawClient {
     async fn connect(to: SocketAddr) -> Self {
         Self::connect_with(to, noq::TransportConfig::default()).await
     }
@@ -69,9 +71,9 @@ impl Raw {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("known")
+            .expect("a supported version")
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Gullible))
+            .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate))
             .with_no_client_auth();
         tls.alpn_protocols = vec![ALPN.to_vec()];
         let crypto = noq::crypto::rustls::QuicClientConfig::try_from(tls).expect("TLS 1.3");
@@ -80,7 +82,7 @@ impl Raw {
         let endpoint = Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket");
         let connection = endpoint
             .connect_with(config, to, "x")
-            .expect("fine")
+            .expect("a valid configuration")
             .await
             .expect("connected");
         Self {
@@ -91,7 +93,7 @@ impl Raw {
 
     async fn put(&self, service: &Service, name: &str, size: u64) -> (SendStream, RecvStream) {
         let token = service.identity.token().clone();
-        self.say(&Message::Put(Put {
+        self.send_message(&Message::Put(Put {
             version: VERSION,
             token,
             size,
@@ -100,13 +102,13 @@ impl Raw {
         .await
     }
 
-    async fn say(&self, message: &Message) -> (SendStream, RecvStream) {
+    async fn send_message(&self, message: &Message) -> (SendStream, RecvStream) {
         let (mut send, receive) = self.connection.open_bi().await.expect("open");
         send.write_all(&message.encode()).await.expect("written");
         (send, receive)
     }
 
-    /// The server may stop the stream at any time.
+    /// Sends a chunk stream. The server may stop it at any time, so errors are ignored.
     async fn chunk(&self, header: [u8; 16], data: &[u8]) {
         let mut stream = self.connection.open_uni().await.expect("open");
         stream.write_all(&header).await.ok();
@@ -115,7 +117,7 @@ impl Raw {
     }
 }
 
-async fn hear(receive: &mut RecvStream) -> Message {
+async fn read_message(receive: &mut RecvStream) -> Message {
     let reading = async {
         let mut length = [0; 4];
         receive.read_exact(&mut length).await.expect("an answer");
@@ -123,72 +125,72 @@ async fn hear(receive: &mut RecvStream) -> Message {
         receive.read_exact(&mut body).await.expect("an answer");
         Message::decode(&body).expect("a message")
     };
-    timeout(PATIENCE, reading).await.expect("in time")
+    timeout(TEST_TIMEOUT, reading).await.expect("in time")
 }
 
 async fn refused(receive: &mut RecvStream) -> Refusal {
-    match hear(receive).await {
+    match read_message(receive).await {
         Message::Refused(refusal) => refusal,
         other => panic!("not refused: {other:?}"),
     }
 }
 
 async fn accepted(receive: &mut RecvStream) -> u64 {
-    match hear(receive).await {
+    match read_message(receive).await {
         Message::Accepted { transfer } => transfer,
         other => panic!("not accepted: {other:?}"),
     }
 }
 
-/// After all that it still serves, and keeps nothing of it.
-async fn still_serves(scratch: &Scratch, service: Service) {
-    bring(service.options(&scratch.file("proof", 3_000_000)))
+/// Checks that the server still works and has kept no file.
+async fn still_serves(scratch: &ScratchDirectory, service: Service) {
+    upload(service.options(&scratch.file("proof", 3_000_000)))
         .await
-        .expect("it still serves");
+        .expect("the server still works");
     let directory = service.stop().await;
-    assert_eq!(names(&directory), ["proof"]);
+    assert_eq!(file_names(&directory), ["proof"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_name_leads_out_of_the_directory() {
-    let scratch = Scratch::new();
+async fn no_file_name_leads_out_of_the_directory() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let raw = Raw::connect(service.address).await;
+    let raw = RawClient::connect(service.address).await;
     for name in [
         "../x", "/etc/x", "a/b", ".", "..", ".hidden", "a\0b", "a\nb", "a\\b",
     ] {
         let (_send, mut receive) = raw.put(&service, name, 1).await;
         assert_eq!(refused(&mut receive).await.reason, Reason::Name, "{name:?}");
     }
-    assert_eq!(names(&scratch.0), ["identity", "stored"]);
-    // An empty name is not even a message: the connection ends.
+    assert_eq!(file_names(scratch.path()), ["identity", "stored"]);
+    // An empty name is not a valid message: the connection ends.
     let (_send, mut receive) = raw.put(&service, "", 1).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Protocol);
     still_serves(&scratch, service).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_whose_hash_is_not_the_announced_one_is_not_stored() {
-    let scratch = Scratch::new();
+async fn a_file_with_another_hash_than_announced_is_not_stored() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let raw = Raw::connect(service.address).await;
+    let raw = RawClient::connect(service.address).await;
     let (mut send, mut receive) = raw.put(&service, "a", 5).await;
     let transfer = accepted(&mut receive).await;
     raw.chunk(chunk_header(transfer, 0), b"hello").await;
-    let lie = Message::Finish {
+    let wrong = Message::Finish {
         hash: blake3::hash(b"world"),
     };
-    send.write_all(&lie.encode()).await.expect("written");
+    send.write_all(&wrong.encode()).await.expect("written");
     assert_eq!(refused(&mut receive).await.reason, Reason::Corrupt);
-    // The truth is stored, over the same connection.
+    // With the right hash the file is stored, over the same connection.
     let (mut send, mut receive) = raw.put(&service, "proof2", 5).await;
     let transfer = accepted(&mut receive).await;
     raw.chunk(chunk_header(transfer, 0), b"hello").await;
-    let truth = Message::Finish {
+    let right = Message::Finish {
         hash: blake3::hash(b"hello"),
     };
-    send.write_all(&truth.encode()).await.expect("written");
-    let Message::Stored { bytes: 5, hash } = hear(&mut receive).await else {
+    send.write_all(&right.encode()).await.expect("written");
+    let Message::Stored { bytes: 5, hash } = read_message(&mut receive).await else {
         panic!("not stored")
     };
     assert_eq!(hash, blake3::hash(b"hello"));
@@ -197,8 +199,8 @@ async fn a_file_whose_hash_is_not_the_announced_one_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn chunks_that_are_none_come_twice_or_have_the_wrong_length_end_the_transfer() {
-    let scratch = Scratch::new();
+async fn unknown_duplicate_or_misshapen_chunks_end_the_transfer() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let cases: [&[(u64, usize)]; 5] = [
         &[(7, 10)],
@@ -208,7 +210,7 @@ async fn chunks_that_are_none_come_twice_or_have_the_wrong_length_end_the_transf
         &[(0, 1 << 20), (1, 11)],
     ];
     for (n, chunks) in cases.into_iter().enumerate() {
-        let raw = Raw::connect(service.address).await;
+        let raw = RawClient::connect(service.address).await;
         let (_send, mut receive) = raw
             .put(&service, "a", if n == 4 { (1 << 20) + 10 } else { 10 })
             .await;
@@ -227,8 +229,8 @@ async fn chunks_that_are_none_come_twice_or_have_the_wrong_length_end_the_transf
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sizes_beyond_reason_are_refused() {
-    let scratch = Scratch::new();
+async fn excessive_sizes_are_refused() {
+    let scratch = ScratchDirectory::new();
     let service = Service::with(
         &scratch,
         Limits {
@@ -237,7 +239,7 @@ async fn sizes_beyond_reason_are_refused() {
         },
         false,
     );
-    let raw = Raw::connect(service.address).await;
+    let raw = RawClient::connect(service.address).await;
     let (_send, mut receive) = raw.put(&service, "a", u64::MAX).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::TooLarge);
     let (_send, mut receive) = raw.put(&service, "a", 1 << 44).await;
@@ -246,8 +248,8 @@ async fn sizes_beyond_reason_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_version_and_too_many_transfers_are_refused_by_name() {
-    let scratch = Scratch::new();
+async fn another_version_and_too_many_transfers_are_refused() {
+    let scratch = ScratchDirectory::new();
     let service = Service::with(
         &scratch,
         Limits {
@@ -256,7 +258,7 @@ async fn another_version_and_too_many_transfers_are_refused_by_name() {
         },
         false,
     );
-    let raw = Raw::connect(service.address).await;
+    let raw = RawClient::connect(service.address).await;
     let token = service.identity.token().clone();
     let put = Put {
         version: 99,
@@ -264,7 +266,7 @@ async fn another_version_and_too_many_transfers_are_refused_by_name() {
         size: 1,
         name: "a".to_owned(),
     };
-    let (_send, mut receive) = raw.say(&Message::Put(put)).await;
+    let (_send, mut receive) = raw.send_message(&Message::Put(put)).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Version);
     let mut open = Vec::new();
     for name in ["a", "b"] {
@@ -279,8 +281,8 @@ async fn another_version_and_too_many_transfers_are_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_peer_that_keeps_the_line_open_and_sends_nothing_is_sent_away() {
-    let scratch = Scratch::new();
+async fn a_peer_that_sends_no_data_is_disconnected() {
+    let scratch = ScratchDirectory::new();
     let short = Limits {
         stall: Span::from_millis(200),
         handshake: Span::from_millis(200),
@@ -289,63 +291,63 @@ async fn a_peer_that_keeps_the_line_open_and_sends_nothing_is_sent_away() {
     let mut service = Service::with(&scratch, short, false);
     let mut transport = noq::TransportConfig::default();
     transport.keep_alive_interval(Some(std::time::Duration::from_millis(50)));
-    let raw = Raw::connect_with(service.address, transport.clone()).await;
+    let raw = RawClient::connect_with(service.address, transport.clone()).await;
     let (_send, mut receive) = raw.put(&service, "a", 10).await;
     accepted(&mut receive).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Stalled);
     let Event::Failed { .. } = service.event().await else {
         panic!("not failed")
     };
-    // One that never asks for anything.
-    let raw = Raw::connect_with(service.address, transport).await;
-    timeout(PATIENCE, raw.connection.closed())
+    // A client that never sends a request.
+    let raw = RawClient::connect_with(service.address, transport).await;
+    timeout(TEST_TIMEOUT, raw.connection.closed())
         .await
         .expect("closed in time");
     still_serves(&scratch, service).await;
 }
 
-/// Without a token no stream for data can even be opened, and little memory is lent.
+/// Without a token a client cannot open a data stream, and gets little memory.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_can_open_no_data_stream() {
-    let scratch = Scratch::new();
+async fn a_client_without_a_token_cannot_open_a_data_stream() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let raw = Raw::connect(service.address).await;
+    let raw = RawClient::connect(service.address).await;
     let opened = timeout(
         std::time::Duration::from_millis(100),
         raw.connection.open_uni(),
     )
     .await;
     assert!(opened.is_err(), "no credit");
-    let token = Token::random().expect("randomness");
+    let token = Token::random().expect("random numbers");
     let put = Put {
         version: VERSION,
         token,
         size: 1,
         name: "a".to_owned(),
     };
-    let (_send, mut receive) = raw.say(&Message::Put(put)).await;
+    let (_send, mut receive) = raw.send_message(&Message::Put(put)).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Token);
-    timeout(PATIENCE, raw.connection.closed())
+    timeout(TEST_TIMEOUT, raw.connection.closed())
         .await
-        .expect("thrown out");
+        .expect("disconnected");
     still_serves(&scratch, service).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_does_not_hurt() {
-    let scratch = Scratch::new();
+async fn random_bytes_are_refused() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let mut runner = TestRunner::deterministic();
     let bytes = proptest::collection::vec(proptest::prelude::any::<u8>(), 1..3000);
     for n in 0..60 {
-        let raw = Raw::connect(service.address).await;
-        let mut garbage = bytes.new_tree(&mut runner).expect("drawn").current();
+        let raw = RawClient::connect(service.address).await;
+        let mut garbage = bytes.new_tree(&mut runner).expect("random bytes").current();
         if n % 2 == 0 {
-            // As long as it says it is, so that it gets as far as being decoded.
+            // With a correct length, so that the message is decoded.
             let length = (garbage.len() as u32).min(2048).to_be_bytes();
             garbage.splice(..0, length);
         }
-        // After a good request, on its control stream and on data streams, and before any.
+        // After a valid request, on its control stream and data streams; or as the request.
         if n % 3 == 0 {
             let (mut send, mut receive) = raw.put(&service, "a", 4_000_000).await;
             accepted(&mut receive).await;
@@ -362,12 +364,12 @@ async fn garbage_does_not_hurt() {
         }
         raw.connection.close(VarInt::from_u32(9), &[0xff, 0x1b]);
     }
-    // Datagrams that are not even QUIC.
+    // Datagrams that are not QUIC.
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     for _ in 0..200 {
         socket
             .send_to(
-                &bytes.new_tree(&mut runner).expect("drawn").current()[..],
+                &bytes.new_tree(&mut runner).expect("random bytes").current()[..],
                 service.address,
             )
             .ok();

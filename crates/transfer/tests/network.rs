@@ -1,8 +1,9 @@
-//! Networks that lose packets or fall silent, and peers that are killed.
+//! Networks that lose packets or fail, and servers that are killed.
 
 mod common;
 
-use common::{PATIENCE, Scratch, Service, UNDER_WAY, bring, limits, names};
+use common::scratch_directory::file_names;
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits, upload};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
@@ -15,7 +16,7 @@ use tokio::net::UdpSocket;
 use whimbrel_transfer::{Error, Event, Identity, Limits, ServeOptions, Server};
 use whimbrel_units::Duration as Span;
 
-/// A path to a server that drops every `n`-th datagram of each direction, and all once it is cut.
+/// A path to a server that drops every `n`-th datagram in each direction, and all after it is cut.
 struct Path {
     address: SocketAddr,
     cut: Arc<AtomicBool>,
@@ -62,25 +63,25 @@ impl Path {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_arrives_whole_over_a_path_that_loses_two_percent() {
-    let scratch = Scratch::new();
+async fn a_file_arrives_over_a_path_with_two_percent_loss() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let path = Path::to(service.address, 50).await;
     for controller in ["newreno", "cerl"] {
         let file = scratch.file(controller, 16_000_000);
         let mut options = service.options_to(&file, path.address);
-        options.controller = controller.parse().expect("in the table");
+        options.controller = controller.parse().expect("a known controller");
         options.trace = Some(Span::from_millis(10));
-        let summary = bring(options).await.expect("stored");
+        let summary = upload(options).await.expect("stored");
         assert!(fs::read(&file).ok() == fs::read(service.directory.join(controller)).ok());
         assert!(
             summary.lost_packets > 100 && summary.loss_episodes > 10,
             "{summary:?}"
         );
         assert!(summary.loss_episodes <= summary.lost_packets);
-        let told_apart = summary.verdicts.map(|v| v.congestion + v.random);
+        let classified = summary.verdicts.map(|v| v.congestion + v.random);
         assert_eq!(
-            told_apart,
+            classified,
             (controller == "cerl").then_some(summary.loss_episodes)
         );
         assert!(summary.samples.is_some_and(|s| s.len() > 3));
@@ -89,8 +90,8 @@ async fn a_file_arrives_whole_over_a_path_that_loses_two_percent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_network_falls_silent_both_sides_give_up_and_nothing_is_left() {
-    let scratch = Scratch::new();
+async fn when_the_network_fails_both_sides_stop_and_leave_no_file() {
+    let scratch = ScratchDirectory::new();
     let idle = Span::from_secs(1);
     let mut service = Service::with(&scratch, Limits { idle, ..limits() }, false);
     let path = Path::to(service.address, u64::MAX).await;
@@ -101,7 +102,7 @@ async fn when_the_network_falls_silent_both_sides_give_up_and_nothing_is_left() 
             .store(progress.bytes > UNDER_WAY, Ordering::Relaxed);
     };
     let sending = whimbrel_transfer::send(options, cut, std::future::pending());
-    let error = tokio::time::timeout(PATIENCE, sending)
+    let error = tokio::time::timeout(TEST_TIMEOUT, sending)
         .await
         .expect("in time")
         .expect_err("cut");
@@ -114,15 +115,15 @@ async fn when_the_network_falls_silent_both_sides_give_up_and_nothing_is_left() 
     else {
         panic!("not lost")
     };
-    assert!(names(&service.directory).is_empty());
+    assert!(file_names(&service.directory).is_empty());
     service.stop().await;
 }
 
 const CHILD: &str = "WHIMBREL_TEST_CHILD";
 
-/// Not a test: the server that the next test kills. Writes its port beside its directory.
+/// Not a test: the server that the next test kills. It writes its port to a file.
 #[test]
-#[ignore = "run by a_killed_server_leaves_nothing_that_the_next_does_not_remove"]
+#[ignore = "run by the_next_server_removes_the_files_of_a_killed_one"]
 fn child() {
     let Some(base) = std::env::var_os(CHILD).map(std::path::PathBuf::from) else {
         return;
@@ -142,32 +143,32 @@ fn child() {
         let server = Server::bind(options, &identity).expect("a server");
         let port = server.local_addr().expect("bound").port();
         fs::write(base.join("port.tmp"), port.to_string()).expect("written");
-        fs::rename(base.join("port.tmp"), base.join("port")).expect("mine");
+        fs::rename(base.join("port.tmp"), base.join("port")).expect("a file");
         server.run(|_| (), std::future::pending()).await;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_server_leaves_nothing_that_the_next_does_not_remove() {
-    let scratch = Scratch::new();
-    let stored = scratch.sub("stored");
-    Identity::load_or_create(&scratch.0.join("identity")).expect("an identity");
+async fn the_next_server_removes_the_files_of_a_killed_one() {
+    let scratch = ScratchDirectory::new();
+    let stored = scratch.subdirectory("stored");
+    Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
     let mut server = Command::new(std::env::current_exe().expect("this"))
         .args(["--exact", "child", "--ignored"])
-        .env(CHILD, &scratch.0)
+        .env(CHILD, scratch.path())
         .stdout(Stdio::null())
         .spawn()
         .expect("started");
-    let port = tokio::time::timeout(PATIENCE, async {
+    let port = tokio::time::timeout(TEST_TIMEOUT, async {
         loop {
-            if let Ok(port) = fs::read_to_string(scratch.0.join("port")) {
+            if let Ok(port) = fs::read_to_string(scratch.path().join("port")) {
                 return port.parse().expect("a port");
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
     let address = SocketAddr::from(([127, 0, 0, 1], port.await.expect("in time")));
-    let service = Service::in_directory(&scratch, scratch.sub("other"), limits(), false);
+    let service = Service::in_directory(&scratch, scratch.subdirectory("other"), limits(), false);
     let mut options = service.options_to(&scratch.file("a", 300_000_000), address);
     options.idle = Span::from_secs(1);
     let kill = |progress: whimbrel_transfer::Progress| {
@@ -176,22 +177,22 @@ async fn a_killed_server_leaves_nothing_that_the_next_does_not_remove() {
         }
     };
     let sending = whimbrel_transfer::send(options, kill, std::future::pending());
-    let error = tokio::time::timeout(PATIENCE, sending)
+    let error = tokio::time::timeout(TEST_TIMEOUT, sending)
         .await
         .expect("in time")
         .expect_err("killed");
     assert!(matches!(error, Error::Lost(_)), "{error}");
-    server.wait().expect("it is dead");
-    let left = names(&stored);
+    server.wait().expect("an exit status");
+    let leftovers = file_names(&stored);
     assert!(
-        left.len() == 1 && left[0].starts_with(".whimbrel-"),
-        "{left:?}"
+        leftovers.len() == 1 && leftovers[0].starts_with(".whimbrel-"),
+        "{leftovers:?}"
     );
-    let again = Service::start(&scratch);
-    assert!(names(&stored).is_empty());
-    bring(again.options(&scratch.file("b", 10)))
+    let next = Service::start(&scratch);
+    assert!(file_names(&stored).is_empty());
+    upload(next.options(&scratch.file("b", 10)))
         .await
         .expect("stored");
-    again.stop().await;
+    next.stop().await;
     service.stop().await;
 }

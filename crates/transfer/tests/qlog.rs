@@ -1,8 +1,8 @@
-//! What is logged of a transfer can be read, and says what our controllers did.
+//! qlog files of a transfer can be read, and record the controller.
 
 mod common;
 
-use common::{Scratch, Service, bring};
+use common::{ScratchDirectory, Service, upload};
 use qlog::events::EventData;
 use qlog::events::quic::{PacketType, QuicFrame};
 use qlog::reader::{Event, QlogSeqReader};
@@ -17,15 +17,15 @@ fn folder(path: &Path) -> QlogFolder {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("there");
+    let entries = fs::read_dir(folder).expect("a file");
     entries
         .map(|entry| entry.expect("an entry").path())
         .collect()
 }
 
-/// Every record of a file, framed as RFC 7464 has it: RS, JSON, LF.
+/// Every record of a file, framed by RFC 7464: RS, JSON, LF.
 fn records(path: &Path) -> Vec<serde_json::Value> {
-    let text = fs::read(path).expect("there");
+    let text = fs::read(path).expect("a file");
     assert_eq!(text.first(), Some(&0x1e));
     assert_eq!(text.last(), Some(&b'\n'));
     let records = text[1..].split(|byte| *byte == 0x1e);
@@ -34,15 +34,18 @@ fn records(path: &Path) -> Vec<serde_json::Value> {
         .collect()
 }
 
-async fn transfer(scratch: &Scratch, controller: &str) -> (Summary, PathBuf, PathBuf) {
-    let (sent, served) = (scratch.sub("sent-logs"), scratch.sub("served-logs"));
+async fn transfer(scratch: &ScratchDirectory, controller: &str) -> (Summary, PathBuf, PathBuf) {
+    let (sent, served) = (
+        scratch.subdirectory("sent-logs"),
+        scratch.subdirectory("served-logs"),
+    );
     let service = Service::logging(scratch, folder(&served));
     let mut options = service.options(&scratch.file("data", 3_000_000));
-    options.controller = controller.parse().expect("in the table");
+    options.controller = controller.parse().expect("a known controller");
     options.qlog = Some(folder(&sent));
     options.interval = Some(Duration::from_millis(10));
     options.trace = Some(Duration::from_millis(1));
-    let summary = bring(options).await.expect("stored");
+    let summary = upload(options).await.expect("stored");
     service.stop().await;
     let one = |folder: &Path| match files(folder).as_slice() {
         [one] => one.clone(),
@@ -52,9 +55,9 @@ async fn transfer(scratch: &Scratch, controller: &str) -> (Summary, PathBuf, Pat
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_ends_log_every_packet_and_the_window_of_the_chosen_controller() {
-    let scratch = Scratch::new();
-    // Its window is known: it never shrinks below what it began with, and grows.
+async fn both_ends_log_every_packet_and_the_congestion_window() {
+    let scratch = ScratchDirectory::new();
+    // The window of NewReno is known: it starts at the initial window and never falls below it.
     let (summary, sent, served) = transfer(&scratch, "newreno").await;
     for (path, side) in [(&sent, "client"), (&served, "server")] {
         let name = path
@@ -69,15 +72,15 @@ async fn both_ends_log_every_packet_and_the_window_of_the_chosen_controller() {
         let records = records(path);
         assert_eq!(records[0]["serialization_format"], "JSON-SEQ");
         let reader = QlogSeqReader::with_file(path).expect("a qlog file");
-        let title = reader.qlog.title.clone().expect("it has one");
+        let title = reader.qlog.title.clone().expect("a title");
         assert!(title.starts_with("whimbrel "), "{title}");
-        // Each record after the header is an event that the crate knows.
+        // Each record after the header is an event known to the qlog crate.
         let events: Vec<_> = reader.collect();
         assert_eq!(events.len(), records.len() - 1);
         let (mut packets, mut streamed, mut windows) = (0, 0, Vec::new());
         for event in &events {
             let Event::Qlog(event) = event else {
-                panic!("not known: {event:?}")
+                panic!("unknown: {event:?}")
             };
             match &event.data {
                 EventData::QuicPacketSent(packet) => {
@@ -85,7 +88,7 @@ async fn both_ends_log_every_packet_and_the_window_of_the_chosen_controller() {
                     for frame in packet.frames.iter().flatten() {
                         if let QuicFrame::Stream { raw: Some(raw), .. } = frame {
                             streamed += raw.length.expect("a length");
-                            assert!(raw.data.is_none(), "what is sent is not logged");
+                            assert!(raw.data.is_none(), "stream data is not logged");
                         }
                     }
                 }
@@ -102,7 +105,7 @@ async fn both_ends_log_every_packet_and_the_window_of_the_chosen_controller() {
                 "{packets}"
             );
             assert!(streamed >= 3_000_000, "{streamed}");
-            // noq looks at the window when an acknowledgment came; our monitor does too.
+            // noq reads the window after each acknowledgment, and so does the monitor.
             assert_eq!(windows.last(), Some(&summary.cwnd_bytes));
             assert_eq!(
                 windows.first(),
@@ -114,8 +117,8 @@ async fn both_ends_log_every_packet_and_the_window_of_the_chosen_controller() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rate_of_a_controller_that_paces_is_logged() {
-    let scratch = Scratch::new();
+async fn the_pacing_rate_is_logged() {
+    let scratch = ScratchDirectory::new();
     let (_, sent, _) = transfer(&scratch, "bbr3").await;
     let records = records(&sent);
     let rate = |record: &serde_json::Value| record["data"]["pacing_rate"].as_u64();
@@ -124,30 +127,30 @@ async fn the_rate_of_a_controller_that_paces_is_logged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_whose_log_is_full_goes_on_and_the_log_ends_with_a_whole_record() {
-    let scratch = Scratch::new();
+async fn a_full_log_ends_with_a_complete_record() {
+    let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let logs = scratch.sub("logs");
+    let logs = scratch.subdirectory("logs");
     let limit = Bytes::new(100_000);
     let mut options = service.options(&scratch.file("data", 8_000_000));
     options.qlog = Some(QlogFolder::open(&logs, limit, limit).expect("a folder"));
-    bring(options).await.expect("stored");
+    upload(options).await.expect("stored");
     service.stop().await;
     let log = &files(&logs)[0];
-    let size = fs::metadata(log).expect("there").len();
+    let size = fs::metadata(log).expect("a file").len();
     assert!(size <= 100_000 && size > 90_000, "{size}");
     assert!(records(log).len() > 100);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn standings_grow_to_what_the_summary_says() {
-    let scratch = Scratch::new();
+async fn interval_samples_end_with_the_values_of_the_summary() {
+    let scratch = ScratchDirectory::new();
     let (summary, ..) = transfer(&scratch, "cubic").await;
-    let standings = &summary.standings;
-    for pair in standings.windows(2) {
+    let intervals = &summary.intervals;
+    for pair in intervals.windows(2) {
         assert!(pair[0].at < pair[1].at && pair[0].acknowledged <= pair[1].acknowledged);
     }
-    let last = standings.last().expect("the end is one");
+    let last = intervals.last().expect("the final sample");
     assert!(last.acknowledged.get() >= 3_000_000);
     assert!(last.at.as_secs_f64() >= summary.seconds);
     assert!(last.lost_packets <= summary.lost_packets);
