@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How fast Whimbrel is: the simulator on four scenarios, beside ns-3 in the same run where ns-3 can play them, and real
-transfers on loopback. Prints a table, with --json one JSON object.
+"""Measures Whimbrel's speed: the simulator on four scenarios, ns-3 on those that it can run, and
+real transfers over loopback. Prints a table, or with --json one JSON object.
 
-Every figure is the median of several repetitions on one core. Timings on a busy machine are noisy: the ratio to
-ns-3, measured in turn with it, is the figure to compare between machines.
+Every figure is the median of several repetitions on one core. Timings on a busy machine are noisy.
+To compare machines use the ratio to ns-3, which is measured in the same session.
 """
 
 import argparse
@@ -19,7 +19,7 @@ ROOT = HERE.parent
 
 
 def simulate(whimbrel, scenario):
-    """One repetition: packets, events and wall seconds of all seeds, and the process's peak memory in bytes."""
+    """One repetition over all seeds: packets, events, wall seconds, and peak memory in MiB."""
     command = [whimbrel, "sim", str(scenario), "--json", "--threads", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         output = process.stdout.read()
@@ -45,10 +45,10 @@ def median(rows):
 
 
 def ns3():
-    """ns-3's packets per second for the cases it is run on; None with a word on standard error if it can't be had."""
+    """ns-3's packets per second by case; empty, with a message, if ns-3 is not available."""
     build = subprocess.run([ROOT / "referee/build.sh"], stdout=sys.stderr, check=False)
     if build.returncode != 0:
-        print("bench: no ns-3 here, so no ratio to it", file=sys.stderr)
+        print("bench: ns-3 is not available; its columns are omitted", file=sys.stderr)
         return {}
     rows = subprocess.run(
         [sys.executable, ROOT / "referee/bench.py"], stdout=subprocess.PIPE, check=True
@@ -58,7 +58,7 @@ def ns3():
 
 
 def transfer():
-    """Real transfers over loopback: goodput and CPU seconds per GB."""
+    """Real transfers over loopback: goodput, and CPU seconds per GB."""
     command = ["cargo", "bench", "--quiet", "-p", "whimbrel-transfer", "--bench", "loopback"]
     output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     return json.loads(output.strip().splitlines()[-1])
@@ -68,8 +68,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--whimbrel", default=str(ROOT / "target/release/whimbrel"))
     parser.add_argument("--repeat", type=int, default=5, help="repetitions (default: 5)")
-    parser.add_argument("--no-ns3", action="store_true", help="leave ns-3 out")
-    parser.add_argument("--no-transfer", action="store_true", help="leave the transfer out")
+    parser.add_argument("--no-ns3", action="store_true", help="omit ns-3")
+    parser.add_argument("--no-transfer", action="store_true", help="omit the transfer")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
 

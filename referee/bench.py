@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""How many packets per second ns-3 simulates on this machine: delivered packets over the wall time of Simulator::Run.
+"""Measures ns-3's speed on this machine: delivered packets over the wall time of Simulator::Run.
 
-ns-3 as its wheel brings it, untouched (its own NewReno and recovery), and with the kind of routes that is faster for the
-case. Prints one JSON object per line: the median of three runs, one at a time. On a busy machine compare CPU seconds, not
-wall seconds. The wheel has ns-3's logging compiled in; an optimised build of ns-3 is faster. Standard library only.
+ns-3 from its wheel, unmodified (its own NewReno and recovery), with the kind of routing that is
+faster for the case. Prints one JSON object per line: the median of three runs, one at a time. On a
+busy machine compare CPU seconds, not wall seconds. The wheel has ns-3's logging compiled in; an
+optimised build of ns-3 is faster. Needs only the standard library.
 """
 
 import argparse
@@ -34,11 +35,11 @@ def measure(case, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", metavar="case", help=f"of {', '.join(CASES)} (default: all)")
+    parser.add_argument("cases", nargs="*", metavar="case", help=f"one of {', '.join(CASES)} (default: all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs per case (default: %(default)s)")
     options = parser.parse_args()
     for unknown in set(options.cases) - set(CASES):
-        parser.error(f"no case '{unknown}', only {', '.join(CASES)}")
+        parser.error(f"unknown case '{unknown}'; the cases are {', '.join(CASES)}")
     ns3sim.build()
     for case in options.cases or CASES:
         print(json.dumps(measure(case, options.repeats)), flush=True)

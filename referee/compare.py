@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds Whimbrel's goodput against ns-3's: {newreno, cubic} x {1, 10 flows} x 6 loss rates, mean over seeds.
+"""Compares Whimbrel's goodput with ns-3's for NewReno and CUBIC, 1 and 10 flows, 6 loss rates.
 
-The experiment is dumbbell.cc's on ns-3's side and dumbbell.toml's on ours. Exits with 1 if a point differs by more than
-the tolerance and is not in KNOWN. Python 3 standard library only.
+dumbbell.cc is the experiment in ns-3, dumbbell.toml in Whimbrel. Exits with 1 if a point differs by
+more than the tolerance and is not in KNOWN. Needs only Python 3's standard library.
 
-    referee/compare.py                 the table (ns-3's half comes from target/referee/cache when it is there)
-    referee/compare.py --ns3-only      ns-3's half alone
-    referee/compare.py --stock         against ns-3.44's own NewReno and PRR, flaws included (see README.md)
+    referee/compare.py                 the table (ns-3's half from target/referee/cache if present)
+    referee/compare.py --ns3-only      only ns-3's half
+    referee/compare.py --stock         with ns-3.44's own NewReno and PRR (see README.md)
     referee/compare.py --json          the same as JSON
 """
 
@@ -26,17 +26,17 @@ LOSSES = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05]
 SEGMENT = 1460  # payload bytes of a packet, in both simulators
 SCENARIO = ns3sim.HERE / "dumbbell.toml"
 
-# Points that differ for a reason we understand and stand by: (controller, flows, loss) -> the reason.
+# Points whose difference is explained and accepted: (controller, flows, loss) -> the reason.
 KNOWN = {}
 
 
 def goodput(run):
-    """Of all flows together, from what both simulators count alike: packets delivered in order over the whole run."""
+    """Goodput of all flows together in bit/s, from packets delivered in order."""
     return run["delivered_packets"] * SEGMENT * 8 / run["duration_s"]
 
 
 def ns3_point(controller, flows, loss, seed, stock):
-    """dumbbell.cc's parameters for one run of dumbbell.toml; all that is not named here is dumbbell.cc's default."""
+    """dumbbell.cc's parameters for one run of dumbbell.toml; the others keep their defaults."""
     if stock and controller == "newreno":
         controller = "newreno-stock"
     return {"controller": controller, "recovery": "prr" if stock else "rfc6675", "flows": flows, "loss": loss,
@@ -52,11 +52,11 @@ def ns3_goodputs(points, seeds, stock, jobs):
 
 
 def whimbrel_runs(binary, scenario, changes):
-    """Whimbrel's runs of a scenario file in which each of these lines, which it must have once, says something else."""
+    """Whimbrel's runs of a scenario file with some lines replaced; each must occur exactly once."""
     text = scenario.read_text()
     for old, new in changes:
         if text.count(old) != 1:
-            sys.exit(f"{scenario} must say '{old}' exactly once")
+            sys.exit(f"{scenario} must contain '{old}' exactly once")
         text = text.replace(old, new)
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as changed:
         changed.write(text)
@@ -66,7 +66,7 @@ def whimbrel_runs(binary, scenario, changes):
 
 
 def whimbrel_goodputs(binary, flows, seeds):
-    """The same from Whimbrel, for one number of flows: the scenario says `count` and `seeds` once, we write them in."""
+    """The same from Whimbrel for one number of flows; replaces `count` and `seeds`."""
     goodputs = {}
     changes = [("count = 10", f"count = {flows}"), ("seeds = 10", f"seeds = {seeds}")]
     for run in whimbrel_runs(binary, SCENARIO, changes):
@@ -77,7 +77,7 @@ def whimbrel_goodputs(binary, flows, seeds):
 
 
 def parameter(parameters, name):
-    """A swept value; the controller may stand as `controller` or `flow.controller`."""
+    """A swept value; the controller's key is `controller` or `flow.controller`."""
     for key in (name, f"flow.{name}"):
         if key in parameters:
             return parameters[key]
@@ -96,12 +96,12 @@ def spread(values):
 
 
 def verdict(theirs, ours, tolerance, reason):
-    """What a line of a table says of two means; `reason` is that of a difference that we stand by."""
+    """The part of a line that compares two means; `reason` explains an accepted difference."""
     ratio = ours["mean"] / theirs["mean"]
-    said = {"whimbrel": ours, "ratio": ratio}
+    result = {"whimbrel": ours, "ratio": ratio}
     if abs(ratio - 1) <= tolerance:
-        return said | {"verdict": "ok"}
-    return said | ({"verdict": "known", "reason": reason} if reason else {"verdict": "differs"})
+        return result | {"verdict": "ok"}
+    return result | ({"verdict": "known", "reason": reason} if reason else {"verdict": "differs"})
 
 
 def judge(point, theirs, ours, tolerance):
@@ -118,7 +118,7 @@ def megabits(value):
 
 
 def ending(line):
-    """Of a line of the table: Whimbrel's half and the verdict, if they are there."""
+    """Whimbrel's half of a line and the verdict, if present."""
     if "whimbrel" not in line:
         return ""
     text = f"  {megabits(line['whimbrel'])}  {line['ratio']:5.3f}  {line['verdict']}"
@@ -133,16 +133,16 @@ def print_table(lines):
 
 
 def add_arguments(parser, seeds, tolerance):
-    """What every comparison can be told."""
-    parser.add_argument("--ns3-only", action="store_true", help="run and print ns-3's half alone")
+    """Adds the options of every comparison."""
+    parser.add_argument("--ns3-only", action="store_true", help="run and print only ns-3's half")
     parser.add_argument("--seeds", type=int, default=seeds, help="runs per point (default: %(default)s)")
     parser.add_argument("--tolerance", type=float, default=tolerance, help="of the mean (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, help="ns-3 processes at once (default: one per core)")
+    parser.add_argument("--jobs", type=int, help="concurrent ns-3 processes (default: one per core)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def finish(lines, options, show):
-    """Prints the table, by `show` or as JSON, and gives the exit status."""
+    """Prints the table, by `show` or as JSON, and returns the exit status."""
     if options.json:
         print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
     else:
@@ -169,7 +169,7 @@ def main():
             ours |= whimbrel_goodputs(options.whimbrel, flows, options.seeds)
         missing = [point for point in points if len(ours.get(point, [])) != options.seeds]
         if missing:
-            sys.exit(f"compare.py: whimbrel did not give {options.seeds} runs for {missing}")
+            sys.exit(f"compare.py: expected {options.seeds} runs of whimbrel for {missing}")
     lines = [judge(point, theirs[point], ours.get(point), options.tolerance) for point in points]
 
     return finish(lines, options, print_table)

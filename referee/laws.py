@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Holds Whimbrel's control laws against ns-3's: each law x {1, 4 flows} x {40, 140 ms} x 3 loss rates, mean over seeds.
+"""Compares Whimbrel's algorithms with ns-3's: 1 and 4 flows, 40 and 140 ms, 3 loss rates.
 
-The experiment is dumbbell.cc's with the laws of laws.h on ns-3's side, and laws.toml's on ours. ns-3's half is kept in
-ns3.json, with what made it; every time a sample of it is run again and must come out the same. Exits with 1 if it does
-not, or if a point differs by more than the tolerance and is not in KNOWN. Python 3 standard library only.
+dumbbell.cc with the algorithms of laws.h is the experiment in ns-3, laws.toml in Whimbrel. ns-3's
+half is kept in ns3.json together with its provenance. Each time a sample of it is run again and
+must give the same result. Exits with 1 if it does not, or if a point differs by more than the
+tolerance and is not in KNOWN. Needs only Python 3's standard library.
 
     referee/laws.py                 the table
-    referee/laws.py --full          the same, and all of ns3.json is run again (10 minutes on a core)
-    referee/laws.py --record        runs ns-3's half and writes ns3.json (after a change of ns-3's side)
-    referee/laws.py --fresh         ns-3's half from target/referee/cache, run where it is not there: for work on laws.h
-    referee/laws.py --stock         against ns-3.44's own laws, mistakes included (see README.md); not kept
-    referee/laws.py --laws bic,yeah these alone
+    referee/laws.py --full          the same, and repeats all runs of ns3.json (10 minutes)
+    referee/laws.py --record        runs ns-3's half and writes ns3.json (after changing it)
+    referee/laws.py --fresh         ns-3's half from its cache, or run; for work on laws.h
+    referee/laws.py --stock         with ns-3.44's own algorithms (see README.md); not kept
+    referee/laws.py --laws bic,yeah only these
     referee/laws.py --json          the same as JSON
 """
 
@@ -23,7 +24,8 @@ from pathlib import Path
 import compare
 import ns3sim
 
-# Law -> as Whimbrel is told, and dumbbell.cc: constants in which the two would differ are set to the same.
+# Algorithm -> its name in Whimbrel, parameters of dumbbell.cc. Constants that would differ are set
+# equal.
 LAWS = {
     "newreno": ("newreno", {}),
     "cubic": ("cubic?hystart=false", {}),
@@ -38,20 +40,21 @@ LAWS = {
     "scalable": ("scalable", {"ns3::TcpScalable::AIFactor": 100}),
     "illinois": ("illinois", {"ns3::TcpIllinois::WinThresh": 15 * compare.SEGMENT}),
 }
-# ns-3 tells a law the smoothed round-trip time in place of the sample. With this weight the one is the other.
+# ns-3 passes the smoothed RTT to an algorithm instead of the sample. With this weight both are
+# equal.
 SAMPLES = {"ns3::RttMeanDeviation::Alpha": 1}
-STRICT = {"newreno": 0.10, "cubic": 0.10}  # laws with a tolerance of their own
+STRICT = {"newreno": 0.10, "cubic": 0.10}  # algorithms with their own tolerance
 FLOWS = [1, 4]
-DELAYS = {40: 10, 140: 60}  # round trip of the empty path -> one way on the shared link, ms
+DELAYS = {40: 10, 140: 60}  # base RTT -> one-way delay of the shared link, ms
 LOSSES = [0.0, 0.001, 0.01]
 SECONDS = 60
 SCENARIO = ns3sim.HERE / "laws.toml"
 RECORD = ns3sim.HERE / "ns3.json"
 COMMAND = "referee/laws.py --record"
 
-# Points that differ for a reason we understand and stand by: (law, flows, round trip, loss) -> the reason.
-FEW = "with few samples in a round trip ns-3 grows by 1/cwnd for all of it, not by a segment"
-WHOLE = "ns-3 cuts the quarter of the distance to the last maximum to whole segments"
+# Points whose difference is explained and accepted: (algorithm, flows, RTT, loss) -> the reason.
+FEW = "with few samples in a round trip ns-3 grows by 1/cwnd, not by a segment"
+WHOLE = "ns-3 truncates a quarter of the distance to the last maximum to whole segments"
 KNOWN = {("vegas", flows, rtt, 0.01): FEW for flows, rtt in [(1, 40), (1, 140), (4, 140)]}
 KNOWN |= {("bic", 1, 140, 0.001): WHOLE}
 
@@ -61,7 +64,7 @@ def points(laws):
 
 
 def ns3_run(point, seed, stock=False):
-    """dumbbell.cc's parameters for one run of laws.toml; all that is not named here is dumbbell.cc's default."""
+    """dumbbell.cc's parameters for one run of laws.toml; the others keep their defaults."""
     law, flows, rtt, loss = point
     run = {"controller": f"{law}-stock" if stock else law, "flows": flows, "loss": loss, "seed": seed,
            "duration": SECONDS, "accessRate": "16Mbps", "accessDelay": "5ms", "delay": f"{DELAYS[rtt]}ms",
@@ -70,7 +73,7 @@ def ns3_run(point, seed, stock=False):
 
 
 def common(point):
-    """What the runs of a point have in common: all but the seed, and the start times, which are drawn by it."""
+    """The parameters that all runs of a point share: all but the seed and the start times."""
     return {key: value for key, value in ns3_run(point, 1).items() if key not in ("seed", "starts")}
 
 
@@ -82,7 +85,7 @@ def ns3_packets(wanted, seeds, jobs, stock=False):
 
 
 def made_by(seeds):
-    """What decides the numbers of ns3.json, besides the parameters of its runs."""
+    """The provenance of ns3.json: what else than the parameters determines its numbers."""
     return {"ns-3": ns3sim.version(), "sources": ns3sim.fingerprint("dumbbell"), "seeds": seeds, "command": COMMAND}
 
 
@@ -94,21 +97,21 @@ def record(seeds, jobs):
 
 
 def recorded(seeds):
-    """{point: [packets delivered, one per seed]} of ns3.json, if what made it is what we have."""
+    """{point: [packets delivered, one per seed]} of ns3.json; fails if its provenance differs."""
     kept = json.loads(RECORD.read_text())
     wrong = [key for key, value in made_by(seeds).items() if kept["made"].get(key) != value]
     everything = {tuple(line["point"]): line for line in kept["points"]}
     wrong += [str(point) for point in points(LAWS)
               if point not in everything or everything[point]["run"] != common(point)]
     if wrong:
-        sys.exit(f"laws.py: {RECORD.name} was not made by this ({', '.join(wrong)}): run {COMMAND}")
+        sys.exit(f"laws.py: {RECORD.name} has a different provenance ({', '.join(wrong)}): run {COMMAND}")
     return {point: line["delivered_packets"] for point, line in everything.items()}
 
 
 def run_again(kept, wanted, jobs):
-    """Runs these (point, seed) with ns-3, without its cache, and says which come out otherwise than was kept."""
+    """Repeats these (point, seed) without the cache and reports differences from `kept`."""
     answers = ns3sim.run_all([ns3_run(point, seed) for point, seed in wanted], jobs, cached=False)
-    return [f"{point}, seed {seed}: {answer['delivered_packets']} packets, kept were {kept[point][seed - 1]}"
+    return [f"{point}, seed {seed}: {answer['delivered_packets']} packets instead of {kept[point][seed - 1]}"
             for (point, seed), answer in zip(wanted, answers) if answer["delivered_packets"] != kept[point][seed - 1]]
 
 
@@ -120,9 +123,9 @@ def whimbrel_packets(binary, laws, flows, seeds):
     rtts = {f"{delay} ms": rtt for rtt, delay in DELAYS.items()}
     packets = {}
     for run in compare.whimbrel_runs(binary, SCENARIO, changes):
-        said = run["parameters"]
-        point = (names[said["flow.controller"]], flows, rtts[said["link.L.delay"]],
-                 compare.probability(said["link.L.loss"]))
+        swept = run["parameters"]
+        point = (names[swept["flow.controller"]], flows, rtts[swept["link.L.delay"]],
+                 compare.probability(swept["link.L.loss"]))
         packets.setdefault(point, []).append(run["delivered_packets"])
     return packets
 
@@ -141,7 +144,7 @@ def bits(packets):
 
 
 def print_table(lines):
-    print(f"{'law':10} {'flows':>5} {'ms':>4} {'loss %':>6}  {'ns-3 Mbit/s':^15}  {'Whimbrel Mbit/s':^15}  {'ratio':>5}")
+    print(f"{'algorithm':10} {'flows':>5} {'ms':>4} {'loss %':>6}  {'ns-3 Mbit/s':^15}  {'Whimbrel Mbit/s':^15}  {'ratio':>5}")
     for line in lines:
         text = f"{line['law']:10} {line['flows']:5} {line['rtt_ms']:4} {line['loss'] * 100:6g}  "
         print(text + compare.megabits(line["ns3"]) + compare.ending(line))
@@ -151,17 +154,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "whimbrel"),
                         help="the whimbrel command (default: %(default)s)")
-    parser.add_argument("--laws", default=",".join(LAWS), help="these alone, comma separated")
-    parser.add_argument("--full", action="store_true", help="run all of ns-3's half again")
-    parser.add_argument("--record", action="store_true", help="run ns-3's half and keep it")
-    parser.add_argument("--stock", action="store_true", help="ns-3's own laws and PRR")
-    parser.add_argument("--sample", type=int, default=2, help="of each law, so many runs again (default: %(default)s)")
-    parser.add_argument("--fresh", action="store_true", help="ns-3's half from its cache, not from what is kept")
+    parser.add_argument("--laws", default=",".join(LAWS), help="only these, separated by commas")
+    parser.add_argument("--full", action="store_true", help="repeat all of ns-3's runs")
+    parser.add_argument("--record", action="store_true", help="run ns-3's half and write ns3.json")
+    parser.add_argument("--stock", action="store_true", help="ns-3's own algorithms and PRR")
+    parser.add_argument("--sample", type=int, default=2, help="runs of each algorithm to repeat (default: %(default)s)")
+    parser.add_argument("--fresh", action="store_true", help="ns-3's half from its cache, not from ns3.json")
     compare.add_arguments(parser, seeds=5, tolerance=0.15)
     options = parser.parse_args()
     laws = options.laws.split(",")
     if unknown := set(laws) - set(LAWS):
-        parser.error(f"unknown laws {sorted(unknown)}")
+        parser.error(f"unknown algorithms {sorted(unknown)}")
 
     ns3sim.build()
     if options.record:
@@ -181,7 +184,7 @@ def main():
         ours |= whimbrel_packets(options.whimbrel, laws, flows, options.seeds)
     lines = [judge(point, theirs[point], ours[point], options.tolerance, options.stock) for point in points(laws)]
     for difference in changed:
-        print(f"laws.py: ns-3 no longer says what {RECORD.name} does: {difference}", file=sys.stderr)
+        print(f"laws.py: ns-3 differs from {RECORD.name}: {difference}", file=sys.stderr)
     return compare.finish(lines, options, print_table) or (1 if changed else 0)
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Holds Whimbrel's goodput against the Linux kernel's own TCP: Reno and CUBIC, sent for real through `whimbrel link`,
-beside the simulator on the same path. All kernel runs go at once, each over a path of its own, so the table takes as long as
-one run. Needs what `whimbrel link` needs (root, or namespaces and /dev/net/tun for everybody). Standard library only.
+"""Compares Whimbrel's goodput with the Linux kernel's TCP: Reno and CUBIC, sent through `whimbrel
+link`, and the simulator on the same path. All kernel runs are concurrent, each over its own path,
+so the table takes as long as one run. Needs the rights of `whimbrel link` (root, or namespaces and
+/dev/net/tun for any user) and only the standard library.
 
-The kernel's loss pattern comes from the same links as the simulator's, but its packets do not: compare means, with their
-standard errors. Exit 1 if a mean is off by more than --tolerance and by more than two standard errors.
+Both sides use the same link code, but not the same packets, so losses hit different packets:
+compare means, with their standard errors. Exits with 1 if a mean is off by more than --tolerance
+and by more than two standard errors.
 """
 
 import argparse
@@ -21,7 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PORT = 5001
 FAR = "10.77.0.2"
-# What the kernel calls it, what Whimbrel does. HyStart++ is not what the kernel has, and hardly matters at these losses.
+# The kernel's name -> Whimbrel's. The kernel has another HyStart than HyStart++; it hardly matters
+# at these losses.
 CONTROLLERS = {"reno": "newreno", "cubic": "cubic"}
 
 SCENARIO = """
@@ -42,20 +45,20 @@ min_rto = "200 ms"
 
 
 def sink(path):
-    """Takes one connection and writes how many bytes came, now and then, to a file."""
+    """Accepts one connection and periodically writes the number of received bytes to a file."""
     with socket.create_server(("0.0.0.0", PORT)) as server:
         connection, _ = server.accept()
-        count, told = 0, 0.0
+        count, written = 0, 0.0
         while data := connection.recv(1 << 16):
             count += len(data)
-            if time.monotonic() - told > 0.1:
-                told = time.monotonic()
+            if time.monotonic() - written > 0.1:
+                written = time.monotonic()
                 Path(path).write_text(str(count))
         Path(path).write_text(str(count))
 
 
 def source(seconds, name):
-    """Sends for so long under one of the kernel's congestion controls."""
+    """Sends for this time with one of the kernel's congestion controllers."""
     with socket.socket() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
         connection.connect((FAR, PORT))
@@ -69,7 +72,7 @@ def source(seconds, name):
 
 
 def kernel(options, scratch):
-    """Goodput in Mbit/s of every kernel run, by controller and loss."""
+    """Goodput of every kernel run in Mbit/s, by controller and loss."""
     running = {}
     for name in CONTROLLERS:
         for loss in options.loss:
@@ -90,7 +93,7 @@ def kernel(options, scratch):
 
 
 def simulated(options, name, loss):
-    """Goodput in Mbit/s of the simulator's runs."""
+    """Goodput of the simulator's runs in Mbit/s."""
     text = SCENARIO.format(rate=options.rate, delay=options.delay, loss=loss, seconds=options.seconds,
                            controller=CONTROLLERS[name])
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
@@ -107,7 +110,7 @@ def main():
     parser.add_argument("--delay", type=float, default=70, help="ms, each way (default: %(default)s)")
     parser.add_argument("--loss", type=float, nargs="+", default=[0.5, 2, 5], help="%% (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=5, help="kernel runs per point (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=60, help="of each run (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of a run (default: %(default)s)")
     parser.add_argument("--tolerance", type=float, default=0.15)
     parser.add_argument("--sink", help=argparse.SUPPRESS)
     parser.add_argument("--source", help=argparse.SUPPRESS)

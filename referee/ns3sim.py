@@ -1,7 +1,7 @@
-"""Runs target/referee/dumbbell and wifi, ns-3's side of every comparison, and keeps their answers.
+"""Runs target/referee/dumbbell and wifi, ns-3's side of every comparison, and caches their results.
 
-ns-3's answer depends on its program and its parameters alone, so an answer is kept in target/referee/cache under the
-hash of both. Python 3 standard library only.
+A result of ns-3 depends only on the program and its parameters, so it is kept in
+target/referee/cache under the hash of both. Needs only Python 3's standard library.
 """
 
 import hashlib
@@ -20,36 +20,36 @@ SOURCES = {"dumbbell": ("dumbbell.cc", "laws.h"), "wifi": ("wifi.cc",)}
 
 
 def build():
-    """Builds the programs that are not up to date."""
+    """Builds the programs that are out of date."""
     subprocess.run([str(HERE / "build.sh")], check=True, stdout=subprocess.DEVNULL)
 
 
 def version():
-    """ns-3's, as build.sh installs it."""
+    """The version of ns-3 that build.sh installs."""
     return re.search(r"^version=(\S+)$", (HERE / "build.sh").read_text(), re.MULTILINE).group(1)
 
 
 def fingerprint(program):
-    """Of everything of ours that decides what the program answers."""
+    """A hash of all our files that determine the program's results."""
     parts = [hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in (*SOURCES[program], "build.sh")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def start_times(flows, seed, low=0.0, high=5.0):
-    """One start per flow, even over low..high seconds; the same for the same flows and seed."""
+    """A start time for each flow, uniform over low..high seconds, determined by flows and seed."""
     generator = random.Random(f"starts {flows} {seed}")
     return [round(generator.uniform(low, high), 6) for _ in range(flows)]
 
 
 def arguments(parameters):
-    """{'rate': '8Mbps', 'loss': 0.01} -> ['--rate=8Mbps', '--loss=0.01']; lists become comma separated."""
+    """{'rate': '8Mbps', 'loss': 0.01} -> ['--rate=8Mbps', '--loss=0.01']; lists use commas."""
     def text(value):
         return ",".join(map(str, value)) if isinstance(value, list) else str(value)
     return [f"--{name}={text(value)}" for name, value in sorted(parameters.items())]
 
 
 def run(parameters, cached=True, program="dumbbell"):
-    """One simulation, as a dictionary of what the program prints."""
+    """Runs one simulation and returns the program's JSON output."""
     command = arguments(parameters)
     what = "\0".join([fingerprint(program), *command])
     kept = CACHE / (hashlib.sha256(what.encode()).hexdigest() + ".json")
@@ -65,6 +65,6 @@ def run(parameters, cached=True, program="dumbbell"):
 
 
 def run_all(points, jobs=None, program="dumbbell", cached=True):
-    """Many simulations at once; answers in the order of the points."""
+    """Runs many simulations concurrently; results in the order of the points."""
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         return list(pool.map(lambda point: run(point, cached, program), points))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds Whimbrel's Wi-Fi channel against ns-3's: goodput by rate, aggregation, direction, losses; trains of packets.
+"""Compares Whimbrel's Wi-Fi channel with ns-3's: goodput and trains of packets.
 
-The experiment is wifi.cc's on ns-3's side and crates/net/examples/wifi_speed.rs's on ours, which take the same words.
-Exits with 1 if a figure differs by more than the tolerance and is not in KNOWN. Python 3 standard library only.
+wifi.cc is the experiment in ns-3, crates/net/examples/wifi_speed.rs in Whimbrel; both take the same
+options. Exits with 1 if a figure differs by more than the tolerance and is not in KNOWN. Needs only
+Python 3's standard library.
 
-    referee/wifi.py                 the table (ns-3's half comes from target/referee/cache when it is there)
-    referee/wifi.py --all           more points: both numbers of AIFS slots, trains of 2 to 20 packets, ns-3's own BAR
-    referee/wifi.py --ns3-only      ns-3's half alone
+    referee/wifi.py                 the table (ns-3's half from target/referee/cache if present)
+    referee/wifi.py --all           more points: AIFS slots, trains of 2 to 20 packets, BAR
+    referee/wifi.py --ns3-only      only ns-3's half
     referee/wifi.py --json          the same as JSON
 """
 
@@ -19,9 +20,9 @@ from pathlib import Path
 import compare
 import ns3sim
 
-# Mbit/s -> how each simulator is told. Of several modes with one rate Whimbrel takes that with the fewest streams, then
-# the narrower channel, then the longer guard interval. Control frames go at the fastest basic rate that is not above the
-# modulation's.
+# Mbit/s -> parameters of ns-3. Of several modes with the same rate Whimbrel takes the one with the
+# fewest streams, then the narrower channel, then the longer guard interval. Control frames use the
+# fastest basic rate that is not above the modulation's.
 MODES = {
     6.5: {"mode": "HtMcs0", "width": 20, "shortGuard": 0, "control": "OfdmRate6Mbps"},
     30: {"mode": "HtMcs1", "width": 40, "shortGuard": 1, "control": "OfdmRate12Mbps"},
@@ -32,14 +33,16 @@ MODES = {
 }
 PAPER = [6.5, 30, 120, 300, 600]  # the rates of Enhanced-AATP, Table 4
 
-# Simulated seconds: so many that the mean over three seeds is known to about 1 %. Between two stations it is the shares
-# that scatter, after n accesses by about 0.7 / sqrt(n); a station alone is as well known after a fifth of the time.
+# Simulated seconds, enough for a standard error of about 1 % over three seeds. With two stations
+# the shares vary, after n accesses by about 0.7 / sqrt(n); a single station needs a fifth of the
+# time for the same error.
 SECONDS = {6.5: 60, 30: 40, 65: 25, 120: 15, 300: 6, 600: 4}
 SECONDS_ONE_BY_ONE = {6.5: 20, 30: 6, 65: 4, 120: 3, 300: 3, 600: 3}
 
-# Figures that differ for a reason we understand and stand by: (case, Mbit/s, aggregated, direction) -> the reason.
-BAR = "ns-3 spends an access to ask what was received of a collision"
-SYMBOLS = "ns-3 lets frames of an aggregate end within a symbol"
+# Figures whose difference is explained and accepted: (case, Mbit/s, aggregated, direction) -> the
+# reason.
+BAR = "ns-3 uses an access to request which packets of a collision were received"
+SYMBOLS = "in ns-3 the frames of an aggregate can end within a symbol"
 KNOWN = {("BAR", rate, True, way): BAR for rate in MODES for way in ("there", "back")}
 KNOWN |= {(f"train of 2{difs}", rate, True, "seen"): SYMBOLS for rate in (300, 600) for difs in ("", ", DIFS")}
 
@@ -55,7 +58,7 @@ CASES = {
 
 
 def train(packets, aifsn=3):
-    """Trains of so many packets on an idle channel; what is compared is the bandwidth that they see."""
+    """Trains of this many packets on an idle channel; compares the bandwidth that they measure."""
     return f"train of {packets}" + (", DIFS" if aifsn == 2 else ""), {"train": packets, "aifsn": aifsn, "gap": 0.2}
 
 
@@ -75,7 +78,7 @@ def points(everything):
 
 
 def parameters(point, seed):
-    """What both simulators are told alike."""
+    """The parameters that both simulators share."""
     _, case, rate, aggregated = point
     seconds = (SECONDS if aggregated else SECONDS_ONE_BY_ONE)[rate]
     if "train" in case:
@@ -86,7 +89,7 @@ def parameters(point, seed):
 
 
 def ns3_answers(chosen, seeds, jobs):
-    """[answers of a point, one for each seed]"""
+    """[results of a point, one for each seed]"""
     runs = [MODES[point[2]] | parameters(point, seed) for point in chosen for seed in seeds]
     answers = ns3sim.run_all(runs, jobs, program="wifi")
     return [answers[i * len(seeds):(i + 1) * len(seeds)] for i in range(len(chosen))]
@@ -95,14 +98,14 @@ def ns3_answers(chosen, seeds, jobs):
 def whimbrel_answers(binary, chosen, seeds):
     """The same from Whimbrel."""
     def run(point, seed):
-        asked = ns3sim.arguments(parameters(point, seed) | {"rate": point[2] * 1000})
-        done = subprocess.run([binary, *asked], check=True, stdout=subprocess.PIPE, text=True)
+        arguments = ns3sim.arguments(parameters(point, seed) | {"rate": point[2] * 1000})
+        done = subprocess.run([binary, *arguments], check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout)
     return [[run(point, seed) for seed in seeds] for point in chosen]
 
 
 def figures(answers):
-    """{what: [bit/s, one for each seed]}, of a point's answers"""
+    """{quantity: [bit/s, one for each seed]} of a point's results"""
     if "train_bps" in answers[0]:
         return {"seen": [answer["train_bps"] for answer in answers]}
     of = {way: [answer["stations"][i]["goodput_bps"] for answer in answers] for i, way in enumerate(("there", "back"))}
@@ -110,7 +113,7 @@ def figures(answers):
 
 
 def judge(point, theirs, ours, tolerance):
-    """The lines of a point: of each direction one."""
+    """The lines of a point, one for each direction."""
     name, case, rate, aggregated = point
     for what, values in figures(theirs).items():
         key = (name, rate, aggregated, what)
@@ -136,7 +139,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "examples" / "wifi_speed"),
                         help="the example wifi_speed of crates/net (default: %(default)s)")
-    parser.add_argument("--all", action="store_true", help="points that explain more than they check")
+    parser.add_argument("--all", action="store_true", help="more points, for explanation rather than for the check")
     compare.add_arguments(parser, seeds=3, tolerance=0.03)
     options = parser.parse_args()
     if not options.ns3_only and not Path(options.whimbrel).exists():
