@@ -97,7 +97,8 @@ def main():
             beside = f"{row['ns3_packets_per_s']:16,.0f}{row['times_ns3']:8.0f}"
         print(
             f"{case:4}{row['packets_per_s']:12,.0f}{row['events_per_packet']:15.2f}"
-            f"{row['simulated_s_per_s']:10,.0f}{row['wall_s_per_run']:8.3f}{row['peak_memory_mb']:9.1f}{beside}"
+            f"{row['simulated_s_per_s']:10,.0f}{row['wall_s_per_run']:8.3f}"
+            f"{row['peak_memory_mb']:9.1f}{beside}"
         )
     if "transfer" in result:
         row = result["transfer"]

@@ -39,16 +39,24 @@ def ns3_point(controller, flows, loss, seed, stock):
     """dumbbell.cc's parameters for one run of dumbbell.toml; the others keep their defaults."""
     if stock and controller == "newreno":
         controller = "newreno-stock"
-    return {"controller": controller, "recovery": "prr" if stock else "rfc6675", "flows": flows, "loss": loss,
-            "seed": seed, "starts": ns3sim.start_times(flows, seed)}
+    return {
+        "controller": controller,
+        "recovery": "prr" if stock else "rfc6675",
+        "flows": flows,
+        "loss": loss,
+        "seed": seed,
+        "starts": ns3sim.start_times(flows, seed),
+    }
 
 
 def ns3_goodputs(points, seeds, stock, jobs):
     """{point: [total goodput in bit/s, one per seed]}"""
     runs = [ns3_point(*point, seed, stock) for point in points for seed in range(1, seeds + 1)]
     answers = ns3sim.run_all(runs, jobs)
-    return {point: [goodput(answer) for answer in answers[i * seeds:(i + 1) * seeds]]
-            for i, point in enumerate(points)}
+    return {
+        point: [goodput(answer) for answer in answers[i * seeds : (i + 1) * seeds]]
+        for i, point in enumerate(points)
+    }
 
 
 def whimbrel_runs(binary, scenario, changes):
@@ -61,7 +69,9 @@ def whimbrel_runs(binary, scenario, changes):
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as changed:
         changed.write(text)
         changed.flush()
-        done = subprocess.run([binary, "sim", changed.name, "--json"], check=True, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [binary, "sim", changed.name, "--json"], check=True, stdout=subprocess.PIPE, text=True
+        )
     return json.loads(done.stdout)["runs"]
 
 
@@ -71,7 +81,11 @@ def whimbrel_goodputs(binary, flows, seeds):
     changes = [("count = 10", f"count = {flows}"), ("seeds = 10", f"seeds = {seeds}")]
     for run in whimbrel_runs(binary, SCENARIO, changes):
         parameters = run["parameters"]
-        point = (parameter(parameters, "controller"), flows, probability(parameter(parameters, "link.L.loss")))
+        point = (
+            parameter(parameters, "controller"),
+            flows,
+            probability(parameter(parameters, "link.L.loss")),
+        )
         goodputs.setdefault(point, []).append(goodput(run))
     return goodputs
 
@@ -92,7 +106,10 @@ def probability(value):
 
 
 def spread(values):
-    return {"mean": statistics.fmean(values), "sd": statistics.stdev(values) if len(values) > 1 else 0.0}
+    return {
+        "mean": statistics.fmean(values),
+        "sd": statistics.stdev(values) if len(values) > 1 else 0.0,
+    }
 
 
 def verdict(theirs, ours, tolerance, reason):
@@ -126,25 +143,38 @@ def ending(line):
 
 
 def print_table(lines):
-    print(f"{'controller':10} {'flows':>5} {'loss %':>6}  {'ns-3 Mbit/s':^15}  {'Whimbrel Mbit/s':^15}  {'ratio':>5}")
+    print(
+        f"{'controller':10} {'flows':>5} {'loss %':>6}  {'ns-3 Mbit/s':^15}"
+        f"  {'Whimbrel Mbit/s':^15}  {'ratio':>5}"
+    )
     for line in lines:
-        text = f"{line['controller']:10} {line['flows']:5} {line['loss'] * 100:6g}  {megabits(line['ns3'])}"
-        print(text + ending(line))
+        text = f"{line['controller']:10} {line['flows']:5} {line['loss'] * 100:6g}"
+        print(f"{text}  {megabits(line['ns3'])}{ending(line)}")
 
 
 def add_arguments(parser, seeds, tolerance):
     """Adds the options of every comparison."""
     parser.add_argument("--ns3-only", action="store_true", help="run and print only ns-3's half")
-    parser.add_argument("--seeds", type=int, default=seeds, help="runs per point (default: %(default)s)")
-    parser.add_argument("--tolerance", type=float, default=tolerance, help="of the mean (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, help="concurrent ns-3 processes (default: one per core)")
+    parser.add_argument(
+        "--seeds", type=int, default=seeds, help="runs per point (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--tolerance", type=float, default=tolerance, help="of the mean (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, help="concurrent ns-3 processes (default: one per core)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def finish(lines, options, show):
     """Prints the table, by `show` or as JSON, and returns the exit status."""
     if options.json:
-        print(json.dumps({"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1))
+        print(
+            json.dumps(
+                {"seeds": options.seeds, "tolerance": options.tolerance, "points": lines}, indent=1
+            )
+        )
     else:
         show(lines)
     return 1 if any(line.get("verdict") == "differs" for line in lines) else 0
@@ -152,16 +182,29 @@ def finish(lines, options, show):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "whimbrel"),
-                        help="the whimbrel command (default: %(default)s)")
-    parser.add_argument("--stock", action="store_true", help="ns-3's own NewReno and PRR instead of the RFCs'")
+    parser.add_argument(
+        "--whimbrel",
+        default=str(ns3sim.HERE.parent / "target" / "release" / "whimbrel"),
+        help="the whimbrel command (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stock", action="store_true", help="ns-3's own NewReno and PRR instead of the RFCs'"
+    )
     add_arguments(parser, seeds=10, tolerance=0.10)
     options = parser.parse_args()
     if not options.ns3_only and not Path(options.whimbrel).exists():
-        parser.error(f"{options.whimbrel} does not exist; build it, name it with --whimbrel, or use --ns3-only")
+        parser.error(
+            f"{options.whimbrel} does not exist; build it, name it with --whimbrel, "
+            "or use --ns3-only"
+        )
 
     ns3sim.build()
-    points = [(controller, flows, loss) for controller in CONTROLLERS for flows in FLOWS for loss in LOSSES]
+    points = [
+        (controller, flows, loss)
+        for controller in CONTROLLERS
+        for flows in FLOWS
+        for loss in LOSSES
+    ]
     theirs = ns3_goodputs(points, options.seeds, options.stock, options.jobs)
     ours = {}
     if not options.ns3_only:

@@ -79,38 +79,76 @@ def kernel(options, scratch):
             for seed in range(1, options.seeds + 1):
                 count = Path(scratch) / f"{name}-{loss}-{seed}"
                 me = f"{sys.executable} {Path(__file__).resolve()}"
-                command = [options.whimbrel, "link", "--quiet", "--rate", options.rate, "--delay", f"{options.delay} ms",
-                           "--queue", "100 packets", "--loss", f"{loss} %", "--seed", str(seed),
-                           "--far", f"{me} --sink {count}", "--", *me.split(), "--source", name,
-                           "--seconds", str(options.seconds)]
+                command = [
+                    options.whimbrel,
+                    "link",
+                    "--quiet",
+                    "--rate",
+                    options.rate,
+                    "--delay",
+                    f"{options.delay} ms",
+                    "--queue",
+                    "100 packets",
+                    "--loss",
+                    f"{loss} %",
+                    "--seed",
+                    str(seed),
+                    "--far",
+                    f"{me} --sink {count}",
+                    "--",
+                    *me.split(),
+                    "--source",
+                    name,
+                    "--seconds",
+                    str(options.seconds),
+                ]
                 running[name, loss, seed] = (count, subprocess.Popen(command))
     rates = {}
     for (name, loss, _), (count, process) in running.items():
         if process.wait() != 0:
             sys.exit(f"linux: {name} at {loss} % failed")
-        rates.setdefault((name, loss), []).append(int(count.read_text()) * 8 / options.seconds / 1e6)
+        rates.setdefault((name, loss), []).append(
+            int(count.read_text()) * 8 / options.seconds / 1e6
+        )
     return rates
 
 
 def simulated(options, name, loss):
     """Goodput of the simulator's runs in Mbit/s."""
-    text = SCENARIO.format(rate=options.rate, delay=options.delay, loss=loss, seconds=options.seconds,
-                           controller=CONTROLLERS[name])
+    text = SCENARIO.format(
+        rate=options.rate,
+        delay=options.delay,
+        loss=loss,
+        seconds=options.seconds,
+        controller=CONTROLLERS[name],
+    )
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
         scenario.write(text)
         scenario.flush()
-        output = subprocess.run([options.whimbrel, "sim", scenario.name, "--json"], stdout=subprocess.PIPE, check=True)
+        output = subprocess.run(
+            [options.whimbrel, "sim", scenario.name, "--json"], stdout=subprocess.PIPE, check=True
+        )
     return [run["total"]["goodput_bps"] / 1e6 for run in json.loads(output.stdout)["runs"]]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--whimbrel", default=str(ROOT / "target/release/whimbrel"))
     parser.add_argument("--rate", default="8 Mbit/s")
-    parser.add_argument("--delay", type=float, default=70, help="ms, each way (default: %(default)s)")
-    parser.add_argument("--loss", type=float, nargs="+", default=[0.5, 2, 5], help="%% (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=5, help="kernel runs per point (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=60, help="duration of a run (default: %(default)s)")
+    parser.add_argument(
+        "--delay", type=float, default=70, help="ms, each way (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--loss", type=float, nargs="+", default=[0.5, 2, 5], help="%% (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=5, help="kernel runs per point (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="duration of a run (default: %(default)s)"
+    )
     parser.add_argument("--tolerance", type=float, default=0.15)
     parser.add_argument("--sink", help=argparse.SUPPRESS)
     parser.add_argument("--source", help=argparse.SUPPRESS)
@@ -132,8 +170,11 @@ def main():
         ratio = statistics.mean(ours) / mean
         off = abs(ratio - 1) > options.tolerance and abs(statistics.mean(ours) - mean) > 2 * error
         wrong |= off
-        print(f"{name:10}{loss:8g}   {mean:8.3f} ± {error:.3f}  {statistics.mean(ours):8.3f} ± "
-              f"{statistics.stdev(ours) / len(ours) ** 0.5:.3f}  {ratio:5.2f}  {'differs' if off else 'ok'}")
+        print(
+            f"{name:10}{loss:8g}   {mean:8.3f} ± {error:.3f}  {statistics.mean(ours):8.3f} ± "
+            f"{statistics.stdev(ours) / len(ours) ** 0.5:.3f}  {ratio:5.2f}  "
+            f"{'differs' if off else 'ok'}"
+        )
     return int(wrong)
 
 

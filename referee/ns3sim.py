@@ -31,7 +31,10 @@ def version():
 
 def fingerprint(program):
     """A hash of all our files that determine the program's results."""
-    parts = [hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in (*SOURCES[program], "build.sh")]
+    parts = [
+        hashlib.sha256((HERE / name).read_bytes()).hexdigest()
+        for name in (*SOURCES[program], "build.sh")
+    ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -43,8 +46,10 @@ def start_times(flows, seed, low=0.0, high=5.0):
 
 def arguments(parameters):
     """{'rate': '8Mbps', 'loss': 0.01} -> ['--rate=8Mbps', '--loss=0.01']; lists use commas."""
+
     def text(value):
         return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
     return [f"--{name}={text(value)}" for name, value in sorted(parameters.items())]
 
 
@@ -55,7 +60,9 @@ def run(parameters, cached=True, program="dumbbell"):
     kept = CACHE / (hashlib.sha256(what.encode()).hexdigest() + ".json")
     if cached and kept.exists():
         return json.loads(kept.read_text())
-    answer = subprocess.run([str(OUT / program), *command], check=True, stdout=subprocess.PIPE, text=True).stdout
+    answer = subprocess.run(
+        [str(OUT / program), *command], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
     if cached:
         CACHE.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_suffix(f".{os.getpid()}.tmp")

@@ -44,7 +44,11 @@ SECONDS_ONE_BY_ONE = {6.5: 20, 30: 6, 65: 4, 120: 3, 300: 3, 600: 3}
 BAR = "ns-3 uses an access to request which packets of a collision were received"
 SYMBOLS = "in ns-3 the frames of an aggregate can end within a symbol"
 KNOWN = {("BAR", rate, True, way): BAR for rate in MODES for way in ("there", "back")}
-KNOWN |= {(f"train of 2{difs}", rate, True, "seen"): SYMBOLS for rate in (300, 600) for difs in ("", ", DIFS")}
+KNOWN |= {
+    (f"train of 2{difs}", rate, True, "seen"): SYMBOLS
+    for rate in (300, 600)
+    for difs in ("", ", DIFS")
+}
 
 CASES = {
     "one way": {},
@@ -59,21 +63,43 @@ CASES = {
 
 def train(packets, aifsn=3):
     """Trains of this many packets on an idle channel; compares the bandwidth that they measure."""
-    return f"train of {packets}" + (", DIFS" if aifsn == 2 else ""), {"train": packets, "aifsn": aifsn, "gap": 0.2}
+    return f"train of {packets}" + (", DIFS" if aifsn == 2 else ""), {
+        "train": packets,
+        "aifsn": aifsn,
+        "gap": 0.2,
+    }
 
 
 def points(everything):
     """[(case, its parameters, Mbit/s, aggregated)]"""
-    chosen = [(case, CASES[case], rate, aggregated)
-              for case in ("one way", "both ways") for aggregated in (True, False) for rate in MODES]
-    chosen += [(case, CASES[case], rate, aggregated)
-               for case in ("RTS", "60-byte answers", "10 % lost") for aggregated in (True, False) for rate in (30, 300)]
+    chosen = [
+        (case, CASES[case], rate, aggregated)
+        for case in ("one way", "both ways")
+        for aggregated in (True, False)
+        for rate in MODES
+    ]
+    chosen += [
+        (case, CASES[case], rate, aggregated)
+        for case in ("RTS", "60-byte answers", "10 % lost")
+        for aggregated in (True, False)
+        for rate in (30, 300)
+    ]
     chosen += [(*train(20), rate, True) for rate in PAPER]
     if everything:
-        chosen += [("DIFS", CASES["DIFS"], rate, aggregated) for aggregated in (True, False) for rate in PAPER]
+        chosen += [
+            ("DIFS", CASES["DIFS"], rate, aggregated)
+            for aggregated in (True, False)
+            for rate in PAPER
+        ]
         chosen += [("BAR", CASES["BAR"], rate, True) for rate in MODES]
-        chosen += [(*train(packets, aifsn), rate, aggregated) for aifsn in (3, 2) for aggregated in (True, False)
-                   for packets in (2, 3, 5, 10, 20) for rate in PAPER if (packets, aifsn, aggregated) != (20, 3, True)]
+        chosen += [
+            (*train(packets, aifsn), rate, aggregated)
+            for aifsn in (3, 2)
+            for aggregated in (True, False)
+            for packets in (2, 3, 5, 10, 20)
+            for rate in PAPER
+            if (packets, aifsn, aggregated) != (20, 3, True)
+        ]
     return chosen
 
 
@@ -92,15 +118,17 @@ def ns3_answers(chosen, seeds, jobs):
     """[results of a point, one for each seed]"""
     runs = [MODES[point[2]] | parameters(point, seed) for point in chosen for seed in seeds]
     answers = ns3sim.run_all(runs, jobs, program="wifi")
-    return [answers[i * len(seeds):(i + 1) * len(seeds)] for i in range(len(chosen))]
+    return [answers[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(chosen))]
 
 
 def whimbrel_answers(binary, chosen, seeds):
     """The same from Whimbrel."""
+
     def run(point, seed):
         arguments = ns3sim.arguments(parameters(point, seed) | {"rate": point[2] * 1000})
         done = subprocess.run([binary, *arguments], check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout)
+
     return [[run(point, seed) for seed in seeds] for point in chosen]
 
 
@@ -108,7 +136,10 @@ def figures(answers):
     """{quantity: [bit/s, one for each seed]} of a point's results"""
     if "train_bps" in answers[0]:
         return {"seen": [answer["train_bps"] for answer in answers]}
-    of = {way: [answer["stations"][i]["goodput_bps"] for answer in answers] for i, way in enumerate(("there", "back"))}
+    of = {
+        way: [answer["stations"][i]["goodput_bps"] for answer in answers]
+        for i, way in enumerate(("there", "back"))
+    }
     return {way: values for way, values in of.items() if any(values)}
 
 
@@ -117,40 +148,66 @@ def judge(point, theirs, ours, tolerance):
     name, case, rate, aggregated = point
     for what, values in figures(theirs).items():
         key = (name, rate, aggregated, what)
-        line = {"case": name, "rate_bps": rate * 1e6, "aggregated": aggregated, "direction": what,
-                "ns3": compare.spread(values)}
+        line = {
+            "case": name,
+            "rate_bps": rate * 1e6,
+            "aggregated": aggregated,
+            "direction": what,
+            "ns3": compare.spread(values),
+        }
         line["ns3_share"] = line["ns3"]["mean"] / line["rate_bps"]
         if ours is not None:
-            line |= compare.verdict(line["ns3"], compare.spread(figures(ours)[what]), tolerance, KNOWN.get(key))
+            line |= compare.verdict(
+                line["ns3"], compare.spread(figures(ours)[what]), tolerance, KNOWN.get(key)
+            )
             line["whimbrel_share"] = line["whimbrel"]["mean"] / line["rate_bps"]
         yield line
 
 
 def print_table(lines):
-    print(f"{'case':18} {'Mbit/s':>6} {'A-MPDU':6} {'':5}  {'ns-3 Mbit/s':^15} {'share %':>7}  {'Whimbrel Mbit/s':^15}"
-          f"  {'ratio':>5}")
+    print(
+        f"{'case':18} {'Mbit/s':>6} {'A-MPDU':6} {'':5}  {'ns-3 Mbit/s':^15} {'share %':>7}"
+        f"  {'Whimbrel Mbit/s':^15}"
+        f"  {'ratio':>5}"
+    )
     for line in lines:
-        text = (f"{line['case']:18} {line['rate_bps'] / 1e6:6g} {'yes' if line['aggregated'] else 'no':6}"
-                f" {line['direction']:5}  {compare.megabits(line['ns3'])} {line['ns3_share'] * 100:7.1f}")
+        text = (
+            f"{line['case']:18} {line['rate_bps'] / 1e6:6g}"
+            f" {'yes' if line['aggregated'] else 'no':6} {line['direction']:5}"
+            f"  {compare.megabits(line['ns3'])} {line['ns3_share'] * 100:7.1f}"
+        )
         print(text + compare.ending(line))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--whimbrel", default=str(ns3sim.HERE.parent / "target" / "release" / "examples" / "wifi_speed"),
-                        help="the example wifi_speed of crates/net (default: %(default)s)")
-    parser.add_argument("--all", action="store_true", help="more points, for explanation rather than for the check")
+    parser.add_argument(
+        "--whimbrel",
+        default=str(ns3sim.HERE.parent / "target" / "release" / "examples" / "wifi_speed"),
+        help="the example wifi_speed of crates/net (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="more points, for explanation rather than for the check"
+    )
     compare.add_arguments(parser, seeds=3, tolerance=0.03)
     options = parser.parse_args()
     if not options.ns3_only and not Path(options.whimbrel).exists():
-        parser.error(f"{options.whimbrel} does not exist; build it (cargo build --release -p whimbrel-net --example "
-                     "wifi_speed), name it with --whimbrel, or use --ns3-only")
+        parser.error(
+            f"{options.whimbrel} does not exist; build it (cargo build --release -p whimbrel-net "
+            "--example wifi_speed), name it with --whimbrel, or use --ns3-only"
+        )
 
     ns3sim.build()
     chosen, seeds = points(options.all), range(1, options.seeds + 1)
     theirs = ns3_answers(chosen, seeds, options.jobs)
-    ours = [None] * len(chosen) if options.ns3_only else whimbrel_answers(options.whimbrel, chosen, seeds)
-    lines = [line for answers in zip(chosen, theirs, ours) for line in judge(*answers, options.tolerance)]
+    ours = (
+        [None] * len(chosen)
+        if options.ns3_only
+        else whimbrel_answers(options.whimbrel, chosen, seeds)
+    )
+    lines = [
+        line for answers in zip(chosen, theirs, ours) for line in judge(*answers, options.tolerance)
+    ]
     return compare.finish(lines, options, print_table)
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what `whimbrel reproduce --json` says into docs/results.md, README.md and experiments/seconds.toml.
+"""Writes the results of `whimbrel reproduce --json` into docs and experiments.
 
-    tools/results.py results.json --version "whimbrel 0.1.0" [--only-seconds]
+The files are docs/results.md, the summary in README.md, and experiments/seconds.toml.
+
+tools/results.py results.json --version "whimbrel 0.1.0" [--only-seconds]
 """
 
 import argparse
@@ -14,12 +16,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- summary: written by `make results` -->", "<!-- /summary -->"
 VERDICTS = ["holds", "in part", "does not hold"]
 
-# A paper's page in docs/, where its name is not that of the paper's folder.
+# A paper's page in docs/, if its name differs from that of the paper's folder.
 PAGES = {"rta": "tcp-rta.md"}
 
 
 def groups(results):
-    """Those of the same folder and paper, in order; what is asked beyond a paper is a group of its own."""
+    """Groups results by folder and paper, in order; experiments beyond a paper form a group."""
     found = {}
     for result in results:
         found.setdefault((result["id"].split("/")[0], result["paper"]), []).append(result)
@@ -27,7 +29,7 @@ def groups(results):
 
 
 def seconds_by_scenario(results):
-    """Experiments with the same scenario share its runs."""
+    """Seconds of each scenario; experiments with the same scenario share its runs."""
     return {result["scenario"]: result["seconds"] for result in results}
 
 
@@ -38,11 +40,15 @@ def cell(text):
 def summary_line(first, results):
     counts = [sum(result["verdict"] == verdict for result in results) for verdict in VERDICTS]
     seconds = sum(seconds_by_scenario(results).values())
-    return "| " + " | ".join([cell(first), str(len(results)), *map(str, counts), f"{seconds:.0f}"]) + " |"
+    return (
+        "| "
+        + " | ".join([cell(first), str(len(results)), *map(str, counts), f"{seconds:.0f}"])
+        + " |"
+    )
 
 
 def short(paper):
-    """Who wrote it and what it is called; where it was published is in its page."""
+    """Authors and title; the paper's page has the place of publication."""
     if paper.startswith("None"):
         return "beyond the paper"
     title = re.match(r'[^"]*"[^"]*"', paper)
@@ -50,7 +56,7 @@ def short(paper):
 
 
 def summary(results, folder):
-    """A table with a line for each paper. `folder` is what leads to docs/."""
+    """A table with a line for each paper. `folder` is the prefix of links to docs/."""
     lines = [
         "| paper | experiments | hold | in part | do not hold | seconds |",
         "|---|---:|---:|---:|---:|---:|",
@@ -67,16 +73,22 @@ def page(results, version):
     lines = [
         "# Results",
         "",
-        f"What `whimbrel reproduce` said of every experiment: {version}, {os.cpu_count()} cores, all of them in "
-        f"{sum(seconds_by_scenario(results).values()) / 60:.0f} minutes. Written by `make results`, not by hand;",
-        "[reproducing.md](reproducing.md) says how to run them.",
+        f"The results of `whimbrel reproduce` for every experiment: {version}, {os.cpu_count()} cores, "
+        f"{sum(seconds_by_scenario(results).values()) / 60:.0f} minutes",
+        "in all. `make results` writes this page; [reproducing.md](reproducing.md) describes the command.",
         "",
         BEGIN,
         summary(results, ""),
         END,
     ]
     for (name, paper), group in groups(results).items():
-        lines += ["", f"## {name}: {paper.removeprefix('None: ')}", "", "| experiment | where | claim | verdict | why |", "|---|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {name}: {paper.removeprefix('None: ')}",
+            "",
+            "| experiment | where | claim | verdict | why |",
+            "|---|---|---|---|---|",
+        ]
         for result in group:
             link = f"[{result['id']}](../experiments/{result['id']}.toml)"
             texts = [link, *(cell(result[key]) for key in ["place", "claim", "verdict", "reason"])]
@@ -86,8 +98,8 @@ def page(results, version):
 
 def seconds_file(results):
     lines = [
-        "# How many seconds each scenario takes on two cores, by its id; experiments that share a scenario share its runs.",
-        "# Written by `make seconds`.",
+        "# Seconds that each scenario takes on two cores, by its id. Experiments that share a scenario",
+        "# share its runs. Written by `make seconds`.",
     ]
     times = seconds_by_scenario(results)
     lines += [f'"{scenario}" = {max(times[scenario], 0.1):.1f}' for scenario in sorted(times)]
@@ -97,23 +109,25 @@ def seconds_file(results):
 def replace_summary(text, table):
     pattern = re.escape(BEGIN) + ".*?" + re.escape(END)
     if not re.search(pattern, text, re.S):
-        raise SystemExit(f"README.md has no place for the summary: {BEGIN} and below it {END}")
+        raise SystemExit(f"README.md lacks the markers {BEGIN} and {END}")
     return re.sub(pattern, lambda _: f"{BEGIN}\n{table}\n{END}", text, flags=re.S)
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("results", type=pathlib.Path)
     arguments.add_argument("--version", required=True)
     arguments.add_argument("--only-seconds", action="store_true")
-    asked = arguments.parse_args()
-    results = json.loads(asked.results.read_text())
+    options = arguments.parse_args()
+    results = json.loads(options.results.read_text())
     (ROOT / "experiments" / "seconds.toml").write_text(seconds_file(results))
-    if asked.only_seconds:
+    if options.only_seconds:
         return
     readme = ROOT / "README.md"
     readme.write_text(replace_summary(readme.read_text(), summary(results, "docs/")))
-    (ROOT / "docs" / "results.md").write_text(page(results, asked.version))
+    (ROOT / "docs" / "results.md").write_text(page(results, options.version))
 
 
 if __name__ == "__main__":
