@@ -73,9 +73,10 @@ def page(results, version):
     lines = [
         "# Results",
         "",
-        f"The results of `whimbrel reproduce` for every experiment: {version}, {os.cpu_count()} cores, "
-        f"{sum(seconds_by_scenario(results).values()) / 60:.0f} minutes",
-        "in all. `make results` writes this page; [reproducing.md](reproducing.md) describes the command.",
+        f"The results of `whimbrel reproduce` for every experiment: {version}, "
+        f"{os.cpu_count()} cores, {sum(seconds_by_scenario(results).values()) / 60:.0f} minutes",
+        "in all. `make results` writes this page; [reproducing.md](reproducing.md) describes the "
+        "command.",
         "",
         BEGIN,
         summary(results, ""),
@@ -98,8 +99,8 @@ def page(results, version):
 
 def seconds_file(results):
     lines = [
-        "# Seconds that each scenario takes on two cores, by its id. Experiments that share a scenario",
-        "# share its runs. Written by `make seconds`.",
+        "# Seconds that each scenario takes on two cores, by its id. Experiments that share a",
+        "# scenario share its runs. Written by `make seconds`.",
     ]
     times = seconds_by_scenario(results)
     lines += [f'"{scenario}" = {max(times[scenario], 0.1):.1f}' for scenario in sorted(times)]
