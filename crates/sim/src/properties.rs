@@ -176,8 +176,8 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
 fn streams() -> impl Strategy<Value = Streams> {
     let messages = (1u64..6000, 0u64..6000, 1u64..300, any::<bool>(), 1u32..40).prop_map(
         |(least, more, every, exponential, count)| Messages {
-            least: Bytes::new(least),
-            greatest: Bytes::new(least + more / 3000 * more),
+            min_size: Bytes::new(least),
+            max_size: Bytes::new(least + more / 3000 * more),
             every: ms(every),
             exponential,
             count: Some(count),
@@ -350,9 +350,9 @@ fn check_messages(tcp: &TcpFlow, flow: &FlowOutcome) -> Bytes {
     assert!(all.iter().all(|n| *n == most || *n + 1 == most), "{all:?}");
     assert_eq!(all.iter().sum::<u64>(), count);
     let bytes: Bytes = flow.streams.iter().map(|stream| stream.delivered).sum();
-    assert!(bytes >= spec.least.times(count) && bytes <= spec.greatest.times(count));
-    if spec.least == spec.greatest {
-        assert_eq!(bytes, spec.least.times(count));
+    assert!(bytes >= spec.min_size.times(count) && bytes <= spec.max_size.times(count));
+    if spec.min_size == spec.max_size {
+        assert_eq!(bytes, spec.min_size.times(count));
     }
     bytes
 }

@@ -71,8 +71,8 @@ fn tcp(network: &mut Network) -> &mut TcpFlow {
 /// Twenty messages of a segment each, one each 10 ms.
 fn twenty() -> Messages {
     Messages {
-        least: Bytes::new(MSS),
-        greatest: Bytes::new(MSS),
+        min_size: Bytes::new(MSS),
+        max_size: Bytes::new(MSS),
         every: ms(10.0),
         exponential: false,
         count: Some(20),
@@ -291,8 +291,8 @@ fn messages_that_arrived_before_a_stop_are_still_delivered() {
         count: 2,
         messages: Some(Messages {
             // 1 MB each 100 ms are 80 Mbit/s on a link of 10.
-            least: Bytes::new(1_000_000),
-            greatest: Bytes::new(1_000_000),
+            min_size: Bytes::new(1_000_000),
+            max_size: Bytes::new(1_000_000),
             every: ms(100.0),
             exponential: false,
             count: None,
@@ -338,8 +338,8 @@ fn messages_arrive_the_same_under_every_law() {
             count: 4,
             interleave: false,
             messages: Some(Messages {
-                least: Bytes::new(1),
-                greatest: Bytes::new(20_000),
+                min_size: Bytes::new(1),
+                max_size: Bytes::new(20_000),
                 every: ms(20.0),
                 exponential: true,
                 count: None,

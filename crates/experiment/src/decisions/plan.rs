@@ -114,7 +114,7 @@ impl Plan {
         let text = spec.to_string();
         let cell = CellPlan {
             parameters: point.parameters().to_vec(),
-            points: told.iter().map(|o| point.told(&text, *o)).collect(),
+            points: told.iter().map(|o| point.with_oracle(&text, *o)).collect(),
         };
         match self.laws.iter_mut().find(|law| law.spec == *spec) {
             Some(law) => law.cells.push(cell),

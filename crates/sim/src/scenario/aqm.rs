@@ -1,4 +1,4 @@
-//! `aqm` of a direction: what its queue does before it is full.
+//! `aqm` of one direction of a link: active queue management.
 
 use super::ScenarioError;
 use super::document::Value;
@@ -6,16 +6,16 @@ use super::fields::Field;
 use whimbrel_net::{Aqm, AqmSetting, ServiceSpec};
 use whimbrel_units::{Bytes, Duration};
 
-/// Queue management as written, and where.
+/// Queue management as written, and its place.
 #[derive(Debug, Clone)]
 pub(super) struct WrittenAqm {
     setting: AqmSetting,
-    /// An error there, without a reason.
+    /// An error at this place, without a reason.
     place: ScenarioError,
 }
 
 impl WrittenAqm {
-    /// What it comes to: see [`AqmSetting::resolve`].
+    /// Completes it with defaults for this link: see [`AqmSetting::resolve`].
     pub fn resolve(
         &self,
         service: &ServiceSpec,
@@ -28,12 +28,12 @@ impl WrittenAqm {
     }
 }
 
-/// `"red"`, `"red?max_p=0.02"`, or a table with `kind`. On `wifi` there is none.
+/// Reads `"red"`, `"red?max_p=0.02"`, or a table with `kind`. `wifi`: a Wi-Fi link can have none.
 pub(super) fn read(field: &Field<'_>, wifi: bool) -> Result<WrittenAqm, ScenarioError> {
     let setting = setting(field)?;
     if wifi && setting != AqmSetting::None {
         return Err(field.fail(
-            "the queues of a Wi-Fi link are DropTail: write `aqm` on a link with a `rate`, e.g. one behind it",
+            "a Wi-Fi link has DropTail queues; write `aqm` on a link with a `rate`, e.g. the next one",
         ));
     }
     Ok(WrittenAqm {

@@ -1,4 +1,4 @@
-//! `[destination.NAME]`: nodes that share what they can receive among AATP flows.
+//! `[destination.NAME]`: nodes that share their receive bandwidth among AATP flows.
 
 use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
@@ -11,11 +11,12 @@ use whimbrel_units::Rate;
 /// Keys of a destination.
 pub(super) const KEYS: [&str; 3] = ["gamma", "beta", "bandwidth"];
 
-/// The greatest that can be written: beyond them no rate stays in bounds.
-const GREATEST_GAMMA: f64 = 1000.0;
-const GREATEST_BETA: f64 = 1.0;
+/// Maximum of `gamma`: beyond it rates grow without bound.
+const MAX_GAMMA: f64 = 1000.0;
+/// Maximum of `beta`, for the same reason.
+const MAX_BETA: f64 = 1.0;
 
-/// Reads all `[destination.NAME]`. A node that no flow can have as its destination is a mistake.
+/// Reads all `[destination.NAME]`. A node that is not the destination of any flow is an error.
 pub(super) fn read(
     root: &Fields<'_>,
     flows: &[FlowForm],
@@ -42,10 +43,10 @@ fn read_one(name: &str, field: &Field<'_>) -> Result<Destination, ScenarioError>
     fields.only(&KEYS)?;
     let mut node = plain(name);
     if let Some(field) = fields.get("gamma") {
-        node.adapter.gamma = number(&field, GREATEST_GAMMA)?;
+        node.adapter.gamma = number(&field, MAX_GAMMA)?;
     }
     if let Some(field) = fields.get("beta") {
-        node.adapter.beta = number(&field, GREATEST_BETA)?;
+        node.adapter.beta = number(&field, MAX_BETA)?;
     }
     if let Some(field) = fields.get("bandwidth") {
         node.bandwidth = Some(rate(&field)?);
@@ -53,7 +54,7 @@ fn read_one(name: &str, field: &Field<'_>) -> Result<Destination, ScenarioError>
     Ok(node)
 }
 
-/// A node of which nothing is written.
+/// A node with default settings.
 fn plain(name: &str) -> Destination {
     Destination {
         name: name.to_owned(),
@@ -62,24 +63,23 @@ fn plain(name: &str) -> Destination {
     }
 }
 
-fn number(field: &Field<'_>, greatest: f64) -> Result<f64, ScenarioError> {
+fn number(field: &Field<'_>, max: f64) -> Result<f64, ScenarioError> {
     match field.number()? {
-        n if (0.0..=greatest).contains(&n) => Ok(n),
-        n => Err(field.fail(format!("must be from 0 to {greatest}, not {n}"))),
+        n if (0.0..=max).contains(&n) => Ok(n),
+        n => Err(field.fail(format!("must be from 0 to {max}, not {n}"))),
     }
 }
 
 fn rate(field: &Field<'_>) -> Result<Rate, ScenarioError> {
     match field.parse()? {
         Rate::ZERO => {
-            Err(field
-                .fail("a bandwidth must be greater than zero; leave it out to have it estimated"))
+            Err(field.fail("must be greater than zero; omit `bandwidth` to have it estimated"))
         }
         rate => Ok(rate),
     }
 }
 
-/// The nodes of a run as they come into use.
+/// The nodes of a run, added as flows use them.
 #[derive(Debug)]
 pub(super) struct Destinations<'a> {
     written: &'a [Destination],
@@ -88,7 +88,7 @@ pub(super) struct Destinations<'a> {
 }
 
 impl<'a> Destinations<'a> {
-    /// None yet; `written` is what the scenario says of some.
+    /// No nodes yet; `written` are those that the scenario describes.
     pub fn new(written: &'a [Destination]) -> Self {
         Self {
             written,
@@ -97,7 +97,7 @@ impl<'a> Destinations<'a> {
         }
     }
 
-    /// The index of the node called `name`, which `[destination.TABLE]` speaks of.
+    /// The index of the node `name`, whose settings are in `[destination.TABLE]`.
     pub fn index(&mut self, table: &str, name: &str) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
@@ -112,7 +112,7 @@ impl<'a> Destinations<'a> {
         self.all.len() - 1
     }
 
-    /// All of them.
+    /// All nodes.
     pub fn into_all(self) -> Vec<Destination> {
         self.all
     }

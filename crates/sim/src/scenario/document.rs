@@ -1,4 +1,4 @@
-//! TOML with positions: every key and value knows where it was written, so that every error can say it.
+//! TOML with positions: every key and value has its file and line, so that errors can name them.
 
 use super::ScenarioError;
 use std::fmt;
@@ -7,23 +7,23 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A TOML file as a tree, and where it lies.
+/// A TOML file as a tree.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// What the file says: a table.
+    /// The content of the file: a table.
     pub root: Node,
-    /// The folder that paths inside the file are relative to.
+    /// The folder of the file. Paths in the file are relative to it.
     pub folder: PathBuf,
-    /// Files that need not lie on a disk: what is in the one at this path, if it is one of them.
+    /// Files that are compiled in and need not exist on a disk.
     pub built_in: BuiltIn,
 }
 
-/// What is in a file that was compiled in, by its path.
+/// The content of a compiled-in file by its path; `None`: it is not compiled in.
 pub type BuiltIn = fn(&Path) -> Option<&'static str>;
 
 impl Document {
-    /// What it sets, as it was written: of each link, flow and so on a name and a line, in the order of the file. What an
-    /// experiment says besides its scenario is left out.
+    /// The settings of the file as written: for each link, flow and so on its name and its values
+    /// in one line, in the order of the file. The table `[experiment]` is left out.
     pub fn settings(&self) -> Vec<(String, String)> {
         let Value::Table(root) = &self.root.value else {
             return Vec::new();
@@ -35,15 +35,15 @@ impl Document {
         all
     }
 
-    /// Reads TOML. `path` names the file in errors and its folder is where other files are looked for.
+    /// Parses TOML. `path` names the file in errors; paths in the file are relative to its folder.
     ///
     /// # Errors
-    /// Names the line that is not TOML.
+    /// If the text is not valid TOML; names the line.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         let source = Source::new(text, path.display().to_string().into());
         let table = DeTable::parse(text).map_err(|error| {
             let place = source.place(error.span().map_or(0, |span| span.start));
-            ScenarioError::new(&place, "", format!("this is not TOML: {}", error.message()))
+            ScenarioError::new(&place, "", format!("invalid TOML: {}", error.message()))
         })?;
         let root = Node {
             place: source.place(0),
@@ -58,7 +58,7 @@ impl Document {
     }
 }
 
-/// Where something was written. Shown as `scenario.toml:7`.
+/// The place of a value or key. Shown as `scenario.toml:7`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     source: Arc<str>,
@@ -66,7 +66,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place that has no lines: an option of the command line.
+    /// A place without lines: an option of the command line.
     pub fn named(name: &str) -> Self {
         Self {
             source: name.into(),
@@ -84,27 +84,27 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value and where it was written.
+/// A value and its place.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where.
+    /// The place of the value.
     pub place: Place,
-    /// What.
+    /// The value.
     pub value: Value,
 }
 
-/// A value, as TOML has them.
+/// A TOML value.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// A string.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// True or false.
+    /// A Boolean.
     Switch(bool),
-    /// A date or time, which nothing here takes.
+    /// A date or time, which no key accepts.
     Date(String),
     /// A list.
     List(Vec<Node>),
@@ -113,7 +113,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What it is, for errors: "a string".
+    /// Its type, for errors: "a string".
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
@@ -126,7 +126,7 @@ impl Value {
     }
 }
 
-/// As it was written; a string without its quotes, unless it stands in a list or table.
+/// As written; a string without its quotes, unless it is inside a list or table.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = |f: &mut fmt::Formatter<'_>, value: &Self| match value {
@@ -158,10 +158,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// Keys and values in the order in which they were written.
+/// Keys and values in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// No key twice.
+    /// The entries; each key occurs once.
     pub entries: Vec<Entry>,
 }
 
@@ -170,7 +170,7 @@ pub struct Table {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key was written.
+    /// The place of the key.
     pub place: Place,
     /// The value.
     pub node: Node,
@@ -182,7 +182,7 @@ impl Table {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries
             .iter_mut()
@@ -190,7 +190,7 @@ impl Table {
             .map(|e| &mut e.node)
     }
 
-    /// Sets a key, which `place` then stands for.
+    /// Sets a key. `place` is the place of a key that is added.
     pub fn set(&mut self, key: &str, place: &Place, node: Node) {
         match self.entries.iter_mut().find(|e| e.key == key) {
             Some(entry) => entry.node = node,
@@ -203,7 +203,7 @@ impl Table {
     }
 }
 
-/// Reads one value as `--set` takes it: TOML where it is TOML, else a string as it stands.
+/// Parses a value of `--set`: as TOML if it is valid TOML, else as a plain string.
 pub(super) fn loose_value(text: &str, place: &Place) -> Node {
     let source = Source::new(text, place.source.clone());
     let mut node = match DeValue::parse(text) {
@@ -217,7 +217,7 @@ pub(super) fn loose_value(text: &str, place: &Place) -> Node {
     node
 }
 
-/// Reads a dotted key, `link.L.loss`, quotes allowed.
+/// Parses a dotted key such as `link.L.loss`; parts may be quoted. `None` if it is not one.
 pub(super) fn dotted_key(text: &str) -> Option<Vec<String>> {
     let line = format!("{text} = 0");
     let table = DeTable::parse(&line).ok()?;
@@ -237,10 +237,10 @@ pub(super) fn dotted_key(text: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A text whose byte positions become places.
+/// Maps byte positions of a text to places.
 struct Source {
     name: Arc<str>,
-    /// Byte at which each line begins.
+    /// Byte position of the begin of each line.
     lines: Vec<usize>,
 }
 
@@ -266,7 +266,7 @@ impl Source {
     }
 
     fn table(&self, table: &DeTable<'_>) -> Table {
-        // The parser keeps keys in alphabetical order; positions give back the written one.
+        // The parser sorts keys alphabetically; sorting by position restores the order of the file.
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| Entry {
@@ -283,7 +283,8 @@ impl Source {
         let place = self.place(value.span().start);
         let value = match value.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
-            // A whole number beyond 64 bits is not whole here any more: every reader bounds its numbers.
+            // An integer that does not fit in 64 bits becomes infinite: every reader checks a
+            // range.
             DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
                 Ok(n) => Value::Integer(n),
                 Err(_) => Value::Float(f64::INFINITY),
@@ -300,9 +301,10 @@ impl Source {
     }
 }
 
-/// A table that holds tables is one setting for each of them; a list of tables is one for each, too.
+/// Appends the settings under `name`: one for each entry of a table of named things (links,
+/// destinations, sweep keys), one for each item of a list, else one for the whole.
 fn settings(name: &str, node: &Node, into: &mut Vec<(String, String)>) {
-    // What links and destinations, and the keys of a sweep, are called, somebody chose.
+    // The keys in `[run]` and `[flow]` are fixed; those of all other tables are names.
     let named = !matches!(name, "run" | "flow");
     match &node.value {
         Value::Table(table) if named => {
@@ -319,7 +321,7 @@ fn settings(name: &str, node: &Node, into: &mut Vec<(String, String)>) {
     }
 }
 
-/// A table without its braces.
+/// The text of a value; a table without its braces.
 fn bare(value: &Value) -> String {
     let text = value.to_string();
     let inner = text.strip_prefix("{ ").and_then(|t| t.strip_suffix(" }"));
@@ -331,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_values_know_their_lines_and_keep_their_order() {
+    fn keys_and_values_have_lines_and_keep_their_order() {
         let text = "b = 1\n[z]\nc = \"x\"\na = [1, [\"y\"]]\n";
         let document = Document::parse(text, Path::new("dir/a.toml")).expect("TOML");
         assert_eq!(document.folder, Path::new("dir"));
@@ -349,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn dotted_keys_are_read_as_toml_reads_them() {
+    fn dotted_keys_follow_the_rules_of_toml() {
         assert_eq!(
             dotted_key("link.L.loss"),
             Some(vec!["link".into(), "L".into(), "loss".into()])
@@ -363,10 +365,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_toml_names_its_line() {
+    fn an_error_for_invalid_toml_names_its_line() {
         let error = Document::parse("a = 1\nb = = 2\n", Path::new("a.toml"))
             .expect_err("no TOML")
             .to_string();
-        assert!(error.starts_with("a.toml:2: this is not TOML: "), "{error}");
+        assert!(error.starts_with("a.toml:2: invalid TOML: "), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, said to the person who wrote it.
+//! The error of a scenario file: where it is, and what is wrong.
 
 use super::document::Place;
 use std::fmt::{self, Display};
@@ -12,7 +12,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// What is wrong with the value of `key` that was written at `place`.
+    /// An error about `key`, whose value was written at `place`.
     pub fn new(place: &Place, key: &str, why: impl Display) -> Self {
         Self {
             place: place.to_string(),
@@ -23,7 +23,7 @@ impl ScenarioError {
 }
 
 impl ScenarioError {
-    /// The same place and key, wrong for another reason.
+    /// An error at the same place and key with another reason.
     pub(super) fn because(&self, why: impl Display) -> Self {
         Self {
             why: why.to_string(),

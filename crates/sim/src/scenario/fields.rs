@@ -1,4 +1,5 @@
-//! Reading a [`Document`](super::document::Document): typed values, and errors that name file, line, key and the nearest right word.
+//! Typed access to a [`Document`](super::document::Document). Errors name file, line, key and the
+//! nearest right word.
 
 use super::ScenarioError;
 use super::document::{Node, Place, Table, Value};
@@ -7,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use whimbrel_units::nearest;
 
-/// A table whose keys are being read.
+/// A table that is being read.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     table: &'a Table,
@@ -16,10 +17,10 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The table at a node; `path` is how errors call it, empty for the whole file.
+    /// The table at a node; `path` is its name in errors, empty for the whole file.
     ///
     /// # Errors
-    /// If it is not a table.
+    /// If the value is not a table.
     pub fn new(node: &'a Node, path: &str) -> Result<Self, ScenarioError> {
         match &node.value {
             Value::Table(table) => Ok(Self {
@@ -40,15 +41,15 @@ impl<'a> Fields<'a> {
         ScenarioError::new(self.place, &self.path, why)
     }
 
-    /// How errors call this table.
+    /// The name of this table in errors.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Checks that no other keys than these stand here.
+    /// Checks that the table has no keys but the known ones.
     ///
     /// # Errors
-    /// Names the first other key and the nearest of these.
+    /// Names the first unknown key and the nearest known one.
     pub fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
         match self
             .table
@@ -64,7 +65,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A key's value, if it was written.
+    /// The value of a key, if the table has it.
     pub fn get(&self, key: &str) -> Option<Field<'a>> {
         self.table.get(key).map(|node| Field {
             node,
@@ -72,10 +73,10 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A key's value.
+    /// The value of a required key.
     ///
     /// # Errors
-    /// If it was not written; `example` then says how it could be.
+    /// If the table does not have the key; the error shows `example` as a value.
     pub fn required(&self, key: &str, example: &str) -> Result<Field<'a>, ScenarioError> {
         self.get(key).ok_or_else(|| {
             self.fail(format!(
@@ -84,7 +85,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// All keys and values, in written order.
+    /// All keys and values, in the order of the file.
     pub fn all(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> {
         self.table.entries.iter().map(|e| {
             (
@@ -114,7 +115,7 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// A value that is called `path` in errors.
+    /// A value; `path` is its name in errors.
     pub fn new(node: &'a Node, path: &str) -> Self {
         Self {
             node,
@@ -151,10 +152,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What a person wrote as a string or as a bare number: `"8 Mbit/s"`, `"1 %"`, `0.01`.
+    /// A value of type `T`, written as a string or as a number: `"8 Mbit/s"`, `"1 %"`, `0.01`.
     ///
     /// # Errors
-    /// The text of `T`'s own error.
+    /// The error of `T::from_str`.
     pub fn parse<T>(&self) -> Result<T, ScenarioError>
     where
         T: FromStr,
@@ -171,25 +172,25 @@ impl<'a> Field<'a> {
     /// A whole number in a range.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is anything else.
     pub fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
-        let (least, greatest) = (*range.start(), *range.end());
+        let (min, max) = (*range.start(), *range.end());
         match &self.node.value {
             Value::Integer(n) => match u64::try_from(*n) {
                 Ok(n) if range.contains(&n) => Ok(n),
-                _ => Err(self.fail(format!("must be from {least} to {greatest}, not {n}"))),
+                _ => Err(self.fail(format!("must be from {min} to {max}, not {n}"))),
             },
             Value::Float(n) => Err(self.fail(format!(
-                "must be a whole number from {least} to {greatest}, not {n}"
+                "must be a whole number from {min} to {max}, not {n}"
             ))),
             other => Err(self.wrong_kind("a whole number", other)),
         }
     }
 
-    /// A number.
+    /// A finite number.
     ///
     /// # Errors
-    /// If it is none, or not finite.
+    /// If it is anything else.
     pub fn number(&self) -> Result<f64, ScenarioError> {
         match &self.node.value {
             Value::Integer(n) => Ok(*n as f64),
@@ -226,10 +227,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A list of exactly two.
+    /// A list of exactly two values.
     ///
     /// # Errors
-    /// If it is anything else; `example` says how it could be written.
+    /// If it is anything else; the error shows `example`.
     pub fn pair(&self, example: &str) -> Result<(Field<'a>, Field<'a>), ScenarioError> {
         match <[Field<'a>; 2]>::try_from(self.list()?) {
             Ok([first, second]) => Ok((first, second)),
@@ -262,14 +263,14 @@ impl<'a> Field<'a> {
     }
 }
 
-/// "unknown `what` `word`, did you mean `this`?", or all that would be right if nothing is near.
+/// "unknown `what` `word`, did you mean `this`?", or a list of the known words if none is near.
 pub fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(word, known.clone()) {
         return format!("unknown {what} `{word}`, did you mean `{near}`?");
     }
     let all: Vec<_> = known.map(|k| format!("`{k}`")).collect();
     match all.len() {
-        0 => format!("unknown {what} `{word}`: there is none"),
+        0 => format!("unknown {what} `{word}`: no {what} is defined"),
         _ => format!("unknown {what} `{word}`; known: {}", all.join(", ")),
     }
 }

@@ -31,14 +31,14 @@ pub(super) const KEYS: [&str; 9] = [
     "loss",
     "reverse",
 ];
-/// Keys of a delay that repeats.
+/// Keys of a delay that repeats or was recorded.
 const REPEATED_DELAY: [&str; 3] = ["every", "steps", "trace"];
-/// The largest trace that is read: an hour at 80 Mbit/s is a fifth of it.
-const LARGEST_TRACE: u64 = 1 << 28;
-/// The most steps a schedule may have.
-const MOST_STEPS: usize = 1_000_000;
+/// Maximum size of a trace in bytes: five times that of an hour at 80 Mbit/s.
+const MAX_TRACE: u64 = 1 << 28;
+/// Maximum number of steps of a schedule.
+const MAX_STEPS: usize = 1_000_000;
 
-/// Both directions of a link, as written.
+/// Both directions of a link as written.
 #[derive(Debug, Clone)]
 pub(super) struct LinkForm {
     pub name: String,
@@ -46,14 +46,14 @@ pub(super) struct LinkForm {
     pub forward: Direction,
     /// The mirrored one.
     pub reverse: Direction,
-    /// The channel that both share, if it is a Wi-Fi link. The directions' service is then its rate, which bounds what
-    /// they carry.
+    /// The channel that both directions share, if it is a Wi-Fi link. The service of the directions
+    /// is then the rate of the channel, which is an upper bound.
     pub wifi: Option<WifiSpec>,
 }
 
-/// One direction. `spec.queue` is unlimited and `spec.aqm` nothing until both, which may depend on the flows' routes, have
-/// been resolved.
-/// `spec.loss` says nothing: `loss` does, of which some is drawn for each run.
+/// One direction. `spec.queue` and `spec.aqm` are not set until they are resolved, because they may
+/// depend on the routes of flows. `spec.loss` is not used: `loss` is, and part of it is drawn for
+/// each run.
 #[derive(Debug, Clone)]
 pub(super) struct Direction {
     pub spec: LinkSpec,
@@ -62,14 +62,14 @@ pub(super) struct Direction {
     pub loss: Loss,
 }
 
-/// A queue as written, and what to say if it has no meaning.
+/// A queue as written, and the error if it needs a rate that the link does not have.
 #[derive(Debug, Clone)]
 pub(super) struct WrittenQueue {
     pub queue: Queue,
     pub without_rate: ScenarioError,
 }
 
-/// Reads `[link.NAME]`. `duration` is the run's.
+/// Reads `[link.NAME]`. `duration` is the duration of the run.
 pub(super) fn read(
     name: &str,
     field: &Field<'_>,
@@ -83,25 +83,21 @@ pub(super) fn read(
         .map(|field| wifi::read(&field))
         .transpose()?;
     if let (Some(_), Some(rate)) = (&wifi, fields.get("rate")) {
-        return Err(
-            rate.fail("a link has a `rate` or is `wifi`, not both: the rate of Wi-Fi is `wifi`'s")
-        );
+        return Err(rate.fail("cannot be combined with `wifi`, which sets the rate"));
     }
     let radio = fields
         .get("wireless")
         .map(|field| wireless::read(&field))
         .transpose()?;
     if let (Some(_), Some(other)) = (&radio, fields.get("wifi").or_else(|| fields.get("rate"))) {
-        return Err(other.fail(
-            "a link is `wireless` or has a `rate` or is `wifi`: the rate of a radio is `wireless`'s",
-        ));
+        return Err(other.fail("cannot be combined with `wireless`, which sets the rate"));
     }
     let service = match (&wifi, &radio) {
         (Some(wifi), _) => ServiceSpec::Rate(Schedule::constant(wifi.rate())),
         (None, Some(radio)) => ServiceSpec::Wireless(Arc::new(radio.clone())),
         (None, None) => ServiceSpec::Unlimited,
     };
-    // What is not said of a radio link's delay is the way of its signal.
+    // The default delay of a radio link is the propagation time of its signal.
     let propagation = radio.as_ref().map(|radio| radio.spec().propagation());
     let nothing = LinkSpec {
         service,
@@ -122,8 +118,9 @@ pub(super) fn read(
     if let Some(field) = fields.get("loss") {
         forward.loss = loss::read(&field, &forward.loss, false, duration)?;
     }
-    // The ACK path is the same road with its own queue; what the channel loses at random it loses of
-    // the written direction only, as in the papers' simulators, unless `reverse.loss` says otherwise: its own, or "same".
+    // The reverse direction has the same settings with its own queue. Random loss applies to the
+    // written direction only, as in the papers' simulators, unless `reverse.loss` is written (its
+    // own losses, or "same").
     let mut reverse = forward.clone();
     reverse.loss = forward.loss.outages_only();
     if let Some(radio) = &radio {
@@ -133,13 +130,13 @@ pub(super) fn read(
         let overrides = overrides.fields()?;
         overrides.only(&DIRECTION)?;
         if let (Some(_), Some(rate)) = (&wifi, overrides.get("rate")) {
-            return Err(rate
-                .fail("both directions of a Wi-Fi link share one channel: its rate is `wifi`'s"));
+            return Err(rate.fail(
+                "both directions of a Wi-Fi link share one channel; set its rate in `wifi`",
+            ));
         }
         if let (Some(_), Some(rate)) = (&radio, overrides.get("rate")) {
-            return Err(
-                rate.fail("both directions of a radio link have one: its rate is `wireless`'s")
-            );
+            return Err(rate
+                .fail("both directions of a radio link have the same rate; set it in `wireless`"));
         }
         reverse = read_direction(&overrides, reverse, wifi.is_some(), traces)?;
         if let Some(field) = overrides.get("loss") {
@@ -163,7 +160,7 @@ pub(super) fn read(
     })
 }
 
-/// One direction but for its loss: what is written over what is inherited.
+/// Reads one direction except its loss; what is not written is inherited.
 fn read_direction(
     fields: &Fields<'_>,
     inherited: Direction,
@@ -189,8 +186,7 @@ fn read_direction(
         });
     }
     if let Some(queue) = &mut queue {
-        let why =
-            "a queue in `bdp` needs the link's `rate`; write one, or the queue in packets or bytes";
+        let why = "a queue in `bdp` needs a `rate` of the link; add it, or write the queue in packets or bytes";
         queue.without_rate = fields
             .get("queue")
             .map_or_else(|| fields.fail(why), |field| field.fail(why));
@@ -216,14 +212,15 @@ fn read_service(field: &Field<'_>, traces: &mut Traces) -> Result<ServiceSpec, S
     let rates: Schedule<Rate> = schedule(field, "8 Mbit/s")?;
     if rates.all().iter().any(|(_, rate)| *rate == Rate::ZERO) {
         return Err(field.fail(
-            "a rate must be greater than zero; for a link that is down for a while write e.g. \
+            "must be greater than zero; for a link that is down for a while write e.g. \
              `loss = { outages = [[\"4 s\", \"5 s\"]] }`",
         ));
     }
     Ok(ServiceSpec::Rate(rates))
 }
 
-/// A constant, steps, `{ every = "15 s", steps = ["25 ms", "40 ms"] }` or `{ every = "10 ms", trace = "FILE" }`.
+/// Reads a constant, steps, `{ every = "15 s", steps = ["25 ms", "40 ms"] }` or
+/// `{ every = "10 ms", trace = "FILE" }`.
 fn read_delay(field: &Field<'_>, traces: &mut Traces) -> Result<Delay, ScenarioError> {
     let Value::Table(_) = field.value() else {
         return Ok(Delay::steps(schedule(field, "50 ms")?));
@@ -237,8 +234,9 @@ fn read_delay(field: &Field<'_>, traces: &mut Traces) -> Result<Delay, ScenarioE
         (None, Some(trace)) => Delay::recorded(span, traces.delay(&trace)?),
         _ => {
             return Err(field.fail(
-                "needs either `steps` that repeat, e.g. `{ every = \"15 s\", steps = [\"25 ms\", \"40 ms\"] }`, or a \
-                 recorded `trace`, e.g. `{ every = \"10 ms\", trace = \"delay.txt\" }`",
+                "needs either `steps` that repeat, e.g. `{ every = \"15 s\", steps = [\"25 ms\", \
+                 \"40 ms\"] }`, or a recorded `trace`, e.g. `{ every = \"10 ms\", trace = \
+                 \"delay.txt\" }`",
             ));
         }
     };
@@ -247,14 +245,14 @@ fn read_delay(field: &Field<'_>, traces: &mut Traces) -> Result<Delay, ScenarioE
 
 fn repeated_steps(field: &Field<'_>) -> Result<DelayTrace, ScenarioError> {
     let items = field.list()?;
-    if items.len() > MOST_STEPS {
-        return Err(field.fail(format!("a schedule may have at most {MOST_STEPS} steps")));
+    if items.len() > MAX_STEPS {
+        return Err(field.fail(format!("a schedule may have at most {MAX_STEPS} steps")));
     }
     let steps = items.iter().map(Field::parse).collect::<Result<_, _>>()?;
     DelayTrace::new(steps).map_err(|why| field.fail(why))
 }
 
-/// A constant, or steps: `[["0 s", "25 ms"], ["5 s", "300 ms"]]`.
+/// Reads a constant, or steps: `[["0 s", "25 ms"], ["5 s", "300 ms"]]`.
 fn schedule<T>(field: &Field<'_>, example: &str) -> Result<Schedule<T>, ScenarioError>
 where
     T: FromStr + Copy,
@@ -263,8 +261,8 @@ where
     let Value::List(steps) = field.value() else {
         return Ok(Schedule::constant(field.parse()?));
     };
-    if steps.len() > MOST_STEPS {
-        return Err(field.fail(format!("a schedule may have at most {MOST_STEPS} steps")));
+    if steps.len() > MAX_STEPS {
+        return Err(field.fail(format!("a schedule may have at most {MAX_STEPS} steps")));
     }
     let step = |step: Field<'_>| {
         let (from, value) = step.pair(&format!("[\"5 s\", \"{example}\"]"))?;
@@ -278,12 +276,12 @@ where
     Schedule::steps(steps).map_err(|why| field.fail(why))
 }
 
-/// An instant, written as the span since the run's start.
+/// An instant, written as the time since the start of the run.
 pub(super) fn time(field: &Field<'_>) -> Result<Time, ScenarioError> {
     Ok(Time::ZERO + field.parse::<Duration>()?)
 }
 
-/// Traces that were read, so that the points of a sweep share them.
+/// The traces read so far, which the points of a sweep share.
 #[derive(Debug)]
 pub(super) struct Traces {
     folder: PathBuf,
@@ -320,7 +318,7 @@ impl Traces {
     }
 }
 
-/// The trace that a field names, unless it is known already.
+/// The trace that a field names; reads the file unless it is known.
 fn read_trace<T: Clone>(
     path: PathBuf,
     built_in: BuiltIn,
@@ -348,8 +346,8 @@ fn trace_on_disk(path: &Path, field: &Field<'_>) -> Result<String, ScenarioError
     if !about.is_file() {
         return Err(field.fail(format!("the trace {shown} is not a file")));
     }
-    if about.len() > LARGEST_TRACE {
-        let largest = LARGEST_TRACE >> 20;
+    if about.len() > MAX_TRACE {
+        let largest = MAX_TRACE >> 20;
         return Err(field.fail(format!("the trace {shown} is larger than {largest} MiB")));
     }
     std::fs::read_to_string(path).map_err(unreadable)

@@ -1,4 +1,4 @@
-//! `loss` of a direction: what its channel does to packets.
+//! `loss` of one direction of a link.
 
 use super::ScenarioError;
 use super::document::Value;
@@ -17,36 +17,36 @@ const KEYS: [&str; 7] = [
     "random_outages",
     "drops",
 ];
-/// Keys of a channel with a good and a bad state, by time and by packet.
+/// Keys of the Gilbert-Elliott model, by time and by packet.
 const GILBERT_ELLIOTT: [&str; 6] = ["good", "bad", "p", "r", "good_loss", "bad_loss"];
-/// The most outages that are drawn on one link.
-const MOST_OUTAGES: u64 = 100_000;
+/// Maximum number of random outages of one link.
+const MAX_OUTAGES: u64 = 100_000;
 
-/// What a channel does to packets. `spec.outages` are the written ones.
+/// The losses of one direction. `spec.outages` are the written outages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Loss {
     pub spec: LossSpec,
     pub drawn: Option<DrawnOutages>,
 }
 
-/// Outages that are drawn for each run, and fit into their span.
+/// Outages that are drawn for each run. They fit in their range.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DrawnOutages {
     pub spec: RandomOutages,
-    /// They were written for the mirrored direction alone. Otherwise both have the same.
+    /// They were written for the mirrored direction alone; otherwise both directions share them.
     pub mirrored: bool,
 }
 
 impl DrawnOutages {
-    /// Those of the run with this seed.
+    /// The outages of the run with this seed.
     pub fn draw(&self, seed: u64) -> Vec<Outage> {
-        // Whether they fit was asked when they were read.
+        // The reader has checked that they fit.
         self.spec.draw(seed).unwrap_or_default()
     }
 }
 
 impl Loss {
-    /// What both directions have in common unless the mirrored one's loss is written: outages.
+    /// The part that the mirrored direction inherits: outages.
     pub fn outages_only(&self) -> Self {
         Self {
             spec: LossSpec {
@@ -57,14 +57,15 @@ impl Loss {
         }
     }
 
-    /// How many outages and drops there are in a run.
+    /// Number of outages and drops in a run.
     pub fn events(&self) -> u64 {
         let drawn = self.drawn.map_or(0, |drawn| u64::from(drawn.spec.count));
         (self.spec.outages.len() + self.spec.drops.len()) as u64 + drawn
     }
 }
 
-/// `"1 %"`, or a table. Of `inherited` the outages hold that are not written. `duration` is the run's.
+/// Reads `"1 %"` or a table. Outages that are not written are those of `inherited`. `duration` is
+/// the duration of the run.
 pub(super) fn read(
     field: &Field<'_>,
     inherited: &Loss,
@@ -78,9 +79,9 @@ pub(super) fn read(
     };
     let fields = field.fields()?;
     fields.only(&KEYS)?;
-    loss.spec.random = share(&fields, "random")?.unwrap_or_default();
-    loss.spec.corrupt = share(&fields, "corrupt")?.unwrap_or_default();
-    loss.spec.bit_errors = share(&fields, "bit_errors")?.unwrap_or_default();
+    loss.spec.random = probability(&fields, "random")?.unwrap_or_default();
+    loss.spec.corrupt = probability(&fields, "corrupt")?.unwrap_or_default();
+    loss.spec.bit_errors = probability(&fields, "bit_errors")?.unwrap_or_default();
     if let Some(field) = fields.get("gilbert-elliott") {
         loss.spec.gilbert_elliott = Some(gilbert_elliott(&field)?);
     }
@@ -97,16 +98,17 @@ pub(super) fn read(
     Ok(loss)
 }
 
-fn share(fields: &Fields<'_>, key: &str) -> Result<Option<Probability>, ScenarioError> {
+fn probability(fields: &Fields<'_>, key: &str) -> Result<Option<Probability>, ScenarioError> {
     fields.get(key).map(|field| field.parse()).transpose()
 }
 
-/// By time, with the mean times that it stays good and bad; or by packet, with the chances to turn.
+/// By time, with the mean durations of both states; or by packet, with the transition
+/// probabilities.
 fn gilbert_elliott(field: &Field<'_>) -> Result<GilbertElliott, ScenarioError> {
     let fields = field.fields()?;
     fields.only(&GILBERT_ELLIOTT)?;
-    let good_loss = share(&fields, "good_loss")?.unwrap_or(Probability::ZERO);
-    let bad_loss = share(&fields, "bad_loss")?.unwrap_or(Probability::ONE);
+    let good_loss = probability(&fields, "good_loss")?.unwrap_or(Probability::ZERO);
+    let bad_loss = probability(&fields, "bad_loss")?.unwrap_or(Probability::ONE);
     let written = GILBERT_ELLIOTT.map(|key| fields.get(key));
     match written {
         [Some(good), Some(bad), None, None, ..] => Ok(GilbertElliott::ByTime {
@@ -122,9 +124,9 @@ fn gilbert_elliott(field: &Field<'_>) -> Result<GilbertElliott, ScenarioError> {
             good_loss,
         }),
         _ => Err(field.fail(
-            "needs either the mean times `good` and `bad` that the channel stays so, e.g. `{ good = \"10 s\", bad = \
-             \"0.5 s\" }`, or the chances `p` and `r` that it turns bad and good again with a packet, e.g. `{ p = \"1 %\", \
-             r = \"20 %\" }`",
+            "needs either the mean durations `good` and `bad` of the two states, e.g. \
+             `{ good = \"10 s\", bad = \"0.5 s\" }`, or the probabilities per packet `p` (good to \
+             bad) and `r` (bad to good), e.g. `{ p = \"1 %\", r = \"20 %\" }`",
         )),
     }
 }
@@ -139,12 +141,12 @@ fn outages(field: &Field<'_>) -> Result<Vec<Outage>, ScenarioError> {
         };
         if outage.from >= outage.to {
             return Err(item.fail(format!(
-                "an outage from {} to {} has no length",
+                "the outage from {} to {} must end after it begins",
                 outage.from, outage.to
             )));
         }
         if outages.last().is_some_and(|last| last.to > outage.from) {
-            return Err(item.fail("outages must be in order of time and must not overlap"));
+            return Err(item.fail("outages must be in time order and must not overlap"));
         }
         outages.push(outage);
     }
@@ -157,7 +159,7 @@ fn drops(field: &Field<'_>) -> Result<Vec<Time>, ScenarioError> {
     for item in field.list()? {
         let at = time(&item)?;
         if drops.last().is_some_and(|last| *last >= at) {
-            return Err(item.fail("drops must be in order of time, each later than the one before"));
+            return Err(item.fail("drops must be in time order, each later than the one before"));
         }
         drops.push(at);
     }
@@ -168,7 +170,7 @@ fn drops(field: &Field<'_>) -> Result<Vec<Time>, ScenarioError> {
 fn random_outages(field: &Field<'_>, duration: Duration) -> Result<RandomOutages, ScenarioError> {
     let fields = field.fields()?;
     fields.only(&["count", "length", "within"])?;
-    let count = fields.required("count", "10")?.integer(0..=MOST_OUTAGES)?;
+    let count = fields.required("count", "10")?.integer(0..=MAX_OUTAGES)?;
     let (from, to) = match fields.get("within") {
         None => (Time::ZERO, Time::ZERO + duration),
         Some(field) => {
@@ -182,7 +184,7 @@ fn random_outages(field: &Field<'_>, duration: Duration) -> Result<RandomOutages
         from,
         to,
     };
-    // Whether they fit does not depend on the seed.
+    // The result of this check does not depend on the seed.
     match outages.draw(0) {
         Ok(_) => Ok(outages),
         Err(why) => Err(field.fail(why)),

@@ -1,85 +1,113 @@
-//! Scenario files: a path and its flows as a person writes them, turned into [`Network`]s.
+//! Scenario files: links and flows as a person writes them, turned into [`Network`]s.
 //!
 //! ```toml
-//! [link.access]                    # a '*' in a route gives each flow its own copy
-//! rate = "1 Mbit/s"                # or { trace = "file" } (mahimahi), or [["0 s", "10 Mbit/s"], ["5 s", "50 Mbit/s"]]
-//! delay = "10 ms"                  # or steps: [["0 s", "25 ms"], ["5 s", "300 ms"]]; or what repeats:
-//!                                  # { every = "15 s", steps = ["25 ms", "40 ms"] }, { every = "10 ms", trace = "file" }
+//! [link.access]                    # a `*` in a route gives each flow its own copy
+//! rate = "1 Mbit/s"                # see "Links" for steps and traces
+//! delay = "10 ms"
 //! [link.L]
-//! rate = "8 Mbit/s"                # left out: packets are served at once
-//! delay = "50 ms"                  # left out: none
-//! queue = "50 packets"             # or "64 kB", or "1 bdp"; left out: never overflows
-//! aqm = "codel"                    # or "red", "mark", or a table; left out: DropTail
-//! loss = "1 %"                     # or a table of random, gilbert-elliott, corrupt, bit_errors, outages, drops, ...
-//! reverse = { rate = "1 Mbit/s" }  # what differs in the mirrored direction: rate, delay, queue, aqm, loss
+//! rate = "8 Mbit/s"                # default: unlimited
+//! delay = "50 ms"                  # default: none
+//! queue = "50 packets"             # or "64 kB", or "1 bdp"; default: unlimited
+//! aqm = "codel"                    # or "red", "mark", or a table; default: DropTail
+//! loss = "1 %"                     # or a table of random, corrupt, outages, drops, ...
+//! reverse = { rate = "1 Mbit/s" }  # the mirrored direction: rate, delay, queue, aqm, loss
 //! [link.home]
 //! wifi = "65 Mbit/s"               # instead of a rate: a channel that both directions share
 //! [[flow]]
-//! count = 10                       # left out: 1; 0: none, so that a sweep can begin there
-//! controller = "cerl"              # or "cerl?A=0.6"; left out: "cubic"
+//! count = 10                       # default: 1; 0 is allowed, so that a sweep can begin there
+//! controller = "cerl"              # or "cerl?A=0.6"; default: "cubic"
 //! route = ["access*", "L", "access*"]
-//! start = "0 s .. 5 s"             # drawn evenly for each flow; left out: 0 s
-//! size = "1 GB"                    # left out: endless
+//! start = "0 s .. 5 s"             # drawn uniformly for each flow; default: 0 s
+//! size = "1 GB"                    # default: endless
 //! [destination.L]                  # a node that receives AATP flows
-//! bandwidth = "8 Mbit/s"           # left out: estimated
+//! bandwidth = "8 Mbit/s"           # default: estimated
 //! [run]
 //! duration = "100 s"
-//! seeds = 10                       # a count, from `seed` (1 when left out) upwards, or a list
+//! seeds = 10                       # a count, from `seed` (default: 1) upwards, or a list
 //! [sweep]
 //! "link.L.loss" = ["0 %", "1 %"]
 //! "flow.controller" = ["newreno", "cubic", "cerl"]
 //! ```
 //!
-//! **Links.** Each `[link.NAME]` has two directions. Where a delay falls packets may overtake each other, unless it was recorded
-//! (`trace`: a one-way delay in milliseconds a line) or `keep_order` says otherwise. The mirrored one has the same rate, delay and
-//! outages and a queue of its own of the same size; `reverse` overrides these. **Random loss, in bursts
-//! or not, and corruption apply to the written direction only**, as in the papers' simulators, unless
-//! `reverse.loss` is written. Random outages are drawn by the seed, for each copy of a link anew, and are the
-//! same in both directions unless `reverse.loss` has its own. The directions of a `wifi` link contend for one channel;
-//! its rate stands for the link's wherever one is needed, as the bound that it is. A queue in packets or bytes counts what waits, the packet in service not. `"x bdp"` is x
-//! times the link's rate (the greatest of a schedule, the mean of a trace) times the greatest base RTT
-//! of the flows that pass it (the propagation delays of the route and the way back, of steps the
-//! greatest, of a recorded delay the mean), in bytes, and at least one full packet. `aqm` is what the queue does before it is full, for each direction by
-//! itself; what it does not say fits the link ([`AqmSetting::resolve`](whimbrel_net::AqmSetting::resolve)). With `ecn` it
-//! marks TCP's data where it can.
+//! **Links.** Each `[link.NAME]` has two directions. `rate` and `delay` may change over time:
 //!
-//! **Routes.** `route` lists links in the order in which data passes them; `NAME*` is a copy of its own
-//! for each flow and for each time it stands in the route. Acknowledgments take the route mirrored, or
-//! `back`, a list of links in order and in their written direction. `routes = [["wifi"], ["lte"]]` instead of `route` makes a
-//! TCP flow a multipath connection with a subflow on each; `back` is then a list of as many. A copy `NAME*` is one for each
-//! time it stands in any of them.
+//! * `rate = [["0 s", "10 Mbit/s"], ["5 s", "50 Mbit/s"]]` (steps), or `{ trace = "file" }` in
+//!   mahimahi's format
+//! * `delay = [["0 s", "25 ms"], ["5 s", "300 ms"]]` (steps), `{ every = "15 s", steps = ["25 ms",
+//!   "40 ms"] }` (steps that repeat), or `{ every = "10 ms", trace = "file" }` (recorded: one
+//!   one-way delay in milliseconds per line)
 //!
-//! **Flows.** `controller` (`"cubic"`) decides which transport carries a flow: AATP one that lives on
-//! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only insists. Both have `size`. TCP has `two_way`, the
-//! keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and `messages = { size = "1 kB .. 20 kB", every = "10 ms" }`
-//! with `exponential` and `count`, instead of `size`) and the settings of [`TcpSettings`](crate::TcpSettings) under their
-//! names; AATP has `priority` (1 to 8; 1), `destination` and the settings of [`AatpSettings`](crate::AatpSettings) but `packet`, which is `mss` and `header` together. The settings may also
-//! stand in `[run]` for all flows, and a flow's own win. Where `kind` is left out, the keys of both are taken and each
-//! transport heeds its own, so that `flow.controller` can be swept over both. `kind = "udp"`: `rate`, `packet` (1500 B),
-//! and `on`, `off`, `exponential` for bursts. `stop` takes an instant or a span like `start`; `name` names a flow.
+//! Where a delay falls, packets may overtake each other, unless the delay was recorded;
+//! `keep_order` overrides this.
 //!
-//! **Destinations.** An AATP flow is received by the node `destination`, or else by one that has the name of the last link
-//! of its route: flows that end on the same link share it, flows that end on copies of their own do not.
-//! `[destination.NAME]` says something of one: `gamma` (5), `beta` (0.05), `bandwidth`; `NAME*` of those of all copies.
+//! The mirrored direction has the same rate, delay and outages, and a queue of the same size of its
+//! own; `reverse` overrides these. **Random loss, burst loss and corruption apply to the written
+//! direction only**, as in the papers' simulators, unless `reverse.loss` is written. Random outages
+//! are drawn by the seed, separately for each copy of a link. Both directions have the same ones
+//! unless `reverse.loss` has its own.
+//!
+//! The directions of a `wifi` link contend for one channel. Where a link rate is needed, the rate
+//! of the channel is used, although it is an upper bound.
+//!
+//! A queue in packets or bytes counts the waiting packets, not the one in service. `"x bdp"` is x
+//! times the link's rate (maximum of a schedule, mean of a trace) times the maximum base RTT of the
+//! flows that pass it, in bytes, and at least one full packet. The base RTT sums the propagation
+//! delays of the route and of the way back (maximum of steps, mean of a recorded delay).
+//!
+//! `aqm` sets the active queue management of each direction. Values that it leaves out are derived
+//! from the link ([`AqmSetting::resolve`](whimbrel_net::AqmSetting::resolve)). With `ecn` it marks
+//! TCP's data where it can.
+//!
+//! **Routes.** `route` lists links in the order in which data passes them. `NAME*` is a copy of the
+//! link for each flow, and for each time it appears in the route. Acknowledgments take the mirrored
+//! route, or `back`: a list of links in order and in their written direction. `routes = [["wifi"],
+//! ["lte"]]` instead of `route` makes a TCP flow a multipath connection with one subflow per route;
+//! `back` is then a list with one entry per route.
+//!
+//! **Flows.** `controller` decides which transport carries a flow: AATP carries algorithms that use
+//! reports about bursts, TCP all others. `kind = "tcp"` or `"aatp"` only asserts this. Both have
+//! `size`.
+//!
+//! * TCP has `two_way`, the keys of [`Streams`](crate::Streams) (`streams`, `interleave`, and
+//!   instead of `size` `messages = { size = "1 kB .. 20 kB", every = "10 ms" }` with `exponential`
+//!   and `count`), and the settings of [`TcpSettings`](crate::TcpSettings) under their names.
+//! * AATP has `priority` (1 to 8; default 1), `destination`, and the settings of
+//!   [`AatpSettings`](crate::AatpSettings) except `packet`, which is the sum of `mss` and `header`.
+//! * `kind = "udp"` has `rate`, `packet` (1500 B), and `on`, `off`, `exponential` for bursts.
+//!
+//! The settings may also be written in `[run]` for all flows; those of a flow override them.
+//! Without `kind`, the keys of TCP and AATP are both accepted and each transport uses its own, so
+//! that `flow.controller` can be swept over both. `stop` takes an instant or a range like `start`;
+//! `name` names a flow.
+//!
+//! **Destinations.** `destination` names the node that receives an AATP flow. By default it is
+//! named after the last link of the route: flows that end on the same link share the node, flows
+//! that end on copies of their own do not. `[destination.NAME]` sets `gamma` (5), `beta` (0.05) and
+//! `bandwidth` of a node; `NAME*` those of the nodes of all copies.
 //!
 //! **Run.** `duration` (60 s), `seeds`, `seed`, `sample` (record time series at this interval).
 //!
-//! **Sweep.** Every combination of the values, the last line turning fastest. Keys are `link.NAME.KEY`,
-//! `destination.NAME.KEY`, `run.KEY`, `flow.KEY` (all flows that can have it), `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`).
-//! A key that is not written is added.
+//! **Sweep.** Every combination of the values; the last key varies fastest. Keys are
+//! `link.NAME.KEY`, `destination.NAME.KEY`, `run.KEY`, `flow.KEY` (all flows that can have it),
+//! `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`). A key that the file does not contain is added.
 //!
-//! A table `[experiment]` is left to whoever reads experiments: such a file is a scenario too.
+//! The table `[experiment]` is ignored here: a file that describes an experiment is a scenario too.
 
 mod aqm;
+mod capacity;
 mod destination;
 pub mod document;
 mod error;
-mod expand;
 pub mod fields;
 mod flow;
+mod form;
+mod instances;
+mod kind;
+mod limits;
 mod link;
 mod loss;
 mod points;
+mod route;
 mod run;
 mod settings;
 mod streams;
@@ -93,15 +121,18 @@ pub use points::{Parameter, ParameterValue, Setting};
 
 use crate::network::{Network, Oracle, Traffic};
 use document::{Document, Node};
-use expand::Form;
 use fields::{Field, Fields};
+use form::Form;
 use std::path::Path;
 use whimbrel_units::{Duration, Rate};
 
-/// The most runs of a scenario, all points and seeds together.
-const MOST_RUNS: usize = 1_000_000;
+/// The error for a scenario without flows.
+const NO_FLOWS: &str = "no flows: write e.g. [[flow]] with `route = [\"L\"]`";
 
-/// A scenario: one point, or one for each combination of its sweep.
+/// Maximum number of runs of a scenario, over all points and seeds.
+const MAX_RUNS: usize = 1_000_000;
+
+/// A scenario: one point, or one point for each combination of its sweep.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     points: Vec<Point>,
@@ -114,28 +145,29 @@ pub struct Point {
     form: Form,
 }
 
-/// One `[[flow]]`: one or more flows that are written once.
+/// One `[[flow]]`, which stands for any number of equal flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenFlow<'a> {
     /// Its name, if it has one.
     pub name: Option<&'a str>,
-    /// How many flows it stands for; may be 0.
+    /// Number of flows; may be 0.
     pub count: u32,
-    /// Their controller; `None` for datagrams.
+    /// Their controller; `None` for UDP.
     pub controller: Option<String>,
 }
 
 impl Scenario {
-    /// Reads a scenario. `path` names the file in errors; traces are looked for beside it.
+    /// Reads a scenario. `path` names the file in errors; paths of traces are relative to its
+    /// folder.
     ///
     /// # Errors
-    /// The first thing that is wrong, with file, line, key and the nearest right word. All points of the
-    /// sweep are checked.
+    /// The first mistake, with file, line, key and the nearest right word. All points of the sweep
+    /// are checked.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         Self::from_document(Document::parse(text, path)?, &[])
     }
 
-    /// Makes a scenario of a file that is read already, with `settings` over what it says.
+    /// Makes a scenario from a parsed file; `settings` override the file.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -155,25 +187,27 @@ impl Scenario {
             let (parameters, tree) = combination?;
             let form = read(&tree, &mut traces)?;
             runs += form.run().seeds.len();
-            if runs > MOST_RUNS {
-                return Err(root.fail(format!("points times seeds are more than {MOST_RUNS} runs")));
+            if runs > MAX_RUNS {
+                return Err(root.fail(format!(
+                    "too many runs (points times seeds): the maximum is {MAX_RUNS}"
+                )));
             }
             points.push(Point { parameters, form });
         }
         Ok(Self { points })
     }
 
-    /// The combinations of the sweep, in order; one without parameters if there is no sweep.
+    /// The combinations of the sweep, in order; without a sweep, one point without parameters.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// Leaves only the points that `keep` takes, in their order.
+    /// Keeps only the points for which `keep` is true.
     pub fn retain(&mut self, keep: impl FnMut(&Point) -> bool) {
         self.points.retain(keep);
     }
 
-    /// Records time series at this interval, whatever the file says.
+    /// Records time series at this interval; overrides the file.
     pub fn set_sample(&mut self, sample: Duration) {
         for point in &mut self.points {
             point.form.set_sample(sample);
@@ -182,27 +216,27 @@ impl Scenario {
 }
 
 impl Point {
-    /// The swept values that make this point.
+    /// The swept values of this point.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// The seeds that the scenario asks for.
+    /// The seeds of its runs.
     pub fn seeds(&self) -> &[u64] {
         &self.form.run().seeds
     }
 
-    /// How long a run is.
+    /// The length of a run.
     pub fn duration(&self) -> Duration {
         self.form.run().duration
     }
 
-    /// The interval at which time series are recorded, if they are.
+    /// The interval at which time series are recorded; `None`: they are not.
     pub fn sample(&self) -> Option<Duration> {
         self.form.run().sample
     }
 
-    /// The controllers of its TCP and AATP flows, each once, in the order of the flows.
+    /// The controllers of its TCP and AATP flows in the order of the flows, without duplicates.
     pub fn controllers(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         let flows = self.flows().into_iter().filter(|flow| flow.count > 0);
@@ -214,7 +248,7 @@ impl Point {
         all
     }
 
-    /// What is written once each, in order.
+    /// Its `[[flow]]` entries, in order.
     pub fn flows(&self) -> Vec<WrittenFlow<'_>> {
         let written = |flow: &'_ flow::FlowForm| match &flow.traffic {
             Traffic::Tcp(tcp) => Some(tcp.controller.to_string()),
@@ -230,16 +264,16 @@ impl Point {
         .collect()
     }
 
-    /// The same, but what each TCP flow with this controller is told of its losses is this, whatever the file says. Flows
-    /// with other controllers stay as they are.
-    pub fn told(&self, controller: &str, oracle: Oracle) -> Self {
-        let mut told = self.clone();
-        told.form.set_oracle(controller, oracle);
-        told
+    /// A copy in which all TCP flows with this controller have this oracle; it overrides the file.
+    /// Flows with other controllers stay as they are.
+    pub fn with_oracle(&self, controller: &str, oracle: Oracle) -> Self {
+        let mut point = self.clone();
+        point.form.set_oracle(controller, oracle);
+        point
     }
 
-    /// What all flows together would carry, headers included, if the links lost nothing and were shared by max-min
-    /// fairness, in the mean over the run; `None` if some flow meets no limit at all.
+    /// The total rate of all flows, headers included, averaged over the run, if the links lost
+    /// nothing and were shared with max-min fairness. `None` if some flow has no rate limit at all.
     pub fn capacity(&self) -> Option<Rate> {
         self.form.capacity()
     }
@@ -259,7 +293,7 @@ fn read(tree: &Node, traces: &mut link::Traces) -> Result<Form, ScenarioError> {
         for (name, field) in all.fields()?.all() {
             if name.is_empty() || name.ends_with('*') {
                 return Err(field.fail(
-                    "a link's name must not be empty or end in `*`, which stands for own copies",
+                    "the name of a link must not be empty or end in `*`, which marks per-flow copies",
                 ));
             }
             links.push(link::read(name, &field, run.duration, traces)?);
@@ -275,19 +309,17 @@ fn read_flows(
     links: &[link::LinkForm],
     settings: settings::Settings,
 ) -> Result<Vec<flow::FlowForm>, ScenarioError> {
-    let written = root
-        .get("flow")
-        .ok_or_else(|| root.fail("there is no flow; write e.g. [[flow]] with `route = [\"L\"]`"))?;
+    let written = root.get("flow").ok_or_else(|| root.fail(NO_FLOWS))?;
     if let document::Value::Table(_) = written.value() {
-        return Err(written.fail("flows are a list: write [[flow]], with two brackets"));
+        return Err(written.fail("flows are a list: write [[flow]] with double brackets"));
     }
     let written = written.list()?;
     if written.is_empty() {
-        return Err(root.fail("there is no flow; write e.g. [[flow]] with `route = [\"L\"]`"));
+        return Err(root.fail(NO_FLOWS));
     }
     let mut flows: Vec<flow::FlowForm> = Vec::new();
     for (index, field) in written.iter().enumerate() {
-        // Errors call a flow as a sweep would.
+        // Errors name a flow as a key of [sweep] does.
         let path = if written.len() == 1 {
             "flow".to_owned()
         } else {
@@ -299,7 +331,7 @@ fn read_flows(
             let key = points::is_flow_key(name);
             if name.is_empty() || key || name.parse::<usize>().is_ok() {
                 return Err(fields.fail(format!(
-                    "`{name}` cannot name a flow: a sweep would take it for a key"
+                    "`{name}` is not a valid flow name: a sweep would read it as a key"
                 )));
             }
             if flows.iter().any(|f| f.name.as_ref() == Some(name)) {

@@ -1,21 +1,22 @@
-//! `[sweep]` and `--set`: values put into the tree before it is read, so that they pass the same checks.
+//! `[sweep]` and `--set`: values that are put into the tree before it is read, so that they pass
+//! the same checks.
 
 use super::ScenarioError;
 use super::document::{Node, Place, Table, Value, dotted_key, loose_value};
 use super::fields::{Fields, unknown};
-use super::{destination, flow, link, run, settings};
+use super::{destination, kind, link, run, settings};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most points of a sweep.
-const MOST_POINTS: usize = 100_000;
+/// Maximum number of points of a sweep.
+const MAX_POINTS: usize = 100_000;
 
 /// A value given on the command line: `link.L.loss=2 %`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// What to set, as in `[sweep]`.
+    /// The key, as in `[sweep]`.
     pub key: String,
-    /// Its value: TOML, or else a string as it stands.
+    /// The value: TOML if valid, else a plain string.
     pub value: String,
 }
 
@@ -44,16 +45,16 @@ pub struct Parameter {
     pub value: ParameterValue,
 }
 
-/// A swept value. Shown as it was written.
+/// A swept value. Shown as written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParameterValue {
-    /// A string, or a list or table in TOML's words.
+    /// A string, or a list or table as TOML text.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// True or false.
+    /// A Boolean.
     Switch(bool),
 }
 
@@ -79,14 +80,14 @@ impl From<&Value> for ParameterValue {
     }
 }
 
-/// One line of `[sweep]`.
+/// One key of `[sweep]`.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     key: String,
     values: Vec<Node>,
 }
 
-/// Puts the settings of the command line into the tree. One for a swept key takes the key out of the sweep.
+/// Puts the settings of the command line into the tree. A setting removes its key from the sweep.
 pub(super) fn set_all(root: &mut Node, settings: &[Setting]) -> Result<(), ScenarioError> {
     for setting in settings {
         let place = Place::named(&format!("--set {}={}", setting.key, setting.value));
@@ -122,8 +123,8 @@ pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<Axis>, ScenarioError> {
             }
         };
         points = points.saturating_mul(values.len());
-        if points > MOST_POINTS {
-            return Err(field.fail(format!("the sweep has more than {MOST_POINTS} points")));
+        if points > MAX_POINTS {
+            return Err(field.fail(format!("the sweep has more than {MAX_POINTS} points")));
         }
         axes.push(Axis {
             key: key.to_owned(),
@@ -133,7 +134,7 @@ pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<Axis>, ScenarioError> {
     Ok(axes)
 }
 
-/// The combinations of all values, the last axis turning fastest, each with the tree it gives.
+/// The combinations of all values, each with its tree; the last key varies fastest.
 pub(super) fn combinations<'a>(
     root: &'a Node,
     axes: &'a [Axis],
@@ -156,8 +157,9 @@ pub(super) fn combinations<'a>(
     })
 }
 
-/// Sets `key` in the tree: `link.L.loss`, `destination.NODE.gamma`, `run.recovery`, `flow.controller` for all flows
-/// that can have one, `flow.0.controller` and `flow.NAME.controller` for one.
+/// Sets `key` in the tree: `link.L.loss`, `destination.NODE.gamma`, `run.recovery`,
+/// `flow.controller` for all flows that can have it, `flow.0.controller` or `flow.NAME.controller`
+/// for one.
 fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), ScenarioError> {
     let fail = |why: String| ScenarioError::new(place, key, why);
     let path = dotted_key(key).ok_or_else(|| {
@@ -166,13 +168,13 @@ fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), Scen
         ))
     })?;
     let Value::Table(table) = &mut root.value else {
-        return Err(fail("there is no table".to_owned()));
+        return Err(fail("the file is not a table".to_owned()));
     };
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match path.as_slice() {
         ["link", name, rest @ ..] if !rest.is_empty() => {
             let links =
-                table_at(table, "link").ok_or_else(|| fail("there are no links".to_owned()))?;
+                table_at(table, "link").ok_or_else(|| fail("no links are defined".to_owned()))?;
             let names: Vec<String> = links.entries.iter().map(|e| e.key.clone()).collect();
             let link = table_at(links, name)
                 .ok_or_else(|| fail(unknown("link", name, names.iter().map(String::as_str))))?;
@@ -180,7 +182,7 @@ fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), Scen
             descend(link, rest, node, place).map_err(fail)
         }
         ["flow", rest @ ..] if !rest.is_empty() => put_flow(table, rest, node, place).map_err(fail),
-        // Whether a flow has such a destination is asked when all is read: a table need not have been written for it.
+        // Whether a flow has such a destination is checked later: the file need not have its table.
         ["destination", _, rest @ ..] if !rest.is_empty() => {
             first_known(rest, &destination::KEYS).map_err(fail)?;
             descend(table, &path, node, place).map_err(fail)
@@ -191,7 +193,7 @@ fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), Scen
             descend(table, &path, node, place).map_err(fail)
         }
         [first @ ("link" | "flow" | "destination" | "run")] => Err(fail(format!(
-            "`{first}` alone is not a key; write e.g. `link.L.loss`"
+            "`{first}` is not a complete key; write e.g. `link.L.loss`"
         ))),
         ["link", _] => Err(fail(
             "a whole link cannot be set; write e.g. `link.L.loss`".to_owned(),
@@ -212,10 +214,10 @@ fn put(root: &mut Node, key: &str, node: Node, place: &Place) -> Result<(), Scen
 
 fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Result<(), String> {
     let Some(Value::List(flows)) = root.get_mut("flow").map(|node| &mut node.value) else {
-        return Err("there is no [[flow]]".to_owned());
+        return Err("no [[flow]] is defined".to_owned());
     };
     let (first, rest) = path.split_first().ok_or("a key is missing")?;
-    let keys = flow::keys();
+    let keys = kind::keys();
     if keys.contains(first) {
         let mut any = false;
         for flow in flows.iter_mut() {
@@ -229,7 +231,7 @@ fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Resul
         return if any {
             Ok(())
         } else {
-            Err(format!("no flow can have `{first}`"))
+            Err(format!("`{first}` is not a key of any flow in this file"))
         };
     }
     let named = |node: &Node| match &node.value {
@@ -254,7 +256,7 @@ fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Resul
     };
     let flow = flows.get_mut(index).ok_or_else(|| {
         format!(
-            "there is no flow {index}: the first is 0, the last {}",
+            "unknown flow {index}; flows are numbered from 0 to {}",
             count.saturating_sub(1)
         )
     })?;
@@ -265,16 +267,16 @@ fn put_flow(root: &mut Table, path: &[&str], node: Node, place: &Place) -> Resul
     descend(flow, rest, node, place)
 }
 
-/// Whether `flow.WORD` would be a key of all flows, not the name of one.
+/// Whether `flow.WORD` is a key of all flows rather than the name of one.
 pub(super) fn is_flow_key(word: &str) -> bool {
-    flow::keys().contains(&word)
+    kind::keys().contains(&word)
 }
 
-/// Whether a flow of its kind can have this key.
+/// Whether a flow of this kind can have this key.
 fn applies(flow: &Table, key: &str) -> bool {
     let written = flow.get("kind").map(|kind| kind.value.to_string());
-    let possible = flow::Kind::possible(written.as_deref());
-    flow::SHARED_KEYS.contains(&key) || possible.iter().any(|kind| kind.keys().contains(&key))
+    let possible = kind::Kind::possible(written.as_deref());
+    kind::SHARED_KEYS.contains(&key) || possible.iter().any(|kind| kind.keys().contains(&key))
 }
 
 fn first_known(path: &[&str], known: &[&str]) -> Result<(), String> {
@@ -292,7 +294,7 @@ fn table_at<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Table> {
     }
 }
 
-/// Sets the value at `path` below `table`, making the tables on the way.
+/// Sets the value at `path` below `table`, creating missing tables.
 fn descend(table: &mut Table, path: &[&str], node: Node, place: &Place) -> Result<(), String> {
     let (first, rest) = path.split_first().ok_or("a key is missing")?;
     if rest.is_empty() {

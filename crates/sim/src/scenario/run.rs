@@ -1,4 +1,4 @@
-//! `[run]`: how long, with which seeds, what to record.
+//! `[run]`: the duration, the seeds, and what to record.
 
 use super::ScenarioError;
 use super::document::Value;
@@ -7,17 +7,17 @@ use super::settings::{self, Settings};
 use std::collections::HashSet;
 use whimbrel_units::Duration;
 
-/// Keys of `[run]`, the settings of all flows besides.
+/// Keys of `[run]`, besides the settings of all flows.
 pub(super) const KEYS: [&str; 4] = ["duration", "seeds", "seed", "sample"];
 
-/// A scenario that says nothing runs for a minute.
+/// The default duration.
 const DURATION: Duration = Duration::from_secs(60);
-/// The most runs of one point.
-const MOST_SEEDS: u64 = 100_000;
-/// The greatest seed: the greatest whole number of TOML.
-const GREATEST_SEED: u64 = i64::MAX as u64;
+/// Maximum number of runs of one point.
+const MAX_SEEDS: u64 = 100_000;
+/// Maximum seed: the maximum integer of TOML.
+const MAX_SEED: u64 = i64::MAX as u64;
 
-/// `[run]`, as written.
+/// `[run]` as written.
 #[derive(Debug, Clone)]
 pub(super) struct RunForm {
     pub duration: Duration,
@@ -57,18 +57,18 @@ pub(super) fn read(root: &Fields<'_>) -> Result<RunForm, ScenarioError> {
         .transpose()?;
     let first = fields
         .get("seed")
-        .map(|field| field.integer(0..=GREATEST_SEED))
+        .map(|field| field.integer(0..=MAX_SEED))
         .transpose()?;
     match fields.get("seeds") {
         None => form.seeds = vec![first.unwrap_or(1)],
         Some(field) if matches!(field.value(), Value::List(_)) => {
             if first.is_some() {
-                return Err(field.fail("`seed` has no meaning beside a list of `seeds`"));
+                return Err(field.fail("`seed` cannot be combined with a list of `seeds`"));
             }
             form.seeds = list(&field)?;
         }
         Some(field) => {
-            let count = field.integer(1..=MOST_SEEDS)?;
+            let count = field.integer(1..=MAX_SEEDS)?;
             let first = first.unwrap_or(1);
             form.seeds = (0..count).map(|i| first.saturating_add(i)).collect();
         }
@@ -87,15 +87,15 @@ fn positive(field: &Field<'_>) -> Result<Duration, ScenarioError> {
 
 fn list(field: &Field<'_>) -> Result<Vec<u64>, ScenarioError> {
     let items = field.list()?;
-    if items.is_empty() || items.len() as u64 > MOST_SEEDS {
+    if items.is_empty() || items.len() as u64 > MAX_SEEDS {
         return Err(field.fail(format!(
-            "must have 1 to {MOST_SEEDS} seeds, not {}",
+            "must have 1 to {MAX_SEEDS} seeds, not {}",
             items.len()
         )));
     }
     let seeds: Vec<u64> = items
         .iter()
-        .map(|item| item.integer(0..=GREATEST_SEED))
+        .map(|item| item.integer(0..=MAX_SEED))
         .collect::<Result<_, _>>()?;
     let mut seen = HashSet::new();
     if let Some((item, seed)) = items
@@ -104,7 +104,7 @@ fn list(field: &Field<'_>) -> Result<Vec<u64>, ScenarioError> {
         .find(|(_, seed)| !seen.insert(**seed))
     {
         return Err(item.fail(format!(
-            "seed {seed} stands twice: it would give the same run twice"
+            "seed {seed} appears twice: both runs would be the same"
         )));
     }
     Ok(seeds)

@@ -1,4 +1,5 @@
-//! The settings of a connection, which may stand in `[run]` for all flows and in a `[[flow]]`, which wins.
+//! The settings of a connection. `[run]` may set them for all flows; a `[[flow]]` overrides
+//! `[run]`.
 
 use super::ScenarioError;
 use super::document::Value;
@@ -6,9 +7,9 @@ use super::fields::{Field, Fields, unknown};
 use crate::network::{AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, TcpSettings};
 use whimbrel_units::{Bytes, Duration};
 
-/// Keys of the settings that both transports have: what a packet holds.
+/// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
-/// Keys of the settings that only TCP has.
+/// Keys of the settings of TCP only.
 pub(super) const TCP_KEYS: [&str; 15] = [
     "recovery",
     "initial_window",
@@ -26,49 +27,49 @@ pub(super) const TCP_KEYS: [&str; 15] = [
     "nack",
     "forged_nacks",
 ];
-/// Keys of the settings that only AATP has.
+/// Keys of the settings of AATP only.
 pub(super) const AATP_KEYS: [&str; 3] = ["timer", "circuit_breaker", "reestimate"];
 
-/// The ways of recovery, as people write them.
+/// Values of `recovery`.
 const RECOVERIES: [(&str, Recovery); 3] = [
     ("newreno", Recovery::NewReno),
     ("sack", Recovery::Sack),
     ("rack", Recovery::Rack),
 ];
-/// What an oracle may tell, as people write it.
+/// Values of `oracle`.
 const ORACLES: [(&str, Oracle); 4] = [
     ("nothing", Oracle::Nothing),
     ("random", Oracle::Random),
     ("congestion", Oracle::Congestion),
     ("everything", Oracle::Everything),
 ];
-/// What is done about corrupted segments, as people write it.
+/// Values of `nack`.
 const NACKS: [(&str, Nack); 3] = [
     ("off", Nack::Off),
     ("on", Nack::On),
     ("unsuppressed", Nack::Unsuppressed),
 ];
-/// Which segments forged NACKs name, as people write it.
+/// Values of `sequences` in `forged_nacks`.
 const SEQUENCES: [(&str, Sequences); 3] = [
     ("random", Sequences::Random),
     ("in-window", Sequences::InWindow),
     ("replayed", Sequences::Replayed),
 ];
-/// The least and the greatest number of forged NACKs in a second.
+/// Minimum and maximum number of forged NACKs per second.
 const FORGED: (f64, f64) = (0.001, 1e6);
 
-/// RFC 7323 section 2.3: the largest window that scaling can announce.
-const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
-/// No timer of a connection is longer.
-const LONGEST_TIMER: Duration = Duration::from_secs(3600);
+/// The maximum window that scaling can announce (RFC 7323 section 2.3).
+const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
+/// Maximum of all timers of a connection.
+const MAX_TIMER: Duration = Duration::from_secs(3600);
 
-/// Least and greatest resolution of a system's timers.
+/// Minimum and maximum resolution of a system's timers.
 const TIMER: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(10));
-/// The least time after which an AATP sender measures its path again, or stops because it hears nothing. Within a
-/// burst neither has a meaning.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+/// Minimum time after which an AATP sender measures its path again, or stops because it receives
+/// nothing. Within a burst neither makes sense.
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The settings of a connection of either transport: which one it is may be swept.
+/// The settings of both transports: a sweep may choose the transport.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Settings {
     pub tcp: TcpSettings,
@@ -80,8 +81,8 @@ pub(super) fn keys() -> impl Iterator<Item = &'static str> {
     PACKET_KEYS.into_iter().chain(TCP_KEYS).chain(AATP_KEYS)
 }
 
-/// What is written over `base`. AATP's packets are as large on the wire as TCP's, so that a comparison of the two
-/// compares what they do with the same packets.
+/// Reads the settings; those that are not written are taken from `base`. AATP's packets are as
+/// large on the wire as TCP's, so that comparisons of the two use the same packets.
 pub(super) fn read(fields: &Fields<'_>, base: Settings) -> Result<Settings, ScenarioError> {
     let tcp = read_tcp(fields, base.tcp)?;
     let aatp = AatpSettings {
@@ -101,7 +102,7 @@ fn read_aatp(fields: &Fields<'_>, base: AatpSettings) -> Result<AatpSettings, Sc
     Ok(s)
 }
 
-/// A span of time, or `"off"`.
+/// A duration, or `"off"`.
 fn optional(
     fields: &Fields<'_>,
     key: &str,
@@ -110,24 +111,22 @@ fn optional(
     match fields.get(key) {
         None => Ok(base),
         Some(field) if matches!(field.value(), Value::Text(text) if text == "off") => Ok(None),
-        Some(field) => span(&field, SHORTEST_INTERVAL, LONGEST_TIMER, ", or `off`").map(Some),
+        Some(field) => span(&field, MIN_INTERVAL, MAX_TIMER, ", or `off`").map(Some),
     }
 }
 
-/// A span of time within bounds; `or` is what else could be written.
+/// A duration within bounds; `or` names an alternative value in the error.
 fn span(
     field: &Field<'_>,
-    least: Duration,
-    greatest: Duration,
+    min: Duration,
+    max: Duration,
     or: &str,
 ) -> Result<Duration, ScenarioError> {
     let span: Duration = field.parse()?;
-    if (least..=greatest).contains(&span) {
+    if (min..=max).contains(&span) {
         return Ok(span);
     }
-    Err(field.fail(format!(
-        "must be from {least} to {greatest}{or}, not {span}"
-    )))
+    Err(field.fail(format!("must be from {min} to {max}{or}, not {span}")))
 }
 
 fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, ScenarioError> {
@@ -135,7 +134,8 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     if let Some(field) = fields.get("recovery") {
         s.recovery = one_of(&field, "recovery", &RECOVERIES)?;
     }
-    // 64: less than any link's; the two together stay within an IPv4 packet of 65,535 bytes.
+    // 64 B is below the minimum of any link; the two maxima together fit in an IPv4 packet of
+    // 65,535 bytes.
     s.mss = bytes(fields, "mss", s.mss, 64, 64_000)?;
     s.header = bytes(fields, "header", s.header, 0, 1_000)?;
     s.receive_window = bytes(
@@ -143,7 +143,7 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
         "receive_window",
         s.receive_window,
         64,
-        LARGEST_WINDOW.get(),
+        MAX_WINDOW.get(),
     )?;
     s.initial_window = count(fields, "initial_window", s.initial_window, 100_000)?;
     s.ack_every = count(fields, "ack_every", s.ack_every, 1_000)?;
@@ -181,7 +181,7 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     Ok(s)
 }
 
-/// What people write for one of a few choices.
+/// One of a few words.
 fn one_of<T: Copy>(
     field: &Field<'_>,
     what: &str,
@@ -206,7 +206,7 @@ fn forged_nacks(field: &Field<'_>) -> Result<Option<ForgedNacks>, ScenarioError>
     let per_second = rate.number()?;
     if !(FORGED.0..=FORGED.1).contains(&per_second) {
         return Err(rate.fail(format!(
-            "must be from {} to {} in a second, not {per_second}",
+            "must be from {} to {} per second, not {per_second}",
             FORGED.0, FORGED.1
         )));
     }
@@ -224,26 +224,26 @@ fn bytes(
     fields: &Fields<'_>,
     key: &str,
     base: Bytes,
-    least: u64,
-    greatest: u64,
+    min: u64,
+    max: u64,
 ) -> Result<Bytes, ScenarioError> {
     let Some(field) = fields.get(key) else {
         return Ok(base);
     };
     let bytes: Bytes = field.parse()?;
-    if (least..=greatest).contains(&bytes.get()) {
+    if (min..=max).contains(&bytes.get()) {
         return Ok(bytes);
     }
-    let (least, greatest) = (Bytes::new(least), Bytes::new(greatest));
-    Err(field.fail(format!("must be from {least} to {greatest}, not {bytes}")))
+    let (min, max) = (Bytes::new(min), Bytes::new(max));
+    Err(field.fail(format!("must be from {min} to {max}, not {bytes}")))
 }
 
-fn count(fields: &Fields<'_>, key: &str, base: u32, greatest: u32) -> Result<u32, ScenarioError> {
+fn count(fields: &Fields<'_>, key: &str, base: u32, max: u32) -> Result<u32, ScenarioError> {
     let Some(field) = fields.get(key) else {
         return Ok(base);
     };
-    let n = field.integer(1..=u64::from(greatest))?;
-    Ok(u32::try_from(n).unwrap_or(greatest))
+    let n = field.integer(1..=u64::from(max))?;
+    Ok(u32::try_from(n).unwrap_or(max))
 }
 
 fn timer(fields: &Fields<'_>, key: &str, base: Duration) -> Result<Duration, ScenarioError> {
@@ -251,8 +251,8 @@ fn timer(fields: &Fields<'_>, key: &str, base: Duration) -> Result<Duration, Sce
         return Ok(base);
     };
     let span: Duration = field.parse()?;
-    if span > LONGEST_TIMER {
-        return Err(field.fail(format!("must be at most {LONGEST_TIMER}, not {span}")));
+    if span > MAX_TIMER {
+        return Err(field.fail(format!("must be at most {MAX_TIMER}, not {span}")));
     }
     Ok(span)
 }
@@ -261,7 +261,7 @@ fn switch(fields: &Fields<'_>, key: &str, base: bool) -> Result<bool, ScenarioEr
     fields.get(key).map_or(Ok(base), |field| field.switch())
 }
 
-/// A multiple of cwnd/srtt; 0 is none.
+/// A multiple of cwnd/srtt; 0 turns pacing off.
 fn gain(fields: &Fields<'_>, key: &str, base: Option<f64>) -> Result<Option<f64>, ScenarioError> {
     let Some(field) = fields.get(key) else {
         return Ok(base);
@@ -269,6 +269,8 @@ fn gain(fields: &Fields<'_>, key: &str, base: Option<f64>) -> Result<Option<f64>
     match field.number()? {
         0.0 => Ok(None),
         gain if (1.0..=10.0).contains(&gain) => Ok(Some(gain)),
-        gain => Err(field.fail(format!("must be from 1 to 10, or 0 for none, not {gain}"))),
+        gain => Err(field.fail(format!(
+            "must be from 1 to 10, or 0 for no pacing, not {gain}"
+        ))),
     }
 }

@@ -18,15 +18,16 @@ const KEYS: [&str; 9] = [
     "cw_max",
     "retry_limit",
 ];
-/// What the length of a preamble can announce in the slowest format (aPPDUMaxTime of HT-greenfield frames, IEEE Std
-/// 802.11-2016, Table 19-25). Below the least there would be no room for a preamble.
+/// Minimum and maximum of `longest`. The maximum is the duration that a preamble can announce in
+/// the slowest format (aPPDUMaxTime of HT-greenfield frames, IEEE Std 802.11-2016, Table 19-25);
+/// the minimum leaves room for a preamble.
 const LONGEST: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(10));
-/// The greatest window that EDCA's parameters can announce, 2^15 - 1 (9.4.2.29).
-const WIDEST_WINDOW: u64 = 32_767;
-/// The greatest AIFSN of its four bits (9.4.2.29).
-const GREATEST_AIFSN: u64 = 15;
+/// Maximum contention window that EDCA's parameters can announce, 2^15 - 1 (9.4.2.29).
+const MAX_WINDOW: u64 = 32_767;
+/// Maximum AIFSN, a field of four bits (9.4.2.29).
+const MAX_AIFSN: u64 = 15;
 
-/// `"65 Mbit/s"`, or a table.
+/// Reads `"65 Mbit/s"` or a table.
 pub(super) fn read(field: &Field<'_>) -> Result<WifiSpec, ScenarioError> {
     let Value::Table(_) = field.value() else {
         return at(field);
@@ -46,9 +47,9 @@ pub(super) fn read(field: &Field<'_>) -> Result<WifiSpec, ScenarioError> {
     if let Some(field) = fields.get("rts_cts") {
         wifi.rts_cts = field.switch()?;
     }
-    wifi.aifsn = number(&fields, "aifsn", wifi.aifsn, 1, GREATEST_AIFSN)?;
-    wifi.cw_min = number(&fields, "cw_min", wifi.cw_min, 0, WIDEST_WINDOW)?;
-    wifi.cw_max = number(&fields, "cw_max", wifi.cw_max, 0, WIDEST_WINDOW)?;
+    wifi.aifsn = number(&fields, "aifsn", wifi.aifsn, 1, MAX_AIFSN)?;
+    wifi.cw_min = number(&fields, "cw_min", wifi.cw_min, 0, MAX_WINDOW)?;
+    wifi.cw_max = number(&fields, "cw_max", wifi.cw_max, 0, MAX_WINDOW)?;
     wifi.retry_limit = number(&fields, "retry_limit", wifi.retry_limit, 1, 255)?;
     if wifi.cw_max < wifi.cw_min {
         return Err(fields.fail(format!(
@@ -59,13 +60,13 @@ pub(super) fn read(field: &Field<'_>) -> Result<WifiSpec, ScenarioError> {
     Ok(wifi)
 }
 
-/// A channel of this rate with the standard's usual settings.
+/// A channel of this rate with the standard's default settings.
 fn at(field: &Field<'_>) -> Result<WifiSpec, ScenarioError> {
     let rate: Rate = field.parse()?;
     WifiSpec::at(rate).map_err(|why| field.fail(why))
 }
 
-/// True, false, or a table of what goes into one access at most.
+/// Reads true, false, or a table with the limits of one channel access.
 fn aggregation(field: &Field<'_>) -> Result<Option<Aggregation>, ScenarioError> {
     let most = Aggregation::MOST;
     match field.value() {
@@ -86,25 +87,25 @@ fn aggregation(field: &Field<'_>) -> Result<Option<Aggregation>, ScenarioError> 
 }
 
 fn longest(field: &Field<'_>) -> Result<Duration, ScenarioError> {
-    let (least, greatest) = LONGEST;
+    let (min, max) = LONGEST;
     let span: Duration = field.parse()?;
-    if (least..=greatest).contains(&span) {
+    if (min..=max).contains(&span) {
         return Ok(span);
     }
-    Err(field.fail(format!("must be from {least} to {greatest}, not {span}")))
+    Err(field.fail(format!("must be from {min} to {max}, not {span}")))
 }
 
-/// A whole number within bounds that its type can hold.
+/// A whole number within bounds, or the default.
 fn number<T: TryFrom<u64>>(
     fields: &Fields<'_>,
     key: &str,
-    usual: T,
-    least: u64,
-    greatest: u64,
+    default: T,
+    min: u64,
+    max: u64,
 ) -> Result<T, ScenarioError> {
     let Some(field) = fields.get(key) else {
-        return Ok(usual);
+        return Ok(default);
     };
-    let number = field.integer(least..=greatest)?;
-    T::try_from(number).map_err(|_| field.fail(format!("{number} is too much")))
+    let number = field.integer(min..=max)?;
+    T::try_from(number).map_err(|_| field.fail(format!("{number} is too large")))
 }

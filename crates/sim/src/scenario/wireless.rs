@@ -33,18 +33,19 @@ const KEYS: [&str; 22] = [
     "share",
     "overhead",
 ];
-/// Keys that only 802.11 has, and those that only 802.16 has.
+/// Keys of 802.11 only.
 const DOT11: [&str; 1] = ["ack_timeout"];
+/// Keys of 802.16 only.
 const DOT16: [&str; 5] = ["width", "guard", "frame", "share", "overhead"];
 
-/// The longest distance: half the earth's circumference.
-const FARTHEST: f64 = 20_000_000.0;
-/// Gains, losses and powers beyond this are slips of the pen.
-const GREATEST_DB: f64 = 200.0;
-/// Shadowing beyond this is, too: Rappaport's greatest is 14 dB.
-const GREATEST_SHADOWING: f64 = 40.0;
+/// Maximum distance in metres: half the earth's circumference.
+const MAX_METRES: f64 = 20_000_000.0;
+/// Maximum of gains, losses and powers in dB: greater values are typing errors.
+const MAX_DB: f64 = 200.0;
+/// Maximum of shadowing in dB: Rappaport's greatest value is 14 dB.
+const MAX_SHADOWING: f64 = 40.0;
 
-/// A table with at least `standard` and `distance`.
+/// Reads a table with at least `standard` and `distance`.
 pub(super) fn read(field: &Field<'_>) -> Result<Wireless, ScenarioError> {
     let fields = field.fields()?;
     fields.only(&KEYS)?;
@@ -53,12 +54,12 @@ pub(super) fn read(field: &Field<'_>) -> Result<Wireless, ScenarioError> {
         .parse::<Standard>()?;
     let other: &[&str] = if standard.is_dot11() { &DOT16 } else { &DOT11 };
     if let Some(field) = other.iter().find_map(|key| fields.get(key)) {
-        return Err(field.fail(format!("{standard} has no such setting")));
+        return Err(field.fail(format!("not a setting of {standard}")));
     }
     let metres = |m| Distance::from_metres(m);
-    let (least, greatest) = (metres(0.0), metres(FARTHEST));
+    let (min, max) = (metres(0.0), metres(MAX_METRES));
     let distance = fields.required("distance", "\"150 m\"")?;
-    let mut spec = WirelessSpec::new(standard, bounded(&distance, least, greatest)?);
+    let mut spec = WirelessSpec::new(standard, bounded(&distance, min, max)?);
 
     spec.rate = rate(&fields, spec.rate)?;
     if let Some(field) = fields.get("retries") {
@@ -68,10 +69,10 @@ pub(super) fn read(field: &Field<'_>) -> Result<Wireless, ScenarioError> {
         spec.deliver_corrupted = field.parse()?;
     }
     let dbm = Power::from_dbm;
-    let powers = (dbm(-GREATEST_DB), dbm(GREATEST_DB));
+    let powers = (dbm(-MAX_DB), dbm(MAX_DB));
     spec.power = within(&fields, "power", spec.power, powers)?;
     spec.reverse_power = within(&fields, "reverse_power", spec.power, powers)?;
-    let ratios = (Decibels::new(-GREATEST_DB), Decibels::new(GREATEST_DB));
+    let ratios = (Decibels::new(-MAX_DB), Decibels::new(MAX_DB));
     spec.gain = within(&fields, "gain", spec.gain, ratios)?;
     spec.loss = within(&fields, "loss", spec.loss, ratios)?;
     spec.noise_figure = within(&fields, "noise_figure", spec.noise_figure, ratios)?;
@@ -89,18 +90,13 @@ pub(super) fn read(field: &Field<'_>) -> Result<Wireless, ScenarioError> {
         }
         spec.exponent = exponent;
     }
-    spec.reference = within(
-        &fields,
-        "reference",
-        spec.reference,
-        (metres(0.01), greatest),
-    )?;
-    let spread = (Decibels::new(0.0), Decibels::new(GREATEST_SHADOWING));
+    spec.reference = within(&fields, "reference", spec.reference, (metres(0.01), max))?;
+    let spread = (Decibels::new(0.0), Decibels::new(MAX_SHADOWING));
     spec.shadowing = within(&fields, "shadowing", spec.shadowing, spread)?;
     if let Some(field) = fields.get("coherence") {
-        // What is faster is fading within frames, which is not here.
-        let (least, longest) = (Duration::from_millis(1), Duration::from_secs(1_000_000));
-        spec.coherence = Some(bounded(&field, least, longest)?);
+        // A shorter time would be fading within a frame, which is not modelled.
+        let (min, longest) = (Duration::from_millis(1), Duration::from_secs(1_000_000));
+        spec.coherence = Some(bounded(&field, min, longest)?);
     }
     if let Some(field) = fields.get("ack_timeout") {
         spec.ack_timeout = ack_timeout(&field)?;
@@ -114,19 +110,19 @@ pub(super) fn read(field: &Field<'_>) -> Result<Wireless, ScenarioError> {
     })
 }
 
-/// `"auto"` or one that the standard has; `target` is of the former.
-fn rate(fields: &Fields<'_>, usual: RadioRate) -> Result<RadioRate, ScenarioError> {
+/// Reads `"auto"` or a rate of the standard; `target` belongs to `"auto"`.
+fn rate(fields: &Fields<'_>, default: RadioRate) -> Result<RadioRate, ScenarioError> {
     let target = fields.get("target");
     match fields.get("rate") {
         Some(field) if !matches!(field.value(), Value::Text(text) if text == "auto") => {
             match target {
-                Some(target) => Err(target.fail("is what `rate = \"auto\"` aims at")),
+                Some(target) => Err(target.fail("needs `rate = \"auto\"`")),
                 None => Ok(RadioRate::Fixed(field.parse()?)),
             }
         }
         _ => match target {
             Some(target) => Ok(RadioRate::Auto(target.parse()?)),
-            None => Ok(usual),
+            None => Ok(default),
         },
     }
 }
@@ -141,7 +137,7 @@ fn ack_timeout(field: &Field<'_>) -> Result<AckTimeout, ScenarioError> {
     }
 }
 
-/// What 802.16 alone has.
+/// Reads the keys of 802.16 only.
 fn dot16(fields: &Fields<'_>, spec: &mut WirelessSpec) -> Result<(), ScenarioError> {
     let hertz = |hz| Frequency::from_hertz(hz);
     let Channelization { width, guard } = spec.channel;
@@ -168,33 +164,33 @@ fn dot16(fields: &Fields<'_>, spec: &mut WirelessSpec) -> Result<(), ScenarioErr
     Ok(())
 }
 
-/// A key's value in a range, or what holds when it is left out.
+/// The value of a key within bounds, or the default.
 fn within<T>(
     fields: &Fields<'_>,
     key: &str,
-    usual: T,
-    (least, greatest): (T, T),
+    default: T,
+    (min, max): (T, T),
 ) -> Result<T, ScenarioError>
 where
     T: FromStr + PartialOrd + Display,
     T::Err: Display,
 {
     match fields.get(key) {
-        Some(field) => bounded(&field, least, greatest),
-        None => Ok(usual),
+        Some(field) => bounded(&field, min, max),
+        None => Ok(default),
     }
 }
 
-fn bounded<T>(field: &Field<'_>, least: T, greatest: T) -> Result<T, ScenarioError>
+fn bounded<T>(field: &Field<'_>, min: T, max: T) -> Result<T, ScenarioError>
 where
     T: FromStr + PartialOrd + Display,
     T::Err: Display,
 {
     let value: T = field.parse()?;
-    if value >= least && value <= greatest {
+    if value >= min && value <= max {
         return Ok(value);
     }
-    Err(field.fail(format!("must be from {least} to {greatest}, not {value}")))
+    Err(field.fail(format!("must be from {min} to {max}, not {value}")))
 }
 
 #[cfg(test)]
@@ -217,7 +213,7 @@ mod tests {
         scenario(wireless, more).expect("a scenario").points()[0].network(seed)
     }
 
-    /// A link of the network and its other direction.
+    /// The radios of all links of the network.
     fn radios(network: &Network) -> Vec<&Wireless> {
         let radio = |service: &'_ ServiceSpec| matches!(service, ServiceSpec::Wireless(_));
         let services = network.links.iter().map(|link| &link.spec.service);
@@ -230,24 +226,24 @@ mod tests {
             .collect()
     }
 
-    const LEAST: &str = "{ standard = \"802.11g\", distance = \"150 m\" }";
+    const MINIMAL: &str = "{ standard = \"802.11g\", distance = \"150 m\" }";
 
     #[test]
-    fn a_radio_link_needs_a_standard_and_a_distance() {
-        let network = network(LEAST, "", 1);
+    fn a_radio_link_needs_only_a_standard_and_a_distance() {
+        let network = network(MINIMAL, "", 1);
         let radio = radios(&network)[0];
-        let usual = WirelessSpec::new(
+        let default = WirelessSpec::new(
             "802.11g".parse().expect("a standard"),
             Distance::from_metres(150.0),
         );
-        assert_eq!(*radio.spec(), usual);
+        assert_eq!(*radio.spec(), default);
         // 150 m at the speed of light: 500.3 ns.
         let delay = &network.links[0].spec.delay;
         assert_eq!(*delay, Delay::constant(Duration::from_nanos(500)));
     }
 
     #[test]
-    fn all_of_it_can_be_set() {
+    fn every_key_can_be_set() {
         let network = network(
             "{ standard = \"802.16\", distance = \"92 km\", rate = \"8.4 Mbit/s\", retries = 2, \
              deliver_corrupted = \"30 %\", power = \"25 dBm\", reverse_power = \"20 dBm\", gain = \"48 dBi\", loss = \"3 dB\", \
@@ -281,8 +277,8 @@ mod tests {
     }
 
     #[test]
-    fn each_link_and_run_has_a_shadowing_that_both_directions_share() {
-        let shadowed = LEAST.replace(" }", ", shadowing = \"8 dB\" }");
+    fn both_directions_share_the_shadowing_of_a_link_and_run() {
+        let shadowed = MINIMAL.replace(" }", ", shadowing = \"8 dB\" }");
         let of = |seed| network(&shadowed, "", seed);
         let one = of(1);
         let [there, back, own, own_back] = radios(&one)[..] else {
@@ -295,9 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_in_bdp_and_the_capacity_take_what_the_radio_carries() {
-        // 54 Mbit/s at 10 m: 1500 bytes each 393.5 us and 66 ns for there and back are 30.490 Mbit/s.
-        let near = LEAST.replace("150", "10");
+    fn bdp_queues_and_the_capacity_use_the_rate_of_the_radio() {
+        // 54 Mbit/s at 10 m: 1500 bytes every 393.5 us plus 66 ns of propagation both ways give
+        // 30.490 Mbit/s.
+        let near = MINIMAL.replace("150", "10");
         let scenario = scenario(&near, "delay = \"10 ms\"\nqueue = \"1 bdp\"").expect("one");
         let rate = scenario.points()[0].capacity().expect("a limit");
         // Two flows, one of them on a copy of the link.
@@ -308,8 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_answered_with_what_would_be_right() {
-        let with = |more: &str| LEAST.replace(" }", &format!(", {more} }}"));
+    fn errors_say_what_would_be_right() {
+        let with = |more: &str| MINIMAL.replace(" }", &format!(", {more} }}"));
         let cases = [
             (
                 "{ distance = \"1 m\" }".to_owned(),
@@ -322,13 +319,13 @@ mod tests {
                 "s.toml:2: link.air.wireless: `distance` is missing; write e.g. `distance = \"150 m\"`",
             ),
             (
-                LEAST.replace("150 m", "150 mi"),
+                MINIMAL.replace("150 m", "150 mi"),
                 "",
                 "s.toml:2: link.air.wireless.distance: `150 mi` is not a distance: unknown unit `mi`, did you mean `m`?; \
                  write e.g. `150 m`",
             ),
             (
-                LEAST.replace("150 m", "30000 km"),
+                MINIMAL.replace("150 m", "30000 km"),
                 "",
                 "s.toml:2: link.air.wireless.distance: must be from 0 m to 20000 km, not 30000 km",
             ),
@@ -340,12 +337,12 @@ mod tests {
             (
                 with("rate = \"54 Mbit/s\", target = \"1 %\""),
                 "",
-                "s.toml:2: link.air.wireless.target: is what `rate = \"auto\"` aims at",
+                "s.toml:2: link.air.wireless.target: needs `rate = \"auto\"`",
             ),
             (
                 with("frame = \"5 ms\""),
                 "",
-                "s.toml:2: link.air.wireless.frame: 802.11g has no such setting",
+                "s.toml:2: link.air.wireless.frame: not a setting of 802.11g",
             ),
             (
                 with("ack_timeout = \"long\""),
@@ -368,17 +365,17 @@ mod tests {
                 "s.toml:2: link.air.wireless: unknown key `powr`, did you mean `power`?",
             ),
             (
-                LEAST.to_owned(),
+                MINIMAL.to_owned(),
                 "rate = \"1 Mbit/s\"",
-                "s.toml:3: link.air.rate: a link is `wireless` or has a `rate` or is `wifi`: the rate of a radio is `wireless`'s",
+                "s.toml:3: link.air.rate: cannot be combined with `wireless`, which sets the rate",
             ),
             (
-                LEAST.to_owned(),
+                MINIMAL.to_owned(),
                 "reverse = { rate = \"1 Mbit/s\" }",
-                "s.toml:3: link.air.reverse.rate: both directions of a radio link have one: its rate is `wireless`'s",
+                "s.toml:3: link.air.reverse.rate: both directions of a radio link have the same rate; set it in `wireless`",
             ),
             (
-                LEAST
+                MINIMAL
                     .replace("802.11g", "802.16")
                     .replace(" }", ", guard = \"1/3\" }"),
                 "",

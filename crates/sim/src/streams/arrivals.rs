@@ -55,11 +55,11 @@ impl Arrivals {
     pub fn take(&mut self, now: Time) -> Option<(Time, Bytes)> {
         let at = self.next.filter(|at| *at <= now)?;
         let Messages {
-            least, greatest, ..
+            min_size, max_size, ..
         } = self.spec;
-        let least = least.get().max(1);
-        let size = if greatest.get() > least {
-            self.rng.random_range(least..=greatest.get())
+        let least = min_size.get().max(1);
+        let size = if max_size.get() > least {
+            self.rng.random_range(least..=max_size.get())
         } else {
             least
         };
@@ -88,8 +88,8 @@ mod tests {
 
     fn spec() -> Messages {
         Messages {
-            least: Bytes::new(1000),
-            greatest: Bytes::new(1000),
+            min_size: Bytes::new(1000),
+            max_size: Bytes::new(1000),
             every: Duration::from_millis(10),
             exponential: false,
             count: Some(3),
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn sizes_are_drawn_between_the_bounds_and_intervals_around_their_mean() {
         let spec = Messages {
-            greatest: Bytes::new(3000),
+            max_size: Bytes::new(3000),
             exponential: true,
             count: Some(20_000),
             ..spec()

@@ -69,7 +69,7 @@ impl Sender {
             next_order: u64::from(self.board.next()),
             sent: self.board.get(lost_seg).sent,
             ece: self.marks.echoed,
-            truth: self.oracle.told(truth),
+            truth: self.oracle.verdict(truth),
         };
         let episode = self.episode(now, flight);
         let response = self.controller.on_loss(&loss);
@@ -186,7 +186,7 @@ impl Sender {
             next_order: u64::from(self.board.next()),
             sent,
             ece: self.marks.echoed,
-            truth: self.oracle.told(truth),
+            truth: self.oracle.verdict(truth),
         });
         self.counters.count_episode(&response, truth);
         self.record.note(Note::Judged(seg, truth, response));

@@ -1,0 +1,130 @@
+//! TCP flows and their settings.
+
+use super::{ForgedNacks, Nack, Oracle, Streams};
+use whimbrel_cc::Spec;
+use whimbrel_units::{Bytes, Duration};
+
+/// A TCP connection.
+#[derive(Debug, Clone)]
+pub struct TcpFlow {
+    /// Congestion control algorithm of each sender.
+    pub controller: Spec,
+    /// How much to send; endless when `None`. Ignored if [`Streams::messages`] describes the data.
+    pub size: Option<Bytes>,
+    /// The far end sends as much as the near end, and data packets carry the acknowledgments. Not
+    /// available with several routes, several streams or messages.
+    pub two_way: bool,
+    /// The streams of its data, and when data becomes available.
+    pub streams: Streams,
+    /// The protocol's settings.
+    pub settings: TcpSettings,
+}
+
+impl TcpFlow {
+    /// Whether its data may be marked instead of dropped: [`TcpSettings::ecn`], or else whether its
+    /// controller needs marks.
+    pub fn may_be_marked(&self) -> bool {
+        self.settings
+            .ecn
+            .unwrap_or_else(|| self.controller.asks().marks)
+    }
+
+    /// What its endpoints do about corrupted segments.
+    pub(crate) fn nack(&self) -> Nack {
+        let wanted = || match self.controller.asks().nack {
+            true => Nack::On,
+            false => Nack::Off,
+        };
+        self.settings.nack.unwrap_or_else(wanted)
+    }
+}
+
+/// How lost data is detected and retransmitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// No SACK: three duplicate ACKs, inflation, partial ACKs (RFC 6582). The simulators of the
+    /// papers use it.
+    NewReno,
+    /// SACK-based (RFC 2018, RFC 6675) with the proportional rate reduction of RFC 6937, as in
+    /// ns-3.
+    Sack,
+    /// Time-based with tail loss probes (RFC 8985) and the proportional rate reduction of RFC 9937.
+    /// Linux uses it, and QUIC's loss detection resembles it.
+    Rack,
+}
+
+/// Settings of a TCP connection. The defaults are those of a scenario that sets none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TcpSettings {
+    /// How lost data is detected and retransmitted.
+    pub recovery: Recovery,
+    /// Maximum payload of a segment.
+    pub mss: Bytes,
+    /// Headers of every packet on the wire: IPv4 20, TCP 20, timestamps 12. SACK blocks are added.
+    pub header: Bytes,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Receive window; one for all paths of a multipath connection. RFC 7323's scaling ends at
+    /// 1 GiB. With streams or messages it counts whole segments, however small.
+    pub receive_window: Bytes,
+    /// A delayed acknowledgment is sent after this many full segments (RFC 1122, RFC 5681
+    /// section 4.2); 1 acknowledges each.
+    pub ack_every: u32,
+    /// A delayed acknowledgment is sent after this time at the latest.
+    pub ack_delay: Duration,
+    /// Timestamps (RFC 7323): every acknowledgment gives an RTT sample.
+    pub timestamps: bool,
+    /// Minimum retransmission timeout (RFC 6298 section 2.4: 1 s; Linux: 200 ms).
+    pub min_rto: Duration,
+    /// Maximum retransmission timeout (RFC 6298 section 2.5: at least 60 s).
+    pub max_rto: Duration,
+    /// New segments on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Tail loss probes (RFC 8985 section 7), with [`Recovery::Rack`].
+    pub tail_loss_probe: bool,
+    /// Paces packets at this multiple of cwnd/srtt, where the controller sets no pacing rate
+    /// (RFC 9002 section 7.7: 1.25). `None`: sending is clocked by acknowledgments alone.
+    pub pacing: Option<f64>,
+    /// Data packets may be marked instead of dropped (RFC 3168). `None`: if the controller needs
+    /// marks.
+    pub ecn: Option<bool>,
+    /// Which mistakes of the controller's loss classifier are corrected with the truth.
+    pub oracle: Oracle,
+    /// What is done about corrupted segments. `None`: on if the controller was published with
+    /// NACKs, else off.
+    pub nack: Option<Nack>,
+    /// An attacker forges negative acknowledgments for data of the near end.
+    pub forged_nacks: Option<ForgedNacks>,
+}
+
+impl TcpSettings {
+    /// The receive window in segments, at least one.
+    pub(crate) fn window(&self) -> u32 {
+        let segments = self.receive_window.get() / self.mss.get().max(1);
+        u32::try_from(segments).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+impl Default for TcpSettings {
+    fn default() -> Self {
+        Self {
+            recovery: Recovery::Rack,
+            mss: Bytes::new(1448),
+            header: Bytes::new(52),
+            initial_window: 10,
+            receive_window: Bytes::new(1 << 30),
+            ack_every: 2,
+            ack_delay: Duration::from_millis(40),
+            timestamps: true,
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            limited_transmit: true,
+            tail_loss_probe: true,
+            pacing: None,
+            ecn: None,
+            oracle: Oracle::Nothing,
+            nack: None,
+            forged_nacks: None,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! One point of a scenario, and the runs that it describes.
+
+use super::destination::Destinations;
+use super::flow::FlowForm;
+use super::instances::Links;
+use super::link::LinkForm;
+use super::route::{Hop, RouteForm};
+use super::run::RunForm;
+use super::{ScenarioError, fields::Field, limits};
+use crate::network::{Destination, Network, Oracle, Traffic};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use whimbrel_units::Duration;
+
+/// Separates the random stream of flow starts from those of the links and sources, which the engine
+/// derives from the same seed.
+const STARTS: u64 = 0x57A2_7500_0000_0001;
+/// The same for the stream of random outages.
+const OUTAGES: u64 = 0x07A6_E500_0000_0002;
+/// The same for the stream of the shadowing of radio links.
+const SHADOWING: u64 = 0x5AD0_3100_0000_0003;
+
+/// One point of a scenario, checked: making a run of it cannot fail.
+#[derive(Debug, Clone)]
+pub(super) struct Form {
+    pub(super) links: Vec<LinkForm>,
+    pub(super) flows: Vec<FlowForm>,
+    /// The written destinations; a run may have more.
+    destinations: Vec<Destination>,
+    pub(super) run: RunForm,
+}
+
+impl Form {
+    /// Checks the limits of a run and resolves queues in `bdp`. `whole` is the file, for errors.
+    pub fn new(
+        links: Vec<LinkForm>,
+        flows: Vec<FlowForm>,
+        destinations: Vec<Destination>,
+        run: RunForm,
+        whole: &Field<'_>,
+    ) -> Result<Self, ScenarioError> {
+        limits::check(&links, &flows, &run, whole)?;
+        let mut form = Self {
+            links,
+            flows,
+            destinations,
+            run,
+        };
+        form.resolve_queues()?;
+        Ok(form)
+    }
+
+    pub fn run(&self) -> &RunForm {
+        &self.run
+    }
+
+    pub fn flows(&self) -> &[FlowForm] {
+        &self.flows
+    }
+
+    /// Sets the oracle of all TCP flows with this controller.
+    pub fn set_oracle(&mut self, controller: &str, oracle: Oracle) {
+        for flow in &mut self.flows {
+            if let Traffic::Tcp(tcp) = &mut flow.traffic
+                && tcp.controller.to_string() == controller
+            {
+                tcp.settings.oracle = oracle;
+            }
+        }
+    }
+
+    pub fn set_sample(&mut self, sample: Duration) {
+        self.run.sample = Some(sample);
+    }
+
+    /// A queue of x bdp holds x times the link's rate (maximum of a schedule, mean of a trace)
+    /// times the maximum base RTT of the flows that pass it, and at least one of their largest
+    /// packets. Defaults of `aqm` are derived from the same values.
+    fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
+        for index in 0..self.links.len() {
+            let passes = |hop: &Hop| hop.link == index;
+            let rtt = self
+                .flows
+                .iter()
+                .flat_map(|flow| &flow.routes)
+                .filter(|route| route.hops().any(passes))
+                .map(|route| self.base_rtt(route))
+                .max();
+            let packet = self
+                .flows
+                .iter()
+                .filter(|flow| flow.hops().any(passes))
+                .map(FlowForm::packet)
+                .max();
+            let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
+            let link = &mut self.links[index];
+            for direction in [&mut link.forward, &mut link.reverse] {
+                let service = &direction.spec.service;
+                if let Some(written) = &direction.aqm {
+                    direction.spec.aqm = written.resolve(service, rtt, packet)?;
+                }
+                let Some(written) = &direction.queue else {
+                    continue;
+                };
+                let limit = written.queue.limit(service, rtt, packet);
+                direction.spec.queue = limit.ok_or_else(|| written.without_rate.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sum of the propagation delays of a route and its way back: the maximum of steps, the mean of
+    /// a recorded delay.
+    fn base_rtt(&self, route: &RouteForm) -> Duration {
+        let forward = |hop: &Hop| self.links[hop.link].forward.spec.delay.nominal();
+        let mirrored = |hop: &Hop| self.links[hop.link].reverse.spec.delay.nominal();
+        let there = route.forward.iter().map(forward);
+        let back: Box<dyn Iterator<Item = Duration>> = match &route.back {
+            Some(back) => Box::new(back.iter().map(forward)),
+            None => Box::new(route.forward.iter().map(mirrored)),
+        };
+        there
+            .chain(back)
+            .fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The run with this seed.
+    pub fn network(&self, seed: u64) -> Network {
+        // Drawn for every written link, so that no link changes the values of another.
+        let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed ^ OUTAGES);
+        let outages = self.links.iter().map(|_| [draws.random(), draws.random()]);
+        let mut shadows = Xoshiro256PlusPlus::seed_from_u64(seed ^ SHADOWING);
+        let mut links = Links {
+            forms: &self.links,
+            outages: outages.collect(),
+            shadowing: self.links.iter().map(|_| shadows.random()).collect(),
+            links: Vec::new(),
+            channels: Vec::new(),
+            known: HashMap::new(),
+        };
+        let mut destinations = Destinations::new(&self.destinations);
+        let mut starts = Xoshiro256PlusPlus::seed_from_u64(seed ^ STARTS);
+        let mut flows = Vec::new();
+        for form in &self.flows {
+            for _ in 0..form.count {
+                let number = flows.len() + 1;
+                let mut flow = links.flow(form, number, &mut starts);
+                if let (Traffic::Aatp(aatp), Some(table)) = (&mut flow.traffic, &form.destination) {
+                    let last = flow.routes[0].forward.last().map(|id| links.name(*id));
+                    let own = table.ends_with('*');
+                    let name = last.filter(|_| own).unwrap_or(table);
+                    aatp.destination = destinations.index(table, name);
+                }
+                flows.push(flow);
+            }
+        }
+        Network {
+            links: links.links,
+            channels: links.channels,
+            destinations: destinations.into_all(),
+            flows,
+            duration: self.run.duration,
+            seed,
+            sample: self.run.sample,
+        }
+    }
+}
