@@ -1,11 +1,14 @@
-//! The real half: this very command as path, server and sender, in processes of their own.
+//! The real half: this same command as path, server and sender, in processes of their own.
 
 use super::DemoArgs;
+use super::host::{Host, Meter};
+use super::predict::Prediction;
 use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -15,28 +18,46 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use whimbrel_units::Bytes;
 
 /// The far end of a path, where the server is.
 const SERVER: &str = "10.77.0.2";
-/// How often progress is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// Interval between looks at the transfers' progress.
+const POLL: Duration = Duration::from_millis(250);
+/// A transfer is stopped after this many times the longest predicted one ...
+const PATIENCE: u32 = 3;
+/// ... plus this, for starting the processes and storing the file.
+const GRACE: Duration = Duration::from_secs(15);
 
-/// One transfer that happened: what `whimbrel send --json --samples` says of it.
+/// All transfers of a race.
+pub struct Race {
+    /// In the order of the controllers. `Err`: why there is no measurement.
+    pub measurements: Vec<Result<Measurement, String>>,
+    /// Whether the system lets us make a path at all.
+    pub path_allowed: bool,
+    /// The machine during the race.
+    pub host: Host,
+}
+
+/// One finished transfer: what `whimbrel send --json --samples` and `whimbrel link --json` report.
 #[derive(Deserialize)]
 pub struct Measurement {
-    /// From the request to the server's word that the file is stored.
+    /// Seconds from the request to the server's answer that the file is stored.
     pub seconds: f64,
     /// Bits of the file per second.
     pub goodput_bps: f64,
-    /// QUIC packets sent and lost.
+    /// QUIC packets sent.
     pub sent_packets: u64,
-    /// See above.
+    /// QUIC packets declared lost.
     pub lost_packets: u64,
-    /// The file's hash, as sender and server computed it.
+    /// The file's BLAKE3 hash, as sender and server computed it.
     pub blake3: String,
     samples: Vec<Sample>,
+    /// The emulated path.
+    #[serde(skip)]
+    pub path: PathReport,
 }
 
 #[derive(Deserialize)]
@@ -45,61 +66,115 @@ struct Sample {
     delivered_bytes: u64,
 }
 
+/// What the demonstration needs of `whimbrel link --json`.
+#[derive(Deserialize, Default)]
+pub struct PathReport {
+    pub forward: PathDirection,
+    pub backward: PathDirection,
+}
+
+/// One direction of the path.
+#[derive(Deserialize, Default)]
+pub struct PathDirection {
+    pub lateness_s: Lateness,
+    /// Packets that the kernel dropped before the emulator read them, if it counts them.
+    pub lost_before_the_path: Option<u64>,
+    /// Packets that the emulator had no memory for.
+    pub lost_for_memory: u64,
+}
+
+/// How late the emulator wrote packets, in seconds.
+#[derive(Deserialize, Default)]
+pub struct Lateness {
+    /// 99 of 100 packets were not later.
+    pub p99: f64,
+}
+
+impl PathReport {
+    /// 99 of 100 packets were not later, in seconds, in the worse direction.
+    pub fn lateness_p99_s(&self) -> f64 {
+        self.forward.lateness_s.p99.max(self.backward.lateness_s.p99)
+    }
+
+    /// Packets that the path lost although the emulated link did not drop them.
+    pub fn missed_packets(&self) -> u64 {
+        let of = |d: &PathDirection| d.lost_before_the_path.unwrap_or(0) + d.lost_for_memory;
+        of(&self.forward) + of(&self.backward)
+    }
+}
+
 impl Measurement {
-    /// Time and bytes delivered until then, transport overhead included.
+    /// Times in seconds and bytes delivered until then, transport overhead included.
     pub fn delivered(&self) -> Vec<(f64, f64)> {
         self.samples
             .iter()
             .map(|s| (s.t_s, s.delivered_bytes as f64))
             .collect()
     }
+
+    /// One with this goodput and nothing else, for tests.
+    #[cfg(test)]
+    pub fn of(goodput_bps: f64) -> Self {
+        Self {
+            seconds: 1.0,
+            goodput_bps,
+            sent_packets: 0,
+            lost_packets: 0,
+            blake3: String::new(),
+            samples: Vec::new(),
+            path: PathReport::default(),
+        }
+    }
 }
 
 /// A measurement for every controller, in order, or why there is none.
 ///
 /// # Errors
-/// If the demonstration itself cannot be set up (no room for its files).
-pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Result<Measurement, String>>> {
-    let whimbrel = std::env::current_exe().context("this command's own file is not known")?;
+/// If the demonstration itself cannot be set up (no space for its files), or is stopped by a
+/// signal.
+pub fn all(args: &DemoArgs, predictions: &[Prediction]) -> anyhow::Result<Race> {
+    let whimbrel = std::env::current_exe().context("cannot find this command's own file")?;
+    let meter = Meter::start();
     if let Err(why) = allowed(&whimbrel) {
-        return Ok(args.controllers.iter().map(|_| Err(why.clone())).collect());
+        return Ok(Race {
+            measurements: predictions.iter().map(|_| Err(why.clone())).collect(),
+            path_allowed: false,
+            host: meter.finish(),
+        });
     }
-    // Watched from here on, so that what follows is cleared away when somebody has seen enough.
+    // From here on a signal ends the loop below, so that files and processes are cleaned up.
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stopped))
-            .context("signals cannot be watched")?;
+            .context("cannot handle signals")?;
     }
     let scratch = tempfile::Builder::new()
         .prefix("whimbrel-demo-")
         .tempdir()
-        .context("no temporary directory can be made")?;
-    let file = scratch.path().join("file");
-    let hash = make_file(&file, args).context("the file to send cannot be made")?;
+        .context("cannot make a temporary directory")?;
     let bars = MultiProgress::new();
-    let races: Vec<Race> = args
-        .controllers
-        .iter()
-        .enumerate()
-        .map(|(lane, controller)| {
-            let bar = bars.add(ProgressBar::new(args.size.get()));
-            let template = "{prefix:>12} {wide_bar} {bytes}/{total_bytes} in {elapsed}, {eta} left";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style);
-            }
-            bar.set_prefix(controller.to_string());
-            Race::start(
-                args,
-                &whimbrel,
-                &scratch,
-                &file,
-                lane,
-                &controller.to_string(),
-                bar,
-            )
-        })
-        .collect::<anyhow::Result<_>>()?;
-    finish(races, &hash, &stopped)
+    let start = |(lane, prediction): (usize, &Prediction)| {
+        let bar = bars.add(progress_bar(args, lane, prediction.size));
+        Transfer::start(args, &whimbrel, &scratch, lane, prediction, bar)
+    };
+    let transfers = predictions.iter().enumerate().map(start);
+    let transfers = transfers.collect::<anyhow::Result<_>>()?;
+    let measurements = finish(transfers, &stopped)?;
+    Ok(Race {
+        measurements,
+        path_allowed: true,
+        host: meter.finish(),
+    })
+}
+
+fn progress_bar(args: &DemoArgs, lane: usize, size: Bytes) -> ProgressBar {
+    let bar = ProgressBar::new(size.get());
+    let template = "{prefix:>12} {wide_bar} {bytes}/{total_bytes} in {elapsed}, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_prefix(args.controllers[lane].to_string());
+    bar
 }
 
 /// Whether the system lets us make a path at all.
@@ -116,12 +191,13 @@ fn allowed(whimbrel: &Path) -> Result<(), String> {
     }
 }
 
-/// Bytes that nothing can compress, the same for the same seed. Gives their BLAKE3 hash.
-fn make_file(path: &Path, args: &DemoArgs) -> std::io::Result<String> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(args.seed);
+/// Writes a file of bytes that do not compress, the same for the same seed. Returns its BLAKE3
+/// hash.
+fn make_file(path: &Path, seed: u64, size: Bytes) -> std::io::Result<String> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut out = BufWriter::new(File::create(path)?);
     let mut hasher = blake3::Hasher::new();
-    let mut left = args.size.get();
+    let mut left = size.get();
     let mut block = [0_u8; 65_536];
     while left > 0 {
         let n = block
@@ -137,29 +213,38 @@ fn make_file(path: &Path, args: &DemoArgs) -> std::io::Result<String> {
 }
 
 /// One transfer under way. Its processes end with it.
-struct Race {
+struct Transfer {
     link: Child,
+    /// The file's BLAKE3 hash.
+    hash: String,
     inbox: PathBuf,
-    /// What the sender says of it, in a file: with its samples it is more than a pipe holds.
+    /// The sender's JSON, in a file: with its samples it is larger than a pipe's buffer.
     summary: PathBuf,
+    /// The link's JSON.
+    path: PathBuf,
     errors: PathBuf,
     bar: ProgressBar,
+    /// The transfer is stopped then.
+    deadline: Instant,
+    overdue: bool,
 }
 
-impl Race {
+impl Transfer {
     fn start(
         args: &DemoArgs,
         whimbrel: &Path,
         scratch: &TempDir,
-        file: &Path,
         lane: usize,
-        controller: &str,
+        prediction: &Prediction,
         bar: ProgressBar,
     ) -> anyhow::Result<Self> {
         let own = scratch.path().join(lane.to_string());
         let (inbox, identity) = (own.join("inbox"), own.join("identity"));
         let (summary, errors) = (own.join("summary"), own.join("errors"));
+        let (path, file) = (own.join("path"), own.join("file"));
         fs::create_dir_all(&inbox)?;
+        let hash = make_file(&file, args.seed, prediction.size)
+            .context("cannot write the file to send")?;
         let quoted =
             |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
         let serve = format!(
@@ -168,35 +253,56 @@ impl Race {
             quoted(&inbox),
             quoted(&identity)
         );
+        let controller = args.controllers[lane].to_string();
         let mut link = Command::new(whimbrel);
         link.args(["link", "--quiet", "--seed", &args.seed.to_string()])
             .args(["--rate", &format!("{} bit/s", args.rate.as_bits_per_sec())])
             .args(["--rtt", &format!("{} ns", args.rtt.as_nanos())])
             .args(["--loss", &args.loss.get().to_string()])
+            .arg("--json")
+            .arg(&path)
             .args(["--far", &serve, "--"])
             .arg(whimbrel)
             .arg("send")
-            .arg(file)
+            .arg(&file)
             .arg(SERVER)
             .arg("--identity")
             .arg(&identity)
-            .args(["--controller", controller, "--json", "--samples"]);
+            .args(["--controller", &controller, "--json", "--samples"]);
         let link = link
             .stdin(Stdio::null())
             .stdout(File::create(&summary)?)
             .stderr(File::create(&errors)?)
             .spawn()
-            .context("the transfer does not start")?;
+            .context("cannot start the transfer")?;
         Ok(Self {
             link,
+            hash,
             inbox,
             summary,
+            path,
             errors,
             bar,
+            deadline: deadline(prediction.longest.into()),
+            overdue: false,
         })
     }
 
-    /// What is on the server's disk so far, by the blocks it takes.
+    /// Whether it is still running. Stops it if it is overdue.
+    fn is_running(&mut self) -> bool {
+        if !matches!(self.link.try_wait(), Ok(None)) {
+            return false;
+        }
+        if Instant::now() >= self.deadline {
+            self.overdue = true;
+            let _ = self.link.kill();
+            let _ = self.link.wait();
+            return false;
+        }
+        true
+    }
+
+    /// Bytes on the server's disk so far, by the blocks that its files use.
     fn stored(&self) -> u64 {
         let Ok(entries) = fs::read_dir(&self.inbox) else {
             return 0;
@@ -209,55 +315,67 @@ impl Race {
     }
 
     /// The transfer's summary, after its process has ended.
-    fn result(&mut self, hash: &str) -> Result<Measurement, String> {
+    fn result(&mut self) -> Result<Measurement, String> {
         let status = self.link.wait().map_err(|e| e.to_string())?;
+        if self.overdue {
+            return Err(format!(
+                "stopped: not finished after {PATIENCE} times the longest predicted time; \
+                 the machine or the path did not keep up"
+            ));
+        }
         if !status.success() {
             let errors = fs::read_to_string(&self.errors).unwrap_or_default();
             return Err(format!("{}: {status}", last_line(&errors)));
         }
-        let json = fs::read_to_string(&self.summary).map_err(|e| e.to_string())?;
-        let measurement: Measurement = serde_json::from_str(&json).map_err(|e| e.to_string())?;
-        // The sender says that the server has it; look for oneself.
+        let mut measurement: Measurement = read_json(&self.summary)?;
+        measurement.path = read_json(&self.path)?;
+        // The sender reports that the server has the file; verify that independently.
         let mut hasher = blake3::Hasher::new();
         let stored =
             File::open(self.inbox.join("file")).map_err(|e| format!("nothing arrived: {e}"))?;
         hasher.update_reader(stored).map_err(|e| e.to_string())?;
         let arrived = hasher.finalize().to_hex();
-        if arrived.as_str() != hash || measurement.blake3 != hash {
-            return Err("what arrived is not what was sent".to_owned());
+        if arrived.as_str() != self.hash || measurement.blake3 != self.hash {
+            return Err("the stored file differs from the file sent".to_owned());
         }
         Ok(measurement)
     }
 }
 
-impl Drop for Race {
+impl Drop for Transfer {
     fn drop(&mut self) {
-        // Its namespaces, and all that runs in them, go with it.
+        // Its namespaces, and all that runs in them, end with it.
         let _ = self.link.kill();
         let _ = self.link.wait();
     }
 }
 
-/// Shows progress until all have ended.
+/// When a transfer whose longest predicted duration is this is stopped.
+fn deadline(longest: Duration) -> Instant {
+    let span = longest.saturating_mul(PATIENCE).saturating_add(GRACE);
+    let now = Instant::now();
+    // A day is more than anybody waits.
+    now.checked_add(span)
+        .unwrap_or(now + Duration::from_secs(86_400))
+}
+
+/// Shows progress until all transfers have ended.
 ///
 /// # Errors
-/// If it was stopped by a signal.
+/// If a signal stopped the race.
 fn finish(
-    mut races: Vec<Race>,
-    hash: &str,
+    mut transfers: Vec<Transfer>,
     stopped: &AtomicBool,
 ) -> anyhow::Result<Vec<Result<Measurement, String>>> {
     loop {
         let mut running = false;
-        for race in &mut races {
-            match race.link.try_wait() {
-                Ok(None) => {
-                    running = true;
-                    let whole = race.bar.length().unwrap_or(0);
-                    race.bar.set_position(race.stored().min(whole));
-                }
-                _ if !race.bar.is_finished() => race.bar.finish(),
-                _ => {}
+        for transfer in &mut transfers {
+            if transfer.is_running() {
+                running = true;
+                let size = transfer.bar.length().unwrap_or(0);
+                transfer.bar.set_position(transfer.stored().min(size));
+            } else if !transfer.bar.is_finished() {
+                transfer.bar.finish();
             }
         }
         if stopped.load(Ordering::Relaxed) {
@@ -266,9 +384,14 @@ fn finish(
         if !running {
             break;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL);
     }
-    Ok(races.iter_mut().map(|race| race.result(hash)).collect())
+    Ok(transfers.iter_mut().map(Transfer::result).collect())
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    serde_json::from_str(&text).map_err(|e| e.to_string())
 }
 
 fn last_line(text: &str) -> String {
@@ -276,6 +399,6 @@ fn last_line(text: &str) -> String {
         .lines()
         .rev()
         .find(|line| !line.trim().is_empty())
-        .unwrap_or("no word why");
+        .unwrap_or("no reason given");
     line.trim().trim_start_matches("error: ").to_owned()
 }

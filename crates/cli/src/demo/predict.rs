@@ -1,45 +1,69 @@
-//! What the simulator says of the path: the same file, with a transport set up as noq is.
+//! What the simulator predicts for the path: the same file, with a transport configured like noq.
 
-use super::DemoArgs;
+use super::{DemoArgs, LARGEST};
 use crate::play;
 use std::path::Path;
+use whimbrel_cc::Spec;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep;
-use whimbrel_units::Duration;
+use whimbrel_units::{Bytes, Duration};
 
 /// Runs with different seeds; their median is the prediction. Odd, so that the median is a run.
 const SEEDS: usize = 21;
+/// Sizes that are chosen are a multiple of this.
+const STEP: u64 = 64 << 10;
+/// No transfer is simulated for longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// The prediction for one controller.
 pub struct Prediction {
-    /// Median goodput over the seeds, bits per second; it and the next two are those of whole transfers.
+    /// Size of the file.
+    pub size: Bytes,
+    /// Median goodput over the seeds, in bits per second. Goodput is that of the whole transfer.
     pub goodput_bps: f64,
-    /// Least and greatest goodput over the seeds.
+    /// Minimum and maximum goodput over the seeds, in bits per second.
     pub range_bps: (f64, f64),
-    /// Time and bytes delivered until then, of the median run.
+    /// The longest transfer among the seeds.
+    pub longest: Duration,
+    /// Times in seconds and bytes delivered until then, of the median run.
     pub delivered: Vec<(f64, f64)>,
 }
 
 /// A prediction for every controller, in order.
+///
+/// # Errors
+/// If the simulator refuses the path.
 pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Prediction>> {
-    let scenario = Scenario::parse(&text(args), Path::new("demo"))?;
-    let runs = play::run_all(&sweep::jobs(scenario.points()), None)?;
-    Ok(runs
-        .chunks(SEEDS)
-        .map(|seeds| prediction(args, seeds))
-        .collect())
+    let predict = |controller| match args.size {
+        Some(size) => prediction(args, controller, size),
+        None => prediction(args, controller, suitable_size(args, controller)?),
+    };
+    args.controllers.iter().map(predict).collect()
 }
 
-fn prediction(args: &DemoArgs, runs: &[sweep::Run<'_>]) -> Prediction {
-    let bits = args.size.get() as f64 * 8.0;
-    let seconds = |run: &sweep::Run<'_>| {
+/// What the controller delivers in [`DemoArgs::time`], by the median over the seeds: at least one
+/// [`STEP`], at most [`LARGEST`].
+fn suitable_size(args: &DemoArgs, controller: &Spec) -> anyhow::Result<Bytes> {
+    let scenario = Scenario::parse(&text(args, controller, None), Path::new("demo"))?;
+    let runs = play::run_all(&sweep::jobs(scenario.points()), None)?;
+    let delivered = |run: &sweep::Run<'_>| run.outcome.flows[0].delivered.get();
+    let mut delivered: Vec<u64> = runs.iter().map(delivered).collect();
+    delivered.sort_unstable();
+    let median = delivered[delivered.len() / 2].min(LARGEST.get());
+    Ok(Bytes::new((median / STEP * STEP).max(STEP)))
+}
+
+fn prediction(args: &DemoArgs, controller: &Spec, size: Bytes) -> anyhow::Result<Prediction> {
+    let scenario = Scenario::parse(&text(args, controller, Some(size)), Path::new("demo"))?;
+    let mut runs = play::run_all(&sweep::jobs(scenario.points()), None)?;
+    let time = |run: &sweep::Run<'_>| {
         let flow = &run.outcome.flows[0];
-        flow.completion.unwrap_or(flow.active).as_secs_f64()
+        flow.completion.unwrap_or(flow.active)
     };
-    let mut by_time: Vec<&sweep::Run<'_>> = runs.iter().collect();
-    by_time.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
-    let median = by_time[by_time.len() / 2];
-    let goodput = |run| bits / seconds(run);
+    runs.sort_by_key(time);
+    let bits = size.get() as f64 * 8.0;
+    let goodput = |run| bits / time(run).as_secs_f64();
+    let median = &runs[runs.len() / 2];
     let mut sum = 0.0;
     let mut before = 0.0;
     let delivered = median.outcome.flows[0].samples.iter().map(|sample| {
@@ -48,23 +72,26 @@ fn prediction(args: &DemoArgs, runs: &[sweep::Run<'_>]) -> Prediction {
         before = at;
         (at, sum)
     });
-    Prediction {
+    let end = (time(median).as_secs_f64(), size.get() as f64);
+    Ok(Prediction {
+        size,
         goodput_bps: goodput(median),
-        range_bps: (goodput(by_time[by_time.len() - 1]), goodput(by_time[0])),
-        delivered: delivered
-            .chain([(seconds(median), args.size.get() as f64)])
-            .collect(),
-    }
+        range_bps: (goodput(&runs[runs.len() - 1]), goodput(&runs[0])),
+        longest: time(&runs[runs.len() - 1]),
+        delivered: delivered.chain([end]).collect(),
+    })
 }
 
-/// The path as `whimbrel link` builds it, and a transport with noq's habits: 1414 bytes of a file in a UDP payload
-/// of 1452 on the wire of 1480 (headers of IP, UDP, QUIC and the stream, and the authentication tag), an
-/// acknowledgment for two packets or after 25 ms, no one-second floor under the timeout, windows spread
-/// over the round trip (RFC 9002 section 7.7).
-fn text(args: &DemoArgs) -> String {
-    let controllers: Vec<String> = args.controllers.iter().map(ToString::to_string).collect();
-    // Nothing slower than this would be waited for.
-    let limit = Duration::from_secs(24 * 3600);
+/// The path as `whimbrel link` builds it, and a transport with noq's settings: 1414 bytes of a file
+/// in a UDP payload of 1452, 1480 on the wire (headers of IP, UDP, QUIC and the stream, and the
+/// authentication tag), an acknowledgment for two packets or after 25 ms, no minimum of one second
+/// for the timeout, windows paced over the round trip (RFC 9002 section 7.7). Without a size the
+/// flow sends for [`DemoArgs::time`].
+fn text(args: &DemoArgs, controller: &Spec, size: Option<Bytes>) -> String {
+    let (duration, size) = match size {
+        Some(size) => (LONGEST, format!("size = \"{} B\"\n", size.get())),
+        None => (args.time, String::new()),
+    };
     format!(
         "[link.L]\n\
          rate = \"{} bit/s\"\n\
@@ -73,21 +100,20 @@ fn text(args: &DemoArgs) -> String {
          loss = \"{}\"\n\n\
          [[flow]]\n\
          route = [\"L\"]\n\
-         size = \"{} B\"\n\n\
+         controller = \"{controller}\"\n\
+         {size}\n\
          [run]\n\
-         duration = \"{limit}\"\n\
+         duration = \"{} ns\"\n\
          seeds = {SEEDS}\n\
          sample = \"100 ms\"\n\
          mss = \"1414 B\"\n\
          header = \"66 B\"\n\
          ack_delay = \"25 ms\"\n\
          min_rto = \"200 ms\"\n\
-         pacing = 1.25\n\n\
-         [sweep]\n\
-         \"flow.controller\" = {controllers:?}\n",
+         pacing = 1.25\n",
         args.rate.as_bits_per_sec(),
         args.rtt.as_nanos() / 2,
         args.loss.get(),
-        args.size.get(),
+        duration.as_nanos(),
     )
 }

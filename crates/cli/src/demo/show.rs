@@ -8,70 +8,32 @@ use whimbrel_report::{Line, Race};
 
 const MBIT: f64 = 1e6;
 
-/// One row a controller.
+/// Heads of the columns, and whether each is aligned to the right.
+const COLUMNS: [(&str, bool); 9] = [
+    ("controller", false),
+    ("file\nMB", true),
+    ("measured\nMbit/s", true),
+    ("predicted\nMbit/s", true),
+    ("range of 21\nMbit/s", true),
+    ("of link\n%", true),
+    ("time\ns", true),
+    ("lost\n%", true),
+    ("file", false),
+];
+
+/// One row for each controller, and below them what qualifies the numbers.
 pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let rate = args.rate.as_bits_per_sec() as f64;
-    writeln!(
-        out,
-        "{} over {}, RTT {}, {} random loss, queue 1 BDP",
-        args.size, args.rate, args.rtt, args.loss
-    )?;
-    let heads = [
-        "controller",
-        "measured\nMbit/s",
-        "predicted\nMbit/s",
-        "range of 21\nMbit/s",
-        "measured/\npredicted",
-        "of the link\n%",
-        "took\ns",
-        "lost\n%",
-        "file",
-    ];
-    let right = [false, true, true, true, true, true, true, true, false];
-    let mut rows = Vec::new();
+    writeln!(out, "{}", path(args))?;
+    let heads = COLUMNS.map(|(head, _)| head.to_owned());
+    let right = COLUMNS.map(|(_, right)| right);
+    let rows: Vec<Vec<String>> = contestants.iter().map(|c| row(args, c)).collect();
+    write!(out, "{}", whimbrel_report::plain(&heads, &right, &rows))?;
     for c in contestants {
-        let p = &c.prediction;
-        let (least, greatest) = p.range_bps;
-        let range = format!("{:.2}..{:.2}", least / MBIT, greatest / MBIT);
-        let predicted = format!("{:.2}", p.goodput_bps / MBIT);
-        rows.push(Vec::from(match &c.measurement {
-            Ok(m) => [
-                c.controller.to_string(),
-                format!("{:.2}", m.goodput_bps / MBIT),
-                predicted,
-                range,
-                format!("{:.2}", m.goodput_bps / p.goodput_bps),
-                format!("{:.1}", 100.0 * m.goodput_bps / rate),
-                format!("{:.1}", m.seconds),
-                format!(
-                    "{:.2}",
-                    100.0 * m.lost_packets as f64 / m.sent_packets.max(1) as f64
-                ),
-                "whole".to_owned(),
-            ],
-            Err(_) => {
-                let share = format!("{:.1}", 100.0 * p.goodput_bps / rate);
-                let none = || "-".to_owned();
-                [
-                    c.controller.to_string(),
-                    none(),
-                    predicted,
-                    range,
-                    none(),
-                    share,
-                    none(),
-                    none(),
-                    none(),
-                ]
-            }
-        }));
+        for warning in &c.warnings {
+            writeln!(out, "{}: do not trust this row: {warning}", c.controller)?;
+        }
     }
-    write!(
-        out,
-        "{}",
-        whimbrel_report::plain(&heads.map(str::to_owned), &right, &rows)
-    )?;
     let mut reasons: Vec<&String> = contestants
         .iter()
         .filter_map(|c| c.measurement.as_ref().err())
@@ -86,23 +48,53 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     }
 }
 
-/// The sentence people came for: `cerl is 30 times as fast as cubic`.
+/// The path in words.
+fn path(args: &DemoArgs) -> String {
+    format!(
+        "{}, RTT {}, {} random loss, buffer 1 BDP",
+        args.rate, args.rtt, args.loss
+    )
+}
+
+fn row(args: &DemoArgs, c: &Contestant) -> Vec<String> {
+    let p = &c.prediction;
+    let measured = c.measurement.as_ref().ok();
+    let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let goodput = measured.map_or(p.goodput_bps, |m| m.goodput_bps);
+    let (low, high) = p.range_bps;
+    vec![
+        c.controller.to_string(),
+        format!("{:.1}", p.size.get() as f64 / 1e6),
+        cell(measured.map(|m| format!("{:.2}", m.goodput_bps / MBIT))),
+        format!("{:.2}", p.goodput_bps / MBIT),
+        format!("{:.2}..{:.2}", low / MBIT, high / MBIT),
+        format!("{:.1}", 100.0 * goodput / args.rate.as_bits_per_sec() as f64),
+        cell(measured.map(|m| format!("{:.1}", m.seconds))),
+        cell(measured.map(|m| {
+            let sent = m.sent_packets.max(1) as f64;
+            format!("{:.2}", 100.0 * m.lost_packets as f64 / sent)
+        })),
+        cell(measured.map(|_| "verified".to_owned())),
+    ]
+}
+
+/// The summary: `cerl is 30 times as fast as cubic`, of the measured goodput where all have been
+/// measured, else of the predicted.
 fn compared(contestants: &[Contestant]) -> Option<String> {
-    let goodput = |c: &Contestant| {
-        c.measurement
-            .as_ref()
-            .map_or(c.prediction.goodput_bps, |m| m.goodput_bps)
-    };
-    let slowest = contestants
+    let all: Option<Vec<f64>> = contestants
         .iter()
-        .min_by(|a, b| goodput(a).total_cmp(&goodput(b)))?;
-    let fastest = contestants
-        .iter()
-        .max_by(|a, b| goodput(a).total_cmp(&goodput(b)))?;
-    let times = goodput(fastest) / goodput(slowest);
+        .map(|c| Some(c.measurement.as_ref().ok()?.goodput_bps))
+        .collect();
+    let word = if all.is_some() { "" } else { "predicted to be " };
+    let goodputs =
+        all.unwrap_or_else(|| contestants.iter().map(|c| c.prediction.goodput_bps).collect());
+    let ranked = || contestants.iter().zip(&goodputs);
+    let (slowest, low) = ranked().min_by(|a, b| a.1.total_cmp(b.1))?;
+    let (fastest, high) = ranked().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let times = high / low;
     (times >= 1.05).then(|| {
         format!(
-            "{} is {times:.1} times as fast as {}",
+            "{} is {word}{times:.1} times as fast as {}",
             fastest.controller, slowest.controller
         )
     })
@@ -114,6 +106,7 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
         let p = &c.prediction;
         json!({
             "controller": c.controller.to_string(),
+            "bytes": p.size.get(),
             "predicted": {
                 "goodput_bps": p.goodput_bps,
                 "least_bps": p.range_bps.0,
@@ -127,13 +120,14 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
                 "blake3": m.blake3,
             })),
             "not_measured": c.measurement.as_ref().err(),
+            "warnings": c.warnings,
         })
     };
     let all = json!({
         "rate_bps": args.rate.as_bits_per_sec(),
         "rtt_ms": args.rtt.as_millis_f64(),
         "loss": args.loss.get(),
-        "bytes": args.size.get(),
+        "bytes": args.size.map(|size| size.get()),
         "seed": args.seed,
         "contestants": contestants.iter().map(one).collect::<Vec<_>>(),
     });
@@ -154,12 +148,8 @@ pub fn picture(args: &DemoArgs, contestants: &[Contestant]) -> Result<String, Ba
             .unwrap_or_default(),
         predicted: c.prediction.delivered.clone(),
     });
-    let title = format!(
-        "{} over {}, RTT {}, {} random loss",
-        args.size, args.rate, args.rtt, args.loss
-    );
     let race = Race {
-        title,
+        title: path(args),
         capacity: args.rate,
         lines: lines.collect(),
     };
