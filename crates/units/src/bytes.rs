@@ -17,26 +17,32 @@ impl Bytes {
     pub const MAX: Self = Self(u64::MAX);
 
     /// From a number of bytes.
+    #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
     /// The number of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
     /// Whether it is nothing.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
     /// This amount times a factor of at least zero, rounded to the nearest byte.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as u64)
     }
     /// `count` times this amount, the greatest amount if it does not fit.
+    #[inline]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
     }
     /// The sum, or the greatest amount if it does not fit.
+    #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -44,27 +50,32 @@ impl Bytes {
 
 impl Add for Bytes {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
     }
 }
 impl AddAssign for Bytes {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
     }
 }
 impl Sub for Bytes {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 impl SubAssign for Bytes {
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_sub(other.0);
     }
 }
 impl Sum for Bytes {
+    #[inline]
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
         iter.fold(Self::ZERO, |a, b| a + b)
     }

@@ -18,6 +18,7 @@ impl Probability {
     ///
     /// # Errors
     /// If it is not between 0 and 1.
+    #[inline]
     pub fn new(share: f64) -> Result<Self, ParseError> {
         if (0.0..=1.0).contains(&share) {
             Ok(Self(share))
@@ -28,10 +29,12 @@ impl Probability {
         }
     }
     /// As a number from 0 to 1.
+    #[inline]
     pub const fn get(self) -> f64 {
         self.0
     }
     /// Whether it can never happen.
+    #[inline]
     pub fn is_zero(self) -> bool {
         self.0 == 0.0
     }

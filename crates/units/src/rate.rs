@@ -14,22 +14,27 @@ impl Rate {
     pub const ZERO: Self = Self(0);
 
     /// From bits per second.
+    #[inline]
     pub const fn from_bits_per_sec(bps: u64) -> Self {
         Self(bps)
     }
     /// From bytes per second.
+    #[inline]
     pub const fn from_bytes_per_sec(bps: u64) -> Self {
         Self(bps.saturating_mul(8))
     }
     /// In bits per second.
+    #[inline]
     pub const fn as_bits_per_sec(self) -> u64 {
         self.0
     }
     /// In bytes per second, rounded down.
+    #[inline]
     pub const fn as_bytes_per_sec(self) -> u64 {
         self.0 / 8
     }
     /// The mean rate at which `bytes` pass in `span`; zero if no time passes.
+    #[inline]
     pub fn over(bytes: Bytes, span: Duration) -> Self {
         let ns = span.as_nanos();
         if ns == 0 {
@@ -46,6 +51,7 @@ impl Rate {
     }
     /// How long `bytes` take at this rate, rounded down to the nanosecond. A rate of zero takes
     /// forever.
+    #[inline]
     pub fn time_for(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -54,11 +60,13 @@ impl Rate {
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
     /// How much passes in `span`: the bandwidth-delay product. Rounded down to the byte.
+    #[inline]
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000;
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
     /// This rate times a factor of at least zero.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as u64)
     }

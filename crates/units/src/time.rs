@@ -20,46 +20,57 @@ impl Duration {
     pub const MAX: Self = Self(u64::MAX);
 
     /// From nanoseconds.
+    #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
     /// From microseconds.
+    #[inline]
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
     /// From milliseconds.
+    #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
     /// From whole seconds.
+    #[inline]
     pub const fn from_secs(s: u64) -> Self {
         Self(s * NANOS)
     }
     /// From seconds; a negative or absent number gives zero, one too large the greatest span.
+    #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * NANOS as f64).round() as u64)
     }
     /// In nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
     /// In seconds.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS as f64
     }
     /// In milliseconds.
+    #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
     /// Whether it is zero.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
     /// This span times a factor of at least zero.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as u64)
     }
     /// The sum, or the greatest span if it does not fit.
+    #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -67,44 +78,52 @@ impl Duration {
 
 impl Add for Duration {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
     }
 }
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
     }
 }
 impl Sub for Duration {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 impl SubAssign for Duration {
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_sub(other.0);
     }
 }
 impl Mul<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn mul(self, factor: u64) -> Self {
         Self(self.0 * factor)
     }
 }
 impl Div<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn div(self, divisor: u64) -> Self {
         Self(self.0 / divisor)
     }
 }
 impl From<std::time::Duration> for Duration {
+    #[inline]
     fn from(d: std::time::Duration) -> Self {
         Self(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 impl From<Duration> for std::time::Duration {
+    #[inline]
     fn from(d: Duration) -> Self {
         Self::from_nanos(d.0)
     }
@@ -153,18 +172,22 @@ impl Time {
     pub const MAX: Self = Self(u64::MAX);
 
     /// From nanoseconds since the origin.
+    #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
     /// In nanoseconds since the origin.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
     /// In seconds since the origin.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS as f64
     }
     /// The span since `earlier`, zero if `earlier` is in fact later.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -172,17 +195,20 @@ impl Time {
 
 impl Add<Duration> for Time {
     type Output = Self;
+    #[inline]
     fn add(self, d: Duration) -> Self {
         Self(self.0.saturating_add(d.0))
     }
 }
 impl AddAssign<Duration> for Time {
+    #[inline]
     fn add_assign(&mut self, d: Duration) {
         *self = *self + d;
     }
 }
 impl Sub<Duration> for Time {
     type Output = Self;
+    #[inline]
     fn sub(self, d: Duration) -> Self {
         Self(self.0.saturating_sub(d.0))
     }
