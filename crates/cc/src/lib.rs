@@ -1,79 +1,51 @@
-//! Congestion control algorithms. No I/O, no clock, no randomness, nothing allocated per packet:
-//! each is told what happened on one path and answers with a window, and a rate if it has one.
+//! Congestion control algorithms. No I/O, no clock, no randomness, no allocation per packet: each
+//! receives the events of one path and answers with a window and, optionally, a pacing rate.
 //!
-//! * [`Controller`] is what an algorithm is: one flow's (or one path's) window law.
-//! * [`LossDiscriminator`] is what tells a random loss from congestion; [`Discriminate`] puts one on
-//!   any window law.
+//! * [`Controller`] is the interface of an algorithm: the window of one flow, or of one path.
+//! * [`LossClassifier`] distinguishes random loss from congestion; [`WithClassifier`] puts one on any
+//!   window algorithm.
 //! * [`registry`] is the table of all of them: name, citation, parameters, constructor.
 //!
-//! The transport owns recovery: which packet to resend, when an episode of loss begins and ends, how
-//! many packets are in flight. No algorithm counts duplicate ACKs.
+//! The transport owns recovery: which packet to retransmit, when an episode of loss begins and ends,
+//! how many packets are in flight. No algorithm counts duplicate ACKs.
+//!
+//! # Where to look
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `interface/` | what an algorithm receives and answers |
+//! | `registry/` | what an algorithm declares (`entry`), the table, the parser of names |
+//! | `building_blocks/` | the window and the controller of Reno's family, AIMD, HyStart++ |
+//! | `estimators/` | rates and round-trip times from acknowledgments |
+//! | `classifiers/` | random loss or congestion? |
+//! | `path_change/` | did the path itself change? |
+//! | `algorithms/` | the algorithms, by family |
+//!
+//! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
+//! table but the rest of `registry`; only the parser and this file import the table.
 //!
 //! To add an algorithm: one file with its citation, its equations and an
-//! [`Entry`](registry::Entry), and one line in [`registry::ALL`].
+//! [`Entry`](registry::Entry), and one line in [`registry::CONTROLLERS`].
 
-mod aatp;
-mod aimd;
-mod bbr;
-mod bbr3;
-mod bic;
-mod burst;
-mod cerl;
-mod cerl_plus;
-mod cerl_plus_printed;
-mod code;
-mod compound;
-mod controller;
-mod copa;
-mod cubic;
-mod delivered_rate;
-pub mod delivery_rate;
-mod discriminator;
-mod dtcp;
-mod event;
-pub mod fairness;
-mod fast;
-mod highspeed;
-mod hybla;
-mod hystart;
-mod illinois;
-mod jitter;
-mod jtcp;
-mod lia;
-mod mveno;
-mod newjersey;
-mod newjersey_plus;
-mod newreno;
+mod algorithms;
+mod building_blocks;
+mod classifiers;
+mod estimators;
+mod interface;
 mod path_change;
 pub mod registry;
-mod reno;
-mod round_rtt;
-mod rta;
-mod rtt_samples;
-mod rtt_step;
-mod rule;
-mod scalable;
-mod sctp;
-mod splitmix;
-mod tahoe;
-mod tcp_nack;
 #[cfg(test)]
 mod testing;
-mod three_samples;
-mod vegas;
-mod veno;
-mod verus;
-mod westwood;
-mod westwood_plus;
-mod window;
-mod windowed;
-mod yeah;
 
-pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
-pub use cerl::Cerl;
-pub use controller::{Asks, Controller, FastRecovery, LossResponse};
-pub use copa::Copa;
-pub use cubic::{Cubic, CubicConfig};
-pub use discriminator::{Discriminate, LossDiscriminator, Verdict};
-pub use event::{Ack, AtSending, Loss, LostPacket, Sibling, Signal, Timeout};
+pub use algorithms::loss::cubic::{Cubic, CubicConfig};
+pub use algorithms::model::copa::Copa;
+pub use building_blocks::fairness;
+pub use classifiers::cerl::Cerl;
+pub use classifiers::wrap::WithClassifier;
+pub use estimators::{delivery_rate, smoothed_rtt};
+pub use interface::{
+    Ack, AtSending, Bandwidth, BurstPlan, BurstReport, Controller, FastRecovery, Loss,
+    LossClassifier, LossResponse, LostPacket, Share, Sibling, Signal, Spans, Timeout,
+    TransportFeatures, Verdict,
+};
 pub use registry::{Setup, Spec};

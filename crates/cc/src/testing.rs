@@ -1,12 +1,13 @@
 //! What the tests of this crate share: events to start from, and a path that loses only when told to.
 
-use crate::delivery_rate::{RateEstimator, Tag};
-use crate::event::{Ack, AtSending, Loss, LostPacket, Signal, Timeout};
-use crate::newreno::NewReno;
+use crate::algorithms::loss::newreno::NewReno;
+use crate::building_blocks::rule::WindowController;
+use crate::building_blocks::splitmix::SplitMix64;
+use crate::estimators::delivery_rate::{RateEstimator, Tag};
+use crate::interface::{Ack, AtSending, Controller, Loss, LostPacket, Signal, Timeout};
 use crate::registry::Spec;
-use crate::rule::Law;
-use crate::splitmix::SplitMix64;
-use crate::{Controller, Setup};
+use crate::registry::entry::Setup;
+pub(crate) use crate::registry::parse_controller;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -25,8 +26,8 @@ pub(crate) fn setup(segments: u64) -> Setup {
 }
 
 /// NewReno at the beginning of a connection with `segments`.
-pub(crate) fn newreno(segments: u64) -> Law<NewReno> {
-    Law::new(&setup(segments), NewReno::default())
+pub(crate) fn newreno(segments: u64) -> WindowController<NewReno> {
+    WindowController::new(&setup(segments), NewReno::default())
 }
 
 /// An ACK of one segment on a busy connection.

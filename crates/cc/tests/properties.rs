@@ -1,49 +1,16 @@
 //! What holds for every algorithm of the registry, whatever happens to it.
 
 use proptest::prelude::*;
-use whimbrel_cc::registry::{self, Feed, Spec};
+use whimbrel_cc::registry::{self, DrivenBy, Feed, Spec};
 use whimbrel_cc::{
     Ack, AtSending, Bandwidth, BurstPlan, BurstReport, Controller, Loss, LostPacket, Setup, Share,
     Signal, Spans, Timeout, Verdict,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What a law lives by, and so what may be asked of its window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Losses: the window grows with what is acknowledged and while nothing is repaired, falls when something is lost,
-    /// and is one segment after a timeout (RFC 5681).
-    Losses,
-    /// Losses, and an estimate of what the path carries: as [`Losses`](Self::Losses), but a timeout may leave more than
-    /// a segment, and a loss that the window is kept for may set ssthresh.
-    Estimate,
-    /// Losses as well as delays: as [`Losses`](Self::Losses), but an acknowledgment may tell of a queue, and bring it down.
-    LossesAndDelays,
-    /// Delays and rates: the window follows an estimate of the path, up and down, with every acknowledgment.
-    Path,
-    /// Bursts: what counts is the rate at which the next one leaves.
-    Bursts,
-}
-
-/// Every law of the table is named here, so that a new one is held to something.
-fn class(spec: &Spec) -> Class {
-    match spec.entry().name {
-        "newreno" | "cubic" | "cerl" | "cerl-plus" | "cerl-plus-printed" => Class::Losses,
-        "tahoe" | "reno" | "highspeed" | "scalable" | "bic" | "hybla" | "illinois" => Class::Losses,
-        "compound" => Class::Path,
-        "westwood" | "westwood+" => Class::Losses,
-        "newjersey" | "newjersey+" => Class::Estimate,
-        "veno" | "mveno" | "d-tcp" | "jtcp" => Class::Losses,
-        "vegas" | "yeah" => Class::LossesAndDelays,
-        "fast" | "mfast" | "emfast" => Class::LossesAndDelays,
-        "lia" | "sctp" => Class::Losses,
-        "rta-newreno" | "rta-hybla" => Class::Losses,
-        "rta" | "rta-plus" => Class::Path,
-        "tcp-nack" | "tcp-nack-westwood" => Class::Losses,
-        "bbr" | "bbr3" | "copa" | "verus" => Class::Path,
-        "aatp" | "enhanced-aatp" => Class::Bursts,
-        other => panic!("which class does `{other}` belong to?"),
-    }
+/// What moves the window of the algorithm, by its own declaration.
+fn class(spec: &Spec) -> DrivenBy {
+    spec.entry().driven_by
 }
 
 /// Something a transport may tell, with numbers it may get wrong.
@@ -282,7 +249,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
 /// A way of every algorithm: as it is, with each of its switches turned, and with each discriminator on CUBIC.
 fn all_specs() -> Vec<Spec> {
     let mut specs = Vec::new();
-    for entry in registry::ALL {
+    for entry in registry::CONTROLLERS {
         specs.push(entry.name.to_owned());
         for parameter in entry.parameters {
             if let registry::Value::Switch(on) = parameter.default {
@@ -291,7 +258,7 @@ fn all_specs() -> Vec<Spec> {
         }
     }
     specs.push("rta?boost=paper&ranges=cubic:20:40:bbr:60:80:vegas".to_owned());
-    for entry in registry::DISCRIMINATORS {
+    for entry in registry::CLASSIFIERS {
         specs.push(format!("cubic+{}", entry.name));
         for parameter in entry.parameters {
             if let registry::Value::Switch(on) = parameter.default {
@@ -415,7 +382,7 @@ proptest! {
                     prop_assert!(rate > Rate::ZERO, "{spec}: {event:?}");
                     prop_assert!(increase.is_finite() && increase >= 0.0, "{spec}: {increase}");
                 }
-                prop_assert_eq!(plan.is_some() && class(&spec) != Class::Bursts, false, "{}", spec);
+                prop_assert_eq!(plan.is_some() && class(&spec) != DrivenBy::Bursts, false, "{}", spec);
                 prop_assert!(!phase.is_empty());
             }
         }
@@ -427,9 +394,9 @@ proptest! {
         events in prop::collection::vec(any_event(), 1..200),
     ) {
         let lives_by_losses =
-            |class| matches!(class, Class::Losses | Class::LossesAndDelays | Class::Estimate);
+            |class| matches!(class, DrivenBy::Losses | DrivenBy::LossesAndDelays | DrivenBy::LossesAndRate);
         for spec in all_specs().into_iter().filter(|spec| lives_by_losses(class(spec))) {
-            let may_shrink = class(&spec) == Class::LossesAndDelays;
+            let may_shrink = class(&spec) == DrivenBy::LossesAndDelays;
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let before = connection.controller.cwnd();
@@ -444,7 +411,7 @@ proptest! {
                     }
                     Event::Spurious => prop_assert!(after >= before, "{spec}"),
                     Event::Mss(mss) => prop_assert!(after == before || after.get() == *mss, "{spec}"),
-                    Event::Timeout { .. } if class(&spec) != Class::Estimate => {
+                    Event::Timeout { .. } if class(&spec) != DrivenBy::LossesAndRate => {
                         prop_assert_eq!(after.get(), connection.mss.max(1), "{}", spec);
                     }
                     _ => prop_assert!(after <= before, "{spec}: {before} to {after}"),
@@ -477,7 +444,7 @@ proptest! {
         events in prop::collection::vec(any_event(), 1..200),
     ) {
         for spec in all_specs() {
-            prop_assert_eq!(spec.entry().feed == Feed::Bursts, class(&spec) == Class::Bursts);
+            prop_assert_eq!(spec.entry().feed == Feed::Bursts, class(&spec) == DrivenBy::Bursts);
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let Event::Burst(burst) = event else {
@@ -485,7 +452,7 @@ proptest! {
                     continue;
                 };
                 let response = connection.controller.on_burst(burst);
-                if class(&spec) != Class::Bursts || !burst.has_loss() {
+                if class(&spec) != DrivenBy::Bursts || !burst.has_loss() {
                     prop_assert_eq!(response, None, "{}: {:?}", spec, burst);
                 }
             }
@@ -498,7 +465,7 @@ proptest! {
         events in prop::collection::vec(any_event(), 1..200),
     ) {
         // A law that follows the path sets its window itself and says so by keeping it.
-        for spec in all_specs().into_iter().filter(|spec| class(spec) != Class::Path) {
+        for spec in all_specs().into_iter().filter(|spec| class(spec) != DrivenBy::Path) {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let Event::Loss { after, loss } = event else {
@@ -511,7 +478,7 @@ proptest! {
                 if !response.reduced {
                     let after = (connection.controller.cwnd(), connection.controller.ssthresh());
                     prop_assert_eq!(after.0, before.0, "{}", spec);
-                    if class(&spec) != Class::Estimate {
+                    if class(&spec) != DrivenBy::LossesAndRate {
                         prop_assert_eq!(after.1, before.1, "{}", spec);
                     }
                 }

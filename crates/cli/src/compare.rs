@@ -219,7 +219,7 @@ fn scenario(args: &CompareArgs) -> String {
 /// All algorithms, or those that TCP carries if they are to have streams or messages.
 fn every(args: &CompareArgs) -> impl Iterator<Item = &'static registry::Entry> {
     let tcp = !args.streams.is_empty() || !args.messages.is_empty();
-    registry::ALL
+    registry::CONTROLLERS
         .iter()
         .copied()
         .filter(move |entry| !tcp || entry.feed == Feed::Acknowledgments)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, Code, DiscriminatorEntry, Entry, Feed, Parameter};
+use whimbrel_cc::registry::{self, Code, ClassifierEntry, Entry, Feed, Parameter};
 
 /// List the congestion control algorithms, or show one and its code
 ///
@@ -40,15 +40,15 @@ pub struct ControllersArgs {
 /// What is shown: entries of the table, in order.
 struct Chosen {
     controllers: Vec<&'static Entry>,
-    discriminators: Vec<&'static DiscriminatorEntry>,
+    discriminators: Vec<&'static ClassifierEntry>,
 }
 
 /// Prints the table, or of one what there is to know.
 pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     let chosen = match &args.name {
         None => Chosen {
-            controllers: registry::ALL.to_vec(),
-            discriminators: registry::DISCRIMINATORS.to_vec(),
+            controllers: registry::CONTROLLERS.to_vec(),
+            discriminators: registry::CLASSIFIERS.to_vec(),
         },
         Some(name) => choose(name).map_err(BadInput::new)?,
     };
@@ -66,11 +66,11 @@ pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
 
 /// What people call so.
 fn choose(name: &str) -> Result<Chosen, String> {
-    let alone = registry::DISCRIMINATORS.iter().find(|e| e.name == name);
+    let alone = registry::CLASSIFIERS.iter().find(|e| e.name == name);
     match name.parse::<Spec>() {
         Ok(spec) => Ok(Chosen {
             controllers: vec![spec.entry()],
-            discriminators: spec.discriminator().into_iter().collect(),
+            discriminators: spec.classifier().into_iter().collect(),
         }),
         Err(error) => match alone {
             Some(entry) => Ok(Chosen {
@@ -212,7 +212,7 @@ fn entry_json(entry: &Entry) -> Value {
     })
 }
 
-fn discriminator_json(entry: &DiscriminatorEntry) -> Value {
+fn discriminator_json(entry: &ClassifierEntry) -> Value {
     json!({
         "name": entry.name,
         "kind": "discriminator",

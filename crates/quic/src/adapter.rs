@@ -142,7 +142,7 @@ impl Adapter {
             newest_acked: None,
             now: Time::ZERO,
         };
-        let classifies = inner.controller.discriminates();
+        let classifies = inner.controller.classifies_losses();
         inner.report(|s| s.verdicts = classifies.then(Verdicts::default));
         Self {
             origin: now,

@@ -5,49 +5,43 @@
 //! meaning in all their worlds: a sample is the time from sending the newest packet acknowledged to
 //! now (RFC 9002 section 5.1), the mean is RFC 6298 section 2's, nothing is subtracted.
 
+use whimbrel_cc::smoothed_rtt::SmoothedRtt;
 use whimbrel_units::Duration;
 
 /// The connection's round-trip times.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rtt {
-    smoothed: Option<Duration>,
-    variation: Duration,
-    least: Option<Duration>,
+    smoothed: SmoothedRtt,
+    min: Option<Duration>,
     latest: Option<Duration>,
 }
 
 impl Rtt {
-    /// Takes a sample in.
+    /// Adds a sample.
     pub fn sample(&mut self, rtt: Duration) {
-        // Zero would make rates infinite; a clock's tick is as near as one can tell.
+        // A sample of zero would make rates infinite; the clock cannot resolve less than a tick.
         let rtt = rtt.max(Duration::from_nanos(1));
         self.latest = Some(rtt);
-        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
-        // RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, before SRTT changes; at first R/2 (RFC 6298 section 2)
-        self.variation = match self.smoothed {
-            Some(srtt) => (self.variation * 3 + (srtt.max(rtt) - srtt.min(rtt))) / 4,
-            None => rtt / 2,
-        };
-        // SRTT <- 7/8 SRTT + 1/8 R' (RFC 6298 equation 2.3; its first sample, 2.2)
-        self.smoothed = Some(self.smoothed.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        self.smoothed.add(rtt);
     }
 
     /// SRTT; zero before the first sample.
     pub fn smoothed(&self) -> Duration {
-        self.smoothed.unwrap_or(Duration::ZERO)
+        self.smoothed.srtt()
     }
 
     /// RTTVAR; zero before the first sample.
     pub fn variation(&self) -> Duration {
-        self.variation
+        self.smoothed.rttvar()
     }
 
-    /// The least; zero before the first sample.
+    /// The minimum; zero before the first sample.
     pub fn least(&self) -> Duration {
-        self.least.unwrap_or(Duration::ZERO)
+        self.min.unwrap_or(Duration::ZERO)
     }
 
-    /// The last; zero before the first sample.
+    /// The newest sample; zero before the first.
     pub fn latest(&self) -> Duration {
         self.latest.unwrap_or(Duration::ZERO)
     }

@@ -24,7 +24,7 @@ impl SenderCounters {
     /// Nothing yet, under this controller.
     pub fn new(controller: &dyn Controller) -> Self {
         Self {
-            confusion: controller.discriminates().then(Confusion::default),
+            confusion: controller.classifies_losses().then(Confusion::default),
             ..Self::default()
         }
     }

@@ -201,7 +201,7 @@ fn bulk() -> impl Strategy<Value = Traffic> {
         prop::option::of(50u64..4000),
     );
     (
-        0..registry::ALL.len(),
+        0..registry::CONTROLLERS.len(),
         1u64..200_000,
         any::<bool>(),
         (settings(), streams()),
@@ -209,7 +209,7 @@ fn bulk() -> impl Strategy<Value = Traffic> {
     )
         .prop_map(
             |(entry, size, two_way, (settings, streams), (priority, breaker, every))| {
-                let entry = registry::ALL[entry];
+                let entry = registry::CONTROLLERS[entry];
                 let controller = entry.name.parse().expect("registered");
                 let size = Some(Bytes::new(size));
                 match entry.feed {

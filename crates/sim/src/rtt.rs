@@ -1,37 +1,19 @@
-//! Round-trip estimation and the retransmission timeout (RFC 6298).
+//! Round-trip estimation and the retransmission timeout (RFC 6298) of a TCP sender.
 //!
-//! Every acknowledgment gives a sample, many in a round trip. RFC 6298's gains are made for one: taken at
-//! every sample they would let the variation collapse within a round, so that any queue that grows a little
-//! fires the timer; divided by the number of samples (RFC 7323 appendix G) they follow a queue that fills in
-//! slow start far too late. So it is done as Linux does: srtt moves by 1/8 at every sample, the mean
-//! deviation by 1/4 (by 1/32 when a sample falls below, which is no reason to expect later ones), and RTTVAR is
-//! the greatest deviation of a round trip, which decays by 1/4 a round. With one sample a round this is
-//! RFC 6298 to the letter while the RTT does not fall.
+//! The smoothing is Linux's: see [`whimbrel_cc::smoothed_rtt`] for why it is not RFC 6298's own.
 
 use crate::network::TcpSettings;
+use whimbrel_cc::smoothed_rtt::LinuxRtt;
 use whimbrel_units::Duration;
 
-/// Clock granularity G of RFC 6298, as a modern kernel's.
-const GRANULARITY_NS: f64 = 1e6;
 /// RFC 6298 section 2.1.
 const INITIAL_RTO: Duration = Duration::from_secs(1);
-
-/// All in nanoseconds.
-#[derive(Debug, Clone, Copy)]
-struct Estimate {
-    srtt: f64,
-    /// Smoothed deviation, and its greatest value in this round trip.
-    deviation: f64,
-    greatest: f64,
-    /// RTTVAR of RFC 6298.
-    rttvar: f64,
-}
 
 /// The estimator of one sender.
 #[derive(Debug, Clone)]
 pub(crate) struct RttEstimator {
     /// `None` before the first sample.
-    estimate: Option<Estimate>,
+    estimate: Option<LinuxRtt>,
     min_rtt: Duration,
     /// The newest sample, zero before the first.
     latest: Duration,
@@ -56,36 +38,31 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample; `round_start`: it is the first of a round trip.
+    /// Adds a sample; `round_start`: it is the first of a round trip.
     #[inline(always)]
     pub fn add(&mut self, rtt: Duration, round_start: bool) {
         self.min_rtt = self.min_rtt.min(rtt);
         self.latest = rtt;
-        let r = rtt.as_nanos() as f64;
         let estimate = match self.estimate {
-            None => Estimate {
-                srtt: r,
-                deviation: r / 2.0,
-                greatest: r / 2.0,
-                rttvar: r / 2.0,
-            },
-            Some(e) => e.with(r, round_start),
+            None => LinuxRtt::new(rtt),
+            Some(mut estimate) => {
+                estimate.add(rtt, round_start);
+                estimate
+            }
         };
-        let rto = estimate.srtt + GRANULARITY_NS.max(4.0 * estimate.rttvar);
-        self.base_rto = Duration::from_nanos(rto as u64).clamp(self.min_rto, self.max_rto);
+        self.base_rto = estimate.rto().clamp(self.min_rto, self.max_rto);
         self.estimate = Some(estimate);
         self.backoff = 0;
     }
 
     /// Smoothed RTT, zero before the first sample.
     pub fn srtt(&self) -> Duration {
-        Duration::from_nanos(self.estimate.map_or(0, |e| e.srtt as u64))
+        self.estimate.map_or(Duration::ZERO, |e| e.srtt())
     }
 
-    /// Smoothed mean deviation of the RTT, zero before the first sample: the RTTVAR of RFC 6298, as Linux reports it in
-    /// `tcpi_rttvar`. What the timeout is made of keeps the greatest of a round trip besides.
+    /// RTTVAR of RFC 6298, the smoothed mean deviation of the RTT, zero before the first sample.
     pub fn rttvar(&self) -> Duration {
-        Duration::from_nanos(self.estimate.map_or(0, |e| e.deviation as u64))
+        self.estimate.map_or(Duration::ZERO, |e| e.rttvar())
     }
 
     /// The newest sample, zero before the first.
@@ -93,7 +70,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// Least RTT of the connection; zero before the first sample.
+    /// Minimum RTT of the connection; zero before the first sample.
     pub fn min_rtt(&self) -> Duration {
         if self.estimate.is_some() {
             self.min_rtt
@@ -111,29 +88,6 @@ impl RttEstimator {
     /// The timer fired: the next timeout is twice as long.
     pub fn back_off(&mut self) {
         self.backoff += 1;
-    }
-}
-
-impl Estimate {
-    #[inline(always)]
-    fn with(self, r: f64, round_start: bool) -> Self {
-        let mut e = self;
-        if round_start {
-            e.rttvar -= (e.rttvar - e.greatest).max(0.0) / 4.0;
-            e.greatest = 0.0;
-        }
-        let error = r - e.srtt;
-        let excess = error.abs() - e.deviation;
-        let gain = if error < 0.0 && excess > 0.0 {
-            1.0 / 32.0
-        } else {
-            0.25
-        };
-        e.deviation += gain * excess;
-        e.srtt += error / 8.0;
-        e.greatest = e.greatest.max(e.deviation);
-        e.rttvar = e.rttvar.max(e.greatest);
-        e
     }
 }
 

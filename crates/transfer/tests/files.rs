@@ -5,7 +5,7 @@ mod common;
 use common::scratch_directory::file_names;
 use common::{ScratchDirectory, Service, UNDER_WAY, limits, upload};
 use std::fs;
-use whimbrel_cc::registry::{ALL, Feed};
+use whimbrel_cc::registry::{CONTROLLERS, Feed};
 use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};
 use whimbrel_units::Bytes;
 
@@ -20,7 +20,7 @@ fn reason(error: Error) -> Reason {
 async fn a_file_arrives_with_every_acknowledgment_driven_controller() {
     let scratch = ScratchDirectory::new();
     let mut service = Service::start(&scratch);
-    let supported = ALL.iter().filter(|e| e.feed == Feed::Acknowledgments);
+    let supported = CONTROLLERS.iter().filter(|e| e.feed == Feed::Acknowledgments);
     for entry in supported {
         let file = scratch.file(entry.name, 8_000_001);
         let mut options = service.options(&file);

@@ -115,7 +115,7 @@ fn sources(told: &Told<'_>) -> Vec<Source> {
         };
         let law = spec.entry();
         add_code(law.name, law.code, &mut all);
-        if let Some(discriminator) = spec.discriminator() {
+        if let Some(discriminator) = spec.classifier() {
             add_code(discriminator.name, discriminator.code, &mut all);
         }
     }

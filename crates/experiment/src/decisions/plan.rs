@@ -35,9 +35,9 @@ struct CellPlan {
 /// NewReno, but for those that have the name of such a law: they are what is in it.
 pub fn discriminating() -> Vec<Spec> {
     let spec = |text: &str| text.parse::<Spec>().ok();
-    let laws = registry::ALL.iter().filter_map(|entry| spec(entry.name));
-    let mut all: Vec<Spec> = laws.filter(Spec::discriminates).collect();
-    for entry in registry::DISCRIMINATORS {
+    let laws = registry::CONTROLLERS.iter().filter_map(|entry| spec(entry.name));
+    let mut all: Vec<Spec> = laws.filter(Spec::classifies_losses).collect();
+    for entry in registry::CLASSIFIERS {
         if all.iter().all(|law| law.entry().name != entry.name) {
             all.extend(spec(&format!("{PLAIN_LAW}+{}", entry.name)));
         }
@@ -66,7 +66,7 @@ impl Plan {
                 return Err(field.fail("what a law is told is turned here anyhow: leave it out"));
             }
         }
-        if let Some(spec) = controllers.iter().find(|spec| !spec.discriminates()) {
+        if let Some(spec) = controllers.iter().find(|spec| !spec.classifies_losses()) {
             return Err(root.fail(format!(
                 "`{spec}` does not tell random loss from congestion: there is nothing to judge; `{}` does",
                 discriminating().first().map(Spec::to_string).unwrap_or_default()
@@ -78,7 +78,7 @@ impl Plan {
             for point in scenario.points() {
                 let specs = point.controllers().into_iter();
                 let specs = specs.filter_map(|text| text.parse::<Spec>().ok());
-                for spec in specs.filter(Spec::discriminates) {
+                for spec in specs.filter(Spec::classifies_losses) {
                     plan.add(&spec, point);
                 }
             }
@@ -179,7 +179,7 @@ impl Flows {
             let specs = points.iter().filter_map(controller);
             specs
                 .filter_map(|text| text.parse::<Spec>().ok())
-                .any(|spec| spec.discriminates())
+                .any(|spec| spec.classifies_losses())
         };
         let judged: Vec<usize> = match flow {
             Some(flow) => {

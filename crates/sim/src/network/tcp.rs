@@ -26,12 +26,12 @@ impl TcpFlow {
     pub fn may_be_marked(&self) -> bool {
         self.settings
             .ecn
-            .unwrap_or_else(|| self.controller.asks().marks)
+            .unwrap_or_else(|| self.controller.transport_features().marks)
     }
 
     /// What its endpoints do about corrupted segments.
     pub(crate) fn nack(&self) -> Nack {
-        let wanted = || match self.controller.asks().nack {
+        let wanted = || match self.controller.transport_features().nack {
             true => Nack::On,
             false => Nack::Off,
         };

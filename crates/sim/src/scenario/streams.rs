@@ -59,7 +59,7 @@ fn streams(field: &Field<'_>) -> Result<u32, ScenarioError> {
 
 fn count(fields: &Fields<'_>, controller: &Spec, one_stream: bool) -> Result<u32, ScenarioError> {
     let Some(field) = fields.get("streams") else {
-        let several = !one_stream && controller.asks().streams;
+        let several = !one_stream && controller.transport_features().streams;
         return Ok(if several { DEFAULT_STREAMS } else { 1 });
     };
     let count = streams(&field)?;

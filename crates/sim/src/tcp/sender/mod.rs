@@ -158,7 +158,7 @@ impl Sender {
         };
         let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
-        let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.asks().marks));
+        let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.transport_features().marks));
         Self {
             counters: SenderCounters::new(&*controller),
             controller,

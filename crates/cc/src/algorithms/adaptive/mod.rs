@@ -1,0 +1,3 @@
+//! Algorithms that replace another one when the path changes.
+
+pub(crate) mod rta;

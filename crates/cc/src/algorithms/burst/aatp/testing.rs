@@ -1,0 +1,86 @@
+//! What the tests of these laws share: OC-3 at 20 ms, the paper's bottleneck.
+
+use crate::interface::{Bandwidth, BurstReport, Controller, Spans};
+use crate::registry::Spec;
+use crate::registry::entry::Setup;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// Net rate of the link.
+pub(super) const OC3: Rate = Rate::from_bits_per_sec(148_608_000);
+/// Bits of a packet of 1500 bytes, the size of all packets here.
+pub(super) const PACKET_BITS: f64 = 12_000.0;
+/// T_burst.
+pub(super) const INTERVAL: Duration = Duration::from_millis(20);
+
+/// A law of the registry that has heard of nothing.
+pub(super) fn built(spec: &str) -> Box<dyn Controller> {
+    let setup = Setup {
+        mss: Bytes::new(1460),
+        initial_window: Bytes::new(14_600),
+        paced: true,
+        ssthresh: None,
+        seed: 1,
+    };
+    spec.parse::<Spec>().expect("valid").build(&setup)
+}
+
+/// An estimate to start from.
+pub(super) fn estimate(rate: Rate) -> Bandwidth {
+    Bandwidth {
+        now: Time::ZERO,
+        rate,
+        packet: Bytes::new(1500),
+        allocated: None,
+        restart: true,
+    }
+}
+
+/// A law of the registry that starts on a link of `rate`.
+pub(super) fn started(spec: &str, rate: Rate) -> Box<dyn Controller> {
+    let mut law = built(spec);
+    law.on_bandwidth(&estimate(rate));
+    law
+}
+
+/// A burst of 100 packets that arrived whole and as it was sent.
+pub(super) const BURST: BurstReport = BurstReport {
+    now: Time::ZERO,
+    packets: 100,
+    received: 100,
+    lost_before: 0,
+    interval: INTERVAL,
+    increase: 0.0,
+    spans: Some(Spans {
+        sent: Duration::from_millis(18),
+        received: Duration::from_millis(18),
+    }),
+    rtt: Some(INTERVAL),
+    srtt: INTERVAL,
+    min_rtt: INTERVAL,
+    share: None,
+};
+
+/// Its rate, packets per second.
+pub(super) fn packets_per_sec(law: &dyn Controller) -> f64 {
+    bits_per_sec(law) / PACKET_BITS
+}
+
+/// Its rate, bit/s.
+pub(super) fn bits_per_sec(law: &dyn Controller) -> f64 {
+    let plan = law.burst_plan().expect("started");
+    assert_eq!(law.pacing_rate(), Some(plan.rate));
+    plan.rate.as_bits_per_sec() as f64
+}
+
+/// What the last decision put into the next burst, packets.
+pub(super) fn increase(law: &dyn Controller) -> f64 {
+    law.burst_plan().expect("started").increase
+}
+
+/// To a thousandth of it, or of 1.
+pub(super) fn near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 1e-3 * expected.abs().min(1.0),
+        "{found}, not {expected}"
+    );
+}

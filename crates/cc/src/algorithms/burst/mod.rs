@@ -1,0 +1,3 @@
+//! Algorithms that send in bursts and are fed reports on them.
+
+pub(crate) mod aatp;

@@ -1,0 +1,182 @@
+//! Linked Increases: NewReno on each path of a multipath connection, with increases that are coupled so that all paths
+//! together take no more than one TCP flow would on the best of them.
+//!
+//! C. Raiciu, M. Handley, D. Wischik, "Coupled Congestion Control for Multipath Transport Protocols", RFC 6356, 2011;
+//! D. Wischik, C. Raiciu, A. Greenhalgh, M. Handley, "Design, Implementation and Evaluation of Congestion Control for
+//! Multipath TCP", NSDI 2011. The equations are those of the RFC's section 3.
+//!
+//! * (1) in congestion avoidance, for each ACK on path i:
+//!   `cwnd_i += min(alpha*bytes_acked*MSS_i/cwnd_total, bytes_acked*MSS_i/cwnd_i)`
+//! * (2) `alpha = cwnd_total * max(cwnd_i/rtt_i^2) / (sum(cwnd_i/rtt_i))^2`
+//!
+//! Slow start, fast recovery and the halving are those of standard TCP, so all but the increase is Reno's.
+//!
+//! A window stands where increases and halvings balance. n equal paths with a loss rate p have alpha = 1/n; each grows by
+//! `alpha/cwnd_total` an ACK and loses `p*cwnd_i/2` of it, so that `cwnd_i = sqrt(2/p)/n`: they add up to the `sqrt(2/p)` of
+//! one TCP. (A loss takes half of one path's window only, 1/2n of all, so the increases add up to 1/n of a segment a round
+//! trip.) On unequal paths the window moves to the one that loses less. The minimum in (1) keeps every path at or below
+//! what a TCP flow of its own would take there, and alpha is chosen so that the connection as a whole gets what one flow would
+//! get on the best path. It is blind to delay, as NewReno is, and it does not move all of its window off a congested path.
+//!
+//! Units: bytes and seconds; alpha has none. The times are smoothed ones. A path that has no round-trip time yet has no part in
+//! the sums. With one path, or before the transport has told of any, this is NewReno.
+//!
+//! Where it departs: alpha is computed anew at every ACK, where stacks that spare divisions do so when a window has changed.
+//! The windows in (2) are those of the laws, as RFC 5681 knows them, without the inflation of fast recovery. The least
+//! ssthresh stays the two segments of RFC 5681.
+//!
+//! The RFC was to be had only as quoted in sources: the equations and the sentence on what stays as it is stand so, word for
+//! word, in INET's MPTCP, and the equations in ns-3's too. Linux's mptcp_coupled.c does the same, ssthresh included.
+
+use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
+use crate::building_blocks::rule::WindowController;
+use crate::building_blocks::window::Window;
+use crate::interface::Sibling;
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+
+/// Its place in the registry.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "lia",
+    code: code!("algorithms/loss/lia.rs"),
+    summary: "NewReno with coupled increases: the paths of a connection together take what one flow would",
+    citation: "RFC 6356; Wischik et al., NSDI 2011",
+    family: Family::Loss,
+    driven_by: DrivenBy::Losses,
+    feed: Feed::Acknowledgments,
+    parameters: &[],
+    build: |setup, _| Box::new(WindowController::new(setup, Aimd(Lia::default()))),
+};
+
+/// The law of one path.
+#[derive(Debug, Clone)]
+struct Lia {
+    /// What (1) gives over what Reno would: from 0 to 1.
+    share: f64,
+}
+
+impl Default for Lia {
+    fn default() -> Self {
+        Self { share: 1.0 }
+    }
+}
+
+/// The first term of (1) over the second, at most 1: `alpha*cwnd_own/cwnd_total`. The total in alpha cancels.
+fn share(paths: &[Sibling], own: usize) -> f64 {
+    let (mut greatest, mut sum) = (0.0_f64, 0.0);
+    for path in paths.iter().filter(|path| !path.srtt.is_zero()) {
+        let (cwnd, rtt) = (path.cwnd.get() as f64, path.srtt.as_secs_f64());
+        greatest = greatest.max(cwnd / (rtt * rtt));
+        sum += cwnd / rtt;
+    }
+    let Some(own) = paths.get(own).filter(|_| sum > 0.0) else {
+        return 1.0;
+    };
+    (own.cwnd.get() as f64 * greatest / (sum * sum)).min(1.0)
+}
+
+impl IncreaseDecrease for Lia {
+    fn on_siblings(&mut self, paths: &[Sibling], own: usize) {
+        self.share = share(paths, own);
+    }
+
+    fn increase(&self, _: &Window) -> f64 {
+        RENO_INCREASE * self.share
+    }
+
+    fn decrease(&mut self, _: &Window) -> f64 {
+        RENO_DECREASE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::Controller;
+    use crate::testing::{ACK, MSS, loss, segments, setup};
+    use whimbrel_units::{Bytes, Duration, Time};
+
+    fn path(segments: u64, srtt_ms: u64) -> Sibling {
+        let srtt = Duration::from_millis(srtt_ms);
+        Sibling {
+            cwnd: Bytes::new(segments * MSS),
+            srtt,
+            min_rtt: srtt,
+            round_rtt: srtt,
+        }
+    }
+
+    /// In congestion avoidance with so many segments.
+    fn avoiding(segments: u64) -> WindowController<Aimd<Lia>> {
+        let mut law = WindowController::new(&setup(2 * segments), Aimd(Lia::default()));
+        law.on_loss(&loss(&law, Time::ZERO));
+        assert_eq!(law.cwnd(), Bytes::new(segments * MSS));
+        law
+    }
+
+    /// Segments that so many ACKs bring.
+    fn gained(law: &mut impl Controller, acks: u64) -> f64 {
+        let before = segments(law);
+        (0..acks).for_each(|_| law.on_ack(&ACK));
+        segments(law) - before
+    }
+
+    #[test]
+    fn two_equal_paths_grow_by_a_quarter_each() {
+        // (2): total 20; max = 10/0.01 = 1000; sum = 200: alpha = 20*1000/40000 = 1/2. (1): alpha/total = 1/40 of a
+        // segment an ACK on a window of 10: 1/4 of a segment a round trip, where NewReno has 1. A segment after 40 ACKs, or a
+        // little less, as the window grows meanwhile.
+        let mut law = avoiding(10);
+        law.on_siblings(&[path(10, 100), path(10, 100)], 1);
+        let gained = gained(&mut law, 40);
+        assert!((0.94..1.0).contains(&gained), "{gained}");
+    }
+
+    #[test]
+    fn of_unequal_paths_the_better_takes_the_window_and_neither_more_than_a_flow_of_its_own() {
+        // 40 segments at 100 ms beside 10 at 200 ms: max = 40/0.01 = 4000, sum = 400 + 50 = 450, so alpha = 50*4000/450^2
+        // = 0.98765. Of what NewReno would: 0.98765*40/50 = 0.790 on the first, 0.98765*10/50 = 0.1975 on the second.
+        let paths = [path(40, 100), path(10, 200)];
+        assert!((share(&paths, 0) - 0.790_123).abs() < 1e-6);
+        assert!((share(&paths, 1) - 0.197_531).abs() < 1e-6);
+        // 10 segments at 10 ms beside 90 at 1 s: max = 1e5, sum = 1090: alpha = 100*1e5/1090^2 = 8.417. On the second
+        // 8.417*90/100 = 7.6 segments a round trip: the minimum of (1) allows one.
+        assert_eq!(share(&[path(10, 10), path(90, 1000)], 1), 1.0);
+    }
+
+    #[test]
+    fn paths_that_know_no_round_trip_have_no_part_and_one_path_is_newreno() {
+        let alone = |paths: &[Sibling]| (share(paths, 0) - 1.0).abs() < 1e-9;
+        assert!(alone(&[path(10, 100)]));
+        assert!(alone(&[path(10, 100), path(10, 0)]));
+        assert!(alone(&[path(10, 0), path(10, 0)]));
+        assert!(alone(&[]));
+        let mut law = avoiding(10);
+        let gained = gained(&mut law, 10);
+        assert!((0.94..=1.0).contains(&gained), "{gained}");
+    }
+
+    #[test]
+    fn no_numbers_of_other_paths_do_harm() {
+        let extreme = |cwnd, srtt| Sibling {
+            cwnd: Bytes::new(cwnd),
+            srtt: Duration::from_nanos(srtt),
+            ..path(1, 1)
+        };
+        let values = [0, 1, u64::MAX];
+        for (a, b) in values.iter().flat_map(|a| values.map(|b| (*a, b))) {
+            for own in 0..3 {
+                let share = share(&[extreme(a, b), extreme(b, a)], own);
+                assert!((0.0..=1.0).contains(&share), "{a} {b}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn slow_start_and_the_halving_are_not_coupled() {
+        let mut law = WindowController::new(&setup(10), Aimd(Lia::default()));
+        law.on_siblings(&[path(10, 100), path(10, 100)], 0);
+        assert_eq!(gained(&mut law, 10), 10.0);
+        law.on_loss(&loss(&law, Time::ZERO));
+        assert_eq!(segments(&law), 10.0);
+    }
+}

@@ -1,0 +1,133 @@
+//! Reno: NewReno's window, and a fast recovery that ends at the first acknowledgment that advances.
+//!
+//! V. Jacobson, "Modified TCP Congestion Avoidance Algorithm", mail to end2end-interest, 30 April 1990; M. Allman,
+//! V. Paxson, W. Stevens, "TCP Congestion Control", RFC 2581, 1999, and its successor RFC 5681, 2009, section 3.
+//!
+//! * slow start: `cwnd += min(acked, SMSS)` per ACK (RFC 5681 equation 2), so L = 1
+//! * all else of the window: as `newreno.rs` has it
+//! * recovery: ends with the first ACK of something new (RFC 5681 section 3.2 step 6): [`FastRecovery::UntilFirstAck`]
+//!
+//! **The physics.** One loss in a window costs half of it, as with NewReno. Of several losses in a window every one
+//! begins an episode of its own, for the first new ACK ends the one before: the window is halved for each, until too
+//! few packets are in flight for three duplicate ACKs and only the timer is left. That is why RFC 6582 followed. With
+//! SACK there is no difference.
+//!
+//! **When not.** Wherever losses come in bursts: after the overshoot of slow start, on a fading channel.
+//!
+//! What recovery is, is the transport's. The sources, and the comparison by Fall and Floyd that a test below follows, were
+//! known and not read again.
+
+use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half};
+use crate::building_blocks::window::Window;
+use crate::interface::{Ack, FastRecovery, Loss, LossResponse};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+
+/// Its place in the registry.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "reno",
+    code: code!("algorithms/loss/reno.rs"),
+    summary: "NewReno's forerunner: recovery ends at the first new ACK, and every further loss halves again",
+    citation: "RFC 2581; RFC 5681",
+    family: Family::Loss,
+    driven_by: DrivenBy::Losses,
+    feed: Feed::Acknowledgments,
+    parameters: &[Parameter {
+        name: "L",
+        default: Value::Number(1.0),
+        range: (1.0, 2.0),
+        meaning: "most segments slow start grows by per ACK (RFC 5681 equation 2: one)",
+    }],
+    build: |setup, values| {
+        let limit = values.number("L") as u64;
+        Box::new(WindowController::new(setup, Reno { limit }))
+    },
+};
+
+/// Reno's rule.
+#[derive(Debug, Clone)]
+struct Reno {
+    /// L, segments.
+    limit: u64,
+}
+
+impl Rule for Reno {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        grow_as_reno(window, ack, self.limit);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        window.reduce_to(half(window, loss.in_flight));
+        LossResponse::REDUCED
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::UntilFirstAck
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::Controller;
+    use crate::registry::Spec;
+    use crate::testing::{Bottleneck, Path, loss, segments, setup, timeout};
+    use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn reno(segments: u64) -> Box<dyn Controller> {
+        let spec: Spec = "reno".parse().expect("in the table");
+        spec.build(&setup(segments))
+    }
+
+    #[test]
+    fn its_recovery_ends_at_the_first_new_ack() {
+        assert_eq!(reno(10).fast_recovery(), FastRecovery::UntilFirstAck);
+    }
+
+    #[test]
+    fn delayed_acks_slow_its_slow_start_by_a_quarter_of_each_doubling() {
+        // RFC 5681 equation 2: one SMSS for each ACK; with an ACK for every second segment, 1.5 times a round trip.
+        let mut law = reno(10);
+        let mut path = Path {
+            per_ack: 2,
+            ..Path::new(RTT)
+        };
+        path.round(&mut *law);
+        assert_eq!(segments(&*law), 15.0);
+    }
+
+    #[test]
+    fn three_losses_of_one_window_leave_an_eighth_if_each_is_an_episode() {
+        // As K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996, have it.
+        let mut law = reno(32);
+        for left in [16.0, 8.0, 4.0] {
+            law.on_loss(&loss(&*law, Time::ZERO));
+            assert_eq!(segments(&*law), left);
+        }
+        law.on_timeout(&timeout(&*law, Time::ZERO));
+        assert_eq!(segments(&*law), 1.0);
+        assert_eq!(law.ssthresh(), Some(Bytes::new(2_000)));
+    }
+
+    #[test]
+    fn the_mean_window_is_that_of_the_rfc_tables() {
+        // RFC 9438 table 1, from RFC 3649: column "Reno".
+        for (packets, expected) in [(1_000, 38.0), (10_000, 120.0)] {
+            let mean = Path::new(RTT).mean_window(&mut *reno(10), packets, 20);
+            assert!((mean / expected - 1.0).abs() < 0.05, "1/{packets}: {mean}");
+        }
+    }
+
+    #[test]
+    fn alone_it_keeps_a_link_full_whose_queue_holds_as_much_as_the_path() {
+        // 10 Mbit/s and 100 ms: 125 packets, and as many may wait. The window swings between 250 and 125.
+        let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 125);
+        link.add(reno(10), RTT);
+        link.run(Duration::from_secs(60));
+        let before = link.flows[0].delivered;
+        link.run(Duration::from_secs(60));
+        let rate = link.flows[0].rate_since(before, Duration::from_secs(60));
+        assert!(rate.as_bits_per_sec() > 9_900_000, "{rate}");
+    }
+}

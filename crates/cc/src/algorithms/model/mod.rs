@@ -1,0 +1,6 @@
+//! Algorithms with a model of the path: its rate and its delay.
+
+pub(crate) mod bbr;
+pub(crate) mod bbr3;
+pub(crate) mod copa;
+pub(crate) mod verus;

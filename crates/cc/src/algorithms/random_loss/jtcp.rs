@@ -1,0 +1,305 @@
+//! JTCP: Reno that reduces only if the last round trip was stretched on its way by more than its own growth explains.
+//!
+//! E. H.-K. Wu, M.-Z. Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", IEEE JSAC 22(4), 2004. Its
+//! abstract could be read, and what Briones et al. (see `jitter`) say of it in section 2: the Jitter Ratio, its comparison
+//! with k/w, k = 1. What a loss and a timeout then do is known
+//! at second hand only, and could not be held against the paper.
+//!
+//! * Jitter Ratio of a round trip: `Jr = (received - sent)/received`, the spans between its first and its last packet
+//! * on a loss: congestion if `Jr > k/w`, w the window in packets; then, more than a round-trip time after the last
+//!   reduction, half of the flight (fast recovery); else "immediate recovery": what is lost is sent again, and the window
+//!   stays
+//! * on a timeout: one segment; ssthresh is half of the flight for congestion, else the window as it was
+//! * growth and slow start are Reno's
+//!
+//! Units: spans in nanoseconds; Jr and k/w are shares of a window; k in packets.
+//!
+//! **The physics.** A window sent behind its own ACKs is as long as they were, and arrives longer by each of its packets
+//! that had to wait: with k more of them queued at its end than at its beginning, Jr = k/w. Growing by one a round trip, Reno
+//! lets one more wait in each, once the path is full; before that none.
+//!
+//! **When it works.** One bottleneck of its own that is lost from only after it was filled, by a packet a round trip; fine
+//! receiver's time stamps.
+//!
+//! **When not** (more in `jitter`, which has the same measure).
+//! * **A window that stands before a full queue** is not stretched, and its losses pass for random: the "ineffective jitter
+//!   ratio" for which the same group changed it later (Chen et al., "Improving SCTP Performance by Jitter-Based Congestion
+//!   Control over Wired-Wireless Networks", EURASIP 2011). Without any random loss, before a queue of one BDP: of 20 Mbit/s and
+//!   50 ms the first loss of each overflow passes for random and the next, a round trip later, for congestion; of
+//!   100 Mbit/s all of them pass for random, the window stays where slow start left it, and 23 % of the packets are lost.
+//! * **The margin is small** in growth, too: the round of w packets, one more than before, has Jr = 1/(w-1), and is held
+//!   against 1/w.
+//! * **The receiver's clock.** A tick of 1 ms is more than k/w of a round of 100 ms from 10 packets on. On a transport that
+//!   knows no receiver's times (QUIC) every loss is congestion, and JTCP is Reno: it errs to the careful side.
+//! * **Other flows'** packets stretch it as much as its own.
+//!
+//! **Decisions.** The window over which Jr is taken is the last whole round trip; one that tells nothing (fewer than two
+//! packets, or all at once) leaves the last Jr. A loss within a round-trip time of the last reduction keeps the verdict that its
+//! Jr gives it, and the window. A random timeout keeps the slow start threshold, not the window: nothing is in flight then, and what
+//! it held would leave in one burst. Marks (RFC 3168) are congestion.
+
+use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
+use crate::building_blocks::window::Window;
+use crate::classifiers::jitter::{Round, jitter_ratio};
+use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, Verdict};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use whimbrel_units::{Duration, Time};
+
+/// Its place in the registry.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "jtcp",
+    code: code!("algorithms/random_loss/jtcp.rs", "classifiers/jitter.rs"),
+    summary: "NewReno that ignores losses while its round trips are not stretched",
+    citation: "E. H.-K. Wu, M.-Z. Chen, \"JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks\", \
+               IEEE JSAC 22(4), 2004",
+    family: Family::RandomLoss,
+    driven_by: DrivenBy::Losses,
+    feed: Feed::Acknowledgments,
+    parameters: &[Parameter {
+        name: "k",
+        default: Value::Number(1.0),
+        range: (0.0, 1000.0),
+        meaning: "packets by which the queue must grow in a round trip for a loss to be congestion",
+    }],
+    build: |setup, values| Box::new(WindowController::new(setup, Jtcp::new(values.number("k")))),
+};
+
+/// JTCP's rule.
+#[derive(Debug, Clone)]
+struct Jtcp {
+    /// Packets.
+    k: f64,
+    round: Round,
+    /// Jr of the last round trip that gave one.
+    ratio: Option<f64>,
+    srtt: Duration,
+    last_decrease: Option<Time>,
+}
+
+impl Jtcp {
+    fn new(k: f64) -> Self {
+        Self {
+            k,
+            round: Round::default(),
+            ratio: None,
+            srtt: Duration::ZERO,
+            last_decrease: None,
+        }
+    }
+
+    fn judge(&self, window: &Window) -> Verdict {
+        let allowed = self.k * window.mss as f64 / window.cwnd as f64;
+        match self.ratio {
+            Some(ratio) if ratio <= allowed => Verdict::Random,
+            _ => Verdict::Congestion,
+        }
+    }
+}
+
+impl Rule for Jtcp {
+    const CLASSIFIES_LOSSES: bool = true;
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.srtt = ack.srtt;
+        if ack.round_start {
+            let ended = std::mem::take(&mut self.round);
+            self.ratio = ended.spans().and_then(jitter_ratio).or(self.ratio);
+        }
+        self.round.on_ack(ack);
+        let acked = slow_start(window, ack);
+        window.grow(acked, 1.0);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        let verdict = match loss.signal {
+            Signal::Ecn => Verdict::Congestion,
+            Signal::Loss => loss.verdict(self.judge(window)),
+        };
+        let recent = self
+            .last_decrease
+            .is_some_and(|last| loss.now.since(last) <= self.srtt);
+        let reduced = verdict == Verdict::Congestion && !recent;
+        if reduced {
+            self.last_decrease = Some(loss.now);
+            window.reduce_to(half(window, loss.in_flight));
+        }
+        LossResponse {
+            reduced,
+            verdict: Some(verdict),
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
+        self.last_decrease = Some(timeout.now);
+        let ssthresh = match self.judge(window) {
+            Verdict::Congestion => half(window, timeout.in_flight),
+            Verdict::Random => window.cwnd,
+        };
+        window.collapse(Some(ssthresh));
+    }
+
+    fn on_spurious(&mut self, before: &Self) {
+        self.last_decrease = before.last_decrease;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::{AtSending, Controller};
+    use crate::registry::Spec;
+    use crate::testing::{ACK, MSS, loss, segments, setup, timeout};
+    use whimbrel_units::Bytes;
+
+    /// A flow, and a path that answers its round trips.
+    struct Flow {
+        law: Box<dyn Controller>,
+        now: Time,
+    }
+
+    impl Flow {
+        fn new(text: &str, segments: u64) -> Self {
+            Self {
+                law: text.parse::<Spec>().expect("valid").build(&setup(segments)),
+                now: Time::from_nanos(10_000_000_000),
+            }
+        }
+
+        /// A round trip of 100 ms whose packets left over `sent` and arrived over `received` microseconds.
+        fn round(&mut self, sent: u64, received: Option<u64>) {
+            for share in [0, 1] {
+                let newest = AtSending {
+                    sent: self.now + Duration::from_micros(share * sent),
+                    in_flight: Bytes::new(MSS),
+                    delivered: Bytes::ZERO,
+                    lost: Bytes::ZERO,
+                    app_limited: false,
+                };
+                self.law.on_ack(&Ack {
+                    now: self.now,
+                    round_start: share == 0,
+                    newest: Some(newest),
+                    receiver_time: received.map(|us| self.now + Duration::from_micros(share * us)),
+                    in_recovery: true,
+                    ..ACK
+                });
+            }
+            self.now += Duration::from_millis(100);
+        }
+
+        /// Ends the round trip and loses a packet of the next.
+        fn lose(&mut self) -> (LossResponse, f64) {
+            self.round(0, None);
+            let response = self.law.on_loss(&loss(&*self.law, self.now));
+            (response, segments(&*self.law))
+        }
+    }
+
+    const RANDOM: LossResponse = LossResponse {
+        reduced: false,
+        verdict: Some(Verdict::Random),
+    };
+    const CONGESTION: LossResponse = LossResponse {
+        reduced: true,
+        verdict: Some(Verdict::Congestion),
+    };
+
+    #[test]
+    fn a_window_stretched_by_more_than_one_packet_in_w_is_congestion() {
+        // w = 50: k/w = 0.02. 98 ms that arrive as 100 are Jr = 0.02, as 101 ms 0.0297.
+        let mut flow = Flow::new("jtcp", 50);
+        flow.round(98_000, Some(100_000));
+        assert_eq!(flow.lose(), (RANDOM, 50.0), "on equality");
+        flow.round(98_000, Some(101_000));
+        assert_eq!(flow.lose(), (CONGESTION, 25.0));
+    }
+
+    #[test]
+    fn k_is_the_number_of_packets() {
+        // Jr = 0.1 against 5/50 and 4/50.
+        for (text, expected) in [
+            ("jtcp?k=5", (RANDOM, 50.0)),
+            ("jtcp?k=4", (CONGESTION, 25.0)),
+        ] {
+            let mut flow = Flow::new(text, 50);
+            flow.round(90_000, Some(100_000));
+            assert_eq!(flow.lose(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_was_compressed_is_not_congested() {
+        let mut flow = Flow::new("jtcp", 50);
+        flow.round(100_000, Some(50_000));
+        assert_eq!(flow.lose(), (RANDOM, 50.0));
+    }
+
+    #[test]
+    fn without_receiver_times_every_loss_is_congestion() {
+        let mut flow = Flow::new("jtcp", 50);
+        flow.round(100_000, None);
+        assert_eq!(flow.lose(), (CONGESTION, 25.0));
+    }
+
+    #[test]
+    fn within_a_round_trip_of_the_last_reduction_the_window_stays() {
+        let mut flow = Flow::new("jtcp", 64);
+        flow.round(50_000, Some(100_000));
+        assert_eq!(flow.lose(), (CONGESTION, 32.0));
+        let kept = LossResponse {
+            reduced: false,
+            ..CONGESTION
+        };
+        let reduced_at = flow.now;
+        // The smoothed RTT is 100 ms.
+        for (ms, expected) in [
+            (0, (kept, 32.0)),
+            (100, (kept, 32.0)),
+            (101, (CONGESTION, 16.0)),
+        ] {
+            let now = reduced_at + Duration::from_millis(ms);
+            let response = flow.law.on_loss(&loss(&*flow.law, now));
+            assert_eq!((response, segments(&*flow.law)), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn a_mistaken_reduction_leaves_the_next_one_free() {
+        let mut flow = Flow::new("jtcp", 64);
+        flow.round(50_000, Some(100_000));
+        flow.lose();
+        flow.law.on_spurious(flow.now);
+        assert_eq!(segments(&*flow.law), 64.0);
+        let again = flow.law.on_loss(&loss(&*flow.law, flow.now));
+        assert_eq!(again, CONGESTION);
+    }
+
+    #[test]
+    fn a_timeout_leads_back_to_the_window_unless_it_was_congestion() {
+        for (received, ssthresh) in [(100_000, 40), (200_000, 20)] {
+            let mut flow = Flow::new("jtcp", 40);
+            flow.round(100_000, Some(received));
+            flow.round(0, None);
+            flow.law.on_timeout(&timeout(&*flow.law, flow.now));
+            assert_eq!(segments(&*flow.law), 1.0);
+            assert_eq!(flow.law.ssthresh(), Some(Bytes::new(ssthresh * MSS)));
+        }
+    }
+
+    #[test]
+    fn told_the_truth_it_goes_by_it_and_marks_are_congestion() {
+        let mut flow = Flow::new("jtcp", 40);
+        flow.round(50_000, Some(100_000));
+        flow.round(0, None);
+        let told = Loss {
+            truth: Some(Verdict::Random),
+            ..loss(&*flow.law, flow.now)
+        };
+        assert_eq!(flow.law.on_loss(&told), RANDOM);
+        let marked = Loss {
+            signal: Signal::Ecn,
+            ..told
+        };
+        assert_eq!(flow.law.on_loss(&marked), CONGESTION);
+    }
+}

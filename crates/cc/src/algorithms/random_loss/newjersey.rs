@@ -1,0 +1,437 @@
+//! TCP New Jersey: routers warn of congestion; what is lost without a warning is the channel's.
+//!
+//! K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for Wireless IP Communications", IEEE JSAC 22(4), 2004: rate control and
+//! congestion warning; the same, "Improving TCP performance in integrated wireless communications networks", Computer
+//! Networks 47(2), 2005: New Jersey, which takes time from the receiver. Of both only the abstracts could be read; what
+//! stands here is from T. Saedi, "Congestion Control Enhancement Over Wireless Networks", MSc thesis, Lakehead
+//! University, 2019, sections 2.2.8 and 2.2.9, with an implementation of TCP-Jersey for ns-3 (V. Jain, S. Jain,
+//! M. Tahiliani, NITK, 2017) as second opinion.
+//!
+//! * bandwidth: `R_n = (RTT*R_{n-1} + L_n)/((t_n - t_{n-1}) + RTT)` (2.6), L_n the bytes that ACK n reports, t_n when the
+//!   data arrived by the receiver's clock
+//! * optimal window: `ownd_n = R_n*RTT` (2.7)
+//! * congestion warning: a router marks every packet while its average queue exceeds a threshold, the receiver echoes
+//! * rate control: `ssthresh = ownd`, `cwnd = min(cwnd, ownd)`
+//! * ACK with a mark: rate control, once a round trip; without: Reno's growth
+//! * loss, with a mark: rate control; without: nothing but the retransmission
+//! * timeout: `ssthresh = ownd`; with a mark on the last ACK `cwnd = 1 segment`, else `cwnd = (ownd_n + ownd_{n-1})/2`
+//!
+//! Units: bytes, seconds.
+//!
+//! **The physics.** R_n is the mean rate over about the last RTT, the older the less. It takes ACKs in a bunch as they
+//! come: one with no time since the last adds L_n/RTT, and a pause divides. By the receiver's clock it does not even
+//! matter what the way back does to ACKs. R_n*RTT is then what was delivered in the last round trip: rate control
+//! stops the growth and takes back what has not arrived. A router that marks all packets, and not some, leaves no
+//! doubt about a loss: one that comes without a mark did not come from a long queue.
+//!
+//! **When it works.** All bottlenecks mark, well before they overflow, and sooner than a queue can fill.
+//!
+//! **When not.**
+//! * Where routers do not mark, no loss ever reduces the window: it grows until the timer fires. A drop-tail queue stays
+//!   full and goes on losing, others' packets too. With a recovery that sees when a retransmission is lost (RACK) the
+//!   timer hardly ever fires, and soon the link carries little but retransmissions.
+//! * Likewise without marks random losses do not end slow start: only a timeout sets ssthresh.
+//! * RTT has the queue in it, so that ownd does not empty a queue: marks hold it at the router's threshold (a test below)
+//!   and never drain it.
+//! * A timeout that was not warned of leaves almost the whole window, for which everything in flight was just found
+//!   lost: a burst, on a path that may be gone.
+//!
+//! **Where the source is silent or contradicts itself.**
+//! * RTT is the sender's smoothed one in both equations; ns-3 has the latest sample, and neither has the least.
+//! * R_0 is 0; the thesis's listing has 1, without a unit. The first ACK only sets t_0: over what time its data arrived
+//!   nobody knows. Before R is known, ownd is the least ssthresh, two segments.
+//! * For the window after a timeout the listing has `(ownd_n + ownd_{n-1})/2` and the text `(ownd_n + cwnd_{n-1})/2`,
+//!   also for New Jersey; here the listing. A timeout for the same data again leaves one segment: the estimate is then
+//!   older than the silence (RFC 5681 section 3.1).
+//! * A mark never raises the window, nor do a loss or a timeout: where ownd is greater, slow start goes there.
+//! * Where the transport does not know the receiver's clock, t_n is when the ACK came: TCP-Jersey's estimate.
+//! * Every byte counts once ([`Ack::acked`]): with SACK each duplicate ACK for what it delivered; without, the cumulative
+//!   ACK at the end for all that arrived since the last. For R_n that is the same after one RTT: it is linear.
+
+use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
+use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
+use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use whimbrel_units::{Bytes, Duration, Time};
+
+/// Its place in the registry.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "newjersey",
+    code: code!("algorithms/random_loss/newjersey.rs"),
+    summary: "Reno that reduces, to what arrived in a round trip, only when routers warn by ECN marks",
+    citation: "K. Xu, Y. Tian, N. Ansari, \"Improving TCP performance in integrated wireless communications networks\", \
+               Computer Networks 47(2), 2005",
+    family: Family::RandomLoss,
+    driven_by: DrivenBy::LossesAndRate,
+    feed: Feed::Acknowledgments,
+    parameters: &[],
+    build: |setup, _| {
+        Box::new(
+            WindowController::new(setup, NewJersey::new())
+                .with_transport_features(TransportFeatures::MARKS),
+        )
+    },
+};
+
+/// What is done about a loss that no mark warned of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unwarned {
+    /// It is retransmitted: New Jersey.
+    Keep,
+    /// `ssthresh = ownd`, and the window grows by a segment: New Jersey+.
+    Push,
+}
+
+/// New Jersey's rule, and New Jersey+'s.
+#[derive(Debug, Clone)]
+pub(crate) struct NewJersey {
+    /// By the receiver's clock.
+    at_receiver: Abe,
+    /// By the sender's, if the greater of the two counts: New Jersey+.
+    at_sender: Option<Abe>,
+    unwarned: Unwarned,
+    /// ownd_n and ownd_{n-1}, bytes.
+    ownd: [f64; 2],
+    /// The last ACK had a mark.
+    warned: bool,
+    /// The next ACK that may make the window grow adds a segment.
+    push: bool,
+}
+
+impl NewJersey {
+    pub fn new() -> Self {
+        Self {
+            at_receiver: Abe::default(),
+            at_sender: None,
+            unwarned: Unwarned::Keep,
+            ownd: [0.0; 2],
+            warned: false,
+            push: false,
+        }
+    }
+
+    /// New Jersey+ (`newjersey_plus.rs`).
+    pub fn plus() -> Self {
+        Self {
+            at_sender: Some(Abe::default()),
+            unwarned: Unwarned::Push,
+            ..Self::new()
+        }
+    }
+
+    /// ownd_n, bytes.
+    fn ownd(&self) -> u64 {
+        self.ownd[0] as u64
+    }
+
+    /// Equations 2.6 and 2.7.
+    fn estimate(&mut self, ack: &Ack) {
+        let arrived = ack.receiver_time.unwrap_or(ack.now);
+        let mut bandwidth = self.at_receiver.on_ack(arrived, ack.acked, ack.srtt);
+        if let Some(at_sender) = &mut self.at_sender {
+            bandwidth = bandwidth.max(at_sender.on_ack(ack.now, ack.acked, ack.srtt));
+        }
+        self.ownd = [bandwidth * ack.srtt.as_secs_f64(), self.ownd[0]];
+    }
+}
+
+impl Rule for NewJersey {
+    const CLASSIFIES_LOSSES: bool = true;
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.estimate(ack);
+        self.warned = ack.ece;
+        if self.warned {
+            return; // What the mark asks for comes as an episode.
+        }
+        if self.push && Window::may_grow(ack) {
+            window.cwnd = window.cwnd.saturating_add(window.mss);
+            self.push = false;
+        }
+        grow_as_reno(window, ack, SLOW_START_LIMIT);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
+        let verdict = match (loss.signal, loss.ece) {
+            (Signal::Ecn, _) => Verdict::Congestion,
+            (Signal::Loss, true) => loss.verdict(Verdict::Congestion),
+            (Signal::Loss, false) => loss.verdict(Verdict::Random),
+        };
+        match (verdict, self.unwarned) {
+            (Verdict::Congestion, _) => {
+                self.push = false;
+                window.reduce_to(self.ownd());
+            }
+            (Verdict::Random, Unwarned::Keep) => {}
+            (Verdict::Random, Unwarned::Push) => {
+                self.push = true;
+                window.set_ssthresh(self.ownd());
+            }
+        }
+        LossResponse {
+            reduced: verdict == Verdict::Congestion,
+            verdict: Some(verdict),
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _: &Timeout) {
+        self.push = false;
+        if self.warned {
+            window.collapse(Some(self.ownd()));
+        } else {
+            let mean = (self.ownd[0] + self.ownd[1]) / 2.0;
+            let cwnd = window.cwnd;
+            window.reduce_to(self.ownd());
+            window.cwnd = cwnd.min((mean as u64).max(window.mss));
+        }
+    }
+}
+
+/// Available bandwidth by one clock (equation 2.6).
+#[derive(Debug, Clone, Copy, Default)]
+struct Abe {
+    /// R_n, bytes per second.
+    bandwidth: f64,
+    /// t_n.
+    last: Option<Time>,
+}
+
+impl Abe {
+    /// R_n, after data that arrived then, by a clock of which only differences mean anything.
+    fn on_ack(&mut self, arrived: Time, acked: Bytes, rtt: Duration) -> f64 {
+        if let Some(last) = self.last.replace(arrived) {
+            let rtt = rtt.as_secs_f64();
+            let over = arrived.since(last).as_secs_f64() + rtt;
+            if over > 0.0 {
+                self.bandwidth = (rtt * self.bandwidth + acked.get() as f64) / over;
+            }
+        }
+        self.bandwidth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::Controller;
+    use crate::testing::{ACK, Bottleneck, MSS, Path, loss, newreno, segments, setup, timeout};
+    use whimbrel_units::Rate;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// An ACK of so many segments at so many milliseconds, of data that arrived then by the receiver's clock.
+    fn ack(ms: u64, arrived: Option<u64>, segments: u64) -> Ack {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        Ack {
+            now: at(ms),
+            receiver_time: arrived.map(at),
+            acked: Bytes::new(segments * MSS),
+            cwnd_limited: false,
+            ..ACK
+        }
+    }
+
+    fn newjersey(segments: u64) -> WindowController<NewJersey> {
+        WindowController::new(&setup(segments), NewJersey::new())
+    }
+
+    /// Has heard 200 segments a second for long: at an RTT of 100 ms ownd is 20 segments.
+    fn measuring(mut law: WindowController<NewJersey>) -> WindowController<NewJersey> {
+        for i in 0..2000 {
+            law.on_ack(&ack(5 * i, Some(777 + 5 * i), 1));
+        }
+        assert!((law.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+        law
+    }
+
+    fn lose(law: &mut WindowController<NewJersey>, ece: bool) -> LossResponse {
+        law.on_loss(&Loss {
+            ece,
+            ..loss(law, Time::ZERO)
+        })
+    }
+
+    #[test]
+    fn the_estimate_by_hand() {
+        // RTT 0.1 s, 1000 bytes. R_1 after 0.1 s: 1000/0.2 = 5000. R_2 with the same t: (500 + 1000)/0.1 = 15,000. R_3
+        // after 0.3 s, of three segments: (1500 + 3000)/0.4 = 11,250; ownd = 1125 bytes.
+        let mut abe = Abe::default();
+        let mut on_ack = |ms, segments| {
+            let at = Time::ZERO + Duration::from_millis(ms);
+            abe.on_ack(at, Bytes::new(segments * MSS), RTT)
+        };
+        assert_eq!(on_ack(40, 7), 0.0, "over what time did they arrive?");
+        for (ms, segments, expected) in [(140, 1, 5000.0), (140, 1, 15_000.0), (440, 3, 11_250.0)] {
+            let bandwidth = on_ack(ms, segments);
+            assert!((bandwidth - expected).abs() < 1e-6, "{bandwidth}");
+        }
+        let mut law = newjersey(10);
+        for (ms, segments) in [(40, 7), (140, 1), (140, 1), (440, 3)] {
+            law.on_ack(&ack(ms, None, segments));
+        }
+        assert_eq!(law.rule.ownd(), 1125);
+    }
+
+    #[test]
+    fn acks_that_were_pressed_together_are_seen_as_the_data_arrived() {
+        // Ten ACKs come at once every 50 ms, for data that arrived every 5 ms: ownd is 20 segments; by the times of
+        // the ACKs it swings around that. By hand, just after ten at once: x = (x + L)/1.5 + 9*L with x in bytes per RTT,
+        // so x = (9 + 2/3)*3*L = 29 segments.
+        let (mut by_receiver, mut by_sender) = (newjersey(10), newjersey(10));
+        for i in 0..2000 {
+            by_receiver.on_ack(&ack(i / 10 * 50, Some(5 * i), 1));
+            by_sender.on_ack(&ack(i / 10 * 50, None, 1));
+        }
+        let (receiver, sender) = (by_receiver.rule.ownd(), by_sender.rule.ownd());
+        assert!((19_900..=20_100).contains(&receiver), "{receiver}");
+        assert!((28_900..=29_100).contains(&sender), "{sender}");
+    }
+
+    #[test]
+    fn one_ack_after_a_recovery_without_sack_tells_what_its_duplicates_would_have_told() {
+        // 20 segments in 100 ms: (0.1*R + 20 L)/0.2 for R = 200 L is 200 L again.
+        let mut law = measuring(newjersey(40));
+        law.on_ack(&ack(5 * 1999 + 100, Some(777 + 5 * 1999 + 100), 20));
+        assert!((law.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_loss_with_a_mark_is_congestion_and_leaves_what_arrived_in_a_round_trip() {
+        let mut law = measuring(newjersey(40));
+        let response = lose(&mut law, true);
+        assert!(response.reduced);
+        assert_eq!(response.verdict, Some(Verdict::Congestion));
+        assert!((segments(&law) - 20.0).abs() < 0.02, "{}", segments(&law));
+        law.on_spurious(Time::ZERO);
+        assert_eq!((segments(&law), law.ssthresh()), (40.0, None));
+    }
+
+    #[test]
+    fn a_loss_without_a_mark_is_random_and_changes_nothing() {
+        let mut law = measuring(newjersey(40));
+        let response = lose(&mut law, false);
+        assert_eq!(
+            (response.reduced, response.verdict),
+            (false, Some(Verdict::Random))
+        );
+        assert_eq!((segments(&law), law.ssthresh()), (40.0, None));
+        // What cost nothing gives nothing back, not even what congestion took before.
+        lose(&mut law, true);
+        lose(&mut law, false);
+        law.on_spurious(Time::ZERO);
+        assert!(segments(&law) < 21.0);
+    }
+
+    #[test]
+    fn the_truth_is_obeyed_where_it_is_known_and_marks_are_congestion_whatever_it_is() {
+        let mut law = measuring(newjersey(40));
+        for (ece, truth) in [(true, Verdict::Random), (false, Verdict::Congestion)] {
+            let told = Loss {
+                ece,
+                truth: Some(truth),
+                ..loss(&law, Time::ZERO)
+            };
+            assert_eq!(law.on_loss(&told).verdict, Some(truth));
+        }
+        let mark = Loss {
+            signal: Signal::Ecn,
+            truth: Some(Verdict::Random),
+            ..loss(&law, Time::ZERO)
+        };
+        assert_eq!(law.on_loss(&mark).verdict, Some(Verdict::Congestion));
+    }
+
+    #[test]
+    fn nothing_grows_while_routers_warn() {
+        let mut law = newjersey(10);
+        law.on_ack(&Ack { ece: true, ..ACK });
+        assert_eq!(segments(&law), 10.0);
+        law.on_ack(&ACK);
+        assert_eq!(segments(&law), 11.0);
+    }
+
+    #[test]
+    fn without_marks_it_grows_as_reno() {
+        let (mut law, mut reno) = (newjersey(10), newreno(10));
+        let (mut own, mut renos) = (Path::new(RTT), Path::new(RTT));
+        own.rounds_for(&mut law, RTT * 4);
+        renos.rounds_for(&mut reno, RTT * 4);
+        assert_eq!(segments(&law), 160.0);
+        assert_eq!(law.cwnd(), reno.cwnd());
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_segment_if_warned_and_else_what_arrived_in_a_round_trip() {
+        let mut unwarned = measuring(newjersey(40));
+        unwarned.on_timeout(&timeout(&unwarned, Time::ZERO));
+        assert!((segments(&unwarned) - 20.0).abs() < 0.02);
+        let again = Timeout {
+            repeated: true,
+            ..timeout(&unwarned, Time::ZERO)
+        };
+        unwarned.on_timeout(&again);
+        assert_eq!(segments(&unwarned), 1.0, "the path may be gone");
+
+        let mut warned = measuring(newjersey(40));
+        warned.on_ack(&Ack {
+            ece: true,
+            ..ack(10_000, Some(10_777), 1)
+        });
+        warned.on_timeout(&timeout(&warned, Time::ZERO));
+        assert_eq!(segments(&warned), 1.0);
+        let ssthresh = warned.ssthresh().expect("set").get();
+        assert!((19_900..=20_100).contains(&ssthresh), "{ssthresh}");
+    }
+
+    #[test]
+    fn an_unwarned_timeout_takes_the_mean_of_the_last_two_estimates() {
+        // By the numbers of the estimate by hand, ten times as large: ownd is 5000, 15,000, 11,250 bytes.
+        let mut law = newjersey(40);
+        for (ms, segments) in [(40, 70), (140, 10), (140, 10)] {
+            law.on_ack(&ack(ms, None, segments));
+        }
+        let mut falling = law.clone();
+        falling.on_ack(&ack(440, None, 30));
+        law.on_timeout(&timeout(&law, Time::ZERO));
+        let bytes = |bytes| Some(Bytes::new(bytes));
+        assert_eq!(
+            (Some(law.cwnd()), law.ssthresh()),
+            (bytes(10_000), bytes(15_000))
+        );
+        falling.on_timeout(&timeout(&falling, Time::ZERO));
+        assert_eq!(
+            (Some(falling.cwnd()), falling.ssthresh()),
+            (bytes(13_125), bytes(11_250))
+        );
+    }
+
+    /// 8 Mbit/s and 100 ms: 1000 segments a second and 100 in flight, with room for 100 more.
+    fn path(random: f64, mark: Option<usize>) -> Bottleneck {
+        let mut path = Bottleneck::new(Rate::from_bits_per_sec(8_000_000), 100);
+        path.loss = random;
+        path.mark = mark;
+        path.add(Box::new(newjersey(10)), RTT);
+        path
+    }
+
+    #[test]
+    fn where_routers_warn_random_losses_cost_no_rate_and_the_queue_stays_at_the_threshold() {
+        let mut path = path(0.01, Some(20));
+        path.run(Duration::from_secs(20));
+        let before = path.flows[0].delivered;
+        let (queue, _) = path.run(Duration::from_secs(60));
+        let rate = (path.flows[0].delivered - before) / MSS / 60;
+        assert!(rate >= 990, "{rate}");
+        assert!((10.0..30.0).contains(&queue), "{queue}");
+    }
+
+    #[test]
+    fn where_they_do_not_the_queue_overflows_for_ever() {
+        let mut path = path(0.0, None);
+        path.run(Duration::from_secs(20));
+        let lost = path.flows[0].lost;
+        let (queue, _) = path.run(Duration::from_secs(60));
+        assert!(queue > 80.0, "{queue}");
+        assert!(path.flows[0].lost - lost > 1000 * MSS);
+    }
+}

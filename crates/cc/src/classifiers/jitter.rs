@@ -1,0 +1,584 @@
+//! Jitter Ratio and the Loss Threshold Decision maker (LTD): a loss is congestion's if what was sent together was
+//! stretched on its way by more than the last increase explains.
+//!
+//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly Shared
+//! Heterogeneous Long Fat Networks", Electronics 2021, 10, 987, sections 5.1 and 5.2; the Jitter Ratio and its
+//! comparison with k/w after E. H. K. Wu, M.-Z. Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks",
+//! IEEE JSAC 22(4), 2004.
+//!
+//! * Jitter Ratio: `Jr = (received - sent) / received`, the spans between first and last packet of a burst (10)
+//! * smoothed: `smooth = (1 - alpha)*smooth + alpha*Jr` (11), from 0
+//! * threshold: `LTD = Inc / packets of the burst` (14)
+//! * `smooth <= LTD`: the channel's; `smooth > LTD`: congestion (table 3; section 7 has it the other way on
+//!   equality, which would make congestion of every loss on a path without jitter)
+//!
+//! Units: spans in nanoseconds; Jr and LTD are shares of a burst, Jr negative for one that was compressed.
+//!
+//! **The physics.** Packets that leave evenly at a rate arrive evenly at the rate the path passes. If it passes all,
+//! the burst arrives as long as it left: Jr = 0. If it passes less, `Jr = 1 - available/rate`, for the queue is longer when
+//! the last packet joins it than when the first did. A rate that just fits and is raised by Inc packets per burst of n
+//! gives Jr = Inc/n, which is LTD: more means more overload than one increase can have made.
+//!
+//! **When it works.** Packets leave paced; the queue is seen while it grows; the threshold is above the noise.
+//!
+//! **When not.**
+//! * **A full queue shows no jitter.** When every packet waits the same, nothing is stretched, and Jr decays to 0 while
+//!   packets are dropped. `jitter-or-level` adds CERL's test, which sees a queue that stands. Its own level test is
+//!   strict, `delay - least > A*(greatest - least)`: with no queue ever seen it is silent, where CERL itself says
+//!   congestion. What is less than `level_least` is noise and no queue.
+//! * **LTD goes to 0 with the increase**, Jr does not go below the noise of the two time stamps. Near the link's
+//!   capacity LTD is of the order of 10^-4 of a burst: any frame of contention exceeds it. `ltd_floor` is a floor under
+//!   it, 0 in the paper's configuration.
+//! * **Jr is bounded by 1 above and by nothing below.** A burst of 20 ms that was held back and arrives within 1 ms has
+//!   Jr = -19, and hides congestion for dozens of bursts. The sign is kept, as the paper prints it.
+//! * On **window laws** the stretch and the increase are the same thing by construction: a window grown by one packet
+//!   makes its round one packet longer where the path is full, so Jr = 1/w against LTD = 1/w, and rounding decides.
+//!   `ltd_scale=0.5` lies between 0 and 1/w. A sender that does not pace stretches each round by its increase
+//!   on an empty path too.
+//! * TCP's receiver time is when the ACK left, in its clock's ticks: a tick of 1 ms in a round of 100 ms is Jr = 0.01.
+//!
+//! **On acknowledgment-fed laws** (the paper has only bursts) a burst is what one round trip delivers, from
+//! [`Ack::round_start`] to the next. Its increase is by how many bytes it exceeds the round before it, at least one
+//! packet: JTCP's 1/w. One packet is the least that one acknowledgment ever delivered: acknowledgments of two packets
+//! are common, of half a packet rare, and a threshold too low errs to the careful side. Judged are whole
+//! rounds: the one under way tells nothing yet.
+//!
+//! **Where there is nothing to see.** A burst of which fewer than two packets arrived gives no Jr, nor one that arrived
+//! in no time at all (the limit is minus infinity): the smoothed value stands. A connection that has never seen
+//! a Jr, because its transport knows no receiver times, takes every loss for congestion: it errs to the careful side.
+
+use crate::classifiers::cerl::Cerl;
+use crate::interface::{Ack, Loss, LossClassifier, Spans, Verdict};
+use crate::registry::entry::{ClassifierEntry, Parameter, Value, Values, code};
+use std::cmp::Ordering;
+use whimbrel_units::{Duration, Time};
+
+pub(crate) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    default: Value::Number(0.125),
+    range: (0.0, 1.0),
+    meaning: "weight of the newest Jitter Ratio in the smoothed one",
+};
+
+pub(crate) const LTD_SCALE: Parameter = Parameter {
+    name: "ltd_scale",
+    default: Value::Number(1.0),
+    range: (0.5, 2.0),
+    meaning: "factor on the threshold LTD",
+};
+
+pub(crate) const LTD_FLOOR: Parameter = Parameter {
+    name: "ltd_floor",
+    default: Value::Number(0.0),
+    range: (0.0, 1.0),
+    meaning: "least LTD, a share of a burst: the noise of its time stamps over its length",
+};
+
+pub(crate) const LEVEL_A: Parameter = Parameter {
+    name: "level_A",
+    default: Value::Number(0.55),
+    range: (0.0, 1.0),
+    meaning: "share of the longest queue seen above which a loss is congestion whatever the jitter",
+};
+
+pub(crate) const LEVEL_LEAST: Parameter = Parameter {
+    name: "level_least",
+    default: Value::Number(1.0),
+    range: (0.0, 1000.0),
+    meaning: "the longest queue seen must be this long to count as one, in ms: above the noise of round-trip times",
+};
+
+const CITATION: &str = "Briones et al., \"Wireless Loss Detection over Fairly Shared Heterogeneous Long Fat \
+                        Networks\", Electronics 10, 987, 2021";
+
+/// Its place in the registry.
+pub(crate) static LTD: ClassifierEntry = ClassifierEntry {
+    name: "ltd",
+    code: code!("classifiers/jitter.rs"),
+    summary: "a loss is the channel's unless round trips are stretched",
+    citation: CITATION,
+    parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR],
+    build: |values| Box::new(Ltd::new(Jitter::from(values), None)),
+};
+
+/// The place of its combination with CERL in the registry.
+pub(crate) static JITTER_OR_LEVEL: ClassifierEntry = ClassifierEntry {
+    name: "jitter-or-level",
+    code: code!(
+        "classifiers/jitter.rs",
+        "classifiers/cerl.rs",
+        "estimators/rtt_stats.rs"
+    ),
+    summary: "a loss is the channel's unless round trips are stretched or the queue is long",
+    citation: "Briones et al., Electronics 10, 987, 2021, with El-Ocla, Wireless Networks 16(1), 2010",
+    parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR, LEVEL_A, LEVEL_LEAST],
+    build: |values| Box::new(Ltd::new(Jitter::from(values), Some(Level::from(values)))),
+};
+
+/// Jr (10): the share of its length at arrival by which a burst was stretched, at most 1, negative if it was
+/// compressed; `None` if it arrived in no time.
+pub(crate) fn jitter_ratio(spans: Spans) -> Option<f64> {
+    let sent = spans.sent.as_nanos() as f64;
+    let received = spans.received.as_nanos() as f64;
+    (received > 0.0).then(|| (received - sent) / received)
+}
+
+/// The smoothed Jitter Ratio with the threshold it is held against.
+#[derive(Debug, Clone)]
+pub(crate) struct Jitter {
+    alpha: f64,
+    ltd_scale: f64,
+    ltd_floor: f64,
+    /// (11); `None` before the first sample, when it counts as 0.
+    smooth: Option<f64>,
+}
+
+impl Jitter {
+    /// From [`ALPHA`], [`LTD_SCALE`] and [`LTD_FLOOR`].
+    pub fn from(values: &Values) -> Self {
+        Self {
+            alpha: values.number("alpha"),
+            ltd_scale: values.number("ltd_scale"),
+            ltd_floor: values.number("ltd_floor"),
+            smooth: None,
+        }
+    }
+
+    /// A burst arrived (10) (11).
+    pub fn sample(&mut self, spans: Spans) {
+        if let Some(ratio) = jitter_ratio(spans) {
+            let smooth = self.smooth.unwrap_or(0.0);
+            self.smooth = Some((1.0 - self.alpha) * smooth + self.alpha * ratio);
+        }
+    }
+
+    /// Whether any burst has given a Jitter Ratio.
+    pub fn seen(&self) -> bool {
+        self.smooth.is_some()
+    }
+
+    /// Whether bursts are stretched by more than `increase` of `burst` (packets or bytes) explains (14).
+    pub fn exceeds(&self, increase: f64, burst: f64) -> bool {
+        let ltd = increase * self.ltd_scale / burst.max(1.0);
+        self.smooth.unwrap_or(0.0) > ltd.max(self.ltd_floor)
+    }
+
+    /// Forgets what it has seen.
+    pub fn restart(&mut self) {
+        self.smooth = None;
+    }
+}
+
+/// CERL's test of how long the queue is, silent where no queue was ever seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    cerl: Cerl,
+    /// What is shorter is noise.
+    least: Duration,
+    a: f64,
+}
+
+impl Level {
+    /// From [`LEVEL_A`] and [`LEVEL_LEAST`].
+    pub fn from(values: &Values) -> Self {
+        let a = values.number("level_A");
+        Self {
+            cerl: Cerl::new(a),
+            least: Duration::from_secs_f64(values.number("level_least") / 1000.0),
+            a,
+        }
+    }
+
+    /// A round-trip time was measured.
+    pub fn sample(&mut self, rtt: Duration) {
+        self.cerl.sample(rtt);
+    }
+
+    /// Whether the queue is long now, by the longest seen.
+    pub fn is_high(&self) -> bool {
+        self.cerl.longest() >= self.least && self.cerl.level() == Some(Ordering::Greater)
+    }
+
+    /// Forgets what it has seen.
+    pub fn restart(&mut self) {
+        self.cerl = Cerl::new(self.a);
+    }
+}
+
+/// LTD for laws that are fed acknowledgments, with CERL's level test or without.
+#[derive(Debug, Clone)]
+struct Ltd {
+    jitter: Jitter,
+    level: Option<Level>,
+    /// What the round trip under way has delivered.
+    round: Round,
+    /// The last whole round, if there was one.
+    last: Option<Delivered>,
+    /// Least that one acknowledgment delivered, bytes.
+    packet: u64,
+}
+
+/// What one round trip delivers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Round {
+    bytes: u64,
+    first: Option<Passage>,
+    last: Option<Passage>,
+}
+
+impl Round {
+    /// Data was acknowledged in it.
+    pub fn on_ack(&mut self, ack: &Ack) {
+        self.bytes = self.bytes.saturating_add(ack.acked.get());
+        let (Some(newest), Some(received)) = (ack.newest, ack.receiver_time) else {
+            return;
+        };
+        let passage = Passage {
+            sent: newest.sent,
+            received,
+        };
+        let first = *self.first.get_or_insert(passage);
+        // What arrives out of turn (a hole that is filled) ends no burst.
+        if passage.sent >= self.last.unwrap_or(first).sent {
+            self.last = Some(passage);
+        }
+    }
+
+    /// From its first packet to its last, where the receiver's times are known.
+    pub fn spans(&self) -> Option<Spans> {
+        let (first, last) = (self.first?, self.last?);
+        Some(Spans {
+            sent: last.sent.since(first.sent),
+            received: last.received.since(first.received),
+        })
+    }
+}
+
+/// What a whole round trip delivered.
+#[derive(Debug, Clone, Copy)]
+struct Delivered {
+    bytes: u64,
+    /// By how much that exceeds the round before it.
+    more: u64,
+}
+
+/// One packet's way.
+#[derive(Debug, Clone, Copy)]
+struct Passage {
+    sent: Time,
+    /// By the receiver's clock.
+    received: Time,
+}
+
+impl Ltd {
+    fn new(jitter: Jitter, level: Option<Level>) -> Self {
+        Self {
+            jitter,
+            level,
+            round: Round::default(),
+            last: None,
+            packet: u64::MAX,
+        }
+    }
+
+    fn end_round(&mut self) {
+        let round = std::mem::take(&mut self.round);
+        if round.bytes > 0 {
+            // The first round is no increase over nothing.
+            let before = self.last.map_or(round.bytes, |last| last.bytes);
+            self.last = Some(Delivered {
+                bytes: round.bytes,
+                more: round.bytes.saturating_sub(before),
+            });
+        }
+        if let Some(spans) = round.spans() {
+            self.jitter.sample(spans);
+        }
+    }
+
+    fn congested(&self) -> bool {
+        let queued = self.level.as_ref().is_some_and(Level::is_high);
+        let stretched = self.last.is_none_or(|last| {
+            let increase = last.more.max(self.packet);
+            self.jitter.exceeds(increase as f64, last.bytes as f64)
+        });
+        queued || stretched || !self.jitter.seen()
+    }
+}
+
+impl LossClassifier for Ltd {
+    fn on_ack(&mut self, ack: &Ack) {
+        if let (Some(level), Some(rtt)) = (&mut self.level, ack.rtt) {
+            level.sample(rtt);
+        }
+        if ack.round_start {
+            self.end_round();
+        }
+        self.packet = self.packet.min(ack.acked.get().max(1));
+        self.round.on_ack(ack);
+    }
+
+    fn judge(&mut self, _loss: &Loss) -> Verdict {
+        if self.congested() {
+            Verdict::Congestion
+        } else {
+            Verdict::Random
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn LossClassifier> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::{AtSending, Controller, LossResponse};
+    use crate::registry::Spec;
+    use crate::testing::{ACK, MSS, loss, setup};
+    use whimbrel_units::Bytes;
+
+    /// NewReno with a discriminator, and a path that answers its rounds.
+    struct Flow {
+        law: Box<dyn Controller>,
+        /// When the next round's first packet leaves and arrives.
+        sent: Time,
+        received: Time,
+        rtt: Duration,
+        receiver_times: bool,
+        /// Bytes that one ACK acknowledges.
+        per_ack: u64,
+    }
+
+    impl Flow {
+        fn new(discriminator: &str) -> Self {
+            let spec: Spec = format!("newreno+{discriminator}").parse().expect("valid");
+            Self {
+                law: spec.build(&setup(10)),
+                sent: Time::ZERO,
+                // The receiver's clock is not the sender's.
+                received: Time::from_nanos(77_000_000_000),
+                rtt: Duration::from_millis(100),
+                receiver_times: true,
+                per_ack: MSS,
+            }
+        }
+
+        fn ack(&mut self, sent: Time, received: Time, round_start: bool) {
+            let newest = AtSending {
+                sent,
+                in_flight: Bytes::ZERO,
+                delivered: Bytes::ZERO,
+                lost: Bytes::ZERO,
+                app_limited: false,
+            };
+            self.law.on_ack(&Ack {
+                acked: Bytes::new(self.per_ack),
+                rtt: Some(self.rtt),
+                newest: Some(newest),
+                receiver_time: self.receiver_times.then_some(received),
+                round_start,
+                ..ACK
+            });
+        }
+
+        /// A round of ACKs for packets that leave and arrive so many microseconds after one another.
+        fn round(&mut self, acks: u64, sent_gap: u64, received_gap: u64) {
+            self.round_of(
+                acks,
+                Duration::from_micros(sent_gap),
+                Duration::from_micros(received_gap),
+            );
+        }
+
+        fn round_of(&mut self, acks: u64, sent_gap: Duration, received_gap: Duration) {
+            for n in 0..acks {
+                let sent = self.sent + sent_gap * n;
+                let received = self.received + received_gap * n;
+                self.ack(sent, received, n == 0);
+            }
+            self.sent += Duration::from_millis(100);
+            self.received += Duration::from_millis(100);
+        }
+
+        /// What a loss at the beginning of the next round is taken for.
+        fn verdict(&self) -> Verdict {
+            let mut law = self.law.clone();
+            law.on_ack(&Ack {
+                acked: Bytes::new(self.per_ack),
+                round_start: true,
+                rtt: Some(self.rtt),
+                ..ACK
+            });
+            let lost = loss(&*law, Time::ZERO);
+            let LossResponse { reduced, verdict } = law.on_loss(&lost);
+            let verdict = verdict.expect("it tells them apart");
+            assert_eq!(reduced, verdict == Verdict::Congestion);
+            verdict
+        }
+    }
+
+    #[test]
+    fn the_jitter_ratio_is_the_stretch_over_the_length_at_arrival() {
+        let ratio = |sent, received| {
+            jitter_ratio(Spans {
+                sent: Duration::from_millis(sent),
+                received: Duration::from_millis(received),
+            })
+        };
+        assert_eq!(ratio(18, 18), Some(0.0));
+        assert_eq!(ratio(18, 24), Some(0.25));
+        assert_eq!(ratio(0, 18), Some(1.0), "sent in no time: the greatest");
+        assert_eq!(ratio(20, 1), Some(-19.0), "compressed");
+        assert_eq!((ratio(18, 0), ratio(0, 0)), (None, None));
+    }
+
+    #[test]
+    fn rounds_that_arrive_as_they_left_lose_at_random() {
+        let mut flow = Flow::new("ltd");
+        for _ in 0..3 {
+            flow.round(10, 1000, 1000);
+            assert_eq!(flow.verdict(), Verdict::Random);
+        }
+    }
+
+    #[test]
+    fn rounds_that_arrive_at_half_the_rate_exceed_one_packet_of_ten_with_the_second() {
+        // Jr = (18 - 9)/18 = 0.5; smooth 0.0625, then 0.1172; LTD 1/10.
+        let mut flow = Flow::new("ltd");
+        flow.round(10, 1000, 2000);
+        assert_eq!(flow.verdict(), Verdict::Random);
+        flow.round(10, 1000, 2000);
+        assert_eq!(flow.verdict(), Verdict::Congestion);
+        // alpha = 1/4: 0.125 with the first.
+        let mut quick = Flow::new("ltd?alpha=0.25");
+        quick.round(10, 1000, 2000);
+        assert_eq!(quick.verdict(), Verdict::Congestion);
+        let mut floor = Flow::new("ltd?alpha=0.25&ltd_floor=0.13");
+        floor.round(10, 1000, 2000);
+        assert_eq!(floor.verdict(), Verdict::Random);
+    }
+
+    #[test]
+    fn a_round_that_delivers_more_than_the_one_before_may_be_stretched_by_that() {
+        let mut flow = Flow::new("ltd?alpha=1");
+        flow.round(10, 1000, 1000);
+        // Twice as much: half of it is increase. Jr = (15.2 - 9.5)/15.2 = 0.375.
+        flow.round(20, 500, 800);
+        assert_eq!(flow.verdict(), Verdict::Random);
+        // The same again is no increase: LTD is 1/20.
+        flow.round(20, 500, 800);
+        assert_eq!(flow.verdict(), Verdict::Congestion);
+        // The first round of all is no increase over nothing.
+        let mut first = Flow::new("ltd?alpha=1");
+        first.round(20, 500, 800);
+        assert_eq!(first.verdict(), Verdict::Congestion);
+    }
+
+    #[test]
+    fn a_window_that_fills_a_queue_packet_by_packet_is_caught_late_with_jtcps_threshold() {
+        // A full path that passes a packet per ms, and a paced window of w from 100 on: it leaves within the w - 1 ms of
+        // the round before. Jr = 1/w, and so is LTD; smooth is 1 - (7/8)^k of it after k rounds.
+        let caught = |discriminator: &str| {
+            let mut flow = Flow::new(discriminator);
+            let rounds = (1..100).find(|k| {
+                let w = 100 + k;
+                let ms = Duration::from_millis(1);
+                flow.round_of(w, ms * (w - 1) / w, ms);
+                flow.verdict() == Verdict::Congestion
+            });
+            rounds.expect("sooner or later")
+        };
+        // (7/8)^5 = 0.51, (7/8)^6 = 0.45.
+        assert_eq!(caught("ltd?ltd_scale=0.5"), 6);
+        // The windows before it were shorter, so that smooth comes to exceed 1/w by 6%: (7/8)^20 = 0.07.
+        let late = caught("ltd");
+        assert!((15..25).contains(&late), "{late}");
+    }
+
+    #[test]
+    fn without_receiver_times_every_loss_is_congestion() {
+        let mut flow = Flow::new("ltd");
+        flow.receiver_times = false;
+        assert_eq!(flow.verdict(), Verdict::Congestion, "nothing was delivered");
+        for _ in 0..5 {
+            flow.round(10, 1000, 1000);
+            assert_eq!(flow.verdict(), Verdict::Congestion);
+        }
+        // One ACK gives a round no length.
+        let mut single = Flow::new("jitter-or-level");
+        for _ in 0..5 {
+            single.round(1, 0, 0);
+            assert_eq!(single.verdict(), Verdict::Congestion);
+        }
+    }
+
+    #[test]
+    fn a_hole_that_is_filled_does_not_end_a_round() {
+        let mut flow = Flow::new("ltd?alpha=1");
+        flow.round(10, 1000, 1000);
+        // Sent long ago, arrived late: taken for the last packet it would stretch nothing to 40 ms, Jr = 1.
+        let late = flow.received - Duration::from_millis(60);
+        flow.ack(Time::ZERO, late, false);
+        let late = flow.received - Duration::from_millis(50);
+        flow.ack(Time::ZERO, late, false);
+        assert_eq!(flow.verdict(), Verdict::Random);
+    }
+
+    #[test]
+    fn one_packet_is_the_least_that_one_ack_delivered() {
+        // Rounds of five ACKs of two packets each, Jr = (4 - 3.4)/4 = 0.15: less than 2/10, more than 1/10.
+        let judged = |single: bool| {
+            let mut flow = Flow::new("ltd?alpha=1");
+            flow.per_ack = if single { MSS } else { 2 * MSS };
+            flow.ack(flow.sent, flow.received, false);
+            flow.per_ack = 2 * MSS;
+            flow.round(5, 850, 1000);
+            flow.round(5, 850, 1000);
+            flow.verdict()
+        };
+        assert_eq!(judged(false), Verdict::Random);
+        assert_eq!(judged(true), Verdict::Congestion);
+    }
+
+    #[test]
+    fn a_standing_queue_is_seen_by_its_level_and_an_empty_one_is_not() {
+        // Nothing is stretched; round trips of 100, 150 and 200 ms, then of 160: above 55% of the longest queue.
+        let judged = |discriminator: &str, last| {
+            let mut flow = Flow::new(discriminator);
+            for ms in [100, 150, 200, last] {
+                flow.rtt = Duration::from_millis(ms);
+                flow.round(10, 1000, 1000);
+            }
+            flow.verdict()
+        };
+        assert_eq!(judged("ltd", 160), Verdict::Random);
+        assert_eq!(judged("jitter-or-level", 160), Verdict::Congestion);
+        assert_eq!(judged("jitter-or-level", 155), Verdict::Random, "strictly");
+        assert_eq!(judged("jitter-or-level?level_A=0.7", 160), Verdict::Random);
+        assert_eq!(judged("jitter-or-level", 100), Verdict::Random);
+        // CERL takes a path without any queue for congested; this does not.
+        let mut flat = Flow::new("jitter-or-level");
+        flat.round(10, 1000, 1000);
+        assert_eq!(flat.verdict(), Verdict::Random);
+        // A short queue that grows: the jitter sees it.
+        let mut growing = Flow::new("jitter-or-level?alpha=1");
+        growing.round(10, 1000, 2000);
+        assert_eq!(growing.verdict(), Verdict::Congestion);
+    }
+
+    #[test]
+    fn a_queue_that_is_no_longer_than_noise_is_none() {
+        // Two milliseconds of noise, then a loss at the top of it: a level, unless 5 ms are asked for.
+        for (least, expected) in [("1", Verdict::Congestion), ("5", Verdict::Random)] {
+            let spec = format!("jitter-or-level?level_least={least}");
+            let mut flow = Flow::new(&spec);
+            for ms in [100, 102, 100, 102] {
+                flow.rtt = Duration::from_millis(ms);
+                flow.round(10, 1000, 1000);
+            }
+            assert_eq!(flow.verdict(), expected, "{least}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What an algorithm requires of the transport that carries it.
+
+/// Features of the transport that an algorithm was published with. A transport that supports a
+/// feature enables it for such an algorithm, unless the configuration overrides it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransportFeatures {
+    /// Explicit congestion marks (RFC 3168): the algorithm responds to them.
+    pub marks: bool,
+    /// Several streams over one connection.
+    pub streams: bool,
+    /// Negative acknowledgments, with which the receiver reports corrupted packets.
+    pub nack: bool,
+}
+
+impl TransportFeatures {
+    /// No feature.
+    pub const NOTHING: Self = Self {
+        marks: false,
+        streams: false,
+        nack: false,
+    };
+    /// Congestion marks.
+    pub const MARKS: Self = Self {
+        marks: true,
+        ..Self::NOTHING
+    };
+    /// Several streams.
+    pub const STREAMS: Self = Self {
+        streams: true,
+        ..Self::NOTHING
+    };
+    /// Negative acknowledgments.
+    pub const NACK: Self = Self {
+        nack: true,
+        ..Self::NOTHING
+    };
+}
+
+/// When fast recovery ends. The oldest algorithms differ in nothing else. A transport obeys as far
+/// as its loss detection leaves it the choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// It lasts until all data that was in flight when it began is acknowledged (RFC 6582,
+    /// RFC 6675): all algorithms but Tahoe and Reno.
+    UntilRepaired,
+    /// Without SACK, the first acknowledgment that advances ends it, even if more segments are
+    /// missing (RFC 5681 section 3.2 step 6): Reno. With SACK it lasts until all is repaired.
+    UntilFirstAck,
+    /// There is no fast recovery: the sender retransmits the oldest segment, and the rest in slow
+    /// start, as after a timeout: Tahoe.
+    Never,
+}

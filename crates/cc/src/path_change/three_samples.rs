@@ -1,0 +1,253 @@
+//! TCP-RTA's rule: the path has changed if three round-trip times in a row are those of another kind of path.
+//!
+//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion Control Strategy in TCP",
+//! University of California, Santa Cruz, 2022: Algorithm 1 and section 3.2.
+//!
+//! * RTT-Current, RTT-Prev, RTT-Prev-Prev are the last three samples; all begin as the threshold below which one goes back
+//!   (lines 4 to 6), which is neither above nor below anything
+//! * all three above 800 ms: up, to the range of satellites (lines 8, 9)
+//! * all three below 500 ms: down (lines 12, 13)
+//! * one or two alone change nothing, and are not passed on to the congestion control (section 3.2, "a low-pass filter")
+//!
+//! **The physics.** No queue is expected to last: "any network congestion scenario is not a stable condition", and three
+//! samples that agree are a path. **When.** Queues that hold less than the distance between the ranges. **When not.** A queue
+//! of a second looks like a satellite, and lasts as long as somebody fills it (bufferbloat). `guard` asks `rtt_step.rs`
+//! whether the path itself ever took so long.
+//!
+//! Where the source contradicts itself:
+//! * line 12 prints RTT-Prev and RTT-Prev-Prev `>` the threshold; the text and line 8 mean all three on the same side.
+//! * back at 300 ms (sections 3.2), 500 (Algorithm 1, section 5) or 800 (section 5): here 500, and it can be set.
+//! * it has two ranges, and "various other RTT ranges could be added": here any number. Three samples that agree on more
+//!   than one threshold cross them at once.
+
+use crate::interface::Ack;
+use crate::path_change::rtt_step::RttStep;
+use crate::path_change::{Change, Heard, PathChange};
+use whimbrel_units::Duration;
+
+/// What lies between two ranges of round-trip times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bound {
+    /// Below this one goes back to the range before.
+    pub down: Duration,
+    /// Above this one goes on to the range behind; not less than `down`.
+    pub up: Duration,
+}
+
+/// What lies between ranges of round-trip times, one less than there are ranges; both sides ascend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bounds(pub Vec<Bound>);
+
+impl Bounds {
+    /// The range in which a connection begins whose handshake took so long.
+    pub fn first(&self, handshake: Duration) -> usize {
+        self.above(0, handshake)
+    }
+
+    /// The range after `range`, for samples that all lie between `least` and `greatest`.
+    pub fn next(&self, range: usize, least: Duration, greatest: Duration) -> usize {
+        let up = self.above(range, least);
+        if up > range {
+            return up;
+        }
+        let below = |range: &usize| *range > 0 && greatest < self.0[range - 1].down;
+        let mut next = range.min(self.0.len());
+        while below(&next) {
+            next -= 1;
+        }
+        next
+    }
+
+    fn above(&self, range: usize, rtt: Duration) -> usize {
+        let beyond = |bound: &&Bound| rtt > bound.up;
+        range + self.0.iter().skip(range).take_while(beyond).count()
+    }
+
+    /// The value that three samples begin with in a range: outside of none.
+    fn neutral(&self, range: usize) -> Duration {
+        let bound = self.0.get(range.saturating_sub(1));
+        bound.map_or(Duration::ZERO, |bound| bound.down)
+    }
+}
+
+/// The rule.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreeSamples {
+    bounds: Bounds,
+    /// Once the handshake has chosen it.
+    range: Option<usize>,
+    /// RTT-Prev-Prev, RTT-Prev, RTT-Current.
+    last: [Duration; 3],
+    /// The last sample that was passed on.
+    heard: Duration,
+    /// Knows what the path takes without queues.
+    guard: Option<RttStep>,
+}
+
+impl ThreeSamples {
+    /// With `guard` only a step of the round-trip time leads up, not a queue.
+    pub fn new(bounds: Bounds, guard: bool) -> Self {
+        Self {
+            bounds,
+            range: None,
+            last: [Duration::ZERO; 3],
+            heard: Duration::ZERO,
+            guard: guard.then(RttStep::default),
+        }
+    }
+
+    /// Whether the path without queues takes long enough for a range beyond the present one.
+    fn vouched(&self, range: usize) -> bool {
+        let base = self.guard.as_ref().map(RttStep::base);
+        base.is_none_or(|base| base.is_some_and(|base| self.bounds.above(range, base) > range))
+    }
+}
+
+impl PathChange for ThreeSamples {
+    fn on_ack(&mut self, ack: &Ack) -> Heard {
+        let range = *self.range.get_or_insert_with(|| {
+            let first = self.bounds.first(ack.min_rtt);
+            self.last = [self.bounds.neutral(first); 3];
+            self.heard = ack.min_rtt;
+            first
+        });
+        if let Some(guard) = &mut self.guard {
+            guard.on_ack(ack);
+        }
+        let Some(rtt) = ack.rtt else {
+            return Heard::sample(None);
+        };
+        self.last = [self.last[1], self.last[2], rtt];
+        let least = self.last[0].min(self.last[1]).min(rtt);
+        let greatest = self.last[0].max(self.last[1]).max(rtt);
+        let next = self.bounds.next(range, least, greatest);
+        let change = next < range || (next > range && self.vouched(range));
+        if !change && next == range && self.bounds.next(range, rtt, rtt) != range {
+            return Heard::sample(None);
+        }
+        let from = self.heard;
+        self.heard = rtt;
+        if !change {
+            return Heard::sample(Some(rtt));
+        }
+        self.range = Some(next);
+        let to = if next > range { least } else { greatest };
+        let rate = None;
+        Heard::change(rtt, Change { from, to, rate })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ACK;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn bounds(bounds: &[(u64, u64)]) -> Bounds {
+        let bound = |(down, up): &(u64, u64)| Bound {
+            down: ms(*down),
+            up: ms(*up),
+        };
+        Bounds(bounds.iter().map(bound).collect())
+    }
+
+    /// The paper's, of a connection whose handshake took so long.
+    fn rule(handshake: u64, limits: &[(u64, u64)]) -> impl FnMut(u64) -> Heard {
+        let mut rule = ThreeSamples::new(bounds(limits), false);
+        move |rtt| {
+            rule.on_ack(&Ack {
+                rtt: Some(ms(rtt)),
+                min_rtt: ms(handshake),
+                ..ACK
+            })
+        }
+    }
+
+    const PAPER: &[(u64, u64)] = &[(500, 800)];
+
+    #[test]
+    fn three_samples_above_800_ms_in_a_row_are_a_satellite_and_800_is_not_above() {
+        let mut rule = rule(50, PAPER);
+        for rtt in [801, 801, 800, 801, 900] {
+            assert_eq!(rule(rtt).change, None, "{rtt}");
+        }
+        let change = Change {
+            from: ms(800),
+            to: ms(801),
+            rate: None,
+        };
+        assert_eq!(rule(850), Heard::change(ms(850), change));
+        assert_eq!(rule(850).change, None, "it has changed");
+    }
+
+    #[test]
+    fn three_samples_below_500_ms_in_a_row_lead_back_and_500_is_not_below() {
+        let mut rule = rule(900, PAPER);
+        // Line 12 as it is printed would go back with the last one but one: current below, the two before above.
+        for rtt in [499, 499, 500, 600, 600, 400, 499] {
+            assert_eq!(rule(rtt).change, None, "{rtt}");
+        }
+        let change = Change {
+            from: ms(600),
+            to: ms(499),
+            rate: None,
+        };
+        assert_eq!(rule(50), Heard::change(ms(50), change));
+    }
+
+    #[test]
+    fn one_or_two_outliers_change_nothing_and_are_not_passed_on() {
+        let mut rule = rule(50, PAPER);
+        for (rtt, heard) in [
+            (60, true),
+            (5_000, false),
+            (61, true),
+            (900, false),
+            (900, false),
+            (700, true),
+        ] {
+            assert_eq!(rule(rtt), Heard::sample(Some(ms(rtt)).filter(|_| heard)));
+        }
+    }
+
+    #[test]
+    fn the_values_that_it_begins_with_are_on_no_side() {
+        // Lines 4 to 6: 500 ms. Neither two samples above nor two below are three.
+        let mut low = rule(50, PAPER);
+        assert_eq!((low(900).change, low(900).change), (None, None));
+        let mut high = rule(900, PAPER);
+        assert_eq!((high(50).change, high(50).change), (None, None));
+        // In a third range they are 1500 ms.
+        let mut third = rule(3_000, &[(500, 800), (1500, 2000)]);
+        assert_eq!((third(1_000).change, third(1_000).change), (None, None));
+        assert!(third(1_000).change.is_some());
+    }
+
+    #[test]
+    fn samples_that_agree_on_two_thresholds_cross_both_at_once() {
+        let mut rule = rule(50, &[(500, 800), (1500, 2000)]);
+        rule(2_500);
+        rule(2_500);
+        assert!(rule(2_500).change.is_some_and(|change| change.is_longer()));
+        assert_eq!(rule(2_500).change, None);
+        rule(1_000);
+        rule(1_000);
+        assert!(rule(1_000).change.is_some(), "to the middle");
+        rule(900);
+        assert_eq!(rule(900).change, None);
+        rule(50);
+        rule(50);
+        assert!(rule(50).change.is_some());
+    }
+
+    #[test]
+    fn without_bounds_nothing_changes() {
+        let mut rule = rule(50, &[]);
+        for rtt in [50, 5_000, 5_000, 5_000, 1, 1, 1] {
+            assert_eq!(rule(rtt), Heard::sample(Some(ms(rtt))));
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! What an algorithm declares about itself: name, citation, parameters with defaults, constructor.
+//!
+//! Defaults are written only here, in each algorithm's own [`Entry`].
+
+pub use crate::registry::code::Code;
+pub(crate) use crate::registry::code::code;
+
+use crate::interface::{Controller, LossClassifier};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use whimbrel_units::Bytes;
+
+/// The signal that a family of algorithms responds to, and what it adds. Each family is a folder of
+/// `algorithms/` and a block of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Losses: the standards, and algorithms for long paths and large windows.
+    Loss,
+    /// Losses, with another algorithm for each kind of path: the window follows a change of path.
+    Adaptive,
+    /// Delays, alone or together with losses.
+    Delay,
+    /// Losses, after which the window becomes the measured bandwidth-delay product.
+    Bandwidth,
+    /// Losses, but not random ones.
+    RandomLoss,
+    /// A model of the path: its rate and its delay.
+    Model,
+    /// Reports on bursts.
+    Burst,
+}
+
+impl Family {
+    /// All families, in the order of the table.
+    pub const ALL: [Self; 7] = [
+        Self::Loss,
+        Self::Adaptive,
+        Self::Delay,
+        Self::Bandwidth,
+        Self::RandomLoss,
+        Self::Model,
+        Self::Burst,
+    ];
+
+    /// The name of its folder below `algorithms/`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loss => "loss",
+            Self::Adaptive => "adaptive",
+            Self::Delay => "delay",
+            Self::Bandwidth => "bandwidth",
+            Self::RandomLoss => "random_loss",
+            Self::Model => "model",
+            Self::Burst => "burst",
+        }
+    }
+}
+
+/// What moves the window of an algorithm, and so the properties that it must have. Every entry is
+/// tested for those of its own declaration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DrivenBy {
+    /// Losses: the window grows with acknowledged data outside of recovery, shrinks only for losses,
+    /// and is one segment after a timeout (RFC 5681).
+    Losses,
+    /// Losses and an estimate of the path's rate: as [`Losses`](Self::Losses), but a timeout may
+    /// leave more than one segment, and a loss that leaves the window unchanged may set ssthresh.
+    LossesAndRate,
+    /// Losses and delays: as [`Losses`](Self::Losses), but an acknowledgment that indicates a queue
+    /// may shrink the window.
+    LossesAndDelays,
+    /// A model of the path: the window follows it up and down with every acknowledgment.
+    Path,
+    /// Bursts: the algorithm sets the rate of the next burst, not a window.
+    Bursts,
+}
+
+/// The events that an algorithm is fed, which decide which transports can carry it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feed {
+    /// Acknowledgments: TCP, QUIC.
+    Acknowledgments,
+    /// Reports on bursts: AATP.
+    Bursts,
+}
+
+/// One algorithm of the table.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name, as people type it.
+    pub name: &'static str,
+    /// Its source code, the file with its equations first; not empty.
+    pub code: &'static [Code],
+    /// A description in one line.
+    pub summary: &'static str,
+    /// Its source.
+    pub citation: &'static str,
+    /// Its family.
+    pub family: Family,
+    /// What moves its window.
+    pub driven_by: DrivenBy,
+    /// The events that it is fed.
+    pub feed: Feed,
+    /// The parameters that can be set.
+    pub parameters: &'static [Parameter],
+    /// Builds a controller for a new connection.
+    pub build: fn(&Setup, &Values) -> Box<dyn Controller>,
+}
+
+/// One loss classifier of the table.
+#[derive(Debug)]
+pub struct ClassifierEntry {
+    /// Its name, as people type it after a plus.
+    pub name: &'static str,
+    /// Its source code, the file with its equations first; not empty.
+    pub code: &'static [Code],
+    /// A description in one line.
+    pub summary: &'static str,
+    /// Its source.
+    pub citation: &'static str,
+    /// The parameters that can be set.
+    pub parameters: &'static [Parameter],
+    /// Builds a classifier for a new connection.
+    pub build: fn(&Values) -> Box<dyn LossClassifier>,
+}
+
+/// What the transport knows when a connection begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// Maximum payload of one packet.
+    pub mss: Bytes,
+    /// Initial window (RFC 6928: ten segments).
+    pub initial_window: Bytes,
+    /// The transport paces by itself: it spreads a window over a round trip (RFC 9002 section 7.7).
+    /// Then growth causes no bursts, and the growth by one acknowledgment has no limit (L of RFC 3465
+    /// and RFC 9406).
+    pub paced: bool,
+    /// Initial slow start threshold, if the capacity of the path is known, because the connection
+    /// used it before under another algorithm. `None`: slow start searches for it (RFC 5681 section
+    /// 3.1).
+    pub ssthresh: Option<Bytes>,
+    /// Seed that differs between connections, for algorithms that must not synchronize (BBR's gain
+    /// cycle). The same seed gives the same decisions.
+    pub seed: u64,
+}
+
+/// One parameter of an algorithm.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name, as people type it: the paper's symbol, if it has one.
+    pub name: &'static str,
+    /// Its value unless set.
+    pub default: Value,
+    /// Minimum and maximum, for numbers.
+    pub range: (f64, f64),
+    /// What it does, with its unit.
+    pub meaning: &'static str,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A switch: true or false.
+    Switch(bool),
+    /// A text with a grammar of its own.
+    Text(Text),
+}
+
+/// Checks the text of a parameter; the error is shown to the user.
+type CheckText = fn(&str, ParseController) -> Result<(), String>;
+
+/// A text that its parameter has accepted.
+#[derive(Debug, Clone)]
+pub struct Text {
+    text: Cow<'static, str>,
+    check: CheckText,
+}
+
+impl Text {
+    /// A default, and the check that every value of the parameter must pass. The check may parse
+    /// names of other controllers.
+    pub const fn new(default: &'static str, check: CheckText) -> Self {
+        Self {
+            text: Cow::Borrowed(default),
+            check,
+        }
+    }
+
+    /// Another value of the same parameter.
+    ///
+    /// # Errors
+    /// If the parameter does not accept it: why, for the user.
+    pub(crate) fn with(&self, text: &str, parse: ParseController) -> Result<Self, String> {
+        (self.check)(text, parse)?;
+        Ok(Self {
+            text: Cow::Owned(text.to_owned()),
+            check: self.check,
+        })
+    }
+
+    /// The text as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(n) => n.fmt(f),
+            Self::Switch(s) => s.fmt(f),
+            Self::Text(t) => t.as_str().fmt(f),
+        }
+    }
+}
+
+/// Another controller that an algorithm switches to, chosen by the user: `cubic?C=0.6+cerl`. It
+/// displays as it is written.
+pub trait ChosenController: fmt::Debug + fmt::Display + Send + Sync {
+    /// The events that it is fed.
+    fn feed(&self) -> Feed;
+
+    /// Builds one for a connection that begins, or continues, with `setup`.
+    fn build(&self, setup: &Setup) -> Box<dyn Controller>;
+}
+
+/// Parses a controller. The registry passes its parser to the algorithms that switch between
+/// others, so that no algorithm depends on the table. The error is shown to the user.
+pub type ParseController = fn(&str) -> Result<Arc<dyn ChosenController>, String>;
+
+/// The values of an algorithm's parameters: the set ones, and defaults for the rest.
+#[derive(Debug)]
+pub struct Values<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) parameters: &'static [Parameter],
+    pub(crate) set: &'a [(&'static str, Value)],
+    pub(crate) parse: ParseController,
+}
+
+impl Values<'_> {
+    fn get(&self, name: &str) -> &Value {
+        let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| v);
+        let default = || {
+            self.parameters
+                .iter()
+                .find(|p| p.name == name)
+                .map(|p| &p.default)
+        };
+        set.or_else(default)
+            .unwrap_or_else(|| panic!("{} declares no parameter {name}", self.name))
+    }
+
+    /// The value of a numeric parameter.
+    ///
+    /// # Panics
+    /// If the entry declares no number of that name: a mistake in the algorithm's own file.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(n) => *n,
+            other => panic!("{}?{name} is not a number: {other}", self.name),
+        }
+    }
+
+    /// The value of a switch.
+    ///
+    /// # Panics
+    /// If the entry declares no switch of that name: a mistake in the algorithm's own file.
+    pub fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(s) => *s,
+            other => panic!("{}?{name} is not a switch: {other}", self.name),
+        }
+    }
+
+    /// The value of a text; it has passed its check.
+    ///
+    /// # Panics
+    /// If the entry declares no text of that name: a mistake in the algorithm's own file.
+    pub fn text(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Text(t) => t.as_str(),
+            other => panic!("{}?{name} is not a text: {other}", self.name),
+        }
+    }
+
+    /// The parser of controllers, for texts that name some.
+    pub fn parse_controller(&self) -> ParseController {
+        self.parse
+    }
+}
