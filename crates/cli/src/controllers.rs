@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, Code, ClassifierEntry, Entry, Feed, Parameter};
+use whimbrel_cc::registry::{self, ClassifierEntry, Code, Entry, Feed, Parameter};
 
 /// List the congestion control algorithms, or show one and its code
 ///

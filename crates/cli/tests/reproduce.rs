@@ -451,7 +451,7 @@ fn a_report_has_the_page_the_numbers_and_the_files_that_were_run() {
         "in part",
         "1 of 2 right; wrong: CERL",
         "experiments/paper/s.toml",
-        "crates/cc/src/cerl.rs",
+        "crates/cc/src/classifiers/cerl.rs",
         "\"kind\":\"beside\"",
     ] {
         assert!(page.contains(words), "no {words} in the page");
@@ -615,28 +615,28 @@ fn an_algorithm_is_shown_with_its_code() {
     };
     let code = stdout(&run(&["cerl", "--code"]));
     assert!(
-        code.starts_with("// crates/cc/src/cerl.rs\n\n//! TCP CERL"),
+        code.starts_with("// crates/cc/src/classifiers/cerl.rs\n\n//! TCP CERL"),
         "{code}"
     );
     let both = stdout(&run(&["cubic+cerl", "--code"]));
     assert!(
-        both.starts_with("// crates/cc/src/cubic.rs\n")
-            && both.contains("\n// crates/cc/src/cerl.rs\n")
+        both.starts_with("// crates/cc/src/algorithms/loss/cubic.rs\n")
+            && both.contains("\n// crates/cc/src/classifiers/cerl.rs\n")
     );
     let shown = stdout(&run(&["cerl?A=0.6"]));
     assert!(
-        shown.contains("crates/cc/src/cerl.rs")
+        shown.contains("crates/cc/src/classifiers/cerl.rs")
             && shown.contains("?A=0.55")
             && !shown.contains("cubic "),
         "{shown}"
     );
     // A discriminator that is no law.
-    assert!(stdout(&run(&["ltd"])).contains("crates/cc/src/jitter.rs"));
+    assert!(stdout(&run(&["ltd"])).contains("crates/cc/src/classifiers/jitter.rs"));
     let json: Vec<Value> = serde_json::from_str(&stdout(&run(&["cerl", "--json"]))).expect("JSON");
     assert_eq!(json.len(), 1);
     assert_eq!(
         [&json[0]["name"], &json[0]["code"][0]["path"]],
-        ["cerl", "crates/cc/src/cerl.rs"]
+        ["cerl", "crates/cc/src/classifiers/cerl.rs"]
     );
     let error = refused(&run(&["cerk"]), 2);
     assert!(

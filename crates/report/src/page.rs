@@ -96,7 +96,7 @@ pub struct Column {
 pub struct Source {
     /// What it is: `scenario`, `algorithm cerl`.
     pub title: String,
-    /// Where it lies in the project: `crates/cc/src/cerl.rs`.
+    /// Where it lies in the project: `crates/cc/src/classifiers/cerl.rs`.
     pub path: String,
     /// What it says. The same text on a page is kept once.
     pub text: String,

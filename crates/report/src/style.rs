@@ -419,7 +419,10 @@ mod tests {
 
     #[test]
     fn all_laws_of_the_registry_have_a_style_and_none_else() {
-        let known: HashSet<&str> = whimbrel_cc::registry::CONTROLLERS.iter().map(|e| e.name).collect();
+        let known: HashSet<&str> = whimbrel_cc::registry::CONTROLLERS
+            .iter()
+            .map(|e| e.name)
+            .collect();
         let styled: HashSet<&str> = LAWS.iter().map(|(name, _)| *name).collect();
         assert_eq!(known, styled);
     }

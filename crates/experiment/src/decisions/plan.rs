@@ -35,7 +35,9 @@ struct CellPlan {
 /// NewReno, but for those that have the name of such a law: they are what is in it.
 pub fn discriminating() -> Vec<Spec> {
     let spec = |text: &str| text.parse::<Spec>().ok();
-    let laws = registry::CONTROLLERS.iter().filter_map(|entry| spec(entry.name));
+    let laws = registry::CONTROLLERS
+        .iter()
+        .filter_map(|entry| spec(entry.name));
     let mut all: Vec<Spec> = laws.filter(Spec::classifies_losses).collect();
     for entry in registry::CLASSIFIERS {
         if all.iter().all(|law| law.entry().name != entry.name) {

@@ -158,7 +158,11 @@ impl Sender {
         };
         let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);
-        let marks = Marks::new(settings.ecn.unwrap_or_else(|| controller.transport_features().marks));
+        let marks = Marks::new(
+            settings
+                .ecn
+                .unwrap_or_else(|| controller.transport_features().marks),
+        );
         Self {
             counters: SenderCounters::new(&*controller),
             controller,

@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_compressed_burst_hides_congestion_for_dozens_of_bursts() {
-        // 18 ms in 1 ms: Jr = -17, smooth -2.125. BurstController stretched to double, Jr = 0.5, raise it by (7/8)^n: the sum
+        // 18 ms in 1 ms: Jr = -17, smooth -2.125. Bursts stretched to double, Jr = 0.5, raise it by (7/8)^n: the sum
         // 0.5 - 2.625 * (7/8)^n is positive from n = 13, for (7/8)^12 = 0.2014 and (7/8)^13 = 0.1763 < 0.5/2.625.
         let mut law = started("enhanced-aatp", OC3);
         law.on_burst(&burst(1_000, 0, 0.0));

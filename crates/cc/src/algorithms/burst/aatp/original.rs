@@ -27,7 +27,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/burst/aatp/mod.rs",
         "algorithms/burst/aatp/rate.rs"
     ),
-    summary: "BurstController at a rate that nears the estimated bandwidth; any loss slows it",
+    summary: "Bursts at a rate that nears the estimated bandwidth; any loss slows it",
     citation: "Briones et al., Future Generation Computer Systems 115, 2021, as given in Electronics 10, 987, 2021",
     family: Family::Burst,
     driven_by: DrivenBy::Bursts,
