@@ -20,7 +20,9 @@ fn reason(error: Error) -> Reason {
 async fn a_file_arrives_with_every_acknowledgment_driven_controller() {
     let scratch = ScratchDirectory::new();
     let mut service = Service::start(&scratch);
-    let supported = CONTROLLERS.iter().filter(|e| e.feed == Feed::Acknowledgments);
+    let supported = CONTROLLERS
+        .iter()
+        .filter(|e| e.feed == Feed::Acknowledgments);
     for entry in supported {
         let file = scratch.file(entry.name, 8_000_001);
         let mut options = service.options(&file);
