@@ -84,7 +84,9 @@ struct Contestant {
 /// Predicts, measures, compares.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     if args.size.is_some_and(Bytes::is_zero) {
-        return Err(BadInput::new("--size: an empty file shows nothing; write e.g. `8 MiB`").into());
+        return Err(
+            BadInput::new("--size: an empty file shows nothing; write e.g. `8 MiB`").into(),
+        );
     }
     if args.time.is_zero() {
         return Err(BadInput::new("--time: must be above zero; write e.g. `45 s`").into());

@@ -41,7 +41,10 @@ impl Meter {
 }
 
 fn others(begin: Ticks, end: Ticks) -> Option<f64> {
-    let total = end.total.checked_sub(begin.total).filter(|ticks| *ticks > 0)?;
+    let total = end
+        .total
+        .checked_sub(begin.total)
+        .filter(|ticks| *ticks > 0)?;
     let busy = end.busy.saturating_sub(begin.busy);
     let own = end.own.saturating_sub(begin.own);
     Some(busy.saturating_sub(own) as f64 / total as f64)

@@ -93,7 +93,10 @@ pub struct Lateness {
 impl PathReport {
     /// 99 of 100 packets were not later, in seconds, in the worse direction.
     pub fn lateness_p99_s(&self) -> f64 {
-        self.forward.lateness_s.p99.max(self.backward.lateness_s.p99)
+        self.forward
+            .lateness_s
+            .p99
+            .max(self.backward.lateness_s.p99)
     }
 
     /// Packets that the path lost although the emulated link did not drop them.
@@ -112,9 +115,9 @@ impl Measurement {
             .collect()
     }
 
-    /// One with this goodput and nothing else, for tests.
+    /// One with this goodput over this path and nothing else, for tests.
     #[cfg(test)]
-    pub fn of(goodput_bps: f64) -> Self {
+    pub fn of(goodput_bps: f64, path: PathReport) -> Self {
         Self {
             seconds: 1.0,
             goodput_bps,
@@ -122,7 +125,7 @@ impl Measurement {
             lost_packets: 0,
             blake3: String::new(),
             samples: Vec::new(),
-            path: PathReport::default(),
+            path,
         }
     }
 }

@@ -68,7 +68,10 @@ fn row(args: &DemoArgs, c: &Contestant) -> Vec<String> {
         cell(measured.map(|m| format!("{:.2}", m.goodput_bps / MBIT))),
         format!("{:.2}", p.goodput_bps / MBIT),
         format!("{:.2}..{:.2}", low / MBIT, high / MBIT),
-        format!("{:.1}", 100.0 * goodput / args.rate.as_bits_per_sec() as f64),
+        format!(
+            "{:.1}",
+            100.0 * goodput / args.rate.as_bits_per_sec() as f64
+        ),
         cell(measured.map(|m| format!("{:.1}", m.seconds))),
         cell(measured.map(|m| {
             let sent = m.sent_packets.max(1) as f64;
@@ -85,9 +88,17 @@ fn compared(contestants: &[Contestant]) -> Option<String> {
         .iter()
         .map(|c| Some(c.measurement.as_ref().ok()?.goodput_bps))
         .collect();
-    let word = if all.is_some() { "" } else { "predicted to be " };
-    let goodputs =
-        all.unwrap_or_else(|| contestants.iter().map(|c| c.prediction.goodput_bps).collect());
+    let word = if all.is_some() {
+        ""
+    } else {
+        "predicted to be "
+    };
+    let goodputs = all.unwrap_or_else(|| {
+        contestants
+            .iter()
+            .map(|c| c.prediction.goodput_bps)
+            .collect()
+    });
     let ranked = || contestants.iter().zip(&goodputs);
     let (slowest, low) = ranked().min_by(|a, b| a.1.total_cmp(b.1))?;
     let (fastest, high) = ranked().max_by(|a, b| a.1.total_cmp(b.1))?;

@@ -68,13 +68,11 @@ mod tests {
             lost_before_the_path: Some(missed),
             lost_for_memory: 0,
         };
-        Measurement {
-            path: PathReport {
-                forward: direction(p99, 0),
-                backward: direction(0.0, missed),
-            },
-            ..Measurement::of(goodput_bps)
-        }
+        let path = PathReport {
+            forward: direction(p99, 0),
+            backward: direction(0.0, missed),
+        };
+        Measurement::of(goodput_bps, path)
     }
 
     fn of(measured: &Measurement, host: &Host) -> Vec<String> {
