@@ -1,34 +1,41 @@
-//! D-TCP: grows towards the bandwidth it has learned, and gives up no more than what is beyond it.
+//! D-TCP: grows towards the learned bandwidth, and gives up only what exceeds it.
 //!
-//! M. R. Kanagarathinam, S. Singh, I. Sandeep, A. Roy, N. Saxena, "D-TCP: Dynamic TCP Congestion Control Algorithm for Next
-//! Generation Mobile Networks", IEEE CCNC 2018. Neither it nor its successor ("NexGen D-TCP", IEEE Access 8, 2020) was to
-//! be had beyond the abstract, nor any implementation. The abstract says: the available bandwidth is learned; a congestion
-//! control factor N derived from it; N makes adaptive increase and adaptive decrease of the window (AIAD); on congestion the
-//! window does not fall multiplicatively or steeply, is then taken back to where it was by the learned bandwidth, and stays
-//! there longer than a legacy law's would.
+//! M. R. Kanagarathinam, S. Singh, I. Sandeep, A. Roy, N. Saxena, "D-TCP: Dynamic TCP Congestion
+//! Control Algorithm for Next Generation Mobile Networks", IEEE CCNC 2018. Of this paper and its
+//! successor ("NexGen D-TCP", IEEE Access 8, 2020) only the abstracts were available, and no
+//! implementation. The abstract states: the available bandwidth is learned; a congestion control
+//! factor N is derived from it; N makes adaptive increase and adaptive decrease of the window
+//! (AIAD); on congestion the window does not fall multiplicatively or steeply, is then taken back
+//! to where it was by the learned bandwidth, and stays there longer than with a legacy algorithm.
 //!
-//! **The equations are ours**, the plainest that do what the abstract says:
+//! **The equations are ours**, the simplest that do what the abstract states:
 //!
-//! * B: the greatest delivery rate of the last `rounds` round trips
-//! * `N = (B*RTT_min - cwnd)`, segments: how much more than the window the path itself holds; below 0: how much waits
-//! * growth: `cwnd += max(1, N)/cwnd` for each ACK: the gap closes to 1/e in a round trip, and at B the window is Reno's
-//! * loss: `cwnd -= max(1, min(-N, cwnd/2))`: down to what the path holds, by no more than Reno; by one segment if it is
-//!   below that already
+//! * B: the maximum delivery rate of the last `rounds` round trips
+//! * `N = (B*RTT_min - cwnd)`, segments: the unused capacity of the path; below 0: the packets in
+//!   the queue
+//! * growth: `cwnd += max(1, N)/cwnd` per ACK: the gap closes to 1/e in a round trip, and at B
+//!   growth is Reno's
+//! * loss: `cwnd -= max(1, min(-N, cwnd/2))`: down to the path's capacity, at most by half, and by
+//!   one segment if the window is already below the capacity
 //! * timeout: `ssthresh = max(B*RTT_min, half of the flight)`; slow start is Reno's
 //!
 //! Units: windows in bytes, N in segments, B in bits per second.
 //!
-//! **The physics.** What a flow gets delivered per minimum round trip fills the path without a queue. A window beyond it only
-//! queues; a loss there drains the queue and leaves the link busy. A loss below it is no overflow of this flow's making.
+//! **Physics.** The data delivered per minimum round trip fills the path without a queue. A larger
+//! window only adds to the queue; a loss then drains the queue and keeps the link busy. A loss
+//! below the capacity is no overflow caused by this flow.
 //!
-//! **When it works.** Random losses on a path that was filled within the last `rounds` round trips; one flow or few.
+//! **When it works.** Random losses on a path that was filled within the last `rounds` round trips;
+//! one flow or few.
 //!
-//! **When not.**
-//! * **The estimate confirms itself.** B is what the window let through. A window cut before the path was ever full (a random
-//!   loss in slow start) is what B then says the path holds, and growth is one segment a round trip.
-//! * **Beside other flows** it takes what they leave, and gives back its queue only: AIAD does not converge to equal shares.
-//! * **Acknowledgments that come in bursts** raise B above the link's rate; the window then ends where the queue overflows,
-//!   and a loss costs one segment.
+//! **Limits.**
+//! * **The estimate confirms itself.** B is what the window allowed. If the window is cut before
+//!   the path was ever full (a random loss in slow start), B takes the reduced window for the
+//!   capacity, and growth is one segment per round trip.
+//! * **Beside other flows** it takes what they leave and gives back only its own queue: AIAD does
+//!   not converge to equal shares.
+//! * **Bursts of ACKs** raise B above the link's rate. The window then ends where the queue
+//!   overflows, and a loss costs one segment.
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
@@ -37,13 +44,13 @@ use crate::interface::{Ack, Loss, LossResponse, Timeout};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 use whimbrel_units::{Duration, Rate};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "d-tcp",
     code: code!("algorithms/bandwidth/dtcp.rs"),
-    summary: "Grows towards the bandwidth it has learned and falls back to it, not below",
-    citation: "M. R. Kanagarathinam et al., \"D-TCP: Dynamic TCP Congestion Control Algorithm for Next Generation Mobile \
-               Networks\", IEEE CCNC 2018",
+    summary: "Grows towards the learned bandwidth; a loss reduces the window to it, not below",
+    citation: "M. R. Kanagarathinam et al., \"D-TCP: Dynamic TCP Congestion Control Algorithm for \
+               Next Generation Mobile Networks\", IEEE CCNC 2018",
     family: Family::Bandwidth,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
@@ -51,7 +58,7 @@ pub(crate) static ENTRY: Entry = Entry {
         name: "rounds",
         default: Value::Number(10.0),
         range: (1.0, 1e6),
-        meaning: "round trips over which the greatest delivery rate counts",
+        meaning: "round trips over which the maximum delivery rate is taken",
     }],
     build: |setup, values| {
         let dtcp = Dtcp {
@@ -64,10 +71,10 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// D-TCP's rule.
+/// The rule of D-TCP.
 #[derive(Debug, Clone)]
 struct Dtcp {
-    /// Round trips.
+    /// Window of the maximum filter, round trips.
     memory: u64,
     /// Round trips so far.
     rounds: u64,
@@ -77,19 +84,19 @@ struct Dtcp {
 }
 
 impl Dtcp {
-    fn learn(&mut self, ack: &Ack) {
+    fn measure(&mut self, ack: &Ack) {
         self.rounds = self.rounds.saturating_add(u64::from(ack.round_start));
         self.min_rtt = ack.min_rtt;
         if let Some(rate) = ack.delivery_rate.map(Rate::as_bits_per_sec) {
-            // What the application did not ask for says nothing of what the path would have passed.
+            // The rate of an application-limited flow is only a lower bound of the path's rate.
             if !ack.app_limited || rate > self.bandwidth.get() {
                 self.bandwidth.update(self.memory, self.rounds, rate);
             }
         }
     }
 
-    /// What the path holds, bytes; 0 before anything was learned.
-    fn path(&self) -> u64 {
+    /// The path's capacity, bytes; 0 before the first measurement.
+    fn capacity(&self) -> u64 {
         Rate::from_bits_per_sec(self.bandwidth.get())
             .bytes_in(self.min_rtt)
             .get()
@@ -98,22 +105,22 @@ impl Dtcp {
 
 impl Rule for Dtcp {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.learn(ack);
+        self.measure(ack);
         let acked = slow_start(window, ack);
-        let gap = self.path().saturating_sub(window.cwnd);
+        let gap = self.capacity().saturating_sub(window.cwnd);
         window.grow(acked, (gap as f64 / window.mss as f64).max(1.0));
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {
         let flight = window.flight(loss.in_flight);
-        // Nothing learned: all of it may be beyond the path.
-        let beyond = flight.saturating_sub(self.path());
+        // Before the first measurement all of it may exceed the capacity.
+        let beyond = flight.saturating_sub(self.capacity());
         window.reduce_to(flight - beyond.min(flight / 2).max(window.mss.min(flight)));
         LossResponse::REDUCED
     }
 
     fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
-        let held = self.path().min(window.cwnd);
+        let held = self.capacity().min(window.cwnd);
         window.collapse(Some(held.max(half(window, timeout.in_flight))));
     }
 
@@ -137,83 +144,87 @@ mod tests {
             .build(&setup(segments))
     }
 
-    /// Has learned that the path holds so many segments in its 100 ms.
+    /// A controller that has measured a capacity of `holds` segments in its 100 ms.
     fn learned(segments: u64, holds: u64) -> Box<dyn Controller> {
-        let mut law = built(segments);
-        law.on_ack(&Ack {
+        let mut controller = built(segments);
+        controller.on_ack(&Ack {
             delivery_rate: Some(Rate::from_bytes_per_sec(holds * MSS * 10)),
             in_recovery: true,
             ..ACK
         });
-        law
+        controller
     }
 
     fn after_loss(segments_before: u64, holds: u64) -> f64 {
-        let mut law = learned(segments_before, holds);
-        assert_eq!(law.on_loss(&loss(&*law, Time::ZERO)), LossResponse::REDUCED);
-        segments(&*law)
+        let mut controller = learned(segments_before, holds);
+        assert_eq!(
+            controller.on_loss(&loss(&*controller, Time::ZERO)),
+            LossResponse::REDUCED
+        );
+        segments(&*controller)
     }
 
     #[test]
-    fn a_loss_costs_what_is_beyond_the_path_one_segment_at_least_and_half_at_most() {
+    fn a_loss_costs_the_excess_within_one_segment_and_a_half() {
         assert_eq!(after_loss(130, 100), 100.0);
         assert_eq!(after_loss(300, 100), 150.0);
         assert_eq!(after_loss(80, 100), 79.0);
         assert_eq!(after_loss(100, 100), 99.0);
-        assert_eq!(after_loss(40, 0), 20.0, "nothing learned: Reno");
+        assert_eq!(after_loss(40, 0), 20.0, "nothing measured: Reno");
     }
 
     #[test]
-    fn the_gap_to_the_path_closes_to_1_over_e_in_a_round_trip() {
-        let mut law = learned(100, 200);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 99.0);
-        Path::new(Duration::from_millis(100)).round(&mut *law);
-        // 99 ACKs while the window grows from 99 to some 150: fewer than a round of it. From 101 missing,
-        // dw/da = (200 - w)/w gives 200*ln(101/(200 - w)) - (w - 99) = 99, w = 154.
+    fn the_gap_to_the_capacity_closes_to_1_over_e_per_round_trip() {
+        let mut controller = learned(100, 200);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 99.0);
+        Path::new(Duration::from_millis(100)).round(&mut *controller);
+        // 99 ACKs while the window grows from 99 to about 150, which is less than a round of it.
+        // From a gap of 101, dw/da = (200 - w)/w gives 200*ln(101/(200 - w)) - (w - 99) = 99, w =
+        // 154.
         assert!(
-            (152.0..156.0).contains(&segments(&*law)),
+            (152.0..156.0).contains(&segments(&*controller)),
             "{}",
-            segments(&*law)
+            segments(&*controller)
         );
     }
 
     #[test]
-    fn at_the_path_it_grows_as_reno() {
-        let mut law = learned(40, 10);
-        law.on_loss(&loss(&*law, Time::ZERO));
+    fn at_the_capacity_it_grows_as_reno() {
+        let mut controller = learned(40, 10);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
         let mut path = Path::new(Duration::from_millis(100));
-        path.rounds_for(&mut *law, path.rtt * 5);
+        path.rounds_for(&mut *controller, path.rtt * 5);
         assert!(
-            (24.0..=25.0).contains(&segments(&*law)),
+            (24.0..=25.0).contains(&segments(&*controller)),
             "{}",
-            segments(&*law)
+            segments(&*controller)
         );
     }
 
     #[test]
-    fn what_was_learned_is_forgotten_after_ten_round_trips() {
+    fn a_measurement_is_forgotten_after_ten_round_trips() {
         for (rounds, expected) in [(10, 99.0), (11, 80.0)] {
-            let mut law = learned(100, 100);
+            let mut controller = learned(100, 100);
             for _ in 0..rounds {
-                law.on_ack(&Ack {
+                controller.on_ack(&Ack {
                     delivery_rate: Some(Rate::from_bytes_per_sec(80 * MSS * 10)),
                     round_start: true,
                     in_recovery: true,
                     ..ACK
                 });
             }
-            law.on_loss(&loss(&*law, Time::ZERO));
-            assert_eq!(segments(&*law), expected, "{rounds}");
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            assert_eq!(segments(&*controller), expected, "{rounds}");
         }
     }
 
     #[test]
-    fn what_an_application_held_back_teaches_only_more() {
+    fn application_limited_rates_count_only_if_they_are_higher() {
         for (holds, expected) in [(50, 99.0), (300, 99.0)] {
-            let mut law = learned(100, 100);
+            let mut controller = learned(100, 100);
             for round_start in [true; 3] {
-                law.on_ack(&Ack {
+                controller.on_ack(&Ack {
                     delivery_rate: Some(Rate::from_bytes_per_sec(holds * MSS * 10)),
                     app_limited: true,
                     round_start,
@@ -221,21 +232,21 @@ mod tests {
                     ..ACK
                 });
             }
-            law.on_loss(&loss(&*law, Time::ZERO));
-            assert_eq!(segments(&*law), expected, "{holds}");
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            assert_eq!(segments(&*controller), expected, "{holds}");
         }
     }
 
     #[test]
-    fn after_a_timeout_slow_start_leads_to_the_path() {
-        let mut law = learned(100, 80);
-        law.on_timeout(&timeout(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 1.0);
-        assert_eq!(law.ssthresh(), Some(Bytes::new(80 * MSS)));
+    fn after_a_timeout_slow_start_leads_to_the_capacity() {
+        let mut controller = learned(100, 80);
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 1.0);
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(80 * MSS)));
     }
 
     #[test]
-    fn random_loss_on_a_path_once_filled_leaves_the_link_busy() {
+    fn random_loss_on_a_path_once_filled_keeps_the_link_busy() {
         // 8 Mbit/s, 100 ms: 100 packets. Reno's mean window at 1 % is 12.
         let rate = Rate::from_bits_per_sec(8_000_000);
         let mut path = Bottleneck::new(rate, 50);

@@ -1,4 +1,4 @@
-//! Algorithms that after a loss set the window to the measured bandwidth-delay product.
+//! Algorithms that set the window to the measured bandwidth-delay product after a loss.
 
 pub(crate) mod dtcp;
 pub(crate) mod westwood;

@@ -1,3 +1,3 @@
-//! Algorithms that send in bursts and are fed reports on them.
+//! Algorithms that send in bursts and receive a report on each.
 
 pub(crate) mod aatp;

@@ -1,33 +1,35 @@
-//! TCP-Illinois: losses say whether the window grows or falls, delays by how much.
+//! TCP-Illinois: losses decide whether the window grows or shrinks, delays decide by how much.
 //!
-//! S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A Loss- and Delay-based Congestion Control Algorithm for High-speed
-//! Networks", Performance Evaluation 65(6-7), 2008.
+//! S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A Loss- and Delay-based Congestion Control
+//! Algorithm for High-speed Networks", Performance Evaluation 65(6-7), 2008.
 //!
-//! With d_a the mean queueing delay of the last round trip (its mean RTT less the least RTT ever), d_m the greatest
-//! queueing delay ever, and d_i = eta_i*d_m, once a round trip:
+//! Let d_a be the mean queueing delay of the last round trip (its mean RTT minus the minimum RTT),
+//! d_m the maximum queueing delay so far, and d_i = eta_i*d_m. Once per round trip:
 //!
-//! * increase: `alpha = alpha_max` if `d_a <= d_1`, else `k1/(k2 + d_a)`, with
-//!   `s = (d_m - d_1)/(alpha_max - alpha_min)`, `k1 = s*alpha_min*alpha_max`, `k2 = s*alpha_min - d_1`
-//! * decrease: `beta = beta_min` if `d_a <= d_2`, `beta_max` if `d_a >= d_3`, and a straight line between
+//! * increase: `alpha = alpha_max` if `d_a <= d_1`, otherwise `k1/(k2 + d_a)`, with `s = (d_m -
+//!   d_1)/(alpha_max - alpha_min)`, `k1 = s*alpha_min*alpha_max`, `k2 = s*alpha_min - d_1`
+//! * decrease: `beta = beta_min` if `d_a <= d_2`, `beta_max` if `d_a >= d_3`, linear in between
 //! * `cwnd += alpha/cwnd` per segment acknowledged, `cwnd -= beta*cwnd` per loss
-//! * below W_thresh segments, alpha = 1 and beta = 1/2: Reno
-//! * once d_a has been above d_1, alpha goes back to alpha_max only after theta round trips in a row at d_1 or less
+//! * below W_thresh segments alpha = 1 and beta = 1/2: Reno
+//! * once d_a has exceeded d_1, alpha returns to alpha_max only after theta consecutive round trips
+//!   at d_1 or less
 //! * timeout: alpha = 1, beta = 1/2
 //!
-//! **The physics.** While the queue is empty the window may go up fast; near the delay at which the last losses
-//! came it must go up slowly: the curve of the window is concave, and stays long where throughput is full. A loss at a
-//! short queue is likely the channel's and takes an eighth; one at a full queue takes a half. On an empty path the mean
-//! window is sqrt(75/p) = 8.7/sqrt(p), seven times Reno's.
+//! **Physics.** While the queue is empty, the window may grow fast; near the delay of the last
+//! losses it must grow slowly. The window curve is concave and stays near full throughput for long.
+//! A loss with a short queue is probably a channel error and costs an eighth; one with a full queue
+//! costs a half. On an empty path the mean window is sqrt(75/p) = 8.7/sqrt(p), seven times Reno's.
 //!
-//! **When not.** d_m never forgets: one outlier of the RTT, or a path that became shorter, makes all later queues look
-//! short, and alpha stays at ten. With a queue much shorter than the jitter of other delays alpha and beta say little.
+//! **Limits.** d_m never decreases. After an RTT outlier, or when the path becomes shorter, all
+//! later queues look short and alpha stays at ten. With a queue much shorter than the jitter of
+//! other delays, alpha and beta carry little information.
 //!
 //! Units: windows are bytes; alpha and W_thresh are in segments; delays are seconds.
 //!
-//! Where sources differ: alpha_min is 0.3 in Linux' tcp_illinois.c (by S. Hemminger with S. Liu), ns-3 and the
-//! encyclopedias, and so here; 0.1 is also given. d_m is that of single samples, as in both. An interrupted row of
-//! short queues begins anew, where Linux goes on counting. The paper's text could not be read again; Linux' and ns-3's
-//! code was.
+//! **Where sources differ.** alpha_min is 0.3 in Linux's tcp_illinois.c (by S. Hemminger with S.
+//! Liu), in ns-3 and in encyclopedias, and so here; 0.1 is also given. d_m is the maximum of single
+//! samples, as in both. An interrupted run of short queues starts again, where Linux continues to
+//! count. The text of the paper was not available; the code of Linux and ns-3 was.
 
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::building_blocks::rule::WindowController;
@@ -37,13 +39,14 @@ use crate::interface::Ack;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 use whimbrel_units::Duration;
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "illinois",
     code: code!("algorithms/delay/illinois.rs"),
-    summary: "Reno whose increase and decrease follow the queueing delay: fast on an empty path, careful on a full one",
-    citation: "S. Liu, T. Basar, R. Srikant, \"TCP-Illinois: A Loss- and Delay-based Congestion Control Algorithm for \
-               High-speed Networks\", Performance Evaluation 65(6-7), 2008",
+    summary: "Reno whose increase and decrease depend on the queueing delay: fast on an empty \
+              path, slow on a full one",
+    citation: "S. Liu, T. Basar, R. Srikant, \"TCP-Illinois: A Loss- and Delay-based Congestion \
+               Control Algorithm for High-speed Networks\", Performance Evaluation 65(6-7), 2008",
     family: Family::Delay,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
@@ -52,7 +55,7 @@ pub(crate) static ENTRY: Entry = Entry {
             "alpha_min",
             0.3,
             (0.01, 1.0),
-            "increase at the longest delay, segments per round trip",
+            "increase at the maximum delay, segments per round trip",
         ),
         number(
             "alpha_max",
@@ -64,43 +67,43 @@ pub(crate) static ENTRY: Entry = Entry {
             "beta_min",
             0.125,
             (0.01, 0.5),
-            "share that a loss takes at short delays",
+            "decrease on loss at short delays, fraction of the window",
         ),
         number(
             "beta_max",
             0.5,
             (0.5, 0.9),
-            "share that a loss takes at long delays",
+            "decrease on loss at long delays, fraction of the window",
         ),
         number(
             "W_thresh",
             15.0,
             (0.0, 1_000.0),
-            "below this window it is Reno, segments",
+            "Reno below this window, segments",
         ),
         number(
             "eta1",
             0.01,
             (0.0, 0.05),
-            "share of the longest delay up to which the increase is alpha_max",
+            "fraction of the maximum delay up to which the increase is alpha_max",
         ),
         number(
             "eta2",
             0.1,
             (0.05, 0.4),
-            "share of the longest delay up to which the decrease is beta_min",
+            "fraction of the maximum delay up to which the decrease is beta_min",
         ),
         number(
             "eta3",
             0.8,
             (0.5, 1.0),
-            "share of the longest delay from which the decrease is beta_max",
+            "fraction of the maximum delay from which the decrease is beta_max",
         ),
         number(
             "theta",
             5.0,
             (1.0, 100.0),
-            "round trips of short delay before the increase is alpha_max again",
+            "consecutive round trips of short delay after which the increase returns to alpha_max",
         ),
     ],
     build: |setup, values| {
@@ -155,16 +158,16 @@ struct Illinois {
     greatest_rtt: Duration,
 }
 
-/// What follows the delays.
+/// The state that depends on the delays.
 #[derive(Debug, Clone, Copy)]
 struct Adaptive {
     /// Segments per round trip.
     alpha: f64,
-    /// Share that a loss takes.
+    /// Decrease on loss, fraction of the window.
     beta: f64,
-    /// d_a has been above d_1 since alpha was last set to its greatest.
+    /// d_a has exceeded d_1 since alpha was last alpha_max.
     was_above: bool,
-    /// Round trips in a row with d_a at d_1 or below.
+    /// Consecutive round trips with d_a at d_1 or below.
     low_rounds: u32,
 }
 
@@ -254,14 +257,15 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn illinois(segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = "illinois".parse().expect("in the table");
+        let spec: Spec = "illinois".parse().expect("a known controller");
         spec.build(&setup(segments))
     }
 
-    /// A round trip of ten ACKs with this RTT, on a path of 100 ms, while nothing may grow.
-    fn measured(law: &mut dyn Controller, ms: u64) {
+    /// A round trip of ten ACKs with this RTT, on a path of 100 ms, in which the window may not
+    /// grow.
+    fn measured(controller: &mut dyn Controller, ms: u64) {
         for i in 0..10 {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 rtt: Some(Duration::from_millis(ms)),
                 round_start: i == 0,
                 cwnd_limited: false,
@@ -270,44 +274,46 @@ mod tests {
         }
     }
 
-    /// At 800 segments in congestion avoidance, after round trips with these RTTs. A queue of 100 ms has been seen.
+    /// A controller in congestion avoidance with 800 segments, after round trips with these RTTs.
+    /// The maximum queueing delay so far is 100 ms.
     fn after(rtts: &[u64]) -> Box<dyn Controller> {
-        let mut law = illinois(1600);
-        law.on_loss(&loss(&*law, Time::ZERO));
+        let mut controller = illinois(1600);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
         assert_eq!(
-            segments(&*law),
+            segments(&*controller),
             800.0,
-            "beta is 1/2 before anything is measured"
+            "beta is 1/2 before the first measurement"
         );
         for ms in [100, 200].iter().chain(rtts) {
-            measured(&mut *law, *ms);
+            measured(&mut *controller, *ms);
         }
-        // A round trip is judged when the next begins.
-        law.on_ack(&Ack {
+        // A round trip is evaluated when the next one begins.
+        controller.on_ack(&Ack {
             rtt: None,
             round_start: true,
             cwnd_limited: false,
             ..ACK
         });
-        law
+        controller
     }
 
-    /// What a window of data would add, and the share a loss would take.
-    fn alpha_and_beta(law: &dyn Controller) -> (f64, f64) {
-        let mut grown = law.clone_box();
+    /// The growth over one window of data in segments, and the fraction that a loss takes.
+    fn alpha_and_beta(controller: &dyn Controller) -> (f64, f64) {
+        let mut grown = controller.clone_box();
         for _ in 0..800 {
             grown.on_ack(&ACK);
         }
-        let mut lost = law.clone_box();
-        lost.on_loss(&loss(law, Time::ZERO));
-        let before = segments(law);
+        let mut lost = controller.clone_box();
+        lost.on_loss(&loss(controller, Time::ZERO));
+        let before = segments(controller);
         (segments(&*grown) - before, 1.0 - segments(&*lost) / before)
     }
 
     #[test]
-    fn increase_and_decrease_follow_the_delay_as_in_the_paper() {
-        // d_m = 100 ms, d_1 = 1 ms: k1 = 0.099*3/9.7 = 0.030619, k2 = 0.099*0.3/9.7 - 0.001 = 0.0020619 s.
-        // At 50 ms: 0.030619/0.0520619 = 0.588; beta on the line from 1/8 at 10 ms to 1/2 at 80 ms: 0.125 + 0.375*4/7.
+    fn increase_and_decrease_depend_on_the_delay_as_in_the_paper() {
+        // d_m = 100 ms, d_1 = 1 ms: k1 = 0.099*3/9.7 = 0.030619, k2 = 0.099*0.3/9.7 - 0.001 =
+        // 0.0020619 s. At 50 ms: 0.030619/0.0520619 = 0.588; beta is linear from 1/8 at 10 ms to
+        // 1/2 at 80 ms: 0.125 + 0.375*4/7.
         for (rtt, alpha, beta) in [
             (105, 4.336, 0.125),
             (110, 2.538, 0.125),
@@ -323,66 +329,71 @@ mod tests {
     }
 
     #[test]
-    fn after_a_queue_five_round_trips_without_one_bring_the_greatest_increase_back() {
-        // At 200 ms alpha is 0.3, and stays so for four round trips at d_1 or less.
+    fn five_round_trips_without_queue_restore_the_full_increase() {
+        // At 200 ms alpha is 0.3, and it stays so for four round trips at d_1 or less.
         assert!((alpha_and_beta(&*after(&[100; 4])).0 - 0.3).abs() < 0.01);
         assert!((alpha_and_beta(&*after(&[100; 5])).0 - 10.0).abs() < 0.1);
-        // Interrupted, the row begins anew.
+        // An interruption restarts the count.
         let interrupted = after(&[100, 100, 100, 200, 100, 100]);
         assert!((alpha_and_beta(&*interrupted).0 - 0.3).abs() < 0.01);
     }
 
     #[test]
-    fn small_windows_are_renos_whatever_the_delay() {
-        let mut law = illinois(14);
-        measured(&mut *law, 100);
-        measured(&mut *law, 100);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 7.0);
-        Path::new(RTT).round(&mut *law);
-        assert!((segments(&*law) - 8.0).abs() < 0.1);
+    fn small_windows_are_those_of_reno_at_any_delay() {
+        let mut controller = illinois(14);
+        measured(&mut *controller, 100);
+        measured(&mut *controller, 100);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 7.0);
+        Path::new(RTT).round(&mut *controller);
+        assert!((segments(&*controller) - 8.0).abs() < 0.1);
     }
 
     #[test]
-    fn a_timeout_makes_it_reno_until_the_next_round_is_measured() {
-        let mut law = after(&[100; 5]);
-        law.on_timeout(&timeout(&*law, Time::ZERO));
-        assert_eq!(law.ssthresh(), Some(Bytes::new(700 * MSS)), "beta of then");
-        while law.phase() == "slow start" {
-            law.on_ack(&ACK);
+    fn after_a_timeout_it_is_reno_until_the_next_measurement() {
+        let mut controller = after(&[100; 5]);
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(
+            controller.ssthresh(),
+            Some(Bytes::new(700 * MSS)),
+            "beta before the timeout"
+        );
+        while controller.phase() == "slow start" {
+            controller.on_ack(&ACK);
         }
-        let (alpha, beta) = alpha_and_beta(&*law);
+        let (alpha, beta) = alpha_and_beta(&*controller);
         assert!((alpha * 700.0 / 800.0 - 1.0).abs() < 0.01, "{alpha}");
         assert!((beta - 0.5).abs() < 0.01);
     }
 
     #[test]
-    fn a_flight_below_the_window_is_what_a_loss_is_reckoned_from() {
-        let mut law = after(&[100; 5]);
-        law.on_loss(&Loss {
+    fn a_loss_is_computed_from_the_flight_size() {
+        let mut controller = after(&[100; 5]);
+        controller.on_loss(&Loss {
             in_flight: Bytes::new(400 * MSS),
-            ..loss(&*law, Time::ZERO)
+            ..loss(&*controller, Time::ZERO)
         });
-        assert_eq!(segments(&*law), 350.0);
-        law.on_spurious(Time::ZERO);
-        assert_eq!(segments(&*law), 800.0);
+        assert_eq!(segments(&*controller), 350.0);
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(segments(&*controller), 800.0);
     }
 
     #[test]
     fn on_an_empty_path_the_mean_window_is_seven_times_renos() {
         // AIMD(10, 1/8): sqrt(10*(2 - 1/8)/(2/8))/sqrt(p) = 8.66/sqrt(p); Reno's is 1.22/sqrt(p).
         for (packets, expected) in [(1_000, 274.0), (10_000, 866.0)] {
-            let mut law = illinois(2 * expected as u64);
-            law.on_loss(&loss(&*law, Time::ZERO));
-            let mean = Path::new(RTT).mean_window(&mut *law, packets, 20);
+            let mut controller = illinois(2 * expected as u64);
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            let mean = Path::new(RTT).mean_window(&mut *controller, packets, 20);
             assert!((mean / expected - 1.0).abs() < 0.03, "1/{packets}: {mean}");
         }
     }
 
     #[test]
-    fn alone_it_fills_a_link_and_stays_long_near_the_full_queue() {
-        // 20 Mbit/s and 100 ms: 250 packets, and 125 may wait. Reno leaves 187 of 375 after each loss and idles; so
-        // does beta = 1/2, but alpha = 10 fills the rest in six round trips, and then creeps.
+    fn a_single_flow_fills_a_link_and_stays_near_the_full_queue() {
+        // 20 Mbit/s and 100 ms: 250 packets in flight and 125 in the buffer. Reno leaves 187 of 375
+        // after each loss and underuses the link. So does beta = 1/2 here, but alpha = 10 fills the
+        // rest in six round trips and then slows down.
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(20_000_000), 125);
         link.add(illinois(10), RTT);
         link.run(Duration::from_secs(20));
@@ -390,7 +401,7 @@ mod tests {
         let (queued, _) = link.run(Duration::from_secs(100));
         let rate = link.flows[0].rate_since(before, Duration::from_secs(100));
         assert!(rate.as_bits_per_sec() > 19_600_000, "{rate}");
-        // A straight climb from nothing to 125 would make 62 of it.
+        // A linear increase from 0 to 125 would give a mean of 62.
         assert!(queued > 75.0, "{queued}");
     }
 }

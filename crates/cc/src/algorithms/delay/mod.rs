@@ -1,4 +1,4 @@
-//! Algorithms that respond to delays, alone or together with losses.
+//! Algorithms that respond to delay, alone or together with loss.
 
 pub(crate) mod compound;
 pub(crate) mod fast;

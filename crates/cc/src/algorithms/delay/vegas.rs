@@ -1,44 +1,56 @@
-//! Vegas: keeps a few packets in the queue, by comparing the rate it has with the rate it would have without one.
+//! Vegas: keeps a few packets in the queue by comparing the actual rate with the rate expected
+//! without a queue.
 //!
-//! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995,
-//! which was not to be had; built from the implementations that follow it: ns-2's `tcp-vegas.cc`, Linux' `tcp_vegas.c`,
-//! ns-3's `tcp-vegas.cc`; equations as in (2.8) and (2.9) of the thesis of T. Saedi (see `cerl`).
+//! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE
+//! JSAC 13(8), 1995. The paper was not available. The code follows the implementations ns-2
+//! `tcp-vegas.cc`, Linux `tcp_vegas.c` and ns-3 `tcp-vegas.cc`; equations as in (2.8) and (2.9) of
+//! the thesis of T. Saedi (see `cerl`).
 //!
-//! * once a round trip: `Diff = cwnd/BaseRTT - cwnd/RTT`; as packets in the queue, `Diff*BaseRTT = cwnd*(RTT - BaseRTT)/RTT`
-//! * fewer than alpha of them: `cwnd += 1`; more than beta: `cwnd -= 1`; between: it stays
-//! * slow start doubles the window every other round trip, and compares after those in which it stood; with more than
-//!   gamma packets queued slow start is over
+//! * once per round trip: `Diff = cwnd/BaseRTT - cwnd/RTT`; as packets in the queue, `Diff*BaseRTT
+//!   = cwnd*(RTT - BaseRTT)/RTT`
+//! * fewer than alpha of them: `cwnd += 1`; more than beta: `cwnd -= 1`; in between: no change
+//! * slow start doubles the window every other round trip and compares after the round trips in
+//!   which the window was constant; with more than gamma packets queued, slow start ends
 //! * losses and timeouts are Reno's
 //!
-//! Units: windows in bytes; alpha, beta, gamma in segments.
+//! Units: windows in bytes; alpha, beta and gamma in segments.
 //!
-//! **The physics.** A window larger than the bandwidth-delay product does not send faster, it only waits: what is beyond
-//! the BDP stands in the queue. Alpha of them are enough to take up bandwidth that becomes free; more only delay.
+//! **Physics.** A window above the bandwidth-delay product does not increase the rate; the excess
+//! waits in the queue. alpha packets in the queue suffice to use bandwidth that becomes free; more
+//! only add delay.
 //!
-//! **When it works.** Alone, or among its like: no loss, a queue of alpha to beta packets for each flow.
+//! **When it works.** Alone or among Vegas flows: no loss, and a queue of alpha to beta packets per
+//! flow.
 //!
-//! **When not.**
-//! * **Beside laws that live by losses** it gives way: their queue is its delay.
-//! * **Random loss** halves it as Reno, and it grows back no faster: one segment a round trip.
-//! * **BaseRTT** must be the path's own. A flow that begins while a queue stands takes it for the path, and keeps its alpha
-//!   packets on top of it; a route that grows longer looks like a queue, and the window shrinks to two segments.
-//! * **Jitter** of more than a few packets' time is taken for a queue: three samples decide for a round trip.
+//! **Limits.**
+//! * **Beside loss-based algorithms** Vegas yields: it sees their queue as delay.
+//! * **Random loss** halves the window as in Reno, and it grows back no faster: one segment per
+//!   round trip.
+//! * **BaseRTT** must be that of the path. A flow that starts while a queue exists includes that
+//!   queue in BaseRTT and keeps its alpha packets on top of it. A route that becomes longer looks
+//!   like a queue, and the window shrinks to two segments.
+//! * **Jitter** of more than a few packet times looks like a queue: three samples decide for a
+//!   round trip.
 //!
 //! **Decisions.**
-//! * alpha 2, beta 4 and gamma 1 as in Linux and ns-3, where people meet Vegas; `alpha=1&beta=3` are the paper's other choice
-//!   (at second hand). The queue differs by a packet.
-//! * RTT is the least of the first three samples of a round trip. The paper times one "distinguished segment", the first
-//!   that was sent in the round trip before: it has met what the window of that round queues. Three, because the
-//!   acknowledgment of one may have been delayed, which looks like a queue. Linux and ns-3 take the least of all samples of
-//!   the round; that is as old as the first of them when the round is over, and in the meantime slow start overflows the
-//!   queue that it was to spare. A mean (ns-2) would count the round's own bursts.
-//! * A round trip with fewer than three samples tells nothing, and the window grows as Reno's (Linux, ns-3).
-//! * At the end of slow start the window comes down to what the path held, `cwnd*BaseRTT/RTT`, and a segment (Linux,
-//!   ns-3; ns-2: by an eighth): it may be the double of that, and would come down by one a round trip.
-//! * Linux and ns-3 double every round trip; the paper and ns-2 every other, so that something is compared that stood still.
-//! * Its finer retransmission timer and what it makes of duplicate ACKs are the transport's, and with them the cut by
-//!   a quarter that ns-2 has there: half, as in Linux and ns-3.
-//! * While losses are repaired, or the window is not used, nothing is compared.
+//! * alpha 2, beta 4 and gamma 1 as in Linux and ns-3, the implementations in use; `alpha=1&beta=3`
+//!   is the paper's other choice (from a secondary source). The queues differ by one packet.
+//! * RTT is the minimum of the first three samples of a round trip. The paper times one
+//!   "distinguished segment", the first one sent in the previous round trip, which has met the
+//!   queue of that round's window. Three samples are used because one acknowledgment may be
+//!   delayed, which looks like a queue. Linux and ns-3 take the minimum of all samples of the
+//!   round. That value is as old as the first sample when the round ends, and meanwhile slow start
+//!   overflows the queue that it should spare. A mean (ns-2) would include the round's own bursts.
+//! * A round trip with fewer than three samples gives no decision, and the window grows as in Reno
+//!   (Linux, ns-3).
+//! * At the end of slow start the window falls to what the path held, `cwnd*BaseRTT/RTT`, plus a
+//!   segment (Linux, ns-3; ns-2: by an eighth). The window may be twice that, and would otherwise
+//!   shrink by one per round trip.
+//! * Linux and ns-3 double every round trip; the paper and ns-2 every other one, so that the
+//!   comparison uses a constant window.
+//! * The finer retransmission timer and the treatment of duplicate ACKs belong to the transport,
+//!   and with them ns-2's cut by a quarter: a loss halves the window here, as in Linux and ns-3.
+//! * No comparison takes place during recovery or while the window is not used.
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
@@ -50,30 +62,30 @@ const ALPHA: Parameter = Parameter {
     name: "alpha",
     default: Value::Number(2.0),
     range: (0.0, 1000.0),
-    meaning: "packets in the queue below which the window grows",
+    meaning: "the window grows with fewer packets than this in the queue",
 };
 
 const BETA: Parameter = Parameter {
     name: "beta",
     default: Value::Number(4.0),
     range: (0.0, 1000.0),
-    meaning: "packets in the queue above which the window shrinks",
+    meaning: "the window shrinks with more packets than this in the queue",
 };
 
 const GAMMA: Parameter = Parameter {
     name: "gamma",
     default: Value::Number(1.0),
     range: (0.0, 1000.0),
-    meaning: "packets in the queue above which slow start is over",
+    meaning: "slow start ends with more packets than this in the queue",
 };
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "vegas",
     code: code!("algorithms/delay/vegas.rs"),
-    summary: "Keeps a few packets in the queue, by the round-trip time",
-    citation: "L. Brakmo, L. Peterson, \"TCP Vegas: End to End Congestion Avoidance on a Global Internet\", \
-               IEEE JSAC 13(8), 1995",
+    summary: "Keeps a few packets in the queue, estimated from the round-trip time",
+    citation: "L. Brakmo, L. Peterson, \"TCP Vegas: End to End Congestion Avoidance on a Global \
+               Internet\", IEEE JSAC 13(8), 1995",
     family: Family::Delay,
     driven_by: DrivenBy::LossesAndDelays,
     feed: Feed::Acknowledgments,
@@ -90,10 +102,10 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// Fewer samples may be of delayed ACKs only.
+/// Minimum number of RTT samples for a decision: fewer may all be of delayed ACKs.
 pub(crate) const SAMPLES: u32 = 3;
 
-/// Vegas' rule.
+/// The rule of Vegas.
 #[derive(Debug, Clone)]
 struct Vegas {
     /// Segments.
@@ -103,12 +115,13 @@ struct Vegas {
     /// Segments.
     gamma: f64,
     rounds: RoundRtt,
-    /// In slow start: the window doubles until the next decision, and stands until the one after that.
+    /// In slow start: the window doubles until the next decision, then stays constant until the one
+    /// after.
     doubles: bool,
 }
 
 impl Vegas {
-    /// Once a round trip, with what it found queued, bytes, if it could tell.
+    /// Decides once per round trip. `backlog`: bytes in the queue, `None` if unknown.
     fn decide(&mut self, window: &mut Window, backlog: Option<f64>) {
         let over = |packets: f64| backlog.is_some_and(|bytes| bytes > packets * window.mss as f64);
         let under = |packets: f64| backlog.is_none_or(|bytes| bytes < packets * window.mss as f64);
@@ -170,18 +183,19 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// In congestion avoidance with this many segments, nothing measured yet.
+    /// A controller in congestion avoidance with this many segments and no measurement yet.
     fn avoiding(text: &str, segments: u64) -> Box<dyn Controller> {
-        let mut law = built(text, 2 * segments);
-        know_base(&mut *law);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        law
+        let mut controller = built(text, 2 * segments);
+        know_base(&mut *controller);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        controller
     }
 
-    /// A round trip at 100 ms in which the window is not used. The handshake was faster: its packets are short.
-    fn know_base(law: &mut dyn Controller) {
+    /// A round trip at 100 ms in which the window is not used. The handshake was faster because its
+    /// packets are short.
+    fn know_base(controller: &mut dyn Controller) {
         for _ in 0..SAMPLES {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 rtt: Some(MS * 100),
                 min_rtt: MS * 90,
                 cwnd_limited: false,
@@ -190,10 +204,10 @@ mod tests {
         }
     }
 
-    /// A round trip of `samples` ACKs at `ms`.
-    fn round(law: &mut dyn Controller, ms: u64, samples: u32) {
+    /// A round trip of `samples` ACKs with an RTT of `ms`.
+    fn round(controller: &mut dyn Controller, ms: u64, samples: u32) {
         for i in 0..samples {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 rtt: Some(MS * ms),
                 min_rtt: MS * 90,
                 round_start: i == 0,
@@ -202,21 +216,22 @@ mod tests {
         }
     }
 
-    /// The window after a round trip at `ms`, whose third ACK decides.
+    /// The window after a round trip with an RTT of `ms`, whose third ACK decides.
     fn judged(text: &str, segments_before: u64, ms: u64) -> f64 {
-        let mut law = avoiding(text, segments_before);
-        round(&mut *law, ms, 10);
-        segments(&*law)
+        let mut controller = avoiding(text, segments_before);
+        round(&mut *controller, ms, 10);
+        segments(&*controller)
     }
 
     #[test]
-    fn below_alpha_it_grows_above_beta_it_shrinks_and_between_it_stays() {
+    fn it_grows_below_alpha_and_shrinks_above_beta() {
         // 30 segments, base 100 ms. 107 ms: 1.96 packets queued; 108: 2.2; 115: 3.9; 116: 4.1.
         assert_eq!(judged("vegas", 30, 107), 31.0);
         assert_eq!(judged("vegas", 30, 108), 30.0);
         assert_eq!(judged("vegas", 30, 115), 30.0);
         assert_eq!(judged("vegas", 30, 116), 29.0);
-        // By the paper's other values, 1 and 3: 103 ms are 0.87, 104 are 1.15, 111 are 2.97, 112 are 3.2.
+        // With the paper's other values, 1 and 3: 103 ms is 0.87, 104 is 1.15, 111 is 2.97, 112 is
+        // 3.2.
         let paper = "vegas?alpha=1&beta=3";
         assert_eq!(judged(paper, 30, 103), 31.0);
         assert_eq!(judged(paper, 30, 104), 30.0);
@@ -225,86 +240,96 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_of_two_samples_is_renos() {
-        let mut law = avoiding("vegas", 30);
-        round(&mut *law, 300, 2);
-        round(&mut *law, 300, 1);
-        assert_eq!(segments(&*law), 31.0);
+    fn a_round_trip_with_two_samples_is_that_of_reno() {
+        let mut controller = avoiding("vegas", 30);
+        round(&mut *controller, 300, 2);
+        round(&mut *controller, 300, 1);
+        assert_eq!(segments(&*controller), 31.0);
     }
 
     #[test]
-    fn two_segments_are_the_least() {
-        let mut law = avoiding("vegas?beta=0&alpha=0", 3);
+    fn the_minimum_window_is_two_segments() {
+        let mut controller = avoiding("vegas?beta=0&alpha=0", 3);
         for _ in 0..5 {
-            round(&mut *law, 900, 10);
+            round(&mut *controller, 900, 10);
         }
-        assert_eq!(segments(&*law), 2.0);
+        assert_eq!(segments(&*controller), 2.0);
     }
 
     #[test]
-    fn one_delayed_ack_is_no_queue() {
-        let mut law = avoiding("vegas", 30);
-        round(&mut *law, 300, 1);
+    fn one_delayed_ack_is_not_taken_for_a_queue() {
+        let mut controller = avoiding("vegas", 30);
+        round(&mut *controller, 300, 1);
         for _ in 0..5 {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 rtt: Some(MS * 109),
                 min_rtt: MS * 90,
                 ..ACK
             });
         }
-        assert_eq!(segments(&*law), 30.0, "at 109 ms 2.5 packets are queued");
+        assert_eq!(
+            segments(&*controller),
+            30.0,
+            "at 109 ms 2.5 packets are queued"
+        );
     }
 
     #[test]
     fn slow_start_doubles_every_other_round_trip() {
-        let mut law = built("vegas", 10);
+        let mut controller = built("vegas", 10);
         let mut path = Path::new(MS * 100);
         for expected in [20.0, 40.0, 80.0] {
-            path.round(&mut *law);
-            path.round(&mut *law);
-            assert_eq!(segments(&*law), expected);
+            path.round(&mut *controller);
+            path.round(&mut *controller);
+            assert_eq!(segments(&*controller), expected);
         }
     }
 
     #[test]
-    fn slow_start_ends_with_what_the_path_held_and_a_segment() {
-        // At 125 ms 4 of 20 segments wait; at 105 ms 0.95: not more than gamma.
+    fn slow_start_ends_at_the_capacity_of_the_path_plus_one() {
+        // At 125 ms 4 of 20 segments wait; at 105 ms 0.95, not more than gamma.
         for (ms, left, phase) in [
             (125, 17.0, "congestion avoidance"),
             (105, 21.0, "slow start"),
         ] {
-            let mut law = built("vegas", 10);
-            round(&mut *law, 100, 10);
-            round(&mut *law, 100, 10);
-            assert_eq!(segments(&*law), 20.0, "it stands");
-            round(&mut *law, ms, 3);
-            assert_eq!((segments(&*law), law.phase()), (left, phase));
+            let mut controller = built("vegas", 10);
+            round(&mut *controller, 100, 10);
+            round(&mut *controller, 100, 10);
+            assert_eq!(segments(&*controller), 20.0, "it is constant");
+            round(&mut *controller, ms, 3);
+            assert_eq!((segments(&*controller), controller.phase()), (left, phase));
         }
     }
 
     #[test]
-    fn losses_and_timeouts_are_renos() {
-        let mut law = built("vegas", 40);
-        assert_eq!(law.on_loss(&loss(&*law, Time::ZERO)), LossResponse::REDUCED);
-        assert_eq!(segments(&*law), 20.0);
-        law.on_timeout(&timeout(&*law, Time::ZERO));
-        assert_eq!((segments(&*law), law.phase()), (1.0, "slow start"));
+    fn losses_and_timeouts_are_those_of_reno() {
+        let mut controller = built("vegas", 40);
+        assert_eq!(
+            controller.on_loss(&loss(&*controller, Time::ZERO)),
+            LossResponse::REDUCED
+        );
+        assert_eq!(segments(&*controller), 20.0);
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(
+            (segments(&*controller), controller.phase()),
+            (1.0, "slow start")
+        );
         let mut path = Path::new(MS * 100);
-        path.round(&mut *law);
-        path.round(&mut *law);
-        assert_eq!(segments(&*law), 2.0, "every other round trip again");
+        path.round(&mut *controller);
+        path.round(&mut *controller);
+        assert_eq!(segments(&*controller), 2.0, "every other round trip again");
     }
 
     #[test]
-    fn alone_it_keeps_two_to_four_packets_queued_and_the_link_full() {
-        // With room for one bandwidth-delay product: slow start does not overflow it.
+    fn a_single_flow_queues_two_to_four_packets_on_a_full_link() {
+        // With a buffer of one bandwidth-delay product, slow start does not overflow it.
         for (mbit, ms, bdp) in [(8, 100, 100), (40, 50, 250), (4, 20, 10)] {
             let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
             let mut path = Bottleneck::new(rate, bdp);
             path.add(built("vegas", 10), MS * ms);
             path.run(Duration::from_secs(30));
             let delivered = path.flows[0].delivered;
-            // Queued here counts the one that is being sent, which is no queue to the RTT.
+            // The count includes the packet in transmission, which is no queue in the RTT.
             let (mean, most) = path.run(Duration::from_secs(30));
             assert!(
                 (2.0..=5.5).contains(&mean),

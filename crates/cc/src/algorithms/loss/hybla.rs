@@ -1,40 +1,50 @@
-//! TCP Hybla: a long path grows as fast in seconds as a short one.
+//! TCP Hybla: the rate of a flow with a long RTT grows as fast in seconds as that of a flow with a
+//! short one.
 //!
-//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
-//! Satellite Communications and Networking 22(5), 2004.
+//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks",
+//! International Journal of Satellite Communications and Networking 22(5), 2004.
 //!
-//! With `rho = RTT/RTT0`, at least 1, RTT0 = 25 ms the round-trip time of the connection that it wants to equal:
+//! With `rho = RTT/RTT0`, at least 1, where RTT0 = 25 ms is the RTT of the reference connection:
 //!
 //! * slow start: `cwnd += 2^rho - 1` segments per ACK
 //! * congestion avoidance: `cwnd += rho^2/cwnd` per ACK
-//! * loss and timeout: Reno's
-//! * initial ssthresh: Hoe's estimate, rate of the first ACKs times RTT (J. Hoe, ACM SIGCOMM 1996)
-//! * packets leave spaced by RTT/cwnd
+//! * loss and timeout: as in Reno
+//! * initial ssthresh: Hoe's estimate, the rate of the first ACKs times the RTT (J. Hoe, ACM
+//!   SIGCOMM 1996)
+//! * pacing: packets are spaced by RTT/cwnd
 //!
-//! **The physics.** Reno's rate is cwnd/RTT and cwnd grows once per RTT, so that its rate grows with 1/RTT^2: over a
-//! satellite of 600 ms it takes 24^2 times as long as at 25 ms. To send at the same rate it needs rho times the window,
-//! and to get there in the same time rho^2 times the growth per round trip. Its mean window is rho*1.22/sqrt(p), so
-//! that its rate, 1.22/(RTT0*sqrt(p)), does not depend on the RTT.
+//! **Physics.** Reno sends at cwnd/RTT and cwnd grows once per RTT, so its rate grows with 1/RTT^2:
+//! over a satellite with 600 ms it takes 24^2 times as long as at 25 ms. To send at the same rate a
+//! flow needs rho times the window, and to get there in the same time rho^2 times the growth per
+//! round trip. The mean window is rho*1.22/sqrt(p), so the rate, 1.22/(RTT0*sqrt(p)), does not
+//! depend on the RTT.
 //!
-//! **When.** Satellites, and random losses on them. **When not.** 2^rho - 1 per ACK is for connections whose ssthresh
-//! is known: at 600 ms it is 16 million segments for the first ACK, the window that the reference connection would have
-//! after 24 round trips of slow start. So slow start is Reno's until the estimate is made, and then one ACK brings the
-//! window to it; where the estimate is wrong, so is the window. On its own link it probes with rho^2 segments a round
-//! trip, 576 at 600 ms, and a queue shorter than that overflows by as much.
+//! **When it works.** Satellite links, and random losses on them.
+//!
+//! **Limits.** 2^rho - 1 per ACK suits connections with a known ssthresh. At 600 ms it is 16
+//! million segments for the first ACK, the window that the reference connection would have after 24
+//! round trips of slow start. Slow start is therefore Reno's until the estimate exists; then one
+//! ACK raises the window to it. A wrong estimate gives a wrong window. Congestion avoidance probes
+//! with rho^2 segments per round trip, 576 at 600 ms, and a smaller buffer overflows by the
+//! difference.
 //!
 //! Units: windows are bytes, rho has none.
 //!
-//! Where the source leaves room, or was not at hand (the equations were checked against Linux' tcp_hybla.c and ns-3's
-//! TcpHybla, the list of its parts against a page about it; the paper itself could not be read):
-//! * RTT is the least one, as in ns-3: with its own queue rho would grow, and with it the queue.
-//! * growth counts segments acknowledged, not ACKs, at most two per ACK in slow start (RFC 3465).
-//! * the estimate is made at the fourth ACK, from the bytes and the time since the first, and the spacing of a flight
-//!   that left at once is the bottleneck's. A sender that paces its first window measures its own pace; its estimate is
-//!   low, and rho^2 must do the rest. Acknowledgments that come at one instant, or while the window is not used,
-//!   measure nothing.
-//! * the initial window is the transport's, not rho segments (Linux) or rho times it: the first ACKs outgrow both.
-//! * after a timeout cwnd is one segment, and one ACK may bring it back to ssthresh; the spacing keeps that from being
-//!   a burst.
+//! **Departures, and choices where the source is silent.** The paper was not available. The
+//! equations were checked against Linux's tcp_hybla.c and ns-3's TcpHybla, the list of parts
+//! against a secondary source.
+//! * RTT is the minimum RTT, as in ns-3. With the smoothed RTT the flow's own queue would raise
+//!   rho, and rho the queue.
+//! * Growth counts segments acknowledged, not ACKs, and at most two per ACK in slow start (RFC
+//!   3465).
+//! * The estimate is made at the fourth ACK, from the bytes and the time since the first. The
+//!   spacing of a flight that left at once is that of the bottleneck. A sender that paces its first
+//!   window measures its own pace; its estimate is low, and rho^2 must make up for it. ACKs that
+//!   arrive at one instant, or while the window is not used, measure nothing.
+//! * The transport sets the initial window. It is not rho segments (Linux) or rho times the window:
+//!   the first ACKs outgrow both.
+//! * After a timeout cwnd is one segment, and one ACK may bring it back to ssthresh. Pacing
+//!   prevents a burst.
 
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE};
 use crate::building_blocks::rule::WindowController;
@@ -43,13 +53,13 @@ use crate::interface::Ack;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What can be set of it, under whatever name it runs.
+/// The parameters, shared by all variants.
 pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "RTT0",
         default: Value::Number(25.0),
         range: (1.0, 1_000.0),
-        meaning: "round-trip time of the connection it wants to equal, ms",
+        meaning: "RTT of the reference connection, ms",
     },
     Parameter {
         name: "pacing",
@@ -59,13 +69,13 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "hybla",
     code: code!("algorithms/loss/hybla.rs"),
-    summary: "Reno whose window grows on a satellite as fast in seconds as on a path of 25 ms",
-    citation: "C. Caini, R. Firrincieli, \"TCP Hybla: a TCP enhancement for heterogeneous networks\", Int. J. Satellite \
-               Communications and Networking 22(5), 2004",
+    summary: "Reno whose rate grows on a satellite link as fast in seconds as on a path with 25 ms",
+    citation: "C. Caini, R. Firrincieli, \"TCP Hybla: a TCP enhancement for heterogeneous \
+               networks\", Int. J. Satellite Communications and Networking 22(5), 2004",
     family: Family::Loss,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
@@ -76,10 +86,10 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// ACKs from which Hoe's estimate is made, besides the first.
+/// Number of ACKs after the first from which Hoe's estimate is made.
 const TRAIN: u32 = 3;
 
-/// What of it is not Reno's.
+/// The part that differs from Reno.
 #[derive(Debug, Clone)]
 pub(crate) struct Hybla {
     rtt0: Duration,
@@ -87,23 +97,23 @@ pub(crate) struct Hybla {
     /// RTT/RTT0, at least 1.
     rho: f64,
     srtt: Duration,
-    /// The first ACKs, once there is one.
+    /// The first ACKs; `None` before the first.
     train: Option<Train>,
 }
 
-/// What Hoe's estimate is made from.
+/// The data for Hoe's estimate.
 #[derive(Debug, Clone, Copy)]
 struct Train {
-    /// When the first ACK came.
+    /// Arrival time of the first ACK.
     began: Time,
-    /// Bytes acknowledged since, without the first ACK's.
+    /// Bytes acknowledged since, without those of the first ACK.
     acked: u64,
-    /// ACKs since.
+    /// Number of ACKs since.
     acks: u32,
 }
 
 impl Hybla {
-    /// `rtt0` is RTT0 in ms, at least 1; with `pacing` packets leave spaced by RTT/cwnd.
+    /// `rtt0` is RTT0 in ms, at least 1. With `pacing`, packets are spaced by RTT/cwnd.
     pub fn new(rtt0: f64, pacing: bool) -> Self {
         Self {
             rtt0: Duration::from_secs_f64(rtt0 / 1e3),
@@ -114,14 +124,14 @@ impl Hybla {
         }
     }
 
-    /// Slow start to a known ssthresh: `2^rho - 1` for each of so many bytes that count.
+    /// Slow start to a known ssthresh: grows by `2^rho - 1` for each of `counted` bytes.
     pub fn leap(&self, window: &mut Window, counted: u64) {
-        // A power too large for a float is infinite, and the integer then saturates.
+        // Too large a power is infinite as a float, and the integer then saturates.
         let grow = (counted as f64 * (self.rho.exp2() - 1.0)) as u64;
         window.cwnd = window.cwnd.saturating_add(grow).min(window.ssthresh);
     }
 
-    /// Hoe's estimate of what the path holds, bytes, once there is one.
+    /// Hoe's estimate of the path's capacity, bytes; `None` until it exists.
     fn estimate(&mut self, ack: &Ack) -> Option<u64> {
         let Some(train) = &mut self.train else {
             self.train = Some(Train {
@@ -150,7 +160,7 @@ impl IncreaseDecrease for Hybla {
             return;
         }
         if !Window::may_grow(ack) {
-            // The spacing is then the application's.
+            // The spacing of the ACKs is then that of the application.
             self.train = None;
         } else if let Some(capacity) = self.estimate(ack) {
             window.end_slow_start();
@@ -191,15 +201,15 @@ mod tests {
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     fn hybla(segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = "hybla".parse().expect("in the table");
+        let spec: Spec = "hybla".parse().expect("a known controller");
         spec.build(&setup(segments))
     }
 
-    /// In congestion avoidance with half of these segments.
+    /// A controller in congestion avoidance with half of `segments` segments.
     fn avoiding(segments: u64) -> Box<dyn Controller> {
-        let mut law = hybla(segments);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        law
+        let mut controller = hybla(segments);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        controller
     }
 
     fn ack(ms: u64, rtt: Duration) -> Ack {
@@ -216,16 +226,16 @@ mod tests {
     fn a_round_trip_adds_rho_squared_segments() {
         // 25 ms or less: Reno. 100 ms: 16. 600 ms: 576.
         for (ms, added) in [(10, 1.0), (25, 1.0), (100, 16.0), (600, 576.0)] {
-            let mut law = avoiding(40_000);
-            Path::new(Duration::from_millis(ms)).round(&mut *law);
-            let grown = segments(&*law) - 20_000.0;
-            // 576 of 20,000 slow the growth of one round trip by half of 3 %.
+            let mut controller = avoiding(40_000);
+            Path::new(Duration::from_millis(ms)).round(&mut *controller);
+            let grown = segments(&*controller) - 20_000.0;
+            // 576 of 20,000 segments reduce the growth over one round trip by half of 3 %.
             assert!((grown / added - 1.0).abs() < 0.02, "{ms} ms: {grown}");
         }
     }
 
     #[test]
-    fn its_mean_window_is_rho_times_renos_so_that_its_rate_does_not_depend_on_the_rtt() {
+    fn the_mean_window_is_rho_times_renos() {
         // RFC 9438 table 1, column "Reno": 38 at 1/1000, 120 at 1/10,000.
         for (ms, packets, expected) in [(25, 1_000, 38.0), (100, 1_000, 152.0), (50, 10_000, 240.0)]
         {
@@ -236,86 +246,98 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_to_a_known_threshold_grows_by_two_to_the_rho_less_one_per_ack() {
+    fn slow_start_to_a_known_ssthresh_grows_by_two_to_the_rho() {
         let rtt = Duration::from_millis(100);
-        let mut law = hybla(400);
-        law.on_timeout(&timeout(&*law, Time::ZERO));
+        let mut controller = hybla(400);
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
         // rho = 4: 15 segments for each segment.
         for expected in [16.0, 31.0, 46.0] {
-            law.on_ack(&ack(0, rtt));
-            assert_eq!(segments(&*law), expected);
+            controller.on_ack(&ack(0, rtt));
+            assert_eq!(segments(&*controller), expected);
         }
         for _ in 0..20 {
-            law.on_ack(&ack(0, rtt));
+            controller.on_ack(&ack(0, rtt));
         }
         assert!(
-            (200.0..201.0).contains(&segments(&*law)),
+            (200.0..201.0).contains(&segments(&*controller)),
             "it stops at ssthresh"
         );
     }
 
     #[test]
-    fn a_satellite_of_any_length_overflows_nothing() {
+    fn no_rtt_is_long_enough_for_an_overflow() {
         for rtt in [
             Duration::from_millis(800),
             Duration::from_secs(3_000),
             Duration::MAX,
         ] {
-            let mut law = hybla(400);
-            law.on_timeout(&timeout(&*law, Time::ZERO));
-            law.on_ack(&ack(0, rtt));
-            assert_eq!(segments(&*law), 200.0, "one ACK brings it to ssthresh");
-            law.on_ack(&ack(0, rtt));
-            assert!(law.cwnd() >= Bytes::new(200 * MSS));
+            let mut controller = hybla(400);
+            controller.on_timeout(&timeout(&*controller, Time::ZERO));
+            controller.on_ack(&ack(0, rtt));
+            assert_eq!(
+                segments(&*controller),
+                200.0,
+                "one ACK raises it to ssthresh"
+            );
+            controller.on_ack(&ack(0, rtt));
+            assert!(controller.cwnd() >= Bytes::new(200 * MSS));
         }
     }
 
     #[test]
-    fn the_first_acks_say_where_slow_start_ends() {
-        // ACKs of a segment every 2 ms on a path of 600 ms: 500 kB/s, of which the path holds 300 segments.
+    fn the_first_acks_determine_where_slow_start_ends() {
+        // ACKs of one segment every 2 ms on a path with 600 ms: 500 kB/s, and 300 segments in
+        // flight.
         let rtt = Duration::from_millis(600);
-        let mut law = hybla(10);
+        let mut controller = hybla(10);
         for (i, expected) in [11.0, 12.0, 13.0].into_iter().enumerate() {
-            law.on_ack(&ack(600 + 2 * i as u64, rtt));
-            assert_eq!(segments(&*law), expected, "as Reno until it is known");
-            assert_eq!(law.ssthresh(), None);
+            controller.on_ack(&ack(600 + 2 * i as u64, rtt));
+            assert_eq!(
+                segments(&*controller),
+                expected,
+                "as Reno until ssthresh is known"
+            );
+            assert_eq!(controller.ssthresh(), None);
         }
-        law.on_ack(&ack(606, rtt));
-        assert_eq!(law.ssthresh(), Some(Bytes::new(300 * MSS)));
-        assert_eq!(segments(&*law), 300.0);
-        assert_eq!(law.phase(), "congestion avoidance");
+        controller.on_ack(&ack(606, rtt));
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(300 * MSS)));
+        assert_eq!(segments(&*controller), 300.0);
+        assert_eq!(controller.phase(), "congestion avoidance");
     }
 
     #[test]
-    fn acks_that_come_at_one_instant_measure_nothing() {
-        let mut law = hybla(10);
+    fn acks_at_one_instant_measure_nothing() {
+        let mut controller = hybla(10);
         for _ in 0..10 {
-            law.on_ack(&ack(600, Duration::from_millis(600)));
+            controller.on_ack(&ack(600, Duration::from_millis(600)));
         }
-        assert_eq!(segments(&*law), 20.0);
-        assert_eq!(law.ssthresh(), None);
+        assert_eq!(segments(&*controller), 20.0);
+        assert_eq!(controller.ssthresh(), None);
     }
 
     #[test]
-    fn what_an_application_spaced_says_nothing_of_the_path() {
+    fn acks_spaced_by_the_application_measure_nothing() {
         let rtt = Duration::from_millis(600);
-        let mut law = hybla(10);
+        let mut controller = hybla(10);
         for i in 0..10 {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 cwnd_limited: i % 3 != 0,
                 ..ack(600 + 100 * i, rtt)
             });
         }
-        assert_eq!(law.ssthresh(), None);
+        assert_eq!(controller.ssthresh(), None);
     }
 
     #[test]
     fn packets_are_spaced_by_rtt_over_cwnd() {
-        let mut law = hybla(10);
-        assert_eq!(law.pacing_rate(), None, "before an RTT is known");
-        law.on_ack(&ack(100, Duration::from_millis(100)));
+        let mut controller = hybla(10);
+        assert_eq!(controller.pacing_rate(), None, "before an RTT is known");
+        controller.on_ack(&ack(100, Duration::from_millis(100)));
         // 11 segments of 1000 bytes in 100 ms.
-        assert_eq!(law.pacing_rate(), Some(Rate::from_bytes_per_sec(110_000)));
+        assert_eq!(
+            controller.pacing_rate(),
+            Some(Rate::from_bytes_per_sec(110_000))
+        );
         let spec: Spec = "hybla?pacing=false".parse().expect("valid");
         let mut bursty = spec.build(&setup(10));
         bursty.on_ack(&ack(100, Duration::from_millis(100)));
@@ -323,13 +345,13 @@ mod tests {
     }
 
     #[test]
-    fn on_a_satellite_with_random_losses_it_sends_several_times_what_reno_does() {
-        // 10 Mbit/s, 500 ms, one packet in 1000 lost: Reno's 38 segments are 0.6 Mbit/s; 20 times that is more than
-        // the link, 625 packets, which fills with little room to lose in.
-        let run = |law: Box<dyn Controller>| {
+    fn with_random_losses_on_a_satellite_link_it_outperforms_reno() {
+        // 10 Mbit/s, 500 ms, one packet in 1000 lost: Reno's 38 segments are 0.6 Mbit/s. 20 times
+        // that exceeds the link's 625 packets, which the flow fills almost completely.
+        let run = |controller: Box<dyn Controller>| {
             let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 625);
             link.loss = 1e-3;
-            link.add(law, Duration::from_millis(500));
+            link.add(controller, Duration::from_millis(500));
             link.run(Duration::from_secs(100));
             link.flows[0].rate_since(0, Duration::from_secs(100))
         };

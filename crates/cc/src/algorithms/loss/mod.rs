@@ -1,4 +1,5 @@
-//! Algorithms that respond to losses: the standards, and those for long paths and large windows.
+//! Algorithms that respond to packet loss: the standards, and variants for long paths and large
+//! windows.
 
 pub(crate) mod bic;
 pub(crate) mod cubic;

@@ -1,32 +1,36 @@
-//! Reno: NewReno's window, and a fast recovery that ends at the first acknowledgment that advances.
+//! Reno: NewReno's window, with a fast recovery that ends at the first acknowledgment of new data.
 //!
-//! V. Jacobson, "Modified TCP Congestion Avoidance Algorithm", mail to end2end-interest, 30 April 1990; M. Allman,
-//! V. Paxson, W. Stevens, "TCP Congestion Control", RFC 2581, 1999, and its successor RFC 5681, 2009, section 3.
+//! V. Jacobson, "Modified TCP Congestion Avoidance Algorithm", mail to end2end-interest, 30 April
+//! 1990; M. Allman, V. Paxson, W. Stevens, "TCP Congestion Control", RFC 2581, 1999, and its
+//! successor RFC 5681, 2009, section 3.
 //!
 //! * slow start: `cwnd += min(acked, SMSS)` per ACK (RFC 5681 equation 2), so L = 1
-//! * all else of the window: as `newreno.rs` has it
-//! * recovery: ends with the first ACK of something new (RFC 5681 section 3.2 step 6): [`FastRecovery::UntilFirstAck`]
+//! * the rest of the window rules: as in `newreno.rs`
+//! * recovery: ends with the first ACK of new data (RFC 5681 section 3.2 step 6):
+//!   [`FastRecovery::UntilFirstAck`]
 //!
-//! **The physics.** One loss in a window costs half of it, as with NewReno. Of several losses in a window every one
-//! begins an episode of its own, for the first new ACK ends the one before: the window is halved for each, until too
-//! few packets are in flight for three duplicate ACKs and only the timer is left. That is why RFC 6582 followed. With
-//! SACK there is no difference.
+//! **Physics.** One loss in a window halves it, as in NewReno. Of several losses in one window each
+//! begins its own episode, because the first new ACK ends the episode before. The window is halved
+//! for each, until too few packets are in flight for three duplicate ACKs and only the timer is
+//! left. RFC 6582 was written to correct this. With SACK there is no difference.
 //!
-//! **When not.** Wherever losses come in bursts: after the overshoot of slow start, on a fading channel.
+//! **Limits.** Reno performs badly where losses come in bursts: after the overshoot of slow start,
+//! on a fading channel.
 //!
-//! What recovery is, is the transport's. The sources, and the comparison by Fall and Floyd that a test below follows, were
-//! known and not read again.
+//! The transport implements recovery. The sources, and the comparison by Fall and Floyd that a test
+//! below follows, are cited from memory.
 
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, FastRecovery, Loss, LossResponse};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "reno",
     code: code!("algorithms/loss/reno.rs"),
-    summary: "NewReno's forerunner: recovery ends at the first new ACK, and every further loss halves again",
+    summary: "Predecessor of NewReno: recovery ends at the first new ACK, and every further loss \
+              halves again",
     citation: "RFC 2581; RFC 5681",
     family: Family::Loss,
     driven_by: DrivenBy::Losses,
@@ -35,7 +39,7 @@ pub(crate) static ENTRY: Entry = Entry {
         name: "L",
         default: Value::Number(1.0),
         range: (1.0, 2.0),
-        meaning: "most segments slow start grows by per ACK (RFC 5681 equation 2: one)",
+        meaning: "maximum growth per ACK in slow start, segments (RFC 5681 equation 2: one)",
     }],
     build: |setup, values| {
         let limit = values.number("L") as u64;
@@ -43,7 +47,7 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// Reno's rule.
+/// The rule of Reno.
 #[derive(Debug, Clone)]
 struct Reno {
     /// L, segments.
@@ -76,42 +80,44 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn reno(segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = "reno".parse().expect("in the table");
+        let spec: Spec = "reno".parse().expect("a known controller");
         spec.build(&setup(segments))
     }
 
     #[test]
-    fn its_recovery_ends_at_the_first_new_ack() {
+    fn recovery_ends_at_the_first_new_ack() {
         assert_eq!(reno(10).fast_recovery(), FastRecovery::UntilFirstAck);
     }
 
     #[test]
-    fn delayed_acks_slow_its_slow_start_by_a_quarter_of_each_doubling() {
-        // RFC 5681 equation 2: one SMSS for each ACK; with an ACK for every second segment, 1.5 times a round trip.
-        let mut law = reno(10);
+    fn delayed_acks_slow_down_slow_start() {
+        // RFC 5681 equation 2: one SMSS per ACK. With an ACK for every second segment the window
+        // grows by a factor of 1.5 per round trip.
+        let mut controller = reno(10);
         let mut path = Path {
             per_ack: 2,
             ..Path::new(RTT)
         };
-        path.round(&mut *law);
-        assert_eq!(segments(&*law), 15.0);
+        path.round(&mut *controller);
+        assert_eq!(segments(&*controller), 15.0);
     }
 
     #[test]
-    fn three_losses_of_one_window_leave_an_eighth_if_each_is_an_episode() {
-        // As K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996, have it.
-        let mut law = reno(32);
+    fn three_episodes_in_one_window_leave_an_eighth() {
+        // K. Fall, S. Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR
+        // 26(3), 1996.
+        let mut controller = reno(32);
         for left in [16.0, 8.0, 4.0] {
-            law.on_loss(&loss(&*law, Time::ZERO));
-            assert_eq!(segments(&*law), left);
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            assert_eq!(segments(&*controller), left);
         }
-        law.on_timeout(&timeout(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 1.0);
-        assert_eq!(law.ssthresh(), Some(Bytes::new(2_000)));
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 1.0);
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(2_000)));
     }
 
     #[test]
-    fn the_mean_window_is_that_of_the_rfc_tables() {
+    fn the_mean_window_matches_the_rfc_tables() {
         // RFC 9438 table 1, from RFC 3649: column "Reno".
         for (packets, expected) in [(1_000, 38.0), (10_000, 120.0)] {
             let mean = Path::new(RTT).mean_window(&mut *reno(10), packets, 20);
@@ -120,8 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_keeps_a_link_full_whose_queue_holds_as_much_as_the_path() {
-        // 10 Mbit/s and 100 ms: 125 packets, and as many may wait. The window swings between 250 and 125.
+    fn a_single_flow_fills_a_link_with_a_buffer_of_one_bdp() {
+        // 10 Mbit/s and 100 ms: 125 packets in flight and 125 in the buffer. The window oscillates
+        // between 250 and 125 packets.
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 125);
         link.add(reno(10), RTT);
         link.run(Duration::from_secs(60));

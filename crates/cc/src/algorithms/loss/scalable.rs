@@ -1,36 +1,41 @@
-//! Scalable TCP: a window that grows and falls by shares of itself.
+//! Scalable TCP: the window grows and shrinks by fixed fractions.
 //!
-//! T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM Computer Communication
-//! Review 33(2), 2003.
+//! T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM
+//! Computer Communication Review 33(2), 2003.
 //!
 //! * per ACK: `cwnd += a`, a = 0.01 segments
 //! * loss: `cwnd -= b*cwnd`, b = 0.125
 //! * up to the legacy window, lwnd = 16 segments, both are Reno's: `cwnd += 1/cwnd`, b = 1/2
 //!
-//! **The physics.** a per ACK is a*cwnd per round trip: growth is exponential, and a loss is made good in
-//! `ln(1/(1 - b))/ln(1 + a)` = 13.4 round trips whatever the window is, where Reno needs cwnd/2 of them. With p losses
-//! per packet the window is `a/(b*p)` = 0.08/p at its peak.
+//! **Physics.** a per ACK is a*cwnd per round trip, so growth is exponential. The window recovers
+//! from a loss in `ln(1/(1 - b))/ln(1 + a)` = 13.4 round trips whatever its size, where Reno needs
+//! cwnd/2. With p losses per packet the peak window is `a/(b*p)` = 0.08/p.
 //!
-//! **When.** Alone on a long fast path. **When not.** Two flows that lose together keep their ratio for ever, since
-//! both grow and fall by the same factors: with synchronized losses it does not converge to fair shares, and the flow
-//! with the shorter round trip drives the other out. Random losses cost it all the more than Reno in relation, as its
-//! window goes with 1/p.
+//! **When it works.** A single flow on a long, fast path.
 //!
-//! Units: windows are bytes; a and lwnd are in segments. Of the paper only its abstract and secondary sources were at
-//! hand; the constants were checked against Linux' tcp_scalable.c, which takes a = 0.02 per ACK for receivers that
-//! delay them. Here a counts segments acknowledged, which is the paper's meaning with an ACK for each.
+//! **Limits.** Two flows that lose packets together keep their ratio for ever, because both grow
+//! and shrink by the same factors: with synchronized losses the shares do not converge, and the
+//! flow with the shorter round trip displaces the other. Random losses cost it more than Reno in
+//! proportion, because its window is proportional to 1/p.
+//!
+//! Units: windows are bytes; a and lwnd are in segments. Only the abstract of the paper and
+//! secondary sources were available. The constants were checked against Linux's tcp_scalable.c,
+//! which uses a = 0.02 per ACK for receivers that delay ACKs. Here a applies to each segment
+//! acknowledged, which is the paper's rule with an ACK per segment.
 
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "scalable",
     code: code!("algorithms/loss/scalable.rs"),
-    summary: "Grows by a hundredth and falls by an eighth of the window: recovers in the same time at any rate",
-    citation: "T. Kelly, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\", ACM CCR 33(2), 2003",
+    summary: "Grows by 1/100 and shrinks by 1/8 of the window: recovers in the same time at any \
+              rate",
+    citation: "T. Kelly, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\", \
+               ACM CCR 33(2), 2003",
     family: Family::Loss,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
@@ -45,13 +50,13 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "b",
             default: Value::Number(0.125),
             range: (0.01, 0.9),
-            meaning: "share of the window that a loss takes",
+            meaning: "decrease on loss, fraction of the window",
         },
         Parameter {
             name: "lwnd",
             default: Value::Number(16.0),
             range: (0.0, 10_000.0),
-            meaning: "legacy window, segments: up to it the law is Reno's",
+            meaning: "legacy window, segments: Reno up to this window",
         },
     ],
     build: |setup, values| {
@@ -66,11 +71,11 @@ pub(crate) static ENTRY: Entry = Entry {
 
 #[derive(Debug, Clone)]
 struct Scalable {
-    /// Segments per segment acknowledged.
+    /// Growth per segment acknowledged, segments.
     a: f64,
-    /// Share that a loss takes.
+    /// Decrease on loss, fraction of the window.
     b: f64,
-    /// Segments.
+    /// Legacy window, segments.
     lwnd: f64,
 }
 
@@ -103,46 +108,46 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn scalable(segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = "scalable".parse().expect("in the table");
+        let spec: Spec = "scalable".parse().expect("a known controller");
         spec.build(&setup(segments))
     }
 
     #[test]
-    fn a_hundred_acks_grow_it_by_a_segment_and_a_loss_takes_an_eighth() {
-        let mut law = scalable(1600);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 1400.0);
+    fn a_hundred_acks_add_one_segment_and_a_loss_takes_an_eighth() {
+        let mut controller = scalable(1600);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 1400.0);
         // One round trip, 1400 ACKs.
-        Path::new(RTT).round(&mut *law);
+        Path::new(RTT).round(&mut *controller);
         assert!(
-            (segments(&*law) - 1414.0).abs() < 0.01,
+            (segments(&*controller) - 1414.0).abs() < 0.01,
             "{}",
-            segments(&*law)
+            segments(&*controller)
         );
     }
 
     #[test]
-    fn a_loss_is_made_good_in_fourteen_round_trips_at_any_window() {
+    fn recovery_takes_fourteen_round_trips_at_any_window() {
         // ln(8/7)/ln(1.01) = 13.4.
         for before in [200, 20_000] {
-            let mut law = scalable(before);
-            law.on_loss(&loss(&*law, Time::ZERO));
+            let mut controller = scalable(before);
+            controller.on_loss(&loss(&*controller, Time::ZERO));
             let mut path = Path::new(RTT);
-            path.rounds_for(&mut *law, RTT * 13);
-            assert!(segments(&*law) < before as f64);
-            path.round(&mut *law);
-            assert!(segments(&*law) >= before as f64);
+            path.rounds_for(&mut *controller, RTT * 13);
+            assert!(segments(&*controller) < before as f64);
+            path.round(&mut *controller);
+            assert!(segments(&*controller) >= before as f64);
         }
     }
 
     #[test]
-    fn up_to_the_legacy_window_of_sixteen_segments_it_is_reno() {
-        let mut law = scalable(16);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 8.0);
-        Path::new(RTT).rounds_for(&mut *law, RTT * 7);
-        assert!((14.2..=15.0).contains(&segments(&*law)));
-        // Just above it, both are Scalable's: 0.17 segments a round trip, and 7/8.
+    fn up_to_the_legacy_window_of_16_segments_it_is_reno() {
+        let mut controller = scalable(16);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 8.0);
+        Path::new(RTT).rounds_for(&mut *controller, RTT * 7);
+        assert!((14.2..=15.0).contains(&segments(&*controller)));
+        // Just above it both rules are Scalable's: 0.17 segments per round trip, and 7/8.
         let mut above = scalable(20);
         above.on_loss(&loss(&*above, Time::ZERO));
         assert_eq!(segments(&*above), 17.5);
@@ -151,24 +156,25 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_window_goes_with_one_over_p() {
-        // N packets from 7/8 of the peak W to W at 0.01 a packet: N = 12.5 W, so W = 0.08 N (the paper's a/(b p)); they
-        // take ln(8/7)/0.01 = 13.35 round trips, so that the mean is 0.0749 N.
+    fn the_mean_window_is_proportional_to_one_over_p() {
+        // N packets from 7/8 of the peak W to W at 0.01 per packet: N = 12.5 W, so W = 0.08 N (the
+        // paper's a/(b p)). They take ln(8/7)/0.01 = 13.35 round trips, so the mean is 0.0749 N.
         for (packets, peak, mean) in [(10_000, 800.0, 749.0), (100_000, 8_000.0, 7_490.0)] {
-            // It begins near there, as the overshoot of a slow start would take dozens of losses to come down by
-            // eighths.
-            let mut law = scalable(peak as u64);
-            law.on_loss(&loss(&*law, Time::ZERO));
-            let measured = Path::new(RTT).mean_window(&mut *law, packets, 10);
+            // Start near the steady state: after the overshoot of slow start, dozens of losses
+            // would be needed to come down by eighths.
+            let mut controller = scalable(peak as u64);
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            let measured = Path::new(RTT).mean_window(&mut *controller, packets, 10);
             assert!((measured / mean - 1.0).abs() < 0.01, "{measured}");
-            let before = segments(&*law) / 0.875;
+            let before = segments(&*controller) / 0.875;
             assert!((before / peak - 1.0).abs() < 0.01, "{before}");
         }
     }
 
     #[test]
-    fn alone_it_fills_a_link_whose_queue_holds_a_fifth_of_the_path() {
-        // 20 Mbit/s and 100 ms: 250 packets, and 50 may wait. The window falls from 300 to 262: the link stays full.
+    fn a_single_flow_fills_a_link_with_a_buffer_of_a_fifth_bdp() {
+        // 20 Mbit/s and 100 ms: 250 packets in flight and 50 in the buffer. The window falls from
+        // 300 to 262, so the link stays full.
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(20_000_000), 50);
         link.add(scalable(10), RTT);
         link.run(Duration::from_secs(20));

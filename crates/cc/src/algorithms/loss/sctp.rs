@@ -1,45 +1,54 @@
-//! SCTP's congestion control: Reno by counted bytes, with a higher floor.
+//! Congestion control of SCTP: Reno with byte counting and a larger minimum window.
 //!
-//! R. Stewart, M. Tuexen, K. Nielsen, "Stream Control Transmission Protocol", RFC 9260, 2022, section 7.2. Its text was to be had
-//! only in part; built from what implementations and conformance tests quote of it, of RFC 4960 and of the errata in RFC 8540
-//! (Linux' `net/sctp/transport.c`; the tests of networktest.sourceforge.net).
+//! R. Stewart, M. Tuexen, K. Nielsen, "Stream Control Transmission Protocol", RFC 9260, 2022,
+//! section 7.2. Only parts of its text were available. The code follows what implementations and
+//! conformance tests quote from it, from RFC 4960 and from the errata in RFC 8540 (Linux's
+//! `net/sctp/transport.c`; the tests of networktest.sourceforge.net).
 //!
-//! * slow start, while `cwnd <= ssthresh`: if the window was fully used, `cwnd += min(acked, L*PMDCS)`, L = 1 (section
-//!   7.2.1)
-//! * congestion avoidance: `partial_bytes_acked += acked`; once it reaches cwnd with a fully used window, cwnd is taken off it
-//!   and `cwnd += PMDCS`; with less in flight it stops at cwnd (section 7.2.2; RFC 8540 sections 3.12, 3.26)
-//! * all acknowledged: `partial_bytes_acked = 0` (section 7.2.2)
-//! * loss: `ssthresh = max(cwnd/2, 4*PMDCS)`, `cwnd = ssthresh`, `partial_bytes_acked = 0` (section 7.2.3)
+//! * slow start, while `cwnd <= ssthresh`: if the window was fully used, `cwnd += min(acked,
+//!   L*PMDCS)`, L = 1 (section 7.2.1)
+//! * congestion avoidance: `partial_bytes_acked += acked`. When it reaches cwnd with a fully used
+//!   window, it is reduced by cwnd and `cwnd += PMDCS`; with a window not fully used it stops at
+//!   cwnd (section 7.2.2; RFC 8540 sections 3.12, 3.26)
+//! * all data acknowledged: `partial_bytes_acked = 0` (section 7.2.2)
+//! * loss: `ssthresh = max(cwnd/2, 4*PMDCS)`, `cwnd = ssthresh`, `partial_bytes_acked = 0` (section
+//!   7.2.3)
 //! * T3-rtx: the same ssthresh, `cwnd = PMDCS` (section 7.2.3)
 //!
-//! Units: bytes; PMDCS is the greatest payload of a packet.
+//! Units: bytes; PMDCS is the maximum payload of a packet.
 //!
-//! **The physics.** Reno's. It differs by the floor of four packets, which keeps enough in flight for three miss
-//! indications, by halving the window and not the flight, and by slow start's one packet for each SACK: with one for every second
-//! packet the window grows by half in a round trip, not to the double.
+//! **Physics.** That of Reno, with three differences. The minimum of four packets keeps enough in
+//! flight for three miss indications. A loss halves the window instead of the flight. Slow start
+//! grows by one packet per SACK; with a SACK for every second packet the window grows by half per
+//! round trip and does not double.
 //!
-//! **When it works, and when not.** As `newreno`. On paths that carry fewer than eight packets the floor holds more than half.
+//! **Limits.** As `newreno`. On paths that hold fewer than eight packets the minimum keeps more
+//! than half of the window.
 //!
-//! **What is the transport's.** Streams, which the law asks for; the rest by the scenario: SACK and fast retransmit upon the third
-//! miss indication (`recovery = "sack"`), a SACK for every second packet, at the latest after 200 ms (`ack_every = 2`,
-//! `ack_delay = "200 ms"`), RTO.Min of 1 s (`min_rto = "1 s"`), the initial window `min(4*PMDCS, max(2*PMDCS, 4404))`
-//! (`initial_window`: 4 packets up to 1101 B, 3 up to 1468 B). Highest TSN newly acknowledged (HTNA, section 7.2.4) is what RFC 6675
-//! does for originals.
+//! **Tasks of the transport.** Streams, which this controller requests from the transport. The
+//! scenario sets the rest: SACK and fast retransmit after the third miss indication (`recovery =
+//! "sack"`), a SACK for every second packet or after 200 ms at the latest (`ack_every = 2`,
+//! `ack_delay = "200 ms"`), an RTO.Min of 1 s (`min_rto = "1 s"`), and the initial window
+//! `min(4*PMDCS, max(2*PMDCS, 4404))` (`initial_window`: 4 packets up to 1101 B, 3 up to 1468 B).
+//! The rule of the highest TSN newly acknowledged (HTNA, section 7.2.4) is what RFC 6675 does for
+//! original transmissions.
 //!
-//! **Where it departs.** A loss never raises the window, as RFC 9260 would below four packets. An idle association keeps its
-//! window (section 7.2.1 halves it once per RTO down to four packets: the law hears of no idle time). Duplicates that
-//! the receiver reports do not count.
+//! **Departures.** A loss never raises the window, as RFC 9260 would below four packets. An idle
+//! association keeps its window (section 7.2.1 halves it once per RTO, down to four packets),
+//! because the controller is not notified of idle time. Duplicates reported by the receiver do not
+//! count.
 
 use crate::building_blocks::rule::{Rule, WindowController};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Loss, LossResponse, Timeout, TransportFeatures};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "sctp",
     code: code!("algorithms/loss/sctp.rs"),
-    summary: "SCTP's: Reno by counted bytes, never less than four packets after a loss, several streams",
+    summary: "SCTP's controller: Reno with byte counting, at least four packets after a loss, \
+              several streams",
     citation: "RFC 9260 section 7.2",
     family: Family::Loss,
     driven_by: DrivenBy::Losses,
@@ -48,7 +57,7 @@ pub(crate) static ENTRY: Entry = Entry {
         name: "L",
         default: Value::Number(1.0),
         range: (1.0, 2.0),
-        meaning: "most packets slow start grows by per SACK (RFC 9260 section 7.2.1)",
+        meaning: "maximum growth per SACK in slow start, packets (RFC 9260 section 7.2.1)",
     }],
     build: |setup, values| {
         let rule = Sctp {
@@ -61,7 +70,7 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// SCTP's rule.
+/// The rule of SCTP.
 #[derive(Debug, Clone)]
 struct Sctp {
     /// L, packets.
@@ -118,115 +127,115 @@ mod tests {
     use crate::testing::{ACK, MSS, Path, built, loss, segments, timeout};
     use whimbrel_units::{Bytes, Duration, Time};
 
-    fn ack(law: &mut dyn Controller, acked: u64, limited: bool) -> f64 {
-        law.on_ack(&Ack {
+    fn ack(controller: &mut dyn Controller, acked: u64, limited: bool) -> f64 {
+        controller.on_ack(&Ack {
             acked: Bytes::new(acked * MSS),
             cwnd_limited: limited,
             ..ACK
         });
-        segments(law)
+        segments(controller)
     }
 
-    /// With 11 packets, of which none counts yet.
+    /// A controller in congestion avoidance with a window of 11 packets and no bytes counted yet.
     fn avoiding() -> Box<dyn Controller> {
-        let mut law = built("sctp", 20);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 10.0);
-        // At ssthresh it is slow start's turn once more (section 7.2.1: "less than or equal to").
-        assert_eq!(ack(&mut *law, 1, true), 11.0);
-        law
+        let mut controller = built("sctp", 20);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 10.0);
+        // At ssthresh it is still in slow start (section 7.2.1: "less than or equal to").
+        assert_eq!(ack(&mut *controller, 1, true), 11.0);
+        controller
     }
 
     #[test]
     fn slow_start_adds_one_packet_for_each_sack_of_a_full_window() {
-        let mut law = built("sctp", 4);
-        assert_eq!(ack(&mut *law, 2, true), 5.0);
-        assert_eq!(ack(&mut *law, 2, false), 5.0);
-        law.on_ack(&Ack {
+        let mut controller = built("sctp", 4);
+        assert_eq!(ack(&mut *controller, 2, true), 5.0);
+        assert_eq!(ack(&mut *controller, 2, false), 5.0);
+        controller.on_ack(&Ack {
             acked: Bytes::new(300),
             ..ACK
         });
-        assert_eq!(segments(&*law), 5.3);
-        // A SACK for every second packet: by half in a round trip.
-        let mut law = built("sctp", 16);
+        assert_eq!(segments(&*controller), 5.3);
+        // With a SACK for every second packet the window grows by half per round trip.
+        let mut controller = built("sctp", 16);
         let mut path = Path {
             per_ack: 2,
             ..Path::new(Duration::from_millis(100))
         };
-        path.round(&mut *law);
-        assert_eq!(segments(&*law), 24.0);
+        path.round(&mut *controller);
+        assert_eq!(segments(&*controller), 24.0);
     }
 
     #[test]
     fn congestion_avoidance_adds_a_packet_for_each_window_acknowledged() {
-        let mut law = avoiding();
+        let mut controller = avoiding();
         for _ in 0..10 {
-            assert_eq!(ack(&mut *law, 1, true), 11.0);
+            assert_eq!(ack(&mut *controller, 1, true), 11.0);
         }
-        assert_eq!(ack(&mut *law, 1, true), 12.0);
+        assert_eq!(ack(&mut *controller, 1, true), 12.0);
         for _ in 0..11 {
-            assert_eq!(ack(&mut *law, 1, true), 12.0);
+            assert_eq!(ack(&mut *controller, 1, true), 12.0);
         }
-        assert_eq!(ack(&mut *law, 1, true), 13.0);
+        assert_eq!(ack(&mut *controller, 1, true), 13.0);
     }
 
     #[test]
-    fn a_window_that_is_not_used_collects_one_packets_worth_of_growth_and_no_more() {
+    fn an_unused_window_saves_up_growth_of_one_packet_only() {
         // RFC 8540 section 3.26.
-        let mut law = avoiding();
+        let mut controller = avoiding();
         for _ in 0..100 {
-            assert_eq!(ack(&mut *law, 1, false), 11.0);
+            assert_eq!(ack(&mut *controller, 1, false), 11.0);
         }
-        assert_eq!(ack(&mut *law, 1, true), 12.0);
+        assert_eq!(ack(&mut *controller, 1, true), 12.0);
         for _ in 0..10 {
-            assert_eq!(ack(&mut *law, 1, true), 12.0);
+            assert_eq!(ack(&mut *controller, 1, true), 12.0);
         }
         assert_eq!(
-            ack(&mut *law, 1, true),
+            ack(&mut *controller, 1, true),
             13.0,
-            "one was left over, eleven came"
+            "one was left over and eleven arrived"
         );
     }
 
     #[test]
-    fn when_all_is_acknowledged_counting_begins_anew() {
-        let mut law = avoiding();
-        ack(&mut *law, 10, true);
-        law.on_ack(&Ack {
+    fn counting_restarts_when_all_data_is_acknowledged() {
+        let mut controller = avoiding();
+        ack(&mut *controller, 10, true);
+        controller.on_ack(&Ack {
             in_flight: Bytes::ZERO,
             cwnd_limited: false,
             ..ACK
         });
-        assert_eq!(ack(&mut *law, 10, true), 11.0);
-        assert_eq!(ack(&mut *law, 1, true), 12.0);
+        assert_eq!(ack(&mut *controller, 10, true), 11.0);
+        assert_eq!(ack(&mut *controller, 1, true), 12.0);
     }
 
     #[test]
-    fn a_loss_halves_the_window_whatever_is_in_flight_and_leaves_four_packets() {
+    fn a_loss_halves_the_window_but_leaves_four_packets() {
         for (before, after) in [(40, 20.0), (8, 4.0), (6, 4.0), (3, 3.0)] {
-            let mut law = built("sctp", before);
-            law.on_loss(&Loss {
+            let mut controller = built("sctp", before);
+            controller.on_loss(&Loss {
                 in_flight: Bytes::new(MSS),
-                ..loss(&*law, Time::ZERO)
+                ..loss(&*controller, Time::ZERO)
             });
-            assert_eq!(segments(&*law), after, "{before}");
-            assert!(law.ssthresh() >= Some(Bytes::new(4 * MSS)));
+            assert_eq!(segments(&*controller), after, "{before}");
+            assert!(controller.ssthresh() >= Some(Bytes::new(4 * MSS)));
         }
     }
 
     #[test]
-    fn a_timeout_leaves_one_packet_and_half_of_the_window_to_slow_start() {
-        let mut law = built("sctp", 40);
-        law.on_timeout(&timeout(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 1.0);
-        assert_eq!(law.ssthresh(), Some(Bytes::new(20 * MSS)));
+    fn a_timeout_leaves_one_packet_and_a_threshold_of_half() {
+        let mut controller = built("sctp", 40);
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 1.0);
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(20 * MSS)));
         for expected in [2.0, 3.0] {
-            assert_eq!(ack(&mut *law, 1, true), expected);
+            assert_eq!(ack(&mut *controller, 1, true), expected);
         }
     }
 
     #[test]
-    fn it_asks_for_streams() {
+    fn streams_are_requested_from_the_transport() {
         assert!(built("sctp", 10).transport_features().streams);
     }
 }

@@ -1,33 +1,39 @@
 //! Tahoe: every loss ends in slow start from one segment.
 //!
-//! V. Jacobson, "Congestion Avoidance and Control", ACM SIGCOMM 1988, sections 1 and 3 and appendix B; the
-//! retransmission after three duplicate ACKs came with the 4.3BSD release that gave it its name.
+//! V. Jacobson, "Congestion Avoidance and Control", ACM SIGCOMM 1988, sections 1 and 3 and appendix
+//! B. Fast retransmit after three duplicate ACKs came with the 4.3BSD release that gave the
+//! algorithm its name.
 //!
 //! * slow start: `cwnd += 1` segment per ACK (section 1)
 //! * congestion avoidance: `cwnd += 1/cwnd` per ACK (section 3)
-//! * loss, whether the timer or duplicate ACKs show it: `ssthresh = FlightSize/2`, at least two segments, `cwnd = 1`
-//! * recovery: none; the lost segment is sent again and the rest after it: [`FastRecovery::Never`]
+//! * loss, detected by the timer or by duplicate ACKs: `ssthresh = FlightSize/2`, at least two
+//!   segments, `cwnd = 1`
+//! * no fast recovery: the sender retransmits the lost segment and everything after it:
+//!   [`FastRecovery::Never`]
 //!
-//! **The physics.** A lost packet was taken as the end of the flow of ACKs that clocks the sender, so that the flow
-//! must be started anew: log2(cwnd/2) round trips of slow start after each loss, and a path that stands idle in them.
-//! Many losses of one window cost no more than one does, where Reno stumbles.
+//! **Physics.** A lost packet counts as the end of the flow of ACKs that clocks the sender, so the
+//! flow starts again: log2(cwnd/2) round trips of slow start after each loss, in which the path is
+//! underused. Several losses in one window cost no more than one, which is where Reno fails.
 //!
-//! **When not.** On a long path with random losses: the more round trips between two losses, the less the restart
-//! weighs, but it takes from each epoch what Reno has for sending.
+//! **Limits.** Tahoe performs badly on long paths with random losses. The more round trips lie
+//! between two losses, the less the restart weighs, but it always takes time that Reno uses for
+//! sending.
 //!
-//! FlightSize and the count of bytes acknowledged are those of `newreno.rs`; the segments in flight at the loss are the transport's to count as gone: one that goes on repairing with what one segment allows stands nearly
-//! still. The paper was known, not read again.
+//! FlightSize and the byte counting are those of `newreno.rs`. The transport must count the
+//! segments in flight at the loss as gone: with a window of one segment, a transport that repairs
+//! within the window almost stops. The paper is cited from memory.
 
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, FastRecovery, Loss, LossResponse};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "tahoe",
     code: code!("algorithms/loss/tahoe.rs"),
-    summary: "The first: after every loss slow start from one segment, no fast recovery",
+    summary: "The first TCP congestion control: slow start from one segment after every loss, no \
+              fast recovery",
     citation: "V. Jacobson, \"Congestion Avoidance and Control\", ACM SIGCOMM 1988",
     family: Family::Loss,
     driven_by: DrivenBy::Losses,
@@ -36,7 +42,7 @@ pub(crate) static ENTRY: Entry = Entry {
         name: "L",
         default: Value::Number(1.0),
         range: (1.0, 2.0),
-        meaning: "most segments the initial slow start grows by per ACK (the paper: one)",
+        meaning: "maximum growth per ACK in the initial slow start, segments (the paper: one)",
     }],
     build: |setup, values| {
         let limit = values.number("L") as u64;
@@ -44,7 +50,7 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// Tahoe's rule.
+/// The rule of Tahoe.
 #[derive(Debug, Clone)]
 struct Tahoe {
     /// L, segments.
@@ -77,12 +83,12 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn tahoe(segments: u64) -> Box<dyn Controller> {
-        let spec: Spec = "tahoe".parse().expect("in the table");
+        let spec: Spec = "tahoe".parse().expect("a known controller");
         spec.build(&setup(segments))
     }
 
     #[test]
-    fn a_loss_does_what_a_timeout_does() {
+    fn a_loss_has_the_effect_of_a_timeout() {
         let mut lost = tahoe(32);
         assert_eq!(lost.fast_recovery(), FastRecovery::Never);
         assert_eq!(
@@ -91,48 +97,49 @@ mod tests {
         );
         let mut timed_out = tahoe(32);
         timed_out.on_timeout(&timeout(&*timed_out, Time::ZERO));
-        for law in [lost, timed_out] {
-            assert_eq!(segments(&*law), 1.0);
-            assert_eq!(law.ssthresh(), Some(Bytes::new(16_000)));
-            assert_eq!(law.phase(), "slow start");
+        for controller in [lost, timed_out] {
+            assert_eq!(segments(&*controller), 1.0);
+            assert_eq!(controller.ssthresh(), Some(Bytes::new(16_000)));
+            assert_eq!(controller.phase(), "slow start");
         }
     }
 
     #[test]
-    fn after_a_loss_it_doubles_to_half_and_then_adds_one_a_round_trip() {
-        let mut law = tahoe(32);
-        law.on_loss(&loss(&*law, Time::ZERO));
+    fn after_a_loss_slow_start_runs_to_half_of_the_window() {
+        let mut controller = tahoe(32);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
         let mut path = Path::new(RTT);
         for expected in [2.0, 4.0, 8.0, 16.0, 17.0, 18.0] {
-            path.round(&mut *law);
-            assert_eq!(segments(&*law), expected);
+            path.round(&mut *controller);
+            assert_eq!(segments(&*controller), expected);
         }
     }
 
     #[test]
-    fn further_losses_of_the_window_find_little_left_to_take() {
-        let mut law = tahoe(32);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        law.on_spurious(Time::ZERO);
-        assert_eq!(segments(&*law), 32.0, "a mistake is taken back");
-        law.on_loss(&loss(&*law, Time::ZERO));
-        law.on_ack(&ACK);
-        assert_eq!(segments(&*law), 2.0);
+    fn further_losses_of_the_same_window_cost_little() {
+        let mut controller = tahoe(32);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(segments(&*controller), 32.0, "a spurious loss is undone");
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        controller.on_ack(&ACK);
+        assert_eq!(segments(&*controller), 2.0);
     }
 
     #[test]
-    fn the_mean_window_is_below_renos_by_the_restarts() {
-        // With N packets between losses the peak is W: slow start to W/2 takes about W/2 packets and log2(W/2) round
-        // trips, congestion avoidance to W takes 3/8 W^2 packets and W/2 round trips. N = 10,000: W = 162.6, of which
-        // 81.3 and 6.3 round trips; 10,000/87.6 = 114.
+    fn the_restarts_keep_the_mean_window_below_that_of_reno() {
+        // With N packets between losses the peak is W. Slow start to W/2 takes about W/2 packets
+        // and log2(W/2) round trips; congestion avoidance to W takes 3/8 W^2 packets and W/2 round
+        // trips. N = 10,000: W = 162.6, which takes 81.3 and 6.3 round trips; 10,000/87.6 = 114.
         let mean = Path::new(RTT).mean_window(&mut *tahoe(10), 10_000, 10);
         assert!((mean / 114.0 - 1.0).abs() < 0.03, "{mean}");
     }
 
     #[test]
-    fn alone_it_leaves_a_link_idle_after_each_loss_that_reno_would_fill() {
-        // 10 Mbit/s and 100 ms: 125 packets, and as many may wait. From one segment to 125 the slow start takes 7 round
-        // trips in which half a dozen are lost; then 125 round trips of a full link: some 95 %, and never all.
+    fn a_single_flow_leaves_the_link_idle_after_each_loss() {
+        // 10 Mbit/s and 100 ms: 125 packets in flight and 125 in the buffer. Slow start from one
+        // segment to 125 takes 7 round trips, in which the capacity of about six is unused; then
+        // the link is full for 125 round trips: about 95 % in all.
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 125);
         link.add(tahoe(10), RTT);
         link.run(Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! Algorithms with a model of the path: its rate and its delay.
+//! Algorithms based on a model of the path: its rate and its delay.
 
 pub(crate) mod bbr;
 pub(crate) mod bbr3;

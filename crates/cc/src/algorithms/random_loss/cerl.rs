@@ -1,10 +1,12 @@
-//! TCP CERL: NewReno that ignores the losses which CERL's classifier judges random.
+//! TCP CERL: NewReno that ignores the losses that CERL's classifier judges random.
 //!
-//! H. El-Ocla, "TCP CERL: Congestion control enhancement over wireless networks", Wireless Networks,
-//! vol. 16, no. 1, pp. 183-198, 2010. `classifiers/cerl.rs` has the equations and their limits.
+//! H. El-Ocla, "TCP CERL: Congestion control enhancement over wireless networks", Wireless
+//! Networks, vol. 16, no. 1, pp. 183-198, 2010. `classifiers/cerl.rs` has the equations and their
+//! limits.
 //!
-//! The window inflation that the paper describes (`oldcwnd`, three segments more) is the transport's
-//! accounting of the flight: a window that is kept is still filled. Timeouts and all else are Reno's.
+//! The window inflation that the paper describes (`oldcwnd`, three more segments) is the
+//! transport's accounting of the flight: a window that is kept is still filled. Timeouts and all
+//! other rules are Reno's.
 
 use crate::algorithms::loss::newreno::NewReno;
 use crate::building_blocks::rule::WindowController;
@@ -15,7 +17,7 @@ use crate::registry::entry::{
     DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, Values, code,
 };
 
-/// CERL's entry in the registry.
+/// The registry entry of CERL.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl",
     code: code!(
@@ -33,7 +35,7 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |setup, values| on_newreno(setup, values, Cerl::new(values.number("A"))),
 };
 
-/// CERL's switch, which CERL+ has too. Without it CERL+ is the thesis's CERL+2 (section 4.1.3).
+/// A switch of CERL and CERL+. Without it CERL+ is the thesis's CERL+2 (section 4.1.3).
 pub(crate) const ONCE_PER_WINDOW: Parameter = Parameter {
     name: "once_per_window",
     default: Value::Switch(true),
@@ -41,7 +43,7 @@ pub(crate) const ONCE_PER_WINDOW: Parameter = Parameter {
     meaning: "reduce at most once for the losses of one window of data",
 };
 
-/// NewReno with a classifier of the CERL family, and the switch [`ONCE_PER_WINDOW`].
+/// NewReno with a classifier of the CERL family and the switch [`ONCE_PER_WINDOW`].
 pub(crate) fn on_newreno(
     setup: &Setup,
     values: &Values,
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn random_losses_keep_the_window_and_congestion_halves_it_once_per_window() {
+    fn only_congestion_halves_the_window_and_once_per_window() {
         let mut c = built("cerl", 64);
         let lose = |c: &mut dyn Controller, lost_order, next_order| {
             let loss = Loss {
@@ -95,7 +97,7 @@ mod tests {
         }
         assert_eq!(lose(&mut *c, 5, 64), (random, 64.0));
         sample(&mut *c, 190);
-        // Segments 13 and 16 of 20, the example of the thesis's figure 3.3.
+        // Segments 13 and 16 of 20: the example of figure 3.3 of the thesis.
         assert_eq!(lose(&mut *c, 13, 21), (reduced, 32.0));
         assert_eq!(lose(&mut *c, 16, 21), (kept, 32.0));
         assert_eq!(lose(&mut *c, 21, 41), (reduced, 16.0));
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_renos_however_short_the_queue() {
+    fn a_timeout_is_that_of_reno_even_with_a_short_queue() {
         let mut c = built("cerl", 64);
         for ms in [100, 200, 100] {
             sample(&mut *c, ms);

@@ -1,14 +1,14 @@
-//! TCP CERL+: NewReno that ignores the losses which CERL+'s classifier judges random.
+//! TCP CERL+: NewReno that ignores the losses that CERL+'s classifier judges random.
 //!
 //! After T. Saedi, "Congestion Control Enhancement Over Wireless Networks", MSc thesis, Lakehead
-//! University, 2019, chapter 4. `classifiers/cerl_plus.rs` has the equations and where they depart
-//! from the thesis; `cerl_plus_printed.rs` is the thesis's own formula.
+//! University, 2019, chapter 4. `classifiers/cerl_plus.rs` has the equations and the departures
+//! from the thesis; `cerl_plus_printed.rs` is the formula as printed in the thesis.
 
 use crate::algorithms::random_loss::cerl::{ONCE_PER_WINDOW, on_newreno};
 use crate::classifiers::cerl_plus::{CITATION, CerlPlus, MEAN_QUEUE, MEMORY, POWER};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 
-/// CERL+'s entry in the registry.
+/// The registry entry of CERL+.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl-plus",
     code: code!(
@@ -19,7 +19,8 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/random_loss/cerl.rs",
         "algorithms/loss/newreno.rs"
     ),
-    summary: "NewReno that ignores losses while the queue is short, as the path's own delays tell",
+    summary: "NewReno that ignores losses while the queue is short, with a threshold from the \
+              path's delays",
     citation: CITATION,
     family: Family::RandomLoss,
     driven_by: DrivenBy::Losses,
@@ -34,13 +35,14 @@ mod tests {
     use whimbrel_units::{Duration, Rate};
 
     #[test]
-    fn beside_newreno_it_leaves_the_neighbour_its_half_and_the_printed_one_does_not() {
-        // 10 Mbit/s x 50 ms and a queue of one BDP, nothing lost at random: whoever backs off as NewReno shares with it.
+    fn it_shares_a_link_with_newreno_and_the_printed_one_does_not() {
+        // 10 Mbit/s x 50 ms and a buffer of one BDP without random loss: an algorithm that backs
+        // off as NewReno does shares with it.
         let share = |text: &str| {
             let mut path = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 62);
             for text in [text, "newreno"] {
-                let law = built(text, 10);
-                path.add(law, Duration::from_millis(50));
+                let controller = built(text, 10);
+                path.add(controller, Duration::from_millis(50));
             }
             path.run(Duration::from_secs(60));
             let delivered = |flow: usize| path.flows[flow].delivered as f64;

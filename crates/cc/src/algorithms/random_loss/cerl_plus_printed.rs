@@ -1,26 +1,29 @@
-//! TCP CERL+ as its thesis prints it: it never backs off on duplicate acknowledgments.
+//! TCP CERL+ as printed in its thesis: it never backs off on duplicate acknowledgments.
 //!
-//! T. Saedi, "Congestion Control Enhancement Over Wireless Networks", MSc thesis, Lakehead University, 2019, section 4.1.1
-//! and its Algorithm 1.
+//! T. Saedi, "Congestion Control Enhancement Over Wireless Networks", MSc thesis, Lakehead
+//! University, 2019, section 4.1.1 and its Algorithm 1.
 //!
-//! * threshold: `N = (RTT_avg/T)*l_max` (4.1), RTT_avg the mean of all samples, T the least, l_max the longest queue seen
-//! * a loss is congestion if `l > N`; all else as [CERL](crate::classifiers::cerl)
+//! * threshold: `N = (RTT_avg/T)*l_max` (4.1), RTT_avg the mean of all samples, T the minimum,
+//!   l_max the longest queue so far
+//! * a loss is congestion if `l > N`; all other rules as in [CERL](crate::classifiers::cerl)
 //!
-//! **Why it never backs off.** A mean is not below the least: `RTT_avg/T >= 1`, so `N >= l_max >= l`, and `l > N` cannot
-//! be. What is left is a Reno that reduces for timeouts alone. Alone, or among its like, on a path that loses at random it
-//! is fast for that reason. It fills every queue and keeps it full, and what shares the queue with it starves:
-//! `experiments/cerl/neighbours.toml` measures that. **It is here to reproduce the thesis, and must not be let onto
-//! a real network.** [`cerl-plus`](crate::classifiers::cerl_plus) is the one to use.
+//! **Why it never backs off.** A mean is not below the minimum: `RTT_avg/T >= 1`, so `N >= l_max >=
+//! l`, and `l > N` is impossible. The result is a Reno that reduces the window on timeouts only.
+//! Alone, or among flows of its kind, it is therefore fast on a path with random loss. It fills
+//! every queue and keeps it full, and other flows in the queue starve:
+//! `experiments/cerl/neighbours.toml` measures that. **It exists to reproduce the thesis and must
+//! not be used on a real network.** Use [`cerl-plus`](crate::classifiers::cerl_plus) instead.
 //!
-//! On equality CERL's text says congestion and its listing random (see there). Here `l = N` happens whenever the
-//! round-trip time never varied, and the listing is taken, as for all of this law: what is printed is what it does.
+//! On equality CERL's text says congestion and its listing random (see there). Here `l = N` occurs
+//! whenever the round-trip time never varied. This file follows the listing, because it implements
+//! what is printed.
 
 use crate::algorithms::random_loss::cerl::{ONCE_PER_WINDOW, on_newreno};
 use crate::estimators::rtt_stats::RttStats;
 use crate::interface::{Ack, Loss, LossClassifier, Verdict};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 
-/// Its place in the registry, on NewReno as in the thesis.
+/// The registry entry, with NewReno as in the thesis.
 pub(crate) static ENTRY: Entry = Entry {
     name: "cerl-plus-printed",
     code: code!(
@@ -29,7 +32,8 @@ pub(crate) static ENTRY: Entry = Entry {
         "estimators/rtt_stats.rs",
         "algorithms/loss/newreno.rs"
     ),
-    summary: "CERL+ as printed: reduces for timeouts alone; for reproducing the thesis, never for a real network",
+    summary: "CERL+ as printed: reduces on timeouts only; reproduces the thesis, not for real \
+              networks",
     citation: "T. Saedi, MSc thesis, Lakehead University, 2019, equation 4.1",
     family: Family::RandomLoss,
     driven_by: DrivenBy::Losses,
@@ -38,10 +42,10 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |setup, values| on_newreno(setup, values, CerlPlusPrinted::default()),
 };
 
-/// CERL+'s discriminator, as printed.
+/// The classifier of CERL+, as printed.
 #[derive(Debug, Clone, Default)]
 struct CerlPlusPrinted {
-    /// The samples so far, if there are any.
+    /// The samples so far; `None` before the first.
     seen: Option<RttStats>,
 }
 
@@ -55,7 +59,7 @@ impl LossClassifier for CerlPlusPrinted {
     fn judge(&mut self, _loss: &Loss) -> Verdict {
         let congestion = self.seen.is_some_and(|seen| {
             let a = seen.mean().as_secs_f64() / seen.least().as_secs_f64();
-            // What is not a number (T = 0) is not greater.
+            // NaN (T = 0) compares as not greater.
             seen.queue().as_secs_f64() > a * seen.longest_queue().as_secs_f64()
         });
         if congestion {
@@ -79,37 +83,37 @@ mod tests {
     use whimbrel_units::{Duration, Time};
 
     #[test]
-    fn a_full_queue_is_random_loss_to_it_and_only_a_timeout_reduces() {
-        let spec: Spec = "cerl-plus-printed".parse().expect("registered");
-        let mut law = spec.build(&setup(64));
-        // T = 100 ms, the queue has been and is 100 ms: CERL's congestion, whatever A.
+    fn a_full_queue_is_random_loss_and_only_a_timeout_reduces() {
+        let spec: Spec = "cerl-plus-printed".parse().expect("a known controller");
+        let mut controller = spec.build(&setup(64));
+        // T = 100 ms; the longest and the current queue are 100 ms: congestion for CERL with any A.
         for ms in [100, 150, 200, 200] {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 rtt: Some(Duration::from_millis(ms)),
                 in_recovery: true,
                 ..ACK
             });
         }
-        let response = law.on_loss(&loss(&*law, Time::ZERO));
+        let response = controller.on_loss(&loss(&*controller, Time::ZERO));
         assert_eq!(
             (response.reduced, response.verdict),
             (false, Some(Verdict::Random))
         );
-        assert_eq!(segments(&*law), 64.0);
-        law.on_timeout(&timeout(&*law, Time::ZERO));
-        assert_eq!(segments(&*law), 1.0);
+        assert_eq!(segments(&*controller), 64.0);
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(segments(&*controller), 1.0);
     }
 
     proptest! {
         #[test]
-        fn no_round_trip_times_whatever_make_it_reduce_for_a_loss(
+        fn no_round_trip_times_make_it_reduce_for_a_loss(
             samples in prop::collection::vec(0u64..10_000_000_000, 0..50),
         ) {
             let mut printed = CerlPlusPrinted::default();
-            let law = crate::testing::newreno(10);
+            let controller = crate::testing::newreno(10);
             for rtt in samples {
                 printed.on_ack(&Ack { rtt: Some(Duration::from_nanos(rtt)), ..ACK });
-                prop_assert_eq!(printed.judge(&loss(&law, Time::ZERO)), Verdict::Random);
+                prop_assert_eq!(printed.judge(&loss(&controller, Time::ZERO)), Verdict::Random);
             }
         }
     }

@@ -1,42 +1,49 @@
-//! JTCP: Reno that reduces only if the last round trip was stretched on its way by more than its own growth explains.
+//! JTCP: Reno that reduces only if the path stretched the last round trip by more than the window's
+//! growth explains.
 //!
-//! E. H.-K. Wu, M.-Z. Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", IEEE JSAC 22(4), 2004. Its
-//! abstract could be read, and what Briones et al. (see `jitter`) say of it in section 2: the Jitter Ratio, its comparison
-//! with k/w, k = 1. What a loss and a timeout then do is known
-//! at second hand only, and could not be held against the paper.
+//! E. H.-K. Wu, M.-Z. Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", IEEE JSAC
+//! 22(4), 2004. Its abstract was available, and section 2 of Briones et al. (see `jitter`), which
+//! describes the Jitter Ratio and its comparison with k/w, k = 1. The response to a loss or a
+//! timeout is known from secondary sources only and could not be checked against the paper.
 //!
-//! * Jitter Ratio of a round trip: `Jr = (received - sent)/received`, the spans between its first and its last packet
-//! * on a loss: congestion if `Jr > k/w`, w the window in packets; then, more than a round-trip time after the last
-//!   reduction, half of the flight (fast recovery); else "immediate recovery": what is lost is sent again, and the window
-//!   stays
-//! * on a timeout: one segment; ssthresh is half of the flight for congestion, else the window as it was
+//! * Jitter Ratio of a round trip: `Jr = (received - sent)/received`, the spans between its first
+//!   and its last packet
+//! * loss: congestion if `Jr > k/w`, w the window in packets; then half of the flight (fast
+//!   recovery), unless the last reduction was at most one round-trip time ago. Otherwise "immediate
+//!   recovery": retransmission without a change of the window
+//! * timeout: one segment; ssthresh is half of the flight for congestion, otherwise the previous
+//!   window
 //! * growth and slow start are Reno's
 //!
-//! Units: spans in nanoseconds; Jr and k/w are shares of a window; k in packets.
+//! Units: spans in nanoseconds; Jr and k/w are fractions of a window; k in packets.
 //!
-//! **The physics.** A window sent behind its own ACKs is as long as they were, and arrives longer by each of its packets
-//! that had to wait: with k more of them queued at its end than at its beginning, Jr = k/w. Growing by one a round trip, Reno
-//! lets one more wait in each, once the path is full; before that none.
+//! **Physics.** A window that is clocked by its own ACKs has their span, and arrives with a longer
+//! one if packets had to wait: with k more of them queued at its end than at its beginning, Jr =
+//! k/w. Growing by one per round trip, Reno adds one packet to the queue in each once the path is
+//! full, and none before.
 //!
-//! **When it works.** One bottleneck of its own that is lost from only after it was filled, by a packet a round trip; fine
-//! receiver's time stamps.
+//! **When it works.** A separate bottleneck that loses packets only after it was filled by one
+//! packet per round trip; fine-grained receiver timestamps.
 //!
-//! **When not** (more in `jitter`, which has the same measure).
-//! * **A window that stands before a full queue** is not stretched, and its losses pass for random: the "ineffective jitter
-//!   ratio" for which the same group changed it later (Chen et al., "Improving SCTP Performance by Jitter-Based Congestion
-//!   Control over Wired-Wireless Networks", EURASIP 2011). Without any random loss, before a queue of one BDP: of 20 Mbit/s and
-//!   50 ms the first loss of each overflow passes for random and the next, a round trip later, for congestion; of
-//!   100 Mbit/s all of them pass for random, the window stays where slow start left it, and 23 % of the packets are lost.
-//! * **The margin is small** in growth, too: the round of w packets, one more than before, has Jr = 1/(w-1), and is held
-//!   against 1/w.
-//! * **The receiver's clock.** A tick of 1 ms is more than k/w of a round of 100 ms from 10 packets on. On a transport that
-//!   knows no receiver's times (QUIC) every loss is congestion, and JTCP is Reno: it errs to the careful side.
-//! * **Other flows'** packets stretch it as much as its own.
+//! **Limits** (more in `jitter`, which has the same measure).
+//! * **A window at a queue that stays full** is not stretched, and its losses count as random: the
+//!   "ineffective jitter ratio" for which the same group changed the algorithm later (Chen et al.,
+//!   "Improving SCTP Performance by Jitter-Based Congestion Control over Wired-Wireless Networks",
+//!   EURASIP 2011). Without random loss and with a buffer of one BDP: at 20 Mbit/s and 50 ms the
+//!   first loss of each overflow counts as random and the next, a round trip later, as congestion;
+//!   at 100 Mbit/s all of them count as random, the window stays where slow start left it, and 23 %
+//!   of the packets are lost.
+//! * **The margin is small** in growth, too: the round of w packets, one more than before, has Jr =
+//!   1/(w-1), which is compared with 1/w.
+//! * **The receiver's clock.** A tick of 1 ms exceeds k/w of a round of 100 ms from 10 packets on.
+//!   On a transport without receiver times (QUIC) every loss is congestion, and JTCP is Reno.
+//! * **Packets of other flows** stretch the window as much as its own.
 //!
-//! **Decisions.** The window over which Jr is taken is the last whole round trip; one that tells nothing (fewer than two
-//! packets, or all at once) leaves the last Jr. A loss within a round-trip time of the last reduction keeps the verdict that its
-//! Jr gives it, and the window. A random timeout keeps the slow start threshold, not the window: nothing is in flight then, and what
-//! it held would leave in one burst. Marks (RFC 3168) are congestion.
+//! **Decisions.** Jr is taken over the last whole round trip; a round trip without a value (fewer
+//! than two packets, or all at once) keeps the last Jr. A loss within a round-trip time of the last
+//! reduction keeps its verdict, and the window does not change. A random timeout keeps the slow
+//! start threshold but not the window: nothing is in flight then, and the old window would leave in
+//! one burst. Marks (RFC 3168) are congestion.
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
@@ -45,13 +52,13 @@ use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, Verdict};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 use whimbrel_units::{Duration, Time};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "jtcp",
     code: code!("algorithms/random_loss/jtcp.rs", "classifiers/jitter.rs"),
-    summary: "NewReno that ignores losses while its round trips are not stretched",
-    citation: "E. H.-K. Wu, M.-Z. Chen, \"JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks\", \
-               IEEE JSAC 22(4), 2004",
+    summary: "NewReno that ignores losses while the path does not stretch its round trips",
+    citation: "E. H.-K. Wu, M.-Z. Chen, \"JTCP: Jitter-Based TCP for Heterogeneous Wireless \
+               Networks\", IEEE JSAC 22(4), 2004",
     family: Family::RandomLoss,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
@@ -59,18 +66,18 @@ pub(crate) static ENTRY: Entry = Entry {
         name: "k",
         default: Value::Number(1.0),
         range: (0.0, 1000.0),
-        meaning: "packets by which the queue must grow in a round trip for a loss to be congestion",
+        meaning: "growth of the queue per round trip above which a loss is congestion, packets",
     }],
     build: |setup, values| Box::new(WindowController::new(setup, Jtcp::new(values.number("k")))),
 };
 
-/// JTCP's rule.
+/// The rule of JTCP.
 #[derive(Debug, Clone)]
 struct Jtcp {
     /// Packets.
     k: f64,
     round: Round,
-    /// Jr of the last round trip that gave one.
+    /// Jr of the last round trip with a value.
     ratio: Option<f64>,
     srtt: Duration,
     last_decrease: Option<Time>,
@@ -151,21 +158,22 @@ mod tests {
     use crate::testing::{ACK, MSS, loss, segments, setup, timeout};
     use whimbrel_units::Bytes;
 
-    /// A flow, and a path that answers its round trips.
+    /// A flow and a path that answers its round trips.
     struct Flow {
-        law: Box<dyn Controller>,
+        controller: Box<dyn Controller>,
         now: Time,
     }
 
     impl Flow {
         fn new(text: &str, segments: u64) -> Self {
             Self {
-                law: text.parse::<Spec>().expect("valid").build(&setup(segments)),
+                controller: text.parse::<Spec>().expect("valid").build(&setup(segments)),
                 now: Time::from_nanos(10_000_000_000),
             }
         }
 
-        /// A round trip of 100 ms whose packets left over `sent` and arrived over `received` microseconds.
+        /// A round trip of 100 ms whose packets left over `sent` and arrived over `received`
+        /// microseconds.
         fn round(&mut self, sent: u64, received: Option<u64>) {
             for share in [0, 1] {
                 let newest = AtSending {
@@ -175,7 +183,7 @@ mod tests {
                     lost: Bytes::ZERO,
                     app_limited: false,
                 };
-                self.law.on_ack(&Ack {
+                self.controller.on_ack(&Ack {
                     now: self.now,
                     round_start: share == 0,
                     newest: Some(newest),
@@ -187,11 +195,11 @@ mod tests {
             self.now += Duration::from_millis(100);
         }
 
-        /// Ends the round trip and loses a packet of the next.
+        /// Ends the round trip and loses a packet of the next one.
         fn lose(&mut self) -> (LossResponse, f64) {
             self.round(0, None);
-            let response = self.law.on_loss(&loss(&*self.law, self.now));
-            (response, segments(&*self.law))
+            let response = self.controller.on_loss(&loss(&*self.controller, self.now));
+            (response, segments(&*self.controller))
         }
     }
 
@@ -205,8 +213,8 @@ mod tests {
     };
 
     #[test]
-    fn a_window_stretched_by_more_than_one_packet_in_w_is_congestion() {
-        // w = 50: k/w = 0.02. 98 ms that arrive as 100 are Jr = 0.02, as 101 ms 0.0297.
+    fn a_window_stretched_by_more_than_1_over_w_is_congestion() {
+        // w = 50: k/w = 0.02. 98 ms that arrive as 100 ms are Jr = 0.02, as 101 ms 0.0297.
         let mut flow = Flow::new("jtcp", 50);
         flow.round(98_000, Some(100_000));
         assert_eq!(flow.lose(), (RANDOM, 50.0), "on equality");
@@ -215,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn k_is_the_number_of_packets() {
-        // Jr = 0.1 against 5/50 and 4/50.
+    fn k_sets_the_number_of_packets() {
+        // Jr = 0.1 compared with 5/50 and 4/50.
         for (text, expected) in [
             ("jtcp?k=5", (RANDOM, 50.0)),
             ("jtcp?k=4", (CONGESTION, 25.0)),
@@ -228,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_compressed_is_not_congested() {
+    fn a_compressed_window_is_not_congestion() {
         let mut flow = Flow::new("jtcp", 50);
         flow.round(100_000, Some(50_000));
         assert_eq!(flow.lose(), (RANDOM, 50.0));
@@ -242,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_round_trip_of_the_last_reduction_the_window_stays() {
+    fn within_a_round_trip_of_a_reduction_the_window_is_kept() {
         let mut flow = Flow::new("jtcp", 64);
         flow.round(50_000, Some(100_000));
         assert_eq!(flow.lose(), (CONGESTION, 32.0));
@@ -258,48 +266,49 @@ mod tests {
             (101, (CONGESTION, 16.0)),
         ] {
             let now = reduced_at + Duration::from_millis(ms);
-            let response = flow.law.on_loss(&loss(&*flow.law, now));
-            assert_eq!((response, segments(&*flow.law)), expected, "{ms}");
+            let response = flow.controller.on_loss(&loss(&*flow.controller, now));
+            assert_eq!((response, segments(&*flow.controller)), expected, "{ms}");
         }
     }
 
     #[test]
-    fn a_mistaken_reduction_leaves_the_next_one_free() {
+    fn an_undo_allows_the_next_reduction() {
         let mut flow = Flow::new("jtcp", 64);
         flow.round(50_000, Some(100_000));
         flow.lose();
-        flow.law.on_spurious(flow.now);
-        assert_eq!(segments(&*flow.law), 64.0);
-        let again = flow.law.on_loss(&loss(&*flow.law, flow.now));
+        flow.controller.on_spurious(flow.now);
+        assert_eq!(segments(&*flow.controller), 64.0);
+        let again = flow.controller.on_loss(&loss(&*flow.controller, flow.now));
         assert_eq!(again, CONGESTION);
     }
 
     #[test]
-    fn a_timeout_leads_back_to_the_window_unless_it_was_congestion() {
+    fn a_random_timeout_keeps_the_window_as_ssthresh() {
         for (received, ssthresh) in [(100_000, 40), (200_000, 20)] {
             let mut flow = Flow::new("jtcp", 40);
             flow.round(100_000, Some(received));
             flow.round(0, None);
-            flow.law.on_timeout(&timeout(&*flow.law, flow.now));
-            assert_eq!(segments(&*flow.law), 1.0);
-            assert_eq!(flow.law.ssthresh(), Some(Bytes::new(ssthresh * MSS)));
+            flow.controller
+                .on_timeout(&timeout(&*flow.controller, flow.now));
+            assert_eq!(segments(&*flow.controller), 1.0);
+            assert_eq!(flow.controller.ssthresh(), Some(Bytes::new(ssthresh * MSS)));
         }
     }
 
     #[test]
-    fn told_the_truth_it_goes_by_it_and_marks_are_congestion() {
+    fn a_known_cause_is_used_and_marks_are_congestion() {
         let mut flow = Flow::new("jtcp", 40);
         flow.round(50_000, Some(100_000));
         flow.round(0, None);
-        let told = Loss {
+        let event = Loss {
             truth: Some(Verdict::Random),
-            ..loss(&*flow.law, flow.now)
+            ..loss(&*flow.controller, flow.now)
         };
-        assert_eq!(flow.law.on_loss(&told), RANDOM);
+        assert_eq!(flow.controller.on_loss(&event), RANDOM);
         let marked = Loss {
             signal: Signal::Ecn,
-            ..told
+            ..event
         };
-        assert_eq!(flow.law.on_loss(&marked), CONGESTION);
+        assert_eq!(flow.controller.on_loss(&marked), CONGESTION);
     }
 }

@@ -1,4 +1,4 @@
-//! Algorithms that respond to losses, but not to random ones.
+//! Algorithms that respond to losses except random ones.
 
 pub(crate) mod cerl;
 pub(crate) mod cerl_plus;

@@ -1,28 +1,33 @@
-//! mVeno: Veno on each path of a multipath connection, growing by a weight that couples them.
+//! mVeno: Veno on each path of a multipath connection, with growth weights that couple the paths.
 //!
-//! P. Dong, J. Wang, J. Huang, H. Wang, G. Min, "Performance Enhancement of Multipath TCP for Wireless Communications With
-//! Multiple Radio Interfaces", IEEE Transactions on Communications 64(8), 2016. Only its abstract could be read, and
-//! section 2.2.12 of the thesis of T. Saedi (see `cerl`), which gives all but the weights:
+//! P. Dong, J. Wang, J. Huang, H. Wang, G. Min, "Performance Enhancement of Multipath TCP for
+//! Wireless Communications With Multiple Radio Interfaces", IEEE Transactions on Communications
+//! 64(8), 2016. Only its abstract was available, and section 2.2.12 of the thesis of T. Saedi (see
+//! `cerl`), which gives everything except the weights:
 //!
-//! * `N < beta`: `w += delta/w` for each ACK, a loss costs 1/5; `N >= beta`: `w += delta/w` for every second ACK, a loss
-//!   costs 1/2; RTT is the mean of the last round, baseRTT the least measured
-//! * weight: `delta = (max_r x_r / sum_r x_r)^2`, `x_r = w_r/T_r` the rate of path r, T_r its smoothed round-trip time.
-//!   **This is ours.** On one path it is 1, and mVeno is Veno with `reset=false`.
+//! * `N < beta`: `w += delta/w` per ACK, a loss costs 1/5; `N >= beta`: `w += delta/w` for every
+//!   second ACK, a loss costs 1/2; RTT is the mean of the last round, baseRTT the minimum
+//! * weight: `delta = (max_r x_r / sum_r x_r)^2`, `x_r = w_r/T_r` the rate of path r, T_r its
+//!   smoothed round-trip time. **This is ours.** On one path it is 1, and mVeno is Veno with
+//!   `reset=false`.
 //!
 //! Units: windows in bytes, rates in bytes per second, N and beta in segments.
 //!
-//! **Where the weight comes from.** A multipath flow is to get as much as one Veno flow would on the best of its paths, and
-//! so no more than one on a bottleneck that they share. With losses of probability q and a mean decrease of E (1/5 to 1/2),
-//! growth and decrease balance at `delta/w = E*w*q`: `w_r = sqrt(delta/(E_r*q_r))`. A Veno flow alone on path r would have
-//! `w_r/sqrt(delta)`, the best of them the rate `max x_r/sqrt(delta)`. That this be `sum x_r` gives delta, whatever E_r,
-//! q_r and T_r are. RFC 6356 derives its alpha the same way. A kernel module by an unknown hand that carries mVeno's name
-//! (found in a public source index) has this very term, and beside it a second bound, `E_r*w_r^2/(E*T^2*(sum x)^2)`: it makes
-//! the growth of a small window that of its square, so that a path once left is never used again. That one is left out.
+//! **Origin of the weight.** A multipath flow should get as much as one Veno flow would on its best
+//! path, and thus no more than one flow on a shared bottleneck. With a loss rate q and a mean
+//! decrease E (1/5 to 1/2), growth and decrease balance at `delta/w = E*w*q`: `w_r =
+//! sqrt(delta/(E_r*q_r))`. A single Veno flow on path r would have `w_r/sqrt(delta)`, and the best
+//! of them the rate `max x_r/sqrt(delta)`. Equating this with `sum x_r` gives delta, for any E_r,
+//! q_r and T_r. RFC 6356 derives its alpha in the same way. A kernel module by an unknown author
+//! that has mVeno's name (found in a public source index) has the same term, and a second bound,
+//! `E_r*w_r^2/(E*T^2*(sum x)^2)`. That bound makes the growth of a small window proportional to its
+//! square, so that a path once left is never used again; it is omitted here.
 //!
-//! **When not.** With three paths or more, two of them that share a bottleneck without the best one may take more than one
-//! flow there, up to `sum x/max x` times one (RFC 6356 has a bound against that for its own law). Where the thesis
-//! compares mVeno with others it has one path: it is Veno there. The balance holds where losses come to packets, whosoever
-//! they are. Before a drop-tail queue of few flows they come to the flow that grows fastest, and the weighted ones take more.
+//! **Limits.** With three or more paths, two of which share a bottleneck without the best one, they
+//! may take up to `sum x/max x` times the rate of one flow there (RFC 6356 has a bound against that
+//! for its own algorithm). The thesis compares mVeno with others on one path, where it is Veno. The
+//! balance holds where losses hit packets independently of the flow. At a drop-tail queue with few
+//! flows they hit the fastest-growing flow, and the weighted flows take more.
 
 use crate::algorithms::random_loss::veno::{BETA, Veno};
 use crate::building_blocks::rule::{Rule, WindowController};
@@ -30,16 +35,16 @@ use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Loss, LossResponse, Sibling, Timeout};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "mveno",
     code: code!(
         "algorithms/random_loss/mveno.rs",
         "algorithms/random_loss/veno.rs"
     ),
-    summary: "Veno on each of several paths, which together take no more than one of it",
-    citation: "P. Dong et al., \"Performance Enhancement of Multipath TCP for Wireless Communications With Multiple \
-               Radio Interfaces\", IEEE Trans. Commun. 64(8), 2016",
+    summary: "Veno on each of several paths, which together take no more than one Veno flow",
+    citation: "P. Dong et al., \"Performance Enhancement of Multipath TCP for Wireless \
+               Communications With Multiple Radio Interfaces\", IEEE Trans. Commun. 64(8), 2016",
     family: Family::RandomLoss,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
@@ -53,7 +58,7 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// mVeno's rule for one path.
+/// The rule of mVeno for one path.
 #[derive(Debug, Clone)]
 struct Mveno {
     veno: Veno,
@@ -61,7 +66,7 @@ struct Mveno {
     weight: f64,
 }
 
-/// delta of paths that stand so; those without a round-trip time yet do not count.
+/// delta for these paths; paths without an RTT sample do not count.
 fn weight(paths: &[Sibling]) -> f64 {
     let (mut greatest, mut sum) = (0.0f64, 0.0);
     for path in paths.iter().filter(|path| !path.srtt.is_zero()) {
@@ -122,43 +127,43 @@ mod tests {
     }
 
     #[test]
-    fn the_weight_is_the_square_of_the_best_paths_share() {
+    fn the_weight_is_the_squared_fraction_of_the_best_path() {
         assert_eq!(weight(&[path(10, 100)]), 1.0);
         assert_eq!(weight(&[path(10, 100), path(10, 100)]), 0.25);
-        // 100 and 300 segments a second: (3/4)^2.
+        // 100 and 300 segments per second: (3/4)^2.
         assert_eq!(weight(&[path(10, 100), path(15, 50)]), 0.5625);
-        // One that was just left to a single segment: the other grows nearly as one flow, and so does it.
+        // One path with a single segment: both paths grow almost as fast as a single flow.
         assert!(weight(&[path(99, 100), path(1, 100)]) > 0.98);
     }
 
     #[test]
-    fn a_path_that_was_never_measured_does_not_count() {
+    fn a_path_without_rtt_does_not_count() {
         assert_eq!(weight(&[path(10, 100), path(10, 0)]), 1.0);
         assert_eq!(weight(&[path(10, 0), path(10, 0)]), 1.0);
         assert_eq!(weight(&[]), 1.0);
     }
 
     #[test]
-    fn two_equal_paths_grow_by_a_quarter_of_a_segment_a_round_trip_each() {
-        let mut law = built("mveno");
-        law.on_loss(&loss(&*law, Time::ZERO));
-        law.on_siblings(&[path(5, 100), path(5, 100)], 0);
+    fn two_equal_paths_grow_by_a_quarter_segment_per_round_trip() {
+        let mut controller = built("mveno");
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        controller.on_siblings(&[path(5, 100), path(5, 100)], 0);
         let mut way = Path::new(Duration::from_millis(100));
-        way.rounds_for(&mut *law, way.rtt * 40);
+        way.rounds_for(&mut *controller, way.rtt * 40);
         assert!(
-            (14.0..=15.1).contains(&segments(&*law)),
+            (14.0..=15.1).contains(&segments(&*controller)),
             "{}",
-            segments(&*law)
+            segments(&*controller)
         );
     }
 
-    /// Bytes delivered in ten minutes by each of the flows through 20 Mbit/s, 50 ms, which lose half a percent at random;
-    /// the first `coupled` of them are paths of one connection.
-    fn shares(laws: &[&str], coupled: usize) -> Vec<f64> {
+    /// Bytes delivered in ten minutes by each of the flows through a bottleneck with 20 Mbit/s, 50
+    /// ms and 0.5 % random loss. The first `coupled` flows are paths of one connection.
+    fn shares(controllers: &[&str], coupled: usize) -> Vec<f64> {
         let mut bottleneck = Bottleneck::new(Rate::from_bits_per_sec(20_000_000), 60);
         bottleneck.loss = 0.005;
-        for law in laws {
-            bottleneck.add(built(law), Duration::from_millis(50));
+        for controller in controllers {
+            bottleneck.add(built(controller), Duration::from_millis(50));
         }
         for _ in 0..30_000 {
             let paths: Vec<Sibling> = bottleneck.flows[..coupled]
@@ -180,14 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn two_paths_that_lose_alike_take_together_what_one_veno_flow_takes() {
-        let laws = ["mveno", "mveno", "veno?reset=false"];
-        let alone = shares(&laws, 0);
+    fn two_paths_with_equal_loss_take_as_much_as_one_veno_flow() {
+        let controllers = ["mveno", "mveno", "veno?reset=false"];
+        let alone = shares(&controllers, 0);
         assert!(
             (1.8..2.2).contains(&((alone[0] + alone[1]) / alone[2])),
             "{alone:?}"
         );
-        let coupled = shares(&laws, 2);
+        let coupled = shares(&controllers, 2);
         let ratio = (coupled[0] + coupled[1]) / coupled[2];
         assert!((0.85..1.2).contains(&ratio), "{coupled:?}");
         assert!(
@@ -197,8 +202,9 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_its_own_is_filled_whatever_the_weight() {
-        // 8 Mbit/s, 50 ms, room for 50: what a quarter of the growth costs is time between two overflows.
+    fn a_separate_path_is_filled_with_any_weight() {
+        // 8 Mbit/s, 50 ms and a buffer of 50: a quarter of the growth increases the time between
+        // overflows.
         let mut bottleneck = Bottleneck::new(Rate::from_bits_per_sec(8_000_000), 50);
         bottleneck.add(built("mveno"), Duration::from_millis(50));
         bottleneck.flows[0]

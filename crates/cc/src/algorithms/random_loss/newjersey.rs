@@ -1,52 +1,63 @@
-//! TCP New Jersey: routers warn of congestion; what is lost without a warning is the channel's.
+//! TCP New Jersey: routers signal congestion; a loss without a signal is attributed to the channel.
 //!
-//! K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for Wireless IP Communications", IEEE JSAC 22(4), 2004: rate control and
-//! congestion warning; the same, "Improving TCP performance in integrated wireless communications networks", Computer
-//! Networks 47(2), 2005: New Jersey, which takes time from the receiver. Of both only the abstracts could be read; what
-//! stands here is from T. Saedi, "Congestion Control Enhancement Over Wireless Networks", MSc thesis, Lakehead
-//! University, 2019, sections 2.2.8 and 2.2.9, with an implementation of TCP-Jersey for ns-3 (V. Jain, S. Jain,
-//! M. Tahiliani, NITK, 2017) as second opinion.
+//! K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for Wireless IP Communications", IEEE JSAC 22(4), 2004:
+//! rate control and congestion warning; the same authors, "Improving TCP performance in integrated
+//! wireless communications networks", Computer Networks 47(2), 2005: New Jersey, which uses
+//! receiver times. Only the abstracts of both were available. The code follows T. Saedi,
+//! "Congestion Control Enhancement Over Wireless Networks", MSc thesis, Lakehead University, 2019,
+//! sections 2.2.8 and 2.2.9, with an implementation of TCP-Jersey for ns-3 (V. Jain, S. Jain, M.
+//! Tahiliani, NITK, 2017) for comparison.
 //!
-//! * bandwidth: `R_n = (RTT*R_{n-1} + L_n)/((t_n - t_{n-1}) + RTT)` (2.6), L_n the bytes that ACK n reports, t_n when the
-//!   data arrived by the receiver's clock
+//! * bandwidth: `R_n = (RTT*R_{n-1} + L_n)/((t_n - t_{n-1}) + RTT)` (2.6), L_n the bytes that ACK n
+//!   reports, t_n the arrival time of the data by the receiver's clock
 //! * optimal window: `ownd_n = R_n*RTT` (2.7)
-//! * congestion warning: a router marks every packet while its average queue exceeds a threshold, the receiver echoes
+//! * congestion warning: a router marks every packet while its average queue exceeds a threshold,
+//!   and the receiver echoes the marks
 //! * rate control: `ssthresh = ownd`, `cwnd = min(cwnd, ownd)`
-//! * ACK with a mark: rate control, once a round trip; without: Reno's growth
-//! * loss, with a mark: rate control; without: nothing but the retransmission
-//! * timeout: `ssthresh = ownd`; with a mark on the last ACK `cwnd = 1 segment`, else `cwnd = (ownd_n + ownd_{n-1})/2`
+//! * ACK with a mark: rate control, once per round trip; without a mark: Reno's growth
+//! * loss with a mark: rate control; without a mark: retransmission only
+//! * timeout: `ssthresh = ownd`; with a mark on the last ACK `cwnd = 1 segment`, otherwise `cwnd =
+//!   (ownd_n + ownd_{n-1})/2`
 //!
 //! Units: bytes, seconds.
 //!
-//! **The physics.** R_n is the mean rate over about the last RTT, the older the less. It takes ACKs in a bunch as they
-//! come: one with no time since the last adds L_n/RTT, and a pause divides. By the receiver's clock it does not even
-//! matter what the way back does to ACKs. R_n*RTT is then what was delivered in the last round trip: rate control
-//! stops the growth and takes back what has not arrived. A router that marks all packets, and not some, leaves no
-//! doubt about a loss: one that comes without a mark did not come from a long queue.
+//! **Physics.** R_n is the mean rate over about the last RTT, with decreasing weight for older
+//! data. It accepts ACKs in bunches: an ACK with no time since the last adds L_n/RTT, and a pause
+//! divides. With the receiver's clock the effect of the return path on ACKs does not matter either.
+//! R_n*RTT is then the data delivered in the last round trip: rate control stops the growth and
+//! removes the data that has not arrived. A router that marks all packets, and not some, leaves no
+//! doubt about a loss: a loss without a mark was not caused by a long queue.
 //!
-//! **When it works.** All bottlenecks mark, well before they overflow, and sooner than a queue can fill.
+//! **When it works.** All bottlenecks mark, well before they overflow, and faster than a queue can
+//! fill.
 //!
-//! **When not.**
-//! * Where routers do not mark, no loss ever reduces the window: it grows until the timer fires. A drop-tail queue stays
-//!   full and goes on losing, others' packets too. With a recovery that sees when a retransmission is lost (RACK) the
-//!   timer hardly ever fires, and soon the link carries little but retransmissions.
-//! * Likewise without marks random losses do not end slow start: only a timeout sets ssthresh.
-//! * RTT has the queue in it, so that ownd does not empty a queue: marks hold it at the router's threshold (a test below)
-//!   and never drain it.
-//! * A timeout that was not warned of leaves almost the whole window, for which everything in flight was just found
-//!   lost: a burst, on a path that may be gone.
+//! **Limits.**
+//! * Where routers do not mark, no loss ever reduces the window: it grows until the timer fires. A
+//!   drop-tail queue stays full and keeps dropping, packets of other flows too. With a recovery
+//!   that detects lost retransmissions (RACK) the timer hardly ever fires, and soon the link
+//!   carries little but retransmissions.
+//! * Also, random losses without marks do not end slow start: only a timeout sets ssthresh.
+//! * RTT includes the queue, so ownd does not drain a queue: marks hold it at the router's
+//!   threshold (a test below).
+//! * An unmarked timeout leaves almost the whole window, although everything in flight was just
+//!   found lost: a burst, on a path that may be gone.
 //!
-//! **Where the source is silent or contradicts itself.**
-//! * RTT is the sender's smoothed one in both equations; ns-3 has the latest sample, and neither has the least.
-//! * R_0 is 0; the thesis's listing has 1, without a unit. The first ACK only sets t_0: over what time its data arrived
-//!   nobody knows. Before R is known, ownd is the least ssthresh, two segments.
-//! * For the window after a timeout the listing has `(ownd_n + ownd_{n-1})/2` and the text `(ownd_n + cwnd_{n-1})/2`,
-//!   also for New Jersey; here the listing. A timeout for the same data again leaves one segment: the estimate is then
-//!   older than the silence (RFC 5681 section 3.1).
-//! * A mark never raises the window, nor do a loss or a timeout: where ownd is greater, slow start goes there.
-//! * Where the transport does not know the receiver's clock, t_n is when the ACK came: TCP-Jersey's estimate.
-//! * Every byte counts once ([`Ack::acked`]): with SACK each duplicate ACK for what it delivered; without, the cumulative
-//!   ACK at the end for all that arrived since the last. For R_n that is the same after one RTT: it is linear.
+//! **Choices where the source is silent or contradicts itself.**
+//! * RTT is the sender's smoothed RTT in both equations; ns-3 uses the latest sample, and neither
+//!   the minimum.
+//! * R_0 is 0; the thesis's listing has 1, without a unit. The first ACK only sets t_0, because the
+//!   time over which its data arrived is unknown. Before R is known, ownd is the minimum ssthresh,
+//!   two segments.
+//! * For the window after a timeout the listing has `(ownd_n + ownd_{n-1})/2` and the text `(ownd_n
+//!   + cwnd_{n-1})/2`, also for New Jersey; the code follows the listing. A repeated timeout for
+//!   the same data leaves one segment: the estimate is then older than the silence (RFC 5681
+//!   section 3.1).
+//! * A mark, a loss or a timeout never raises the window: where ownd is greater, slow start raises
+//!   it to ownd.
+//! * Without receiver times t_n is the arrival time of the ACK: TCP-Jersey's estimate.
+//! * Every byte counts once ([`Ack::acked`]): with SACK each duplicate ACK counts what it
+//!   delivered; without SACK the cumulative ACK counts everything that arrived since the last one.
+//!   For R_n the result is the same after one RTT, because it is linear.
 
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
@@ -54,13 +65,14 @@ use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatur
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "newjersey",
     code: code!("algorithms/random_loss/newjersey.rs"),
-    summary: "Reno that reduces, to what arrived in a round trip, only when routers warn by ECN marks",
-    citation: "K. Xu, Y. Tian, N. Ansari, \"Improving TCP performance in integrated wireless communications networks\", \
-               Computer Networks 47(2), 2005",
+    summary: "Reno that reduces the window only on ECN marks, to the data that arrived in a round \
+              trip",
+    citation: "K. Xu, Y. Tian, N. Ansari, \"Improving TCP performance in integrated wireless \
+               communications networks\", Computer Networks 47(2), 2005",
     family: Family::RandomLoss,
     driven_by: DrivenBy::LossesAndRate,
     feed: Feed::Acknowledgments,
@@ -73,28 +85,28 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// What is done about a loss that no mark warned of.
+/// The response to a loss without a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unwarned {
-    /// It is retransmitted: New Jersey.
+    /// Retransmission only: New Jersey.
     Keep,
-    /// `ssthresh = ownd`, and the window grows by a segment: New Jersey+.
+    /// `ssthresh = ownd`, and growth by one segment: New Jersey+.
     Push,
 }
 
-/// New Jersey's rule, and New Jersey+'s.
+/// The rule of New Jersey and New Jersey+.
 #[derive(Debug, Clone)]
 pub(crate) struct NewJersey {
-    /// By the receiver's clock.
+    /// The estimate by the receiver's clock.
     at_receiver: Abe,
-    /// By the sender's, if the greater of the two counts: New Jersey+.
+    /// The estimate by the sender's clock, if the greater of the two is used: New Jersey+.
     at_sender: Option<Abe>,
     unwarned: Unwarned,
     /// ownd_n and ownd_{n-1}, bytes.
     ownd: [f64; 2],
     /// The last ACK had a mark.
     warned: bool,
-    /// The next ACK that may make the window grow adds a segment.
+    /// The next ACK that may let the window grow adds a segment.
     push: bool,
 }
 
@@ -142,7 +154,7 @@ impl Rule for NewJersey {
         self.estimate(ack);
         self.warned = ack.ece;
         if self.warned {
-            return; // What the mark asks for comes as an episode.
+            return; // The response to the mark follows as an episode.
         }
         if self.push && Window::may_grow(ack) {
             window.cwnd = window.cwnd.saturating_add(window.mss);
@@ -197,7 +209,8 @@ struct Abe {
 }
 
 impl Abe {
-    /// R_n, after data that arrived then, by a clock of which only differences mean anything.
+    /// R_n, after data that arrived at `arrived` on a clock of which only differences have a
+    /// meaning.
     fn on_ack(&mut self, arrived: Time, acked: Bytes, rtt: Duration) -> f64 {
         if let Some(last) = self.last.replace(arrived) {
             let rtt = rtt.as_secs_f64();
@@ -219,7 +232,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// An ACK of so many segments at so many milliseconds, of data that arrived then by the receiver's clock.
+    /// An ACK of `segments` segments at `ms` milliseconds, for data that arrived at `arrived` by
+    /// the receiver's clock.
     fn ack(ms: u64, arrived: Option<u64>, segments: u64) -> Ack {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         Ack {
@@ -235,48 +249,54 @@ mod tests {
         WindowController::new(&setup(segments), NewJersey::new())
     }
 
-    /// Has heard 200 segments a second for long: at an RTT of 100 ms ownd is 20 segments.
-    fn measuring(mut law: WindowController<NewJersey>) -> WindowController<NewJersey> {
+    /// Sends `controller` 200 segments per second for a long time: with an RTT of 100 ms, ownd is
+    /// 20 segments.
+    fn measuring(mut controller: WindowController<NewJersey>) -> WindowController<NewJersey> {
         for i in 0..2000 {
-            law.on_ack(&ack(5 * i, Some(777 + 5 * i), 1));
+            controller.on_ack(&ack(5 * i, Some(777 + 5 * i), 1));
         }
-        assert!((law.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
-        law
+        assert!((controller.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+        controller
     }
 
-    fn lose(law: &mut WindowController<NewJersey>, ece: bool) -> LossResponse {
-        law.on_loss(&Loss {
+    fn lose(controller: &mut WindowController<NewJersey>, ece: bool) -> LossResponse {
+        controller.on_loss(&Loss {
             ece,
-            ..loss(law, Time::ZERO)
+            ..loss(controller, Time::ZERO)
         })
     }
 
     #[test]
-    fn the_estimate_by_hand() {
-        // RTT 0.1 s, 1000 bytes. R_1 after 0.1 s: 1000/0.2 = 5000. R_2 with the same t: (500 + 1000)/0.1 = 15,000. R_3
-        // after 0.3 s, of three segments: (1500 + 3000)/0.4 = 11,250; ownd = 1125 bytes.
+    fn the_estimate_matches_a_computation_by_hand() {
+        // RTT 0.1 s, 1000 bytes. R_1 after 0.1 s: 1000/0.2 = 5000. R_2 with the same t: (500 +
+        // 1000)/0.1 = 15,000. R_3 after 0.3 s, of three segments: (1500 + 3000)/0.4 = 11,250; ownd
+        // = 1125 bytes.
         let mut abe = Abe::default();
         let mut on_ack = |ms, segments| {
             let at = Time::ZERO + Duration::from_millis(ms);
             abe.on_ack(at, Bytes::new(segments * MSS), RTT)
         };
-        assert_eq!(on_ack(40, 7), 0.0, "over what time did they arrive?");
+        assert_eq!(
+            on_ack(40, 7),
+            0.0,
+            "the time over which they arrived is unknown"
+        );
         for (ms, segments, expected) in [(140, 1, 5000.0), (140, 1, 15_000.0), (440, 3, 11_250.0)] {
             let bandwidth = on_ack(ms, segments);
             assert!((bandwidth - expected).abs() < 1e-6, "{bandwidth}");
         }
-        let mut law = newjersey(10);
+        let mut controller = newjersey(10);
         for (ms, segments) in [(40, 7), (140, 1), (140, 1), (440, 3)] {
-            law.on_ack(&ack(ms, None, segments));
+            controller.on_ack(&ack(ms, None, segments));
         }
-        assert_eq!(law.rule.ownd(), 1125);
+        assert_eq!(controller.rule.ownd(), 1125);
     }
 
     #[test]
-    fn acks_that_were_pressed_together_are_seen_as_the_data_arrived() {
-        // Ten ACKs come at once every 50 ms, for data that arrived every 5 ms: ownd is 20 segments; by the times of
-        // the ACKs it swings around that. By hand, just after ten at once: x = (x + L)/1.5 + 9*L with x in bytes per RTT,
-        // so x = (9 + 2/3)*3*L = 29 segments.
+    fn compressed_acks_are_measured_by_receiver_times() {
+        // Ten ACKs arrive at once every 50 ms, for data that arrived every 5 ms: ownd is 20
+        // segments. By the times of the ACKs it oscillates around that. Just after ten at once: x =
+        // (x + L)/1.5 + 9*L with x in bytes per RTT, so x = (9 + 2/3)*3*L = 29 segments.
         let (mut by_receiver, mut by_sender) = (newjersey(10), newjersey(10));
         for i in 0..2000 {
             by_receiver.on_ack(&ack(i / 10 * 50, Some(5 * i), 1));
@@ -288,80 +308,84 @@ mod tests {
     }
 
     #[test]
-    fn one_ack_after_a_recovery_without_sack_tells_what_its_duplicates_would_have_told() {
-        // 20 segments in 100 ms: (0.1*R + 20 L)/0.2 for R = 200 L is 200 L again.
-        let mut law = measuring(newjersey(40));
-        law.on_ack(&ack(5 * 1999 + 100, Some(777 + 5 * 1999 + 100), 20));
-        assert!((law.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
+    fn a_cumulative_ack_counts_as_much_as_its_duplicates() {
+        // 20 segments in 100 ms: (0.1*R + 20 L)/0.2 for R = 200 L is again 200 L.
+        let mut controller = measuring(newjersey(40));
+        controller.on_ack(&ack(5 * 1999 + 100, Some(777 + 5 * 1999 + 100), 20));
+        assert!((controller.rule.ownd() as f64 / 20_000.0 - 1.0).abs() < 1e-3);
     }
 
     #[test]
-    fn a_loss_with_a_mark_is_congestion_and_leaves_what_arrived_in_a_round_trip() {
-        let mut law = measuring(newjersey(40));
-        let response = lose(&mut law, true);
+    fn a_loss_with_a_mark_leaves_the_data_of_a_round_trip() {
+        let mut controller = measuring(newjersey(40));
+        let response = lose(&mut controller, true);
         assert!(response.reduced);
         assert_eq!(response.verdict, Some(Verdict::Congestion));
-        assert!((segments(&law) - 20.0).abs() < 0.02, "{}", segments(&law));
-        law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.ssthresh()), (40.0, None));
+        assert!(
+            (segments(&controller) - 20.0).abs() < 0.02,
+            "{}",
+            segments(&controller)
+        );
+        controller.on_spurious(Time::ZERO);
+        assert_eq!((segments(&controller), controller.ssthresh()), (40.0, None));
     }
 
     #[test]
     fn a_loss_without_a_mark_is_random_and_changes_nothing() {
-        let mut law = measuring(newjersey(40));
-        let response = lose(&mut law, false);
+        let mut controller = measuring(newjersey(40));
+        let response = lose(&mut controller, false);
         assert_eq!(
             (response.reduced, response.verdict),
             (false, Some(Verdict::Random))
         );
-        assert_eq!((segments(&law), law.ssthresh()), (40.0, None));
-        // What cost nothing gives nothing back, not even what congestion took before.
-        lose(&mut law, true);
-        lose(&mut law, false);
-        law.on_spurious(Time::ZERO);
-        assert!(segments(&law) < 21.0);
+        assert_eq!((segments(&controller), controller.ssthresh()), (40.0, None));
+        // A loss that cost nothing restores nothing, not even an earlier reduction.
+        lose(&mut controller, true);
+        lose(&mut controller, false);
+        controller.on_spurious(Time::ZERO);
+        assert!(segments(&controller) < 21.0);
     }
 
     #[test]
-    fn the_truth_is_obeyed_where_it_is_known_and_marks_are_congestion_whatever_it_is() {
-        let mut law = measuring(newjersey(40));
+    fn a_known_cause_is_used_and_marks_are_congestion() {
+        let mut controller = measuring(newjersey(40));
         for (ece, truth) in [(true, Verdict::Random), (false, Verdict::Congestion)] {
-            let told = Loss {
+            let event = Loss {
                 ece,
                 truth: Some(truth),
-                ..loss(&law, Time::ZERO)
+                ..loss(&controller, Time::ZERO)
             };
-            assert_eq!(law.on_loss(&told).verdict, Some(truth));
+            assert_eq!(controller.on_loss(&event).verdict, Some(truth));
         }
         let mark = Loss {
             signal: Signal::Ecn,
             truth: Some(Verdict::Random),
-            ..loss(&law, Time::ZERO)
+            ..loss(&controller, Time::ZERO)
         };
-        assert_eq!(law.on_loss(&mark).verdict, Some(Verdict::Congestion));
+        assert_eq!(controller.on_loss(&mark).verdict, Some(Verdict::Congestion));
     }
 
     #[test]
-    fn nothing_grows_while_routers_warn() {
-        let mut law = newjersey(10);
-        law.on_ack(&Ack { ece: true, ..ACK });
-        assert_eq!(segments(&law), 10.0);
-        law.on_ack(&ACK);
-        assert_eq!(segments(&law), 11.0);
+    fn the_window_does_not_grow_while_routers_mark() {
+        let mut controller = newjersey(10);
+        controller.on_ack(&Ack { ece: true, ..ACK });
+        assert_eq!(segments(&controller), 10.0);
+        controller.on_ack(&ACK);
+        assert_eq!(segments(&controller), 11.0);
     }
 
     #[test]
     fn without_marks_it_grows_as_reno() {
-        let (mut law, mut reno) = (newjersey(10), newreno(10));
+        let (mut controller, mut reno) = (newjersey(10), newreno(10));
         let (mut own, mut renos) = (Path::new(RTT), Path::new(RTT));
-        own.rounds_for(&mut law, RTT * 4);
+        own.rounds_for(&mut controller, RTT * 4);
         renos.rounds_for(&mut reno, RTT * 4);
-        assert_eq!(segments(&law), 160.0);
-        assert_eq!(law.cwnd(), reno.cwnd());
+        assert_eq!(segments(&controller), 160.0);
+        assert_eq!(controller.cwnd(), reno.cwnd());
     }
 
     #[test]
-    fn a_timeout_leaves_one_segment_if_warned_and_else_what_arrived_in_a_round_trip() {
+    fn a_marked_timeout_leaves_one_segment() {
         let mut unwarned = measuring(newjersey(40));
         unwarned.on_timeout(&timeout(&unwarned, Time::ZERO));
         assert!((segments(&unwarned) - 20.0).abs() < 0.02);
@@ -384,18 +408,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unwarned_timeout_takes_the_mean_of_the_last_two_estimates() {
-        // By the numbers of the estimate by hand, ten times as large: ownd is 5000, 15,000, 11,250 bytes.
-        let mut law = newjersey(40);
+    fn an_unmarked_timeout_leaves_the_mean_of_two_estimates() {
+        // Ten times the numbers of the computation by hand: ownd is 5000, 15,000, 11,250 bytes.
+        let mut controller = newjersey(40);
         for (ms, segments) in [(40, 70), (140, 10), (140, 10)] {
-            law.on_ack(&ack(ms, None, segments));
+            controller.on_ack(&ack(ms, None, segments));
         }
-        let mut falling = law.clone();
+        let mut falling = controller.clone();
         falling.on_ack(&ack(440, None, 30));
-        law.on_timeout(&timeout(&law, Time::ZERO));
+        controller.on_timeout(&timeout(&controller, Time::ZERO));
         let bytes = |bytes| Some(Bytes::new(bytes));
         assert_eq!(
-            (Some(law.cwnd()), law.ssthresh()),
+            (Some(controller.cwnd()), controller.ssthresh()),
             (bytes(10_000), bytes(15_000))
         );
         falling.on_timeout(&timeout(&falling, Time::ZERO));
@@ -405,7 +429,7 @@ mod tests {
         );
     }
 
-    /// 8 Mbit/s and 100 ms: 1000 segments a second and 100 in flight, with room for 100 more.
+    /// 8 Mbit/s and 100 ms: 1000 segments per second and 100 in flight, with a buffer of 100.
     fn path(random: f64, mark: Option<usize>) -> Bottleneck {
         let mut path = Bottleneck::new(Rate::from_bits_per_sec(8_000_000), 100);
         path.loss = random;
@@ -415,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn where_routers_warn_random_losses_cost_no_rate_and_the_queue_stays_at_the_threshold() {
+    fn with_marks_random_losses_cost_no_rate() {
         let mut path = path(0.01, Some(20));
         path.run(Duration::from_secs(20));
         let before = path.flows[0].delivered;
@@ -426,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn where_they_do_not_the_queue_overflows_for_ever() {
+    fn without_marks_the_queue_overflows_forever() {
         let mut path = path(0.0, None);
         path.run(Duration::from_secs(20));
         let lost = path.flows[0].lost;

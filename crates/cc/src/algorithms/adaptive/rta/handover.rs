@@ -1,4 +1,5 @@
-//! A law that is replaced when the path is: what TCP-RTA and RTA-plus have in common. `mod.rs` says why it is as it is.
+//! A controller that is replaced when the path changes: the common part of TCP-RTA and RTA-plus.
+//! `mod.rs` explains the design.
 
 use super::table::Ranges;
 use crate::estimators::max_rate::MaxRate;
@@ -7,16 +8,16 @@ use crate::path_change::{Change, PathChange};
 use crate::registry::entry::{ParseController, Setup};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What enhancement 4 multiplies or divides the window by.
+/// Factor of enhancement 4 for the window.
 const PAPER: u64 = 10;
 
-/// A window is never raised beyond this multiple of what the delivered rate fills.
-const MOST: u64 = 2;
+/// The window is never raised above this multiple of what the delivery rate fills.
+const MAX_GAIN: u64 = 2;
 
 /// How the window follows a change of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boost {
-    /// To delivered rate times new round-trip time.
+    /// Delivery rate times the new round-trip time.
     Measured,
     /// By a factor of ten.
     Paper,
@@ -37,7 +38,8 @@ impl Boost {
         }
     }
 
-    /// The window after `change`, bytes, where it was `before`. `rate` is what the path delivers, if that is known.
+    /// The window after `change`, bytes, if it was `before`. `rate` is the delivery rate of the
+    /// path, if known.
     fn window(self, before: u64, change: Change, rate: Option<Rate>) -> u64 {
         let Some(rate) = rate else {
             return before;
@@ -45,10 +47,10 @@ impl Boost {
         let holds = rate.bytes_in(change.to).get();
         match (self, change.is_longer()) {
             (Self::Measured, true) => before.max(holds),
-            // Not what is left of `before`: packets that overtook each other may have cost it again and again.
+            // Independent of `before`: reordered packets may have reduced it repeatedly.
             (Self::Measured, false) => holds,
             (Self::Paper, true) => {
-                let most = holds.saturating_mul(MOST);
+                let most = holds.saturating_mul(MAX_GAIN);
                 before.max(before.saturating_mul(PAPER).min(most))
             }
             (Self::Paper, false) => before / PAPER,
@@ -56,7 +58,7 @@ impl Boost {
     }
 }
 
-/// Round-trip times of the present path.
+/// Round-trip times of the current path.
 #[derive(Debug, Clone, Copy, Default)]
 struct PathRtt {
     least: Duration,
@@ -78,45 +80,46 @@ impl PathRtt {
     }
 }
 
-/// A hand-over that is taking place.
+/// A handover in progress.
 #[derive(Debug, Clone, Copy)]
 struct Handover {
-    /// When it is over.
+    /// When the handover ends.
     until: Time,
-    /// What packets leave at.
+    /// The pacing rate.
     pace: Rate,
-    /// To a shorter path: the old window, while the old path's packets still arrive.
+    /// To a shorter path: the old window, while packets of the old path still arrive.
     window: u64,
 }
 
-/// Who was replaced at the last change of the path, and how.
+/// The controller replaced at the last change of the path.
 #[derive(Debug, Clone)]
 struct Replaced {
-    law: Box<dyn Controller>,
+    controller: Box<dyn Controller>,
     /// Its range.
     range: usize,
     change: Change,
     rate: Option<Rate>,
 }
 
-/// A law that is replaced when `P` says that the path is.
+/// A controller that is replaced when `P` detects a change of the path.
 #[derive(Debug, Clone)]
 pub(super) struct Adaptive<P> {
     setup: Setup,
     ranges: Ranges,
-    /// Which of them; once the handshake has chosen.
+    /// The current range, once the handshake has selected it.
     range: Option<usize>,
     boost: Boost,
     watch: P,
-    law: Box<dyn Controller>,
+    controller: Box<dyn Controller>,
     rtt: PathRtt,
     delivered: MaxRate,
     handover: Option<Handover>,
     /// When the path last changed.
     changed: Option<Time>,
-    /// Until the new law has reduced its window: the old one may yet be told that its last reduction was a mistake.
+    /// The old controller, until the new one has reduced its window: the old one's last reduction
+    /// may still turn out to be spurious.
     replaced: Option<Replaced>,
-    /// Nobody was told of the last loss: what it cost is nothing, and nothing is given back for it.
+    /// The last loss was ignored, so an undo restores nothing.
     loss_ignored: bool,
     changes: u64,
 }
@@ -125,7 +128,7 @@ impl<P: PathChange> Adaptive<P> {
     pub fn new(setup: &Setup, ranges: Ranges, watch: P, boost: Boost) -> Self {
         Self {
             setup: *setup,
-            law: ranges.build(0, setup),
+            controller: ranges.build(0, setup),
             ranges,
             range: None,
             boost,
@@ -140,26 +143,27 @@ impl<P: PathChange> Adaptive<P> {
         }
     }
 
-    /// The handshake says on what kind of path the connection begins.
+    /// Selects the range of the path from the RTT of the handshake.
     fn begin(&mut self, ack: &Ack) -> usize {
         let first = self.ranges.bounds.first(ack.min_rtt);
         if first > 0 {
-            let initial_window = self.law.cwnd();
+            let initial_window = self.controller.cwnd();
             let setup = Setup {
                 initial_window,
                 ..self.setup
             };
-            self.law = self.ranges.build(first, &setup);
+            self.controller = self.ranges.build(first, &setup);
         }
         self.rtt = PathRtt::new(ack.min_rtt);
         first
     }
 
-    /// The path has changed: the law of its range takes over, with the window that it holds.
+    /// The path has changed: the controller of its range takes over with the window that the path
+    /// holds.
     fn on_change(&mut self, now: Time, range: usize, change: Change) {
         self.rtt = PathRtt::new(change.to);
-        if self.was_a_mistake(change) {
-            self.give_back();
+        if self.was_a_stall(change) {
+            self.revert();
             return;
         }
         let next = self.ranges.bounds.next(range, change.to, change.to);
@@ -170,19 +174,19 @@ impl<P: PathChange> Adaptive<P> {
         self.changes = self.changes.saturating_add(1);
         self.range = Some(next);
         self.delivered = MaxRate::of(rate);
-        let window = self.law.cwnd().get();
-        let law = self.hand_over(now, next, window, change, rate);
+        let window = self.controller.cwnd().get();
+        let controller = self.hand_over(now, next, window, change, rate);
         self.changed = Some(now);
         self.replaced = Some(Replaced {
-            law,
+            controller,
             range,
             change,
             rate,
         });
     }
 
-    /// A longer path that is gone before a single round trip over it was none: something held packets.
-    fn was_a_mistake(&self, change: Change) -> bool {
+    /// If the longer RTT disappears within one RTT, it was a stall, not a new path.
+    fn was_a_stall(&self, change: Change) -> bool {
         let longer = self
             .replaced
             .as_ref()
@@ -190,17 +194,22 @@ impl<P: PathChange> Adaptive<P> {
         longer && self.handover.is_some() && !change.is_longer()
     }
 
-    /// The last hand-over was a mistake: the law that was replaced goes on where it was.
-    fn give_back(&mut self) {
-        if let Some(Replaced { mut law, range, .. }) = self.replaced.take() {
-            law.on_mss(self.setup.mss);
-            self.law = law;
+    /// Reverts the last handover: the replaced controller continues where it was.
+    fn revert(&mut self) {
+        if let Some(Replaced {
+            mut controller,
+            range,
+            ..
+        }) = self.replaced.take()
+        {
+            controller.on_mss(self.setup.mss);
+            self.controller = controller;
             self.range = Some(range);
             self.handover = None;
         }
     }
 
-    /// Replaces the law by one that begins with what becomes of the window `before`; gives the old one.
+    /// Replaces the controller by one whose window follows from `before`. Returns the old one.
     fn hand_over(
         &mut self,
         now: Time,
@@ -227,10 +236,10 @@ impl<P: PathChange> Adaptive<P> {
             ssthresh: Some(window),
             ..self.setup
         };
-        std::mem::replace(&mut self.law, self.ranges.build(range, &setup))
+        std::mem::replace(&mut self.controller, self.ranges.build(range, &setup))
     }
 
-    /// It was sent on the old path.
+    /// Whether the packet was sent on the old path.
     fn of_the_old_path(&self, loss: &Loss) -> bool {
         loss.signal == Signal::Loss && self.changed.is_some_and(|at| loss.sent < at)
     }
@@ -238,11 +247,11 @@ impl<P: PathChange> Adaptive<P> {
 
 impl<P: PathChange> Controller for Adaptive<P> {
     fn inner(&self) -> Option<&dyn Controller> {
-        Some(&*self.law)
+        Some(&*self.controller)
     }
 
     fn inner_mut(&mut self) -> Option<&mut dyn Controller> {
-        Some(&mut *self.law)
+        Some(&mut *self.controller)
     }
 
     fn on_ack(&mut self, ack: &Ack) {
@@ -260,7 +269,7 @@ impl<P: PathChange> Controller for Adaptive<P> {
             self.rtt.add(sample);
         }
         self.handover = self.handover.filter(|handover| ack.now < handover.until);
-        self.law.on_ack(&Ack {
+        self.controller.on_ack(&Ack {
             rtt: heard.rtt,
             srtt: self.rtt.smoothed,
             min_rtt: self.rtt.least,
@@ -274,7 +283,7 @@ impl<P: PathChange> Controller for Adaptive<P> {
         if self.loss_ignored {
             return LossResponse::KEPT;
         }
-        let response = self.law.on_loss(loss);
+        let response = self.controller.on_loss(loss);
         if response.reduced {
             self.handover = None;
             self.replaced = None;
@@ -286,7 +295,7 @@ impl<P: PathChange> Controller for Adaptive<P> {
         self.loss_ignored = false;
         self.handover = None;
         self.replaced = None;
-        self.law.on_timeout(timeout);
+        self.controller.on_timeout(timeout);
     }
 
     fn on_spurious(&mut self, now: Time) {
@@ -294,40 +303,41 @@ impl<P: PathChange> Controller for Adaptive<P> {
             return;
         }
         let Some(Replaced {
-            mut law,
+            mut controller,
             change,
             rate,
             ..
         }) = self.replaced.take()
         else {
-            self.law.on_spurious(now);
+            self.controller.on_spurious(now);
             return;
         };
-        // The mistake was the old law's: what it would have handed over without it.
-        let reduced = law.cwnd();
-        law.on_spurious(now);
-        if law.cwnd() > reduced
-            && self.boost.window(law.cwnd().get(), change, rate) > self.law.cwnd().get()
+        // The old controller's reduction was spurious: hand over the window without it.
+        let reduced = controller.cwnd();
+        controller.on_spurious(now);
+        if controller.cwnd() > reduced
+            && self.boost.window(controller.cwnd().get(), change, rate)
+                > self.controller.cwnd().get()
         {
             let range = self.range.unwrap_or_default();
-            self.hand_over(now, range, law.cwnd().get(), change, rate);
+            self.hand_over(now, range, controller.cwnd().get(), change, rate);
         }
     }
 
     fn on_mss(&mut self, mss: Bytes) {
         self.setup.mss = mss;
-        self.law.on_mss(mss);
+        self.controller.on_mss(mss);
     }
 
     fn cwnd(&self) -> Bytes {
         let old = self.handover.map_or(0, |handover| handover.window);
-        self.law.cwnd().max(Bytes::new(old))
+        self.controller.cwnd().max(Bytes::new(old))
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
         match self.handover {
             Some(handover) => Some(handover.pace),
-            None => self.law.pacing_rate(),
+            None => self.controller.pacing_rate(),
         }
     }
 
@@ -338,7 +348,7 @@ impl<P: PathChange> Controller for Adaptive<P> {
     fn phase(&self) -> &'static str {
         match self.handover {
             Some(_) => "hand-over",
-            None => self.law.phase(),
+            None => self.controller.phase(),
         }
     }
 
@@ -360,7 +370,8 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    /// An ACK at `now` ms with a sample of `rtt` ms, on a path of 50 ms that was seen to carry 1000 bytes a millisecond.
+    /// An ACK at `now` ms with a sample of `rtt` ms, on a path of 50 ms with a delivery rate of
+    /// 1000 bytes per millisecond.
     fn ack(now: u64, rtt: u64) -> Ack {
         Ack {
             now: at(now),
@@ -373,7 +384,7 @@ mod tests {
         }
     }
 
-    /// One that lets nothing grow.
+    /// An ACK that may not let the window grow.
     fn quiet(now: u64, rtt: u64) -> Ack {
         Ack {
             cwnd_limited: false,
@@ -381,70 +392,79 @@ mod tests {
         }
     }
 
-    /// A connection of 100 segments in congestion avoidance, on the path of 50 ms.
+    /// A connection with 100 segments in congestion avoidance, on the path of 50 ms.
     fn begun(text: &str) -> Box<dyn Controller> {
-        let mut law = built(text, 150);
-        law.on_loss(&Loss {
+        let mut controller = built(text, 150);
+        controller.on_loss(&Loss {
             sent: at(1),
-            ..loss(&*law, at(40))
+            ..loss(&*controller, at(40))
         });
         for now in 50..60 {
-            law.on_ack(&ack(now, 50));
+            controller.on_ack(&ack(now, 50));
         }
-        assert_eq!(segments(&*law), 100.0);
-        law
+        assert_eq!(segments(&*controller), 100.0);
+        controller
     }
 
-    /// The same, told by the third of these samples that the path has become a satellite of 900 ms, at 1002 ms.
+    /// The same connection after three samples of a satellite path of 900 ms; the third one, at
+    /// 1002 ms, starts the handover.
     fn handed_over(text: &str) -> Box<dyn Controller> {
-        let mut law = begun(text);
+        let mut controller = begun(text);
         for now in [1000, 1001] {
-            law.on_ack(&ack(now, 900));
-            assert_eq!((segments(&*law), law.path_changes()), (100.0, Some(0)));
+            controller.on_ack(&ack(now, 900));
+            assert_eq!(
+                (segments(&*controller), controller.path_changes()),
+                (100.0, Some(0))
+            );
         }
-        law.on_ack(&ack(1002, 900));
-        assert_eq!((law.phase(), law.path_changes()), ("hand-over", Some(1)));
-        law
-    }
-
-    #[test]
-    fn a_longer_path_gets_the_window_that_it_holds_and_gets_it_spread_over_a_round_trip() {
-        let mut law = handed_over("rta");
-        // 1000 bytes a millisecond for 900 ms.
-        assert_eq!(segments(&*law), 900.0);
-        assert_eq!(law.ssthresh(), Some(Bytes::new(900 * MSS)));
-        assert_eq!(law.pacing_rate(), Some(Rate::from_bytes_per_sec(1_000_000)));
-        law.on_ack(&ack(1901, 900));
+        controller.on_ack(&ack(1002, 900));
         assert_eq!(
-            (segments(&*law), law.phase()),
-            (900.0, "hand-over"),
-            "no growth before it is over"
+            (controller.phase(), controller.path_changes()),
+            ("hand-over", Some(1))
         );
-        law.on_ack(&ack(1902, 900));
-        assert_eq!(law.phase(), "congestion avoidance (Hybla)");
-        // rho = 36: 36^2 of 900 segments, 1.44 of them, for one.
+        controller
+    }
+
+    #[test]
+    fn a_longer_path_gets_its_window_spread_over_a_round_trip() {
+        let mut controller = handed_over("rta");
+        // 1000 bytes per millisecond for 900 ms.
+        assert_eq!(segments(&*controller), 900.0);
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(900 * MSS)));
+        assert_eq!(
+            controller.pacing_rate(),
+            Some(Rate::from_bytes_per_sec(1_000_000))
+        );
+        controller.on_ack(&ack(1901, 900));
+        assert_eq!(
+            (segments(&*controller), controller.phase()),
+            (900.0, "hand-over"),
+            "no growth before the handover ends"
+        );
+        controller.on_ack(&ack(1902, 900));
+        assert_eq!(controller.phase(), "congestion avoidance (Hybla)");
+        // rho = 36: 36^2 of 900 segments is a growth of 1.44 for one ACK.
         assert!(
-            (segments(&*law) - 901.44).abs() < 0.01,
+            (segments(&*controller) - 901.44).abs() < 0.01,
             "{}",
-            segments(&*law)
+            segments(&*controller)
         );
     }
 
     #[test]
-    fn the_papers_boost_is_ten_times_the_window_and_a_tenth_but_at_most_twice_what_the_path_holds()
-    {
-        let mut law = handed_over("rta?boost=paper");
-        assert_eq!(segments(&*law), 1000.0);
-        law.on_ack(&quiet(2000, 900));
+    fn the_papers_boost_is_a_factor_of_ten_within_a_limit() {
+        let mut controller = handed_over("rta?boost=paper");
+        assert_eq!(segments(&*controller), 1000.0);
+        controller.on_ack(&quiet(2000, 900));
         for now in 2001..2004 {
-            law.on_ack(&quiet(now, 50));
+            controller.on_ack(&quiet(now, 50));
         }
-        law.on_ack(&quiet(3000, 50));
-        assert_eq!(segments(&*law), 100.0, "a tenth of 1000");
+        controller.on_ack(&quiet(3000, 50));
+        assert_eq!(segments(&*controller), 100.0, "a tenth of 1000");
         for now in 4000..4003 {
-            law.on_ack(&quiet(now, 810));
+            controller.on_ack(&quiet(now, 810));
         }
-        assert_eq!(segments(&*law), 1000.0);
+        assert_eq!(segments(&*controller), 1000.0);
         let mut slow = begun("rta?boost=paper");
         for now in 1000..1030 {
             let delivery_rate = Some(Rate::from_bytes_per_sec(100_000));
@@ -464,155 +484,173 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_path_is_filled_while_the_old_ones_packets_still_come() {
-        let mut law = handed_over("rta");
-        law.on_ack(&quiet(2000, 900));
+    fn a_shorter_path_is_filled_while_old_packets_still_arrive() {
+        let mut controller = handed_over("rta");
+        controller.on_ack(&quiet(2000, 900));
         for now in 3000..3003 {
-            law.on_ack(&quiet(now, 60));
+            controller.on_ack(&quiet(now, 60));
         }
-        // The last packet of the old path may come 840 ms after the first of the new one.
+        // The last packet of the old path may arrive 840 ms after the first one of the new path.
         assert_eq!(
-            (segments(&*law), law.phase(), law.path_changes()),
+            (
+                segments(&*controller),
+                controller.phase(),
+                controller.path_changes()
+            ),
             (900.0, "hand-over", Some(2))
         );
-        assert_eq!(law.pacing_rate(), Some(Rate::from_bytes_per_sec(1_000_000)));
-        law.on_ack(&quiet(3841, 60));
-        assert_eq!(segments(&*law), 900.0);
-        law.on_ack(&quiet(3842, 60));
-        assert_eq!(segments(&*law), 60.0);
         assert_eq!(
-            (law.phase(), law.pacing_rate()),
+            controller.pacing_rate(),
+            Some(Rate::from_bytes_per_sec(1_000_000))
+        );
+        controller.on_ack(&quiet(3841, 60));
+        assert_eq!(segments(&*controller), 900.0);
+        controller.on_ack(&quiet(3842, 60));
+        assert_eq!(segments(&*controller), 60.0);
+        assert_eq!(
+            (controller.phase(), controller.pacing_rate()),
             ("congestion avoidance (NewReno)", None)
         );
     }
 
     #[test]
-    fn what_was_lost_on_the_old_path_costs_the_new_one_nothing() {
-        let mut law = handed_over("rta");
-        let lost = |law: &dyn Controller, sent| Loss {
+    fn losses_on_the_old_path_do_not_reduce_the_new_window() {
+        let mut controller = handed_over("rta");
+        let lost = |controller: &dyn Controller, sent| Loss {
             sent: at(sent),
-            ..loss(law, at(1100))
+            ..loss(controller, at(1100))
         };
-        assert_eq!(law.on_loss(&lost(&*law, 1001)), LossResponse::KEPT);
-        assert_eq!(segments(&*law), 900.0);
+        assert_eq!(
+            controller.on_loss(&lost(&*controller, 1001)),
+            LossResponse::KEPT
+        );
+        assert_eq!(segments(&*controller), 900.0);
         let marked = Loss {
             signal: Signal::Ecn,
-            ..lost(&*law, 1001)
+            ..lost(&*controller, 1001)
         };
-        assert!(law.on_loss(&marked).reduced, "marks are congestion");
-        assert_eq!(segments(&*law), 600.0);
-        assert!(law.on_loss(&lost(&*law, 1002)).reduced);
-        assert_eq!(segments(&*law), 400.0);
+        assert!(controller.on_loss(&marked).reduced, "marks are congestion");
+        assert_eq!(segments(&*controller), 600.0);
+        assert!(controller.on_loss(&lost(&*controller, 1002)).reduced);
+        assert_eq!(segments(&*controller), 400.0);
         assert_eq!(
-            law.phase(),
+            controller.phase(),
             "congestion avoidance (Hybla)",
-            "the hand-over is over"
+            "the handover has ended"
         );
     }
 
     #[test]
-    fn a_mistaken_timeout_before_the_hand_over_costs_nothing_of_what_was_handed_over() {
+    fn a_spurious_timeout_before_the_handover_costs_nothing() {
         for (boost, meanwhile, whole) in [("measured", 900.0, 900.0), ("paper", 10.0, 1000.0)] {
-            let mut law = begun(&format!("rta?boost={boost}"));
-            law.on_timeout(&timeout(&*law, at(990)));
+            let mut controller = begun(&format!("rta?boost={boost}"));
+            controller.on_timeout(&timeout(&*controller, at(990)));
             for now in 1000..1003 {
-                law.on_ack(&Ack {
+                controller.on_ack(&Ack {
                     in_recovery: true,
                     ..ack(now, 900)
                 });
             }
-            assert_eq!(segments(&*law), meanwhile, "{boost}");
-            law.on_spurious(at(1003));
-            assert_eq!(segments(&*law), whole, "{boost}");
-            law.on_spurious(at(1004));
-            assert_eq!(segments(&*law), whole, "{boost}");
+            assert_eq!(segments(&*controller), meanwhile, "{boost}");
+            controller.on_spurious(at(1003));
+            assert_eq!(segments(&*controller), whole, "{boost}");
+            controller.on_spurious(at(1004));
+            assert_eq!(segments(&*controller), whole, "{boost}");
         }
     }
 
     #[test]
-    fn a_mistake_about_a_loss_that_nobody_was_told_of_gives_nothing_back() {
-        // The loss that the connection began with took it from 150 segments to 100: with it taken back, 1500.
-        let mut law = handed_over("rta?boost=paper");
+    fn an_undo_of_an_ignored_loss_restores_nothing() {
+        // The first loss reduced the window from 150 segments to 100; undone, it would be 1500
+        // after the handover.
+        let mut controller = handed_over("rta?boost=paper");
         let lost = Loss {
             sent: at(1001),
-            ..loss(&*law, at(1100))
+            ..loss(&*controller, at(1100))
         };
-        assert_eq!(law.on_loss(&lost), LossResponse::KEPT);
-        law.on_spurious(at(1101));
-        assert_eq!(segments(&*law), 1000.0);
+        assert_eq!(controller.on_loss(&lost), LossResponse::KEPT);
+        controller.on_spurious(at(1101));
+        assert_eq!(segments(&*controller), 1000.0);
     }
 
     #[test]
-    fn a_mistaken_timeout_after_the_hand_over_is_taken_back() {
-        let mut law = handed_over("rta");
-        law.on_timeout(&timeout(&*law, at(1100)));
-        assert_eq!(segments(&*law), 1.0);
-        law.on_spurious(at(1200));
-        assert_eq!(segments(&*law), 900.0);
+    fn a_spurious_timeout_after_the_handover_is_undone() {
+        let mut controller = handed_over("rta");
+        controller.on_timeout(&timeout(&*controller, at(1100)));
+        assert_eq!(segments(&*controller), 1.0);
+        controller.on_spurious(at(1200));
+        assert_eq!(segments(&*controller), 900.0);
     }
 
     #[test]
-    fn the_handshake_says_on_what_kind_of_path_a_connection_begins() {
-        let mut law = built("rta", 10);
+    fn the_handshake_selects_the_initial_kind_of_path() {
+        let mut controller = built("rta", 10);
         let satellite = Ack {
             min_rtt: ms(900),
             ..ack(900, 900)
         };
-        law.on_ack(&satellite);
+        controller.on_ack(&satellite);
         assert_eq!(
-            (law.phase(), law.path_changes()),
+            (controller.phase(), controller.path_changes()),
             ("slow start (Hybla)", Some(0))
         );
-        assert_eq!(segments(&*law), 11.0, "and it has grown as any");
+        assert_eq!(segments(&*controller), 11.0, "and it has grown");
     }
 
     #[test]
-    fn a_longer_path_that_is_gone_within_a_round_trip_was_none_and_the_old_law_goes_on() {
-        let mut law = handed_over("rta");
+    fn a_longer_rtt_that_disappears_within_a_rtt_is_a_stall() {
+        let mut controller = handed_over("rta");
         for now in 1500..1503 {
-            assert_eq!(segments(&*law), 900.0);
-            law.on_ack(&quiet(now, 50));
+            assert_eq!(segments(&*controller), 900.0);
+            controller.on_ack(&quiet(now, 50));
         }
-        assert_eq!((segments(&*law), law.path_changes()), (100.0, Some(1)));
         assert_eq!(
-            (law.phase(), law.pacing_rate()),
+            (segments(&*controller), controller.path_changes()),
+            (100.0, Some(1))
+        );
+        assert_eq!(
+            (controller.phase(), controller.pacing_rate()),
             ("congestion avoidance (NewReno)", None)
         );
-        // And it still knows NewReno's range.
+        // It still uses the range of NewReno.
         for now in 1600..1603 {
-            law.on_ack(&quiet(now, 900));
+            controller.on_ack(&quiet(now, 900));
         }
-        assert_eq!((segments(&*law), law.path_changes()), (900.0, Some(2)));
+        assert_eq!(
+            (segments(&*controller), controller.path_changes()),
+            (900.0, Some(2))
+        );
     }
 
-    /// How often the path of 10 Mbit/s and 50 ms changed for a law that alone fills a queue of 1.2 s for a minute.
-    fn changes_of_a_long_queue(law: &str) -> u64 {
+    /// Number of path changes that a controller detects when it alone fills a queue of 1.2 s for a
+    /// minute, at 10 Mbit/s and 50 ms.
+    fn changes_of_a_long_queue(controller: &str) -> u64 {
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 1_500);
-        link.add(built(law, 10), ms(50));
+        link.add(built(controller, 10), ms(50));
         let (_, most) = link.run(Duration::from_secs(60));
-        assert_eq!(most, 1_501, "{law} fills it");
+        assert_eq!(most, 1_501, "{controller} fills it");
         link.flows[0].controller.path_changes().expect("it looks")
     }
 
     #[test]
-    fn a_queue_of_more_than_a_second_is_a_satellite_for_the_paper_and_a_queue_for_the_guard() {
+    fn a_long_queue_is_a_new_path_only_without_the_guard() {
         assert!(changes_of_a_long_queue("rta") > 0);
-        for law in [
+        for controller in [
             "rta?guard=true",
             "rta-plus",
             "rta-plus?ranges=newreno",
             "rta-plus?ranges=rta-newreno:500:800:rta-hybla",
         ] {
-            assert_eq!(changes_of_a_long_queue(law), 0, "{law}");
+            assert_eq!(changes_of_a_long_queue(controller), 0, "{controller}");
         }
     }
 
     #[test]
-    fn after_a_step_the_new_path_is_full_at_once_and_with_newreno_it_is_not() {
-        // 10 Mbit/s; a queue of 100 packets holds what the path of 50 ms holds and more, but little of that of 600 ms.
-        let run = |law: &str| {
+    fn after_a_step_the_new_path_is_full_at_once() {
+        // 10 Mbit/s; a buffer of 100 packets exceeds the BDP at 50 ms but is small for 600 ms.
+        let run = |controller: &str| {
             let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 100);
-            link.add(built(law, 10), ms(50));
+            link.add(built(controller, 10), ms(50));
             link.run(Duration::from_secs(10));
             link.flows[0].delay = ms(600);
             link.run(Duration::from_secs(2));

@@ -1,20 +1,26 @@
-//! TCP-RTA's side for satellites: Hybla that keeps two thirds.
+//! TCP-RTA's controller for satellite paths: Hybla that keeps two thirds.
 //!
-//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion Control Strategy in TCP",
-//! University of California, Santa Cruz, 2022: Algorithm 2 lines 6 to 12, Algorithm 3 lines 2 to 8 and 30 to 35,
-//! enhancement 3. With `rho = RTT/RTT0`, at least 1, RTT0 = 25 ms:
+//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion
+//! Control Strategy in TCP", University of California, Santa Cruz, 2022: Algorithm 2 lines 6 to 12,
+//! Algorithm 3 lines 2 to 8 and 30 to 35, enhancement 3. With `rho = RTT/RTT0`, at least 1, RTT0 =
+//! 25 ms:
 //!
 //! * slow start: `cwnd = min(cwnd + (2^rho - 1)*MSS, ssthresh)` per ACK
-//! * congestion avoidance: `rho^2/W` segments for each segment acknowledged, parts of which add up
+//! * congestion avoidance: `rho^2/W` segments for each segment acknowledged, fractions carried over
 //! * loss: `ssthresh = 2/3 * bytes in flight`, `cwnd = ssthresh`
 //!
-//! **The physics**, and when it works: `hybla.rs`, whose code it shares. At 800 ms rho is 32, and one ACK of slow start brings any window
-//! to ssthresh. Its place is behind a hand-over, which knows what the path holds; there ssthresh is known.
+//! **Physics**, and when it works: see `algorithms/loss/hybla.rs`, whose code it shares. At 800 ms
+//! rho is 32, and one ACK of slow start raises any window to ssthresh. It is meant to be used after
+//! a handover, where the capacity, and thus ssthresh, is known.
 //!
-//! Units: bytes. Where it departs, or the source is silent: without a threshold slow start waits for Hoe's estimate, as Hybla
-//! does by its own authors; the listing has no threshold then, and its first ACK would open the window without bound. The counter
-//! is of bytes, not of whole segments. A timeout leaves two thirds as threshold as well (ns-3 asks one function for both).
-//! Packets are spaced by RTT/cwnd as Hybla's are, which the listing does not say and a window that opens at once needs.
+//! Units: bytes.
+//!
+//! **Departures, and choices where the source is silent.** Without ssthresh, slow start waits for
+//! Hoe's estimate, as in Hybla by its own authors; the listing has no ssthresh then, and its first
+//! ACK would open the window without bound. The counter is in bytes, not in whole segments. A
+//! timeout keeps two thirds as ssthresh as well (ns-3 uses one function for both). Packets are
+//! spaced by RTT/cwnd as in Hybla; the listing does not mention this, but a window that opens at
+//! once needs it.
 
 use crate::algorithms::loss::hybla;
 use crate::algorithms::loss::hybla::Hybla;
@@ -25,7 +31,7 @@ use crate::interface::Ack;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 use whimbrel_units::Rate;
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "rta-hybla",
     code: code!(
@@ -89,9 +95,9 @@ mod tests {
     use crate::testing::{ACK, MSS, Path, built, loss, segments, setup, timeout};
     use whimbrel_units::{Bytes, Duration, Time};
 
-    /// With ten segments on a path that holds so many bytes.
+    /// A controller with ten segments on a path that holds `bytes` bytes.
     fn known(bytes: u64) -> Box<dyn Controller> {
-        let spec: Spec = "rta-hybla".parse().expect("in the table");
+        let spec: Spec = "rta-hybla".parse().expect("a known controller");
         let ssthresh = Some(Bytes::new(bytes));
         spec.build(&Setup {
             ssthresh,
@@ -109,47 +115,52 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_adds_two_to_the_rho_less_one_segments_per_ack_however_much_it_acknowledges() {
+    fn slow_start_adds_two_to_the_rho_minus_one_segments_per_ack() {
         // 100 ms: rho = 4.
-        let mut law = known(1_000 * MSS);
-        law.on_ack(&Ack {
+        let mut controller = known(1_000 * MSS);
+        controller.on_ack(&Ack {
             acked: Bytes::new(2 * MSS),
             ..ack(Duration::from_millis(100))
         });
-        assert_eq!((segments(&*law), law.phase()), (25.0, "slow start (Hybla)"));
+        assert_eq!(
+            (segments(&*controller), controller.phase()),
+            (25.0, "slow start (Hybla)")
+        );
     }
 
     #[test]
-    fn one_ack_of_a_satellite_brings_any_window_to_its_threshold_and_overflows_nothing() {
-        // rho of 32 (800 ms), 64 (1.6 s) and a million (25,000 s); the greatest threshold there is but one.
+    fn one_ack_on_a_satellite_path_reaches_any_threshold() {
+        // rho of 32 (800 ms), 64 (1.6 s) and a million (25,000 s), with the maximum threshold minus
+        // one.
         for rtt in [800, 1_600, 25_000_000].map(Duration::from_millis) {
             for threshold in [500_000, 1 << 40] {
-                let mut law = known(threshold);
-                law.on_ack(&ack(rtt));
-                assert_eq!(law.cwnd(), Bytes::new(threshold), "{rtt}");
-                assert_eq!(law.phase(), "congestion avoidance (Hybla)");
+                let mut controller = known(threshold);
+                controller.on_ack(&ack(rtt));
+                assert_eq!(controller.cwnd(), Bytes::new(threshold), "{rtt}");
+                assert_eq!(controller.phase(), "congestion avoidance (Hybla)");
             }
-            let mut law = known(u64::MAX - 1);
+            let mut controller = known(u64::MAX - 1);
             for _ in 0..3 {
-                law.on_ack(&ack(rtt));
-                law.on_timeout(&timeout(&*law, Time::ZERO));
-                assert_eq!(law.cwnd(), Bytes::new(MSS));
+                controller.on_ack(&ack(rtt));
+                controller.on_timeout(&timeout(&*controller, Time::ZERO));
+                assert_eq!(controller.cwnd(), Bytes::new(MSS));
             }
         }
-        // 2^32 - 1 segments of 1000 bytes, and the ten it began with.
-        let mut law = known(u64::MAX - 1);
-        law.on_ack(&ack(Duration::from_millis(800)));
-        assert_eq!(law.cwnd(), Bytes::new(4_294_967_305_000));
+        // 2^32 - 1 segments of 1000 bytes, and the initial ten.
+        let mut controller = known(u64::MAX - 1);
+        controller.on_ack(&ack(Duration::from_millis(800)));
+        assert_eq!(controller.cwnd(), Bytes::new(4_294_967_305_000));
     }
 
     #[test]
-    fn a_round_trip_adds_rho_squared_segments_and_a_loss_leaves_two_thirds() {
-        let mut law = built("rta-hybla", 30_000);
-        law.on_loss(&loss(&*law, Time::ZERO));
-        assert!((segments(&*law) - 20_000.0).abs() < 0.01);
-        Path::new(Duration::from_millis(600)).round(&mut *law);
-        // rho = 24: 576, less what the growth of the round trip itself takes, half of 576/20,000 of it.
-        let grown = segments(&*law) - 20_000.0;
+    fn growth_is_rho_squared_and_a_loss_leaves_two_thirds() {
+        let mut controller = built("rta-hybla", 30_000);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        assert!((segments(&*controller) - 20_000.0).abs() < 0.01);
+        Path::new(Duration::from_millis(600)).round(&mut *controller);
+        // rho = 24: 576, reduced by half of 576/20,000 because the window grows during the round
+        // trip.
+        let grown = segments(&*controller) - 20_000.0;
         assert!((grown - 568.0).abs() < 2.0, "{grown}");
     }
 }

@@ -1,20 +1,27 @@
-//! TCP-RTA's side for short paths: NewReno that counts what is acknowledged, and gives up a third instead of a half.
+//! TCP-RTA's controller for short paths: NewReno with byte counting that reduces by a third instead
+//! of a half.
 //!
-//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion Control Strategy in TCP",
-//! University of California, Santa Cruz, 2022: Algorithm 2 lines 2 to 5, Algorithm 3 lines 9 to 25, enhancements 1 to 3.
+//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion
+//! Control Strategy in TCP", University of California, Santa Cruz, 2022: Algorithm 2 lines 2 to 5,
+//! Algorithm 3 lines 9 to 25, enhancements 1 to 3.
 //!
-//! * slow start: `cwnd = min(cwnd + segments acked * MSS, ssthresh)`; what ssthresh cuts off counts in congestion avoidance
-//! * congestion avoidance: one MSS once a whole window of bytes is acknowledged
+//! * slow start: `cwnd = min(cwnd + segments acked * MSS, ssthresh)`; what ssthresh cuts off counts
+//!   in congestion avoidance
+//! * congestion avoidance: one MSS per window of bytes acknowledged
 //! * loss: `ssthresh = 2/3 * bytes in flight`, at least two segments, `cwnd = ssthresh`
 //!
-//! **The physics.** Reno halves because its queue may hold as much as the path: then half of the flight fills the path
-//! (Jacobson 1988). To keep two thirds loses less where queues are short, leaves a standing queue where they are long, and
-//! takes more than its share from a Reno beside it: with increase 1 and decrease 1/3 a mean window of `sqrt(2.5/p)`
-//! segments, 1.29 times Reno's `sqrt(1.5/p)`. The paper's claim that nothing changes in fairness overlooks that.
+//! **Physics.** Reno halves because its queue may hold as much as the path: half of the flight then
+//! fills the path (Jacobson 1988). Keeping two thirds loses less throughput where queues are short,
+//! leaves a standing queue where they are long, and takes more than a fair share from a competing
+//! Reno flow: with increase 1 and decrease 1/3 the mean window is `sqrt(2.5/p)` segments, 1.29
+//! times Reno's `sqrt(1.5/p)`. The paper's claim that fairness does not change overlooks this.
 //!
-//! Units: bytes. Where the source is silent: a timeout keeps two thirds as threshold too, as in ns-3, for which it was written
-//! and which asks the same function for both; slow start after a timeout counts one segment an acknowledgment (RFC 3465
-//! section 2.3), else as many as were acknowledged; growth is of bytes, not of whole segments.
+//! Units: bytes.
+//!
+//! **Choices where the source is silent.** A timeout keeps two thirds as ssthresh too, as in ns-3,
+//! for which the algorithm was written and which uses the same function for both. Slow start after
+//! a timeout counts one segment per acknowledgment (RFC 3465 section 2.3), otherwise as many as
+//! were acknowledged. Growth is in bytes, not in whole segments.
 
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
 use crate::building_blocks::window::Window;
@@ -22,11 +29,12 @@ use crate::interface::{Ack, Loss, LossResponse, Timeout};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 use whimbrel_units::Bytes;
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "rta-newreno",
     code: code!("algorithms/adaptive/rta/newreno.rs"),
-    summary: "TCP-RTA's NewReno alone: slow start counts all that is acknowledged, a loss leaves two thirds",
+    summary: "TCP-RTA's NewReno alone: slow start counts all bytes acknowledged, a loss leaves two \
+              thirds",
     citation: super::CITATION,
     family: Family::Adaptive,
     driven_by: DrivenBy::Losses,
@@ -38,7 +46,7 @@ pub(crate) static ENTRY: Entry = Entry {
 #[derive(Debug, Clone)]
 struct RtaNewReno;
 
-/// What a loss leaves, but for its floor.
+/// The window after a loss, without its minimum.
 fn two_thirds(window: &Window, in_flight: Bytes) -> u64 {
     let flight = window.flight(in_flight);
     flight - flight.div_ceil(3)
@@ -81,50 +89,56 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_grows_by_all_that_was_acknowledged_and_stops_at_ssthresh() {
-        let mut law = built("rta-newreno", 30);
-        law.on_ack(&acked(8));
-        assert_eq!(segments(&*law), 38.0, "L of RFC 3465 would allow two");
-        law.on_timeout(&timeout(&*law, Time::ZERO));
+    fn slow_start_grows_by_all_bytes_acked_and_stops_at_ssthresh() {
+        let mut controller = built("rta-newreno", 30);
+        controller.on_ack(&acked(8));
         assert_eq!(
-            (segments(&*law), law.phase()),
+            segments(&*controller),
+            38.0,
+            "L of RFC 3465 would allow two"
+        );
+        controller.on_timeout(&timeout(&*controller, Time::ZERO));
+        assert_eq!(
+            (segments(&*controller), controller.phase()),
             (1.0, "slow start (NewReno)")
         );
         for _ in 0..40 {
-            law.on_ack(&acked(1));
+            controller.on_ack(&acked(1));
         }
-        // Two thirds of 38,000 bytes are 25,333. 25 ACKs more than bring it there; the other 15 are less than a window.
-        assert_eq!(law.cwnd(), Bytes::new(25_333));
-        assert_eq!(law.phase(), "congestion avoidance (NewReno)");
+        // Two thirds of 38,000 bytes are 25,333. 25 more ACKs reach that; the other 15 are less
+        // than a window.
+        assert_eq!(controller.cwnd(), Bytes::new(25_333));
+        assert_eq!(controller.phase(), "congestion avoidance (NewReno)");
     }
 
     #[test]
-    fn a_loss_leaves_two_thirds_of_what_is_in_flight() {
-        let mut law = built("rta-newreno", 90);
-        law.on_loss(&loss(&*law, Time::ZERO));
+    fn a_loss_leaves_two_thirds_of_the_flight() {
+        let mut controller = built("rta-newreno", 90);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
         assert_eq!(
-            (segments(&*law), law.ssthresh()),
+            (segments(&*controller), controller.ssthresh()),
             (60.0, Some(Bytes::new(60_000)))
         );
     }
 
     #[test]
     fn a_round_trip_of_congestion_avoidance_adds_a_segment() {
-        let mut law = built("rta-newreno", 90);
-        law.on_loss(&loss(&*law, Time::ZERO));
+        let mut controller = built("rta-newreno", 90);
+        controller.on_loss(&loss(&*controller, Time::ZERO));
         let mut path = Path::new(Duration::from_millis(100));
         for expected in [61.0, 62.0, 63.0] {
-            path.round(&mut *law);
-            assert_eq!(segments(&*law), expected);
+            path.round(&mut *controller);
+            assert_eq!(segments(&*controller), expected);
         }
     }
 
     #[test]
-    fn two_thirds_instead_of_a_half_make_the_mean_window_a_quarter_greater_than_renos() {
-        // RFC 9438 table 1 gives Reno 38 segments at one loss in 1000. From W to 2W/3 and back W/3 round trips of 5W/6 in
-        // the mean: 5W^2/18 = 1000 packets, W = 60, and the mean 50.
-        let mut law = built("rta-newreno", 10);
-        let mean = Path::new(Duration::from_millis(100)).mean_window(&mut *law, 1_000, 20);
+    fn the_mean_window_exceeds_that_of_reno_by_a_quarter() {
+        // RFC 9438 table 1 gives Reno 38 segments at one loss in 1000. From W to 2W/3 and back
+        // takes W/3 round trips of 5W/6 on average: 5W^2/18 = 1000 packets, W = 60, and the mean is
+        // 50.
+        let mut controller = built("rta-newreno", 10);
+        let mean = Path::new(Duration::from_millis(100)).mean_window(&mut *controller, 1_000, 20);
         assert!((mean - 50.0).abs() < 2.0, "{mean}");
     }
 }

@@ -1,9 +1,10 @@
-//! The table of an adaptive algorithm: which congestion control for which round-trip times, as users
-//! write it.
+//! The table of an adaptive algorithm: which congestion control for which round-trip times, as
+//! users write it.
 //!
 //! `CONTROLLER:DOWN:UP:CONTROLLER`, and so on: `rta-newreno:500:800:rta-hybla:1500:2000:cubic` is
 //! NewReno up to 800 ms, then Hybla, and CUBIC above 2000 ms; back to Hybla below 1500 ms and to
-//! NewReno below 500 ms. A single controller is a table too: for an algorithm that only follows steps.
+//! NewReno below 500 ms. A single controller is a table too: for an algorithm that only follows
+//! steps.
 
 use crate::interface::Controller;
 use crate::path_change::three_samples::{Bound, Bounds};
@@ -86,14 +87,14 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A controller that a table may contain: it is fed acknowledgments, and does not itself change with
-/// the path.
+/// A controller that a table may contain: it is fed acknowledgments, and does not itself change
+/// with the path.
 fn controller(text: &str, parse: ParseController) -> Result<Arc<dyn ChosenController>, String> {
     let chosen = parse(text)?;
     if chosen.feed() != Feed::Acknowledgments {
         return Err(format!(
-            "`{chosen}` is fed reports on bursts; only controllers that are fed acknowledgments can \
-             replace each other"
+            "`{chosen}` is fed reports on bursts; only controllers that are fed acknowledgments \
+             can replace each other"
         ));
     }
     let probe = Setup {
@@ -117,7 +118,7 @@ mod tests {
     use crate::testing::{parse_controller, setup};
 
     #[test]
-    fn a_table_is_laws_and_the_round_trip_times_between_them() {
+    fn a_table_lists_controllers_and_the_rtt_bounds_between_them() {
         let ranges = Ranges::read(
             "rta-newreno:500:800:rta-hybla:1500:2000:cubic?hystart=false",
             parse_controller,
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_table_is_said() {
+    fn errors_in_a_table_are_explained() {
         for (wrong, why) in [
             ("newreno:500:800", "CONTROLLER:DOWN:UP:CONTROLLER"),
             ("newreno:500", "CONTROLLER:DOWN:UP:CONTROLLER"),

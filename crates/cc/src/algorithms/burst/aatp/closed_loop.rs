@@ -1,8 +1,9 @@
-//! The laws in a loop with a path: one bottleneck as a fluid, burst by burst. What it shows is meant to be worked out by
-//! hand; the simulator has the packets.
+//! The controllers in a closed loop with a path: one bottleneck as a fluid model, burst by burst.
+//! The results can be verified by hand; the simulator models single packets.
 //!
-//! OC-3, 148.608 Mbit/s, packets of 1500 bytes, T_burst = RTT = 20 ms, 60 s: 3000 bursts of at most 248 packets. The
-//! report on a burst arrives one interval after its last packet left, so it governs the burst after the next.
+//! OC-3, 148.608 Mbit/s, packets of 1500 bytes, T_burst = RTT = 20 ms, 60 s: 3000 bursts of at most
+//! 248 packets. The report on a burst arrives one interval after its last packet left, so it
+//! affects the burst after the next.
 
 use super::testing::{BURST, INTERVAL, OC3, PACKET_BITS, bits_per_sec, built, estimate, started};
 use crate::building_blocks::fairness::{Adapter, Flow, Priority, allocated, weighted_fairness};
@@ -13,13 +14,13 @@ use whimbrel_units::{Duration, Rate};
 const BURSTS: usize = 3000;
 
 struct Path {
-    /// Of the link, the part that other traffic of constant rate sends.
+    /// Fraction of the link used by other traffic of constant rate.
     cross: f64,
     /// Probability that the channel loses a packet.
     loss: f64,
-    /// Each time of reception is wrong by up to this many seconds, either way.
+    /// Maximum error of each reception time, seconds, in both directions.
     noise: f64,
-    /// Bursts that the channel swallows whole: `length` of every `period`, none if 0.
+    /// Bursts that the channel loses completely: `length` of every `period`, none if 0.
     fade: (usize, usize),
 }
 
@@ -30,10 +31,10 @@ const CLEAN: Path = Path {
     fade: (0, 1),
 };
 
-/// The queue at the bottleneck, drop-tail: one bandwidth-delay product, packets.
+/// Buffer of the drop-tail bottleneck: one bandwidth-delay product, packets.
 const BUFFER: f64 = 248.0;
 
-/// Bursts with losses of one kind, and how many of them the law took for the other.
+/// Bursts with losses of one kind, and the number of them that the controller misclassified.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Judged {
     all: u32,
@@ -42,34 +43,34 @@ struct Judged {
 
 #[derive(Debug, Default)]
 struct Run {
-    /// Delivered over what the link could carry in the same time, outages left out.
+    /// Packets delivered, relative to the link's capacity in the same time without outages.
     utilisation: f64,
-    /// Packets dropped from the queue over packets sent.
+    /// Fraction of the packets sent that the queue dropped.
     dropped: f64,
-    /// Rate at the end over the link's.
+    /// Final rate relative to the link's.
     last: f64,
     random: Judged,
     congestion: Judged,
 }
 
-/// One law on one path for 60 s.
+/// Runs one controller on one path for 60 s.
 fn run(spec: &str, path: &Path) -> Run {
     let capacity = bits(OC3);
-    let mut law = started(spec, OC3);
+    let mut controller = started(spec, OC3);
     let mut random = SplitMix64::new(1);
     let mut result = Run::default();
     let (mut queue, mut carry, mut outage) = (0.0, 0.0, 0);
     let (mut sent, mut dropped, mut delivered, mut available) = (0.0, 0.0, 0.0, 0.0);
-    // What is on its way back, and whether the queue dropped any of it.
+    // The report in transit, and whether the queue dropped packets of its burst.
     let mut pending: Option<(BurstReport, bool)> = None;
     for n in 0..BURSTS {
-        let rate = bits_per_sec(&*law);
+        let rate = bits_per_sec(&*controller);
         let exact = packets_at(rate) + carry;
         let packets = exact.floor();
         carry = exact - packets;
         sent += packets;
 
-        // The bottleneck: what does not fit in its queue is dropped, from all alike.
+        // The bottleneck drops what exceeds its buffer, from all flows in proportion.
         let cross = packets_at(path.cross * capacity);
         let before = queue;
         let full = queue + packets_at(rate) + cross - packets_at(capacity);
@@ -85,7 +86,7 @@ fn run(spec: &str, path: &Path) -> Run {
         let report = BurstReport {
             packets: packets as u32,
             received: packets as u32 - overflow as u32 - lost_at_random as u32,
-            increase: law.burst_plan().expect("started").increase,
+            increase: controller.burst_plan().expect("started").increase,
             spans: Some(Spans {
                 sent: Duration::from_secs_f64(span),
                 received: Duration::from_secs_f64(
@@ -111,7 +112,9 @@ fn run(spec: &str, path: &Path) -> Run {
             pending = Some((report, overflow > 0.0));
         }
         if let Some((report, congested)) = due {
-            let verdict = law.on_burst(&report).and_then(|response| response.verdict);
+            let verdict = controller
+                .on_burst(&report)
+                .and_then(|response| response.verdict);
             let (judged, truth) = match congested {
                 true => (&mut result.congestion, Verdict::Congestion),
                 false => (&mut result.random, Verdict::Random),
@@ -123,17 +126,17 @@ fn run(spec: &str, path: &Path) -> Run {
     Run {
         utilisation: delivered / available,
         dropped: dropped / sent,
-        last: bits_per_sec(&*law) / capacity,
+        last: bits_per_sec(&*controller) / capacity,
         ..result
     }
 }
 
-/// How many packets an interval holds at a rate in bit/s.
+/// Packets per interval at a rate in bit/s.
 fn packets_at(rate: f64) -> f64 {
     rate * INTERVAL.as_secs_f64() / PACKET_BITS
 }
 
-/// How long a queue of so many packets takes, seconds.
+/// Delay of a queue of `queue` packets, seconds.
 fn wait(queue: f64) -> f64 {
     queue * PACKET_BITS / bits(OC3)
 }
@@ -142,7 +145,7 @@ fn bits(rate: Rate) -> f64 {
     rate.as_bits_per_sec() as f64
 }
 
-/// To `margin` of the expected.
+/// Checks equality within `margin`.
 fn about(found: f64, expected: f64, margin: f64) {
     assert!(
         (found - expected).abs() <= margin,
@@ -150,10 +153,11 @@ fn about(found: f64, expected: f64, margin: f64) {
     );
 }
 
-/// Growth without losses, in closed form: with u = 1 - V/BW and k = 8P/T^2 = 3*10^7 the rate law is
-/// du/dt = -k*u*10^(10u - 9). So from 80% to 1 - u it takes 10^9/k * (E1(x) - E1(4.6052)) seconds with x = 23.026u and
-/// E1 the exponential integral, tabulated in Abramowitz & Stegun, table 5.1: E1(2) = 0.0489, E1(1) = 0.2194,
-/// E1(0.5) = 0.5598, E1(0.1) = 1.8229; E1(4.6052) = 0.0018.
+/// Growth without losses, in closed form: with u = 1 - V/BW and k = 8P/T^2 = 3*10^7 the rate
+/// follows du/dt = -k*u*10^(10u - 9). From 80 % to 1 - u it takes 10^9/k * (E1(x) - E1(4.6052))
+/// seconds with x = 23.026u and E1 the exponential integral, tabulated in Abramowitz & Stegun,
+/// table 5.1: E1(2) = 0.0489, E1(1) = 0.2194, E1(0.5) = 0.5598, E1(0.1) = 1.8229; E1(4.6052) =
+/// 0.0018.
 const GROWTH: [(f64, f64); 4] = [
     (1.569, 0.913_14),
     (7.252, 0.956_57),
@@ -162,27 +166,27 @@ const GROWTH: [(f64, f64); 4] = [
 ];
 
 #[test]
-fn every_link_is_filled_on_the_same_curve_as_figure_2_has_it() {
+fn every_link_is_filled_on_the_same_curve_as_in_figure_2() {
     for mbits in [148, 1_000, 10_000] {
         let link = Rate::from_bits_per_sec(mbits * 1_000_000);
         for spec in ["aatp", "enhanced-aatp"] {
-            let mut law = started(spec, link);
+            let mut controller = started(spec, link);
             let mut bursts = 0;
             for (at, expected) in GROWTH {
                 while f64::from(bursts) * INTERVAL.as_secs_f64() < at {
-                    law.on_burst(&BURST);
+                    controller.on_burst(&BURST);
                     bursts += 1;
                 }
-                about(bits_per_sec(&*law) / bits(link), expected, 0.001);
+                about(bits_per_sec(&*controller) / bits(link), expected, 0.001);
             }
         }
     }
 }
 
 #[test]
-fn without_losses_60_seconds_use_97_85_percent_of_the_link() {
-    // The integral of u over 60 s: 10^9/k / 23.026 * (e^-0.102 - e^-4.605) = 1.292 s, so 1 - 1.292/60 = 0.9785. Paper,
-    // table 5: 145.36 of 148.608 Mbit/s, 0.978.
+fn without_loss_the_utilization_over_60_s_is_97_85_percent() {
+    // The integral of u over 60 s: 10^9/k / 23.026 * (e^-0.102 - e^-4.605) = 1.292 s, so 1 -
+    // 1.292/60 = 0.9785. Paper, table 5: 145.36 of 148.608 Mbit/s, 0.978.
     for spec in ["aatp", "enhanced-aatp"] {
         let run = run(spec, &CLEAN);
         about(run.utilisation, 0.9785, 0.001);
@@ -192,8 +196,8 @@ fn without_losses_60_seconds_use_97_85_percent_of_the_link() {
 }
 
 #[test]
-fn no_random_loss_is_misjudged_on_a_quiet_path_and_aatp_slows_for_all_of_them() {
-    // (bursts with a loss: 1 - 0.999^240 = 0.21, 1 - 0.99^235 = 0.91 of 3000)
+fn without_noise_no_random_loss_is_misclassified() {
+    // Bursts with a loss: 1 - 0.999^240 = 0.21 and 1 - 0.99^235 = 0.91 of 3000.
     for (loss, bursts, enhanced, original) in
         [(0.001, 640.0, 0.974, 0.75), (0.01, 2720.0, 0.915, 0.40)]
     {
@@ -207,7 +211,7 @@ fn no_random_loss_is_misjudged_on_a_quiet_path_and_aatp_slows_for_all_of_them() 
 }
 
 #[test]
-fn fades_do_not_slow_it() {
+fn fades_do_not_reduce_the_rate() {
     // Ten fades of one second: table 5 has 145.38 of 148.608 Mbit/s between them.
     let path = Path {
         fade: (50, 300),
@@ -219,9 +223,9 @@ fn fades_do_not_slow_it() {
 }
 
 #[test]
-fn a_fiftieth_of_a_millisecond_of_noise_takes_a_third_of_random_losses_for_congestion() {
-    // Noise of 0.02 ms in a burst of 20 ms is 10^-3 of it. LTD is below that from 88% of the link on, and 0 after each
-    // loss.
+fn noise_of_20_us_turns_a_third_of_random_loss_into_congestion() {
+    // Noise of 0.02 ms in a burst of 20 ms is 10^-3 of it. LTD is below that from 88 % of the link
+    // on, and 0 after each loss.
     let path = Path {
         loss: 0.01,
         noise: 2e-5,
@@ -234,7 +238,8 @@ fn a_fiftieth_of_a_millisecond_of_noise_takes_a_third_of_random_losses_for_conge
     let floor = run("enhanced-aatp?ltd_floor=0.005", &path);
     assert_eq!(floor.random.wrong, 0);
     about(floor.utilisation, 0.912, 0.005);
-    // The level test would take the same noise on an empty queue for a queue, but for its own floor.
+    // The level test would take the same noise on an empty queue for a queue, without its own
+    // minimum.
     let level = "enhanced-aatp?ltd_floor=0.005&level=true";
     assert_eq!(run(level, &path).random.wrong, 0);
     let level = run(&format!("{level}&level_least=0"), &path);
@@ -243,8 +248,9 @@ fn a_fiftieth_of_a_millisecond_of_noise_takes_a_third_of_random_losses_for_conge
 }
 
 #[test]
-fn beside_a_fifth_of_cross_traffic_all_congestion_is_seen_and_four_fifths_are_used() {
-    // Figure 7b: 76 to 80% of the link, "the success detection rate for 100% congestion losses is 1".
+fn with_20_percent_cross_traffic_all_congestion_is_detected() {
+    // Figure 7b: 76 to 80 % of the link, "the success detection rate for 100% congestion losses is
+    // 1".
     let path = Path {
         cross: 0.2,
         ..CLEAN
@@ -256,13 +262,13 @@ fn beside_a_fifth_of_cross_traffic_all_congestion_is_seen_and_four_fifths_are_us
 }
 
 #[test]
-fn a_queue_that_stands_full_shows_no_jitter_and_only_the_level_test_sees_it() {
+fn only_the_level_test_detects_a_queue_that_stays_full() {
     let path = Path {
         cross: 0.5,
         ..CLEAN
     };
-    // Every burst loses, none is stretched, the floor hides what is left of the jitter: the rate is held above what the
-    // path passes for the rest of the run.
+    // Every burst loses packets, none is stretched, and the floor hides the remaining jitter: the
+    // rate stays above the path's rate for the rest of the run.
     let blind = run("enhanced-aatp?ltd_floor=0.005", &path);
     assert!(blind.congestion.all > 2900, "{blind:?}");
     assert!(blind.congestion.wrong * 100 > blind.congestion.all * 99);
@@ -283,9 +289,10 @@ fn a_queue_that_stands_full_shows_no_jitter_and_only_the_level_test_sees_it() {
     }
 }
 
-/// Flows that come one by one, `apart` bursts from each other, to one node that measures, allots and adapts. They share the
-/// bottleneck's queue, and what it drops is dropped from all alike. Returns the rates over the link's at the end, and for
-/// how many bursts WF was below 0.99: figure 9 shows dips when a flow comes.
+/// Flows that start one by one, `apart` bursts from each other, to one node that measures,
+/// allocates and adapts. They share the bottleneck's queue, which drops from all in proportion.
+/// Returns the final rates relative to the link's, and the number of bursts with WF below 0.99:
+/// figure 9 shows dips when a flow starts.
 fn share(priorities: &[u8], apart: usize, bursts: usize) -> (Vec<f64>, usize) {
     let priorities: Vec<Priority> = priorities
         .iter()
@@ -293,19 +300,22 @@ fn share(priorities: &[u8], apart: usize, bursts: usize) -> (Vec<f64>, usize) {
         .collect();
     let due =
         |n: usize, flows: usize| allocated(OC3, priorities[n], priorities[..flows].iter().copied());
-    let mut laws: Vec<Box<dyn Controller>> = Vec::new();
+    let mut controllers: Vec<Box<dyn Controller>> = Vec::new();
     let mut pending: Vec<BurstReport> = Vec::new();
     let (mut queue, mut unfair) = (0.0, 0);
     for n in 0..bursts {
-        if n % apart == 0 && laws.len() < priorities.len() {
-            let mut law = built("enhanced-aatp");
-            law.on_bandwidth(&Bandwidth {
-                allocated: Some(due(laws.len(), laws.len() + 1)),
+        if n % apart == 0 && controllers.len() < priorities.len() {
+            let mut controller = built("enhanced-aatp");
+            controller.on_bandwidth(&Bandwidth {
+                allocated: Some(due(controllers.len(), controllers.len() + 1)),
                 ..estimate(OC3)
             });
-            laws.push(law);
+            controllers.push(controller);
         }
-        let rates: Vec<f64> = laws.iter().map(|law| bits_per_sec(&**law)).collect();
+        let rates: Vec<f64> = controllers
+            .iter()
+            .map(|controller| bits_per_sec(&**controller))
+            .collect();
         let before = queue;
         let offered = packets_at(rates.iter().sum());
         let full: f64 = queue + offered - packets_at(bits(OC3));
@@ -316,7 +326,7 @@ fn share(priorities: &[u8], apart: usize, bursts: usize) -> (Vec<f64>, usize) {
             .enumerate()
             .map(|(i, rate)| Flow {
                 delivered: Rate::from_bits_per_sec((rate * passed) as u64),
-                allocated: due(i, laws.len()),
+                allocated: due(i, controllers.len()),
             })
             .collect();
         let fairness = weighted_fairness(flows.iter().copied());
@@ -324,41 +334,42 @@ fn share(priorities: &[u8], apart: usize, bursts: usize) -> (Vec<f64>, usize) {
         let adapter = Adapter::default();
         let factor = adapter.transcendence(flows.len(), OC3, fairness);
         let received = Duration::from_secs_f64(INTERVAL.as_secs_f64() + wait(queue) - wait(before));
-        let reports = laws
-            .iter()
-            .zip(&flows)
-            .zip(&rates)
-            .map(|((law, flow), rate)| BurstReport {
-                packets: packets_at(*rate).round() as u32,
-                received: (packets_at(*rate) * passed).round() as u32,
-                increase: law.burst_plan().expect("started").increase,
-                spans: Some(Spans {
-                    sent: INTERVAL,
-                    received,
-                }),
-                share: Some(Share {
-                    allocated: flow.allocated,
-                    delivered: flow.delivered,
-                    fairness,
-                    adapter: adapter.delta(factor, *flow),
-                }),
-                ..BURST
-            });
+        let reports =
+            controllers
+                .iter()
+                .zip(&flows)
+                .zip(&rates)
+                .map(|((controller, flow), rate)| BurstReport {
+                    packets: packets_at(*rate).round() as u32,
+                    received: (packets_at(*rate) * passed).round() as u32,
+                    increase: controller.burst_plan().expect("started").increase,
+                    spans: Some(Spans {
+                        sent: INTERVAL,
+                        received,
+                    }),
+                    share: Some(Share {
+                        allocated: flow.allocated,
+                        delivered: flow.delivered,
+                        fairness,
+                        adapter: adapter.delta(factor, *flow),
+                    }),
+                    ..BURST
+                });
         let reports: Vec<BurstReport> = reports.collect();
-        for (law, report) in laws.iter_mut().zip(&pending) {
-            law.on_burst(report);
+        for (controller, report) in controllers.iter_mut().zip(&pending) {
+            controller.on_burst(report);
         }
         pending = reports;
     }
-    let last = laws
+    let last = controllers
         .iter()
-        .map(|law| bits_per_sec(&**law) / bits(OC3))
+        .map(|controller| bits_per_sec(&**controller) / bits(OC3))
         .collect();
     (last, unfair)
 }
 
 #[test]
-fn flows_of_a_node_come_to_the_shares_of_figure_9() {
+fn flows_of_a_node_converge_to_the_shares_of_figure_9() {
     for (priorities, expected) in [
         (&[1, 1][..], &[0.5, 0.5][..]),
         (&[1, 8], &[0.111, 0.889]),

@@ -1,23 +1,29 @@
-//! AATP and Enhanced-AATP: laws that set a rate for bursts and are told what became of each.
+//! AATP and Enhanced-AATP: controllers that set a rate for bursts and receive a report on each
+//! burst.
 //!
-//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly Shared
-//! Heterogeneous Long Fat Networks", Electronics 2021, 10, 987 (Enhanced-AATP; AATP in its section 4, after A. Briones
-//! et al., "Adaptive and aggressive transport protocol to provide QoS in cloud data exchange over Long Fat
-//! Networks", Future Generation Computer Systems 115, 2021).
+//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over
+//! Fairly Shared Heterogeneous Long Fat Networks", Electronics 2021, 10, 987 (Enhanced-AATP; AATP
+//! in its section 4, after A. Briones et al., "Adaptive and aggressive transport protocol to
+//! provide QoS in cloud data exchange over Long Fat Networks", Future Generation Computer Systems
+//! 115, 2021).
 //!
-//! `rate` is the law of the sending rate that both obey, `original` is AATP, `enhanced` is Enhanced-AATP; here is what
-//! they share as [`Controller`]s. What a burst is, how it is measured and answered, and how long a sender may go on
-//! without an answer are the transport's.
+//! `rate` has the rules of the sending rate for both, `original` is AATP, `enhanced` is
+//! Enhanced-AATP, and this file has what they share as [`Controller`]s. The transport defines what
+//! a burst is, how it is measured and answered, and how long a sender may continue without an
+//! answer.
 //!
-//! * Nothing is sent by such a law before [`on_bandwidth`](Controller::on_bandwidth) has told what the path passes: the
-//!   paper estimates it by trains of packets first (3) (4). An estimate of nothing, or with no packet size, is none.
-//! * The first rate is a set share of it (section 5.1 step 1), by default 0.8, from where growth is slow by design (9).
-//! * A law that is halted and restarted is a new one: a path that gave no answer for so long may be another.
-//! * Each report is one decision (7) (26), whichever burst it tells of.
-//! * `cwnd` is for those that ask what may be in flight: two intervals at the present rate, one burst on its way and one
-//!   whose report is. Until a report has told how long an interval is, it is the initial window. A transport that
-//!   sends in bursts follows [`burst_plan`](Controller::burst_plan).
-//! * Acknowledgments, episodes of loss and timeouts are not of this world: they change nothing.
+//! * Nothing is sent before [`on_bandwidth`](Controller::on_bandwidth) has reported the path's
+//!   bandwidth, which the paper estimates with trains of packets (3) (4). An estimate of zero, or
+//!   without a packet size, is ignored.
+//! * The first rate is a fixed fraction of the estimate (section 5.1 step 1), by default 0.8, from
+//!   where growth is slow by design (9).
+//! * A restart creates new state: a path without an answer for so long may be a different one.
+//! * Each report leads to one decision (7) (26), whichever burst it describes.
+//! * `cwnd` is for queries about the permitted flight: two intervals at the current rate, one burst
+//!   in transit and one whose report is in transit. Before the first report, which gives the length
+//!   of an interval, it is the initial window. A transport that sends in bursts follows
+//!   [`burst_plan`](Controller::burst_plan).
+//! * Acknowledgments, loss episodes and timeouts have no effect.
 
 mod enhanced;
 mod original;
@@ -43,34 +49,34 @@ const INITIAL_SHARE: Parameter = Parameter {
     name: "initial_share",
     default: Value::Number(0.8),
     range: (0.01, 1.0),
-    meaning: "share of the estimated (or allotted) bandwidth to begin with",
+    meaning: "initial rate, fraction of the estimated (or allocated) bandwidth",
 };
 
 /// The part in which the two algorithms differ.
 trait BurstRule: Clone + Debug + Send + Sync + 'static {
-    /// Whether it tells random loss from congestion.
+    /// Whether the algorithm classifies losses.
     const CLASSIFIES_LOSSES: bool;
 
-    /// The rate that it works towards.
+    /// The target rate.
     fn target(&self, bandwidth: &Bandwidth) -> Rate;
 
-    /// Sending starts: what was seen of the path before is void.
+    /// Sending starts: discards all earlier observations of the path.
     fn restart(&mut self);
 
-    /// One decision on the rate. Answers for the burst's losses, if it had any.
+    /// Makes one decision on the rate. Returns the response to the burst's losses, if it had any.
     fn decide(&mut self, rate: &mut SendingRate, burst: &BurstReport) -> Option<LossResponse>;
 
-    /// In a word, since the first decision.
+    /// The phase since the first decision, in a word.
     fn phase(&self) -> &'static str;
 }
 
-/// The controller of a rule: it holds the sending rate.
+/// The controller of a rule; it holds the sending rate.
 #[derive(Debug, Clone)]
 struct BurstController<R> {
     rule: R,
-    /// Share of the target to begin with.
+    /// Initial rate as a fraction of the target.
     initial_share: f64,
-    /// `None` before anything is known of the path.
+    /// `None` before the first bandwidth estimate.
     rate: Option<SendingRate>,
     decided: bool,
     initial_window: Bytes,
@@ -163,7 +169,7 @@ mod tests {
     use proptest::prelude::*;
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-    /// Numbers of every size, zero and the greatest among them.
+    /// Numbers of every magnitude, with zero and the maximum among them.
     fn any_size() -> impl Strategy<Value = u64> {
         prop_oneof![
             8 => (0u32..64).prop_flat_map(|bits| 0..=(u64::MAX >> bits)),
@@ -224,24 +230,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_reported_the_plan_is_a_rate_and_the_window_a_packet(
-            steps in prop::collection::vec((prop::bool::weighted(0.2), any_bandwidth(), any_burst()), 1..100),
+        fn any_report_gives_a_positive_rate_and_window(
+            steps in prop::collection::vec(
+                (prop::bool::weighted(0.2), any_bandwidth(), any_burst()),
+                1..100,
+            ),
         ) {
             for spec in ["aatp", "enhanced-aatp?level=true", "enhanced-aatp?fairness=false"] {
-                let mut law = built(spec);
+                let mut controller = built(spec);
                 for (measured, bandwidth, burst) in &steps {
-                    let before = law.burst_plan();
+                    let before = controller.burst_plan();
                     if *measured {
-                        law.on_bandwidth(bandwidth);
+                        controller.on_bandwidth(bandwidth);
                     } else {
-                        let response = law.on_burst(burst);
+                        let response = controller.on_burst(burst);
                         prop_assert_eq!(response.is_some(), before.is_some() && burst.has_loss());
                         if response.is_some_and(|r| r.reduced) {
-                            prop_assert!(law.burst_plan().map(|p| p.rate) <= before.map(|p| p.rate));
+                            let rate = controller.burst_plan().map(|p| p.rate);
+                            prop_assert!(rate <= before.map(|p| p.rate));
                         }
                     }
-                    prop_assert!(law.cwnd() >= Bytes::new(1460), "{}", law.cwnd());
-                    if let Some(plan) = law.burst_plan() {
+                    prop_assert!(controller.cwnd() >= Bytes::new(1460), "{}", controller.cwnd());
+                    if let Some(plan) = controller.burst_plan() {
                         prop_assert!(plan.rate > Rate::ZERO);
                         prop_assert!(plan.increase >= 0.0 && plan.increase.is_finite());
                     }

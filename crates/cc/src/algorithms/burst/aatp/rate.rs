@@ -1,44 +1,51 @@
-//! The law of the sending rate that AATP and Enhanced-AATP share: equations (7) to (9), (15) to (19) and (26) to (28) of
-//! Briones et al., Electronics 2021, 10, 987.
+//! The rules of the sending rate that AATP and Enhanced-AATP share: equations (7) to (9), (15) to
+//! (19) and (26) to (28) of Briones et al., Electronics 2021, 10, 987.
 //!
 //! * in bit/s: `V = SR * P * 8` (19)
 //! * increase: `SR += (Inc + Delta) / T_burst` (7) (26)
-//! * `Inc = 10^(log(Vm - V) - M)` packets per burst (8) (27), the logarithm to base 10: `(Vm - V) / 10^M`
+//! * `Inc = 10^(log(Vm - V) - M)` packets per burst (8) (27), logarithm to base 10: `(Vm - V) /
+//!   10^M`
 //! * `M = 7` while V/Vm < 0.8, then `10*V/Vm - 1` (9) (28)
 //! * decrease: `SR /= 1 + 0.125 * V/Vm` (7) (18) ("RW" in (7) is BW)
 //!
-//! Vm is what the flow is allotted; alone, and in AATP, it is the estimated bandwidth BW.
+//! Vm is the rate allocated to the flow; for a single flow, and in AATP, it is the estimated
+//! bandwidth BW.
 //!
-//! Units: SR in packets per second, a fraction; V, Vm in bit/s; P in bytes; T_burst in seconds; Inc and Delta in packets
-//! per burst.
+//! Units: SR in packets per second, a fraction; V, Vm in bit/s; P in bytes; T_burst in seconds; Inc
+//! and Delta in packets per burst.
 //!
-//! **The physics.** With u = 1 - V/Vm and k = 8P/T_burst^2, growth above 80% is `du/dt = -k * u * 10^(10u - 9)`, which has
-//! no bandwidth in it: every link is filled on the same curve, as the paper says, and all that matters is T_burst,
-//! squared. A decrease adds 1/8 to Vm/V, so eight of them halve a rate that filled the link, eight more leave a third.
+//! **Physics.** With u = 1 - V/Vm and k = 8P/T_burst^2, growth above 80 % is `du/dt = -k * u *
+//! 10^(10u - 9)`, which does not contain the bandwidth: every link is filled on the same curve, as
+//! the paper states, and only T_burst matters, squared. A decrease adds 1/8 to Vm/V, so eight of
+//! them halve a rate that filled the link, and eight more leave a third.
 //!
-//! **When it works.** T_burst of some 2 ms (packets of 1500 bytes) to 100 ms. **When not.** On a longer path growth all but
-//! stops above 90%: at 200 ms it is a hundred times slower than at 20 ms. On a shorter one a single Inc exceeds what is
-//! missing: `8P / (10^7 * T_burst) > 1` below 1.2 ms.
+//! **When it works.** T_burst of about 2 ms (packets of 1500 bytes) to 100 ms.
 //!
-//! **Where it departs from the paper.**
-//! * Inc is 0 for V >= Vm, where the printed logarithm has no value.
-//! * **No step goes past Vm**, up or down, nor further away from it. It is what both Inc and Delta aim for, and both may
-//!   be far too great for the burst they are added to: Inc on a short path as above, and Delta anywhere. In the paper's
-//!   own case, priorities 1 and 8 on OC-3 at 20 ms, the first flow holds nine times its due when the second starts at
-//!   80% of its own: WF is 0.59, A 81 packets and Delta -256, of 248 in the burst. Unbounded, it falls to one packet
-//!   and, its Delta now positive, back to the whole link within four bursts.
-//! * A decrease stops at one packet per interval: a rate without bursts could never be judged again.
+//! **Limits.** On a longer path growth almost stops above 90 %: at 200 ms it is a hundred times
+//! slower than at 20 ms. On a shorter path a single Inc exceeds the missing rate: `8P / (10^7 *
+//! T_burst) > 1` below 1.2 ms.
+//!
+//! **Departures.**
+//! * Inc is 0 for V >= Vm, where the printed logarithm is undefined.
+//! * **No step goes past Vm**, up or down, nor further away from it. Both Inc and Delta aim at Vm,
+//!   and both may be far too large for the burst they are added to: Inc on a short path as above,
+//!   and Delta anywhere. In the paper's own case, priorities 1 and 8 on OC-3 at 20 ms, the first
+//!   flow holds nine times its share when the second starts at 80 % of its own: WF is 0.59, A 81
+//!   packets and Delta -256, of 248 in the burst. Without the bound the rate falls to one packet
+//!   and, with a positive Delta then, returns to the whole link within four bursts.
+//! * A decrease stops at one packet per interval: a rate without bursts could never be evaluated
+//!   again.
 
 use crate::interface::{Bandwidth, BurstPlan};
 use whimbrel_units::{Bytes, Duration, Rate};
 
-/// M of the cautious increase (16): what (9) comes to at V = Vm.
+/// M of the cautious increase (16): the value of (9) at V = Vm.
 pub(super) const CAUTIOUS: f64 = 9.0;
 
-/// Of (7) and (18).
+/// The constant of (7) and (18).
 const DECREASE: f64 = 0.125;
 
-/// SR with what it is measured against.
+/// SR with its reference values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendingRate {
     /// SR, packets/s.
@@ -56,7 +63,7 @@ pub(super) struct SendingRate {
 }
 
 impl SendingRate {
-    /// A share of the target to begin with; the packet size is that of the estimate.
+    /// Starts at the fraction `share` of the target; the packet size is that of the estimate.
     pub fn new(bandwidth: &Bandwidth, target: Rate, share: f64) -> Self {
         let mut new = Self {
             packets_per_sec: 0.0,
@@ -70,7 +77,7 @@ impl SendingRate {
         new
     }
 
-    /// A new estimate while data flows: the rate in bit/s stands.
+    /// Applies a new estimate during a transfer: the rate in bit/s does not change.
     pub fn renew(&mut self, bandwidth: &Bandwidth, target: Rate) {
         let v = self.bits_per_sec();
         self.packet = bandwidth.packet;
@@ -79,7 +86,7 @@ impl SendingRate {
         self.target = bits(target);
     }
 
-    /// What the flow is allotted now: BW if nothing is.
+    /// Sets Vm to the rate allocated to the flow, or to BW without one.
     pub fn aim(&mut self, allocated: Option<Rate>) {
         self.target = bits(allocated.unwrap_or(self.bandwidth));
     }
@@ -104,7 +111,8 @@ impl SendingRate {
         if r < 0.8 { 7.0 } else { 10.0 * r - 1.0 }
     }
 
-    /// A decision to go on: Inc with `magnitude`, or none (17), and Delta (26), for bursts of `interval`.
+    /// A decision to continue: Inc with `magnitude`, or none (17), and Delta (26), for bursts of
+    /// `interval`.
     pub fn step(&mut self, magnitude: Option<f64>, delta: f64, interval: Duration) {
         self.interval = Some(interval);
         self.increase = 0.0;
@@ -127,7 +135,7 @@ impl SendingRate {
         };
     }
 
-    /// No more than the target, at once.
+    /// Reduces the rate to the target at once.
     pub fn come_down(&mut self) {
         let goal = self.target / self.packet_bits();
         self.packets_per_sec = self.packets_per_sec.min(goal);
@@ -144,7 +152,7 @@ impl SendingRate {
         self.packets_per_sec = (before / (1.0 + DECREASE * self.efficiency())).max(least);
     }
 
-    /// How the next burst leaves.
+    /// The plan of the next burst.
     pub fn plan(&self) -> BurstPlan {
         BurstPlan {
             rate: Rate::from_bits_per_sec((self.bits_per_sec().round() as u64).max(1)),
@@ -152,7 +160,7 @@ impl SendingRate {
         }
     }
 
-    /// What two intervals hold, at least one packet; `None` before the first report.
+    /// The bytes of two intervals, at least one packet; `None` before the first report.
     pub fn two_intervals(&self) -> Option<Bytes> {
         let seconds = self.interval?.as_secs_f64();
         let bytes = self.bits_per_sec() / 8.0 * 2.0 * seconds;
@@ -160,7 +168,7 @@ impl SendingRate {
     }
 }
 
-/// In bit/s, at least 1: it is divided by.
+/// The rate in bit/s, at least 1, because it is a divisor.
 fn bits(rate: Rate) -> f64 {
     (rate.as_bits_per_sec() as f64).max(1.0)
 }

@@ -1,4 +1,4 @@
-//! What the tests of these laws share: OC-3 at 20 ms, the paper's bottleneck.
+//! Helpers for the tests of AATP: OC-3 at 20 ms, the paper's bottleneck.
 
 use crate::interface::{Bandwidth, BurstReport, Controller, Spans};
 use crate::registry::Spec;
@@ -7,12 +7,12 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Net rate of the link.
 pub(super) const OC3: Rate = Rate::from_bits_per_sec(148_608_000);
-/// Bits of a packet of 1500 bytes, the size of all packets here.
+/// Bits of a packet of 1500 bytes, the size of all packets in these tests.
 pub(super) const PACKET_BITS: f64 = 12_000.0;
 /// T_burst.
 pub(super) const INTERVAL: Duration = Duration::from_millis(20);
 
-/// A law of the registry that has heard of nothing.
+/// A controller from the registry without any input yet.
 pub(super) fn built(spec: &str) -> Box<dyn Controller> {
     let setup = Setup {
         mss: Bytes::new(1460),
@@ -24,7 +24,7 @@ pub(super) fn built(spec: &str) -> Box<dyn Controller> {
     spec.parse::<Spec>().expect("valid").build(&setup)
 }
 
-/// An estimate to start from.
+/// An initial bandwidth estimate.
 pub(super) fn estimate(rate: Rate) -> Bandwidth {
     Bandwidth {
         now: Time::ZERO,
@@ -35,14 +35,14 @@ pub(super) fn estimate(rate: Rate) -> Bandwidth {
     }
 }
 
-/// A law of the registry that starts on a link of `rate`.
+/// A controller from the registry that starts on a link of `rate`.
 pub(super) fn started(spec: &str, rate: Rate) -> Box<dyn Controller> {
-    let mut law = built(spec);
-    law.on_bandwidth(&estimate(rate));
-    law
+    let mut controller = built(spec);
+    controller.on_bandwidth(&estimate(rate));
+    controller
 }
 
-/// A burst of 100 packets that arrived whole and as it was sent.
+/// A burst of 100 packets that arrived completely and with the spacing it was sent with.
 pub(super) const BURST: BurstReport = BurstReport {
     now: Time::ZERO,
     packets: 100,
@@ -60,24 +60,24 @@ pub(super) const BURST: BurstReport = BurstReport {
     share: None,
 };
 
-/// Its rate, packets per second.
-pub(super) fn packets_per_sec(law: &dyn Controller) -> f64 {
-    bits_per_sec(law) / PACKET_BITS
+/// The sending rate, packets per second.
+pub(super) fn packets_per_sec(controller: &dyn Controller) -> f64 {
+    bits_per_sec(controller) / PACKET_BITS
 }
 
-/// Its rate, bit/s.
-pub(super) fn bits_per_sec(law: &dyn Controller) -> f64 {
-    let plan = law.burst_plan().expect("started");
-    assert_eq!(law.pacing_rate(), Some(plan.rate));
+/// The sending rate, bit/s.
+pub(super) fn bits_per_sec(controller: &dyn Controller) -> f64 {
+    let plan = controller.burst_plan().expect("started");
+    assert_eq!(controller.pacing_rate(), Some(plan.rate));
     plan.rate.as_bits_per_sec() as f64
 }
 
-/// What the last decision put into the next burst, packets.
-pub(super) fn increase(law: &dyn Controller) -> f64 {
-    law.burst_plan().expect("started").increase
+/// The increase of the last decision, packets in the next burst.
+pub(super) fn increase(controller: &dyn Controller) -> f64 {
+    controller.burst_plan().expect("started").increase
 }
 
-/// To a thousandth of it, or of 1.
+/// Checks equality within a thousandth, relative or of 1.
 pub(super) fn near(found: f64, expected: f64) {
     assert!(
         (found - expected).abs() <= 1e-3 * expected.abs().min(1.0),

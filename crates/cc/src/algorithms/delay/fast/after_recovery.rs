@@ -1,50 +1,59 @@
-//! Enhanced Multistream FAST TCP (EMFAST): FAST that takes its steps with every ACK from the end of a fast recovery until
-//! the link is full again.
+//! Enhanced Multistream FAST TCP (EMFAST): FAST that makes a step with every ACK from the end of a
+//! fast recovery until the link is full again.
 //!
-//! S. Ahmad, M. J. Arshad, "Enhanced Multistream Fast TCP: Rapid Bandwidth Utilization after Fast-Recovery Phase", Appl.
-//! Sci. 9(21), 4698, 2019: equation (2) and Algorithm 1, "congestion control after fast recovery" (CCaFR).
+//! S. Ahmad, M. J. Arshad, "Enhanced Multistream Fast TCP: Rapid Bandwidth Utilization after
+//! Fast-Recovery Phase", Appl. Sci. 9(21), 4698, 2019: equation (2) and Algorithm 1, "congestion
+//! control after fast recovery" (CCaFR).
 //!
-//! On leaving fast recovery isAFRmode is set. While it is, on every ACK, in this order:
-//! * lines 2 to 5: if the inter-packet delay (IPD, the spacing from the last ACK) equals its average and the RTT its own, the link
-//!   is full again: leave
-//! * lines 6 to 10: with gapflag `w <- (1)`, else `w <- w + 1/w`
-//! * lines 11 to 13: raise gapflag
+//! The end of fast recovery sets isAFRmode. While it is set, on every ACK, in this order:
+//! * lines 2 to 5: if the inter-packet delay (IPD, the time since the last ACK) equals its average
+//!   and the RTT equals its average, the link is full again: leave the mode
+//! * lines 6 to 10: with gapflag `w <- (1)`, otherwise `w <- w + 1/w`
+//! * lines 11 to 13: set gapflag
 //!
-//! Units: windows in bytes, of which 1/w is a packet for a window of them; times in seconds.
+//! Units: windows in bytes; 1/w is a packet per window of packets; times in seconds.
 //!
-//! **The physics.** A recovery leaves half of the window, and it returns as a train at the bottleneck's pace with a gap behind it.
-//! (1) once a round trip fills that gap by gamma*alpha packets each time. With every ACK of a round trip, and w on its right side
-//! being what was in flight when the acknowledged packet was sent, it goes `1 - (1 - gamma)^acks` of the way, that is, all of
-//! it: `w -> flight*baseRTT/RTT + alpha`. So the window grows by up to alpha a round trip, 1/gamma times as fast, and by no
-//! more however many ACKs there are. With the present window on the right side each ACK would add gamma*alpha, and a round trip
-//! gamma*alpha windows: it is that the module knows `old_pif`, and that Algorithm 1 hands it on, which keeps it from exploding.
+//! **Physics.** A recovery leaves half of the window, which returns as a train at the bottleneck's
+//! rate with a gap behind it. (1) once per round trip fills that gap by gamma*alpha packets each
+//! time. With every ACK of a round trip, and w on its right side being the number in flight when
+//! the acknowledged packet was sent, it covers `1 - (1 - gamma)^acks` of the distance, which is all
+//! of it: `w -> flight*baseRTT/RTT + alpha`. So the window grows by up to alpha per round trip,
+//! 1/gamma times as fast as FAST, however many ACKs arrive. With the current window on the right
+//! side each ACK would add gamma*alpha, and a round trip gamma*alpha windows. The module's
+//! `old_pif`, which Algorithm 1 uses too, prevents this explosion.
 //!
-//! **When it works.** One loss at a time on a path whose queue holds alpha packets. It refills in gamma of
-//! FAST's round trips, and in half of that where FAST steps every other (the module).
+//! **When it works.** Single losses on a path whose queue holds alpha packets. It refills the path
+//! in the fraction gamma of FAST's round trips, and in half of that where FAST steps every other
+//! round trip (the module).
 //!
-//! **When not.**
-//! * **Bursts.** What a round trip adds leaves with its first ACKs, all at once: small queues overflow, and RTTs in the
-//!   train rise before the link is full.
-//! * **A slow mean of RTTs** in (1) (`memory = 256`, the module) hears of the queue when it has overflowed.
-//! * **Losses** that come again before the link is full begin it anew, all else is FAST's.
+//! **Limits.**
+//! * **Bursts.** The growth of a round trip leaves with its first ACKs, all at once: small queues
+//!   overflow, and RTTs in the train rise before the link is full.
+//! * **A slow mean of RTTs** in (1) (`memory = 256`, the module) reflects the queue only after it
+//!   has overflowed.
+//! * **Losses** before the link is full restart the mode; everything else is FAST's.
 //!
 //! **Decisions**, measured in docs/emfast.md.
-//! * "Equal" cannot be of floating-point numbers. Spacings are equal within half of the average, which is half of what a packet
-//!   takes at the measured rate; RTTs within 2 %, or 1 ms. Half calls a link full that is used to two thirds: where a third of
-//!   the time is a gap, the average is 1.5 times the spacing in the train. So it leaves early and FAST does the rest. That is
-//!   how the paper's own numbers come out. With `ipd_tolerance = 0.1`, and `gap_at_equality = false` or SACK, it stays until the
-//!   link is full and needs less than half as long; where others share a short queue it then loses more.
-//! * Averages go over five windows of ACKs, which the module's 256 are on the paper's path; so they remember the full link at
-//!   the end of a recovery, and the RTT can return to them. ACKs of the recovery itself do not count. An average that began
-//!   with the recovery's end would be that of the train, to which each of its ACKs is equal.
-//! * gapflag rises as line 11 is printed, at equal spacings. The text of (2) says "true as the first gap between the series of
-//!   acknowledgment is detected", and at every gap line 11 is false: `gap_at_equality = false` is the text, by which it rises at the
-//!   first spacing above the average. Where a recovery sends all the time (SACK, PRR) both come to the same.
-//! * Line 12 may raise the flag that line 4 has lowered, and the next recovery would begin with it raised: each begins with it
-//!   lowered.
-//! * A new loss, a timeout and a reduction that was a mistake end it. Marks and timeouts do not begin it: they have no fast
-//!   recovery.
-//! * The paper's alpha is not given.
+//! * Floating-point numbers are not "equal". Spacings are equal within half of the average, which
+//!   is half of a packet's time at the measured rate; RTTs within 2 %, or 1 ms. With this tolerance
+//!   a link used to two thirds counts as full: where a third of the time is a gap, the average is
+//!   1.5 times the spacing in the train. The mode therefore ends early and FAST does the rest. This
+//!   reproduces the paper's numbers. With `ipd_tolerance = 0.1`, and `gap_at_equality = false` or
+//!   SACK, the mode lasts until the link is full and takes less than half as long; where others
+//!   share a short queue it then loses more.
+//! * Averages cover five windows of ACKs, which is the module's 256 on the paper's path. They still
+//!   reflect the full link at the end of a recovery, and the RTT can return to them. ACKs of the
+//!   recovery itself do not count. An average that started at the recovery's end would be that of
+//!   the train, and every ACK of the train would equal it.
+//! * gapflag is set as line 11 is printed, at equal spacings. The text of (2) says "true as the
+//!   first gap between the series of acknowledgment is detected", and at every gap line 11 is
+//!   false. `gap_at_equality = false` follows the text: the flag is set at the first spacing above
+//!   the average. Where a recovery sends continuously (SACK, PRR) both have the same effect.
+//! * Line 12 may set the flag that line 4 has cleared, and the next recovery would begin with it
+//!   set. Here each recovery begins with the flag cleared.
+//! * A new loss, a timeout and an undo end the mode. Marks and timeouts do not begin it, because
+//!   they have no fast recovery.
+//! * The paper does not state alpha.
 
 use super::average::Average;
 use super::{ALPHA, EVERY, Fast, GAMMA, MEMORY, SLOW_START_DELAY};
@@ -54,10 +63,10 @@ use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatur
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 use whimbrel_units::{Duration, Time};
 
-/// The least difference of RTTs that counts, seconds.
+/// Minimum difference of RTTs that counts, seconds.
 const RTT_GRAIN: f64 = 0.001;
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "emfast",
     code: code!(
@@ -66,9 +75,9 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/delay/fast/average.rs",
         "algorithms/delay/fast/alpha.rs"
     ),
-    summary: "FAST for several streams, with a step for each ACK after a fast recovery",
-    citation: "S. Ahmad, M. J. Arshad, \"Enhanced Multistream Fast TCP: Rapid Bandwidth Utilization after Fast-Recovery \
-               Phase\", Appl. Sci. 9(21), 4698, 2019",
+    summary: "FAST for several streams, with a step per ACK after a fast recovery",
+    citation: "S. Ahmad, M. J. Arshad, \"Enhanced Multistream Fast TCP: Rapid Bandwidth \
+               Utilization after Fast-Recovery Phase\", Appl. Sci. 9(21), 4698, 2019",
     family: Family::Delay,
     driven_by: DrivenBy::LossesAndDelays,
     feed: Feed::Acknowledgments,
@@ -88,19 +97,21 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "ipd_tolerance",
             default: Value::Number(0.5),
             range: (0.0, 10.0),
-            meaning: "by how much the spacing of ACKs may differ from the average and be equal, as a share of it",
+            meaning: "tolerance for an ACK spacing to equal the average, fraction of the average",
         },
         Parameter {
             name: "rtt_tolerance",
             default: Value::Number(0.02),
             range: (0.0, 10.0),
-            meaning: "by how much an RTT may differ from the average and be equal, as a share of it; 1 ms at least",
+            meaning: "tolerance for an RTT to equal the average, fraction of the average; at least \
+                      1 ms",
         },
         Parameter {
             name: "gap_at_equality",
             default: Value::Switch(true),
             range: (0.0, 0.0),
-            meaning: "the gap flag rises when spacings are equal (line 11), not when one exceeds the average (text of (2))",
+            meaning: "set the gap flag when spacings are equal (line 11) instead of above the \
+                      average (text of (2))",
         },
     ],
     build: |setup, values| {
@@ -122,27 +133,27 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// EMFAST's rule.
+/// The rule of EMFAST.
 #[derive(Debug, Clone)]
 struct Emfast {
     fast: Fast,
     ipd_tolerance: f64,
     rtt_tolerance: f64,
     gap_at_equality: bool,
-    /// Windows of ACKs that the averages go over.
+    /// Number of windows of ACKs that the averages cover.
     windows: f64,
     /// avgRTT.
     rtt: Average,
     /// avgIPD.
     spacing: Average,
     last_ack: Option<Time>,
-    /// Fast recovery, not a timeout, is what ends next.
+    /// The next event is the end of a fast recovery, not of a timeout.
     recovering: bool,
-    /// isAFRmode: `None` outside of it.
+    /// isAFRmode; `None` outside the mode.
     after: Option<After>,
 }
 
-/// What [`Emfast`] is doing after a recovery.
+/// The state of [`Emfast`] after a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
     /// gapflag is false.
@@ -152,7 +163,7 @@ enum After {
 }
 
 impl Emfast {
-    /// Takes in what an ACK measured; gives its spacing, against the average.
+    /// Records the measurements of an ACK. Returns its spacing relative to the average.
     fn measure(&mut self, window: &Window, ack: &Ack) -> Option<Spacing> {
         let span = self.windows * window.segments();
         if let (Some(rtt), false) = (ack.rtt, ack.in_recovery) {
@@ -212,7 +223,7 @@ impl Emfast {
     }
 }
 
-/// The spacing of an ACK from the last.
+/// The spacing of an ACK from the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spacing {
     Shorter,
@@ -291,22 +302,22 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A flow that is told of one ACK after the other.
+    /// A flow that receives one ACK after another.
     struct Script {
-        law: Box<dyn Controller>,
+        controller: Box<dyn Controller>,
         now: Time,
-        /// Round-trip time of what is acknowledged.
+        /// RTT of the packets acknowledged.
         rtt: Duration,
-        /// What was in flight when it was sent.
+        /// Packets in flight when they were sent.
         in_flight: u64,
     }
 
     impl Script {
-        /// The link has long been full with 52 packets: ACKs come every 5 ms, and take `rtt`, on a
-        /// path of `base`.
+        /// The link has been full with 52 packets for a long time: ACKs arrive every 5 ms with an
+        /// RTT of `rtt` on a path with a base RTT of `base`.
         fn on_path(parameters: &str, base: Duration, rtt: Duration) -> Self {
             let mut script = Self {
-                law: built(&format!("emfast?alpha=6{parameters}"), 52),
+                controller: built(&format!("emfast?alpha=6{parameters}"), 52),
                 now: Time::ZERO,
                 rtt: base,
                 in_flight: 52,
@@ -319,7 +330,7 @@ mod tests {
             script
         }
 
-        /// On the paper's path, or nearly so.
+        /// Approximately the paper's path.
         fn full(parameters: &str, rtt: Duration) -> Self {
             Self::on_path(parameters, MS * 250, rtt)
         }
@@ -333,28 +344,28 @@ mod tests {
                 lost: Bytes::ZERO,
                 app_limited: false,
             };
-            self.law.on_ack(&Ack {
+            self.controller.on_ack(&Ack {
                 now: self.now,
                 rtt: Some(self.rtt),
                 cwnd_limited: limited,
                 newest: Some(at),
                 ..ACK
             });
-            segments(&*self.law)
+            segments(&*self.controller)
         }
 
-        /// A packet is lost, and repaired while ACKs keep coming.
+        /// A packet is lost and repaired while ACKs keep arriving.
         fn recover(&mut self) {
-            let lost = loss(&*self.law, self.now);
-            self.law.on_loss(&lost);
-            assert_eq!(segments(&*self.law), 26.0);
-            self.law.on_recovery_end(self.now);
+            let lost = loss(&*self.controller, self.now);
+            self.controller.on_loss(&lost);
+            assert_eq!(segments(&*self.controller), 26.0);
+            self.controller.on_recovery_end(self.now);
             self.in_flight = 26;
-            assert_eq!(self.law.phase(), FIRST_TRAIN);
+            assert_eq!(self.controller.phase(), FIRST_TRAIN);
         }
     }
 
-    /// The gap flag as the text has it.
+    /// The gap flag by the text.
     const TEXT: &str = "&gap_at_equality=false";
     const FIRST_TRAIN: &str = "after recovery: first train";
     const REFILLING: &str = "after recovery: refilling";
@@ -365,79 +376,80 @@ mod tests {
     }
 
     #[test]
-    fn in_the_first_train_each_ack_adds_one_by_the_window() {
+    fn in_the_first_train_each_ack_adds_one_over_the_window() {
         let mut script = Script::full(TEXT, MS * 290);
         script.recover();
         script.rtt = MS * 250;
         // 26 + 1/26, and again.
         near(script.ack(MS * 5, true), 26.038);
         near(script.ack(MS * 5, true), 26.077);
-        assert_eq!(script.law.phase(), FIRST_TRAIN);
+        assert_eq!(script.controller.phase(), FIRST_TRAIN);
     }
 
     #[test]
-    fn after_a_gap_each_ack_takes_a_step_of_equation_1() {
-        // With no tolerance, so that a hundred gaps do not make the average theirs.
+    fn after_a_gap_each_ack_makes_a_step_of_equation_1() {
+        // No tolerance, so that a hundred gaps do not become the average.
         let never_equal = format!("{TEXT}&ipd_tolerance=0");
         let mut script = Script::full(&never_equal, MS * 250);
         script.recover();
-        // The flag is raised in line 12, after line 9 has added 1/26.
+        // Line 12 sets the flag after line 9 has added 1/26.
         near(script.ack(MS * 110, true), 26.038);
-        assert_eq!(script.law.phase(), REFILLING);
-        // Nothing waits: 13.019 + (26 + 6)/2, and 14.510 + 16.
+        assert_eq!(script.controller.phase(), REFILLING);
+        // Empty queue: 13.019 + (26 + 6)/2, and 14.510 + 16.
         near(script.ack(MS * 110, true), 29.019);
         near(script.ack(MS * 110, true), 30.510);
         for _ in 0..100 {
             script.ack(MS * 110, true);
         }
-        near(segments(&*script.law), 32.0);
-        // What was in flight a round trip ago and alpha more: that is all that the ACKs of one round trip can add.
+        near(segments(&*script.controller), 32.0);
+        // The number in flight one round trip ago plus alpha: the ACKs of one round trip cannot add
+        // more.
         script.in_flight = 32;
         for _ in 0..100 {
             script.ack(MS * 110, true);
         }
-        near(segments(&*script.law), 38.0);
+        near(segments(&*script.controller), 38.0);
     }
 
     #[test]
-    fn equation_1_brings_the_window_down_too() {
+    fn equation_1_reduces_the_window_too() {
         let mut script = Script::full(TEXT, MS * 250);
         script.recover();
         script.ack(MS * 110, true);
-        // With 10 in flight then: 13.019 + 16/2.
+        // With 10 in flight at that time: 13.019 + 16/2.
         script.in_flight = 10;
         near(script.ack(MS * 110, true), 21.019);
     }
 
     #[test]
-    fn as_line_11_is_printed_equal_spacings_raise_the_flag() {
+    fn by_line_11_as_printed_equal_spacings_set_the_flag() {
         let mut script = Script::full("", MS * 290);
         script.recover();
         script.rtt = MS * 250;
         near(script.ack(MS * 110, true), 26.038);
-        assert_eq!(script.law.phase(), FIRST_TRAIN, "a gap does not");
+        assert_eq!(script.controller.phase(), FIRST_TRAIN, "a gap does not");
         let mut script = Script::full("", MS * 290);
         script.recover();
         script.rtt = MS * 250;
         near(script.ack(MS * 5, true), 26.038);
-        assert_eq!(script.law.phase(), REFILLING);
+        assert_eq!(script.controller.phase(), REFILLING);
     }
 
-    /// What it does after an ACK at this spacing, in microseconds, and with this RTT, when both averages are `average` ms and
-    /// 5 ms.
+    /// The phase after an ACK with this spacing in microseconds and this RTT, when the averages are
+    /// `average` ms and 5 ms.
     fn phase_after(average: u64, spacing: u64, rtt: u64) -> &'static str {
         let parameters = format!("{TEXT}&afr_windows=1000");
         let mut script = Script::on_path(&parameters, MS * average, MS * average);
         script.recover();
         script.rtt = Duration::from_micros(rtt);
         script.ack(Duration::from_micros(spacing), true);
-        script.law.phase()
+        script.controller.phase()
     }
 
     #[test]
-    fn the_link_is_full_when_spacing_and_rtt_are_their_averages_within_the_tolerances() {
+    fn the_link_is_full_when_spacing_and_rtt_equal_their_averages() {
         assert_eq!(phase_after(290, 5_000, 290_000), NORMAL);
-        // Half of 5 ms, 2 % of 290 ms are 5.8.
+        // Half of 5 ms; 2 % of 290 ms are 5.8 ms.
         assert_eq!(phase_after(290, 7_490, 290_000), NORMAL);
         assert_eq!(phase_after(290, 7_510, 290_000), REFILLING);
         assert_eq!(phase_after(290, 2_510, 290_000), NORMAL);
@@ -450,48 +462,54 @@ mod tests {
     }
 
     #[test]
-    fn losses_timeouts_and_mistakes_end_it_and_only_a_fast_recovery_begins_it() {
+    fn only_a_fast_recovery_begins_the_mode() {
         let begun = || {
             let mut script = Script::full("", MS * 290);
             script.recover();
             script
         };
         let mut script = begun();
-        script.law.on_loss(&loss(&*script.law, script.now));
-        assert_eq!(script.law.phase(), NORMAL);
+        script
+            .controller
+            .on_loss(&loss(&*script.controller, script.now));
+        assert_eq!(script.controller.phase(), NORMAL);
         let mut script = begun();
-        script.law.on_spurious(script.now);
+        script.controller.on_spurious(script.now);
         assert_eq!(
-            (segments(&*script.law), script.law.phase()),
+            (segments(&*script.controller), script.controller.phase()),
             (52.0, "slow start")
         );
         let mut script = begun();
-        script.law.on_timeout(&timeout(&*script.law, script.now));
-        script.law.on_recovery_end(script.now);
-        assert_eq!(script.law.phase(), "slow start");
+        script
+            .controller
+            .on_timeout(&timeout(&*script.controller, script.now));
+        script.controller.on_recovery_end(script.now);
+        assert_eq!(script.controller.phase(), "slow start");
         let mut script = begun();
-        script.law.on_loss(&Loss {
+        script.controller.on_loss(&Loss {
             signal: Signal::Ecn,
-            ..loss(&*script.law, script.now)
+            ..loss(&*script.controller, script.now)
         });
-        script.law.on_recovery_end(script.now);
-        assert_eq!(script.law.phase(), NORMAL);
+        script.controller.on_recovery_end(script.now);
+        assert_eq!(script.controller.phase(), NORMAL);
     }
 
     #[test]
-    fn the_next_recovery_begins_with_the_first_train_again() {
-        // Line 12 comes after line 4, and as printed would leave the flag raised.
+    fn each_recovery_begins_with_the_first_train() {
+        // Line 12 comes after line 4, and as printed would leave the flag set.
         let mut script = Script::full("", MS * 290);
         script.recover();
         script.ack(MS * 5, true);
-        assert_eq!(script.law.phase(), NORMAL);
-        script.law.on_loss(&loss(&*script.law, script.now));
-        script.law.on_recovery_end(script.now);
-        assert_eq!(script.law.phase(), FIRST_TRAIN);
+        assert_eq!(script.controller.phase(), NORMAL);
+        script
+            .controller
+            .on_loss(&loss(&*script.controller, script.now));
+        script.controller.on_recovery_end(script.now);
+        assert_eq!(script.controller.phase(), FIRST_TRAIN);
     }
 
     #[test]
-    fn after_a_loss_it_has_the_link_full_again_before_fast() {
+    fn after_a_loss_it_fills_the_link_before_fast_does() {
         let delivered = |name: &str| {
             let mut path = Bottleneck::new(Rate::from_bits_per_sec(1_500_000), 20);
             path.add(built(&format!("{name}?alpha=6"), 2), MS * 240);
@@ -506,7 +524,8 @@ mod tests {
             path.flows[0].delivered - before
         };
         let (fast, emfast) = (delivered("fast"), delivered("emfast"));
-        // 26 of 46 packets are missing at first, and fewer each round trip: FAST fills 3 a round trip, this law up to 6.
+        // 26 of 46 packets are missing at first, and fewer each round trip: FAST adds 3 per round
+        // trip, EMFAST up to 6.
         assert!(emfast > fast + 40 * MSS, "{emfast} {fast}");
         assert!(emfast <= 6 * 1_500_000 / 8);
     }

@@ -1,51 +1,52 @@
-//! How many packets a flow keeps queued when nobody said how many.
+//! The default number of packets that a FAST flow keeps queued.
 //!
-//! What alpha should be depends on the capacity: it has to show in the RTT, and it is what the window grows by. The
-//! authors' prototype for Linux took it from the throughput: 8 packets below 10 Mbit/s, 20 from there on, 200 from
-//! 100 Mbit/s (known to us at second hand: the papers that say so were not to be had). Flows of one step share evenly; two
-//! flows of a link that stand on different steps do not, which is why a falling rate must fall by a fifth below a step.
+//! alpha depends on the capacity: the queue must be visible in the RTT, and alpha is also the
+//! growth of the window. The authors' Linux prototype derived it from the throughput: 8 packets
+//! below 10 Mbit/s, 20 from 10 Mbit/s on, 200 from 100 Mbit/s on (from secondary sources; the
+//! papers were not available). Flows on the same step share a link evenly; two flows on different
+//! steps do not. A falling rate therefore leaves a step only when it is a fifth below it.
 
 use whimbrel_units::Rate;
 
-/// Rate from which on so many packets are kept.
+/// Minimum rate of each step, and its packets.
 const STEPS: [(Rate, f64); 2] = [
     (Rate::from_bits_per_sec(100_000_000), 200.0),
     (Rate::from_bits_per_sec(10_000_000), 20.0),
 ];
 
 /// Packets below all steps.
-const LEAST: f64 = 8.0;
+const MIN_PACKETS: f64 = 8.0;
 
-/// Share of a step's rate below which a flow leaves it.
+/// Fraction of a step's rate below which a flow leaves it.
 const LEAVE: f64 = 0.8;
 
 /// alpha, packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Alpha {
-    /// Somebody said so.
+    /// Set by the user.
     Given(f64),
-    /// By the rate; what it is now.
+    /// Derived from the rate; the current value.
     ByRate(f64),
 }
 
 impl Alpha {
-    /// From the parameter, of which 0 means: by the rate.
+    /// From the parameter; 0 means derived from the rate.
     pub fn new(packets: f64) -> Self {
         if packets > 0.0 {
             Self::Given(packets)
         } else {
-            Self::ByRate(LEAST)
+            Self::ByRate(MIN_PACKETS)
         }
     }
 
-    /// Packets.
+    /// The number of packets.
     pub fn packets(self) -> f64 {
         match self {
             Self::Given(packets) | Self::ByRate(packets) => packets,
         }
     }
 
-    /// The flow now sends at this rate.
+    /// Updates alpha for a flow that now sends at this rate.
     pub fn at(&mut self, rate: Rate) {
         if let Self::ByRate(now) = self {
             let entered = |step: Rate, packets: f64| {
@@ -54,7 +55,7 @@ impl Alpha {
             let step = STEPS
                 .iter()
                 .find(|(step, packets)| entered(*step, *packets));
-            *now = step.map_or(LEAST, |(_, packets)| *packets);
+            *now = step.map_or(MIN_PACKETS, |(_, packets)| *packets);
         }
     }
 }
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alpha_follows_the_rate_by_steps_and_falls_later_than_it_rises() {
+    fn alpha_follows_the_rate_in_steps_with_hysteresis() {
         let mut alpha = Alpha::new(0.0);
         for (mbit, packets) in [
             (1, 8.0),
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_said_stays() {
+    fn a_given_alpha_does_not_change() {
         let mut alpha = Alpha::new(6.0);
         alpha.at(Rate::from_bits_per_sec(1_000_000_000));
         assert!(alpha.packets() == 6.0);

@@ -1,25 +1,28 @@
-//! The long-term bandwidth: what a policer lets through.
+//! The long-term bandwidth: the rate of a policer.
 //!
-//! A token-bucket policer passes bursts until its tokens are gone and then drops all above its rate. The greatest rate
-//! seen is then that of a burst, and pacing at it loses a large share for good (T. Flach et al., "An Internet-Wide
-//! Analysis of Traffic Policing", SIGCOMM 2016). So two intervals in a row, each from a loss to a loss, each with much loss
-//! and both with the same mean rate are taken for a policer's, and that mean is paced at for a while
-//! (bbr_lt_bw_sampling and bbr_lt_bw_interval_done of tcp_bbr.c).
+//! A token-bucket policer forwards bursts until its tokens are used up, and then drops everything
+//! above its rate. The maximum rate measured is then that of a burst, and pacing at it loses a
+//! large fraction permanently (T. Flach et al., "An Internet-Wide Analysis of Traffic Policing",
+//! SIGCOMM 2016). Two consecutive intervals, each from a loss to a loss, both with high loss and
+//! the same mean rate, are therefore attributed to a policer, and BBR paces at that mean for some
+//! time (bbr_lt_bw_sampling and bbr_lt_bw_interval_done of tcp_bbr.c).
 
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Fewest round trips of an interval (bbr_lt_intvl_min_rtts); four times as many are too many.
-const LEAST_ROUNDS: u32 = 4;
-/// Bytes lost for each delivered from which an interval is lossy: 50/256, nearly 20 % (bbr_lt_loss_thresh).
+/// Minimum round trips of an interval (bbr_lt_intvl_min_rtts); more than four times as many are too
+/// many.
+const MIN_ROUNDS: u32 = 4;
+/// Loss ratio, bytes lost per byte delivered, from which an interval is lossy: 50/256, nearly 20 %
+/// (bbr_lt_loss_thresh).
 const LOSSY: f64 = 50.0 / 256.0;
-/// Two rates are the same if they differ by no more than this share of the first (bbr_lt_bw_ratio) ...
+/// Two rates are equal if they differ by at most this fraction of the first (bbr_lt_bw_ratio) ...
 const SAME_SHARE: f64 = 1.0 / 8.0;
-/// ... or by no more than this (bbr_lt_bw_diff).
+/// ... or by at most this rate (bbr_lt_bw_diff).
 const SAME_RATE: Rate = Rate::from_bits_per_sec(4_000);
 /// Round trips for which the rate is used (bbr_lt_bw_max_rtts).
 const ROUNDS_IN_USE: u32 = 48;
 
-/// The connection's counts after an acknowledgment, and what it brought.
+/// The connection's counts after an acknowledgment, and its properties.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     pub now: Time,
@@ -27,7 +30,7 @@ pub(super) struct Counts {
     pub delivered: u64,
     /// Bytes lost so far.
     pub lost: u64,
-    /// Something was found lost with it.
+    /// Losses were found with it.
     pub losses: bool,
     pub round_start: bool,
     pub app_limited: bool,
@@ -38,7 +41,7 @@ pub(super) struct Counts {
 /// The long-term estimator.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LongTerm {
-    /// The mean rate of the last lossy interval; once in use, of the last two.
+    /// The mean rate of the last lossy interval; while in use, of the last two.
     bandwidth: Rate,
     in_use: bool,
     sampling: bool,
@@ -50,17 +53,18 @@ pub(super) struct LongTerm {
 }
 
 impl LongTerm {
-    /// The rate to use instead of the greatest seen, while a policer is suspected.
+    /// The rate to use instead of the maximum, while a policer is suspected.
     pub fn in_use(&self) -> Option<Rate> {
         self.in_use.then_some(self.bandwidth)
     }
 
-    /// Forgets everything.
+    /// Resets the estimator.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// Takes an acknowledgment (or a timeout) in. Whether the rate has just gone out of use.
+    /// Processes an acknowledgment (or a timeout). Returns whether the use of the rate has just
+    /// ended.
     pub fn sample(&mut self, counts: &Counts) -> bool {
         if self.in_use {
             self.rounds += u32::from(counts.probing && counts.round_start);
@@ -71,7 +75,7 @@ impl LongTerm {
             return over;
         }
         if !self.sampling {
-            // The first loss shows that the tokens are gone: what passed before was a burst.
+            // The first loss shows that the tokens are used up: earlier data was a burst.
             if !counts.losses {
                 return false;
             }
@@ -83,15 +87,15 @@ impl LongTerm {
             return false;
         }
         self.rounds += u32::from(counts.round_start);
-        if self.rounds > 4 * LEAST_ROUNDS {
+        if self.rounds > 4 * MIN_ROUNDS {
             self.reset();
-        } else if self.rounds >= LEAST_ROUNDS && counts.losses {
+        } else if self.rounds >= MIN_ROUNDS && counts.losses {
             self.end(counts);
         }
         false
     }
 
-    /// An interval begins.
+    /// Begins an interval.
     fn begin(&mut self, counts: &Counts) {
         self.began = counts.now;
         self.delivered = counts.delivered;
@@ -99,7 +103,7 @@ impl LongTerm {
         self.rounds = 0;
     }
 
-    /// The interval ends with a loss, if enough was lost in it.
+    /// Ends the interval with a loss, if the interval was lossy.
     fn end(&mut self, counts: &Counts) {
         let lost = counts.lost.saturating_sub(self.lost);
         let delivered = counts.delivered.saturating_sub(self.delivered);
@@ -127,7 +131,7 @@ impl LongTerm {
 mod tests {
     use super::*;
 
-    /// Round trips of 100 ms of a policed flow: each delivers `delivered` and loses `lost` kB.
+    /// Round trips of 100 ms of a policed flow: each delivers `delivered` kB and loses `lost` kB.
     fn rounds(c: &mut LongTerm, at: &mut Counts, n: u32, delivered: u64, lost: u64) -> bool {
         let mut over = false;
         for _ in 0..n {
@@ -153,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn two_lossy_intervals_of_the_same_rate_are_a_policers() {
+    fn two_lossy_intervals_of_the_same_rate_reveal_a_policer() {
         let (mut c, mut at) = (LongTerm::default(), start());
         rounds(&mut c, &mut at, 20, 100, 0);
-        // 100 kB in 100 ms are 8 Mbit/s. The first round's loss opens an interval and is its first of four rounds; so
-        // three rounds are measured, and then four.
+        // 100 kB in 100 ms are 8 Mbit/s. The loss of the first round opens an interval and is its
+        // first of four rounds; so three rounds are measured, and then four.
         rounds(&mut c, &mut at, 4, 100, 30);
         assert_eq!(c.in_use(), None);
         rounds(&mut c, &mut at, 4, 100, 30);
@@ -169,9 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_of_less_than_a_fifth_is_no_policers() {
+    fn a_loss_of_less_than_a_fifth_is_no_policer() {
         let (mut c, mut at) = (LongTerm::default(), start());
-        // 19 lost for 100 delivered is below 50/256 = 19.53 %, 20 above.
+        // 19 lost per 100 delivered is below 50/256 = 19.53 %, 20 is above.
         rounds(&mut c, &mut at, 12, 100, 19);
         assert_eq!(c.in_use(), None);
         c.reset();
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_whose_rates_differ_by_more_than_an_eighth_are_no_policers() {
+    fn intervals_with_different_rates_are_no_policer() {
         for (second, policed) in [(112, true), (114, false)] {
             let (mut c, mut at) = (LongTerm::default(), start());
             rounds(&mut c, &mut at, 4, 100, 30);
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_without_loss_for_16_round_trips_is_given_up() {
+    fn an_interval_without_loss_for_16_round_trips_is_discarded() {
         let (mut c, mut at) = (LongTerm::default(), start());
         rounds(&mut c, &mut at, 4, 100, 30);
         rounds(&mut c, &mut at, 17, 100, 0);

@@ -1,56 +1,64 @@
-//! BBR: pace at the bandwidth of the path, keep about two bandwidth-delay products in flight.
+//! BBR: paces at the bandwidth of the path and keeps about two bandwidth-delay products in flight.
 //!
-//! N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control",
-//! Communications of the ACM 60(2), 2017; version 1 as Linux 6 has it, net/ipv4/tcp_bbr.c. Names in code type are that
-//! file's. Units: bytes, bits per second, nanoseconds.
+//! N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based
+//! Congestion Control", Communications of the ACM 60(2), 2017; version 1 as in Linux 6,
+//! net/ipv4/tcp_bbr.c. Names in code type are those of that file. Units: bytes, bits per second,
+//! nanoseconds.
 //!
-//! * `BtlBw = max(delivery rate)` over 10 round trips, `RTprop = min(RTT)` over 10 s (the paper's section
-//!   "Characterizing the bottleneck")
+//! * `BtlBw = max(delivery rate)` over 10 round trips, `RTprop = min(RTT)` over 10 s (the paper's
+//!   section "Characterizing the bottleneck")
 //! * `pacing rate = 0.99 * pacing_gain * BtlBw`, `cwnd = cwnd_gain * BtlBw * RTprop + budgets`
-//! * STARTUP: both gains 2/ln 2 = 2.885, until three rounds brought less than 25 % more; DRAIN: pacing gain its inverse,
-//!   until no more than BtlBw*RTprop is in flight
-//! * PROBE_BW: pacing gains 5/4, 3/4, 1, 1, 1, 1, 1, 1, an RTprop each, cwnd gain 2
-//! * PROBE_RTT: 4 packets for 200 ms and a round trip, when RTprop was not seen for 10 s
-//! * losses: the window gives up what was lost, sends one for one acknowledged for a round trip (`packet_conservation`)
-//!   and is what it was when recovery ends; the rate does not change, but see `long_term.rs`
+//! * STARTUP: both gains 2/ln 2 = 2.885, until three rounds have brought less than 25 % more;
+//!   DRAIN: the inverse as pacing gain, until at most BtlBw*RTprop is in flight
+//! * PROBE_BW: pacing gains 5/4, 3/4, 1, 1, 1, 1, 1, 1, for one RTprop each; cwnd gain 2
+//! * PROBE_RTT: 4 packets for 200 ms and one round trip, when RTprop has not been seen for 10 s
+//! * losses: the window is reduced by what was lost, releases one packet per packet acknowledged
+//!   for a round trip (`packet_conservation`), and is restored when recovery ends; the rate does
+//!   not change, except as in `long_term.rs`
 //!
-//! **The physics.** While less than a bandwidth-delay product (BDP) is in flight, more in flight means more delivered and no
-//! more delay; beyond it, more delay and no more delivered. The two sides of that knee cannot be measured at the same time,
-//! so BBR measures them in turn: a quarter more for a round trip shows whether there is more bandwidth (and builds a queue of
-//! a quarter BDP if there is not, which the next round trip at three quarters drains), and a nearly empty pipe every 10 s
-//! shows the delay without a queue.
+//! **Physics.** While less than a bandwidth-delay product (BDP) is in flight, more in flight means
+//! a higher delivery rate and no more delay; above it, more delay and no higher rate. The two sides
+//! of this knee cannot be measured at the same time, so BBR measures them in turn. A quarter more
+//! for one round trip shows whether there is more bandwidth; if there is not, it builds a queue of
+//! a quarter BDP, which the next round trip at three quarters drains. An almost empty pipe every 10
+//! s shows the delay without a queue.
 //!
-//! **When it works.** Random loss costs it nothing but the lost packets themselves up to about 15 %; at 20 % it takes all
-//! that a probe adds, and the rate falls. Deep buffers are left nearly empty; a path's full rate is found in log2(BDP)
-//! round trips.
+//! **When it works.** Up to about 15 % random loss costs only the lost packets; at 20 % loss
+//! removes everything that a probe adds, and the rate falls. Deep buffers are left almost empty;
+//! the full rate of a path is found in log2(BDP) round trips.
 //!
-//! **When not.**
-//! * A buffer smaller than the quarter BDP of a probe overflows at each, and one much smaller than a BDP all the time when
-//!   flows compete: each keeps up to 2 BDP in flight whatever it loses. Loss-based flows there starve.
-//! * A rate that falls is noticed only when the 10 rounds have passed: until then a queue grows (or overflows).
-//! * An RTT that rises by a new route looks like a queue for up to 10 s.
-//! * Heavy loss among the first few packets looks like a full pipe: STARTUP ends far too early, and each cycle then adds
-//!   no more than a quarter, less what is lost.
-//! * Such is a newcomer's lot where others keep a drop-tail queue full: the losses of its third or fourth round, when it has some
-//!   dozens of packets in flight, hold its window for a round (`packet_conservation`), and three rounds without a quarter
-//!   more end STARTUP at a hundredth of its share or less. From there it takes ten cycles to grow tenfold: on long paths
-//!   more than half a minute. How soon the first loss comes decides, so runs differ by a factor of a hundred. So do
-//!   Linux' own: at 50 to 500 Mbit/s, 260 ms and a queue of a BDP a third flow had 4 to 55 % of the link in its first 10 s.
-//!   Senders that pace packet by packet, as the simulator's, make it worse than Linux, which sends bursts of 1/1024 s: evenly
-//!   spaced packets take each place in a full queue as soon as it is free, and a newcomer's find none.
-//! * Flows of different RTT share a bottleneck in favour of the longer, which keeps more in flight.
+//! **Limits.**
+//! * A buffer smaller than the quarter BDP of a probe overflows at each probe, and a buffer much
+//!   smaller than a BDP overflows all the time when flows compete: each keeps up to 2 BDP in flight
+//!   whatever it loses. Loss-based flows starve there.
+//! * A rate that falls is noticed only after 10 rounds: until then a queue grows (or overflows).
+//! * A longer RTT after a route change looks like a queue for up to 10 s.
+//! * Heavy loss among the first packets looks like a full pipe: STARTUP ends far too early, and
+//!   each cycle then adds at most a quarter, minus the losses.
+//! * A new flow at a drop-tail queue that others keep full suffers from this. The losses of its
+//!   third or fourth round, with several dozen packets in flight, hold its window for a round
+//!   (`packet_conservation`), and three rounds without a quarter more end STARTUP at a hundredth of
+//!   its share or less. From there it takes ten cycles to grow tenfold: more than half a minute on
+//!   long paths. The time of the first loss decides, so runs differ by a factor of a hundred. Linux
+//!   shows the same: at 50 to 500 Mbit/s, 260 ms and a buffer of one BDP a third flow had 4 to 55 %
+//!   of the link in its first 10 s. Senders that pace packet by packet, as in the simulator, are
+//!   worse than Linux, which sends bursts of 1/1024 s: evenly spaced packets take each place in a
+//!   full queue as soon as it is free, and those of a new flow find none.
+//! * Flows with different RTTs share a bottleneck in favour of the longer RTT, which keeps more in
+//!   flight.
 //!
-//! **What is measured.** All from the transport ([`Ack::newest`], [`Ack::delivery_rate`]); rounds are BBR's own and begin
-//! anew with a recovery and in PROBE_RTT.
+//! **Measurements.** All come from the transport ([`Ack::newest`], [`Ack::delivery_rate`]). BBR
+//! counts its own rounds, which restart with a recovery and in PROBE_RTT.
 //!
-//! **Where it departs from Linux, and why.** Bytes and floating point instead of packets and fixed point of 8 bits, so
-//! gains are 2.885 and 1/2.885 where Linux rounds to 739/256 and 88/256. There is no TSO and no queue of packets with
-//! later departure times below the transports here, so what is in flight is in the network
-//! (`bbr_packets_in_net_at_edt`); the budget of three TSO segments that Linux adds to the window is kept, because its
-//! windows are what people know BBR by. Nobody says which RTT samples come from delayed ACKs, so a sample after 10 s
-//! counts even then. An aggregation epoch is not cut at 2^20 packets, a limit of Linux' bit fields. A restart from idle is
-//! seen by the first packet after one that said the application had run dry. No pacing rate is below one segment a
-//! second. Congestion marks are ignored, as in Linux.
+//! **Departures from Linux.** Bytes and floating point instead of packets and fixed point of 8
+//! bits, so gains are 2.885 and 1/2.885 where Linux rounds to 739/256 and 88/256. The transports
+//! here have no TSO and no queue of packets with later departure times below them, so what is in
+//! flight is in the network (`bbr_packets_in_net_at_edt`). The budget of three TSO segments that
+//! Linux adds to the window is kept, because BBR is known by these windows. It is unknown which RTT
+//! samples come from delayed ACKs, so a sample after 10 s counts even then. An aggregation epoch is
+//! not cut at 2^20 packets, a limit of Linux's bit fields. A restart from idle is detected by the
+//! first packet after an acknowledgment that reported an application limit. The pacing rate is
+//! never below one segment per second. Congestion marks are ignored, as in Linux.
 
 mod long_term;
 mod model;
@@ -68,7 +76,7 @@ use model::Aggregation;
 use signals::{AckEpoch, OwnLimit, Rounds, at_least_slowest, nominal_bandwidth, paced};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "bbr",
     code: code!(
@@ -78,8 +86,10 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/bbr/signals.rs",
         "algorithms/model/bbr/long_term.rs"
     ),
-    summary: "BBR version 1: paces at the greatest bandwidth seen and keeps two bandwidth-delay products in flight",
-    citation: "N. Cardwell et al., \"BBR: Congestion-Based Congestion Control\", CACM 60(2), 2017; Linux tcp_bbr.c",
+    summary: "BBR version 1: paces at the maximum measured bandwidth and keeps two bandwidth-delay \
+              products in flight",
+    citation: "N. Cardwell et al., \"BBR: Congestion-Based Congestion Control\", CACM 60(2), 2017; \
+               Linux tcp_bbr.c",
     family: Family::Model,
     driven_by: DrivenBy::Path,
     feed: Feed::Acknowledgments,
@@ -88,31 +98,32 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "startup_gain",
             default: Value::Number(2.885),
             range: (1.25, 4.0),
-            meaning: "pacing and window gain of STARTUP, its inverse the pacing gain of DRAIN; 2/ln 2 doubles a round",
+            meaning: "pacing and window gain of STARTUP, its inverse the pacing gain of DRAIN; \
+                      2/ln 2 doubles per round",
         },
         Parameter {
             name: "cwnd_gain",
             default: Value::Number(2.0),
             range: (1.0, 10.0),
-            meaning: "window in bandwidth-delay products in PROBE_BW",
+            meaning: "window in PROBE_BW, bandwidth-delay products",
         },
         Parameter {
             name: "min_rtt_window",
             default: Value::Number(10.0),
             range: (1.0, 600.0),
-            meaning: "how long the least round-trip time is believed, s",
+            meaning: "window of the minimum RTT filter, s",
         },
         Parameter {
             name: "probe_rtt",
             default: Value::Switch(true),
             range: (0.0, 0.0),
-            meaning: "empty the pipe for 200 ms when the least round-trip time is too old",
+            meaning: "drain the pipe for 200 ms when the minimum RTT is too old",
         },
         Parameter {
             name: "long_term",
             default: Value::Switch(true),
             range: (0.0, 0.0),
-            meaning: "look for policers: pace at the mean of two lossy intervals of the same rate",
+            meaning: "detect policers: pace at the mean of two lossy intervals of the same rate",
         },
     ],
     build: |setup, values| {
@@ -127,10 +138,11 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// Least window in segments when all goes well: two that are acknowledged together and two more (bbr_cwnd_min_target).
-const LEAST_WINDOW: u64 = 4;
+/// Minimum window in segments in normal operation: two that are acknowledged together and two more
+/// (bbr_cwnd_min_target).
+const MIN_WINDOW: u64 = 4;
 
-/// What can be turned.
+/// The parameters.
 #[derive(Debug, Clone, Copy)]
 struct Config {
     startup_gain: f64,
@@ -140,7 +152,7 @@ struct Config {
     long_term: bool,
 }
 
-/// What BBR is doing `bbr_mode`.
+/// BBR's mode `bbr_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -152,7 +164,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// What the transport is doing about losses `icsk_ca_state`.
+/// The transport's loss recovery state `icsk_ca_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repair {
     None,
@@ -160,19 +172,19 @@ enum Repair {
     Timeout,
 }
 
-/// What one acknowledgment says.
+/// The information in one acknowledgment.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     now: Time,
     acked: u64,
-    /// Bytes found lost since the acknowledgment before it.
+    /// Bytes declared lost since the previous acknowledgment.
     losses: u64,
     in_flight: u64,
     delivered: u64,
     lost: u64,
     rtt: Option<Duration>,
     srtt: Duration,
-    /// The rate and what had been delivered when the packet was sent that it is measured over.
+    /// The rate, and the bytes delivered when the packet was sent over which it is measured.
     rate: Option<(Rate, u64)>,
     app_limited: bool,
 }
@@ -185,38 +197,38 @@ pub(crate) struct Bbr {
     mss: u64,
     initial_window: u64,
     cwnd: u64,
-    /// Window before recovery or PROBE_RTT cut it.
+    /// Window before recovery or PROBE_RTT reduced it.
     prior_cwnd: u64,
     pacing_rate: Rate,
-    /// The first pacing rate was set from a round-trip time.
+    /// The first pacing rate was set from an RTT sample.
     has_seen_rtt: bool,
     mode: Mode,
     rounds: Rounds,
     round_count: u64,
     round_start: bool,
-    /// BtlBw, bits per second over round trips.
+    /// BtlBw, bits per second, over round trips.
     max_bw: WindowedMax,
-    /// RTprop and when it was seen.
+    /// RTprop and when it was measured.
     min_rtt: Option<(Duration, Time)>,
     full_bw: Rate,
     full_bw_count: u32,
     full_bw_reached: bool,
-    /// When the phase of the gain cycle began.
+    /// When the current phase of the gain cycle began.
     cycle_stamp: Time,
-    /// PROBE_RTT has few enough packets in flight, and lasts until then.
+    /// The end of PROBE_RTT, once few enough packets are in flight.
     probe_rtt_done: Option<Time>,
     /// A round trip has passed with so few.
     probe_rtt_round_done: bool,
     repair: Repair,
-    /// As it was at the last acknowledgment.
+    /// The state at the last acknowledgment.
     prior_repair: Repair,
     packet_conservation: bool,
-    /// Bytes found lost since the last acknowledgment.
+    /// Bytes declared lost since the last acknowledgment.
     losses: u64,
     /// The connection's counts at the last acknowledgment.
     delivered: u64,
     lost: u64,
-    /// The application had nothing to send at the last acknowledgment.
+    /// The application had no data to send at the last acknowledgment.
     ran_dry: bool,
     own_limit: OwnLimit,
     idle_restart: bool,
@@ -265,7 +277,7 @@ impl Bbr {
         }
     }
 
-    /// Reads an acknowledgment.
+    /// Extracts the information from an acknowledgment.
     fn read(&mut self, ack: &Ack) -> Sample {
         self.delivered = ack.delivered.get();
         self.lost = ack.lost.get();
@@ -288,12 +300,12 @@ impl Bbr {
         }
     }
 
-    /// The greatest recent bandwidth.
+    /// The maximum recent bandwidth.
     fn max_bw(&self) -> Rate {
         Rate::from_bits_per_sec(self.max_bw.get())
     }
 
-    /// The bandwidth to go by: a policer's, if there seems to be one `bbr_bw`.
+    /// The bandwidth to use: that of a policer, if one is suspected `bbr_bw`.
     fn bw(&self) -> Rate {
         self.long_term.in_use().unwrap_or_else(|| self.max_bw())
     }
@@ -319,7 +331,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_set_pacing_rate` Until the pipe is full the rate only rises: before that, low samples are the application's.
+    /// `bbr_set_pacing_rate` Until the pipe is full the rate only rises: before that, low samples
+    /// come from the application.
     fn set_pacing_rate(&mut self, gain: f64, srtt: Duration) {
         let rate = paced(self.bw(), gain);
         if !self.has_seen_rtt && !srtt.is_zero() {
@@ -342,7 +355,7 @@ impl Controller for Bbr {
         self.idle_restart = true;
         self.epoch.restart(now);
         match self.mode {
-            // Nothing is queued: no more than the path's rate is needed.
+            // The queue is empty: the path's rate suffices.
             Mode::ProbeBw { .. } => self.set_pacing_rate(1.0, Duration::ZERO),
             Mode::ProbeRtt => self.check_probe_rtt_done(now),
             Mode::Startup | Mode::Drain => {}
@@ -361,7 +374,7 @@ impl Controller for Bbr {
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        // A new episode after a timeout: what the timeout left to do is done.
+        // A new episode after a timeout ends the timeout's recovery.
         if loss.signal == Signal::Loss && self.repair != Repair::Recovery {
             self.save_cwnd();
             self.repair = Repair::Recovery;
@@ -378,7 +391,7 @@ impl Controller for Bbr {
         self.repair = Repair::Timeout;
         self.prior_repair = Repair::Timeout;
         self.full_bw = Rate::ZERO;
-        // All that was in flight is taken for lost: what is left is the one packet sent again (tcp_enter_loss).
+        // Everything in flight counts as lost except the one packet retransmitted (tcp_enter_loss).
         self.losses = 0;
         self.cwnd = self.mss;
         // A timeout ends a round.
@@ -395,7 +408,7 @@ impl Controller for Bbr {
     }
 
     fn on_spurious(&mut self, _now: Time) {
-        // What recovery cut is restored with the next acknowledgment, as when it ends.
+        // The next acknowledgment restores the window, as at the end of recovery.
         self.repair = Repair::None;
         self.full_bw = Rate::ZERO;
         self.full_bw_count = 0;

@@ -1,29 +1,30 @@
-//! What BBR knows of the path, and the state machine that finds it out `bbr_update_model`.
+//! BBR's model of the path, and the state machine that maintains it `bbr_update_model`.
 
-use super::{Bbr, Counts, LEAST_WINDOW, Mode, Sample};
+use super::{Bbr, Counts, MIN_WINDOW, Mode, Sample};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Phases of the gain cycle `CYCLE_LEN`.
+/// Number of phases of the gain cycle `CYCLE_LEN`.
 const CYCLE: usize = 8;
-/// Round trips for which a bandwidth counts `bbr_bw_rtts`.
+/// Window of the bandwidth filter, round trips `bbr_bw_rtts`.
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// How many phases the cycle may begin with: all but the second, which drains what was never added `bbr_cycle_rand`.
+/// Number of phases with which the cycle may begin: all except the second, which drains what has
+/// not been added `bbr_cycle_rand`.
 const CYCLE_STARTS: u64 = 7;
-/// Bandwidth must grow by this for the pipe not to be full `bbr_full_bw_thresh` ...
+/// The pipe is not full if the bandwidth grows by this factor `bbr_full_bw_thresh` ...
 const GROWTH: f64 = 1.25;
-/// ... or else it is, after so many rounds `bbr_full_bw_cnt`.
+/// ... and full after this many rounds without it `bbr_full_bw_cnt`.
 const FULL_ROUNDS: u32 = 3;
-/// Least time with few packets in flight in PROBE_RTT `bbr_probe_rtt_mode_ms`.
+/// Minimum time with few packets in flight in PROBE_RTT `bbr_probe_rtt_mode_ms`.
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-/// Longest silence between acknowledgments that is provided for `bbr_extra_acked_max_us`.
-const LONGEST_SILENCE: Duration = Duration::from_millis(100);
-/// Round trips of each half of the aggregation's window `bbr_extra_acked_win_rtts`.
+/// Maximum silence between acknowledgments that the window allows for `bbr_extra_acked_max_us`.
+const MAX_SILENCE: Duration = Duration::from_millis(100);
+/// Round trips of each half of the aggregation window `bbr_extra_acked_win_rtts`.
 const AGGREGATION_ROUNDS: u32 = 5;
 
-/// The greatest excess of acknowledgments in the last 5 to 10 round trips `extra_acked`.
+/// The maximum excess of acknowledgments in the last 5 to 10 round trips `extra_acked`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aggregation {
-    /// Of this half of the window and of the other, bytes.
+    /// Maximum of this half of the window and of the other, bytes.
     halves: [u64; 2],
     rounds: u32,
 }
@@ -76,7 +77,7 @@ impl Bbr {
             app_limited: sample.app_limited,
             probing: matches!(self.mode, Mode::ProbeBw { .. }),
         });
-        // What an application kept low says nothing of the path, unless the path carried more than thought.
+        // Application-limited samples count only if they exceed the estimate.
         if !sample.app_limited || rate >= self.max_bw() {
             let (round, bits) = (self.round_count, rate.as_bits_per_sec());
             self.max_bw.update(BANDWIDTH_ROUNDS, round, bits);
@@ -102,12 +103,13 @@ impl Bbr {
         self.aggregation.take(excess.min(self.cwnd));
     }
 
-    /// What the window allows for silences between acknowledgments, bytes `bbr_ack_aggregation_cwnd`.
+    /// The allowance of the window for silences between acknowledgments, bytes
+    /// `bbr_ack_aggregation_cwnd`.
     pub(super) fn aggregation_budget(&self) -> u64 {
         if !self.full_bw_reached {
             return 0;
         }
-        let most = self.bw().bytes_in(LONGEST_SILENCE).get();
+        let most = self.bw().bytes_in(MAX_SILENCE).get();
         self.aggregation.greatest().min(most)
     }
 
@@ -132,11 +134,12 @@ impl Bbr {
             .saturating_add(sample.losses);
         let bw = self.max_bw();
         if gain > 1.0 {
-            // Until there is a quarter more in flight, or that does not fit into the path. The burst that leaves next counts.
+            // Until a quarter more is in flight, or losses show that it does not fit into the path.
+            // The next burst counts.
             let in_flight = prior_in_flight.saturating_add(self.burst());
             full_length && (sample.losses > 0 || in_flight >= self.inflight(bw, gain))
         } else if gain < 1.0 {
-            // Until what the probe added is gone; longer would leave the path idle.
+            // Until the excess of the probe has drained; longer would leave the path idle.
             full_length || prior_in_flight <= self.inflight(bw, 1.0)
         } else {
             full_length
@@ -209,7 +212,7 @@ impl Bbr {
             if self.probe_rtt_round_done {
                 self.check_probe_rtt_done(sample.now);
             }
-        } else if sample.in_flight <= self.least_window() {
+        } else if sample.in_flight <= self.min_window() {
             self.probe_rtt_done = Some(sample.now + PROBE_RTT_TIME);
             self.probe_rtt_round_done = false;
             self.rounds.start(sample.delivered);
@@ -232,7 +235,7 @@ impl Bbr {
         }
     }
 
-    /// Bytes that `gain` bandwidth-delay products are `bbr_bdp`.
+    /// `gain` bandwidth-delay products, bytes `bbr_bdp`.
     pub(super) fn bdp(&self, bw: Rate, gain: f64) -> u64 {
         match self.min_rtt {
             Some((rtt, _)) => {
@@ -244,7 +247,7 @@ impl Bbr {
     }
 
     /// `bbr_cwnd_min_target`
-    pub(super) fn least_window(&self) -> u64 {
-        self.mss.saturating_mul(LEAST_WINDOW)
+    pub(super) fn min_window(&self) -> u64 {
+        self.mss.saturating_mul(MIN_WINDOW)
     }
 }

@@ -1,33 +1,35 @@
-//! What both versions of BBR read from acknowledgments in the same way.
+//! The parts of the input processing that both versions of BBR share.
 
 use whimbrel_units::{Duration, Rate, Time};
 
-/// Least time for which the window holds the rate: a pacing rate is never below one segment in this.
+/// The pacing rate is never below one segment in this time.
 ///
-/// A floor that neither source has: a rate of zero, which a broken sample can give, would never send again and so never
-/// be measured anew.
+/// Neither source has this minimum. A rate of zero, which a wrong sample can give, would never send
+/// again and so never be measured again.
 const SLOWEST_SEGMENT: Duration = Duration::from_secs(1);
 
-/// Share of the estimated bandwidth at which both pace (bbr_pacing_margin_percent = 1), so that on average a queue
-/// drains rather than grows.
+/// Fraction of the estimated bandwidth at which both versions pace (bbr_pacing_margin_percent = 1),
+/// so that a queue drains rather than grows on average.
 const PACING_MARGIN: f64 = 0.99;
 
-/// Round-trip time that stands for the unknown one before the first sample, for the first pacing rate.
+/// RTT assumed before the first sample, for the first pacing rate.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// Round trips counted by packets: one ends when a packet is acknowledged that was sent after it began.
+/// Counts round trips by packets: a round ends when a packet is acknowledged that was sent after it
+/// began.
 ///
-/// Each of BBR's own: it begins anew where the algorithm says so, as at the start of a recovery.
+/// BBR counts its own rounds: they restart where the algorithm requires it, as at the start of a
+/// recovery.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rounds {
-    /// It ends with a packet that was sent when at least this much had been delivered, bytes.
+    /// The round ends with a packet that was sent when at least this many bytes had been delivered.
     end: u64,
-    /// A new one begins with the next acknowledgment.
+    /// A new round begins with the next acknowledgment.
     pending: bool,
 }
 
 impl Rounds {
-    /// A round begins now, with `delivered` bytes delivered.
+    /// Begins a round now, with `delivered` bytes delivered.
     pub fn start(&mut self, delivered: u64) {
         *self = Self {
             end: delivered,
@@ -35,14 +37,15 @@ impl Rounds {
         };
     }
 
-    /// A round begins with the acknowledgment that is about to be told: losses are told before what has been
-    /// delivered is known.
+    /// Begins a round with the next acknowledgment: losses are reported before the number of
+    /// delivered bytes is known.
     pub fn start_with_next_ack(&mut self) {
         self.pending = true;
     }
 
-    /// Whether an acknowledgment ends the round (and begins the next) whose newest packet was sent when `prior` bytes had
-    /// been delivered; it brings them to `delivered`.
+    /// Processes an acknowledgment whose newest packet was sent when `prior` bytes had been
+    /// delivered, and which brings them to `delivered`. Returns whether it ends the round (and
+    /// begins the next).
     pub fn on_ack(&mut self, prior: u64, delivered: u64) -> bool {
         let ends = !self.pending && prior >= self.end;
         if ends || self.pending {
@@ -52,16 +55,16 @@ impl Rounds {
     }
 }
 
-/// The flights that the algorithm itself kept small, so that their rates say nothing of the path (ProbeRTT): what the
-/// sources do by marking the connection as limited by the application.
+/// The flights that the algorithm itself kept small (ProbeRTT), so that their rates do not measure
+/// the path. The sources mark the connection as application-limited instead.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OwnLimit {
-    /// Packets sent when this much to that much had been delivered, bytes.
+    /// Packets sent while the delivered bytes were in this range.
     flights: Option<(u64, u64)>,
 }
 
 impl OwnLimit {
-    /// All that is in flight now is limited, and what is sent until it is delivered.
+    /// Marks everything in flight now, and everything sent until it is delivered, as limited.
     pub fn mark(&mut self, delivered: u64, in_flight: u64) {
         let since = match self.flights {
             Some((since, until)) if delivered <= until => since,
@@ -77,10 +80,10 @@ impl OwnLimit {
     }
 }
 
-/// Data acknowledged beyond what the bandwidth accounts for: the mark of acknowledgments (or data) that come in lumps.
+/// Data acknowledged in excess of the bandwidth, a sign of aggregated acknowledgments (or data).
 ///
-/// Counted from the last moment when no more had been acknowledged than expected (bbr_update_ack_aggregation;
-/// draft-ietf-ccwg-bbr-06 section 5.5.9).
+/// Counted since the last time when no more than expected had been acknowledged
+/// (bbr_update_ack_aggregation; draft-ietf-ccwg-bbr-06 section 5.5.9).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AckEpoch {
     start: Time,
@@ -89,7 +92,7 @@ pub(crate) struct AckEpoch {
 }
 
 impl AckEpoch {
-    /// Counts from `now` on.
+    /// Restarts the count at `now`.
     pub fn restart(&mut self, now: Time) {
         *self = Self {
             start: now,
@@ -97,7 +100,7 @@ impl AckEpoch {
         };
     }
 
-    /// Takes in `acked` bytes on a path of `bandwidth`, and answers with the excess so far, bytes.
+    /// Adds `acked` bytes on a path with `bandwidth`. Returns the excess so far, bytes.
     pub fn excess(&mut self, now: Time, acked: u64, bandwidth: Rate) -> u64 {
         let mut expected = bandwidth.bytes_in(now.since(self.start)).get();
         if self.acked <= expected {
@@ -109,18 +112,18 @@ impl AckEpoch {
     }
 }
 
-/// The rate to pace at for an estimate of the bandwidth and a gain.
+/// The pacing rate for a bandwidth estimate and a gain.
 pub(crate) fn paced(bandwidth: Rate, gain: f64) -> Rate {
     bandwidth.mul_f64(gain * PACING_MARGIN)
 }
 
-/// The bandwidth that the window would make over `srtt`, which is zero if there has been no sample.
+/// The bandwidth of one window per `srtt`; `srtt` is zero before the first sample.
 pub(crate) fn nominal_bandwidth(cwnd: u64, srtt: Duration) -> Rate {
     let rtt = if srtt.is_zero() { NOMINAL_RTT } else { srtt };
     Rate::over(whimbrel_units::Bytes::new(cwnd), rtt)
 }
 
-/// `rate`, but never so low that the connection stands still.
+/// `rate`, but at least the rate at which the connection does not stop.
 pub(crate) fn at_least_slowest(rate: Rate, mss: u64) -> Rate {
     rate.max(Rate::over(
         whimbrel_units::Bytes::new(mss.max(1)),
@@ -137,7 +140,8 @@ mod tests {
     #[test]
     fn a_round_ends_with_a_packet_sent_after_it_began() {
         let mut rounds = Rounds::default();
-        // Ten packets of 1000 were sent at once; the first acknowledged ends the round that was none.
+        // Ten packets of 1000 bytes were sent at once; the first acknowledgment ends the initial
+        // round.
         assert!(rounds.on_ack(0, 1_000));
         for n in 2..=10 {
             assert!(!rounds.on_ack(0, n * 1_000));
@@ -147,13 +151,13 @@ mod tests {
         assert!(!rounds.on_ack(10_000, 12_000));
         assert!(rounds.on_ack(11_000, 21_000));
         rounds.start_with_next_ack();
-        assert!(!rounds.on_ack(21_000, 30_000), "a new one began instead");
+        assert!(!rounds.on_ack(21_000, 30_000), "a new round began instead");
         assert!(!rounds.on_ack(29_000, 31_000));
         assert!(rounds.on_ack(30_000, 32_000));
     }
 
     #[test]
-    fn flights_kept_small_are_known_by_when_they_were_sent() {
+    fn limited_flights_are_identified_by_their_send_time() {
         let mut limit = OwnLimit::default();
         assert!(!limit.covers(0));
         limit.mark(100_000, 40_000);
@@ -162,12 +166,13 @@ mod tests {
         limit.mark(104_000, 4_000);
         assert!(limit.covers(100_000) && limit.covers(108_000) && !limit.covers(109_000));
         limit.mark(500_000, 4_000);
-        assert!(!limit.covers(104_000), "the old spell is over");
+        assert!(!limit.covers(104_000), "the old period has ended");
     }
 
     #[test]
-    fn acknowledgments_in_lumps_show_as_excess() {
-        // 8 Mbit/s is 1000 bytes a millisecond. A lump of 20 packets every 20 ms: 20 more than expected when it comes.
+    fn aggregated_acknowledgments_show_as_excess() {
+        // 8 Mbit/s is 1000 bytes per millisecond. An aggregate of 20 packets every 20 ms: 20 more
+        // than expected when it arrives.
         let bandwidth = Rate::from_bits_per_sec(8_000_000);
         let mut epoch = AckEpoch::default();
         epoch.restart(Time::ZERO);
@@ -175,7 +180,7 @@ mod tests {
             let excess = epoch.excess(Time::ZERO + MS * 20 * lump, 20_000, bandwidth);
             assert_eq!(excess, 20_000);
         }
-        // The same bytes one by one: never more than the one that has just come.
+        // The same bytes one by one: never more than the last packet.
         for n in 1..100 {
             let now = Time::ZERO + MS * (200 + n);
             assert!(epoch.excess(now, 1_000, bandwidth) <= 1_000);
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_sample_the_round_trip_is_taken_for_a_millisecond() {
+    fn without_a_sample_the_rtt_is_assumed_to_be_1_ms() {
         // Ten packets of 1000 bytes in a millisecond.
         let rate = nominal_bandwidth(10_000, Duration::ZERO);
         assert_eq!(rate, Rate::from_bits_per_sec(80_000_000));

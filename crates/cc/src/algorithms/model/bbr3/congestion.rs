@@ -1,10 +1,11 @@
-//! What losses say of the path: too much in flight in a probe, less bandwidth outside one (sections 5.5.10 and 5.5.11).
+//! The response to losses: too much in flight in a probe, less bandwidth outside a probe (sections
+//! 5.5.10 and 5.5.11).
 
 use super::{Bbr3, NO_LIMIT, NO_RATE_LIMIT, Sample, State};
 use crate::interface::{Loss, LostPacket};
 use whimbrel_units::{Bytes, Rate, Time};
 
-/// What was before a recovery, in case nothing was lost.
+/// The state before a recovery, in case the loss was spurious.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Undo {
     /// The state that losses ended.
@@ -26,7 +27,7 @@ impl Default for Undo {
 }
 
 impl Bbr3 {
-    /// `NoteLoss`, but for what it saves
+    /// `NoteLoss`, without saving state.
     fn note_loss(&mut self) {
         if !self.is_loss_in_round {
             self.loss_rounds.start_with_next_ack();
@@ -60,7 +61,7 @@ impl Bbr3 {
         }
     }
 
-    /// Marked packets: the round had congestion, and a probe was too much.
+    /// Marked packets: the round had congestion, and a probe went too high.
     pub(super) fn handle_marks(&mut self, marks: &Loss) {
         self.note_loss();
         if self.is_bw_probe_sample {
@@ -73,13 +74,14 @@ impl Bbr3 {
         lost as f64 > in_flight as f64 * self.config.loss_threshold
     }
 
-    /// How much was in flight when the losses crossed the threshold, somewhere within the packet `InflightAtLoss`.
+    /// The flight at which the losses crossed the threshold, somewhere within the packet
+    /// `InflightAtLoss`.
     pub(super) fn inflight_at_loss(&self, size: u64, in_flight: u64, lost: u64) -> u64 {
         let threshold = self.config.loss_threshold;
         let before = in_flight.saturating_sub(size);
         let lost_before = lost.saturating_sub(size);
         let prefix = (threshold * before as f64 - lost_before as f64) / (1.0 - threshold);
-        // Losses already above the threshold before this packet make the prefix negative.
+        // The prefix is negative if the losses exceeded the threshold before this packet.
         let change = Bytes::new(prefix.abs() as u64).get();
         if prefix < 0.0 {
             before.saturating_sub(change)

@@ -1,16 +1,17 @@
-//! What the model says about sending: pacing rate, send quantum, window (section 5.6).
+//! The control parameters derived from the model: pacing rate, send quantum, window (section 5.6).
 
 use super::probe_rtt::CWND_GAIN;
 use super::{Bbr3, NO_LIMIT, Sample, State, nominal_bandwidth, paced};
 use whimbrel_units::{Duration, Rate};
 
-/// Segments that keep a pipe full even if acknowledgments come for two `BBR.MinPipeCwnd`.
-const LEAST_WINDOW: u64 = 4;
-/// Most bytes of a send quantum.
-const MOST_QUANTUM: u64 = 64 * 1024;
-/// A send quantum is what is paced out in this.
+/// Minimum window in segments, which keeps a pipe full even if acknowledgments come for two
+/// `BBR.MinPipeCwnd`.
+const MIN_WINDOW: u64 = 4;
+/// Maximum send quantum, bytes.
+const MAX_QUANTUM: u64 = 64 * 1024;
+/// A send quantum is the data of this time.
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
-/// What UP adds to the window's gain: 2 becomes 2.25.
+/// Factor of UP for the window gain: 2 becomes 2.25.
 const UP_CWND_GAIN: f64 = 1.125;
 
 impl Bbr3 {
@@ -34,7 +35,7 @@ impl Bbr3 {
         }
     }
 
-    /// `SetPacingRateWithGain`, after the first `InitPacingRate` that knows a round-trip time (5.6.2)
+    /// `SetPacingRateWithGain`, after the first `InitPacingRate` with an RTT sample (5.6.2).
     pub(super) fn set_pacing_rate(&mut self, gain: f64, srtt: Duration) {
         if !self.has_seen_rtt && !srtt.is_zero() {
             self.has_seen_rtt = true;
@@ -50,12 +51,12 @@ impl Bbr3 {
     /// `SetSendQuantum`
     fn send_quantum(&self) -> u64 {
         let paced = self.pacing_rate.bytes_in(QUANTUM_TIME).get();
-        paced.min(MOST_QUANTUM).max(self.mss.saturating_mul(2))
+        paced.min(MAX_QUANTUM).max(self.mss.saturating_mul(2))
     }
 
     /// `BBR.MinPipeCwnd`
-    pub(super) fn least_window(&self) -> u64 {
-        self.mss.saturating_mul(LEAST_WINDOW)
+    pub(super) fn min_window(&self) -> u64 {
+        self.mss.saturating_mul(MIN_WINDOW)
     }
 
     /// `QuantizationBudget`
@@ -64,7 +65,7 @@ impl Bbr3 {
             State::Up => self.mss.saturating_mul(2),
             _ => 0,
         };
-        let cap = cap.max(self.send_quantum()).max(self.least_window());
+        let cap = cap.max(self.send_quantum()).max(self.min_window());
         cap.saturating_add(probe)
     }
 
@@ -82,7 +83,7 @@ impl Bbr3 {
     /// `ProbeRTTCwnd`
     pub(super) fn probe_rtt_cwnd(&self) -> u64 {
         self.bdp_multiple(self.bw(), CWND_GAIN)
-            .max(self.least_window())
+            .max(self.min_window())
     }
 
     /// `SaveCwnd`
@@ -109,7 +110,7 @@ impl Bbr3 {
         } else if self.cwnd < most || self.delivered < self.initial_window {
             self.cwnd = grown;
         }
-        self.cwnd = self.cwnd.max(self.least_window());
+        self.cwnd = self.cwnd.max(self.min_window());
         if self.state == State::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
@@ -125,6 +126,6 @@ impl Bbr3 {
         };
         long_term
             .min(self.inflight_shortterm)
-            .max(self.least_window())
+            .max(self.min_window())
     }
 }

@@ -1,9 +1,10 @@
-//! What the path carries when nothing is wrong: max_bw, min_rtt's product with it, aggregation (sections 5.5.1 to 5.5.9).
+//! The model without losses: max_bw, its product with min_rtt, aggregation (sections 5.5.1 to
+//! 5.5.9).
 
 use super::{Bbr3, Sample};
 use whimbrel_units::{Bytes, Rate};
 
-/// Round trips for which an excess of acknowledgments counts `BBR.ExtraAckedFilterLen`.
+/// Window of the filter for the excess of acknowledgments, round trips `BBR.ExtraAckedFilterLen`.
 const EXTRA_ACKED_ROUNDS: u64 = 10;
 
 impl Bbr3 {
@@ -24,14 +25,14 @@ impl Bbr3 {
         }
     }
 
-    /// `AdvanceMaxBwFilter`: a cycle without a sample has learnt nothing, and what the last one learnt stays.
+    /// `AdvanceMaxBwFilter`: a cycle without a sample keeps the maximum of the last one.
     pub(super) fn advance_max_bw_filter(&mut self) {
         if self.max_bw[1] > Rate::ZERO {
             self.max_bw = [self.max_bw[1], Rate::ZERO];
         }
     }
 
-    /// The greatest bandwidth of this cycle and the last `BBR.max_bw`.
+    /// The maximum bandwidth of this cycle and the last `BBR.max_bw`.
     pub(super) fn max_bw(&self) -> Rate {
         self.max_bw[0].max(self.max_bw[1])
     }
@@ -74,7 +75,7 @@ impl Bbr3 {
         self.extra_acked.update(rounds, round, extra);
     }
 
-    /// Whether the window was full in this round or the last `C.is_cwnd_limited`.
+    /// Whether the window was full in this round or the last one `C.is_cwnd_limited`.
     pub(super) fn is_cwnd_limited(&self) -> bool {
         self.window_full.0 || self.window_full.1
     }

@@ -1,64 +1,80 @@
-//! BBR version 3: as BBR, but what loss says of the path is part of the model.
+//! BBR version 3: BBR with a model that includes losses.
 //!
-//! N. Cardwell, I. Swett, J. Beshay (editors), "BBR Congestion Control", draft-ietf-ccwg-bbr-06, July 2026. Names in
-//! code type and section numbers are the draft's. Units: bytes, bits per second, nanoseconds.
+//! N. Cardwell, I. Swett, J. Beshay (editors), "BBR Congestion Control", draft-ietf-ccwg-bbr-06,
+//! July 2026. Names in code type and section numbers are those of the draft. Units: bytes, bits per
+//! second, nanoseconds.
 //!
-//! * `bw = min(max_bw, bw_shortterm)`, max_bw over two cycles of ProbeBW (5.5.2 to 5.5.6); `bdp = bw * min_rtt`
-//! * `pacing rate = 0.99 * pacing_gain * bw` (5.6.2); `max_inflight = cwnd_gain * bdp + extra_acked` (5.6.4.2)
-//! * gains, pacing and window (5.6.1): Startup 2.77, 2; Drain 0.5, 2; ProbeBW DOWN 0.9, 2; CRUISE 1, 2; REFILL 1, 2;
-//!   UP 1.25, 2.25; ProbeRTT 1, 0.5
-//! * a probe that lost more than 2 % of what was in flight sets `inflight_longterm = max(flight at the loss,
-//!   0.7*min(bdp, cwnd))` (5.5.10.2); loss outside a probe lowers `bw_shortterm` and `inflight_shortterm` to what was just
-//!   delivered, at most by 0.7 a round (5.5.10.3)
-//! * cwnd is at most inflight_longterm, 0.85 of it while cruising and in ProbeRTT, and at most inflight_shortterm (5.6.4.7)
-//! * a probe every 2 to 3 s, or after as many rounds as there are packets in a bdp, at most 63 (5.3.3.8)
+//! * `bw = min(max_bw, bw_shortterm)`, max_bw over two cycles of ProbeBW (5.5.2 to 5.5.6); `bdp =
+//!   bw * min_rtt`
+//! * `pacing rate = 0.99 * pacing_gain * bw` (5.6.2); `max_inflight = cwnd_gain * bdp +
+//!   extra_acked` (5.6.4.2)
+//! * gains, pacing and window (5.6.1): Startup 2.77, 2; Drain 0.5, 2; ProbeBW DOWN 0.9, 2; CRUISE
+//!   1, 2; REFILL 1, 2; UP 1.25, 2.25; ProbeRTT 1, 0.5
+//! * a probe that loses more than 2 % of the flight sets `inflight_longterm = max(flight at the
+//!   loss, 0.7*min(bdp, cwnd))` (5.5.10.2); loss outside a probe lowers `bw_shortterm` and
+//!   `inflight_shortterm` to what was just delivered, at most by a factor of 0.7 per round
+//!   (5.5.10.3)
+//! * cwnd is at most inflight_longterm, 0.85 of it while cruising and in ProbeRTT, and at most
+//!   inflight_shortterm (5.6.4.7)
+//! * a probe every 2 to 3 s, or after as many rounds as there are packets in a bdp, at most 63
+//!   (5.3.3.8)
 //!
-//! **The physics.** Version 1 takes what a path delivers at most for what it may be sent. Where the buffer is shallow or
-//! shared, the excess over that is dropped for good. Version 3 asks at each probe how much in flight the path carries without
-//! losing more than 2 %, remembers that, and stays 15 % below it between probes, so that others find room to grow. What
-//! is lost between probes is taken for a short spell of less bandwidth, answered at once and forgotten with the next probe.
-//! Probes are spaced so that a Reno flow with the same bdp could have recovered its window in between.
+//! **Physics.** Version 1 takes the maximum delivery rate for the permitted sending rate. Where the
+//! buffer is shallow or shared, the excess is dropped permanently. Version 3 tests in each probe
+//! how much the path can hold in flight without losing more than 2 %, remembers it, and stays 15 %
+//! below it between probes, so that others can grow. Loss between probes is taken for a short
+//! period of less bandwidth: the response is immediate and ends with the next probe. Probes are
+//! spaced so that a Reno flow with the same bdp could have recovered its window in between.
 //!
-//! **When it works.** Shallow buffers, where it loses a small part of what version 1 loses; sharing with Reno and CUBIC; random
-//! loss to about 1 %.
+//! **When it works.** Shallow buffers, where it loses a small fraction of what version 1 loses;
+//! sharing with Reno and CUBIC; random loss up to about 1 %.
 //!
-//! **When not.** Random loss above 2 % looks like a probe that went too high: inflight_longterm sinks by 0.7 a probe, and
-//! between probes the rate sinks by the share lost each round, and by the 1 % that pacing stays below it: what was just
-//! delivered is never more than was paced. So even 0.1 % costs some, where a flight is about a thousand packets. A path
-//! whose rate rises tenfold is found out in log2 of the rise rounds of a probe, but only when the next probe begins; one
-//! whose rate falls keeps its old maximum for up to two probes, and ProbeRTT's end forgets the short-term limits that
-//! had made up for it. A newcomer to a standing queue starts slowly: once it has seen the path without
-//! that queue (others drain it in ProbeRTT), a window of 2 bdp lets its rate grow by 2*min_rtt/RTT a round, not at all
-//! with a queue of a bdp; and the first round that loses more than 2 % ends Startup. What is left to gain is gained by
-//! probes, which such losses end as well: on a long path in tens of seconds.
+//! **Limits.** Random loss above 2 % looks like a probe that went too high: inflight_longterm falls
+//! by a factor of 0.7 per probe. Between probes the rate falls by the fraction lost per round, and
+//! by the 1 % of the pacing margin, because the rate just delivered never exceeds the pacing rate.
+//! So even 0.1 % has a cost where a flight is about a thousand packets. After a tenfold rise of the
+//! path's rate, a probe finds the new rate in log2 of the rise rounds, but only when the next probe
+//! begins. After a fall, the old maximum remains for up to two probes, and the end of ProbeRTT
+//! discards the short-term limits that had compensated for it. A new flow at a standing queue
+//! starts slowly: once it has seen the path without that queue (others drain it in ProbeRTT), a
+//! window of 2 bdp lets its rate grow by 2*min_rtt/RTT per round, which is not at all with a queue
+//! of one bdp; and the first round that loses more than 2 % ends Startup. Probes gain the rest, and
+//! such losses end them too: tens of seconds on a long path.
 //!
-//! **Where it departs from the draft, and why.**
-//! * The draft's pseudocode does not set the gains of the ProbeBW states; its table 5.6.1 does, and is followed. Where
-//!   that table caps Drain by inflight_longterm and `BoundCwndForModel` does not, the pseudocode is.
-//! * `CheckStartupHighLoss` is prose: lost ranges are counted as acknowledgments that revealed losses, as in Linux'
-//!   BBRv3, at the end of a round in recovery. That round may be what ended the recovery: the transports here call
-//!   it repaired when a packet sent after its losses is acknowledged, TCP not before the resent ones are.
-//! * A missing rate sample (a flight shorter than min_rtt) is no round without growth: it says nothing.
-//! * `AdvanceMaxBwFilter` keeps the old maximum if the new cycle has no sample yet, as Linux does: a connection kept idle
-//!   by its application has learnt nothing.
-//! * The draft leaves probe_rtt_min_delay unset at first: it is the first sample, and its age counts from there.
-//! * `Inflight` is used with max_bw in DOWN, with bw in Drain, as the pseudocode has it.
-//! * The state to go back to if nothing was lost is saved when recovery starts, as in Linux, and not by `NoteLoss` as well:
-//!   a probe that went too high begins a new round in the midst of its losses, and what was saved would be overwritten
-//!   with what they left.
-//! * A restart from idle begins the count of extra_acked anew as well as its interval: old bytes would be counted against
-//!   no time.
-//! * `MarkConnectionAppLimited` is kept here and not in the transport: only BBR asks.
-//! * A careful probe (5.3.3.6) ends when there was no room for another segment under inflight_longterm before the
-//!   acknowledgment came (Linux, too, asks before it). The window is that limit then and is not a whole number of
-//!   segments: what is in flight after an acknowledgment never reaches it.
-//! * `C.is_cwnd_limited` is read from packets sent, as exactly as 5.3.3.7 needs it; the transports' own sign is meant for
-//!   growth and is looser.
-//! * The offload budget is QUIC's, one send quantum (5.5.8.2): the transports here have no TSO.
-//! * Marks (ECN) count as a lost round, and in a probe as one that went too high: the draft asks for a response to marks and
-//!   gives none (3.7).
-//! * A timeout leaves a window of one segment: what was in flight is taken for lost `C.inflight + 1`.
-//! * No pacing rate is below one segment a second.
+//! **Departures from the draft.**
+//! * The draft's pseudocode does not set the gains of the ProbeBW states; its table 5.6.1 does, and
+//!   is followed. That table caps Drain by inflight_longterm and `BoundCwndForModel` does not; here
+//!   the pseudocode is followed.
+//! * `CheckStartupHighLoss` is prose: lost ranges are counted as acknowledgments that revealed
+//!   losses, as in Linux's BBRv3, at the end of a round in recovery. That round may have ended the
+//!   recovery: the transports here end it when a packet sent after the losses is acknowledged, TCP
+//!   only when the retransmitted packets are.
+//! * A missing rate sample (a flight shorter than min_rtt) does not count as a round without
+//!   growth.
+//! * `AdvanceMaxBwFilter` keeps the old maximum if the new cycle has no sample yet, as Linux does:
+//!   an idle connection has measured nothing.
+//! * The draft leaves probe_rtt_min_delay unset at first: here it is the first sample, and its age
+//!   counts from there.
+//! * `Inflight` is used with max_bw in DOWN and with bw in Drain, as in the pseudocode.
+//! * The state to restore after a spurious loss is saved when recovery starts, as in Linux, and not
+//!   by `NoteLoss` as well: a probe that went too high begins a new round among its losses, and the
+//!   saved state would be overwritten.
+//! * A restart from idle resets the count of extra_acked as well as its interval: otherwise old
+//!   bytes would be compared with zero time.
+//! * `MarkConnectionAppLimited` is implemented here and not in the transport, because only BBR uses
+//!   it.
+//! * A precautionary probe (5.3.3.6) ends when there was no space for another segment under
+//!   inflight_longterm before the acknowledgment arrived (Linux also tests before it). The window
+//!   then equals that limit and is not a whole number of segments, so the flight after an
+//!   acknowledgment never reaches it.
+//! * `C.is_cwnd_limited` is derived from packets sent, with the precision that 5.3.3.7 needs; the
+//!   transport's own flag is meant for growth and is less strict.
+//! * The offload budget is that of QUIC, one send quantum (5.5.8.2): the transports here have no
+//!   TSO.
+//! * Marks (ECN) count as a round with loss, and in a probe as a probe that went too high: the
+//!   draft requires a response to marks and defines none (3.7).
+//! * A timeout leaves a window of one segment: what was in flight counts as lost `C.inflight + 1`.
+//! * The pacing rate is never below one segment per second.
 
 mod congestion;
 mod control;
@@ -81,7 +97,7 @@ use probe_bw::AckPhase;
 use startup::FullPipe;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "bbr3",
     code: code!(
@@ -93,8 +109,9 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/bbr3/control.rs",
         "algorithms/model/bbr3/estimate.rs"
     ),
-    summary: "BBR version 3: as BBR, and keeps below what has lost more than 2 % of it",
-    citation: "N. Cardwell, I. Swett, J. Beshay, \"BBR Congestion Control\", draft-ietf-ccwg-bbr-06, 2026",
+    summary: "BBR version 3: as BBR, and stays below the flight at which more than 2 % was lost",
+    citation: "N. Cardwell, I. Swett, J. Beshay, \"BBR Congestion Control\", \
+               draft-ietf-ccwg-bbr-06, 2026",
     family: Family::Model,
     driven_by: DrivenBy::Path,
     feed: Feed::Acknowledgments,
@@ -103,37 +120,38 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "startup_gain",
             default: Value::Number(2.77),
             range: (1.25, 4.0),
-            meaning: "pacing gain of Startup; 4 ln 2 doubles a round",
+            meaning: "pacing gain of Startup; 4 ln 2 doubles per round",
         },
         Parameter {
             name: "cwnd_gain",
             default: Value::Number(2.0),
             range: (1.0, 10.0),
-            meaning: "window in bandwidth-delay products; a quarter more while probing",
+            meaning: "window, bandwidth-delay products; an eighth more while probing",
         },
         Parameter {
             name: "loss_threshold",
             default: Value::Number(0.02),
             range: (0.0, 0.5),
-            meaning: "share of a flight whose loss says that it was too much (LossThresh)",
+            meaning: "loss rate above which a flight is too large (LossThresh)",
         },
         Parameter {
             name: "beta",
             default: Value::Number(0.7),
             range: (0.1, 1.0),
-            meaning: "least share that one round or one probe leaves of the model (Beta)",
+            meaning: "minimum fraction of the model kept after one round or one probe (Beta)",
         },
         Parameter {
             name: "headroom",
             default: Value::Number(0.15),
             range: (0.0, 0.9),
-            meaning: "share of the greatest safe flight that is left to others between probes (Headroom)",
+            meaning: "fraction of the maximum safe flight left to other flows between probes \
+                      (Headroom)",
         },
         Parameter {
             name: "probe_rtt",
             default: Value::Switch(true),
             range: (0.0, 0.0),
-            meaning: "halve what is in flight for 200 ms every 5 s to see the least round-trip time",
+            meaning: "halve the flight for 200 ms every 5 s to measure the minimum RTT",
         },
     ],
     build: |setup, values| {
@@ -149,12 +167,12 @@ pub(crate) static ENTRY: Entry = Entry {
     },
 };
 
-/// What stands for no limit: `Infinity` of the draft.
+/// No limit: `Infinity` of the draft.
 const NO_LIMIT: u64 = u64::MAX;
-/// The same for a rate.
+/// No limit of a rate.
 const NO_RATE_LIMIT: Rate = Rate::from_bits_per_sec(u64::MAX);
 
-/// What can be turned.
+/// The parameters.
 #[derive(Debug, Clone, Copy)]
 struct Config {
     startup_gain: f64,
@@ -165,7 +183,7 @@ struct Config {
     probe_rtt: bool,
 }
 
-/// What BBR is doing `BBR.state`.
+/// BBR's state `BBR.state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Startup,
@@ -177,21 +195,21 @@ enum State {
     ProbeRtt,
 }
 
-/// What one acknowledgment says `RS`.
+/// The information in one acknowledgment `RS`.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     now: Time,
     /// `RS.newly_acked`
     acked: u64,
-    /// Something was found lost with it.
+    /// Losses were found with it.
     losses: bool,
     /// `C.inflight`
     in_flight: u64,
-    /// The same before it.
+    /// The same before the acknowledgment.
     prior_in_flight: u64,
     rtt: Option<Duration>,
     srtt: Duration,
-    /// `RS.delivery_rate`, if it could be measured.
+    /// `RS.delivery_rate`, if it was measured.
     rate: Option<Rate>,
     /// `RS.prior_delivered`, if the newest packet is known.
     prior_delivered: Option<u64>,
@@ -220,24 +238,24 @@ pub(crate) struct Bbr3 {
     /// `C.delivered` and `C.lost` at the last acknowledgment.
     delivered: u64,
     lost: u64,
-    /// The application had nothing to send at the last acknowledgment.
+    /// The application had no data to send at the last acknowledgment.
     ran_dry: bool,
     own_limit: OwnLimit,
     idle_restart: bool,
     /// Losses are being repaired `InLossRecovery`.
     recovering: bool,
-    /// They were until this acknowledgment.
+    /// Recovery ended with this acknowledgment.
     recovered: bool,
-    /// Bytes found lost since the last acknowledgment.
+    /// Bytes declared lost since the last acknowledgment.
     losses: u64,
 
     rounds: Rounds,
     round_count: u64,
     round_start: bool,
-    /// The window was full in this round, and in the one before.
+    /// Whether the window was full in this round, and in the previous one.
     window_full: (bool, bool),
 
-    /// Greatest bandwidth of the last cycle of ProbeBW and of this one.
+    /// Maximum bandwidth of the last cycle of ProbeBW and of this one.
     max_bw: [Rate; 2],
     full_pipe: FullPipe,
     /// `BBR.full_bw_reached`
@@ -256,7 +274,7 @@ pub(crate) struct Bbr3 {
     epoch: AckEpoch,
     extra_acked: WindowedMax,
 
-    /// Short-term model; without a limit, [`NO_LIMIT`].
+    /// Short-term model; [`NO_LIMIT`] if unset.
     bw_shortterm: Rate,
     inflight_shortterm: u64,
     /// Long-term model.
@@ -340,7 +358,7 @@ impl Bbr3 {
         }
     }
 
-    /// Reads an acknowledgment.
+    /// Extracts the information from an acknowledgment.
     fn read(&mut self, ack: &Ack) -> Sample {
         self.delivered = ack.delivered.get();
         self.lost = ack.lost.get();
@@ -368,8 +386,8 @@ impl Bbr3 {
         }
     }
 
-    /// Saves the state when recovery starts (`OnEnterFastRecovery`, `OnEnterRTO`): with the first packet found lost, which
-    /// may be told before the episode that it begins and may change the state.
+    /// Saves the state when recovery starts (`OnEnterFastRecovery`, `OnEnterRTO`): with the first
+    /// lost packet, which may be reported before its episode and may change the state.
     fn note_start_of_recovery(&mut self) {
         if !self.recovering && self.losses == 0 {
             self.save_state_upon_loss();
@@ -406,7 +424,7 @@ impl Bbr3 {
 
 impl Controller for Bbr3 {
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
-        // No room for one more segment.
+        // There is no space for one more segment.
         self.window_full.0 |= in_flight.get().saturating_add(self.mss) > self.cwnd;
         let was_idle = in_flight <= size;
         if was_idle && (self.ran_dry || self.own_limit.covers(self.delivered)) {

@@ -1,20 +1,20 @@
-//! ProbeBW: DOWN, CRUISE, REFILL, UP and round again (section 5.3.3).
+//! ProbeBW: the cycle of DOWN, CRUISE, REFILL and UP (section 5.3.3).
 
 use super::startup::FullPipe;
 use super::{Bbr3, NO_LIMIT, Sample, State};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Most round trips between two probes; one less as often, by chance (5.3.3.8.2).
+/// Maximum number of round trips between two probes; at random one less (5.3.3.8.2).
 const RENO_ROUNDS: u64 = 63;
-/// Least time between two probes if rounds do not end it; up to a second more by chance.
-const LEAST_WAIT: Duration = Duration::from_secs(2);
-/// Rounds of UP after which the growth of inflight_longterm doubles no more.
-const MOST_DOUBLINGS: u32 = 30;
+/// Minimum time between two probes unless rounds end it; at random up to one second more.
+const MIN_WAIT: Duration = Duration::from_secs(2);
+/// Number of rounds of UP after which the growth of inflight_longterm no longer doubles.
+const MAX_DOUBLINGS: u32 = 30;
 
-/// What the acknowledgments that come in tell of `BBR.ack_phase`.
+/// The meaning of the acknowledgments that arrive `BBR.ack_phase`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing in particular.
+    /// No particular meaning.
     Init,
     Refilling,
     ProbeStarting,
@@ -23,7 +23,7 @@ pub(super) enum AckPhase {
 }
 
 impl Bbr3 {
-    /// `StartRound`; `delivered` is unknown where losses are told, ahead of their acknowledgment.
+    /// `StartRound`; `delivered` is unknown where losses are reported before their acknowledgment.
     pub(super) fn start_round(&mut self, delivered: Option<u64>) {
         match delivered {
             Some(delivered) => self.rounds.start(delivered),
@@ -86,7 +86,7 @@ impl Bbr3 {
         }
     }
 
-    /// The end of a probe that has not lost too much.
+    /// Ends a probe that has not lost too much.
     fn check_up_done(&mut self, sample: &Sample) {
         if self.is_time_to_go_down(sample) {
             self.prev_probe_too_high = false;
@@ -94,7 +94,7 @@ impl Bbr3 {
         }
     }
 
-    /// `AdaptLongTermModel` Whether it has decided on another state.
+    /// `AdaptLongTermModel`. Returns whether it has selected another state.
     fn adapt_long_term_model(&mut self, sample: &Sample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;
@@ -105,7 +105,8 @@ impl Bbr3 {
             if self.is_in_probe_bw() && !sample.app_limited {
                 self.advance_max_bw_filter();
             }
-            // A round has passed since the careful probe, and what it had in flight was safe: the next may stay there.
+            // A round has passed since the precautionary probe, and its flight was safe: probe
+            // again.
             let safe = self.prev_probe_precautionary && !self.prev_probe_too_high;
             if self.is_in_probe_bw() && safe {
                 self.start_refill(Some(self.delivered));
@@ -126,10 +127,10 @@ impl Bbr3 {
     fn pick_probe_wait(&mut self) {
         self.rounds_since_probe_up = self.random.below(2);
         let chance = Duration::from_secs_f64(self.random.unit());
-        self.bw_probe_wait = LEAST_WAIT + chance;
+        self.bw_probe_wait = MIN_WAIT + chance;
     }
 
-    /// `IsTimeToProbeBW`, but for the transition
+    /// `IsTimeToProbeBW`, without the transition.
     fn is_time_to_probe(&self, now: Time) -> bool {
         let reno_rounds = (self.target_inflight() / self.mss).min(RENO_ROUNDS);
         now > self.cycle_stamp + self.bw_probe_wait || self.rounds_since_probe_up >= reno_rounds
@@ -143,14 +144,14 @@ impl Bbr3 {
 
     /// `IsTimeToGoDown`
     fn is_time_to_go_down(&mut self, sample: &Sample) -> bool {
-        // Before this acknowledgment there was no room for another segment under the limit.
+        // Before this acknowledgment there was no space for another segment under the limit.
         let reached = sample.prior_in_flight.saturating_add(self.mss) > self.inflight_longterm;
         if self.prev_probe_too_high && reached {
             self.prev_probe_precautionary = true;
             return true;
         }
         if self.is_cwnd_limited() && self.cwnd >= self.inflight_longterm {
-            // The limit, not the path, keeps the rate from growing.
+            // The limit, not the path, prevents growth of the rate.
             self.full_pipe = FullPipe::from(sample.rate.unwrap_or(Rate::ZERO));
             return false;
         }
@@ -165,13 +166,13 @@ impl Bbr3 {
         let share = Bytes::new(self.inflight_longterm).mul_f64(self.config.headroom);
         let headroom = share.get().max(self.mss);
         let room = self.inflight_longterm.saturating_sub(headroom);
-        room.max(self.least_window())
+        room.max(self.min_window())
     }
 
     /// `RaiseInflightLongtermSlope`
     fn raise_longterm_slope(&mut self) {
         let growth = 1u64 << self.bw_probe_up_rounds;
-        self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(MOST_DOUBLINGS);
+        self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(MAX_DOUBLINGS);
         self.probe_up_acked_per_inc = (self.cwnd / growth).max(self.mss);
     }
 

@@ -1,16 +1,16 @@
-//! min_rtt, and ProbeRTT that keeps it true (sections 5.3.4 and 5.4).
+//! min_rtt, and ProbeRTT, which keeps it up to date (sections 5.3.4 and 5.4).
 
 use super::probe_bw::AckPhase;
 use super::{Bbr3, Sample, State};
 use whimbrel_units::{Duration, Time};
 
-/// How long a least round-trip time is believed `BBR.MinRTTFilterLen`.
+/// Window of the minimum RTT filter `BBR.MinRTTFilterLen`.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Time between two ProbeRTTs `BBR.ProbeRTTInterval`.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Least time with half a bdp in flight `BBR.ProbeRTTDuration`.
+/// Minimum time with half a bdp in flight `BBR.ProbeRTTDuration`.
 const DURATION: Duration = Duration::from_millis(200);
-/// Bandwidth-delay products in flight meanwhile `BBR.ProbeRTTCwndGain`.
+/// Flight in ProbeRTT, bandwidth-delay products `BBR.ProbeRTTCwndGain`.
 pub(super) const CWND_GAIN: f64 = 0.5;
 
 impl Bbr3 {

@@ -1,21 +1,22 @@
-//! Startup and Drain: finding the path's rate, and emptying the queue that this made (sections 5.3.1 and 5.3.2).
+//! Startup and Drain: find the path's rate, and drain the queue that this creates (sections 5.3.1
+//! and 5.3.2).
 
 use super::{Bbr3, NO_LIMIT, Sample, State};
 use whimbrel_units::Rate;
 
-/// A rate must grow by this for the pipe not to be full ...
+/// The pipe is not full if the rate grows by this factor ...
 const GROWTH: f64 = 1.25;
-/// ... or else it is, after so many rounds.
+/// ... and full after this many rounds without it.
 const FULL_ROUNDS: u32 = 3;
-/// Lost ranges in a round from which Startup may end for loss `BBRStartupFullLossCnt`.
+/// Lost ranges in a round from which Startup may end because of loss `BBRStartupFullLossCnt`.
 const FULL_LOSSES: u32 = 6;
-/// Drain ends at the latest after this many rounds.
+/// Drain ends after this many rounds at the latest.
 const DRAIN_ROUNDS: u64 = 3;
 
-/// The estimate whether more in flight still brings more rate (5.3.1.2).
+/// Estimates whether more in flight still increases the rate (5.3.1.2).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FullPipe {
-    /// The rate to outgrow `BBR.full_bw`.
+    /// The rate to exceed `BBR.full_bw`.
     pub baseline: Rate,
     /// Rounds without growth `BBR.full_bw_count`.
     pub count: u32,
@@ -24,7 +25,7 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
-    /// Starts anew from `baseline` `ResetFullBW`.
+    /// Restarts from `baseline` `ResetFullBW`.
     pub fn from(baseline: Rate) -> Self {
         Self {
             baseline,
@@ -91,7 +92,7 @@ impl Bbr3 {
         self.state = State::Startup;
     }
 
-    /// Whether a safe limit has been found yet.
+    /// Whether a safe limit has been found.
     pub(super) fn has_longterm_limit(&self) -> bool {
         self.inflight_longterm != NO_LIMIT
     }

@@ -1,29 +1,30 @@
-//! The least or the greatest round-trip time of a sliding span of time, in bounded memory.
+//! The minimum or maximum round-trip time of a sliding time window, in bounded memory.
 //!
-//! A monotone queue, as in the authors' `rtt-window.cc`: a sample that a newer one beats can never again be the extreme
-//! and goes. What is left is ordered in time and in value, so the oldest entry is the extreme.
+//! A monotone queue, as in the authors' `rtt-window.cc`: a sample that is not more extreme than a
+//! newer one can never be the extreme again and is removed. The rest is ordered by time and by
+//! value, so the oldest entry is the extreme.
 //!
-//! Departure: the authors' queue may grow with every packet; this one takes at most one entry per 1/32 of the span, so
-//! that an extreme may be forgotten early by that much of the span, and never late. The last sample is kept however old it
-//! is: a path that has been silent is taken for what it was.
+//! Departure: the authors' queue may grow with every packet. This one has at most one entry per
+//! 1/32 of the window, so that an extreme may be forgotten early by that fraction of the window,
+//! and never late. The last sample is kept at any age: after a silence the old value is assumed.
 
 use whimbrel_units::{Duration, Time};
 
-/// Entries kept.
+/// Maximum number of entries.
 const CAPACITY: usize = 32;
 
-/// Which extreme is looked for.
+/// The kind of extreme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    Least,
-    Greatest,
+    Min,
+    Max,
 }
 
-/// The extreme sample of a sliding span of time.
+/// The extreme sample of a sliding time window.
 #[derive(Debug, Clone)]
 pub(super) struct Extreme {
     kind: Kind,
-    /// The first `len` are in use, oldest first: each is beaten by all before it.
+    /// The first `len` are in use, oldest first; each is less extreme than all before it.
     entries: [(Time, Duration); CAPACITY],
     len: usize,
 }
@@ -37,12 +38,12 @@ impl Extreme {
         }
     }
 
-    /// The extreme, if there has been any sample.
+    /// The extreme; `None` before the first sample.
     pub fn get(&self) -> Option<Duration> {
         self.used().first().map(|(_, sample)| *sample)
     }
 
-    /// Takes a sample; what is older than `span` is forgotten.
+    /// Adds a sample and drops those older than `span`.
     pub fn add(&mut self, now: Time, sample: Duration, span: Duration) {
         while let Some((_, last)) = self.used().last() {
             if self.beats(*last, sample) {
@@ -70,11 +71,11 @@ impl Extreme {
         self.drop_oldest(old.min(self.len - 1));
     }
 
-    /// Whether `a` is strictly further out than `b`.
+    /// Whether `a` is strictly more extreme than `b`.
     fn beats(&self, a: Duration, b: Duration) -> bool {
         match self.kind {
-            Kind::Least => a < b,
-            Kind::Greatest => a > b,
+            Kind::Min => a < b,
+            Kind::Max => a > b,
         }
     }
 
@@ -98,7 +99,7 @@ mod tests {
         Time::ZERO + MS * ms
     }
 
-    /// What is left after samples (time, value) in milliseconds over a span of 100 ms.
+    /// The extreme after samples (time, value) in milliseconds over a window of 100 ms.
     fn after(kind: Kind, samples: &[(u64, u64)]) -> Option<Duration> {
         let mut extreme = Extreme::new(kind);
         for (now, value) in samples {
@@ -108,20 +109,20 @@ mod tests {
     }
 
     #[test]
-    fn the_extreme_stands_until_it_is_beaten_or_too_old() {
-        assert_eq!(after(Kind::Least, &[]), None);
-        assert_eq!(after(Kind::Least, &[(0, 40), (50, 60)]), Some(MS * 40));
-        assert_eq!(after(Kind::Least, &[(0, 40), (50, 30)]), Some(MS * 30));
+    fn an_extreme_lasts_until_it_is_exceeded_or_too_old() {
+        assert_eq!(after(Kind::Min, &[]), None);
+        assert_eq!(after(Kind::Min, &[(0, 40), (50, 60)]), Some(MS * 40));
+        assert_eq!(after(Kind::Min, &[(0, 40), (50, 30)]), Some(MS * 30));
         assert_eq!(
-            after(Kind::Least, &[(0, 40), (50, 60), (100, 70)]),
+            after(Kind::Min, &[(0, 40), (50, 60), (100, 70)]),
             Some(MS * 40)
         );
         assert_eq!(
-            after(Kind::Least, &[(0, 40), (50, 60), (101, 70)]),
+            after(Kind::Min, &[(0, 40), (50, 60), (101, 70)]),
             Some(MS * 60)
         );
         assert_eq!(
-            after(Kind::Greatest, &[(0, 90), (50, 60), (101, 50)]),
+            after(Kind::Max, &[(0, 90), (50, 60), (101, 50)]),
             Some(MS * 60)
         );
     }
@@ -129,15 +130,16 @@ mod tests {
     #[test]
     fn after_a_silence_only_the_newest_counts() {
         assert_eq!(
-            after(Kind::Least, &[(0, 40), (10, 50), (5000, 80)]),
+            after(Kind::Min, &[(0, 40), (10, 50), (5000, 80)]),
             Some(MS * 80)
         );
     }
 
     #[test]
-    fn a_flood_of_samples_takes_no_more_room_and_loses_a_32nd_of_the_span_at_most() {
-        let mut extreme = Extreme::new(Kind::Least);
-        // Each worse than the one before: none makes room for another. Value is the time in microseconds.
+    fn many_samples_shorten_the_window_by_a_32nd_at_most() {
+        let mut extreme = Extreme::new(Kind::Min);
+        // Each sample is less extreme than the one before, so none removes another. The value is
+        // the time in microseconds.
         for us in 0..1_000_000u64 {
             let now = Time::ZERO + Duration::from_micros(us);
             extreme.add(now, Duration::from_micros(us), MS * 100);

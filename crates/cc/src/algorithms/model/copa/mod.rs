@@ -1,62 +1,78 @@
-//! Copa: a window that steers the rate at a target set by the queueing delay, and empties the queue every few round trips.
+//! Copa: controls the rate towards a target set by the queueing delay, and drains the queue every
+//! few round trips.
 //!
-//! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018. Compared with the
-//! authors' `genericCC` (`markoviancc.cc`, `rtt-window.cc`) and with Meta's mvfst (`Copa.cpp`).
+//! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet",
+//! NSDI 2018. Compared with the authors' `genericCC` (`markoviancc.cc`, `rtt-window.cc`) and with
+//! Meta's mvfst (`Copa.cpp`).
 //!
-//! * queueing delay: `dq = RTTstanding - RTTmin` (section 2.1); RTTstanding is the least RTT of the last srtt/2,
-//!   RTTmin the least of the last 10 s
+//! * queueing delay: `dq = RTTstanding - RTTmin` (section 2.1); RTTstanding is the minimum RTT of
+//!   the last srtt/2, RTTmin the minimum of the last 10 s
 //! * target rate: `lambda_t = 1/(delta*dq)` packets per second (equation 1)
-//! * each ACK: if `cwnd/RTTstanding <= lambda_t`, `cwnd += v/(delta*cwnd)`, else `cwnd -= v/(delta*cwnd)` (section 2.1)
-//! * velocity v: 1; once per window cwnd is compared with what it was when the packet just acknowledged was sent; v
-//!   doubles each window once the direction has stayed the same for three round trips, and is 1 again when it changes
+//! * each ACK: if `cwnd/RTTstanding <= lambda_t`, `cwnd += v/(delta*cwnd)`, otherwise `cwnd -=
+//!   v/(delta*cwnd)` (section 2.1)
+//! * velocity v: 1 at first. Once per window cwnd is compared with its value when the packet just
+//!   acknowledged was sent. v doubles each window once the direction has been the same for three
+//!   round trips, and is 1 again when the direction changes
 //! * slow start: cwnd doubles every round trip until cwnd/RTTstanding exceeds lambda_t
 //! * pacing: `2*cwnd/RTTstanding` (section 2.1)
-//! * mode (section 2.2): competitive if no `dq < 0.1*(RTTmax - RTTmin)` was seen for 5 round trips, RTTmax being the
-//!   greatest RTT of the last four; then 1/delta grows by 1 each round trip without loss and halves at a loss, and is
-//!   never below its default. Otherwise delta is the default, 0.5.
+//! * mode (section 2.2): competitive if `dq < 0.1*(RTTmax - RTTmin)` has not occurred for 5 round
+//!   trips, RTTmax being the maximum RTT of the last four; then 1/delta grows by 1 per round trip
+//!   without loss and halves on a loss, and is never below its default. Otherwise delta is the
+//!   default, 0.5.
 //!
-//! Units: the window is kept in bytes; equations are in packets of one segment, times in seconds.
+//! Units: the window is in bytes; equations are in packets of one segment, times in seconds.
 //!
-//! **The physics.** A flow at the target rate keeps `lambda*dq = 1/delta` packets of its own in the queue, so n alike
-//! flows share a bottleneck equally, each with 1/delta packets waiting. What an ACK tells is a round trip old, so the
-//! window goes past the mark: it climbs by 1/delta a round trip for about 2.5 of them and comes down for as long, and
-//! the queue swings between 0 and 2.5/delta packets every five round trips (section 3). That the queue is empty once in five
-//! round trips lets every flow learn RTTmin, and is the mark of a path without buffer-fillers.
+//! **Physics.** A flow at the target rate keeps `lambda*dq = 1/delta` of its packets in the queue,
+//! so n equal flows share a bottleneck equally, each with 1/delta packets in the queue. The
+//! information in an ACK is one round trip old, so the window overshoots: it grows by 1/delta per
+//! round trip for about 2.5 of them and shrinks for as long, and the queue oscillates between 0 and
+//! 2.5/delta packets every five round trips (section 3). Because the queue is empty once in five
+//! round trips, every flow learns RTTmin, and can recognize a path without buffer-filling flows.
 //!
-//! **When it works.** Where delay comes from queueing: losses do not slow it down, a deep buffer stays empty, a new flow
-//! finds its share in a few round trips.
+//! **When it works.** Where delay is caused by queueing: losses do not reduce the rate, a deep
+//! buffer stays empty, and a new flow gets its share in a few round trips.
 //!
-//! **When not.**
-//! * Jitter raises RTTstanding only if it lasts for half a round trip, but a base delay that rises for good reads as a queue
-//!   for 10 s.
-//! * The test for competition asks for more than whole packets can give. Alone, a flow swings by about four packets, of
-//!   which a tenth is less than one, so only an idle bottleneck counts as nearly empty. A queue of its own that takes more
-//!   than five round trips to drain (after slow start) fails the test too. It then competes with itself, until the swings
-//!   of the larger 1/delta empty the queue; if 1/delta has meanwhile come near the bandwidth-delay product, they never
-//!   do, and the queue grows until something is lost. INFOCOM 2022 has found the same (W. Jiang et al., "Copa+").
-//! * v finds the target by passing it: what ACKs say is a round trip old, and in that time a v that doubles moves the window
-//!   as far as in all the time before. Where ACKs are coarse or the path is long, such swings may go on for good.
-//! * Flows of very different RTT, or a queue longer than the path, do not swing together (section 3).
-//! * A buffer so small that it never holds 1/delta packets makes it lose packets forever: losses are no signal.
+//! **Limits.**
+//! * Jitter raises RTTstanding only if it lasts for half a round trip, but a permanent increase of
+//!   the base delay looks like a queue for 10 s.
+//! * The test for competition is stricter than whole packets allow. A single flow oscillates by
+//!   about four packets, a tenth of which is less than one, so only an idle bottleneck counts as
+//!   nearly empty. A flow's own queue that takes more than five round trips to drain (after slow
+//!   start) also fails the test. The flow then competes with itself until the oscillations of the
+//!   larger 1/delta drain the queue. If 1/delta has meanwhile come close to the bandwidth-delay
+//!   product, they never do, and the queue grows until packets are lost. W. Jiang et al., "Copa+",
+//!   INFOCOM 2022, found the same.
+//! * v finds the target by overshooting: ACKs are one round trip old, and in that time a doubling v
+//!   moves the window as far as in all the time before. Where ACKs are coarse or the path is long,
+//!   such oscillations may never end.
+//! * Flows with very different RTTs, or a queue longer than the path, do not oscillate together
+//!   (section 3).
+//! * A buffer too small for 1/delta packets makes it lose packets permanently, because losses are
+//!   no signal.
 //!
-//! **Where it departs from the paper.** The paper looks at the direction once per window. A v that has grown to half of the
-//! window is then still at work when the target is passed, now the other way: on a path of 10 Mbit/s and 40 ms the
-//! window swings between 8 and 70 packets for good and half of the capacity is lost. mvfst resets v as soon as the
-//! target asks for the other direction, which is what v is for, and so does this law; `turn=false` is the paper.
+//! **Departure.** The paper compares the direction once per window. A v that has grown to half of
+//! the window is then still in effect when the target is passed, now in the other direction: on a
+//! path of 10 Mbit/s and 40 ms the window oscillates between 8 and 70 packets permanently and half
+//! of the capacity is lost. mvfst resets v as soon as the target requires the other direction, and
+//! so does this implementation; `turn=false` selects the paper's rule.
 //!
-//! **Where else the code differs, the paper stands.** genericCC cuts the window to 0.7 at high loss, tests both bounds of
-//! "nearly empty" over four round trips, and doubles v from the second round trip on. mvfst takes the latest RTT for the
-//! delay unless told otherwise, and has no competitive mode.
+//! **Where the code of others differs, this follows the paper.** genericCC reduces the window to
+//! 0.7 at high loss, tests both bounds of "nearly empty" over four round trips, and doubles v from
+//! the second round trip on. mvfst uses the latest RTT for the delay by default, and has no
+//! competitive mode.
 //!
-//! **Where the paper is silent.**
-//! * "The same for three RTTs" is four windows that all went one way: the first sets the direction. As mvfst.
-//! * v is bounded by delta*cwnd, so that the window at most doubles or vanishes in a round trip. As genericCC.
-//! * The law leaves at least two packets. As both.
+//! **Choices where the paper is silent.**
+//! * "The same for three RTTs" means four windows in the same direction: the first sets the
+//!   direction. As in mvfst.
+//! * v is at most delta*cwnd, so that the window at most doubles or vanishes in a round trip. As in
+//!   genericCC.
+//! * The controller keeps at least two packets. As in both.
 //! * An ACK of several packets counts as that many ACKs.
-//! * A path on which no queue was ever seen has dq = 0 and RTTmax = RTTmin, which is taken for empty.
-//! * A timeout: nothing is known any more, so one segment and slow start anew (RFC 5681 section 3.1); in competitive
-//!   mode it is also a loss.
-//! * Congestion marks count as losses do: they halve 1/delta when competing and else mean nothing.
+//! * A path without any queue so far has dq = 0 and RTTmax = RTTmin, which counts as empty.
+//! * A timeout invalidates all knowledge: one segment and a new slow start (RFC 5681 section 3.1).
+//!   In competitive mode it is also a loss.
+//! * Congestion marks count as losses: they halve 1/delta in competitive mode and have no effect
+//!   otherwise.
 //! * A sender that does not use its window does not raise it (RFC 9002 section 7.8).
 
 mod extreme;
@@ -68,16 +84,16 @@ use extreme::{Extreme, Kind};
 use std::cmp::Ordering;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "copa",
     code: code!(
         "algorithms/model/copa/mod.rs",
         "algorithms/model/copa/extreme.rs"
     ),
-    summary: "Keeps 1/delta packets of its own in the queue; competes when others fill it",
-    citation: "V. Arun, H. Balakrishnan, \"Copa: Practical Delay-Based Congestion Control for the Internet\", \
-               NSDI 2018",
+    summary: "Keeps 1/delta of its packets in the queue; competes when other flows fill it",
+    citation: "V. Arun, H. Balakrishnan, \"Copa: Practical Delay-Based Congestion Control for the \
+               Internet\", NSDI 2018",
     family: Family::Model,
     driven_by: DrivenBy::Path,
     feed: Feed::Acknowledgments,
@@ -86,75 +102,77 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "delta",
             default: Value::Number(0.5),
             range: (0.01, 10.0),
-            meaning: "what delay costs against rate: 1/delta packets are kept in the queue",
+            meaning: "weight of delay relative to rate: 1/delta packets are kept in the queue",
         },
         Parameter {
             name: "competitive",
             default: Value::Switch(true),
             range: (0.0, 0.0),
-            meaning: "compete, by AIMD on 1/delta, when the queue is never nearly empty (section 2.2)",
+            meaning: "compete, by AIMD on 1/delta, when the queue is never nearly empty (section \
+                      2.2)",
         },
         Parameter {
             name: "turn",
             default: Value::Switch(true),
             range: (0.0, 0.0),
-            meaning: "reset the velocity as soon as the direction turns; false: at the window's end, as the paper",
+            meaning: "reset the velocity as soon as the direction changes; false: at the end of \
+                      the window, as in the paper",
         },
     ],
     build: |setup, values| {
-        let law = Copa::new(setup, values.number("delta"), values.switch("competitive"));
-        Box::new(law.turn(values.switch("turn")))
+        let controller = Copa::new(setup, values.number("delta"), values.switch("competitive"));
+        Box::new(controller.turn(values.switch("turn")))
     },
 };
 
-/// How long RTTmin is remembered (section 2.1).
+/// Window of RTTmin (section 2.1).
 const MIN_RTT_SPAN: Duration = Duration::from_secs(10);
-/// RTTmax is that of so many round trips (section 2.2).
+/// Window of RTTmax, round trips (section 2.2).
 const MAX_RTT_ROUNDS: u64 = 4;
-/// The queue has to be nearly empty once in so many round trips (section 2.2).
+/// The queue has to be nearly empty once in this many round trips (section 2.2).
 const EMPTY_WITHIN_ROUNDS: u64 = 5;
-/// "Nearly": this share of the delay's range (section 2.2).
+/// "Nearly": this fraction of the range of delays (section 2.2).
 const NEARLY: f64 = 0.1;
-/// Windows that must have gone the same way before v doubles.
+/// Number of windows in the same direction before v doubles.
 const STEADY_WINDOWS: u32 = 4;
-/// Fewest packets that the law leaves itself.
-const LEAST_PACKETS: u64 = 2;
-/// Greatest window, bytes: far more than any path holds, and still exact in an f64.
-const GREATEST: f64 = (1u64 << 52) as f64;
+/// Minimum window, packets.
+const MIN_PACKETS: u64 = 2;
+/// Maximum window, bytes: far more than any path holds, and still exact in an f64.
+const MAX_WINDOW: f64 = (1u64 << 52) as f64;
 
-/// Copa's window law.
+/// The Copa controller.
 #[derive(Debug, Clone)]
 pub struct Copa {
-    /// Greatest payload of one packet, bytes.
+    /// Maximum payload of one packet, bytes.
     mss: u64,
     /// Congestion window, bytes; at least `mss`.
     cwnd: f64,
     slow_start: bool,
-    /// v is reset as soon as the direction turns.
+    /// v is reset as soon as the direction changes.
     turn: bool,
     velocity: Velocity,
     delays: Delays,
     competition: Competition,
-    /// What the last loss or timeout changed, if it may yet prove to have been a mistake.
+    /// The state before the last loss or timeout, while that may still turn out to be spurious.
     before: Option<Before>,
-    /// The first packet that was not yet sent when a loss was last answered: losses before it are of the same window of
-    /// data.
+    /// The first packet that had not been sent at the response to the last loss: losses before it
+    /// belong to the same window of data.
     answered: Option<u64>,
 }
 
-/// How fast the window moves, and which way it has been moving.
+/// The speed and direction of the window.
 #[derive(Debug, Clone, Copy)]
 struct Velocity {
     /// v, at least 1.
     v: f64,
-    /// Which way cwnd went in the last window, and for how many windows on end.
+    /// The direction of cwnd in the last window, and for how many consecutive windows.
     direction: Ordering,
     windows: u32,
-    /// cwnd when the present window began, bytes.
+    /// cwnd when the current window began, bytes.
     reference: f64,
 }
 
-/// What is known of the path's delay.
+/// Measurements of the path's delay.
 #[derive(Debug, Clone)]
 struct Delays {
     /// RTTmin.
@@ -165,7 +183,7 @@ struct Delays {
     greatest: Extreme,
 }
 
-/// Who else is there: the mode and its delta.
+/// The mode and its delta.
 #[derive(Debug, Clone, Copy)]
 struct Competition {
     /// Mode switching is on.
@@ -177,7 +195,7 @@ struct Competition {
     competing: bool,
     /// When the queue was last nearly empty; `None` before the first sample.
     empty_at: Option<Time>,
-    /// The present round trip has had a loss.
+    /// The current round trip has had a loss.
     lost: bool,
 }
 
@@ -189,7 +207,8 @@ struct Before {
 }
 
 impl Copa {
-    /// For a new connection; `delta` above zero, `competitive` switches between the modes.
+    /// A controller for a new connection. `delta` is above zero; `competitive` enables mode
+    /// switching.
     pub fn new(setup: &Setup, delta: f64, competitive: bool) -> Self {
         let mss = setup.mss.get().max(1);
         let cwnd = setup.initial_window.get().max(mss) as f64;
@@ -213,21 +232,21 @@ impl Copa {
         }
     }
 
-    /// Whether v is reset as soon as the direction turns (mvfst), or at the end of the window (the paper); `true` unless
-    /// said.
+    /// Whether v is reset as soon as the direction changes (mvfst) or at the end of the window (the
+    /// paper). Default: `true`.
     pub fn turn(mut self, at_once: bool) -> Self {
         self.turn = at_once;
         self
     }
 
-    /// The window moves towards the target rate (section 2.1, steps 2 and 3).
-    fn steer(&mut self, ack: &Ack) {
+    /// Moves the window towards the target rate (section 2.1, steps 2 and 3).
+    fn adjust_window(&mut self, ack: &Ack) {
         let mss = self.mss as f64;
         let packets = self.cwnd / mss;
-        // cwnd/RTTstanding <= 1/(delta*dq), with nothing in a denominator.
+        // cwnd/RTTstanding <= 1/(delta*dq), rearranged so that no denominator can be zero.
         let waiting = packets * self.delays.queueing().as_secs_f64();
         let room = waiting <= self.competition.packets * self.delays.standing().as_secs_f64();
-        // More than a window cannot have been acknowledged; what says so is not to be believed.
+        // More than a window cannot have been acknowledged, so a larger value is invalid.
         let acked = (ack.acked.get() as f64).min(self.cwnd);
         if self.slow_start && room {
             if Window::may_grow(ack) {
@@ -239,26 +258,26 @@ impl Copa {
             self.slow_start = false;
             self.velocity = Velocity::new(self.cwnd);
         }
-        let wanted = if room {
+        let required = if room {
             Ordering::Greater
         } else {
             Ordering::Less
         };
         if self.turn {
-            self.velocity.on_turn(wanted, self.cwnd);
+            self.velocity.on_turn(required, self.cwnd);
         }
         let delta = 1.0 / self.competition.packets;
         self.velocity.bound(delta * packets);
         let step = self.velocity.v / (delta * packets) * acked;
         if !room {
-            let least = self.mss.saturating_mul(LEAST_PACKETS) as f64;
+            let least = self.mss.saturating_mul(MIN_PACKETS) as f64;
             self.cwnd = (self.cwnd - step).max(least.min(self.cwnd));
         } else if Window::may_grow(ack) {
             self.cwnd += step;
         }
     }
 
-    /// What a loss or a timeout does: only a competing flow minds.
+    /// The response to a loss or a timeout; it affects only a competing flow.
     fn lose(&mut self) {
         self.before = Some(Before {
             cwnd: self.cwnd,
@@ -279,7 +298,7 @@ impl Velocity {
         }
     }
 
-    /// A window's worth of packets is acknowledged: those acknowledged next were sent when cwnd was `cwnd`.
+    /// A window of packets is acknowledged: those acknowledged next were sent when cwnd was `cwnd`.
     fn on_window(&mut self, cwnd: f64) {
         let direction = cwnd.total_cmp(&self.reference);
         if direction == self.direction && direction != Ordering::Equal {
@@ -296,19 +315,20 @@ impl Velocity {
         self.reference = cwnd;
     }
 
-    /// The target asks for `wanted`. A velocity that was gathered the other way is not meant for it. What is left of the
-    /// window counts for neither direction: three whole round trips have to follow.
-    fn on_turn(&mut self, wanted: Ordering, cwnd: f64) {
-        if self.v > 1.0 && self.direction != wanted {
+    /// The target requires the direction `required`. A velocity gained in the other direction does
+    /// not apply to it. The rest of the window counts for neither direction: three whole round
+    /// trips have to follow.
+    fn on_turn(&mut self, required: Ordering, cwnd: f64) {
+        if self.v > 1.0 && self.direction != required {
             *self = Self {
-                direction: wanted,
+                direction: required,
                 windows: 0,
                 ..Self::new(cwnd)
             };
         }
     }
 
-    /// At most `greatest`, but never below 1.
+    /// Limits v to `greatest`, but not below 1.
     fn bound(&mut self, greatest: f64) {
         self.v = self.v.min(greatest).max(1.0);
     }
@@ -317,9 +337,9 @@ impl Velocity {
 impl Delays {
     fn new() -> Self {
         Self {
-            least: Extreme::new(Kind::Least),
-            standing: Extreme::new(Kind::Least),
-            greatest: Extreme::new(Kind::Greatest),
+            least: Extreme::new(Kind::Min),
+            standing: Extreme::new(Kind::Min),
+            greatest: Extreme::new(Kind::Max),
         }
     }
 
@@ -338,7 +358,7 @@ impl Delays {
         self.standing.get().unwrap_or_default()
     }
 
-    /// dq: zero before the first sample.
+    /// dq; zero before the first sample.
     fn queueing(&self) -> Duration {
         self.standing() - self.least()
     }
@@ -352,20 +372,20 @@ impl Delays {
 }
 
 impl Competition {
-    /// Which mode it is, after a sample.
+    /// Selects the mode after a sample.
     fn judge(&mut self, now: Time, nearly_empty: bool, srtt: Duration) {
         if nearly_empty || self.empty_at.is_none() {
             self.empty_at = Some(now);
         }
-        let patience = srtt.mul_f64(EMPTY_WITHIN_ROUNDS as f64);
+        let limit = srtt.mul_f64(EMPTY_WITHIN_ROUNDS as f64);
         let since = now.since(self.empty_at.unwrap_or(now));
-        self.competing = self.enabled && since > patience;
+        self.competing = self.enabled && since > limit;
         if !self.competing {
             self.packets = self.default;
         }
     }
 
-    /// A round trip is over: additive increase, if it had no loss.
+    /// At the end of a round trip: additive increase, if it had no loss.
     fn on_round(&mut self) {
         if self.competing && !self.lost {
             self.packets += 1.0;
@@ -395,8 +415,8 @@ impl Controller for Copa {
                 self.velocity.on_window(self.cwnd);
             }
         }
-        self.steer(ack);
-        self.cwnd = self.cwnd.min(GREATEST.max(self.mss as f64));
+        self.adjust_window(ack);
+        self.cwnd = self.cwnd.min(MAX_WINDOW.max(self.mss as f64));
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
@@ -472,16 +492,16 @@ mod tests {
         text.parse::<Spec>().expect("valid").build(&setup(10))
     }
 
-    /// Past slow start, with this many packets.
+    /// A controller past slow start, with this many packets.
     fn cruising(packets: u64) -> Copa {
-        let mut law = Copa::new(&setup(packets), 0.5, true);
-        law.slow_start = false;
-        law
+        let mut controller = Copa::new(&setup(packets), 0.5, true);
+        controller.slow_start = false;
+        controller
     }
 
     /// An ACK of one packet with this RTT.
-    fn ack(law: &mut Copa, now: Time, rtt: Duration) {
-        law.on_ack(&Ack {
+    fn ack(controller: &mut Copa, now: Time, rtt: Duration) {
+        controller.on_ack(&Ack {
             now,
             rtt: Some(rtt),
             srtt: rtt,
@@ -489,13 +509,13 @@ mod tests {
         });
     }
 
-    /// Rounds of one ACK each on a path of 40 ms; the ACKs see `rtt`.
-    fn rounds(law: &mut Copa, now: &mut Time, rtt: Duration, count: u64) {
+    /// Rounds of one ACK each on a path of 40 ms; the ACKs measure `rtt`.
+    fn rounds(controller: &mut Copa, now: &mut Time, rtt: Duration, count: u64) {
         for _ in 0..count {
             *now += rtt;
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 now: *now,
-                acked: law.cwnd(),
+                acked: controller.cwnd(),
                 rtt: Some(rtt),
                 srtt: rtt,
                 round_start: true,
@@ -505,32 +525,36 @@ mod tests {
     }
 
     #[test]
-    fn the_window_goes_up_below_the_target_rate_and_down_above_it() {
-        // RTTmin 40 ms, RTTstanding 48 ms: dq = 8 ms, target 1/(0.5*0.008) = 250 packets/s, which 12 packets in 48 ms are.
+    fn the_window_grows_below_the_target_rate_and_shrinks_above() {
+        // RTTmin 40 ms, RTTstanding 48 ms: dq = 8 ms and the target is 1/(0.5*0.008) = 250
+        // packets/s, which is 12 packets in 48 ms.
         for (packets, expected) in [(10, 10.2), (13, 13.0 - 1.0 / 6.5)] {
-            let mut law = cruising(packets);
-            law.delays.least.add(Time::ZERO, RTT, MIN_RTT_SPAN);
-            ack(&mut law, Time::ZERO + MS * 100, MS * 48);
-            assert!((segments(&law) - expected).abs() < 0.001, "{packets}");
+            let mut controller = cruising(packets);
+            controller.delays.least.add(Time::ZERO, RTT, MIN_RTT_SPAN);
+            ack(&mut controller, Time::ZERO + MS * 100, MS * 48);
+            assert!(
+                (segments(&controller) - expected).abs() < 0.001,
+                "{packets}"
+            );
         }
     }
 
     #[test]
     fn a_round_trip_moves_the_window_by_about_1_over_delta_packets() {
         for (delta, expected) in [(0.5, 2.0), (0.1, 10.0)] {
-            let mut law = cruising(100);
-            law.competition.packets = 1.0 / delta;
-            law.competition.default = 1.0 / delta;
+            let mut controller = cruising(100);
+            controller.competition.packets = 1.0 / delta;
+            controller.competition.default = 1.0 / delta;
             for i in 0..100 {
-                ack(&mut law, Time::ZERO + MS * i, RTT);
+                ack(&mut controller, Time::ZERO + MS * i, RTT);
             }
-            let grown = segments(&law) - 100.0;
+            let grown = segments(&controller) - 100.0;
             assert!((grown / expected - 1.0).abs() < 0.06, "{delta}: {grown}");
         }
     }
 
     #[test]
-    fn the_velocity_doubles_once_the_direction_has_stayed_for_three_round_trips() {
+    fn the_velocity_doubles_after_three_round_trips_one_way() {
         // The first window sets the direction, three more confirm it.
         let mut velocity = Velocity::new(100.0);
         let mut cwnd = 100.0;
@@ -540,161 +564,194 @@ mod tests {
             assert_eq!(velocity.v, expected);
         }
         velocity.on_window(cwnd - 1.0);
-        assert_eq!(velocity.v, 1.0, "turned");
+        assert_eq!(velocity.v, 1.0, "direction changed");
         velocity.on_window(cwnd - 1.0);
-        assert_eq!(velocity.v, 1.0, "stood still");
+        assert_eq!(velocity.v, 1.0, "no movement");
     }
 
     #[test]
-    fn a_velocity_gathered_upwards_does_not_carry_the_window_down() {
+    fn a_velocity_gained_upwards_does_not_apply_downwards() {
         for (turn, expected) in [(true, 1.0), (false, 8.0)] {
-            let mut law = cruising(100).turn(turn);
-            law.delays.least.add(Time::ZERO, RTT, MIN_RTT_SPAN);
-            law.velocity = Velocity {
+            let mut controller = cruising(100).turn(turn);
+            controller.delays.least.add(Time::ZERO, RTT, MIN_RTT_SPAN);
+            controller.velocity = Velocity {
                 v: 8.0,
                 direction: Ordering::Greater,
                 windows: 6,
-                reference: law.cwnd,
+                reference: controller.cwnd,
             };
-            ack(&mut law, Time::ZERO + MS * 50, MS * 80);
-            assert_eq!(law.velocity.v, expected);
+            ack(&mut controller, Time::ZERO + MS * 50, MS * 80);
+            assert_eq!(controller.velocity.v, expected);
         }
     }
 
     #[test]
-    fn the_velocity_never_more_than_doubles_the_window_in_a_round_trip() {
-        let mut law = cruising(10);
-        law.velocity.v = 1024.0;
-        law.velocity.direction = Ordering::Greater;
-        ack(&mut law, Time::ZERO, RTT);
-        assert_eq!(segments(&law), 11.0, "ten such ACKs are a round trip");
+    fn the_velocity_at_most_doubles_the_window_in_a_round_trip() {
+        let mut controller = cruising(10);
+        controller.velocity.v = 1024.0;
+        controller.velocity.direction = Ordering::Greater;
+        ack(&mut controller, Time::ZERO, RTT);
+        assert_eq!(
+            segments(&controller),
+            11.0,
+            "ten such ACKs make a round trip"
+        );
     }
 
     #[test]
     fn half_a_round_trip_of_jitter_is_no_queue() {
-        let mut law = cruising(10);
+        let mut controller = cruising(10);
         let mut now = Time::ZERO;
-        ack(&mut law, now, RTT);
-        // RTTstanding looks back for srtt/2 = 20 ms, here 24.
+        ack(&mut controller, now, RTT);
+        // RTTstanding covers srtt/2 = 20 ms, here 24.
         for _ in 0..4 {
             now += MS * 5;
-            ack(&mut law, now, MS * 48);
-            assert_eq!(law.delays.queueing(), Duration::ZERO);
+            ack(&mut controller, now, MS * 48);
+            assert_eq!(controller.delays.queueing(), Duration::ZERO);
         }
         now += MS * 5;
-        ack(&mut law, now, MS * 48);
-        assert_eq!(law.delays.queueing(), MS * 8);
+        ack(&mut controller, now, MS * 48);
+        assert_eq!(controller.delays.queueing(), MS * 8);
     }
 
     #[test]
-    fn packets_leave_at_twice_the_window_per_standing_round_trip() {
-        let mut law = cruising(10);
-        assert_eq!(law.pacing_rate(), None, "no RTT known");
-        ack(&mut law, Time::ZERO, RTT);
-        law.cwnd = 10_000.0;
+    fn the_pacing_rate_is_two_windows_per_standing_rtt() {
+        let mut controller = cruising(10);
+        assert_eq!(controller.pacing_rate(), None, "no RTT known");
+        ack(&mut controller, Time::ZERO, RTT);
+        controller.cwnd = 10_000.0;
         // 2*10000 bytes in 40 ms.
-        assert_eq!(law.pacing_rate(), Some(Rate::from_bits_per_sec(4_000_000)));
+        assert_eq!(
+            controller.pacing_rate(),
+            Some(Rate::from_bits_per_sec(4_000_000))
+        );
     }
 
     #[test]
-    fn slow_start_doubles_every_round_trip_until_the_rate_exceeds_the_target() {
-        let mut law = Copa::new(&setup(10), 0.5, true);
+    fn slow_start_doubles_until_the_rate_exceeds_the_target() {
+        let mut controller = Copa::new(&setup(10), 0.5, true);
         let mut now = Time::ZERO;
         for expected in [20.0, 40.0, 80.0] {
-            rounds(&mut law, &mut now, RTT, 1);
-            assert_eq!((law.phase(), segments(&law)), ("slow start", expected));
+            rounds(&mut controller, &mut now, RTT, 1);
+            assert_eq!(
+                (controller.phase(), segments(&controller)),
+                ("slow start", expected)
+            );
         }
         // dq = 2 ms: target 1000 packets/s, and 80 packets in 42 ms are 1905.
-        rounds(&mut law, &mut now, MS * 42, 1);
-        assert_eq!((law.phase(), segments(&law)), ("default", 78.0));
+        rounds(&mut controller, &mut now, MS * 42, 1);
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("default", 78.0)
+        );
     }
 
     #[test]
-    fn a_queue_that_is_not_empty_for_five_round_trips_means_competition_until_it_is() {
-        let mut law = cruising(100);
+    fn it_competes_while_the_queue_is_never_nearly_empty() {
+        let mut controller = cruising(100);
         let mut now = Time::ZERO;
-        rounds(&mut law, &mut now, RTT, 1);
-        // The delay swings between 50 and 60 ms: a tenth of its range above RTTmin is 2 ms, and 10 is more.
-        let mut swing = |law: &mut Copa, count| {
+        rounds(&mut controller, &mut now, RTT, 1);
+        // The delay oscillates between 50 and 60 ms: a tenth of its range above RTTmin is 2 ms, and
+        // 10 is more.
+        let mut swing = |controller: &mut Copa, count| {
             for i in 0..count {
-                rounds(law, &mut now, MS * (50 + 10 * (i % 2)), 1);
+                rounds(controller, &mut now, MS * (50 + 10 * (i % 2)), 1);
             }
         };
-        swing(&mut law, 4);
-        assert_eq!(law.phase(), "default");
-        swing(&mut law, 4);
-        assert_eq!(law.phase(), "competitive");
-        // Additive increase: a packet each round trip; multiplicative decrease: half, and no increase in that round trip.
-        law.competition.packets = 8.0;
-        swing(&mut law, 2);
-        assert_eq!(law.competition.packets, 10.0);
-        assert_eq!(law.on_loss(&loss(&law, Time::ZERO)), LossResponse::KEPT);
-        assert_eq!(law.competition.packets, 5.0);
-        swing(&mut law, 1);
-        assert_eq!(law.competition.packets, 5.0);
-        swing(&mut law, 1);
-        assert_eq!(law.competition.packets, 6.0);
+        swing(&mut controller, 4);
+        assert_eq!(controller.phase(), "default");
+        swing(&mut controller, 4);
+        assert_eq!(controller.phase(), "competitive");
+        // Additive increase: one packet per round trip; multiplicative decrease: half, and no
+        // increase in that round trip.
+        controller.competition.packets = 8.0;
+        swing(&mut controller, 2);
+        assert_eq!(controller.competition.packets, 10.0);
+        assert_eq!(
+            controller.on_loss(&loss(&controller, Time::ZERO)),
+            LossResponse::KEPT
+        );
+        assert_eq!(controller.competition.packets, 5.0);
+        swing(&mut controller, 1);
+        assert_eq!(controller.competition.packets, 5.0);
+        swing(&mut controller, 1);
+        assert_eq!(controller.competition.packets, 6.0);
         // RTTmax is 60 ms: 41 ms is within a tenth of the 20 ms above RTTmin.
-        rounds(&mut law, &mut now, MS * 41, 1);
-        assert_eq!((law.phase(), law.competition.packets), ("default", 2.0));
+        rounds(&mut controller, &mut now, MS * 41, 1);
+        assert_eq!(
+            (controller.phase(), controller.competition.packets),
+            ("default", 2.0)
+        );
     }
 
     #[test]
     fn without_mode_switching_it_never_competes() {
-        let mut law = Copa::new(&setup(10), 0.5, false);
+        let mut controller = Copa::new(&setup(10), 0.5, false);
         let mut now = Time::ZERO;
-        rounds(&mut law, &mut now, RTT, 1);
-        rounds(&mut law, &mut now, MS * 60, 30);
-        assert_eq!((law.phase(), law.competition.packets), ("default", 2.0));
+        rounds(&mut controller, &mut now, RTT, 1);
+        rounds(&mut controller, &mut now, MS * 60, 30);
+        assert_eq!(
+            (controller.phase(), controller.competition.packets),
+            ("default", 2.0)
+        );
     }
 
     #[test]
-    fn competing_never_goes_below_the_default() {
-        let mut law = cruising(10);
-        law.competition.competing = true;
-        law.competition.packets = 3.0;
-        law.on_loss(&loss(&law, Time::ZERO));
-        assert_eq!(law.competition.packets, 2.0);
-        law.on_spurious(Time::ZERO);
-        assert_eq!(law.competition.packets, 3.0, "it was a mistake");
+    fn competitive_mode_never_goes_below_the_default() {
+        let mut controller = cruising(10);
+        controller.competition.competing = true;
+        controller.competition.packets = 3.0;
+        controller.on_loss(&loss(&controller, Time::ZERO));
+        assert_eq!(controller.competition.packets, 2.0);
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(controller.competition.packets, 3.0, "undone");
     }
 
     #[test]
-    fn a_loss_leaves_the_window_and_a_timeout_one_segment_until_it_proves_mistaken() {
-        let mut law = cruising(40);
-        assert_eq!(law.on_loss(&loss(&law, Time::ZERO)), LossResponse::KEPT);
-        assert_eq!(segments(&law), 40.0);
-        law.on_timeout(&timeout(&law, Time::ZERO));
-        assert_eq!((law.phase(), segments(&law)), ("slow start", 1.0));
-        law.on_spurious(Time::ZERO);
-        assert_eq!((law.phase(), segments(&law)), ("default", 40.0));
+    fn a_loss_keeps_the_window_and_a_timeout_leaves_one_segment() {
+        let mut controller = cruising(40);
+        assert_eq!(
+            controller.on_loss(&loss(&controller, Time::ZERO)),
+            LossResponse::KEPT
+        );
+        assert_eq!(segments(&controller), 40.0);
+        controller.on_timeout(&timeout(&controller, Time::ZERO));
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("slow start", 1.0)
+        );
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("default", 40.0)
+        );
     }
 
     #[test]
-    fn an_unused_window_does_not_grow_and_two_packets_always_remain() {
-        let mut law = cruising(10);
-        law.on_ack(&Ack {
+    fn an_unused_window_does_not_grow_and_two_packets_remain() {
+        let mut controller = cruising(10);
+        controller.on_ack(&Ack {
             cwnd_limited: false,
             ..ACK
         });
-        assert_eq!(segments(&law), 10.0);
-        // 2.1 packets in 4 s are more than the target of 1/(0.5*3.96), and one step would leave 1.15.
-        ack(&mut law, Time::ZERO, RTT);
-        law.cwnd = 2100.0;
-        ack(&mut law, Time::ZERO + MS * 4000, MS * 4000);
-        assert_eq!(segments(&law), 2.0);
+        assert_eq!(segments(&controller), 10.0);
+        // 2.1 packets in 4 s exceed the target of 1/(0.5*3.96), and one step would leave 1.15.
+        ack(&mut controller, Time::ZERO, RTT);
+        controller.cwnd = 2100.0;
+        ack(&mut controller, Time::ZERO + MS * 4000, MS * 4000);
+        assert_eq!(segments(&controller), 2.0);
     }
 
     /// A path of 40 ms with a deep buffer.
-    fn path(mbit: u64, room: usize, laws: &[&str]) -> Bottleneck {
+    fn path(mbit: u64, room: usize, controllers: &[&str]) -> Bottleneck {
         let mut path = Bottleneck::new(Rate::from_bits_per_sec(mbit * 1_000_000), room);
-        for law in laws {
-            path.add(built(law), RTT);
+        for controller in controllers {
+            path.add(built(controller), RTT);
         }
         path
     }
 
-    /// Shares of the bottleneck over `span`.
+    /// Fractions of the bottleneck's capacity over `span`.
     fn shares(path: &mut Bottleneck, span: Duration) -> Vec<f64> {
         let before: Vec<u64> = path.flows.iter().map(|f| f.delivered).collect();
         path.run(span);
@@ -706,8 +763,9 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_uses_the_whole_path_with_a_queue_that_swings_by_a_few_packets() {
-        // Section 3: between 0 and 2.5/delta = 5 waiting packets, 2.5 on average; here with the one being sent.
+    fn a_single_flow_fills_the_path_with_a_short_queue() {
+        // Section 3: between 0 and 2.5/delta = 5 packets in the queue, 2.5 on average; here
+        // including the packet in transmission.
         for mbit in [10, 100] {
             let mut path = path(mbit, 2000, &["copa"]);
             path.run(Duration::from_secs(5));
@@ -722,7 +780,7 @@ mod tests {
     }
 
     #[test]
-    fn in_equilibrium_a_swing_takes_about_five_round_trips_and_five_packets() {
+    fn in_equilibrium_an_oscillation_takes_five_round_trips() {
         let mut path = path(100, 2000, &["copa?competitive=false"]);
         path.run(Duration::from_secs(10));
         let (mut least, mut most, mut turns, mut up) = (f64::MAX, 0f64, 0, true);
@@ -736,15 +794,16 @@ mod tests {
             }
             last = cwnd;
         }
-        // 100 round trips: 20 swings of two turns each by the paper's figure 1, which rounds up to half round trips.
+        // 100 round trips: 20 oscillations with two changes of direction each, by figure 1 of the
+        // paper, which rounds up to half round trips.
         assert!((40..=54).contains(&turns), "{turns}");
         assert!((3.0..=6.0).contains(&(most - least)), "{least} to {most}");
-        // The path holds 500 packets and the one being sent.
+        // The path holds 500 packets and the one in transmission.
         assert!(least > 500.0 && most < 508.0, "{least} to {most}");
     }
 
     #[test]
-    fn two_flows_share_equally_whenever_they_begin() {
+    fn two_flows_share_equally_at_any_start_times() {
         let mut path = path(100, 2000, &["copa"]);
         path.run(Duration::from_secs(5));
         path.add(built("copa"), RTT);
@@ -757,35 +816,43 @@ mod tests {
     }
 
     #[test]
-    fn against_a_buffer_filler_competing_keeps_a_fair_share_where_the_default_starves() {
-        for (law, least, most) in [("copa", 0.35, 0.65), ("copa?competitive=false", 0.0, 0.1)] {
-            let mut path = path(50, 250, &[law, "newreno"]);
+    fn competitive_mode_keeps_a_fair_share_beside_newreno() {
+        for (controller, least, most) in
+            [("copa", 0.35, 0.65), ("copa?competitive=false", 0.0, 0.1)]
+        {
+            let mut path = path(50, 250, &[controller, "newreno"]);
             path.run(Duration::from_secs(10));
             let shares = shares(&mut path, Duration::from_secs(50));
-            assert!((least..most).contains(&shares[0]), "{law}: {shares:?}");
-            assert!(shares[0] + shares[1] > 0.9, "{law}: {shares:?}");
+            assert!(
+                (least..most).contains(&shares[0]),
+                "{controller}: {shares:?}"
+            );
+            assert!(shares[0] + shares[1] > 0.9, "{controller}: {shares:?}");
         }
     }
 
     #[test]
     fn on_a_short_path_it_takes_its_own_queue_for_a_competitors() {
         // The weakness its header names: 25 packets of path, and no loss to stop 1/delta.
-        for (law, competes) in [("copa", true), ("copa?competitive=false", false)] {
-            let mut path = path(5, 2000, &[law]);
+        for (controller, competes) in [("copa", true), ("copa?competitive=false", false)] {
+            let mut path = path(5, 2000, &[controller]);
             path.run(Duration::from_secs(15));
             let (mean, _) = path.run(Duration::from_secs(5));
-            assert_eq!(mean > 50.0, competes, "{law}: {mean}");
+            assert_eq!(mean > 50.0, competes, "{controller}: {mean}");
         }
     }
 
     #[test]
     fn random_losses_do_not_slow_it_down() {
-        let mut law = cruising(100);
+        let mut controller = cruising(100);
         let mut now = Time::ZERO;
         for _ in 0..20 {
-            rounds(&mut law, &mut now, RTT, 1);
-            law.on_loss(&loss(&law, now));
+            rounds(&mut controller, &mut now, RTT, 1);
+            controller.on_loss(&loss(&controller, now));
         }
-        assert!(segments(&law) > 140.0, "at least 1/delta a round trip");
+        assert!(
+            segments(&controller) > 140.0,
+            "at least 1/delta a round trip"
+        );
     }
 }

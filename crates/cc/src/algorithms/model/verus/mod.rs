@@ -1,66 +1,81 @@
-//! Verus: learns which delay goes with how many packets outstanding, and looks up the window for the delay it wants.
+//! Verus: learns the delay for each number of packets outstanding, and looks up the window for a
+//! target delay.
 //!
-//! Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, "Adaptive Congestion Control for Unpredictable Cellular Networks",
-//! SIGCOMM 2015; and the authors' `verus_server.cpp`, from which come the constants that the paper does not give.
+//! Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, "Adaptive Congestion Control for
+//! Unpredictable Cellular Networks", SIGCOMM 2015; and the authors' `verus_server.cpp`, the source
+//! of the constants that the paper does not give.
 //!
-//! Time is cut into epochs of 5 ms. At the end of each:
-//! * delay estimator: `D_max = a*D_max + (1-a)*max(D)` over the delays D of the epoch's ACKs, a = 0.2; `dD` is its change
-//! * window estimator: `D_est -= delta2` if `D_max/D_min > R`; else `D_est -= delta1` if `dD > 0`, but in both cases not
-//!   below D_min; else `D_est += delta2` (equation 4). W is the window that the delay profile gives for D_est
-//! * sending: `S = max(0, W + (2-n)/(n-1)*W_now)` packets leave in the next epoch (equation 5), W_now being outstanding and
-//!   n = ceil(RTT/epoch)
+//! Time is divided into epochs of 5 ms. At the end of each:
+//! * delay estimator: `D_max = a*D_max + (1-a)*max(D)` over the delays D of the epoch's ACKs, a =
+//!   0.2; `dD` is its change
+//! * window estimator: `D_est -= delta2` if `D_max/D_min > R`; otherwise `D_est -= delta1` if `dD >
+//!   0`, in both cases not below D_min; otherwise `D_est += delta2` (equation 4). W is the window
+//!   that the delay profile gives for D_est
+//! * sending: `S = max(0, W + (2-n)/(n-1)*W_now)` packets leave in the next epoch (equation 5),
+//!   with W_now packets outstanding and n = ceil(RTT/epoch)
 //!
-//! And besides:
-//! * delay profile: each ACK's delay with the packets outstanding when its packet was sent; see `profile.rs`
+//! In addition:
+//! * delay profile: each ACK's delay with the number of packets outstanding when its packet was
+//!   sent; see `profile.rs`
 //! * slow start: W grows by one packet per ACK until a loss, or a delay of more than N times D_min
-//! * loss: `W = M*W_loss` (equation 6), W_loss being outstanding when the lost packet was sent; then `W += 1/W` per ACK
-//!   (equation 7), and the profile learns nothing, until an ACK comes for a packet sent with no more than W outstanding
+//! * loss: `W = M*W_loss` (equation 6), with W_loss outstanding when the lost packet was sent; then
+//!   `W += 1/W` per ACK (equation 7) without updates of the profile, until an ACK arrives for a
+//!   packet sent with at most W outstanding
 //!
-//! Units: the window is kept in bytes; equations are in packets of one segment and seconds.
+//! Units: the window is in bytes; equations are in packets of one segment and seconds.
 //!
-//! **The physics.** A cellular link changes its rate faster than anyone can probe it, but keeps a deep queue of its own for
-//! each user, so delay tells what the rate is doing. With W packets outstanding on a path of rate C and base delay D_min the
-//! delay is `max(D_min, W/C)`: the profile is that curve, learned, and moving along it in delay rather than in packets makes
-//! steps that fit whatever C is. On a path of constant rate D_est climbs by 2 ms each epoch until D_max, a round trip
-//! later, exceeds `R*D_min`, and comes down as fast: the delay swings about `R*D_min`, by 2 ms for each epoch of a round
-//! trip, and the link is never idle. So R = 2 holds a queue of about one bandwidth-delay product.
+//! **Physics.** A cellular link changes its rate faster than probing can follow, but has a deep
+//! queue per user, so the delay shows changes of the rate. With W packets outstanding on a path
+//! with rate C and base delay D_min the delay is `max(D_min, W/C)`. The profile is that curve,
+//! learned, and steps in delay rather than in packets suit any C. On a path with a constant rate
+//! D_est rises by 2 ms each epoch until D_max, a round trip later, exceeds `R*D_min`, and falls as
+//! fast: the delay oscillates around `R*D_min` by 2 ms for each epoch of a round trip, and the link
+//! is never idle. So R = 2 keeps a queue of about one bandwidth-delay product.
 //!
-//! S is W again: in a steady state `S = W/(n-1)`, which is what the epoch's ACKs will take out. Here W is the congestion
-//! window and S/epoch the pacing rate. So no more than S leaves in an epoch, and if fewer ACKs come back than were
-//! expected, fewer packets leave; the authors' sender goes over W then. S is not rounded; at least one packet may leave in
-//! an epoch, which the window forbids where S = 0 was meant.
+//! S is equivalent to W: in a steady state `S = W/(n-1)`, which is what the epoch's ACKs
+//! acknowledge. Here W is the congestion window and S/epoch the pacing rate. At most S leaves in an
+//! epoch, and if fewer ACKs arrive than expected, fewer packets leave; the authors' sender exceeds
+//! W then. S is not rounded; at least one packet may leave in an epoch, which the window prevents
+//! where S = 0 is intended.
 //!
-//! **When it works.** Where the queue is the flow's own and deep, and the rate moves within tens of ms.
+//! **When it works.** Where the queue belongs to the flow and is deep, and the rate changes within
+//! tens of ms.
 //!
-//! **When not.**
-//! * It holds a queue on purpose, and slow start fills one of (N-1) times the path before it ends.
-//! * Where the buffer holds less than R asks for, no delay is ever too long: the window climbs until it loses, by two
-//!   fifths in the round trip that it takes to notice on a path of 40 ms, and a window that the profile jumps to leaves
-//!   within one epoch. A flow that minds losses starves beside it there.
-//! * When the rate falls, the old queue's delays go on telling it to come down after it has: the window shrinks to next to
-//!   nothing, and the link idles for about a second, until the curve is made anew.
-//! * Where others fill the queue its delays say nothing about its own window: the curve is flat and W jumps about.
-//! * D_min is never forgotten: on a path that has become longer all delays are too long until the window is down to a
-//!   packet or two and D_min is raised.
+//! **Limits.**
+//! * It keeps a queue on purpose, and slow start fills a queue of (N-1) times the path before it
+//!   ends.
+//! * Where the buffer holds less than R requires, no delay is ever too long: the window grows until
+//!   packets are lost, by two fifths in the round trip until the loss is noticed on a path of 40
+//!   ms, and a window that the profile jumps to leaves within one epoch. A loss-based flow starves
+//!   beside it.
+//! * When the rate falls, the delays of the old queue continue to reduce the window after it has
+//!   been reduced enough: the window becomes very small, and the link is idle for about a second,
+//!   until the next renewal of the curve.
+//! * Where other flows fill the queue, its delays do not depend on its own window: the curve is
+//!   flat and W jumps.
+//! * D_min is never forgotten: on a path that has become longer all delays are too long until the
+//!   window is down to a packet or two and D_min is raised.
 //!
 //! **Departures.**
 //! * The curve is monotone and forgets; see `profile.rs`.
-//! * The window and the delay of a packet are what was outstanding when it was sent, itself included; the code marks each
-//!   packet with W. The two are the same while W is used; where W has just jumped, W says what was wanted and not what
-//!   caused the delay or the loss, and 0.7 of what was wanted outgrows a small buffer without bound.
-//! * D_est becomes the delay of W whenever the curve is made anew, so that the window does not jump with the curve: by then
-//!   D_est is as far off as the old curve was.
-//! * Epochs have no timer: they are made up for when an ACK comes or a packet leaves, at most 256 of them. None pass while
-//!   nothing is outstanding.
+//! * The window of a packet's delay is the number outstanding when it was sent, itself included;
+//!   the code marks each packet with W. The two are the same while W is used. Where W has just
+//!   jumped, W is the intended window and not the one that caused the delay or the loss, and 0.7 of
+//!   the intended window outgrows a small buffer without bound.
+//! * D_est becomes the delay of W whenever the curve is renewed, so that the window does not jump
+//!   with the curve: D_est is by then as wrong as the old curve was.
+//! * Epochs have no timer: they are processed when an ACK arrives or a packet leaves, at most 256
+//!   of them. No epochs pass while nothing is outstanding.
 //! * A window that is not used, or may not grow, does not grow, and neither does D_est.
-//! * In the loss phase W is what equation 7 makes it; the authors' sender lets the window estimator go on beside it. At its
-//!   end D_est is the delay of W. Congestion marks count as losses.
+//! * In the loss phase W is given by equation 7; the authors' sender also continues the window
+//!   estimator. At its end D_est is the delay of W. Congestion marks count as losses.
 //! * The code leaves slow start at 500 ms of delay; the paper at N*D_min.
 //!
-//! **As the code has it.** An epoch without ACKs counts as one whose greatest delay is the time since the last ACK, if that
-//! is more than D_max. If D_est has come down to D_min, the delay is still too long and fewer than two packets are
-//! outstanding, then D_min was wrong and is raised by 10 ms. A timeout sets D_est to D_min and is a loss phase; from one
-//! segment here (RFC 5681 section 3.1). The code's M is 0.7; its R was 2 and is 6 in the latest version.
+//! **As in the code.** An epoch without ACKs counts as one whose maximum delay is the time since
+//! the last ACK, if that exceeds D_max. If D_est has fallen to D_min, the delay is still too long
+//! and fewer than two packets are outstanding, then D_min was wrong and is raised by 10 ms. A
+//! timeout sets D_est to D_min and starts a loss phase; here from one segment (RFC 5681 section
+//! 3.1). The code's M is 0.7; its R was 2 and is 6 in the latest version.
 
 mod profile;
 
@@ -72,16 +87,16 @@ use crate::registry::entry::{
 use profile::Profile;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Its place in the registry.
+/// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "verus",
     code: code!(
         "algorithms/model/verus/mod.rs",
         "algorithms/model/verus/profile.rs"
     ),
-    summary: "Learns the delay of each window and sends what keeps it within R times the least",
-    citation: "Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, \"Adaptive Congestion Control for \
-               Unpredictable Cellular Networks\", SIGCOMM 2015",
+    summary: "Learns the delay of each window and keeps the delay within R times the minimum",
+    citation: "Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, \"Adaptive Congestion Control \
+               for Unpredictable Cellular Networks\", SIGCOMM 2015",
     family: Family::Model,
     driven_by: DrivenBy::Path,
     feed: Feed::Acknowledgments,
@@ -90,7 +105,7 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "R",
             default: Value::Number(2.0),
             range: (1.0, 100.0),
-            meaning: "greatest delay that is tolerated, over the least",
+            meaning: "maximum tolerated delay relative to the minimum",
         },
         Parameter {
             name: "delta1",
@@ -102,19 +117,19 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "delta2",
             default: Value::Number(2.0),
             range: (0.01, 100.0),
-            meaning: "step up, and down while the delay is too long, ms",
+            meaning: "step up, and step down while the delay is too long, ms",
         },
         Parameter {
             name: "M",
             default: Value::Number(0.7),
             range: (0.0, 1.0),
-            meaning: "share of the window that a loss leaves",
+            meaning: "fraction of the window that remains after a loss",
         },
         Parameter {
             name: "N",
             default: Value::Number(15.0),
             range: (1.0, 1000.0),
-            meaning: "slow start ends when a delay exceeds the least by this factor",
+            meaning: "slow start ends when a delay exceeds the minimum by this factor",
         },
         Parameter {
             name: "epoch",
@@ -126,22 +141,22 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "renewal",
             default: Value::Number(1.0),
             range: (0.01, 60.0),
-            meaning: "how often the delay profile's curve is made anew, s",
+            meaning: "time between renewals of the delay profile's curve, s",
         },
     ],
     build: |setup, values| Box::new(Verus::new(setup, Tuning::from_values(values))),
 };
 
-/// Weight of the old in D_max.
+/// Weight of the old value in D_max.
 const KEEP: f64 = 0.2;
-/// A change of D_max by less is none, seconds.
+/// Minimum change of D_max that counts, seconds.
 const NO_CHANGE: f64 = 1e-7;
-/// By how much D_min is raised when it proves wrong, seconds.
+/// Amount by which D_min is raised when it turns out to be wrong, seconds.
 const RAISE: f64 = 0.01;
-/// Most epochs that are made up for at once.
-const MOST_EPOCHS: u64 = 256;
-/// Greatest window, bytes: far more than any path holds, and still exact in an f64.
-const GREATEST: f64 = (1u64 << 52) as f64;
+/// Maximum number of epochs processed at once.
+const MAX_EPOCHS: u64 = 256;
+/// Maximum window, bytes: far more than any path holds, and still exact in an f64.
+const MAX_WINDOW: f64 = (1u64 << 52) as f64;
 
 /// The paper's constants.
 #[derive(Debug, Clone, Copy)]
@@ -173,19 +188,19 @@ impl Tuning {
     }
 }
 
-/// Verus's window law.
+/// The Verus controller.
 #[derive(Debug, Clone)]
 struct Verus {
     tuning: Tuning,
-    /// Greatest payload of one packet, bytes.
+    /// Maximum payload of one packet, bytes.
     mss: u64,
     /// W, bytes; at least `mss`.
     cwnd: f64,
-    /// S, packets; `None` before there is one. Slow start is clocked by the ACKs.
+    /// S, packets; `None` before the first value. Slow start is clocked by ACKs.
     share: Option<f64>,
     phase: Phase,
     profile: Profile,
-    /// When the curve is next made anew.
+    /// Time of the next renewal of the curve.
     renew_at: Time,
     delays: Option<Delays>,
     epoch: Epoch,
@@ -193,41 +208,41 @@ struct Verus {
     srtt: Duration,
     /// Bytes outstanding.
     in_flight: u64,
-    /// Bytes outstanding when the packet last found lost was sent.
+    /// Bytes outstanding when the last lost packet was sent.
     lost_window: Option<u64>,
-    /// What the last loss or timeout changed, if it may yet prove to have been a mistake.
+    /// The state before the last loss or timeout, while that may still turn out to be spurious.
     before: Option<Before>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// The profile is in charge.
+    /// The profile determines the window.
     Tracking,
     /// After a loss.
     Recovery,
 }
 
-/// The delay estimator and the delay that is wanted, in seconds.
+/// The delay estimator and the target delay, in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Delays {
-    /// D_min, more than zero.
+    /// D_min, above zero.
     least: f64,
     /// D_max; `None` before the first epoch has ended.
     greatest: Option<f64>,
     /// D_est.
-    wanted: f64,
+    target: f64,
 }
 
-/// The present epoch.
+/// The current epoch.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
     ends: Time,
-    /// Greatest delay of its ACKs, seconds; `None` if there were none.
+    /// Maximum delay of its ACKs, seconds; `None` without ACKs.
     greatest: Option<f64>,
     /// Whether the window may grow, by the latest ACK.
     may_grow: bool,
-    /// When the latest ACK came, or sending began.
+    /// When the latest ACK arrived, or sending began.
     heard: Time,
 }
 
@@ -235,7 +250,7 @@ struct Epoch {
 struct Before {
     cwnd: f64,
     phase: Phase,
-    wanted: Option<f64>,
+    target: Option<f64>,
 }
 
 impl Verus {
@@ -263,25 +278,25 @@ impl Verus {
         }
     }
 
-    /// In packets.
+    /// Converts bytes to packets.
     fn packets(&self, bytes: u64) -> f64 {
         bytes as f64 / self.mss as f64
     }
 
-    /// W becomes so many bytes, within bounds.
+    /// Sets W to `bytes`, within its bounds.
     fn set_cwnd(&mut self, bytes: f64) {
         let least = self.mss as f64;
-        self.cwnd = bytes.min(GREATEST).max(least);
+        self.cwnd = bytes.min(MAX_WINDOW).max(least);
     }
 
-    /// The epochs that have ended by now.
+    /// Processes the epochs that have ended by `now`.
     fn advance(&mut self, now: Time) {
         let length = self.tuning.epoch.as_nanos();
         let ended = match now.as_nanos().checked_sub(self.epoch.ends.as_nanos()) {
             Some(since) => since / length + 1,
             None => return,
         };
-        let skipped = ended.saturating_sub(MOST_EPOCHS);
+        let skipped = ended.saturating_sub(MAX_EPOCHS);
         self.epoch.ends += Duration::from_nanos(length.saturating_mul(skipped));
         for _ in skipped..ended {
             self.end_epoch();
@@ -304,10 +319,10 @@ impl Verus {
             return;
         }
         if self.phase == Phase::Tracking {
-            delays.want(&tuning, rises, may_grow);
-            delays.look_again(&tuning, outstanding);
-            let wanted = delays.wanted;
-            if let Some(packets) = self.profile.window(wanted) {
+            delays.update_target(&tuning, rises, may_grow);
+            delays.correct_min_delay(&tuning, outstanding);
+            let target = delays.target;
+            if let Some(packets) = self.profile.window(target) {
                 let bytes = packets * self.mss as f64;
                 self.set_cwnd(if may_grow {
                     bytes
@@ -326,7 +341,7 @@ impl Verus {
         epochs.max(1) as f64
     }
 
-    /// Equation 6, for a packet that was sent with so many bytes outstanding.
+    /// Equation 6, for a packet that was sent with `outstanding` bytes outstanding.
     fn lose(&mut self, outstanding: u64, now: Time) {
         self.set_cwnd(self.cwnd.min(self.tuning.keep * outstanding as f64));
         self.profile.forget_above(outstanding / self.mss);
@@ -341,23 +356,23 @@ impl Verus {
         self.phase = Phase::Recovery;
     }
 
-    /// Back to the profile, at the window that recovery has come to.
+    /// Returns to the profile, with the window that recovery has reached.
     fn leave_recovery(&mut self) {
         self.phase = Phase::Tracking;
-        // What was measured while packets were missing tells nothing.
+        // Measurements during a recovery are discarded.
         self.epoch.greatest = None;
         self.anchor();
     }
 
-    /// D_est becomes the delay of W.
+    /// Sets D_est to the delay of W.
     fn anchor(&mut self) {
         let delay = self.profile.delay(self.cwnd / self.mss as f64);
         if let (Some(delays), Some(delay)) = (&mut self.delays, delay) {
-            delays.wanted = delay.max(delays.least);
+            delays.target = delay.max(delays.least);
         }
     }
 
-    /// A new curve; the window does not jump with it.
+    /// Renews the curve; the window does not jump with it.
     fn renew(&mut self, now: Time) {
         self.profile.interpolate();
         self.profile.age();
@@ -365,7 +380,7 @@ impl Verus {
         self.renew_at = now + self.tuning.renewal;
     }
 
-    /// What a packet's acknowledgment tells of the path.
+    /// Updates the profile with a packet's acknowledgment.
     fn learn(&mut self, ack: &Ack, delay: f64) {
         let Some(newest) = ack.newest else { return };
         let outstanding = newest.in_flight.get().div_ceil(self.mss);
@@ -385,7 +400,7 @@ impl Verus {
         self.before = Some(Before {
             cwnd: self.cwnd,
             phase: self.phase,
-            wanted: self.delays.map(|d| d.wanted),
+            target: self.delays.map(|d| d.target),
         });
     }
 }
@@ -395,11 +410,12 @@ impl Delays {
         Self {
             least: delay,
             greatest: None,
-            wanted: delay,
+            target: delay,
         }
     }
 
-    /// The delay estimator, at the end of an epoch; `silent` is how long no ACK has come. Whether D_max rises.
+    /// The delay estimator, at the end of an epoch; `silent` is the time without an ACK. Returns
+    /// whether D_max rises.
     fn estimate(&mut self, sampled: Option<f64>, silent: f64) -> bool {
         let before = self.greatest.or(sampled).unwrap_or(self.least);
         let sample = sampled.unwrap_or(before.max(silent));
@@ -409,15 +425,15 @@ impl Delays {
     }
 
     /// Equation 4.
-    fn want(&mut self, tuning: &Tuning, rises: bool, may_grow: bool) {
+    fn update_target(&mut self, tuning: &Tuning, rises: bool, may_grow: bool) {
         if self.too_long(tuning) {
-            self.wanted -= tuning.up;
+            self.target -= tuning.up;
         } else if rises {
-            self.wanted -= tuning.down;
+            self.target -= tuning.down;
         } else if may_grow {
-            self.wanted += tuning.up;
+            self.target += tuning.up;
         }
-        self.wanted = self.wanted.max(self.least);
+        self.target = self.target.max(self.least);
     }
 
     fn too_long(&self, tuning: &Tuning) -> bool {
@@ -425,18 +441,20 @@ impl Delays {
             .is_some_and(|greatest| greatest > tuning.ratio * self.least)
     }
 
-    /// Too long a delay with next to nothing outstanding is not a queue.
-    fn look_again(&mut self, tuning: &Tuning, outstanding: f64) {
-        if self.too_long(tuning) && self.wanted <= self.least && outstanding < 2.0 {
+    /// Too long a delay with almost nothing outstanding is not a queue.
+    fn correct_min_delay(&mut self, tuning: &Tuning, outstanding: f64) {
+        if self.too_long(tuning) && self.target <= self.least && outstanding < 2.0 {
             self.least += RAISE;
-            self.wanted = self.least;
+            self.target = self.least;
         }
     }
 }
 
-/// S of equation 5, in packets: `outstanding` of them are now, `window` are to be; `n` epochs are a round trip.
+/// S of equation 5, in packets: `outstanding` of them now, `window` as the target; `n` epochs are a
+/// round trip.
 fn sending(window: f64, outstanding: f64, n: f64) -> f64 {
-    // All that is outstanding is acknowledged within the epoch if that is a round trip; the code takes none of it then.
+    // If the epoch is a whole round trip, everything outstanding is acknowledged within it; the
+    // code then subtracts all of it.
     let share = if n > 1.0 { (2.0 - n) / (n - 1.0) } else { -1.0 };
     (window + share * outstanding).max(0.0)
 }
@@ -444,7 +462,8 @@ fn sending(window: f64, outstanding: f64, n: f64) -> f64 {
 impl Controller for Verus {
     fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
         if in_flight <= size {
-            // Nothing was outstanding: silence meant nothing, and the epoch that it began in is the last that counts.
+            // Nothing was outstanding: the silence had no meaning, and only the epoch in which it
+            // began counts.
             self.epoch.heard = now;
             if now >= self.epoch.ends {
                 self.end_epoch();
@@ -461,7 +480,7 @@ impl Controller for Verus {
         self.srtt = ack.srtt;
         self.epoch.heard = ack.now;
         self.epoch.may_grow = Window::may_grow(ack);
-        // A delay of nothing is not to be divided by.
+        // A delay of zero cannot be a divisor.
         if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) {
             let delay = rtt.as_secs_f64();
             let delays = self.delays.get_or_insert(Delays::new(delay));
@@ -489,7 +508,7 @@ impl Controller for Verus {
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        // One loss phase answers for all losses of a window.
+        // One loss phase covers all losses of a window.
         if self.phase != Phase::Recovery {
             self.remember();
             // Congestion marks have no lost packet.
@@ -512,7 +531,7 @@ impl Controller for Verus {
         }
         self.set_cwnd(0.0);
         if let Some(delays) = &mut self.delays {
-            delays.wanted = delays.least;
+            delays.target = delays.least;
             self.enter_recovery(timeout.now);
         }
     }
@@ -524,8 +543,8 @@ impl Controller for Verus {
         if self.cwnd < before.cwnd {
             self.cwnd = before.cwnd;
             self.phase = before.phase;
-            if let (Some(delays), Some(wanted)) = (&mut self.delays, before.wanted) {
-                delays.wanted = wanted.max(delays.least);
+            if let (Some(delays), Some(target)) = (&mut self.delays, before.target) {
+                delays.target = target.max(delays.least);
             }
         }
     }
@@ -570,7 +589,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const RTT: Duration = Duration::from_millis(40);
 
-    /// The paper's constants, and the code's M.
+    /// The paper's constants, and M of the code.
     const TUNING: Tuning = Tuning {
         ratio: 2.0,
         down: 0.001,
@@ -585,9 +604,10 @@ mod tests {
         Time::ZERO + MS * ms
     }
 
-    /// An ACK of a packet that was sent with so many outstanding and took so long; as many are outstanding now.
-    fn ack(law: &mut Verus, now: Time, outstanding: u64, rtt: Duration) {
-        law.on_ack(&Ack {
+    /// An ACK of a packet that was sent with `outstanding` packets outstanding and took `rtt`; as
+    /// many are outstanding now.
+    fn ack(controller: &mut Verus, now: Time, outstanding: u64, rtt: Duration) {
+        controller.on_ack(&Ack {
             now,
             rtt: Some(rtt),
             srtt: rtt,
@@ -603,28 +623,31 @@ mod tests {
         });
     }
 
-    /// Past slow start with `packets`, on a path that delays 10 packets by 40 ms and each further one by 2 ms.
+    /// A controller past slow start with `packets`, on a path that delays 10 packets by 40 ms and
+    /// each further one by 2 ms.
     fn tracking(packets: u64) -> Verus {
-        let mut law = Verus::new(&setup(packets), TUNING);
-        law.delays = Some(Delays::new(0.04));
-        law.srtt = RTT;
-        law.phase = Phase::Tracking;
+        let mut controller = Verus::new(&setup(packets), TUNING);
+        controller.delays = Some(Delays::new(0.04));
+        controller.srtt = RTT;
+        controller.phase = Phase::Tracking;
         for window in 10..60 {
-            law.profile.add(window, 0.04 + 0.002 * (window - 10) as f64);
+            controller
+                .profile
+                .add(window, 0.04 + 0.002 * (window - 10) as f64);
         }
-        law.profile.interpolate();
-        law.anchor();
-        law
+        controller.profile.interpolate();
+        controller.anchor();
+        controller
     }
 
-    fn wanted(law: &Verus) -> f64 {
-        law.delays.expect("sampled").wanted * 1000.0
+    fn target(controller: &Verus) -> f64 {
+        controller.delays.expect("sampled").target * 1000.0
     }
 
     #[test]
-    fn the_greatest_delay_is_averaged_over_epochs_and_silence_counts_as_delay() {
+    fn the_max_delay_is_averaged_and_silence_counts_as_delay() {
         let mut delays = Delays::new(0.04);
-        assert!(!delays.estimate(Some(0.04), 0.0), "nothing to rise from");
+        assert!(!delays.estimate(Some(0.04), 0.0), "no previous value");
         assert!(delays.estimate(Some(0.05), 0.0));
         let greatest = |delays: &Delays| delays.greatest.expect("an epoch has ended") * 1000.0;
         assert!((greatest(&delays) - 48.0).abs() < 1e-9, "0.2*40 + 0.8*50");
@@ -636,15 +659,15 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_wanted_goes_down_by_2_ms_if_it_is_too_long_by_1_if_it_rises_and_else_up_by_2() {
-        let after = |greatest, wanted, rises| {
+    fn the_target_delay_follows_equation_4() {
+        let after = |greatest, target, rises| {
             let mut delays = Delays {
                 least: 0.04,
                 greatest: Some(greatest),
-                wanted,
+                target,
             };
-            delays.want(&TUNING, rises, true);
-            (delays.wanted * 1e6).round() / 1e3
+            delays.update_target(&TUNING, rises, true);
+            (delays.target * 1e6).round() / 1e3
         };
         // R = 2: more than 80 ms is too long.
         assert_eq!(after(0.081, 0.07, true), 68.0);
@@ -656,8 +679,8 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_sends_what_its_acknowledgments_take_out_and_what_the_window_lacks() {
-        // RTT 40 ms: n = 8. Of 21 packets outstanding 3 come back in an epoch.
+    fn an_epoch_sends_what_equation_5_gives() {
+        // RTT 40 ms: n = 8. 3 of 21 packets outstanding are acknowledged in an epoch.
         let rounded =
             |window, outstanding, n| (sending(window, outstanding, n) * 1e6).round() / 1e6;
         assert_eq!(rounded(21.0, 21.0, 8.0), 3.0);
@@ -665,33 +688,33 @@ mod tests {
         assert_eq!(rounded(18.0, 21.0, 8.0), 0.0);
         assert_eq!(rounded(10.0, 21.0, 8.0), 0.0);
         assert_eq!(rounded(21.0, 15.0, 2.0), 21.0);
-        assert_eq!(rounded(21.0, 15.0, 1.0), 6.0, "as the code");
+        assert_eq!(rounded(21.0, 15.0, 1.0), 6.0, "as in the code");
     }
 
     #[test]
-    fn the_window_is_what_the_profile_gives_for_the_delay_wanted() {
-        let mut law = tracking(20);
-        assert_eq!(wanted(&law).round(), 60.0);
-        ack(&mut law, at(1), 20, MS * 60);
-        // Three epochs end without a rise: 66 ms, 23 packets. What comes after the last is not yet reckoned.
+    fn the_window_is_that_of_the_profile_for_the_target_delay() {
+        let mut controller = tracking(20);
+        assert_eq!(target(&controller).round(), 60.0);
+        ack(&mut controller, at(1), 20, MS * 60);
+        // Three epochs end without a rise: 66 ms, 23 packets. Later ACKs belong to the next epoch.
         for (now, expected) in [(6, 21.0), (11, 22.0), (16, 23.0)] {
-            ack(&mut law, at(now), 20, MS * 60);
+            ack(&mut controller, at(now), 20, MS * 60);
             assert!(
-                (segments(&law) - expected).abs() < 0.01,
+                (segments(&controller) - expected).abs() < 0.01,
                 "{}",
-                segments(&law)
+                segments(&controller)
             );
         }
         // 20 outstanding, n = 12: S = 23 - 20*10/11 packets in 5 ms.
-        let rate = law.pacing_rate().expect("an epoch has ended");
+        let rate = controller.pacing_rate().expect("an epoch has ended");
         let packets = rate.as_bits_per_sec() as f64 * 0.005 / 8000.0;
         assert!((packets - 4.818).abs() < 0.01, "{packets}");
     }
 
     #[test]
-    fn a_loss_multiplies_the_window_it_happened_in_and_then_it_grows_by_one_over_itself() {
-        let mut law = tracking(40);
-        law.on_packet_lost(&LostPacket {
+    fn a_loss_follows_equations_6_and_7() {
+        let mut controller = tracking(40);
+        controller.on_packet_lost(&LostPacket {
             now: at(1),
             size: Bytes::new(MSS),
             lost: Bytes::new(MSS),
@@ -703,54 +726,67 @@ mod tests {
                 app_limited: false,
             },
         });
-        law.on_loss(&loss(&law, at(1)));
-        assert_eq!((law.phase(), segments(&law)), ("loss recovery", 21.0));
-        law.on_loss(&loss(&law, at(1)));
-        assert_eq!(segments(&law), 21.0, "one phase answers for all losses");
-        // What was sent before the loss teaches nothing and changes no mind; 21 such ACKs add nearly a packet.
-        let before = law.profile.clone();
+        controller.on_loss(&loss(&controller, at(1)));
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("loss recovery", 21.0)
+        );
+        controller.on_loss(&loss(&controller, at(1)));
+        assert_eq!(segments(&controller), 21.0, "one phase covers all losses");
+        // Packets sent before the loss do not update the profile; 21 such ACKs add almost one
+        // packet.
+        let before = controller.profile.clone();
         for _ in 0..21 {
-            ack(&mut law, at(2), 30, MS * 500);
+            ack(&mut controller, at(2), 30, MS * 500);
         }
-        assert_eq!(segments(&law).round(), 22.0);
-        assert_eq!(law.phase(), "loss recovery");
-        assert_eq!(law.profile.delay(30.0), before.delay(30.0));
-        // A packet that was sent in the smaller window: D_est is that of 22 packets, 40 + 2*12 ms.
-        ack(&mut law, at(3), 20, MS * 60);
-        assert_eq!(law.phase(), "delay profile");
-        assert_eq!(wanted(&law).round(), 64.0);
+        assert_eq!(segments(&controller).round(), 22.0);
+        assert_eq!(controller.phase(), "loss recovery");
+        assert_eq!(controller.profile.delay(30.0), before.delay(30.0));
+        // A packet sent with the smaller window: D_est is that of 22 packets, 40 + 2*12 ms.
+        ack(&mut controller, at(3), 20, MS * 60);
+        assert_eq!(controller.phase(), "delay profile");
+        assert_eq!(target(&controller).round(), 64.0);
     }
 
     #[test]
-    fn a_mistaken_loss_is_taken_back() {
-        let mut law = tracking(40);
-        law.on_loss(&loss(&law, at(1)));
-        assert_eq!(segments(&law), 28.0);
-        law.on_spurious(at(2));
-        assert_eq!((law.phase(), segments(&law)), ("delay profile", 40.0));
-        assert_eq!(wanted(&law).round(), 100.0);
+    fn a_spurious_loss_is_undone() {
+        let mut controller = tracking(40);
+        controller.on_loss(&loss(&controller, at(1)));
+        assert_eq!(segments(&controller), 28.0);
+        controller.on_spurious(at(2));
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("delay profile", 40.0)
+        );
+        assert_eq!(target(&controller).round(), 100.0);
     }
 
     #[test]
-    fn slow_start_ends_at_a_delay_of_15_times_the_least() {
-        let mut law = Verus::new(&setup(10), TUNING);
+    fn slow_start_ends_at_a_delay_of_15_times_the_minimum() {
+        let mut controller = Verus::new(&setup(10), TUNING);
         for i in 0..10 {
-            ack(&mut law, at(i), 10 + i, MS * 10);
+            ack(&mut controller, at(i), 10 + i, MS * 10);
         }
-        ack(&mut law, at(11), 20, MS * 150);
-        assert_eq!((law.phase(), segments(&law)), ("slow start", 21.0));
-        assert_eq!(law.pacing_rate(), None);
-        ack(&mut law, at(12), 20, MS * 151);
-        assert_eq!(law.phase(), "loss recovery");
-        assert!((segments(&law) - 14.0).abs() < 0.1, "0.7*20");
+        ack(&mut controller, at(11), 20, MS * 150);
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("slow start", 21.0)
+        );
+        assert_eq!(controller.pacing_rate(), None);
+        ack(&mut controller, at(12), 20, MS * 151);
+        assert_eq!(controller.phase(), "loss recovery");
+        assert!((segments(&controller) - 14.0).abs() < 0.1, "0.7*20");
     }
 
     #[test]
-    fn a_timeout_leaves_one_segment_and_wants_the_least_delay() {
-        let mut law = tracking(40);
-        law.on_timeout(&timeout(&law, at(1)));
-        assert_eq!((law.phase(), segments(&law)), ("loss recovery", 1.0));
-        assert_eq!(wanted(&law).round(), 40.0);
+    fn a_timeout_leaves_one_segment_and_targets_the_min_delay() {
+        let mut controller = tracking(40);
+        controller.on_timeout(&timeout(&controller, at(1)));
+        assert_eq!(
+            (controller.phase(), segments(&controller)),
+            ("loss recovery", 1.0)
+        );
+        assert_eq!(target(&controller).round(), 40.0);
         let mut fresh = Verus::new(&setup(10), TUNING);
         fresh.on_timeout(&timeout(&fresh, at(1)));
         assert_eq!((fresh.phase(), segments(&fresh)), ("slow start", 1.0));
@@ -758,52 +794,53 @@ mod tests {
 
     #[test]
     fn an_unused_window_does_not_grow() {
-        let mut law = tracking(20);
+        let mut controller = tracking(20);
         for now in 1..100 {
-            law.on_ack(&Ack {
+            controller.on_ack(&Ack {
                 now: at(now),
                 rtt: Some(MS * 60),
                 cwnd_limited: false,
                 ..ACK
             });
         }
-        assert_eq!(segments(&law), 20.0);
-        assert_eq!(wanted(&law).round(), 60.0);
+        assert_eq!(segments(&controller), 20.0);
+        assert_eq!(target(&controller).round(), 60.0);
     }
 
     #[test]
-    fn a_silence_of_any_length_brings_the_window_down_at_once_and_an_idle_one_does_not() {
-        // Idle: the one epoch that had begun ends, as any epoch.
+    fn a_silence_reduces_the_target_delay_but_idle_time_does_not() {
+        // Idle: only the epoch that had begun ends, like any other epoch.
         for (in_flight, expected) in [(20, 40.0), (1, 62.0)] {
-            let mut law = tracking(20);
-            ack(&mut law, at(1), 20, MS * 60);
+            let mut controller = tracking(20);
+            ack(&mut controller, at(1), 20, MS * 60);
             let later = Time::ZERO + Duration::from_secs(1_000_000_000);
-            law.on_sent(later, Bytes::new(MSS), Bytes::new(in_flight * MSS));
-            assert_eq!(wanted(&law).round(), expected, "{in_flight}");
+            controller.on_sent(later, Bytes::new(MSS), Bytes::new(in_flight * MSS));
+            assert_eq!(target(&controller).round(), expected, "{in_flight}");
         }
     }
 
     #[test]
-    fn a_least_delay_that_proves_wrong_is_raised() {
+    fn a_wrong_minimum_delay_is_raised() {
         // The path has grown from 40 to 100 ms: with one packet outstanding that is no queue.
-        let mut law = tracking(10);
+        let mut controller = tracking(10);
         for i in 1..200 {
-            ack(&mut law, at(5 * i), 1, MS * 100);
+            ack(&mut controller, at(5 * i), 1, MS * 100);
         }
-        let least = law.delays.expect("sampled").least;
+        let least = controller.delays.expect("sampled").least;
         assert!((0.05..=0.1).contains(&least), "{least}");
     }
 
-    fn path(mbit: u64, room: usize, laws: &[&str]) -> Bottleneck {
+    fn path(mbit: u64, room: usize, controllers: &[&str]) -> Bottleneck {
         let mut path = Bottleneck::new(Rate::from_bits_per_sec(mbit * 1_000_000), room);
-        for law in laws {
-            let law: Spec = law.parse().expect("valid");
-            path.add(law.build(&setup(10)), RTT);
+        for controller in controllers {
+            let controller: Spec = controller.parse().expect("valid");
+            path.add(controller.build(&setup(10)), RTT);
         }
         path
     }
 
-    /// What the flows get of the bottleneck over `span`, and the packets queued on average.
+    /// The flows' fractions of the bottleneck's capacity over `span`, and the mean number of
+    /// packets queued.
     fn shares(path: &mut Bottleneck, span: Duration) -> (Vec<f64>, f64) {
         let before: Vec<u64> = path.flows.iter().map(|f| f.delivered).collect();
         let (queued, _) = path.run(span);
@@ -815,16 +852,17 @@ mod tests {
     }
 
     #[test]
-    fn on_a_constant_rate_the_link_is_full_and_the_delay_swings_about_r_times_the_least() {
-        // 20 Mbit/s are 100 packets in 40 ms: below (R-1)*100 packets wait, and the swing reaches down to none.
-        for (law, most) in [("verus", 100.0), ("verus?R=4", 300.0)] {
-            let mut path = path(20, 5000, &[law]);
+    fn at_a_constant_rate_the_delay_oscillates_around_r_times_min() {
+        // 20 Mbit/s are 100 packets in 40 ms: fewer than (R-1)*100 packets wait, and the
+        // oscillation reaches an empty queue.
+        for (controller, most) in [("verus", 100.0), ("verus?R=4", 300.0)] {
+            let mut path = path(20, 5000, &[controller]);
             path.run(Duration::from_secs(10));
             let (share, queued) = shares(&mut path, Duration::from_secs(20));
-            assert!(share[0] > 0.98, "{law}: {share:?}");
+            assert!(share[0] > 0.98, "{controller}: {share:?}");
             assert!(
                 (0.5 * most..1.1 * most).contains(&queued),
-                "{law}: {queued}"
+                "{controller}: {queued}"
             );
         }
     }
@@ -838,14 +876,14 @@ mod tests {
             path.run(Duration::from_millis(1500));
             let (share, queued) = shares(&mut path, Duration::from_millis(3500));
             assert!(share[0] > 0.9, "{mbit} Mbit/s: {share:?}");
-            // A packet takes 8000 bits. R*D_min leaves 40 ms of queue.
+            // A packet is 8000 bits. R*D_min leaves 40 ms of queue.
             let waited = queued * 8.0 / mbit as f64;
             assert!(waited < 60.0, "{mbit} Mbit/s: {waited} ms");
         }
     }
 
     #[test]
-    fn two_flows_share_alike() {
+    fn two_flows_share_equally() {
         let mut path = path(50, 2000, &["verus", "verus"]);
         path.run(Duration::from_secs(10));
         let (share, _) = shares(&mut path, Duration::from_secs(30));

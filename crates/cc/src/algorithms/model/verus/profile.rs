@@ -1,40 +1,44 @@
-//! Verus's delay profile (section 4 of the paper): the delay that goes with each number of packets outstanding.
+//! Verus's delay profile (section 4 of the paper): the delay for each number of packets
+//! outstanding.
 //!
-//! Points: for each outstanding window a running average of the delays seen with it, `d = 7/8*d + 1/8*sample`, as the
-//! authors' `wList`. Windows of less than 64 packets have a point each; above, 32 points share each doubling, up to 2^20
-//! packets, and a point averages its windows too. 512 points in all, whatever is sent.
+//! Points: for each window outstanding a running average of its delays, `d = 7/8*d + 1/8*sample`,
+//! as the authors' `wList`. Windows of less than 64 packets have one point each; above, 32 points
+//! share each doubling, up to 2^20 packets, and a point averages its windows too. There are 512
+//! points in all.
 //!
-//! Curve: made from the points once per second. The paper fits a cubic spline (ALGLIB), the code a penalised one.
+//! Curve: computed from the points once per second. The paper fits a cubic spline (ALGLIB), the
+//! code a penalised one.
 //!
-//! **Departure.** Here it is the nondecreasing curve that is nearest to the points (isotonic regression by pooling
-//! adjacent violators), joined by straight lines. More packets outstanding never wait less, so whatever falls is noise or
-//! out of date; a spline passes that on as a curve that cannot be inverted, and the authors' sender starts over when it
-//! cannot find its delay on it. A point weighs what was seen of it lately: the count of its samples, halved at each new
-//! curve. So when the path changes, what is seen now overrules its neighbours from before, and a point that is not seen
-//! any more goes. And what was seen above a window that lost packets goes at once, as the authors' `curveStop` does at
-//! the end of slow start. The paper forgets nothing.
+//! **Departure.** Here the curve is the nondecreasing one closest to the points (isotonic
+//! regression by pooling adjacent violators), joined by straight lines. More packets outstanding
+//! never wait less, so any decrease is noise or out of date. A spline turns that into a curve that
+//! cannot be inverted, and the authors' sender starts over when it cannot find its delay on it. The
+//! weight of a point is its number of recent samples, halved at each renewal. So when the path
+//! changes, new points outweigh old neighbours, and a point without samples disappears. Points
+//! above a window that lost packets are removed at once, as the authors' `curveStop` does at the
+//! end of slow start. The paper forgets nothing.
 //!
-//! Beyond the curve's ends delay is taken as proportional to the window, which it is where a queue stands before a constant
-//! rate. Units: packets and seconds.
+//! Beyond the ends of the curve, delay is taken as proportional to the window, which holds for a
+//! queue at a constant rate. Units: packets and seconds.
 
-/// Log2 of the points for each doubling.
+/// Log2 of the number of points per doubling.
 const DETAIL: u32 = 5;
-/// Points for each doubling.
+/// Number of points per doubling.
 const PER_DOUBLING: u64 = 1 << DETAIL;
 /// Windows from 2^20 packets on share the last point.
-const GREATEST: u64 = (1 << 20) - 1;
-/// One for each window below 32, then 15 doublings.
+const MAX_WINDOW: u64 = (1 << 20) - 1;
+/// One point for each window below 32, then 15 doublings.
 const POINTS: usize = 512;
-/// Weight of the old in a point's running average.
+/// Weight of the old value in a point's running average.
 const KEEP: f64 = 7.0 / 8.0;
-/// A point that weighs less is forgotten.
-const LEAST_WEIGHT: f64 = 1.0 / 64.0;
+/// A point with less weight is removed.
+const MIN_WEIGHT: f64 = 1.0 / 64.0;
 
 /// The delay profile.
 #[derive(Debug, Clone)]
 pub(super) struct Profile {
     points: Vec<Point>,
-    /// Knots of the curve, delay and window ascending.
+    /// Knots of the curve, ascending in delay and window.
     curve: Vec<Knot>,
 }
 
@@ -42,7 +46,7 @@ pub(super) struct Profile {
 struct Point {
     window: f64,
     delay: f64,
-    /// Samples, the older the less; 0: never seen, or forgotten.
+    /// Number of samples with decreasing weight for older ones; 0: no samples, or removed.
     weight: f64,
 }
 
@@ -61,17 +65,18 @@ impl Profile {
         }
     }
 
-    /// A packet that was sent with `window` packets outstanding, itself included, took `delay` seconds, more than zero.
+    /// Adds the delay of a packet that was sent with `window` packets outstanding, itself included;
+    /// `delay` is in seconds, above zero.
     pub fn add(&mut self, window: u64, delay: f64) {
         let point = &mut self.points[index(window)];
-        let window = window.clamp(1, GREATEST) as f64;
+        let window = window.clamp(1, MAX_WINDOW) as f64;
         let keep = if point.weight > 0.0 { KEEP } else { 0.0 };
         point.window = keep * point.window + (1.0 - keep) * window;
         point.delay = keep * point.delay + (1.0 - keep) * delay;
         point.weight += 1.0;
     }
 
-    /// Makes the curve anew from the points.
+    /// Computes the curve from the points.
     pub fn interpolate(&mut self) {
         self.curve.clear();
         for point in self.points.iter().filter(|p| p.weight > 0.0) {
@@ -87,24 +92,24 @@ impl Profile {
         }
     }
 
-    /// What has been seen so far counts half from here on.
+    /// Halves the weight of all samples so far.
     pub fn age(&mut self) {
         for point in &mut self.points {
             point.weight /= 2.0;
-            if point.weight < LEAST_WEIGHT {
+            if point.weight < MIN_WEIGHT {
                 point.weight = 0.0;
             }
         }
     }
 
-    /// Windows above this one are not known any more.
+    /// Removes the points of windows above `window`.
     pub fn forget_above(&mut self, window: u64) {
         for point in &mut self.points[index(window) + 1..] {
             point.weight = 0.0;
         }
     }
 
-    /// The window, in packets, that goes with a delay in seconds; `None` before there is a curve.
+    /// The window in packets for a delay in seconds; `None` before there is a curve.
     pub fn window(&self, delay: f64) -> Option<f64> {
         let above = self.curve.partition_point(|knot| knot.delay <= delay);
         let (a, b) = match (above.checked_sub(1), self.curve.get(above)) {
@@ -117,7 +122,7 @@ impl Profile {
         Some(a.window + share * (b.window - a.window))
     }
 
-    /// The delay, in seconds, that goes with a window in packets; `None` before there is a curve.
+    /// The delay in seconds for a window in packets; `None` before there is a curve.
     pub fn delay(&self, window: f64) -> Option<f64> {
         let above = self.curve.partition_point(|knot| knot.window <= window);
         let (a, b) = match (above.checked_sub(1), self.curve.get(above)) {
@@ -132,7 +137,7 @@ impl Profile {
 }
 
 impl Knot {
-    /// One knot in the place of two that contradict each other.
+    /// One knot in place of two that violate the order.
     fn pooled(self, other: Self) -> Self {
         let weight = self.weight + other.weight;
         let mean = |a: f64, b: f64| (a * self.weight + b * other.weight) / weight;
@@ -144,9 +149,9 @@ impl Knot {
     }
 }
 
-/// The point of a window.
+/// The index of a window's point.
 fn index(window: u64) -> usize {
-    let window = window.clamp(1, GREATEST);
+    let window = window.clamp(1, MAX_WINDOW);
     let doublings = window.ilog2().saturating_sub(DETAIL);
     let at = u64::from(doublings) * PER_DOUBLING + (window >> doublings);
     at as usize
@@ -156,7 +161,7 @@ fn index(window: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// A profile of these points: window, delay in ms, samples.
+    /// A profile of these points: window, delay in ms, number of samples.
     fn profile(points: &[(u64, f64, usize)]) -> Profile {
         let mut profile = Profile::new();
         for (window, delay, samples) in points {
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn between_its_points_it_is_straight_and_beyond_them_proportional() {
+    fn the_curve_is_linear_between_points_and_proportional_beyond() {
         let profile = profile(&[(32, 50.0, 1), (64, 100.0, 1), (80, 140.0, 1)]);
         near(profile.window(0.075), 48.0);
         near(profile.window(0.1), 64.0);
@@ -195,20 +200,20 @@ mod tests {
     }
 
     #[test]
-    fn points_that_contradict_each_other_become_one_by_weight() {
-        // 60 ms at 20 packets, seen once, and 40 ms at 40, seen three times.
+    fn points_that_violate_the_order_are_pooled_by_weight() {
+        // 60 ms at 20 packets, with one sample, and 40 ms at 40, with three.
         let profile = profile(&[(20, 60.0, 1), (40, 40.0, 3)]);
         near(profile.delay(35.0), 0.045);
         near(profile.window(0.045), 35.0);
     }
 
     #[test]
-    fn what_is_seen_now_overrules_what_was_seen_long_ago_until_that_is_forgotten() {
+    fn new_samples_outweigh_old_ones() {
         let mut profile = profile(&[(60, 60.0, 8)]);
         for _ in 0..6 {
             profile.age();
         }
-        // 8 samples, halved six times, against 7 that say that 30 packets already take longer.
+        // 8 samples, halved six times, against 7 samples with a longer delay at 30 packets already.
         for _ in 0..7 {
             profile.add(30, 0.1);
         }
@@ -223,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_loss_nothing_is_known_above_its_window() {
+    fn a_loss_removes_the_points_above_its_window() {
         let mut profile = profile(&[(20, 40.0, 1), (40, 50.0, 1), (60, 90.0, 1)]);
         profile.forget_above(40);
         profile.interpolate();
@@ -240,10 +245,10 @@ mod tests {
     #[test]
     fn windows_of_every_size_have_a_point_in_ascending_order() {
         let mut last = 0;
-        for window in (0..200_000).chain([GREATEST, GREATEST + 1, u64::MAX]) {
+        for window in (0..200_000).chain([MAX_WINDOW, MAX_WINDOW + 1, u64::MAX]) {
             let at = index(window);
             assert!(
-                at == last || at == last + 1 || window >= GREATEST,
+                at == last || at == last + 1 || window >= MAX_WINDOW,
                 "{window}"
             );
             assert!(at < POINTS);
@@ -254,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn the_curve_rises_whatever_the_points_are() {
-        // Delays that jump about: (i*7919) mod 1009 has no order.
+    fn the_curve_rises_for_any_points() {
+        // Delays without any order: (i*7919) mod 1009.
         let mut profile = Profile::new();
         for i in 1..20_000u64 {
             profile.add((i * 31) % 5000, ((i * 7919) % 1009 + 1) as f64 / 1000.0);
