@@ -3,54 +3,73 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test build lint referee referee-full referee-linux results seconds pictures bench clean
+.PHONY: demo test test-more build full dist lint referee referee-full referee-linux results seconds
+.PHONY: pictures bench clean
 
-## The main job: a real file over an emulated lossy path, CUBIC beside CERL, beside the simulator's prediction.
+## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
 	$(WHIMBREL) demo
 
-## All tests, the ones through the real command included.
-test: | cargo browser tshark
-	cargo test --workspace --locked
+## All tests but those of `make test-more`; the ones through the real command are included.
+test: | cargo tshark
+	cargo test --locked
 
+## Tests that need a browser or a heavy library: the report's page, Parquet.
+test-more: | cargo browser
+	cargo test --locked -p whimbrel-browser-tests
+	cargo test --locked -p whimbrel-report --features parquet
+	cargo test --locked -p whimbrel-cli --features parquet formats
+
+## The command, as target/release/whimbrel: quick to build and to build again.
 build: | cargo
 	cargo build --release --locked -p whimbrel-cli
+
+## The same with all optional formats (Parquet).
+full: | cargo
+	cargo build --release --locked -p whimbrel-cli --features parquet
+
+## The command to give to others, as target/dist/whimbrel: all formats, smallest and fastest, slow
+## to build.
+dist: | cargo
+	cargo build --profile dist --locked -p whimbrel-cli --features parquet
 
 ## Formatting, lints and documentation; warnings are errors.
 lint: | cargo
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked --features whimbrel-cli/parquet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-## Holds the simulator against ns-3 (downloads ns-3's wheel on the first run).
+## Compares the simulator with ns-3 (downloads ns-3's wheel on the first run).
 referee: build
 	cargo build --release --locked -p whimbrel-net --example wifi_speed
 	referee/compare.py --whimbrel $(WHIMBREL)
 	referee/laws.py --whimbrel $(WHIMBREL)
 	referee/wifi.py --whimbrel $(WIFI)
 
-## The same, with all that is kept of ns-3's answers run again, and more of Wi-Fi.
+## The same, with all kept results of ns-3 run again, and more of Wi-Fi.
 referee-full: referee
 	referee/laws.py --full --whimbrel $(WHIMBREL)
 	referee/wifi.py --all --whimbrel $(WIFI)
 
-## Holds the simulator against the Linux kernel's TCP, sent through an emulated path (needs the rights that takes).
+## Compares the simulator with the Linux kernel's TCP over an emulated path (needs the right to make
+## network namespaces).
 referee-linux: build
 	referee/linux.py --whimbrel $(WHIMBREL)
 
-## Runs every experiment of the papers (minutes), and writes what came of it: docs/results.md, README.md's table, experiments/seconds.toml.
+## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
+## in README.md, experiments/seconds.toml.
 results: build
 	mkdir -p target
 	$(WHIMBREL) reproduce --json > target/results.json
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)"
 
-## Times every experiment anew, on an idle machine, and writes experiments/seconds.toml.
+## Times every experiment again, on an idle machine, and writes experiments/seconds.toml.
 seconds: build
 	mkdir -p target
 	$(WHIMBREL) reproduce --again --json > target/results.json
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)" --only-seconds
 
-## Draws the pictures of the papers' pages anew, out of a report.
+## Draws the pictures of the papers' pages again, from a report.
 pictures: build | browser
 	mkdir -p target
 	$(WHIMBREL) reproduce --report target/report > target/reproduced.txt
@@ -69,21 +88,24 @@ bench: build
 clean:
 	rm -rf target
 
-# What everything else is built with, asked for in one line.
+# Tools that every build needs.
 .PHONY: cargo
 cargo:
-	@command -v cargo >/dev/null || { echo "Rust 1.88 or newer is needed: install it from https://rustup.rs and try again" >&2; exit 1; }
-	@command -v cc >/dev/null || { echo "A C linker is needed: install gcc (Debian: apt-get install gcc) and try again" >&2; exit 1; }
+	@command -v cargo >/dev/null || $(call missing,Rust 1.88 or newer,from https://rustup.rs)
+	@command -v cc >/dev/null || $(call missing,A C linker,gcc (Debian: apt-get install gcc))
+missing = { echo "$(1) is needed: install $(2) and try again" >&2; exit 1; }
 
-# What the tests look at the report's page with, and read captures with.
+# Programs that tests run: a browser for the report's page, tshark for captures.
 .PHONY: browser tshark
 browser:
-	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null && exit 0; done; \
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
+	  command -v "$$name" >/dev/null && exit 0; done; \
 	$(call fetch,chromium,the tests of the report's page)
 tshark:
 	@command -v tshark >/dev/null && exit 0; $(call fetch,tshark,the tests of captures)
 
-# Installs a Debian package where that can be done without asking, and else asks for it in one line.
+# Installs a Debian package if this user may do so; otherwise says in one line what to install.
 fetch = if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; \
-	else echo "$(1) is needed for $(2): install it (Debian: apt-get install $(1)) and try again" >&2; exit 1; fi
+	else echo "$(1) is needed for $(2): install it (Debian: apt-get install $(1)) and try again" \
+	  >&2; exit 1; fi

@@ -109,7 +109,7 @@ impl FromStr for Save {
         };
         if *format == Format::Parquet && !whimbrel_report::PARQUET {
             return Err(
-                "this build has no Parquet; write .csv or build with --features parquet".to_owned(),
+                "this build has no Parquet; write .csv, or build with `make full`".to_owned(),
             );
         }
         Ok(Self {
@@ -266,7 +266,7 @@ mod tests {
                 Format::Parquet,
             ))
         } else {
-            Err("this build has no Parquet; write .csv or build with --features parquet".to_owned())
+            Err("this build has no Parquet; write .csv, or build with `make full`".to_owned())
         };
         let save = |text: &str| text.parse::<Save>().map(|s| (s.table, s.path, s.format));
         let path = PathBuf::from;

@@ -177,9 +177,7 @@ fn a_build_without_parquet_refuses_to_write_it() {
     let folder = folder();
     let args = ["sim", "path.toml", "--save", "flows.parquet"];
     let error = fails(&args, folder.path(), 2);
-    assert!(
-        error.contains("this build has no Parquet; write .csv or build with --features parquet")
-    );
+    assert!(error.contains("this build has no Parquet; write .csv, or build with `make full`"));
 }
 
 #[test]
