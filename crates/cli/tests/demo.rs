@@ -1,5 +1,5 @@
-//! The whole house at once: a real file, by `send` to `serve`, through `link`, beside the simulator. Where the
-//! system allows no namespaces only the prediction can be looked at.
+//! Everything together: a real file, from `send` to `serve`, through `link`, beside the simulator.
+//! Where the system allows no namespaces, only the prediction is tested.
 
 use serde_json::Value;
 use std::process::Command;
@@ -25,6 +25,7 @@ fn a_real_file_crosses_an_emulated_path_under_every_controller() {
     assert_eq!(contestants.len(), 3);
     for c in contestants {
         let name = &c["controller"];
+        assert_eq!(c["bytes"].as_u64(), Some(300_000), "{name}");
         let predicted = c["predicted"]["goodput_bps"].as_f64().expect("a number");
         // 300 kB in slow start from 10 segments take four or more round trips of 10 ms.
         assert!((1e6..20e6).contains(&predicted), "{name}: {predicted}");
@@ -51,8 +52,41 @@ fn a_real_file_crosses_an_emulated_path_under_every_controller() {
 }
 
 #[test]
+fn each_controller_gets_a_file_that_takes_about_the_time_asked_for() {
+    let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args(["demo", "--json", "--time", "2s", "--rate", "20Mbit/s"])
+        .args(["--rtt", "40ms", "--loss", "1%"])
+        .output()
+        .expect("the command starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let contestants = json["contestants"].as_array().expect("a list");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let bytes: Vec<f64> = contestants.iter().map(|c| number(&c["bytes"])).collect();
+    assert!(
+        bytes[1] > 2.0 * bytes[0],
+        "CERL sends more than CUBIC: {bytes:?}"
+    );
+    for (c, bytes) in contestants.iter().zip(bytes) {
+        let seconds = bytes * 8.0 / number(&c["predicted"]["goodput_bps"]);
+        assert!(
+            (1.0..4.0).contains(&seconds),
+            "{}: {seconds} s",
+            c["controller"]
+        );
+        assert!(c["warnings"].is_array());
+    }
+}
+
+#[test]
 fn a_race_without_a_file_or_a_rate_is_refused_with_what_to_write() {
-    for (flag, value, says) in [("--size", "0B", "8 MiB"), ("--rate", "0bit/s", "50 Mbit/s")] {
+    let cases = [
+        ("--size", "0B", "8 MiB"),
+        ("--rate", "0bit/s", "50 Mbit/s"),
+        ("--time", "0s", "45 s"),
+    ];
+    for (flag, value, says) in cases {
         let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
             .args(["demo", flag, value])
             .output()

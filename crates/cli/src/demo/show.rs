@@ -14,11 +14,11 @@ const COLUMNS: [(&str, bool); 9] = [
     ("file\nMB", true),
     ("measured\nMbit/s", true),
     ("predicted\nMbit/s", true),
-    ("range of 21\nMbit/s", true),
+    ("21 seeds\nMbit/s", true),
     ("of link\n%", true),
     ("time\ns", true),
     ("lost\n%", true),
-    ("file", false),
+    ("copy", false),
 ];
 
 /// One row for each controller, and below them what qualifies the numbers.
@@ -29,10 +29,8 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     let right = COLUMNS.map(|(_, right)| right);
     let rows: Vec<Vec<String>> = contestants.iter().map(|c| row(args, c)).collect();
     write!(out, "{}", whimbrel_report::plain(&heads, &right, &rows))?;
-    for c in contestants {
-        for warning in &c.warnings {
-            writeln!(out, "{}: do not trust this row: {warning}", c.controller)?;
-        }
+    for (warning, names) in warnings(contestants) {
+        writeln!(out, "do not trust {}: {warning}", names.join(", "))?;
     }
     let mut reasons: Vec<&String> = contestants
         .iter()
@@ -46,6 +44,21 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
         Some(sentence) => writeln!(out, "{sentence}"),
         None => Ok(()),
     }
+}
+
+/// Each warning once, with the controllers that it concerns.
+fn warnings(contestants: &[Contestant]) -> Vec<(&str, Vec<String>)> {
+    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+    for c in contestants {
+        for warning in &c.warnings {
+            let name = c.controller.to_string();
+            match all.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, names)) => names.push(name),
+                None => all.push((warning, vec![name])),
+            }
+        }
+    }
+    all
 }
 
 /// The path in words.
@@ -67,7 +80,7 @@ fn row(args: &DemoArgs, c: &Contestant) -> Vec<String> {
         format!("{:.1}", p.size.get() as f64 / 1e6),
         cell(measured.map(|m| format!("{:.2}", m.goodput_bps / MBIT))),
         format!("{:.2}", p.goodput_bps / MBIT),
-        format!("{:.2}..{:.2}", low / MBIT, high / MBIT),
+        format!("{:.1}..{:.1}", low / MBIT, high / MBIT),
         format!(
             "{:.1}",
             100.0 * goodput / args.rate.as_bits_per_sec() as f64
