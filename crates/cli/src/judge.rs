@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use whimbrel_cc::Spec;
 use whimbrel_experiment::decisions::{Judged, Mistake, Plan, discriminating};
+use whimbrel_report::figures;
 use whimbrel_sim::scenario::Setting;
 use whimbrel_sim::scenario::document::Document;
 
@@ -54,7 +55,7 @@ pub struct JudgeArgs {
     #[arg(long)]
     json: bool,
     /// Draw where over the grid the mistakes are made
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = crate::play::svg_file)]
     picture: Option<PathBuf>,
     /// Print the built-in grid's scenario file, and run nothing
     #[arg(long, conflicts_with_all = ["scenario", "controllers", "flow", "seeds", "settings", "json", "picture"])]
@@ -177,11 +178,21 @@ fn draw(judged: &[Judged], path: &Path) -> anyhow::Result<()> {
         )
         .into());
     }
-    let row = |law: &Judged| {
-        let maps = [Mistake::RandomForCongestion, Mistake::CongestionForRandom];
-        maps.map(|mistake| law.heat(mistake)).to_vec()
+    let figure = |(mistake, title): &(Mistake, &str)| {
+        let maps: Vec<_> = judged.iter().map(|one| one.heat(*mistake)).collect();
+        figures::heat_maps(title, "of the losses of this cause", &maps)
     };
-    let rows: Vec<_> = judged.iter().map(row).collect();
-    let svg = whimbrel_report::heat_maps("Mistakes about losses", &rows).map_err(BadInput::new)?;
+    let mistakes = [
+        (
+            Mistake::RandomForCongestion,
+            "Random loss taken for congestion",
+        ),
+        (
+            Mistake::CongestionForRandom,
+            "Congestion taken for random loss",
+        ),
+    ];
+    let figures: Vec<_> = mistakes.iter().filter_map(figure).collect();
+    let svg = whimbrel_report::svg(&figures);
     fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }

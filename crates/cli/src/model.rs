@@ -67,7 +67,7 @@ pub struct ModelArgs {
     #[arg(long)]
     json: bool,
     /// Draw throughput over the packet error probability
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = crate::play::svg_file)]
     plot: Option<PathBuf>,
 }
 
@@ -169,7 +169,9 @@ pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
     let measured = simulated::all(&args, &errors)?;
     let results = show::Results::new(&args, errors, theory, measured);
     if let Some(path) = &args.plot {
-        let svg = results.picture().map_err(BadInput::new)?;
+        let svg = results.picture().ok_or_else(|| {
+            BadInput::new("a picture needs at least two packet error probabilities: see --points")
+        })?;
         fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());

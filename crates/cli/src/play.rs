@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use whimbrel_report::figures::{self, Look};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{self, Job, Run};
 
@@ -27,11 +28,11 @@ pub struct PlayArgs {
     /// Run on so many threads [default: all cores]; results are the same on any number
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Draw congestion window, goodput and queue over time, one flow per controller, first seed, with the losses that each found
-    /// if they are few; and how several AATP flows share the node that receives them
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw congestion window, rate, RTT and queue over time: one flow per controller, first seed, losses marked where they
+    /// are few; and the shares of several AATP flows at the destination that receives them
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
-    /// Draw below it how far apart acknowledgments came
+    /// Add the time between acknowledgments to --plot
     #[arg(long, requires = "plot")]
     plot_spacing: bool,
     /// Write a page with the table and figures, which needs nothing but a browser: windows, rates, round trips and queues over
@@ -42,6 +43,21 @@ pub struct PlayArgs {
     save: SaveArgs,
     #[command(flatten)]
     trace: TraceArgs,
+}
+
+/// The file of `--plot` and `--picture`, which write SVG.
+pub fn svg_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension() {
+        Some(ending) if !ending.eq_ignore_ascii_case("svg") => {
+            let named = path.with_extension("svg");
+            Err(format!(
+                "pictures are SVG; name the file {}",
+                named.display()
+            ))
+        }
+        _ => Ok(path),
+    }
 }
 
 /// Runs all points with all seeds; prints a table or JSON, draws, and writes the files that are asked for.
@@ -155,13 +171,11 @@ pub fn first_seeds(scenario: &Scenario) -> Vec<Job<'_>> {
 fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<String> {
     let sampled = sampled(scenario);
     let runs = run_first_seeds(&sampled, args.threads)?;
-    let mut curves = whimbrel_report::curves(&runs);
-    curves.spacing = args.plot_spacing;
-    let separator = if title.is_empty() || curves.at.is_empty() {
-        ""
-    } else {
-        ", "
-    };
-    let title = format!("{title}{separator}{}", curves.at);
-    Ok(whimbrel_report::picture(&title, &curves).map_err(BadInput::new)?)
+    let mut looks = Look::USUAL.to_vec();
+    looks.extend(args.plot_spacing.then_some(Look::AckSpacing));
+    let figures = figures::plot(title, &runs, &looks);
+    if figures.is_empty() {
+        return Err(BadInput::new("no flow has a congestion controller: --plot shows none").into());
+    }
+    Ok(whimbrel_report::svg(&figures))
 }

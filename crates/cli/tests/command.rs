@@ -474,7 +474,7 @@ fn a_picture_shows_how_a_node_was_shared() {
         "Shares at L",
         "enhanced-aatp #2",
         "weighted fairness",
-        "the rate that its law sets",
+        "pacing rate",
     ] {
         assert!(svg.contains(words), "no {words}");
     }
@@ -761,8 +761,10 @@ fn judging_says_who_errs_where_and_draws_it() {
     }
     let svg = std::fs::read_to_string(path).expect("a picture");
     for words in [
-        "newreno+ltd: random loss taken for congestion, %",
-        "enhanced-aatp: congestion taken for random loss, %",
+        "Random loss taken for congestion",
+        "Congestion taken for random loss",
+        "newreno+ltd, ",
+        "enhanced-aatp, ",
         "others 2",
         "4 bdp",
     ] {

@@ -22,6 +22,30 @@ pub struct Figure {
     pub plot: Plot,
 }
 
+impl Figure {
+    /// The protocols that it shows, each as often as it does.
+    pub fn protocols(&self) -> Vec<&str> {
+        match &self.plot {
+            Plot::Panels { panels, .. } => {
+                let series = panels.iter().flat_map(|panel| &panel.series);
+                series.filter_map(|s| s.protocol.as_deref()).collect()
+            }
+            Plot::Heat { maps, .. } => maps
+                .iter()
+                .filter_map(|map| map.protocol.as_deref())
+                .collect(),
+            Plot::Confusion { matrices } => matrices
+                .iter()
+                .map(|matrix| matrix.protocol.as_str())
+                .collect(),
+            Plot::Beside { rows, .. } => rows
+                .iter()
+                .filter_map(|row| row.protocol.as_deref())
+                .collect(),
+        }
+    }
+}
+
 /// What is drawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -366,24 +366,8 @@ const RESERVED: [&str; 7] = [
 
 /// All protocols that figures show, in the order of the registry's most compared, and how they look.
 fn protocols(report: &Report) -> std::io::Result<String> {
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for figure in report.sections.iter().flat_map(|s| &s.figures) {
-        match &figure.plot {
-            Plot::Panels { panels, .. } => {
-                let series = panels.iter().flat_map(|panel| &panel.series);
-                names.extend(series.filter_map(|s| s.protocol.as_deref()));
-            }
-            Plot::Heat { maps, .. } => {
-                names.extend(maps.iter().filter_map(|map| map.protocol.as_deref()));
-            }
-            Plot::Confusion { matrices } => {
-                names.extend(matrices.iter().map(|matrix| matrix.protocol.as_str()));
-            }
-            Plot::Beside { rows, .. } => {
-                names.extend(rows.iter().filter_map(|row| row.protocol.as_deref()));
-            }
-        }
-    }
+    let figures = report.sections.iter().flat_map(|s| &s.figures);
+    let names: BTreeSet<&str> = figures.flat_map(Figure::protocols).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort_by_key(|name| style::rank(name));
     let views = style::variants(&names).into_iter().map(|(name, first)| {

@@ -1,17 +1,38 @@
-//! Numbers with a unit, as people write them in a sweep: which kind they are of, and how many.
+//! Numbers with a unit, as people write them in a sweep, and the units in which figures show them.
 
-use crate::series::unit_of;
 use whimbrel_units::{Bytes, Decibels, Distance, Duration, Frequency, Power, Probability, Rate};
+
+/// Units with their size in base units, the largest first.
+pub(crate) type Units = [(f64, &'static str)];
+
+/// Units of data.
+pub(crate) const BYTES: &Units = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+/// Units of rates.
+pub(crate) const RATES: &Units = &[
+    (1e9, "Gbit/s"),
+    (1e6, "Mbit/s"),
+    (1e3, "kbit/s"),
+    (1.0, "bit/s"),
+];
+
+/// The largest unit of which the maximum is at least 2, and its size; else the smallest.
+pub(crate) fn unit_of(maximum: f64, units: &Units) -> (f64, &'static str) {
+    let fits = units
+        .iter()
+        .find(|(size, _)| maximum >= 2.0 * size)
+        .or(units.last());
+    fits.copied().unwrap_or((1.0, ""))
+}
 
 /// A kind of quantity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity {
-    /// Its base unit, as the names of columns end in it: `bps`.
+    /// Its base unit, with which names of columns end: `bps`.
     pub base: &'static str,
-    /// How many of the base unit a text says.
+    /// Reads a text; the result is in base units.
     pub read: fn(&str) -> Option<f64>,
-    /// The units that it is shown in, the greatest first, with their size in base units.
-    shown: &'static [(f64, &'static str)],
+    /// The units in which figures show it.
+    shown: &'static Units,
 }
 
 /// All kinds.
@@ -29,7 +50,7 @@ const ALL: [Quantity; 10] = [
     Quantity {
         base: "bytes",
         read: |text| text.parse().ok().map(|v: Bytes| v.get() as f64),
-        shown: &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
+        shown: BYTES,
     },
     Quantity {
         base: "ratio",
@@ -68,14 +89,14 @@ const ALL: [Quantity; 10] = [
     },
 ];
 
-/// The number before a word.
+/// The number in front of a word.
 fn before(text: &str, word: &str) -> Option<f64> {
     let number: f64 = text.trim().strip_suffix(word)?.trim().parse().ok()?;
     number.is_finite().then_some(number)
 }
 
 impl Quantity {
-    /// The one kind that all of these are of: `0` alone could be of any.
+    /// The only kind that fits all texts; `None` if several do (`0` fits any kind) or none.
     pub fn of(texts: &[String]) -> Option<Self> {
         let fits = |kind: &&Self| texts.iter().all(|text| (kind.read)(text).is_some());
         let mut fitting = ALL.iter().filter(fits);
@@ -85,10 +106,10 @@ impl Quantity {
         }
     }
 
-    /// Numbers of the base unit in the unit that fits the greatest, and that unit.
+    /// Numbers in base units, converted to the unit that fits the maximum; and that unit.
     pub fn show(&self, numbers: &[f64]) -> (Vec<f64>, &'static str) {
-        let places: Vec<(f64, f64)> = numbers.iter().map(|x| (0.0, *x)).collect();
-        let (size, unit) = unit_of(&[places], self.shown);
+        let maximum = numbers.iter().copied().fold(0.0, f64::max);
+        let (size, unit) = unit_of(maximum, self.shown);
         (numbers.iter().map(|x| x / size).collect(), unit)
     }
 }
@@ -105,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_a_number_with_a_unit() {
+    fn texts_are_read_and_shown_in_a_fitting_unit() {
         let near = |texts: &[&str], expected: &[f64], unit| {
             let (found, of) = shown(texts).expect("numbers");
             assert_eq!(of, unit);
@@ -126,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_several_kinds_or_of_none_is_no_quantity() {
+    fn texts_of_mixed_or_unknown_kinds_are_no_quantity() {
         assert_eq!(shown(&["50 packets", "1 bdp"]), None);
         assert_eq!(shown(&["rack", "newreno"]), None);
         assert_eq!(shown(&["0 s .. 5 s", "1 s"]), None);

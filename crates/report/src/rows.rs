@@ -380,9 +380,14 @@ sample = "100 ms"
         let held = goodput(1) + goodput(2) - goodput(0);
         assert!((0.0..0.3).contains(&held), "{held}");
         assert!(rows[0].cwnd.is_none() && rows[1].cwnd.is_some());
-        let curves = crate::curves(&runs);
-        let labels: Vec<_> = curves.all.iter().map(|c| c.label.as_str()).collect();
-        assert_eq!(labels, ["newreno, access*[1] > wifi", "newreno, lte"]);
+        let figures = crate::figures::plot("", &runs, &[crate::figures::Look::Cwnd]);
+        let crate::figure::Plot::Panels { panels, .. } = &figures[0].plot else {
+            panic!("{figures:?}");
+        };
+        let series = panels[0].series.iter().take(2);
+        let labels: Vec<_> = series.map(|s| s.label.as_str()).collect();
+        assert!(labels[0].ends_with(", access*[1] > wifi"), "{labels:?}");
+        assert!(labels[1].ends_with(", lte"), "{labels:?}");
         let mut json = Vec::new();
         crate::json(&runs, &mut json).expect("written to memory");
         let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");

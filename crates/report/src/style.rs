@@ -49,16 +49,19 @@ pub enum Marker {
 /// The page's background in the dark.
 pub const DARK_PAGE: Colour = Colour([0x14, 0x18, 0x1d]);
 
-const MARKERS: [Marker; 8] = [
-    Marker::Circle,
-    Marker::Square,
-    Marker::Triangle,
-    Marker::Diamond,
-    Marker::DownTriangle,
-    Marker::Plus,
-    Marker::Cross,
-    Marker::Star,
-];
+impl Marker {
+    /// All, in the order in which protocols take them.
+    pub const ALL: [Self; 8] = [
+        Self::Circle,
+        Self::Square,
+        Self::Triangle,
+        Self::Diamond,
+        Self::DownTriangle,
+        Self::Plus,
+        Self::Cross,
+        Self::Star,
+    ];
+}
 
 const DASHES: [&[u8]; 5] = [&[], &[9, 4], &[3, 3], &[9, 3, 2, 3], &[16, 5]];
 
@@ -160,8 +163,8 @@ pub fn style(protocol: &str, variant: usize) -> Style {
     Style {
         light: toned(light, variant, &TONES[0]),
         dark: toned(dark, variant, &TONES[1]),
-        dash: DASHES[(at / MARKERS.len() + variant) % DASHES.len()],
-        marker: MARKERS[(at + variant) % MARKERS.len()],
+        dash: DASHES[(at / Marker::ALL.len() + variant) % DASHES.len()],
+        marker: Marker::ALL[(at + variant) % Marker::ALL.len()],
     }
 }
 
@@ -198,28 +201,6 @@ pub fn variants<'a>(protocols: &[&'a str]) -> Vec<(&'a str, usize)> {
         (*name, if bare(name) { 0 } else { own + earlier })
     };
     protocols.iter().enumerate().map(variant).collect()
-}
-
-/// Colours of what a picture on white shows under these labels: of laws their own, of other things those that are left.
-pub(crate) fn colours(labels: &[&str]) -> Vec<plotters::style::RGBColor> {
-    let mut taken: Vec<Colour> = Vec::new();
-    for label in labels {
-        let own: Box<dyn Iterator<Item = Colour>> = match position(label) {
-            Some(_) => Box::new((0..TONES[0].len()).map(|variant| style(label, variant).light)),
-            None => Box::new(std::iter::empty()),
-        };
-        let mut free = own.chain(COLOURS.iter().map(|(light, _)| *light));
-        let first = free.find(|colour| {
-            let of_later = position(label).is_none()
-                && labels
-                    .iter()
-                    .any(|l| position(l).is_some() && style(l, 0).light == *colour);
-            !taken.contains(colour) && !of_later
-        });
-        taken.push(first.unwrap_or(COLOURS[0].0));
-    }
-    let rgb = |Colour([r, g, b]): Colour| plotters::style::RGBColor(r, g, b);
-    taken.into_iter().map(rgb).collect()
 }
 
 /// The colour in another luminance.
@@ -478,17 +459,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_picture_gives_no_colour_twice_and_a_law_its_own() {
-        let labels = [
-            "loss 1 %", "cubic, a", "cubic, b", "newreno", "loss 2 %", "yeah", "tcp-nack",
-        ];
-        let found = colours(&labels);
-        let distinct: HashSet<(u8, u8, u8)> = found.iter().map(|c| (c.0, c.1, c.2)).collect();
-        assert_eq!(distinct.len(), labels.len());
-        assert_eq!((found[3].0, found[3].1, found[3].2), (0x01, 0x26, 0xac));
-        assert_eq!((found[1].0, found[1].1, found[1].2), (0xff, 0x5d, 0x10));
     }
 }

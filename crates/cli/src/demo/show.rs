@@ -4,7 +4,7 @@ use super::{Contestant, DemoArgs};
 use crate::failure::BadInput;
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use whimbrel_report::{Line, Race};
+use whimbrel_report::figures::{Racer, race};
 
 const MBIT: f64 = 1e6;
 
@@ -163,8 +163,8 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
 
 /// Data delivered over time.
 pub fn picture(args: &DemoArgs, contestants: &[Contestant]) -> Result<String, BadInput> {
-    let lines = contestants.iter().map(|c| Line {
-        label: c.controller.to_string(),
+    let racers = contestants.iter().map(|c| Racer {
+        protocol: c.controller.to_string(),
         measured: c
             .measurement
             .as_ref()
@@ -172,10 +172,9 @@ pub fn picture(args: &DemoArgs, contestants: &[Contestant]) -> Result<String, Ba
             .unwrap_or_default(),
         predicted: c.prediction.delivered.clone(),
     });
-    let race = Race {
-        title: path(args),
-        capacity: args.rate,
-        lines: lines.collect(),
-    };
-    whimbrel_report::race(&race).map_err(BadInput::new)
+    let racers: Vec<Racer> = racers.collect();
+    let figure = race(&path(args), args.rate, &racers);
+    let figure =
+        figure.ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
+    Ok(whimbrel_report::svg(&[figure]))
 }

@@ -3,7 +3,8 @@
 use super::theory::{Prediction, Theory};
 use super::{FLOWS, Flow, ModelArgs};
 use serde::Serialize;
-use whimbrel_report::{Response, ResponseLine, Stat, plain, response};
+use whimbrel_report::figures::{Response, response};
+use whimbrel_report::{Stat, plain};
 use whimbrel_units::Probability;
 
 /// Everything that was found.
@@ -129,28 +130,30 @@ impl Results {
         )
     }
 
-    /// For the eye.
-    pub fn picture(&self) -> Result<String, whimbrel_report::PictureError> {
-        let mut lines: Vec<ResponseLine> = FLOWS.iter().map(|flow| self.band(flow)).collect();
-        lines.push(self.closed_form("PFTK", |point| point.pftk));
-        lines.push(self.closed_form("Mathis", |point| point.mathis));
-        response(&Response {
-            title: self.title(),
-            x: "packet error probability".to_owned(),
-            y: "share of what the link carries".to_owned(),
-            lines,
-        })
+    /// The picture. `None` if there are not two packet error probabilities.
+    pub fn picture(&self) -> Option<String> {
+        let mut all: Vec<Response> = FLOWS.iter().map(|flow| self.band(flow)).collect();
+        all.push(self.closed_form("PFTK", |point| point.pftk));
+        all.push(self.closed_form("Mathis", |point| point.mathis));
+        let figure = response(
+            &self.title(),
+            "packet error probability",
+            "utilization",
+            &all,
+        )?;
+        Some(whimbrel_report::svg(&[figure]))
     }
 
     /// From the chain alone to the chain with what was under way, and what was simulated.
-    fn band(&self, flow: &Flow) -> ResponseLine {
+    fn band(&self, flow: &Flow) -> Response {
         let points = || {
             let points = self.points.iter();
             points.filter(|point| point.controller == flow.controller)
         };
         let mean = |point: &Point| Some((point.packet_error, Stat::of(&point.simulated)?.mean));
-        ResponseLine {
+        Response {
             label: flow.controller.to_owned(),
+            protocol: Some(flow.controller.to_owned()),
             predicted: points()
                 .map(|point| (point.packet_error, point.chain, point.with_flight))
                 .collect(),
@@ -158,13 +161,14 @@ impl Results {
         }
     }
 
-    fn closed_form(&self, name: &str, of: fn(&Point) -> Option<f64>) -> ResponseLine {
+    fn closed_form(&self, name: &str, of: fn(&Point) -> Option<f64>) -> Response {
         let at = |point: &Point| {
             let share = of(point)?;
             Some((point.packet_error, share, share))
         };
-        ResponseLine {
+        Response {
             label: name.to_owned(),
+            protocol: None,
             predicted: self.points.iter().filter_map(at).collect(),
             measured: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! Where over the grid mistakes are made, as a heat map.
 
 use super::{Axis, Judged, Mistake};
-use whimbrel_report::{HeatAxis, HeatMap};
+use whimbrel_report::figures::{HeatAxis, HeatMap};
 use whimbrel_sim::Confusion;
 
 /// How many axes a map has.
@@ -32,12 +32,8 @@ impl Judged {
                 values: axis.values.iter().map(|v| v.value.clone()).collect(),
             })
         };
-        let what = match mistake {
-            Mistake::RandomForCongestion => "random loss taken for congestion, %",
-            Mistake::CongestionForRandom => "congestion taken for random loss, %",
-        };
         HeatMap {
-            title: format!("{}: {what}", self.controller),
+            protocol: self.controller.to_string(),
             axes: [axis(0), axis(1), axis(2), axis(3)],
             cells: decisions.iter().map(|d| mistake.share(d)).collect(),
         }

@@ -71,7 +71,7 @@ pub fn delays(setting: &Setting<'_>, of: Delays) -> Option<Figure> {
     (!lines.is_empty()).then(|| {
         let caption = format!(
             "The share of the {counted} that had no more than this. {}",
-            all.chosen()
+            all.chosen
         );
         let x = axis_of(axis, "ms", &lines);
         cdf(id, setting.titled(title), caption, x, counted, lines)

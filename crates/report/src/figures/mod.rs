@@ -1,16 +1,23 @@
-//! What runs show, as figures.
+//! Figures of runs.
 //!
-//! [`figures()`] gives those that say something, whatever the runs were made for. The parts of this module give each of them
-//! alone, of chosen runs, so that an experiment can ask for what its paper shows.
+//! [`figures()`] returns all that apply to any runs. The parts of this module return each of them alone,
+//! of chosen runs, so that an experiment can have the figures of its paper.
 //!
-//! Runs that differ in nothing but their controllers are a [setting](Setting): what happens over time is comparable within one,
-//! and a page that showed all of them would hold hundreds of pictures. So some are chosen, and captions say which.
+//! Runs that differ only in their controllers are a [setting](Setting): within one, behaviour over time
+//! is comparable. A sweep has too many settings to show all of them over time, so some are chosen, and
+//! captions say which.
 
 pub mod choose;
 mod confusion;
 mod distribution;
+mod events;
+mod heat_maps;
 mod over_time;
+mod plot;
+mod race;
+mod response;
 mod sequence;
+mod series;
 mod setting;
 mod shares;
 mod shown;
@@ -23,7 +30,11 @@ mod tradeoff;
 
 pub use confusion::confusion;
 pub use distribution::{Delays, delays, of_flows};
+pub use heat_maps::{HeatAxis, HeatMap, heat_maps};
 pub use over_time::{Look, over_time};
+pub use plot::plot;
+pub use race::{Racer, race};
+pub use response::{Response, response};
 pub use sequence::sequence;
 pub use setting::{Setting, evenly, is_called, is_controller, settings};
 pub use shares::shares;
@@ -36,19 +47,20 @@ use setting::middle;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome};
 
-/// So many settings are shown over time.
+/// At most this many settings are shown over time.
 const SETTINGS: usize = 3;
-/// So many keys of a sweep have a figure of their own.
+/// At most this many keys of a sweep have a figure of their own.
 const KEYS: usize = 4;
 
-/// What these runs show: of all of them, and over time of `sampled`, which are some of them with samples.
+/// All figures that apply to these runs. Those over time are of `sampled`, which are some of the runs
+/// with samples.
 pub fn figures(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     let mut all = unnumbered(runs, sampled);
     number(&mut all);
     all
 }
 
-/// The same, but some may be called alike: for those who put figures of their own before them.
+/// The same, but ids may repeat: for callers that put other figures in front and then call [`number`].
 pub fn unnumbered(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = runs.iter().collect();
     let sampled: Vec<&Run<'_>> = sampled.iter().collect();
@@ -76,7 +88,7 @@ pub fn unnumbered(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     all
 }
 
-/// What changes over each key of the sweep, and over the first two at once.
+/// Figures over each key of the sweep, and over the first two together.
 fn sweeps(runs: &[&Run<'_>]) -> Vec<Figure> {
     let keys = Swept::of(runs);
     let usual = [goodput(runs), delay(runs), loss(runs)];
@@ -90,29 +102,29 @@ fn sweeps(runs: &[&Run<'_>]) -> Vec<Figure> {
         }
     }
     if let [x, y, ..] = keys.as_slice() {
-        let share = share(runs).or_else(|| goodput(runs));
-        let measured = share.iter().chain(decided);
+        let used = utilization(runs).or_else(|| goodput(runs));
+        let measured = used.iter().chain(decided);
         all.extend(measured.filter_map(|measured| heat(x, y, &keys, measured)));
     }
     all
 }
 
-/// What flows with a controller delivered together, in Mbit/s.
+/// The total goodput of the flows with a controller, in Mbit/s.
 fn goodput(runs: &[&Run<'_>]) -> Option<Measured> {
     let of = |run: &Run<'_>, flows: &[&FlowOutcome]| Some(together(run, flows));
     Measured::of_flows(Axis::new("goodput", "Mbit/s"), runs, of)
 }
 
-/// The same, over what the links could carry.
-fn share(runs: &[&Run<'_>]) -> Option<Measured> {
+/// The same relative to the capacity of the links.
+fn utilization(runs: &[&Run<'_>]) -> Option<Measured> {
     let of = |run: &Run<'_>, flows: &[&FlowOutcome]| {
         let capacity = run.point.capacity()?.as_bits_per_sec() as f64 * 1e-6;
         (capacity > 0.0).then(|| 100.0 * together(run, flows) / capacity)
     };
-    Measured::of_flows(Axis::new("share of the capacity", "%"), runs, of)
+    Measured::of_flows(Axis::new("utilization", "%"), runs, of)
 }
 
-/// Mbit/s over the run.
+/// The total goodput over the run, in Mbit/s.
 fn together(run: &Run<'_>, flows: &[&FlowOutcome]) -> f64 {
     let delivered: f64 = flows.iter().map(|f| f.delivered.get() as f64).sum();
     delivered * 8e-6 / run.outcome.duration.as_secs_f64().max(1e-9)
@@ -143,20 +155,20 @@ fn loss(runs: &[&Run<'_>]) -> Option<Measured> {
     Measured::of_flows(Axis::new("packets lost", "%"), runs, of)
 }
 
-/// The balanced accuracy of decisions on losses, in percent.
+/// The balanced accuracy of the classification of losses, in percent.
 fn balanced(runs: &[&Run<'_>]) -> Option<Measured> {
     let of = |_: &Run<'_>, flows: &[&FlowOutcome]| {
         let mut all = Confusion::default();
         flows
             .iter()
             .filter_map(|f| f.discrimination)
-            .for_each(|told| all += told);
-        all.balanced_accuracy().map(|share| 100.0 * share)
+            .for_each(|decisions| all += decisions);
+        all.balanced_accuracy().map(|part| 100.0 * part)
     };
     Measured::of_flows(Axis::new("balanced accuracy", "%"), runs, of)
 }
 
-/// Gives figures that would be called alike a number each.
+/// Makes ids unique: appends a number to those that repeat.
 pub fn number(figures: &mut [Figure]) {
     let mut used: Vec<String> = Vec::new();
     for figure in figures {

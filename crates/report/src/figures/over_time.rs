@@ -1,54 +1,48 @@
-//! Windows, rates, round trips and queues over time, panels above each other.
+//! Congestion windows, rates, round-trip times and queues over time, panels above each other.
 //!
-//! A rate is the mean over a hundredth of the run, and beside it the capacity of the way, as a shade: what lies between them was
-//! left unused, or taken by others. A window that grows beyond what the way holds shows as queue and as round-trip time above
-//! that of the empty way, so the panels belong together.
+//! A rate is the mean over a hundredth of the run, with the capacity of the route as a shade: the
+//! distance between them is capacity that was unused or that other flows took. A window above the
+//! bandwidth-delay product shows as a queue and as a round-trip time above the base RTT, so the panels
+//! belong together.
 
+use super::events::{self, Event, Kind};
+use super::series::{Points, ack_spacing, goodput, maximum, pacing_rate};
 use super::setting::Setting;
 use super::shown::{AllShown, Shown, shown};
 use super::thin::{Place, shorten, thin};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use crate::mark::{self, Happened, Kind};
-use crate::series::{Points, ack_spacing, goodput_in, greatest, own_rate_in, unit_of};
+use crate::quantity::{BYTES, RATES, unit_of};
 use whimbrel_sim::{FlowSample, LinkOutcome, LinkSample, Network};
 use whimbrel_units::{Duration, Time};
 
-/// A figure has so many points at most, and a series of it between these two.
+/// Maximum number of points of a figure, and bounds of that of a series.
 const POINTS: usize = 6000;
 const SERIES: (usize, usize) = (100, 400);
-/// Rates are means over so many spans.
+/// Rates are means over this many spans.
 const SPANS: u32 = 100;
-/// A law's own rate, which may be far above what the way carries while it starts, is cut off at so many times the capacity,
-/// or the greatest goodput where there is none.
+/// A pacing rate, which may be far above the capacity during startup, is cut off at this multiple of
+/// the capacity, or of the maximum goodput if the capacity is unknown.
 const HIGHEST_RATE: f64 = 2.0;
-
-const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
-const RATES: [(f64, &str); 4] = [
-    (1e9, "Gbit/s"),
-    (1e6, "Mbit/s"),
-    (1e3, "kbit/s"),
-    (1.0, "bit/s"),
-];
 
 /// What a panel shows over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// The congestion window, the slow start threshold, and what happened.
+    /// The congestion window and the slow start threshold, with losses and other events.
     Cwnd,
-    /// What was delivered, the law's own rate, and what the way would carry.
+    /// Goodput, the controller's pacing rate and the capacity of the route.
     Rate,
-    /// The smoothed round-trip time, and that of the empty way.
+    /// The smoothed round-trip time and the base RTT.
     Rtt,
-    /// What waited at the bottleneck, and how much may.
+    /// The queue at the bottleneck and its buffer size.
     Queue,
     /// Bytes in flight.
     InFlight,
-    /// How far apart acknowledgments came.
+    /// Time between acknowledgments.
     AckSpacing,
 }
 
 impl Look {
-    /// All, by the names that people write.
+    /// All, with the names that experiments use.
     pub const ALL: [(&'static str, Self); 6] = [
         ("cwnd", Self::Cwnd),
         ("rate", Self::Rate),
@@ -57,16 +51,25 @@ impl Look {
         ("in flight", Self::InFlight),
         ("ack spacing", Self::AckSpacing),
     ];
-    /// What is shown if nobody says otherwise.
+    /// The default.
     pub const USUAL: [Self; 4] = [Self::Cwnd, Self::Rate, Self::Rtt, Self::Queue];
 }
 
-/// These panels of a setting's flows, of its first seed. `None` if nothing was sampled, or none of the panels has anything.
+/// These panels of a setting's flows with its first seed. `None` if nothing was sampled or all panels
+/// are empty.
 pub fn over_time(setting: &Setting<'_>, looks: &[Look]) -> Option<Figure> {
-    let all = shown(setting)?;
+    panels_over_time(&shown(setting)?, setting.titled("Over time"), looks)
+}
+
+/// These panels of these flows.
+pub(super) fn panels_over_time(
+    all: &AllShown<'_>,
+    title: String,
+    looks: &[Look],
+) -> Option<Figure> {
     let series = all.shown.len() * (looks.len() + 2);
     let most = (POINTS / series.max(1)).clamp(SERIES.0, SERIES.1);
-    let drawer = Drawer { all: &all, most };
+    let drawer = Drawer { all, most };
     let panels: Vec<Panel> = looks
         .iter()
         .filter_map(|look| drawer.panel(*look))
@@ -76,21 +79,23 @@ pub fn over_time(setting: &Setting<'_>, looks: &[Look]) -> Option<Figure> {
         .iter()
         .any(|s| !drawer.marks_of(s, 1.0).is_empty());
     let rate = panels.iter().any(|panel| panel.y.label == "rate");
-    let mut caption = all.chosen();
+    let mut caption = all.chosen.clone();
     if marked {
-        caption += " Marks are losses, timeouts and changes of the path that a flow found, where they are few.";
+        caption += " Marks are losses, timeouts and path changes that the controller detected, \
+                    where they are few.";
     }
     if rate {
         caption += &format!(
-            " Rates are of data delivered in order, means over {}: what a repair lets through comes at once. The shade is \
-             what the way carries, headers included.",
+            " Rates are of data delivered in order, means over {}: data that waited for a \
+             retransmission is delivered at once. The shade is the capacity of the route, headers \
+             included.",
             seconds(all.end / f64::from(SPANS))
         );
     }
     (!panels.is_empty()).then(|| {
         shorten(Figure {
             id: "time".to_owned(),
-            title: setting.titled("Over time"),
+            title,
             caption,
             plot: Plot::Panels {
                 x: Axis::new("time", "s"),
@@ -106,7 +111,7 @@ fn seconds(seconds: f64) -> String {
 
 struct Drawer<'a> {
     all: &'a AllShown<'a>,
-    /// Points of a series.
+    /// Maximum number of points of a series.
     most: usize,
 }
 
@@ -131,7 +136,7 @@ impl Drawer<'_> {
         })
     }
 
-    /// Of each flow.
+    /// The points of each flow.
     fn each(&self, of: impl Fn(&Shown<'_>) -> Points) -> Vec<Points> {
         self.all.shown.iter().map(of).collect()
     }
@@ -154,11 +159,11 @@ impl Drawer<'_> {
             let samples = s.samples().iter();
             samples.map(|f| (at(f.at), f.cwnd.get() as f64)).collect()
         });
-        let (size, unit) = unit_of(&windows, &BYTES);
-        let top = greatest(&windows);
+        let top = maximum(&windows);
+        let (size, unit) = unit_of(top, BYTES);
         let mut all = self.lines(&windows, size);
         for s in &self.all.shown {
-            // A threshold that was never set is far above all windows: it would press them to the ground.
+            // A threshold that was never set is far above all windows; they would become flat.
             let set = |f: &FlowSample| {
                 let threshold = f.ssthresh?.get() as f64;
                 (threshold <= 1.5 * top).then(|| (at(f.at), threshold))
@@ -177,16 +182,15 @@ impl Drawer<'_> {
         }
     }
 
-    /// What happened to a flow, a series for each kind; none if it was too much to be seen.
+    /// The events of a flow, a series for each kind; none if there are too many.
     fn marks_of(&self, s: &Shown<'_>, size: f64) -> Vec<Series> {
-        let all: Vec<Happened<'_>> = mark::all(s.samples(), s.episodes()).collect();
-        // So many as can be told apart, of all flows together.
-        if all.len() > mark::MOST / self.all.shown.len() {
+        let all: Vec<Event<'_>> = events::all(s.samples(), s.episodes()).collect();
+        if all.len() > events::MOST / self.all.shown.len() {
             return Vec::new();
         }
         let of_kind = |kind: Kind| {
-            let these: Vec<&Happened<'_>> = all.iter().filter(|h| h.kind == kind).collect();
-            let place = |h: &&Happened<'_>| [h.at.as_secs_f64(), h.cwnd.get() as f64 / size];
+            let these: Vec<&Event<'_>> = all.iter().filter(|h| h.kind == kind).collect();
+            let place = |h: &&Event<'_>| [h.at.as_secs_f64(), h.cwnd.get() as f64 / size];
             let label = format!("{}, {}", s.label, kind.label());
             Series {
                 notes: these.iter().map(|h| note(h)).collect(),
@@ -204,31 +208,26 @@ impl Drawer<'_> {
 
     fn rate(&self) -> Panel {
         let (end, spans) = (self.all.end, SPANS as usize);
-        let goodputs = self.each(|s| goodput_in(s.samples(), end, spans));
+        let goodputs = self.each(|s| goodput(s.samples(), end, spans));
         let capacities = self.capacities();
-        let own = self.each(|s| own_rate_in(s.samples(), end, spans));
+        let pacing = self.each(|s| pacing_rate(s.samples(), end, spans));
         let shades: Vec<Points> = capacities
             .iter()
             .map(|(_, points)| points.clone())
             .collect();
-        let (size, unit) = unit_of(&[goodputs.clone(), shades.clone()].concat(), &RATES);
+        let (carried, delivered) = (maximum(&shades), maximum(&goodputs));
+        let (size, unit) = unit_of(carried.max(delivered), RATES);
         let mut all: Vec<Series> = Vec::new();
         for (label, points) in &capacities {
             let places = points.iter().map(|(x, y)| [*x, y / size]).collect();
             all.push(series(None, label, Form::Shade, places));
         }
         all.extend(self.lines(&goodputs, size));
-        let carried = greatest(&shades);
-        let highest = HIGHEST_RATE
-            * if carried > 0.0 {
-                carried
-            } else {
-                greatest(&goodputs)
-            };
-        for (s, mut points) in self.all.shown.iter().zip(own) {
+        let highest = HIGHEST_RATE * if carried > 0.0 { carried } else { delivered };
+        for (s, mut points) in self.all.shown.iter().zip(pacing) {
             points.iter_mut().for_each(|(_, y)| *y = y.min(highest));
             let mut dashed = self.series(s, Form::Dashed, &points, size);
-            dashed.label += ", own rate";
+            dashed.label += ", pacing rate";
             all.push(dashed);
         }
         Panel {
@@ -237,7 +236,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// What the ways carry, each way once, by name, in bit/s.
+    /// Name and capacity of each route in bit/s, each capacity once.
     fn capacities(&self) -> Vec<(String, Points)> {
         let mut all: Vec<(String, Points)> = Vec::new();
         let end = Time::ZERO + Duration::from_secs_f64(self.all.end);
@@ -283,8 +282,8 @@ impl Drawer<'_> {
             );
             if !known.contains(&places) {
                 let label = match s.path {
-                    Some(path) => format!("empty {}", path.route),
-                    None => "empty way".to_owned(),
+                    Some(path) => format!("base RTT of {}", path.route),
+                    None => "base RTT".to_owned(),
                 };
                 all.push(series(None, &label, Form::Dashed, places.clone()));
                 known.push(places);
@@ -301,7 +300,7 @@ impl Drawer<'_> {
         fn of<'a>(s: &Shown<'a>, networks: &[Network]) -> Option<&'a LinkOutcome> {
             s.queue(&networks[s.network])
         }
-        let limits: Vec<_> = self
+        let buffers: Vec<_> = self
             .all
             .shown
             .iter()
@@ -310,9 +309,9 @@ impl Drawer<'_> {
                 self.all.networks[s.network].queue_limit(link)
             })
             .collect();
-        // A queue that is limited in bytes is shown in bytes: so its limit can stand beside it.
-        let in_bytes = limits.iter().any(|(_, bytes)| bytes.is_some())
-            && limits.iter().all(|(packets, _)| packets.is_none());
+        // If all buffer sizes are in bytes, so are the queues.
+        let in_bytes = buffers.iter().any(|(_, bytes)| bytes.is_some())
+            && buffers.iter().all(|(packets, _)| packets.is_none());
         let curves = self.each(|s| {
             let samples = of(s, networks).map_or(&[][..], |link| &link.samples);
             let waiting = |q: &LinkSample| match in_bytes {
@@ -324,19 +323,19 @@ impl Drawer<'_> {
                 .map(|q| (q.at.as_secs_f64(), waiting(q)))
                 .collect()
         });
-        let mut limits: Vec<f64> = limits
+        let mut buffers: Vec<f64> = buffers
             .iter()
             .filter_map(|(packets, bytes)| match in_bytes {
                 true => bytes.map(|bytes| bytes.get() as f64),
                 false => packets.map(f64::from),
             })
             .collect();
-        limits.dedup();
-        // One that is never nearly reached would press all others to the ground.
-        let top = greatest(&curves);
-        limits.retain(|limit| *limit <= 4.0 * top);
+        buffers.dedup();
+        // A buffer far larger than its queue would make all queues flat.
+        let top = maximum(&curves);
+        buffers.retain(|buffer| *buffer <= 4.0 * top);
         let (size, unit) = match in_bytes {
-            true => unit_of(&curves, &BYTES),
+            true => unit_of(top, BYTES),
             false => (1.0, "packets"),
         };
         let mut all: Vec<Series> = Vec::new();
@@ -346,7 +345,7 @@ impl Drawer<'_> {
                 continue;
             };
             let address: *const _ = link;
-            // Flows of one run that met the same queue met it together.
+            // Flows of one run share the queue of a link.
             if links.contains(&address) {
                 continue;
             }
@@ -361,9 +360,9 @@ impl Drawer<'_> {
             }
             all.push(line);
         }
-        for limit in limits {
-            let places = vec![[0.0, limit / size], [self.all.end, limit / size]];
-            all.push(series(None, "limit", Form::Dashed, places));
+        for buffer in buffers {
+            let places = vec![[0.0, buffer / size], [self.all.end, buffer / size]];
+            all.push(series(None, "buffer size", Form::Dashed, places));
         }
         Panel {
             y: Axis::new("queue", unit),
@@ -378,7 +377,7 @@ impl Drawer<'_> {
                 .map(|f| (f.at.as_secs_f64(), f.in_flight.get() as f64))
                 .collect()
         });
-        let (size, unit) = unit_of(&flights, &BYTES);
+        let (size, unit) = unit_of(maximum(&flights), BYTES);
         Panel {
             y: Axis::new("in flight", unit),
             series: self.lines(&flights, size),
@@ -410,7 +409,7 @@ pub(super) fn series(
     }
 }
 
-/// Level until the next, as a line.
+/// A step function as a line.
 fn stairs(steps: impl Iterator<Item = Place>, end: f64) -> Vec<Place> {
     let mut line: Vec<Place> = Vec::new();
     for [x, y] in steps {
@@ -422,14 +421,14 @@ fn stairs(steps: impl Iterator<Item = Place>, end: f64) -> Vec<Place> {
     line
 }
 
-/// What people read at a mark.
-fn note(happened: &Happened<'_>) -> String {
-    let Some(episode) = happened.episode else {
-        return format!("window {}", happened.cwnd);
+/// The text at a mark.
+fn note(event: &Event<'_>) -> String {
+    let Some(episode) = event.episode else {
+        return format!("window {}", event.cwnd);
     };
     let ended = match episode.ended {
         Some(at) => format!("repaired after {}", at.since(episode.at)),
-        None => "not repaired before the end".to_owned(),
+        None => "not repaired by the end".to_owned(),
     };
     format!(
         "window {}, in flight {}, RTT {}, {ended}",

@@ -1,23 +1,25 @@
-//! What a flow sent and what arrived of it, over time: its slope is the rate, what lies between is in flight, lost or sent again.
+//! Data that a flow sent and data delivered, over time. The slope is the rate; the difference is in
+//! flight, lost or retransmitted.
 
+use super::events::{self, Event};
 use super::over_time::series;
+use super::series::{Points, maximum};
 use super::setting::Setting;
 use super::shown::{Shown, shown};
 use super::thin::{Place, shorten, thin};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
-use crate::mark::{self, Happened};
-use crate::series::{Points, unit_of};
+use crate::quantity::{BYTES, unit_of};
 
-/// Points of a series.
+/// Maximum number of points of a series.
 const POINTS: usize = 150;
-const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 
-/// Data delivered and put on the wire over time, of a setting's flows in its first seed. `None` if nothing was sampled.
+/// Data delivered and data sent over time, of a setting's flows with its first seed. `None` if nothing
+/// was sampled.
 pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
     let all = shown(setting)?;
     let curves: Vec<(Points, Points)> = all.shown.iter().map(grown).collect();
     let sent: Vec<Points> = curves.iter().map(|(_, sent)| sent.clone()).collect();
-    let (size, unit) = unit_of(&sent, &BYTES);
+    let (size, unit) = unit_of(maximum(&sent), BYTES);
     let mut lines: Vec<Series> = Vec::new();
     for (s, (delivered, sent)) in all.shown.iter().zip(&curves) {
         let line = |form, points: &Points, label: String| {
@@ -26,7 +28,7 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
         };
         lines.push(line(Form::Line, delivered, s.label.clone()));
         lines.push(line(Form::Dashed, sent, format!("{}, sent", s.label)));
-        lines.extend(marks(s, delivered, size, mark::MOST / all.shown.len()));
+        lines.extend(marks(s, delivered, size, events::MOST / all.shown.len()));
     }
     let any = curves.iter().any(|(_, sent)| !sent.is_empty());
     any.then(|| {
@@ -34,9 +36,9 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
             id: "sequence".to_owned(),
             title: setting.titled("Data over time"),
             caption: format!(
-                "{} Lines: delivered to the application; dashed: put on the wire, headers and retransmissions included. \
-                 Marks are losses, where they are few.",
-                all.chosen()
+                "{} Lines: delivered to the application; dashed: sent, headers and \
+                 retransmissions included. Marks are losses, where they are few.",
+                all.chosen
             ),
             plot: Plot::Panels {
                 x: Axis::new("time", "s"),
@@ -49,7 +51,7 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
     })
 }
 
-/// Bytes delivered and sent by each sample. What a sample says was delivered is a rate over the time since the one before.
+/// Bytes delivered and sent until each sample. A sample's rate is the mean since the sample before it.
 fn grown(s: &Shown<'_>) -> (Points, Points) {
     let interval = s.run.point.sample().unwrap_or_default().as_secs_f64();
     let mut bytes = 0.0;
@@ -63,14 +65,14 @@ fn grown(s: &Shown<'_>) -> (Points, Points) {
         .unzip()
 }
 
-/// Losses on the line of what was delivered, if they are no more than this.
+/// Losses as marks on the line of delivered data; `None` if there are none, or more than `most`.
 fn marks(s: &Shown<'_>, delivered: &Points, size: f64, most: usize) -> Option<Series> {
-    let losses = mark::all(s.samples(), s.episodes());
-    let losses: Vec<Happened<'_>> = losses.filter(|h| h.episode.is_some()).collect();
+    let losses = events::all(s.samples(), s.episodes());
+    let losses: Vec<Event<'_>> = losses.filter(|h| h.episode.is_some()).collect();
     if losses.is_empty() || losses.len() > most {
         return None;
     }
-    let place = |h: &Happened<'_>| {
+    let place = |h: &Event<'_>| {
         let at = h.at.as_secs_f64();
         let next = delivered.partition_point(|(x, _)| *x < at);
         let y = delivered

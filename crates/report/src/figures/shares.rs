@@ -1,37 +1,69 @@
-//! How flows share a bottleneck over time: their parts on top of each other, and below how fair that is.
+//! How flows share a bottleneck over time: their shares on top of each other, and fairness below.
 
 use super::over_time::series;
-use super::setting::Setting;
+use super::series::{goodput, means};
+use super::setting::{Setting, evenly};
 use super::shown::beside;
 use super::thin::{Place, shorten};
-use crate::curves;
 use crate::figure::{Axis, Figure, Form, Panel, Plot};
-use crate::series::{goodput_in, means_in};
 use whimbrel_sim::sweep::Run;
-use whimbrel_sim::{FlowOutcome, jain};
+use whimbrel_sim::{DestinationOutcome, FlowOutcome, Traffic, jain};
 
-/// Shares are of means over so many spans: one to two percent of the run.
+/// Shares are of means over this many spans of the run.
 const SPANS: usize = 60;
-/// So many flows have a part of their own; what the others have is one.
+/// At most this many flows have a share of their own; the others are one.
 const PARTS: usize = 10;
-/// So many runs of a setting are shown.
+/// At most this many runs of a setting are shown.
 const RUNS: usize = 4;
 
-/// How flows shared the link that they have in common, a figure for each of some runs in which several flows do.
+/// How flows shared the link that they have in common: a figure for each of some runs in which several
+/// flows do.
 pub fn shares(setting: &Setting<'_>) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = setting
         .firsts()
         .filter(|run| sharing(run).len() > 1)
         .collect();
     let several = runs.len() > 1;
-    let of = |run: &&Run<'_>| one(setting, run, several);
-    super::setting::evenly(runs, RUNS)
-        .iter()
-        .filter_map(of)
-        .collect()
+    let of = |run: &&Run<'_>| {
+        let flows = sharing(run);
+        let whose = if several {
+            whose(run, &flows)
+        } else {
+            String::new()
+        };
+        one(run, &flows, setting.titled(&format!("Shares{whose}")))
+    };
+    evenly(runs, RUNS).iter().filter_map(of).collect()
 }
 
-/// The sampled flows with a controller that pass the link that most of them pass.
+/// How flows shared the destination that received them, of the first run in which one received several.
+pub(super) fn node_shares(runs: &[&Run<'_>]) -> Option<Figure> {
+    runs.iter().find_map(|run| {
+        let (node, flows) = shared_node(run)?;
+        one(run, &flows, format!("Shares at {}", node.name))
+    })
+}
+
+/// The first sampled destination that received several flows, and these flows.
+fn shared_node<'a>(run: &'a Run<'_>) -> Option<(&'a DestinationOutcome, Vec<&'a FlowOutcome>)> {
+    let nodes = run.outcome.destinations.iter().enumerate();
+    let mut sampled = nodes
+        .filter(|(_, node)| !node.samples.is_empty())
+        .peekable();
+    sampled.peek()?;
+    // The outcome of a flow does not name its destination; the network does.
+    let network = run.point.network(run.seed);
+    sampled.find_map(|(index, node)| {
+        let flows = network.flows.iter().zip(&run.outcome.flows);
+        let received = flows.filter(
+            |(flow, _)| matches!(&flow.traffic, Traffic::Aatp(aatp) if aatp.destination == index),
+        );
+        let flows: Vec<&FlowOutcome> = received.map(|(_, flow)| flow).collect();
+        (flows.len() > 1).then_some((node, flows))
+    })
+}
+
+/// The sampled flows with a controller on the link that has most of them.
 fn sharing<'a>(run: &'a Run<'_>) -> Vec<&'a FlowOutcome> {
     let network = run.point.network(run.seed);
     let flows = || {
@@ -40,27 +72,40 @@ fn sharing<'a>(run: &'a Run<'_>) -> Vec<&'a FlowOutcome> {
     };
     let passing = |link: usize| {
         let passes = move |spec: &whimbrel_sim::FlowSpec| {
-            let mut ways = spec.routes.iter().flat_map(|route| &route.forward);
-            ways.any(|id| id.0 as usize == link)
+            let mut links = spec.routes.iter().flat_map(|route| &route.forward);
+            links.any(|id| id.0 as usize == link)
         };
         flows()
             .filter(move |(spec, _)| passes(spec))
             .map(|(_, flow)| flow)
     };
-    // Of links that as many pass, the first.
+    // The first of several such links.
     let links = (0..network.links.len()).rev();
     let busiest = links.max_by_key(|link| passing(*link).count());
     busiest.map_or(Vec::new(), |link| passing(link).collect())
 }
 
-fn one(setting: &Setting<'_>, run: &Run<'_>, several: bool) -> Option<Figure> {
-    let flows = sharing(run);
+/// The controllers of these flows, for a title.
+fn whose(run: &Run<'_>, flows: &[&FlowOutcome]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in flows.iter().filter_map(|flow| flow.controller.as_deref()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [one] => format!(", {}", beside(run, one)),
+        _ => format!(", {}", names.join(" and ")),
+    }
+}
+
+fn one(run: &Run<'_>, flows: &[&FlowOutcome], title: String) -> Option<Figure> {
     let end = run.outcome.duration.as_secs_f64();
     if end <= 0.0 {
         return None;
     }
     let span = |x: f64| ((x * SPANS as f64 / end) as usize).min(SPANS - 1);
-    // What each had in each span; `None` while it was not there.
+    // The rate of each flow in each span; `None` while it was not active.
     let rates: Vec<Vec<Option<f64>>> = flows
         .iter()
         .map(|flow| {
@@ -69,7 +114,7 @@ fn one(setting: &Setting<'_>, run: &Run<'_>, several: bool) -> Option<Figure> {
                 flow.start.as_secs_f64(),
                 (flow.start + flow.active).as_secs_f64(),
             );
-            for (x, rate) in goodput_in(&flow.samples, end, SPANS) {
+            for (x, rate) in goodput(&flow.samples, end, SPANS) {
                 if x + end / SPANS as f64 >= from && x <= to {
                     of_spans[span(x)] = Some(rate);
                 }
@@ -82,8 +127,8 @@ fn one(setting: &Setting<'_>, run: &Run<'_>, several: bool) -> Option<Figure> {
     let spans: Vec<usize> = (0..SPANS).filter(|i| total(*i) > 0.0).collect();
     let part = |rates: &[&Vec<Option<f64>>]| -> Vec<Place> {
         let of = |i: &usize| {
-            let had: f64 = rates.iter().filter_map(|flow| flow[*i]).sum();
-            [middle(*i), 100.0 * had / total(*i)]
+            let own: f64 = rates.iter().filter_map(|flow| flow[*i]).sum();
+            [middle(*i), 100.0 * own / total(*i)]
         };
         spans.iter().map(of).collect()
     };
@@ -110,8 +155,8 @@ fn one(setting: &Setting<'_>, run: &Run<'_>, several: bool) -> Option<Figure> {
         stack.push(series(None, &label, Form::Stack, part(&others)));
     }
     let fair = |i: &usize| {
-        let there = rates.iter().filter_map(|flow| flow[*i]);
-        [middle(*i), jain(there)]
+        let active = rates.iter().filter_map(|flow| flow[*i]);
+        [middle(*i), jain(active)]
     };
     let mut fairness = vec![series(
         None,
@@ -119,38 +164,24 @@ fn one(setting: &Setting<'_>, run: &Run<'_>, several: bool) -> Option<Figure> {
         Form::Line,
         spans.iter().map(fair).collect(),
     )];
-    if let Some(node) = curves::shares(run) {
-        let served = node.fairness.iter().filter(|s| s.flows > 0);
-        let weighted = means_in(served.map(|s| (s.at.as_secs_f64(), s.fairness)), end, SPANS);
+    if let Some((node, _)) = shared_node(run) {
+        let served = node.samples.iter().filter(|s| s.flows > 0);
+        let weighted = means(served.map(|s| (s.at.as_secs_f64(), s.fairness)), end, SPANS);
         let places = weighted.into_iter().map(|(x, y)| [x, y]).collect();
-        let label = format!("weighted fairness at {}", node.node);
+        let label = format!("weighted fairness at {}", node.name);
         fairness.push(series(None, &label, Form::Dashed, places));
     }
-    let whose = if several {
-        let mut names: Vec<&str> = Vec::new();
-        for name in flows.iter().filter_map(|flow| flow.controller.as_deref()) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        match names.as_slice() {
-            [one] => format!(", {}", beside(run, one)),
-            _ => format!(", {}", names.join(" and ")),
-        }
-    } else {
-        String::new()
-    };
     let window = whimbrel_units::Duration::from_secs_f64(end / SPANS as f64);
     let caption = format!(
-        "What each of {} flows had of what they delivered together, means over {window}; seed {}. Below, Jain's index of the \
-         flows that were there: 1 is equal shares, 1/n is one of n taking all.",
+        "The share of each of {} flows in the data that they delivered, means over {window}; seed \
+         {}. Below, Jain's index of the active flows: 1 is equal shares, 1/n is one of n taking all.",
         flows.len(),
         run.seed
     );
     (!spans.is_empty()).then(|| {
         shorten(Figure {
             id: "shares".to_owned(),
-            title: setting.titled(&format!("Shares{whose}")),
+            title,
             caption,
             plot: Plot::Panels {
                 x: Axis::new("time", "s"),

@@ -1,29 +1,27 @@
-//! Which flows are shown over time, and what is known of their ways.
+//! Which flows are shown over time, with their routes and queues.
 
-use super::setting::{Setting, is_called};
-use crate::curves::{longest_queue, passes};
+use super::setting::{Setting, at, is_called, is_controller};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{
     FlowOutcome, FlowSample, LinkOutcome, LossEpisode, Network, PathOutcome, Route,
 };
 
-/// If a setting has one run with so few flows, all are shown; else the first of each controller.
+/// Of a single run with at most this many flows, all are shown; otherwise the first of each controller.
 const FEW: usize = 4;
-/// More are never shown.
+/// At most this many flows are shown.
 const MOST: usize = 12;
 
-/// A flow over time, or one path of it.
+/// A flow over time, or one of its paths.
 pub(super) struct Shown<'a> {
-    /// What people read.
+    /// The name in the legend.
     pub label: String,
     /// Its controller.
     pub protocol: &'a str,
     pub run: &'a Run<'a>,
     pub flow: &'a FlowOutcome,
     pub path: Option<&'a PathOutcome>,
-    /// Its way, and where that lies in the run.
     pub route: Route,
-    /// Of the run, among those of [`AllShown`].
+    /// Index of its run's network in [`AllShown`].
     pub network: usize,
 }
 
@@ -36,80 +34,88 @@ impl<'a> Shown<'a> {
         self.path.map_or(&self.flow.episodes, |path| &path.episodes)
     }
 
-    /// The link on its way in which packets waited longest.
+    /// The sampled link on its route in which packets waited longest on average.
     pub fn queue(&self, network: &Network) -> Option<&'a LinkOutcome> {
-        match self.path {
-            Some(path) => longest_queue(self.run, |link| passes(path, link)),
-            None => longest_queue(self.run, |link| {
-                let mut names = self.route.forward.iter();
-                names.any(|id| {
-                    let named = network.links.get(id.0 as usize);
-                    named.is_some_and(|named| named.name == link)
-                })
+        let on_route = |link: &str| match self.path {
+            Some(path) => path.route.split(" > ").any(|name| name == link),
+            None => self.route.forward.iter().any(|id| {
+                let named = network.links.get(id.0 as usize);
+                named.is_some_and(|named| named.name == link)
             }),
-        }
+        };
+        let links = self.run.outcome.links.iter();
+        let links = links.filter(|link| !link.samples.is_empty() && on_route(&link.name));
+        links.max_by_key(|link| link.mean_wait)
     }
 }
 
-/// What is shown of a setting.
+/// All flows that a figure over time shows.
 pub(super) struct AllShown<'a> {
     pub shown: Vec<Shown<'a>>,
-    /// What each of the runs ran.
+    /// The networks of the runs.
     pub networks: Vec<Network>,
-    /// What they are called, if only some were wanted.
-    pub named: Option<String>,
-    /// Whether there are flows that are not shown.
-    pub more: bool,
-    /// The seed of the runs.
-    pub seed: u64,
-    /// When the last run ended, in seconds.
+    /// Which flows were chosen, for a caption.
+    pub chosen: String,
+    /// The end of the last run, in seconds.
     pub end: f64,
 }
 
-impl AllShown<'_> {
-    /// What was chosen, for a caption.
-    pub fn chosen(&self) -> String {
-        let flows = if let Some(name) = &self.named {
-            format!("Flows called {name}")
-        } else if self.more {
-            "The first flow of each controller".to_owned()
-        } else if self.shown.len() == 1 {
-            "The only flow".to_owned()
-        } else {
-            "All flows".to_owned()
-        };
-        format!("{flows}; seed {}.", self.seed)
-    }
-}
-
-/// The flows of a setting's first seeds that have a controller and were sampled. `None` if there are none.
+/// The sampled flows with a controller of a setting's first seeds. `None` if there are none.
 pub(super) fn shown<'a>(setting: &Setting<'a>) -> Option<AllShown<'a>> {
     let runs: Vec<&'a Run<'a>> = setting.firsts().collect();
-    let sampled = |run: &'a Run<'a>| {
-        let flows = run.outcome.flows.iter().enumerate();
-        let wanted = |flow: &FlowOutcome| {
-            let named = setting.flows.as_deref();
-            flow.controller.is_some() && named.is_none_or(|name| is_called(flow, name))
-        };
-        flows.filter(move |(_, flow)| wanted(flow) && flow.samples.len() > 1)
+    let name = setting.flows.as_deref();
+    let all_of_one = runs.len() == 1 && sampled(runs[0], name).count() <= FEW;
+    let label = |run: &Run<'_>, flow: &FlowOutcome| {
+        let same = sampled(run, name).filter(|(_, other)| other.controller == flow.controller);
+        if all_of_one && same.count() > 1 {
+            flow.name.clone()
+        } else {
+            beside(run, flow.controller.as_deref().unwrap_or_default())
+        }
     };
-    let all_of_one = runs.len() == 1 && sampled(runs[0]).count() <= FEW;
+    collect(&runs, name, label, |flows, more| match name {
+        Some(name) => format!("Flows called {name}"),
+        None if more => "The first flow of each controller".to_owned(),
+        None if flows == 1 => "The only flow".to_owned(),
+        None => "All flows".to_owned(),
+    })
+}
+
+/// The first sampled flow with a controller of each point of a sweep, called by the swept values.
+/// `None` if there is none.
+pub(super) fn first_of_each_point<'a>(runs: &[&'a Run<'a>]) -> Option<AllShown<'a>> {
+    let label = |run: &Run<'_>, _: &FlowOutcome| at(run.point.parameters());
+    collect(runs, None, label, |_, _| {
+        "The first flow of each point of the sweep".to_owned()
+    })
+}
+
+/// The sampled flows of a run that have a controller and, if given, this name, with their indices.
+fn sampled<'a>(
+    run: &'a Run<'_>,
+    name: Option<&str>,
+) -> impl Iterator<Item = (usize, &'a FlowOutcome)> {
+    let wanted = move |flow: &FlowOutcome| {
+        flow.controller.is_some() && name.is_none_or(|name| is_called(flow, name))
+    };
+    let flows = run.outcome.flows.iter().enumerate();
+    flows.filter(move |(_, flow)| wanted(flow) && flow.samples.len() > 1)
+}
+
+/// The first flow with each label. `chosen` gets the number of flows shown and whether there are more.
+fn collect<'a>(
+    runs: &[&'a Run<'a>],
+    name: Option<&str>,
+    label: impl Fn(&Run<'_>, &FlowOutcome) -> String,
+    chosen: impl Fn(usize, bool) -> String,
+) -> Option<AllShown<'a>> {
     let mut shown: Vec<Shown<'a>> = Vec::new();
     let mut networks = Vec::new();
     let mut more = false;
-    for run in &runs {
+    for &run in runs {
         let network = run.point.network(run.seed);
-        for (index, flow) in sampled(run) {
-            let protocol = flow.controller.as_deref().unwrap_or_default();
-            let alone = sampled(run)
-                .filter(|(_, other)| other.controller == flow.controller)
-                .count()
-                == 1;
-            let label = if all_of_one && !alone {
-                flow.name.clone()
-            } else {
-                beside(run, protocol)
-            };
+        for (index, flow) in sampled(run, name) {
+            let label = label(run, flow);
             let known = |s: &Shown<'_>| {
                 s.label == label || s.path.is_some() && s.label.starts_with(&format!("{label}, "))
             };
@@ -122,7 +128,7 @@ pub(super) fn shown<'a>(setting: &Setting<'a>) -> Option<AllShown<'a>> {
             };
             let of = |path: Option<&'a PathOutcome>, route: &Route| Shown {
                 label: path.map_or(label.clone(), |path| format!("{label}, {}", path.route)),
-                protocol,
+                protocol: flow.controller.as_deref().unwrap_or_default(),
                 run,
                 flow,
                 path,
@@ -140,21 +146,20 @@ pub(super) fn shown<'a>(setting: &Setting<'a>) -> Option<AllShown<'a>> {
     }
     let end = runs.iter().map(|run| run.outcome.duration.as_secs_f64());
     let end = end.fold(0.0, f64::max);
+    let seed = runs.first().map_or(0, |run| run.seed);
     (!shown.is_empty() && end > 0.0).then(|| AllShown {
+        chosen: format!("{}; seed {seed}.", chosen(shown.len(), more)),
         shown,
         networks,
-        named: setting.flows.clone(),
-        more,
-        seed: runs.first().map_or(0, |run| run.seed),
         end,
     })
 }
 
-/// A controller, and whom it ran beside if a sweep gave others to other flows.
+/// A controller, and those that a sweep gave to other flows of the run.
 pub(super) fn beside(run: &Run<'_>, protocol: &str) -> String {
     let controllers = run.point.parameters().iter();
     let others = controllers
-        .filter(|p| super::setting::is_controller(&p.key))
+        .filter(|p| is_controller(&p.key))
         .map(|p| p.value.to_string())
         .filter(|other| other != protocol);
     let others: Vec<String> = others.collect();

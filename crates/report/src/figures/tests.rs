@@ -112,8 +112,8 @@ fn over_time_a_flow_stands_beside_what_its_way_would_carry() {
         .map(|p| p[1]);
     let mean = then.clone().sum::<f64>() / then.count() as f64;
     assert!((7.2..7.73).contains(&mean), "{mean}");
-    let empty = series(rtt, Form::Dashed, "empty way");
-    assert_eq!(empty.points, [[0.0, 100.0], [20.0, 100.0]]);
+    let base = series(rtt, Form::Dashed, "base RTT");
+    assert_eq!(base.points, [[0.0, 100.0], [20.0, 100.0]]);
     // 40 packets of 1500 bytes at 4 Mbit/s: 120 ms; 3 ms for the packet before them, and 40 for a late acknowledgment.
     let srtt = &series(rtt, Form::Line, "newreno").points;
     let before = srtt.iter().filter(|p| p[0] < 15.0).map(|p| p[1]);
@@ -122,9 +122,9 @@ fn over_time_a_flow_stands_beside_what_its_way_would_carry() {
         (190.0..264.0).contains(&most) && before.fold(1e9, f64::min) >= 100.0,
         "{most}"
     );
-    let limit = series(queue, Form::Dashed, "limit");
+    let buffer = series(queue, Form::Dashed, "buffer size");
     assert_eq!(
-        (queue.y.unit.as_str(), limit.points[0][1]),
+        (queue.y.unit.as_str(), buffer.points[0][1]),
         ("packets", 40.0)
     );
     let waited = series(queue, Form::Line, "newreno").points.iter();
@@ -221,8 +221,7 @@ fn a_sweep_is_drawn_as_its_table_says() {
     assert_eq!(names, expected);
     // The second cell of the first row: three columns of delay, which has more values, two rows of loss, in the order in which
     // they are written, over 10 Mbit/s.
-    let Plot::Heat { x, y, maps, .. } = &find(&all, "map-share-of-the-capacity-delay-loss").plot
-    else {
+    let Plot::Heat { x, y, maps, .. } = &find(&all, "map-utilization-delay-loss").plot else {
         panic!("a map")
     };
     assert_eq!((x.values.len(), y.values.len(), maps.len()), (3, 2, 2));

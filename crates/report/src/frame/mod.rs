@@ -1,20 +1,19 @@
-//! Results as tables for other tools: rows and typed columns, which [`csv`](crate::csv()) and [`parquet`](crate::parquet())
-//! write.
+//! Results as tables for other tools: rows and typed columns, which [`csv`](crate::csv()) and
+//! `parquet` write.
 //!
-//! The names and values of measures are those of [`json()`](crate::json()): a row is what stands there, an object within an
-//! object flattened with `_` (`rtt_ms` of `p95` is `rtt_ms_p95`). So there is one place that says what a measure is. What is of
-//! which type, and what it means, a [`Column`] says: a table has all its columns in every file, whatever was
-//! run, and where there is nothing to say a cell is null.
+//! Names and values are those of [`json()`](crate::json()): a row is an object of it, with the members
+//! of inner objects flattened with `_` (`p95` of `rtt_ms` is `rtt_ms_p95`). A table has all its columns
+//! in every file; a cell without a value is null.
 //!
-//! Tables are tidy: one row is one thing, and each row says which run it is of: `run`, the swept keys, `seed`. `wall_s` is left
-//! out: the same runs give the same bits on any number of threads.
+//! Tables are tidy: a row describes one thing and identifies its run by `run`, the swept keys and
+//! `seed`. `wall_s` is left out, so that the same runs give the same bytes on any number of threads.
 
 mod columns;
 mod swept;
 #[cfg(test)]
 mod tests;
 
-pub use columns::{Column, Kind};
+pub use crate::column::{Column, Kind};
 
 use crate::json::{
     self, DestinationJson, DestinationSampleJson, EpisodeJson, FlowJson, FlowSampleJson, LinkJson,
@@ -30,28 +29,28 @@ use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{FlowOutcome, FlowSample, LossEpisode};
 use whimbrel_units::nearest;
 
-/// What one row is.
+/// A table: what one row describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     /// A flow of a run.
     Flows,
-    /// A run, with what is of all its flows together.
+    /// A run, with the totals of its flows.
     Runs,
     /// A path of a multipath connection.
     Paths,
-    /// A stream of a flow that has several, or messages.
+    /// A stream of a flow with several streams or with messages.
     Streams,
-    /// A directed link of a run; flows' own copies are left out.
+    /// A directed link of a run, except flows' own copies.
     Links,
-    /// A node that receives AATP flows; those at the end of own copies are left out.
+    /// A node that receives AATP flows, except those behind flows' own copies of links.
     Destinations,
-    /// A flow, or a path of its, at an instant.
+    /// A flow or one of its paths at an instant.
     Samples,
     /// A link at an instant.
     LinkSamples,
     /// A node at an instant.
     DestinationSamples,
-    /// An episode of loss of a flow, or of a path of its.
+    /// A loss episode of a flow or of one of its paths.
     Episodes,
 }
 
@@ -70,7 +69,7 @@ impl Table {
         Self::Episodes,
     ];
 
-    /// What people call it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Flows => "flows",
@@ -86,7 +85,7 @@ impl Table {
         }
     }
 
-    /// It has rows of runs that were sampled only.
+    /// Whether only sampled runs have rows in it.
     pub fn is_of_samples(self) -> bool {
         match self {
             Self::Samples | Self::LinkSamples | Self::DestinationSamples | Self::Episodes => true,
@@ -100,7 +99,7 @@ impl Table {
     }
 }
 
-/// There is no such table; the text names the nearest, and all.
+/// The table is unknown; the text names the nearest and all others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnknownTable(String);
@@ -116,22 +115,22 @@ impl FromStr for Table {
         let meant =
             nearest(text, names).map_or(String::new(), |near| format!(", did you mean `{near}`?"));
         Err(UnknownTable(format!(
-            "there is no table `{text}`{meant}; the tables are {}",
+            "unknown table `{text}`{meant}; the tables are {}",
             names.join(", ")
         )))
     }
 }
 
-/// What stands at a place of a table.
+/// The value of a column in a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Nothing is known or nothing is there.
+    /// No value.
     Null,
-    /// Words.
+    /// Text.
     Text(String),
-    /// A whole number. Above 2^63 - 1 it is 2^63 - 1.
+    /// An integer, at most 2^63 - 1.
     Integer(i64),
-    /// A number; never NaN or infinite.
+    /// A finite number.
     Float(f64),
     /// True or false.
     Switch(bool),
@@ -143,13 +142,13 @@ pub struct Frame<'a> {
     table: Table,
     runs: &'a [Run<'a>],
     columns: Vec<Column>,
-    /// Where a column stands, by its name.
+    /// Indices of the columns by name.
     places: HashMap<String, usize>,
     swept: Vec<Swept>,
 }
 
 impl<'a> Frame<'a> {
-    /// This table of these runs.
+    /// A table of these runs.
     pub fn new(table: Table, runs: &'a [Run<'a>]) -> Self {
         let swept = swept::swept(runs);
         let columns = columns::columns(table, swept.iter().flat_map(Swept::columns));
@@ -164,7 +163,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What one row is.
+    /// The table.
     pub fn table(&self) -> Table {
         self.table
     }
@@ -174,11 +173,11 @@ impl<'a> Frame<'a> {
         &self.columns
     }
 
-    /// Calls `each` with each row, in the order of the runs and of their parts: as many cells as there are columns, each null
-    /// or of its column's kind.
+    /// Calls `each` with each row, in the order of the runs and of their parts. A row has a cell for each
+    /// column, null or of the column's kind.
     ///
     /// # Errors
-    /// What `each` returns first.
+    /// The first error that `each` returns.
     pub fn rows(&self, mut each: impl FnMut(&[Cell]) -> io::Result<()>) -> io::Result<()> {
         let mut row = Row {
             places: &self.places,
@@ -205,7 +204,8 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// The rows of one run. `done` takes a row as it is and leaves what all rows of the run have in common.
+    /// Fills the rows of one run. `done` uses a row and then resets it to the cells that all rows of the
+    /// run share.
     fn rows_of(
         &self,
         run: &Run<'_>,
@@ -233,7 +233,7 @@ impl<'a> Frame<'a> {
             Table::Flows => {
                 for flow in flows {
                     row.of_flow(flow);
-                    row.put("", &FlowJson::measures(flow))?;
+                    row.put("", &FlowJson::from(flow).without_lists())?;
                     done(row)?;
                 }
             }
@@ -241,7 +241,7 @@ impl<'a> Frame<'a> {
                 for flow in flows {
                     for path in &flow.paths {
                         row.of_flow(flow);
-                        row.put("", &PathJson::measures(path))?;
+                        row.put("", &PathJson::from(path).without_lists())?;
                         done(row)?;
                     }
                 }
@@ -277,7 +277,7 @@ impl<'a> Frame<'a> {
             Table::Links => {
                 for link in links {
                     row.text("link", &link.name);
-                    row.put("", &LinkJson::measures(link))?;
+                    row.put("", &LinkJson::from(link).without_lists())?;
                     done(row)?;
                 }
             }
@@ -291,7 +291,7 @@ impl<'a> Frame<'a> {
             Table::Destinations => {
                 for node in nodes {
                     row.text("destination", &node.name);
-                    row.put("", &DestinationJson::measures(node))?;
+                    row.put("", &DestinationJson::from(node).without_lists())?;
                     done(row)?;
                 }
             }
@@ -307,7 +307,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What a flow or a path of its did over time.
+/// Samples and loss episodes of a flow, or of one of its paths by its route.
 type Series<'a> = (
     &'a FlowOutcome,
     Option<&'a str>,
@@ -315,7 +315,7 @@ type Series<'a> = (
     &'a [LossEpisode],
 );
 
-/// Each flow, and after it each of its paths.
+/// Each flow, followed by its paths.
 fn series(flows: &[FlowOutcome]) -> impl Iterator<Item = Series<'_>> {
     flows.iter().flat_map(|flow| {
         let paths = flow.paths.iter();
@@ -338,12 +338,12 @@ fn series(flows: &[FlowOutcome]) -> impl Iterator<Item = Series<'_>> {
     })
 }
 
-/// A row that is being filled.
+/// A row under construction.
 struct Row<'a> {
     places: &'a HashMap<String, usize>,
     columns: &'a [Column],
     cells: Vec<Cell>,
-    /// The name of the column that is being looked for.
+    /// The name of the column that is looked up.
     path: String,
 }
 
@@ -376,7 +376,7 @@ impl Row<'_> {
         }
     }
 
-    /// Puts all members of an object into the columns of their names, below `prefix` if there is one.
+    /// Puts all members of an object into the columns of their names, behind `prefix`.
     fn put(&mut self, prefix: &str, what: &impl Serialize) -> io::Result<()> {
         let value = serde_json::to_value(what).map_err(io::Error::from)?;
         self.path.clear();
@@ -402,7 +402,7 @@ impl Row<'_> {
     }
 }
 
-/// A value as a cell of this kind. An object in a column of text stays JSON.
+/// A value as a cell of this kind. In a column of text, an object is JSON.
 fn cell(value: &Value, kind: Kind) -> Cell {
     let known = match kind {
         Kind::Text => match value {

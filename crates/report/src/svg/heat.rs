@@ -1,0 +1,236 @@
+//! Heat maps side by side with one scale of colours.
+
+use super::Area;
+use super::canvas::{Anchor, Canvas, Fill, Font, INK, LINE, PAGE, Stroke, fitted, text_width};
+use super::looks::Looks;
+use super::scale::Scale;
+use crate::figure::{Axis, Categories, Heat};
+use crate::style::Colour;
+
+/// Viridis (S. van der Walt, N. Smith, 2015): even steps to the eye, for any kind of colour vision and
+/// in grey.
+const VIRIDIS: [[u8; 3]; 11] = [
+    [0x44, 0x01, 0x54],
+    [0x48, 0x24, 0x75],
+    [0x41, 0x44, 0x87],
+    [0x35, 0x5f, 0x8d],
+    [0x2a, 0x78, 0x8e],
+    [0x21, 0x91, 0x8c],
+    [0x22, 0xa8, 0x84],
+    [0x44, 0xbf, 0x70],
+    [0x7a, 0xd1, 0x51],
+    [0xbd, 0xdf, 0x26],
+    [0xfd, 0xe7, 0x25],
+];
+const SMALL: f64 = 11.0;
+/// Between maps.
+const GAP: f64 = 24.0;
+/// Width of the scale of colours.
+const BAR: f64 = 180.0;
+
+/// The colour of a part, 0 to 1, of the scale.
+fn viridis(part: f64) -> Colour {
+    let at = part.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
+    let low = (at.floor() as usize).min(VIRIDIS.len() - 2);
+    let mix = |i: usize| {
+        let (a, b) = (f64::from(VIRIDIS[low][i]), f64::from(VIRIDIS[low + 1][i]));
+        // Between two bytes.
+        (a + (b - a) * (at - low as f64)).round() as u8
+    };
+    Colour([mix(0), mix(1), mix(2)])
+}
+
+/// Draws the maps; returns the height.
+pub(super) fn draw(
+    canvas: &mut Canvas,
+    looks: &Looks,
+    area: Area,
+    (x, y): (&Categories, &Categories),
+    value: &Axis,
+    maps: &[Heat],
+) -> f64 {
+    let usable = |cell: &f64| cell.is_finite() && (!value.log || *cell > 0.0);
+    let cells = maps.iter().flat_map(|map| &map.cells).flatten().copied();
+    let (mut low, mut high) = cells
+        .filter(usable)
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), cell| {
+            (a.min(cell), b.max(cell))
+        });
+    if low > high {
+        (low, high) = (0.0, 1.0);
+    }
+    let scale = Scale::new(value, low.abs().max(high.abs()));
+    let part = |cell: f64| match (low == high, value.log) {
+        (true, _) => 0.5,
+        (false, true) => (cell / low).ln() / (high / low).ln(),
+        (false, false) => (cell - low) / (high - low),
+    };
+    let top = area.top + 6.0;
+    let (first, last) = if value.inverse {
+        (high, low)
+    } else {
+        (low, high)
+    };
+    for i in 0..60 {
+        let at = f64::from(i) / 59.0;
+        let colour = viridis(if value.inverse { 1.0 - at } else { at });
+        let left = area.left + f64::from(i) * BAR / 60.0;
+        canvas.rect(
+            [left, top],
+            [BAR / 60.0 + 0.5, 12.0],
+            Some(colour.into()),
+            None,
+        );
+    }
+    for (end, left, anchor) in [(first, 0.0, Anchor::Start), (last, BAR, Anchor::End)] {
+        let place = [area.left + left, top + 24.0];
+        canvas.text(&scale.number(end, 3), place, Font::soft(12.0, anchor));
+    }
+    canvas.text(
+        &scale.name,
+        [area.left + BAR + 12.0, top + 6.0],
+        Font::new(12.0),
+    );
+    let layout = Layout::new(area.width, x, y, maps.len());
+    for (i, map) in maps.iter().enumerate() {
+        let (column, row) = (i % layout.beside, i / layout.beside);
+        let corner = [
+            area.left + column as f64 * (layout.width() + GAP) + layout.labels,
+            top + 48.0 + row as f64 * layout.block() + 34.0,
+        ];
+        let mut title = corner[0];
+        if let Some(protocol) = &map.protocol {
+            let look = looks.of(Some(protocol), 0);
+            let place = [title + 5.0, corner[1] - 24.0];
+            canvas.mark(look.marker, place, 9.0, look.colour, false);
+            title += 16.0;
+        }
+        let room = layout.width() + GAP - (title - corner[0]) - layout.labels;
+        let label = fitted(&map.label, room.max(100.0), 12.0);
+        canvas.text(&label, [title, corner[1] - 24.0], Font::new(12.0).bold());
+        layout.names(canvas, corner, x, y);
+        for (index, place) in layout.cells(corner) {
+            let cell = map.cells.get(index).copied().flatten();
+            let known = cell.filter(usable).map(part);
+            let colour = known.map_or(PAGE, viridis);
+            let border = Stroke::solid(LINE, if known.is_some() { 0.0 } else { 0.6 });
+            let size = [layout.size - 1.0, layout.tall - 1.0];
+            let fill = Fill::from(colour);
+            canvas.rect(
+                [place[0] + 0.5, place[1] + 0.5],
+                size,
+                Some(fill),
+                Some(border),
+            );
+            let text = cell.map_or("–".to_owned(), |cell| scale.number(cell, 3));
+            if text_width(&text, SMALL) <= layout.size - 2.0 {
+                let dark = known.is_some_and(|part| part <= 0.55);
+                let font = Font {
+                    colour: if dark { PAGE } else { INK },
+                    ..Font::soft(SMALL, Anchor::Middle)
+                };
+                let middle = [place[0] + layout.size / 2.0, place[1] + layout.tall / 2.0];
+                canvas.text(&text, middle, font);
+            }
+        }
+    }
+    48.0 + 6.0 + maps.len().div_ceil(layout.beside) as f64 * layout.block()
+}
+
+/// Sizes that all maps have in common.
+struct Layout {
+    columns: usize,
+    rows: usize,
+    /// Maps in a row.
+    beside: usize,
+    /// Room left of a map for the names of its rows.
+    labels: f64,
+    /// Width and height of a cell.
+    size: f64,
+    tall: f64,
+    /// The columns' names are turned.
+    turned: bool,
+    /// Room below a map for the columns' names.
+    under: f64,
+}
+
+impl Layout {
+    fn new(width: f64, x: &Categories, y: &Categories, maps: usize) -> Self {
+        let (columns, rows) = (x.values.len().max(1), y.values.len());
+        let widest = |names: &[String]| {
+            let widths = names.iter().map(|name| text_width(name, SMALL));
+            widths.fold(0.0, f64::max)
+        };
+        let side = widest(&y.values)
+            .max(text_width(&y.label, SMALL))
+            .min(108.0);
+        let labels = 12.0 + side;
+        // As many maps side by side as have room for cells that can be read.
+        let fit = ((width + GAP) / (labels + GAP + columns as f64 * 34.0)) as usize;
+        let beside = fit.min(maps).max(1);
+        let room = (width - GAP * (beside - 1) as f64) / beside as f64 - labels - 2.0;
+        let widest = widest(&x.values);
+        let wanted = (widest + 8.0).min(96.0).max(62.0);
+        let size = (room / columns as f64).min(wanted).max(6.0);
+        let turned = widest > size - 4.0;
+        Self {
+            columns,
+            rows,
+            beside,
+            labels,
+            size,
+            tall: size.clamp(16.0, 32.0),
+            turned,
+            under: if turned {
+                (0.72 * widest + 18.0).min(90.0)
+            } else {
+                20.0
+            },
+        }
+    }
+
+    /// Width and height of a map with its names.
+    fn width(&self) -> f64 {
+        self.labels + self.columns as f64 * self.size
+    }
+
+    fn block(&self) -> f64 {
+        40.0 + self.rows as f64 * self.tall + self.under + 26.0
+    }
+
+    /// The upper left corner of each cell, by its index; the first row is the lowest.
+    fn cells(&self, [left, top]: [f64; 2]) -> impl Iterator<Item = (usize, [f64; 2])> {
+        let place = move |row: usize, column: usize| {
+            let x = left + column as f64 * self.size;
+            let y = top + (self.rows - 1 - row) as f64 * self.tall;
+            (row * self.columns + column, [x, y])
+        };
+        (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| place(row, column)))
+    }
+
+    /// Names of the axes, rows and columns.
+    fn names(&self, canvas: &mut Canvas, [left, top]: [f64; 2], x: &Categories, y: &Categories) {
+        let end = Font::soft(SMALL, Anchor::End);
+        let middle = Font::soft(SMALL, Anchor::Middle);
+        canvas.text(&y.label, [left - 6.0, top - 9.0], end);
+        for (row, name) in y.values.iter().enumerate() {
+            let height = top + ((self.rows - 1 - row) as f64 + 0.5) * self.tall;
+            let name = fitted(name, self.labels - 6.0, SMALL);
+            canvas.text(&name, [left - 6.0, height], end);
+        }
+        let bottom = top + self.rows as f64 * self.tall;
+        let skip = (if self.turned { 14.0 } else { 1.0 } / self.size).ceil() as usize;
+        for (column, name) in x.values.iter().enumerate().step_by(skip.max(1)) {
+            let at = left + (column as f64 + 0.5) * self.size;
+            let name = fitted(name, 124.0, SMALL);
+            if self.turned {
+                canvas.turned(&name, [at + 4.0, bottom + 10.0], end, -45.0);
+            } else {
+                canvas.text(&name, [at, bottom + 11.0], middle);
+            }
+        }
+        let below = bottom + self.under + 10.0;
+        let centre = left + self.columns as f64 * self.size / 2.0;
+        canvas.text(&x.label, [centre, below], middle);
+    }
+}

@@ -1,0 +1,270 @@
+//! Pictures of small figures: texts, colours and marks are where they belong.
+
+use super::*;
+use crate::figure::{Axis, BesideRow, Categories, Form, Heat, Matrix, Panel, Series};
+use crate::style;
+
+fn series(protocol: Option<&str>, label: &str, form: Form, points: Vec<[f64; 2]>) -> Series {
+    Series {
+        protocol: protocol.map(str::to_owned),
+        label: label.to_owned(),
+        form,
+        points,
+        spread: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn figure(plot: Plot) -> Figure {
+    Figure {
+        id: "id".to_owned(),
+        title: "A title".to_owned(),
+        caption: "A caption.".to_owned(),
+        plot,
+    }
+}
+
+fn panels(x: Axis, y: Axis, series: Vec<Series>) -> Figure {
+    figure(Plot::Panels {
+        x,
+        panels: vec![Panel { y, series }],
+    })
+}
+
+fn drawn(figure: Figure) -> String {
+    let svg = svg(&[figure]);
+    for broken in ["NaN", "inf"] {
+        assert!(!svg.contains(broken), "{broken} in {svg}");
+    }
+    svg
+}
+
+fn has(svg: &str, words: &[&str]) {
+    for word in words {
+        assert!(svg.contains(word), "no {word} in {svg}");
+    }
+}
+
+/// How many elements of this kind have this attribute.
+fn count(svg: &str, element: &str, attribute: &str) -> usize {
+    let open = format!("<{element} ");
+    svg.lines()
+        .filter(|line| line.starts_with(&open) && line.contains(attribute))
+        .count()
+}
+
+/// The place of the text that is exactly this.
+fn place(svg: &str, text: &str) -> [f64; 2] {
+    let end = format!(">{text}</text>");
+    let line = svg
+        .lines()
+        .find(|line| line.ends_with(&end))
+        .expect("the text");
+    let value = |name: &str| {
+        let rest = line
+            .split(&format!(" {name}=\""))
+            .nth(1)
+            .expect("an attribute");
+        rest.split('"')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("a number")
+    };
+    [value("x"), value("y")]
+}
+
+#[test]
+fn panels_have_titles_axes_with_units_and_a_legend() {
+    let line = |protocol: &str| {
+        let points = (0..100).map(|i| [f64::from(i), 1500.0 * f64::from(i)]);
+        series(Some(protocol), protocol, Form::Line, points.collect())
+    };
+    let marks = series(
+        Some("cubic"),
+        "cubic, loss",
+        Form::Marks,
+        vec![[5.0, 9000.0]],
+    );
+    let all = vec![line("cubic"), line("newreno"), marks];
+    let svg = drawn(panels(
+        Axis::new("time", "s"),
+        Axis::new("window", "B"),
+        all,
+    ));
+    let words = [
+        "A title",
+        "A caption.",
+        "time (s)",
+        "window (kB)",
+        ">cubic<",
+        ">newreno<",
+    ];
+    has(&svg, &words);
+    has(&svg, &["#ff5d10", "#0126ac", ">100<", "cubic, loss"]);
+    assert_eq!(
+        count(&svg, "polyline", "stroke=\"#ff5d10\""),
+        2,
+        "the line and its sample"
+    );
+}
+
+#[test]
+fn what_several_lines_have_beside_them_is_in_the_legend_once() {
+    let of = |protocol: &str| {
+        let points = vec![[0.0, 1.0], [1.0, 2.0]];
+        let label = format!("{protocol}, predicted");
+        [
+            series(Some(protocol), protocol, Form::Line, points.clone()),
+            series(Some(protocol), &label, Form::Dashed, points),
+        ]
+    };
+    let all = [of("cubic"), of("bbr")].concat();
+    let svg = drawn(panels(Axis::new("x", ""), Axis::new("y", ""), all));
+    has(&svg, &[">predicted</text>"]);
+    assert!(!svg.contains("cubic, predicted"));
+    assert_eq!(count(&svg, "polyline", "stroke-dasharray=\"2 3\""), 3);
+}
+
+#[test]
+fn a_logarithmic_axis_leaves_out_what_is_not_above_zero() {
+    let x = Axis {
+        log: true,
+        ..Axis::new("loss", "")
+    };
+    let points = vec![[0.0, 1.0], [0.001, 2.0], [0.1, 4.0]];
+    let all = vec![series(Some("cubic"), "cubic", Form::MarkedLine, points)];
+    let svg = drawn(panels(x, Axis::new("y", ""), all));
+    let marks = format!("fill=\"{}\"", style::style("cubic", 0).light);
+    assert_eq!(
+        count(&svg, "path", &marks),
+        3,
+        "two points and the legend's sample"
+    );
+    let [a, b] = [place(&svg, "0.001"), place(&svg, "0.1")];
+    let between = place(&svg, "0.01");
+    assert!(
+        (between[0] - (a[0] + b[0]) / 2.0).abs() < 1.0,
+        "equal ratios are equal distances"
+    );
+}
+
+#[test]
+fn stacks_lie_on_top_of_each_other() {
+    let of = |label: &str, share: f64| {
+        series(
+            Some("cubic"),
+            label,
+            Form::Stack,
+            vec![[0.0, share], [1.0, share]],
+        )
+    };
+    let all = vec![of("a", 25.0), of("b", 75.0)];
+    let svg = drawn(panels(Axis::new("time", "s"), Axis::new("share", "%"), all));
+    has(&svg, &["share (%)", ">100<"]);
+    assert_eq!(count(&svg, "polygon", "fill-opacity=\"0.75\""), 2);
+}
+
+#[test]
+fn heat_maps_show_each_number_in_its_cell() {
+    let categories = |label: &str, values: &[&str]| Categories {
+        label: label.to_owned(),
+        values: values.iter().map(|v| (*v).to_owned()).collect(),
+    };
+    let svg = drawn(figure(Plot::Heat {
+        x: categories("loss", &["0 %", "1 %"]),
+        y: categories("delay", &["10 ms", "50 ms"]),
+        value: Axis::new("goodput", "Mbit/s"),
+        maps: vec![Heat {
+            protocol: Some("cerl".to_owned()),
+            label: "cerl".to_owned(),
+            cells: vec![Some(1.5), Some(2.5), Some(3.5), None],
+        }],
+    }));
+    has(
+        &svg,
+        &[
+            "goodput (Mbit/s)",
+            "loss",
+            "50 ms",
+            ">–<",
+            "#440154",
+            "#fde725",
+        ],
+    );
+    // The scale of colours has its ends, 1.5 and 3.5, too.
+    let (second, dash) = (place(&svg, "2.5"), place(&svg, "–"));
+    assert_eq!(second[0], dash[0], "the same loss");
+    assert!(dash[1] < second[1], "the second row is above the first");
+}
+
+#[test]
+fn a_confusion_matrix_has_counts_and_the_part_of_each_row() {
+    let svg = drawn(figure(Plot::Confusion {
+        matrices: vec![Matrix {
+            protocol: "cerl".to_owned(),
+            label: "cerl".to_owned(),
+            congestion_as_congestion: 90,
+            congestion_as_random: 10,
+            random_as_congestion: 0,
+            random_as_random: 0,
+            spurious: 3,
+        }],
+    }));
+    has(
+        &svg,
+        &[">90<", ">90 %<", ">10 %<", ">none<", ">3<", "classified as"],
+    );
+}
+
+#[test]
+fn a_papers_numbers_are_hollow_and_ours_are_filled() {
+    let row = |label: &str, paper: f64, measured: Option<f64>| BesideRow {
+        label: label.to_owned(),
+        protocol: Some("cubic".to_owned()),
+        paper: Some(paper),
+        measured,
+        spread: measured.map(|_| 0.5),
+    };
+    let beside = |rows| {
+        drawn(figure(Plot::Beside {
+            value: Axis::new("gain", "%"),
+            rows,
+        }))
+    };
+    let svg = beside(vec![row("a", 10.0, Some(12.5)), row("b", 20.0, None)]);
+    has(&svg, &["gain (%)", ">×1.25<", ">12.5 ± 0.5<", ">–<"]);
+    assert_eq!(count(&svg, "path", "stroke=\"#ff5d10\""), 2, "hollow");
+    assert_eq!(count(&svg, "path", "fill=\"#ff5d10\""), 1, "filled");
+    let svg = beside(vec![row("a", 0.1, Some(0.2)), row("b", 500.0, Some(400.0))]);
+    has(&svg, &["logarithmic"]);
+    let svg = beside(vec![
+        row("a", -0.1, Some(0.2)),
+        row("b", 500.0, Some(400.0)),
+    ]);
+    assert!(!svg.contains("logarithmic") && !svg.contains("own scale"));
+}
+
+#[test]
+fn figures_without_values_are_drawn_as_empty_axes() {
+    let svg = drawn(panels(Axis::new("x", "s"), Axis::new("y", "B"), Vec::new()));
+    has(&svg, &["x (s)", "y (B)"]);
+    drawn(figure(Plot::Heat {
+        x: Categories {
+            label: String::new(),
+            values: Vec::new(),
+        },
+        y: Categories {
+            label: String::new(),
+            values: Vec::new(),
+        },
+        value: Axis::new("", ""),
+        maps: Vec::new(),
+    }));
+    drawn(figure(Plot::Beside {
+        value: Axis::new("", ""),
+        rows: Vec::new(),
+    }));
+    drawn(figure(Plot::Confusion {
+        matrices: Vec::new(),
+    }));
+}
