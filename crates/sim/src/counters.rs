@@ -1,27 +1,30 @@
-//! What a sender counts for the outcome, whatever its transport.
+//! The counters of a sender, for any transport.
 
 use crate::outcome::{Confusion, FlowOutcome, Truth};
 use whimbrel_cc::{Controller, LossResponse};
 use whimbrel_units::Bytes;
 
-/// What a sender counts for the outcome.
+/// The counters of a sender. They go into the outcome.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SenderCounters {
-    /// Data packets, retransmissions included, and their size on the wire.
+    /// Data packets sent, retransmissions included, and their size on the wire in bytes.
     pub packets: u64,
     pub wire_bytes: u64,
+    /// Data packets retransmitted.
     pub retransmits: u64,
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Losses that the controller was asked about.
+    /// Loss episodes that the controller responded to.
     pub episodes: u64,
+    /// Timeouts and episodes that were spurious.
     pub spurious: u64,
-    /// Marks that the controller was asked about.
+    /// Episodes of marks that the controller responded to.
     pub mark_episodes: u64,
     confusion: Option<Confusion>,
 }
 
 impl SenderCounters {
-    /// Nothing yet, under this controller.
+    /// All zero. `controller` decides whether decisions are counted.
     pub fn new(controller: &dyn Controller) -> Self {
         Self {
             confusion: controller.classifies_losses().then(Confusion::default),
@@ -29,7 +32,7 @@ impl SenderCounters {
         }
     }
 
-    /// The controller answered for a loss, of which this is the truth.
+    /// Counts a response of the controller to a loss, and the truth about the loss.
     pub fn count_episode(&mut self, response: &LossResponse, truth: Truth) {
         self.episodes += 1;
         if let Some(verdict) = response.verdict {
@@ -37,7 +40,7 @@ impl SenderCounters {
         }
     }
 
-    /// Adds all of it to a flow's outcome.
+    /// Adds all counters to the outcome of a flow.
     pub fn add_to(&self, outcome: &mut FlowOutcome) {
         outcome.sent_on_wire += Bytes::new(self.wire_bytes);
         outcome.packets_sent += self.packets;

@@ -1,35 +1,38 @@
-//! Distributions of delays, kept in little memory.
+//! Distributions of delays in little memory.
 
 use crate::outcome::{Distribution, Summary};
 use hdrhistogram::Histogram;
 use whimbrel_units::Duration;
 
-/// A distribution of delays: count, sum and extremes exactly, percentiles to 0.1 %.
+/// A distribution of delays: count, sum and extremes are exact, percentiles to 0.1 %.
 #[derive(Debug, Clone)]
 pub(crate) struct Delays {
-    /// In microseconds: finer than any delay on a network that matters.
+    /// In microseconds, which is finer than any delay that matters on a network.
     histogram: Histogram<u32>,
-    /// Samples that are counted nowhere else yet. A histogram is tens of kilobytes; with hundreds of flows none of them is in a
-    /// cache when the next sample comes. So samples are noted one behind the other, and counted when there are many.
+    /// Samples that are not counted yet. A histogram has tens of kilobytes, and with hundreds of
+    /// flows none is in a cache when the next sample comes. So samples are collected and counted in
+    /// batches.
     recent: Vec<Duration>,
     count: u64,
     sum: u64,
     min: Duration,
     max: Duration,
-    /// The last that was counted, and how much each differed from the one before it, added up: in nanoseconds, and how many.
+    /// The sample that was counted last; the sum of the differences between consecutive samples in
+    /// nanoseconds; the number of those differences.
     last: Option<Duration>,
     varied: u64,
     variations: u64,
 }
 
-/// Three significant digits, as RTTs are read.
+/// Three significant digits.
 const DIGITS: u8 = 3;
-/// Longer delays are counted as this: an hour.
+/// Longer delays are counted as one hour.
 const LONGEST_US: u64 = 3_600_000_000;
-/// So many samples are counted at once: 16 kB.
+/// Samples that are counted at once: 16 kB.
 const BATCH: usize = 2048;
 
 impl Delays {
+    /// No samples.
     pub fn new() -> Self {
         let mut histogram =
             Histogram::new(DIGITS).expect("three digits are within the library's 0 to 5");
@@ -47,6 +50,7 @@ impl Delays {
         }
     }
 
+    /// Adds a sample.
     #[inline]
     pub fn add(&mut self, delay: Duration) {
         self.recent.push(delay);
@@ -60,7 +64,7 @@ impl Delays {
         let Some(first) = self.recent.first() else {
             return;
         };
-        // The very first differs from none before it.
+        // The first sample differs from nothing.
         let mut last = self.last.unwrap_or(*first);
         self.variations += self.recent.len() as u64 - u64::from(self.last.is_none());
         self.count += self.recent.len() as u64;
@@ -75,16 +79,17 @@ impl Delays {
         self.last = Some(last);
         for delay in &self.recent {
             let us = (delay.as_nanos() / 1000).min(LONGEST_US);
-            // Fails only if it may not grow, and it may.
+            // Fails only if the histogram may not grow, and it may.
             let _ = self.histogram.record(us);
         }
         self.recent.clear();
     }
 
-    /// Adds all of another's samples. What follows the last of one is not compared with the other's.
+    /// Adds all samples of another distribution. The first sample of one is not compared with the
+    /// last of the other.
     pub fn merge(&mut self, other: &mut Self) {
         other.count_recent();
-        // Fails only if `other` cannot fit, and this one grows.
+        // Fails only if `other` does not fit, and this histogram grows.
         let _ = self.histogram.add(&other.histogram);
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
@@ -94,12 +99,13 @@ impl Delays {
         self.variations += other.variations;
     }
 
-    /// Of samples that are all in the histogram, of which there are some.
+    /// A quantile. There must be samples, and all must be in the histogram.
     fn quantile(&self, q: f64) -> Duration {
-        // The histogram's buckets reach a little beyond the extremes, which are known exactly.
+        // The buckets of the histogram reach a little beyond the extremes, which are known exactly.
         Duration::from_micros(self.histogram.value_at_quantile(q)).clamp(self.min, self.max)
     }
 
+    /// The distribution at its shares; see [`Distribution`].
     pub fn distribution(&mut self) -> Distribution {
         self.count_recent();
         if self.count == 0 {
@@ -107,7 +113,7 @@ impl Delays {
         }
         let at = |share: u32| (share, self.quantile(f64::from(share) * 1e-6));
         let mut quantiles: Vec<_> = shares().map(at).collect();
-        // The ends are known exactly.
+        // The extremes are known exactly.
         if let Some(first) = quantiles.first_mut() {
             first.1 = self.min;
         }
@@ -117,6 +123,7 @@ impl Delays {
         Distribution { quantiles }
     }
 
+    /// The distribution in a few numbers.
     pub fn summary(&mut self) -> Summary {
         self.count_recent();
         if self.count == 0 {
@@ -136,8 +143,8 @@ impl Delays {
     }
 }
 
-/// The shares that a distribution is told at, in millionths: each percent up to 90 %, then what is left divided by ten in each
-/// twenty steps down to ten millionths, and all.
+/// The shares at which a distribution is reported, in millionths: each percent up to 90 %, then 80
+/// shares towards 100 %, of which each twenty divide the remainder by ten, then 100 %.
 fn shares() -> impl Iterator<Item = u32> {
     let body = (0..=90).map(|percent| percent * 10_000);
     let tail = (1..=80).map(|step| {
@@ -152,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distribution_has_its_ends_exactly_and_more_places_towards_the_longest() {
+    fn a_distribution_has_exact_ends_and_a_fine_tail() {
         let mut delays = Delays::new();
         (1..=1000).for_each(|ms| delays.add(Duration::from_millis(ms)));
         let all = delays.distribution().quantiles;
@@ -170,12 +177,12 @@ mod tests {
             assert!((got / ms - 1.0).abs() < 0.002, "{got} for {ms} ms");
         }
         let beyond = all.iter().filter(|(share, _)| *share > 990_000).count();
-        assert!(beyond > 50, "{beyond} places in the last percent");
+        assert!(beyond > 50, "{beyond} shares in the last percent");
         assert_eq!(Delays::new().distribution(), Distribution::default());
     }
 
     #[test]
-    fn a_thousand_delays_in_a_few_numbers() {
+    fn a_summary_of_a_thousand_delays() {
         let mut delays = Delays::new();
         (1..=1000).for_each(|ms| delays.add(Duration::from_millis(ms)));
         let s = delays.summary();
@@ -195,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merged_is_as_if_it_had_been_added() {
-        // More than are counted at once, over six decades, and longer than can be told apart.
+    fn merging_equals_adding_the_samples() {
+        // More than one batch, over six decades, and one beyond the longest delay.
         let delays = |from: u64| {
             (from..30_000)
                 .step_by(2)
@@ -218,15 +225,16 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_how_much_a_delay_differs_from_the_one_before_it() {
+    fn jitter_is_the_mean_difference_of_consecutive_delays() {
         let ms = Duration::from_millis;
         let mut one = Delays::new();
         [10, 14, 12, 12]
             .into_iter()
             .for_each(|delay| one.add(ms(delay)));
-        // 4, 2 and 0 ms: 2 in the mean.
+        // Differences of 4, 2 and 0 ms: 2 ms on average.
         assert_eq!(one.summary().jitter, ms(2));
-        // Another's 100 and 110 differ by 10: 16 over 4, and not by what lies between the two.
+        // 100 and 110 differ by 10: 16 over 4. The step between the two distributions does not
+        // count.
         let mut other = Delays::new();
         [100, 110]
             .into_iter()

@@ -1,14 +1,17 @@
-//! One run, watched packet by packet: what happens, in order of time, with the truth that no end knows.
+//! Observation of a run, packet by packet: what happens, in order of time, and the truth that no
+//! end knows.
 //!
-//! An [`Observer`] is told of everything that packet captures and logs of real transports show, as plain values: packets that
-//! leave an end and reach one, losses that a sender finds, how its window stands. Besides, it is told what only a simulator
-//! knows: which link dropped a packet and why, and what a loss was that a controller had to judge.
+//! An [`Observer`] receives as plain values what packet captures and the logs of real transports
+//! show: packets that leave an end or reach one, losses that a sender finds, the state of its
+//! window. It also receives what only a simulator knows: which link dropped a packet and why, and
+//! the true cause of a loss that a controller judged.
 //!
-//! A watched run is the same run, bit for bit: whoever watches changes nothing. What the engine settles ahead of its time is
-//! held back until the time comes, so that events come in order.
+//! An observed run is the same run, bit for bit. Events that the engine computes ahead of time are
+//! held back until their time comes, so that events arrive in order.
 //!
-//! The simulator's TCP counts segments. Here they are bytes, as on the wire: the first byte of an end's data is byte 0. (A
-//! capture adds the initial sequence number, of which the SYN takes one.)
+//! The TCP of the simulator counts segments. Here they are bytes, as on the wire: the first byte of
+//! the data of an end is byte 0. (A capture adds the initial sequence number, of which the SYN
+//! takes one.)
 
 use crate::network::LinkId;
 pub use crate::outcome::Truth;
@@ -17,22 +20,22 @@ use whimbrel_cc::Verdict;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Watches a run.
+/// Observes a run.
 pub trait Observer {
-    /// Something happened, not before anything that it was told of already.
+    /// Something happened. Events come in order of time.
     fn on_event(&mut self, event: &Event);
 }
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub at: Time,
-    /// To which flow: its index in [`Network::flows`](crate::Network::flows).
+    /// Index of its flow in [`Network::flows`](crate::Network::flows).
     pub flow: usize,
-    /// On which of the flow's routes.
+    /// Index of the route in the flow.
     pub path: usize,
-    /// What.
+    /// What happened.
     pub what: What,
 }
 
@@ -45,24 +48,24 @@ pub enum What {
     Arrived(Packet),
     /// A packet was lost.
     Dropped(Packet, Fate),
-    /// A sender found a segment lost, rightly or not.
+    /// A sender considered a segment lost, rightly or not.
     Lost(Lost),
-    /// A controller was asked about an episode of loss.
+    /// A controller responded to an episode of loss.
     Judged(Judged),
     /// The retransmission timer of an end fired.
     TimedOut(End),
-    /// The last reduction of an end's window proved to be a mistake, and was taken back.
+    /// The last reduction of the window of an end proved spurious and was undone.
     TakenBack(End),
-    /// A sender stands as it did not before.
+    /// The state of a sender changed.
     State(State),
 }
 
 /// One end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The one that opens it.
+    /// The end that opens the flow.
     Near,
-    /// The one that answers.
+    /// The end that answers.
     Far,
 }
 
@@ -73,7 +76,7 @@ impl End {
         self as usize
     }
 
-    /// The one that it speaks to.
+    /// The opposite end.
     #[inline]
     pub const fn other(self) -> Self {
         match self {
@@ -86,185 +89,189 @@ impl End {
 /// A packet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packet {
-    /// Which one: packets are counted from 0 in the order in which they leave, whoever sends them.
+    /// Its number: packets are counted from 0 in the order in which they leave, over all ends.
     pub id: u64,
-    /// Who sent it.
+    /// The end that sent it.
     pub from: End,
     /// When it left.
     pub sent: Time,
     /// Its size on the wire, headers included, as the simulator counts them.
     pub size: Bytes,
-    /// Whether it may be marked, and was.
+    /// Its ECN field.
     pub ecn: Ecn,
-    /// What is in it.
+    /// What it carries.
     pub content: Content,
 }
 
-/// The two bits of RFC 3168.
+/// The ECN field of RFC 3168.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {
-    /// It may not be marked.
+    /// It may not be marked: Not-ECT.
     NotEct,
-    /// It may: ECT(0).
+    /// It may be marked: ECT(0).
     Ect,
-    /// It was: CE.
+    /// It was marked: CE.
     Ce,
 }
 
 /// What a packet carries.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// A segment of TCP.
+    /// A TCP segment.
     Segment(Segment),
-    /// A message of AATP, as it is encoded; what the packet has beyond it is payload or padding.
+    /// An encoded AATP message. The rest of the packet is payload or padding.
     Message(Vec<u8>),
-    /// A datagram that nobody answers.
+    /// A datagram that nothing acknowledges.
     Datagram,
 }
 
-/// A segment of TCP.
+/// A TCP segment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Segment {
-    /// It opens the connection, or answers that.
+    /// It is a SYN, or the answer to one.
     pub syn: bool,
-    /// Where its data begins, or without any, the byte that its sender sends next.
+    /// The first byte of its data. Without data: the byte that its sender sends next.
     pub next: u64,
     /// The data that it carries.
     pub data: Option<Data>,
-    /// The next byte that its sender expects of the other end. `None`: it acknowledges nothing.
+    /// The next byte that its sender expects from the other end. `None`: it acknowledges nothing.
     pub ack: Option<u64>,
-    /// It is a negative acknowledgment: the data from this byte on came corrupted.
+    /// It is a negative acknowledgment: the data from this byte on arrived corrupted.
     pub nack: Option<u64>,
-    /// What its sender holds beyond `ack`, the most recent first, three ranges at most (RFC 2018).
+    /// What its sender holds beyond `ack`, the most recent first, at most three ranges (RFC 2018).
     pub sacks: Vec<Range<u64>>,
-    /// The first of these is data that came twice (RFC 2883).
+    /// The first of `sacks` is data that arrived twice (RFC 2883).
     pub dsack: bool,
-    /// When the packet left that it answers (RFC 7323). `None`: it answers none.
+    /// When the packet that it answers left (RFC 7323). `None`: it answers none.
     pub echo: Option<Time>,
     /// Its sender has received marks (ECN-Echo of RFC 3168).
     pub ece: bool,
-    /// Its sender has answered for marks (CWR of RFC 3168).
+    /// Its sender has reduced its window for marks (CWR of RFC 3168).
     pub cwr: bool,
-    /// Of a connection over several paths, with several streams or with messages: which of its segments this carries, or
-    /// without data, which it expects next (the data sequence numbers of RFC 8684, in segments).
+    /// On a multipath connection (several paths, several streams, or messages): the segment of the
+    /// connection that it carries, or without data the one that its sender expects next (the data
+    /// sequence numbers of RFC 8684, in segments).
     pub of_connection: Option<u32>,
 }
 
 /// Data in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
-    /// Where it stands among all that its sender sends, or on a path of several, on that path.
+    /// Its first byte, among all that its sender sends; on one of several paths, among all that it
+    /// sends on that path.
     pub offset: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub length: u32,
     /// It was sent before.
     pub again: bool,
-    /// It is the last that there is.
+    /// It is the last data of its sender.
     pub last: bool,
 }
 
 impl Data {
-    /// The byte behind it.
+    /// The byte after its last.
     pub const fn end(&self) -> u64 {
         self.offset + self.length as u64
     }
 }
 
-/// What became of a packet that was lost.
+/// How a packet was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// A link dropped it when it was offered to it, or, if that link decides later, as it left its queue.
+    /// A link dropped it: when it was offered to the link, or, on a link that decides later, when
+    /// it left the queue.
     Dropped {
-        /// Which one.
+        /// The link.
         link: LinkId,
-        /// Why.
+        /// The cause.
         cause: DropCause,
     },
-    /// It came with a wrong checksum, and was thrown away.
+    /// It arrived with a wrong checksum and was discarded.
     Corrupted,
 }
 
-/// A segment that a sender found lost.
+/// A segment that a sender considers lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost {
-    /// Whose data it is.
+    /// The end that sent it.
     pub end: End,
-    /// The packet that is meant: the last that carried the segment.
+    /// The packet that last carried the segment.
     pub id: Option<u64>,
-    /// Its data.
+    /// The first byte of its data.
     pub offset: u64,
-    /// Its bytes.
+    /// The length of its data in bytes.
     pub length: u32,
-    /// How it was found.
+    /// How the sender found the loss.
     pub by: Finding,
-    /// What really became of it.
+    /// What happened to the packet.
     pub truth: Truth,
 }
 
 /// How a sender finds a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Finding {
-    /// Three later segments had arrived: duplicate acknowledgments, partial ones, or SACKs (RFC 5681, RFC 6582, RFC 6675).
+    /// Three later segments had arrived: duplicate or partial acknowledgments, or SACKs (RFC 5681,
+    /// RFC 6582, RFC 6675).
     Duplicates,
-    /// One that left later had arrived, and time had passed (RFC 8985).
+    /// A segment that left later had arrived, and the reordering window was over (RFC 8985).
     Rack,
     /// The retransmission timer fired (RFC 6298).
     Timeout,
 }
 
-/// What a controller made of an episode of loss.
+/// The response of a controller to an episode of loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
-    /// Whose controller.
+    /// The end of the controller.
     pub end: End,
-    /// The first packet that was missing.
+    /// The first packet that was found missing.
     pub id: Option<u64>,
-    /// What it took the loss for, if it tells the two apart.
+    /// What the controller took the loss for, if it classifies losses.
     pub verdict: Option<Verdict>,
-    /// What it was: congestion if a queue dropped any of what was found missing.
+    /// The true cause: congestion if a queue dropped any of the packets found missing.
     pub truth: Truth,
-    /// It reduced its window.
+    /// The controller reduced its window.
     pub reduced: bool,
 }
 
-/// How a sender stands. It is told of when it differs from the last.
+/// The state of a sender. It is reported when it differs from the last report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct State {
-    /// Who.
+    /// The end of the sender.
     pub end: End,
-    /// Congestion window as its controller has it.
+    /// Congestion window of its controller.
     pub cwnd: Bytes,
     /// Slow start threshold, if the controller has one.
     pub ssthresh: Option<Bytes>,
-    /// Bytes in flight, as far as the sender can tell.
+    /// Bytes in flight, as the sender estimates them.
     pub in_flight: Bytes,
-    /// The newest RTT sample; zero before the first, or if it is not known.
+    /// The newest RTT sample; zero before the first, or if it is unknown.
     pub latest_rtt: Duration,
     /// Smoothed RTT (RFC 6298), zero before the first sample.
     pub srtt: Duration,
-    /// RTT variation (RFC 6298), zero before the first sample, or if it is not known.
+    /// RTT variation (RFC 6298); zero before the first sample, or if it is unknown.
     pub rttvar: Duration,
-    /// Least RTT, zero before the first sample, or if it is not known.
+    /// Minimum RTT; zero before the first sample, or if it is unknown.
     pub min_rtt: Duration,
     /// Pacing rate, if the controller sets one.
     pub pacing_rate: Option<Rate>,
-    /// What is done about losses.
+    /// What the sender does about losses.
     pub stage: Stage,
-    /// What its controller is doing, in its own word: `slow start`.
+    /// What its controller does, in the words of the controller: `slow start`.
     pub phase: &'static str,
 }
 
 /// What a sender does about losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// Nothing: none is known.
+    /// It repairs no loss.
     Open,
-    /// Losses are being repaired for which the window was not reduced.
+    /// It repairs losses for which the window was not reduced.
     Repair,
-    /// The same, and the window was reduced: fast recovery.
+    /// It repairs losses for which the window was reduced: fast recovery.
     Recovery,
     /// The window was reduced for marks.
     Marked,
-    /// All that is outstanding is sent again in slow start.
+    /// It retransmits everything outstanding in slow start.
     StartedAgain,
 }

@@ -1,22 +1,22 @@
-//! What was measured in one run.
+//! The outcome of a run: what was measured.
 
 use whimbrel_cc::Verdict;
 use whimbrel_cc::fairness::{Priority, jain};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What was measured in one run.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// How long the run was, in its own time: its set duration, or less if all flows ended before.
+    /// Length of the run in simulated time: the set duration, or less if all flows ended before.
     pub duration: Duration,
-    /// Per flow, in the network's order.
+    /// The flows, in the order of the network.
     pub flows: Vec<FlowOutcome>,
-    /// Per directed link, in the network's order.
+    /// The directed links, in the order of the network.
     pub links: Vec<LinkOutcome>,
-    /// Per destination node, in the network's order.
+    /// The destination nodes, in the order of the network.
     pub destinations: Vec<DestinationOutcome>,
-    /// Events that were played.
+    /// Events that the engine played.
     pub events: u64,
     /// Data packets delivered to the receiving applications, each counted once.
     pub delivered_packets: u64,
@@ -25,12 +25,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Data delivered to the applications, per second of the run.
+    /// Data delivered to the applications per second of the run.
     pub fn goodput(&self) -> Rate {
         Rate::over(self.flows.iter().map(|f| f.delivered).sum(), self.duration)
     }
 
-    /// Everything TCP and UDP senders put on the wire, headers and retransmissions included, per second of the run.
+    /// Data packets that all senders put on the wire, headers and retransmissions included, per
+    /// second of the run.
     pub fn throughput(&self) -> Rate {
         Rate::over(
             self.flows.iter().map(|f| f.sent_on_wire).sum(),
@@ -38,8 +39,9 @@ impl Outcome {
         )
     }
 
-    /// Jain's index of the goodput of the flows that have a controller: 1 is equal shares, 1/n is one flow taking all. 1 if nothing moved.
-    /// Datagram sources share nothing: they count only where there is nothing else.
+    /// Jain's fairness index of the goodputs of the flows that have a controller: 1 for equal
+    /// shares, 1/n if one flow takes all, 1 if nothing was delivered. Datagram sources count only
+    /// if there are no other flows.
     pub fn jain(&self) -> f64 {
         let any_controlled = self.flows.iter().any(|f| f.controller.is_some());
         let flows = self
@@ -49,7 +51,7 @@ impl Outcome {
         jain(flows.map(|f| f.goodput.as_bits_per_sec() as f64))
     }
 
-    /// Data packets dropped anywhere over data packets sent.
+    /// Data packets dropped on any link, divided by data packets sent.
     pub fn loss_ratio(&self) -> f64 {
         let sent: u64 = self.flows.iter().map(|f| f.packets_sent).sum();
         let lost: u64 = self.flows.iter().map(|f| f.lost.total()).sum();
@@ -61,192 +63,202 @@ impl Outcome {
     }
 }
 
-/// What one flow did. The default did nothing.
+/// The outcome of a flow. The default is that of a flow that did nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowOutcome {
     /// Its name in the network.
     pub name: String,
-    /// Its congestion control as chosen, `None` for datagrams.
+    /// Its congestion control as chosen. `None` for datagrams.
     pub controller: Option<String>,
     /// When it started.
     pub start: Time,
-    /// How long it was active: from its start to its completion, its stop or the run's end.
+    /// How long it was active: from its start to its completion, its stop, or the end of the run.
     pub active: Duration,
-    /// Data delivered in order to the applications (both ends of a two-way flow).
+    /// Data delivered in order to the applications, at both ends of a two-way flow.
     pub delivered: Bytes,
     /// `delivered` over `active`.
     pub goodput: Rate,
-    /// Everything its senders put on the wire as data packets, headers and retransmissions included.
+    /// Data packets that its senders put on the wire, headers and retransmissions included.
     pub sent_on_wire: Bytes,
     /// `sent_on_wire` over `active`.
     pub throughput: Rate,
     /// Data packets sent, retransmissions included.
     pub packets_sent: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Times the retransmission timer fired.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Loss episodes the transport entered.
+    /// Loss episodes that its senders entered.
     pub loss_episodes: u64,
-    /// Timeouts and episodes that proved to be mistakes (RFC 3522).
+    /// Timeouts and episodes that proved spurious (RFC 3522).
     pub spurious: u64,
-    /// Its data packets that were dropped, by cause.
+    /// Its data packets that were lost, by cause.
     pub lost: LossCounts,
-    /// Its data packets that arrived marked: they met congestion and were not dropped for it (RFC 3168).
+    /// Its data packets that arrived marked: a queue marked them instead of dropping them (RFC
+    /// 3168).
     pub marked: u64,
-    /// Times that a controller was told of marks: at most once a round trip.
+    /// Times that a controller was notified of marks: at most once in a round trip.
     pub mark_episodes: u64,
-    /// Round-trip samples.
+    /// RTT samples.
     pub rtt: Summary,
     /// One-way delays of its data packets.
     pub one_way_delay: Summary,
-    /// From its start until all its data was delivered, if it had an end and reached it.
+    /// From its start until all its data was delivered. `None` if it is endless, or the run ended
+    /// before.
     pub completion: Option<Duration>,
-    /// How often its controllers found that the path itself had changed; `None` if they do not look.
+    /// How often its controllers detected a change of the path. `None` if they do not try to.
     pub path_changes: Option<u64>,
-    /// Its controller's decisions against the truth, if it tells losses apart.
+    /// Decisions of its loss classifier against the truth, if it has one.
     pub discrimination: Option<Confusion>,
-    /// Its negative acknowledgments, if its transport knows them or any were forged.
+    /// Its negative acknowledgments, if its ends use them or any were forged.
     pub nacks: Option<NackCounts>,
-    /// What only an AATP connection has.
+    /// Further measurements of an AATP connection.
     pub aatp: Option<AatpOutcome>,
-    /// What became of its messages, if it has any.
+    /// Its messages, if it has any.
     pub messages: Option<MessageOutcome>,
-    /// Its streams, if it has several or messages; none of any other flow.
+    /// Its streams, if it has several streams or messages; otherwise empty.
     pub streams: Vec<StreamOutcome>,
-    /// Segments that a path of a multipath connection carried because they were stuck on another.
+    /// Segments that a path of a multipath connection carried because they were stuck on another
+    /// path.
     pub reinjected: u64,
-    /// The paths of a multipath connection, in the order of its routes; none of any other flow. What stands above is of all
-    /// of them together.
+    /// The paths of a multipath connection, in the order of its routes; empty for other flows. The
+    /// fields above are totals over all paths.
     pub paths: Vec<PathOutcome>,
-    /// How its delays were distributed, if the run was sampled.
+    /// Distributions of its delays, if the run was sampled.
     pub distributions: Option<Distributions>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
-    /// Episodes of loss of its near end, in order of time, if the run was sampled and it is a TCP flow; those of a multipath
-    /// connection are its paths'.
+    /// Loss episodes of the near end in order of time, if the run was sampled. Only of TCP flows;
+    /// those of a flow with several paths are in `paths`.
     pub episodes: Vec<LossEpisode>,
 }
 
-/// What became of a flow's messages. Those that were not delivered when the run ended are `arrived` less `delivered`, and in
-/// none of the distributions.
+/// The messages of a flow. Messages that were not delivered when the run ended are `arrived` minus
+/// `delivered`, and in no distribution.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MessageOutcome {
-    /// Messages that the sending application handed over.
+    /// Messages that the sending application submitted.
     pub arrived: u64,
-    /// Messages that the receiving application got, whole.
+    /// Messages that were delivered to the receiving application.
     pub delivered: u64,
-    /// Those of them that were whole at the receiver before they could be delivered: something before them in their stream
-    /// was missing.
+    /// Delivered messages that were complete at the receiver before they could be delivered,
+    /// because something before them in their stream was missing.
     pub held: u64,
-    /// From a message's arrival at the sender until its last byte was delivered in its stream's order.
+    /// From the arrival of a message at the sender until its last byte was delivered in the order
+    /// of its stream.
     pub latency: Summary,
-    /// For how much of that it was whole at the receiver and waited for what stood before it in its stream: head-of-line
-    /// blocking. Zero of messages that did not wait.
+    /// The part of the latency for which the message was complete at the receiver and waited for
+    /// data before it in its stream: head-of-line blocking. Zero for messages that did not wait.
     pub blocked: Summary,
 }
 
-/// What one stream delivered.
+/// One stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamOutcome {
-    /// Data delivered to the application, in the stream's order.
+    /// Data delivered to the application, in the order of the stream.
     pub delivered: Bytes,
     /// Messages delivered.
     pub messages: u64,
-    /// Their latency in the mean; zero if there were none.
+    /// Their mean latency; zero if there were none.
     pub latency: Duration,
 }
 
-/// What one path of a multipath connection did: its subflow.
+/// One path of a multipath connection: its subflow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PathOutcome {
     /// The links of its route: `home > wifi`.
     pub route: String,
-    /// Data that came on it before it came on any other path, in order or not. Those of all paths add up to what came.
+    /// Data that arrived on it before it arrived on any other path, in order or not. The sum over
+    /// all paths is the data that arrived.
     pub brought: Bytes,
-    /// `brought` over the time that the flow was active.
+    /// `brought` over the time for which the flow was active.
     pub goodput: Rate,
-    /// What its sender put on the wire as data packets, over that time.
+    /// Data packets that its sender put on the wire, over the same time.
     pub throughput: Rate,
     /// Data packets sent on it, retransmissions included.
     pub packets_sent: u64,
-    /// Of them those that it sent again itself.
+    /// Data packets that it retransmitted itself.
     pub retransmits: u64,
-    /// Of them those whose data was stuck on another path.
+    /// Data packets whose data was stuck on another path.
     pub reinjected: u64,
-    /// Times its retransmission timer fired.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Loss episodes it entered.
+    /// Loss episodes that it entered.
     pub loss_episodes: u64,
     /// Its data packets that arrived marked.
     pub marked: u64,
-    /// Times its controller was told of marks.
+    /// Times that its controller was notified of marks.
     pub mark_episodes: u64,
-    /// Timeouts and episodes that proved to be mistakes.
+    /// Timeouts and episodes that proved spurious.
     pub spurious: u64,
-    /// Its data packets that were dropped, by cause.
+    /// Its data packets that were lost, by cause.
     pub lost: LossCounts,
-    /// Its round-trip samples.
+    /// Its RTT samples.
     pub rtt: Summary,
     /// One-way delays of its data packets.
     pub one_way_delay: Summary,
-    /// Smoothed RTT when the run ended, zero if none was measured.
+    /// Smoothed RTT at the end of the run; zero if none was measured.
     pub srtt: Duration,
-    /// Congestion window when the run ended.
+    /// Congestion window at the end of the run.
     pub cwnd: Bytes,
-    /// Congestion window, mean over the time since its handshake was over; zero if it never was.
+    /// Congestion window, mean over the time since its handshake; zero if the handshake did not
+    /// complete.
     pub mean_cwnd: Bytes,
-    /// Its controller's decisions against the truth, if it tells losses apart.
+    /// Decisions of its loss classifier against the truth, if it has one.
     pub discrimination: Option<Confusion>,
-    /// How often its controller found that the path itself had changed; `None` if it does not look.
+    /// How often its controller detected a change of the path. `None` if it does not try to.
     pub path_changes: Option<u64>,
     /// Its state over time, if the run was sampled.
     pub samples: Vec<FlowSample>,
-    /// Its episodes of loss, if the run was sampled.
+    /// Its loss episodes, if the run was sampled.
     pub episodes: Vec<LossEpisode>,
 }
 
-/// An episode of loss: from when a sender found it until it was repaired. There is one for each time that the controller was
-/// asked about a loss or told of a timeout.
+/// A loss episode: from when a sender found a loss until it was repaired. There is one for each
+/// time that the controller was notified of a loss or a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossEpisode {
-    /// When the sender found it: with the third duplicate ACK, by RACK's or RFC 6675's verdict, or because the timer fired.
+    /// When the sender found the loss: at the third duplicate ACK, by RACK or RFC 6675, or by
+    /// timeout.
     pub at: Time,
     /// The congestion window just before.
     pub cwnd: Bytes,
     /// Bytes in flight just before.
     pub in_flight: Bytes,
-    /// The smoothed RTT then, zero before the first sample.
+    /// The smoothed RTT then; zero before the first sample.
     pub srtt: Duration,
-    /// The window was reduced for it.
+    /// The window was reduced.
     pub reduced: bool,
     /// The retransmission timer fired.
     pub timeout: bool,
-    /// When all was acknowledged that had been sent by the time it was found, or it proved to be a mistake. One that another
-    /// followed before it was over ends with that. `None`: not before the run's end.
+    /// When all data was acknowledged that had been sent when the loss was found, or when the loss
+    /// proved spurious. An episode that is followed by another before it is over ends with that
+    /// one. `None`: not before the end of the run.
     pub ended: Option<Time>,
 }
 
-/// What an AATP connection did besides.
+/// Further measurements of an AATP connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AatpOutcome {
-    /// Its priority.
+    /// Its priority at the destination.
     pub priority: Priority,
-    /// What its packet trains measured last, or what it was told; zero if it never got so far.
+    /// The bandwidth that its packet trains measured last, or that the receiver reported; zero if
+    /// it is unknown.
     pub bandwidth: Rate,
     /// From its start until its bandwidth was known.
     pub set_up: Option<Duration>,
-    /// Bursts that were reported.
+    /// Bursts that the receiver reported on.
     pub bursts: u64,
-    /// Reported bursts by the state that the law was in afterwards, in the order in which the states first came up.
+    /// Reported bursts by the state of the controller afterwards, in the order in which the states
+    /// first occurred.
     pub states: Vec<(&'static str, u64)>,
-    /// Times the circuit breaker stopped it.
+    /// Times that the circuit breaker stopped it.
     pub breaks: u64,
-    /// Round trips as the receiver measured them.
+    /// Round trips as measured by the receiver.
     pub receiver_rtt: Summary,
 }
 
-/// What a destination node saw.
+/// A destination node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DestinationOutcome {
     /// Its name in the network.
@@ -260,38 +272,38 @@ pub struct DestinationOutcome {
 /// A destination node at an instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DestinationSample {
-    /// When.
+    /// When it was sampled.
     pub at: Time,
-    /// Flows that it served.
+    /// Number of its flows.
     pub flows: u32,
-    /// Their weighted fairness (WF), 1 if there were none.
+    /// Their weighted fairness (WF); 1 if there are none.
     pub fairness: f64,
 }
 
-/// Losses by their true cause.
+/// Lost packets by their true cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LossCounts {
-    /// A queue overflowed.
+    /// Dropped because a queue was full.
     pub queue_overflow: u64,
-    /// The management of a queue dropped it before that was full.
+    /// Dropped by the management of a queue before the queue was full.
     pub early: u64,
-    /// A channel lost it at random.
+    /// Lost at random on a channel.
     pub random: u64,
-    /// It met an outage.
+    /// Lost in an outage.
     pub outage: u64,
-    /// It arrived corrupted and its checksum threw it away.
+    /// Arrived corrupted and discarded by the checksum.
     pub corrupted: u64,
-    /// It collided on a shared medium as often as it was tried.
+    /// Collided on a shared medium in each of its tries.
     pub contention: u64,
 }
 
 impl LossCounts {
-    /// Those that congestion caused: dropped by queues, or collided.
+    /// Those caused by congestion: dropped by queues, or collided.
     pub fn congestion(&self) -> u64 {
         self.queue_overflow + self.early + self.contention
     }
 
-    /// All of them.
+    /// The sum.
     pub fn total(&self) -> u64 {
         self.queue_overflow
             + self.early
@@ -329,17 +341,17 @@ impl std::ops::AddAssign for LossCounts {
 /// Negative acknowledgments of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NackCounts {
-    /// Those that receivers sent for corrupted segments.
+    /// NACKs that receivers sent for corrupted segments.
     pub sent: u64,
-    /// Those that were sent in a receiver's name by somebody else.
+    /// NACKs that an attacker forged.
     pub forged: u64,
-    /// Those that senders believed.
+    /// NACKs that senders accepted.
     pub accepted: u64,
-    /// Those that senders did not believe.
+    /// NACKs that senders rejected.
     pub refused: u64,
-    /// Segments that were sent again for them.
+    /// Segments that were retransmitted for a NACK.
     pub resent: u64,
-    /// Those that proved to be false after they were believed. Senders believe none after the first.
+    /// Accepted NACKs that proved false. A sender accepts none after the first of these.
     pub mistaken: u64,
 }
 
@@ -354,30 +366,30 @@ impl std::ops::AddAssign for NackCounts {
     }
 }
 
-/// Decisions on losses against the causes of the drops. An episode is congestion if any of the packets
-/// found missing when it was judged had been dropped by a queue.
+/// Decisions on losses against the true causes. An episode is congestion if a queue dropped any of
+/// the packets that had been found missing when it was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Confusion {
-    /// Congestion, and taken for it.
+    /// Congestion, classified as congestion.
     pub congestion_as_congestion: u64,
-    /// Congestion, taken for random loss: others pay for it.
+    /// Congestion, classified as random loss: other flows pay for it.
     pub congestion_as_random: u64,
-    /// Random loss, taken for congestion: the flow pays for it.
+    /// Random loss, classified as congestion: the flow itself pays for it.
     pub random_as_congestion: u64,
-    /// Random loss, and taken for it.
+    /// Random loss, classified as random loss.
     pub random_as_random: u64,
-    /// Nothing was lost (reordering): decided all the same.
+    /// Decisions although nothing was lost: packets were reordered or late.
     pub spurious: u64,
 }
 
-/// What really became of the packets that a sender found missing.
+/// What happened to the packets that a sender found missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
-    /// They arrived or are on their way.
+    /// They arrived, or are still in flight.
     NothingLost,
-    /// The channel lost them.
+    /// A channel lost them.
     Random,
-    /// A queue dropped at least one of them, or others' traffic on a shared medium did.
+    /// A queue dropped at least one of them, or it collided on a shared medium.
     Congestion,
 }
 
@@ -413,24 +425,26 @@ impl Confusion {
         self.congestion_as_congestion + self.congestion_as_random
     }
 
-    /// Share of the decisions on real losses that were right; `None` if there were none.
+    /// Fraction of the decisions on real losses that were right. `None` if there were no such
+    /// decisions.
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.congestion_as_congestion + self.random_as_random;
         share(right, self.random() + self.congestion())
     }
 
-    /// Share of the random losses that were taken for congestion; `None` if there were none.
+    /// Fraction of the random losses that were classified as congestion. `None` if there were none.
     pub fn random_mistaken(&self) -> Option<f64> {
         share(self.random_as_congestion, self.random())
     }
 
-    /// Share of the congestion that was taken for random loss; `None` if there was none.
+    /// Fraction of the congestion that was classified as random loss. `None` if there was none.
     pub fn congestion_mistaken(&self) -> Option<f64> {
         share(self.congestion_as_random, self.congestion())
     }
 
-    /// Mean of the shares of random loss and of congestion that were taken for what they were: 1/2 is what always
-    /// saying the same gives, however rare one of the two is. `None` unless there were both.
+    /// Mean of the fractions of random loss and of congestion that were classified correctly. A
+    /// classifier that always gives the same answer has 1/2, however rare one of the two causes is.
+    /// `None` unless both occurred.
     pub fn balanced_accuracy(&self) -> Option<f64> {
         let mistaken = self.random_mistaken()? + self.congestion_mistaken()?;
         Some(1.0 - mistaken / 2.0)
@@ -459,115 +473,118 @@ pub(crate) fn add_counts(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-/// A distribution in a few numbers. All zero if there was no sample.
+/// A distribution in a few numbers. All are zero if there was no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
-    /// How many samples.
+    /// Number of samples.
     pub count: u64,
-    /// The least.
+    /// The minimum.
     pub min: Duration,
     /// The mean.
     pub mean: Duration,
-    /// The median; this and the percentiles below are exact to 0.1 %.
+    /// The median. This and the percentiles below are exact to 0.1 %.
     pub p50: Duration,
     /// 95th percentile.
     pub p95: Duration,
     /// 99th percentile.
     pub p99: Duration,
-    /// The greatest.
+    /// The maximum.
     pub max: Duration,
-    /// How much one differs from the one before it, in the mean over absolute values: the mean of |D| of RFC 3550 section 6.4.1,
-    /// not smoothed, as D-ITG reports it. Zero of fewer than two.
+    /// Mean absolute difference between consecutive samples: the mean of |D| of RFC 3550 section
+    /// 6.4.1, not smoothed, as D-ITG reports it. Zero for fewer than two samples.
     pub jitter: Duration,
 }
 
-/// How the delays of a flow were distributed: more than a [`Summary`] tells.
+/// Distributions of the delays of a flow, in more detail than a [`Summary`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Distributions {
-    /// Of its round-trip samples.
+    /// RTT samples.
     pub rtt: Distribution,
-    /// Of the one-way delays of its data packets.
+    /// One-way delays of its data packets.
     pub one_way_delay: Distribution,
-    /// Of its messages' latency; empty if it has none.
+    /// Latency of its messages; empty if it has none.
     pub message_latency: Distribution,
 }
 
-/// A distribution as its quantiles: for some shares, from 0 to 1, what that share of the samples did not exceed. Neither falls
-/// from one to the next. Every percent up to 90 %, then ever closer towards the longest. Empty if there was no sample.
+/// A distribution as quantiles: for each share of the samples, the value that this share did not
+/// exceed. Both are ascending. The shares are every percent up to 90 %, then ever closer towards
+/// 100 %. Empty if there was no sample.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distribution {
     /// The shares in millionths, and their quantiles, exact to 0.1 %.
     pub quantiles: Vec<(u32, Duration)>,
 }
 
-/// What one directed link did.
+/// The outcome of a directed link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkOutcome {
     /// Its name in the network.
     pub name: String,
-    /// What it counted.
+    /// Its counters.
     pub counters: whimbrel_net::Counters,
-    /// Share of the run during which it was serving packets.
+    /// Utilization: the fraction of the run during which it was serving packets.
     pub utilisation: f64,
-    /// Packets waiting, mean over the run; of those that were served in the end.
+    /// Packets in the queue, mean over the run. Only packets that were served count.
     pub mean_queue: f64,
-    /// Time packets waited before their service, mean over all that were served.
+    /// Time that packets waited for service, mean over all that were served.
     pub mean_wait: Duration,
-    /// Packets still on the link when the run ended (on Wi-Fi and under CoDel those that wait too): offered = delivered on to
-    /// the next node + dropped + these.
+    /// Packets on the link when the run ended. On Wi-Fi and under CoDel the packets in the queue
+    /// are included. `counters.offered` = `came_out` + dropped + `in_transit`.
     pub in_transit: u64,
-    /// Packets that came out at its far end before the run ended.
+    /// Packets that left the link before the end of the run.
     pub came_out: u64,
     /// Its queue over time, if the run was sampled.
     pub samples: Vec<LinkSample>,
 }
 
-/// A flow at an instant. The default is before anything happened.
+/// The state of a flow at an instant. The default is the state before it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FlowSample {
-    /// When.
+    /// When it was sampled.
     pub at: Time,
-    /// Congestion window: the controller's, without what NewReno's recovery adds to it while it lasts.
+    /// Congestion window of the controller, without NewReno's inflation during recovery.
     pub cwnd: Bytes,
-    /// Slow start threshold, if set.
+    /// Slow start threshold, if the controller has one.
     pub ssthresh: Option<Bytes>,
     /// Bytes in flight.
     pub in_flight: Bytes,
     /// Smoothed RTT, zero before the first sample.
     pub srtt: Duration,
-    /// Smoothed mean deviation of the RTT (RTTVAR of RFC 6298, as Linux reports it), zero before the first sample. Of the path
-    /// that `srtt` is of.
+    /// Smoothed mean deviation of the RTT (RTTVAR of RFC 6298, as Linux reports it); zero before
+    /// the first sample. With several paths it is that of the path of `srtt`.
     pub rttvar: Duration,
     /// Data delivered since the last sample, per second.
     pub rate: Rate,
-    /// Data delivered to the applications since the flow's start; of a path, what it brought first.
+    /// Data delivered to the applications since the start of the flow; for a path, data that it
+    /// brought first.
     pub delivered: Bytes,
-    /// Data packets sent again since the flow's start.
+    /// Data packets retransmitted since the start of the flow.
     pub retransmits: u64,
-    /// All that was put on the wire as data packets since the flow's start, headers and retransmissions included.
+    /// Data packets put on the wire since the start of the flow, headers and retransmissions
+    /// included.
     pub sent: Bytes,
-    /// Between the newest two acknowledgments that arrived (the inter-packet delay, IPD, of S. Ahmad, M. J. Arshad, "Enhanced
-    /// Multistream Fast TCP", Applied Sciences 9(21), 2019); `None` before there were two, and where there are several paths or
-    /// no such acknowledgments (AATP).
+    /// Time between the newest two acknowledgments (the inter-packet delay, IPD, of S. Ahmad, M. J.
+    /// Arshad, "Enhanced Multistream Fast TCP", Applied Sciences 9(21), 2019). `None` before the
+    /// second, with several paths, and for AATP.
     pub ack_spacing: Option<Duration>,
-    /// How often the controller found by then that the path itself had changed; `None` if it does not look, and where there are
-    /// several paths.
+    /// How often the controller has detected a change of the path. `None` if it does not try to,
+    /// and with several paths.
     pub path_changes: Option<u64>,
-    /// The controller's own rate, if it sets one.
+    /// Pacing rate of the controller, if it sets one.
     pub pacing_rate: Option<Rate>,
-    /// What the controller was doing.
+    /// What the controller does, in the words of the controller.
     pub phase: &'static str,
 }
 
-/// A link at an instant.
+/// The state of a link at an instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkSample {
-    /// When.
+    /// When it was sampled.
     pub at: Time,
-    /// Packets that waited.
+    /// Packets in the queue.
     pub queue: u32,
     /// Their size.
     pub queue_bytes: Bytes,
-    /// What came out since the last sample, per second.
+    /// Data that left the link since the last sample, per second.
     pub rate: Rate,
 }

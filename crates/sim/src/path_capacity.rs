@@ -1,28 +1,30 @@
-//! What a way through a network would allow over time: how much it carries, how long it takes, how much waits on it.
+//! What a path offers over time: its capacity, its base RTT, and the size of its buffers.
 //!
-//! **Capacity** is the least of what the links of the way carry, in steps. A link's rate is exact between its steps; a trace,
-//! which delivers packet by packet, is shown by its mean over spans. Within an outage it is zero. Of Wi-Fi and of radio links it is
-//! what one station has with full packets and without others: collisions, acknowledgments and shadowing take from it.
+//! **Capacity** is the minimum over the links of the path, as steps. The rate of a link is exact
+//! between its steps. A trace, which delivers packet by packet, is shown as means over spans.
+//! During an outage the capacity is zero. The capacity of Wi-Fi and radio links is that of one
+//! station that sends full packets alone: collisions, acknowledgments and shadowing reduce it.
 
 use crate::network::{NamedLink, Network, Route};
 use whimbrel_net::{QueueLimit, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// With more steps a way is shown by means over spans.
+/// A path with more steps is shown as means over spans.
 const MOST_STEPS: usize = 600;
-/// What is sent if nobody says otherwise.
+/// The packet size that the capacity of a Wi-Fi channel is computed for.
 const PACKET: Bytes = Bytes::new(1500);
 
 impl Network {
-    /// What a route carries from time zero until `until`: each rate holds from its time until the next. What changes too often,
-    /// and traces, are told as means over so many equal spans. `None` if nothing limits it.
-    pub fn capacity_along(
+    /// The capacity of a route from time zero until `until`: each rate holds from its time until
+    /// the next. Traces, and links with too many steps, are shown as means over `spans` equal
+    /// spans. `None` if nothing limits the route.
+    pub fn path_capacity(
         &self,
         route: &Route,
         until: Time,
         spans: u32,
     ) -> Option<Vec<(Time, Rate)>> {
-        let links = self.along(route);
+        let links = self.forward_links(route);
         if links
             .iter()
             .all(|link| matches!(link.spec.service, ServiceSpec::Unlimited))
@@ -36,7 +38,7 @@ impl Network {
         }
         if times.is_empty() || links.iter().any(traced) {
             let spans = u64::from(spans.max(1));
-            // A rate that never changes needs no spans.
+            // A constant rate needs no spans.
             let spans = if times.is_empty() && !links.iter().any(|link| varies(link)) {
                 1
             } else {
@@ -67,15 +69,16 @@ impl Network {
         Some(steps)
     }
 
-    /// The propagation delays of a route and its way back together, from time zero until `until`: each holds from its time until
-    /// the next. What changes is looked at so many times.
-    pub fn base_rtt_along(&self, route: &Route, until: Time, looks: u32) -> Vec<(Time, Duration)> {
+    /// The sum of the propagation delays of a route, there and back, from time zero until `until`:
+    /// each holds from its time until the next. The delays are evaluated at `points` equally spaced
+    /// times.
+    pub fn path_base_rtt(&self, route: &Route, until: Time, points: u32) -> Vec<(Time, Duration)> {
         let ids = route.forward.iter().chain(&route.backward);
         let links: Vec<&NamedLink> = ids.filter_map(|id| self.links.get(id.0 as usize)).collect();
-        let looks = u64::from(looks.max(1));
+        let points = u64::from(points.max(1));
         let mut steps: Vec<(Time, Duration)> = Vec::new();
-        for i in 0..looks {
-            let at = Time::from_nanos(until.as_nanos() / looks * i);
+        for i in 0..points {
+            let at = Time::from_nanos(until.as_nanos() / points * i);
             let delays = links.iter().map(|link| link.spec.delay.at(at));
             let all = delays.fold(Duration::ZERO, Duration::saturating_add);
             if steps.last().is_none_or(|(_, before)| *before != all) {
@@ -85,8 +88,9 @@ impl Network {
         steps
     }
 
-    /// How much may wait on a link, by its name: packets, or bytes. Neither if there is no such link or no limit.
-    pub fn queue_limit(&self, link: &str) -> (Option<u32>, Option<Bytes>) {
+    /// The buffer size of a link: packets or bytes. Neither if the link is unknown or its buffer
+    /// unlimited.
+    pub fn buffer_size(&self, link: &str) -> (Option<u32>, Option<Bytes>) {
         let link = self.links.iter().find(|named| named.name == link);
         match link.map(|named| named.spec.queue) {
             Some(QueueLimit::Packets(packets)) => (Some(packets), None),
@@ -95,12 +99,14 @@ impl Network {
         }
     }
 
-    fn along(&self, route: &Route) -> Vec<&NamedLink> {
+    /// The links that data passes.
+    fn forward_links(&self, route: &Route) -> Vec<&NamedLink> {
         let ids = route.forward.iter();
         ids.filter_map(|id| self.links.get(id.0 as usize)).collect()
     }
 
-    /// What a link carries in the mean over a time, less its outages; `None` if it has no limit and no outage then.
+    /// The mean rate of a link over a span, outages included. `None` if it has neither a rate nor
+    /// an outage in the span.
     fn mean_rate(&self, link: &NamedLink, from: Time, to: Time) -> Option<Rate> {
         let span = to.since(from);
         let out = out_in(link, from, to);
@@ -115,7 +121,8 @@ impl Network {
                 let begun = rates.all().partition_point(|(at, _)| *at <= from);
                 let ends = rates.all().get(begun).map(|(at, _)| *at);
                 match rates.all().get(begun.saturating_sub(1)) {
-                    // One rate all the time: exactly that, not what it makes of whole bytes.
+                    // The rate is constant in the span: return it exactly, not rounded to whole
+                    // bytes.
                     Some((_, rate)) if ends.is_none_or(|end| end >= to) => *rate,
                     _ => over(&link.spec.service, from, to)?,
                 }
@@ -128,13 +135,14 @@ impl Network {
     }
 }
 
+/// The mean rate of a service over a span.
 fn over(service: &ServiceSpec, from: Time, to: Time) -> Option<Rate> {
     let until = |at| Some(service.capacity(at)?.get());
     let bytes = until(to)?.saturating_sub(until(from)?);
     Some(Rate::over(Bytes::new(bytes), to.since(from)))
 }
 
-/// When a link changes: its rate's steps, and the ends of its outages.
+/// When the capacity of a link changes: the steps of its rate, and the ends of its outages.
 fn changes(link: &NamedLink) -> impl Iterator<Item = Time> {
     let steps = match &link.spec.service {
         ServiceSpec::Rate(rates) if link.on_channel.is_none() => rates.all(),
@@ -145,11 +153,12 @@ fn changes(link: &NamedLink) -> impl Iterator<Item = Time> {
     steps.chain(outages.iter().flat_map(|out| [out.from, out.to]))
 }
 
+/// Whether the capacity of a link changes at all.
 fn varies(link: &NamedLink) -> bool {
     matches!(link.spec.service, ServiceSpec::Trace(_)) || changes(link).next().is_some()
 }
 
-/// How long a link is out in a time. Its outages may overlap.
+/// How long a link is out during a span. Outages may overlap.
 fn out_in(link: &NamedLink, from: Time, to: Time) -> Duration {
     let meets = |out: &&whimbrel_net::Outage| out.from < to && out.to > from;
     let outages = link.spec.loss.outages.iter().filter(meets);
@@ -182,7 +191,7 @@ mod tests {
 
     fn steps(network: &Network, seconds: u64, spans: u32) -> Vec<(f64, f64)> {
         let route = &network.flows[0].routes[0];
-        let steps = network.capacity_along(route, ms(seconds * 1000), spans);
+        let steps = network.path_capacity(route, ms(seconds * 1000), spans);
         let steps = steps.expect("a limit").into_iter();
         steps
             .map(|(at, rate)| (at.as_secs_f64(), rate.as_bits_per_sec() as f64 * 1e-6))
@@ -206,28 +215,28 @@ duration = "10 s"
 "#;
 
     #[test]
-    fn a_way_carries_what_its_narrowest_link_does_and_nothing_in_an_outage() {
+    fn capacity_is_that_of_the_narrowest_link_and_zero_in_an_outage() {
         let network = network(TWO_LINKS);
-        // 4 of b, then 8 of a, nothing from 5 s to 7 s.
+        // 4 Mbit/s of b, then 8 Mbit/s of a, nothing from 5 s to 7 s.
         let expected = [(0.0, 4.0), (2.0, 8.0), (5.0, 0.0), (7.0, 8.0)];
         assert_eq!(steps(&network, 10, 7), expected);
     }
 
     #[test]
-    fn a_base_rtt_is_that_of_both_ways_at_that_time() {
+    fn the_base_rtt_sums_the_delays_of_both_directions() {
         let network = network(TWO_LINKS);
         let route = &network.flows[0].routes[0];
-        let steps = network.base_rtt_along(route, ms(10_000), 100);
+        let steps = network.path_base_rtt(route, ms(10_000), 100);
         let ms = |n| Duration::from_millis(n);
         assert_eq!(steps, [(Time::ZERO, ms(120)), (self::ms(3000), ms(80))]);
         // 10 Mbit/s x 120 ms.
-        assert_eq!(network.queue_limit("b"), (None, Some(Bytes::new(150_000))));
-        assert_eq!(network.queue_limit("a"), (None, None));
+        assert_eq!(network.buffer_size("b"), (None, Some(Bytes::new(150_000))));
+        assert_eq!(network.buffer_size("a"), (None, None));
     }
 
     #[test]
-    fn outages_that_change_too_often_are_told_in_the_mean() {
-        // Each second out for 1 ms, 400 times: a thousandth less.
+    fn too_many_outages_are_shown_as_means() {
+        // An outage of 1 ms each second, 400 times: 0.1 % less.
         let out: Vec<String> = (0..400)
             .map(|s| format!("[\"{s} s\", \"{s}.001 s\"]"))
             .collect();
@@ -239,9 +248,9 @@ duration = "10 s"
     }
 
     #[test]
-    fn a_way_without_limits_has_no_capacity() {
+    fn a_path_without_a_limit_has_no_capacity() {
         let network = network("[link.L]\ndelay = \"1 ms\"\n[[flow]]\nroute = [\"L\"]\n");
         let route = &network.flows[0].routes[0];
-        assert_eq!(network.capacity_along(route, ms(1000), 10), None);
+        assert_eq!(network.path_capacity(route, ms(1000), 10), None);
     }
 }

@@ -1,6 +1,5 @@
-//! What must hold in every run, whatever the path does: on arbitrary paths, with every recovery and every
-//! controller. The scoreboard's counts are checked at every acknowledgment besides (see
-//! `Scoreboard::check`).
+//! Properties of every run: on arbitrary paths, with every recovery and every controller. The
+//! counts of the scoreboard are verified at every acknowledgment besides (see `Scoreboard::check`).
 
 use crate::observe::{self, Content, End, What};
 use crate::{
@@ -22,7 +21,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What manages a queue, as people write it: all kinds, and none.
+/// The management of a queue, as a scenario writes it: all kinds, and none.
 fn aqm() -> impl Strategy<Value = Option<Aqm>> {
     let kinds = [
         "none",
@@ -41,8 +40,8 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
     })
 }
 
-/// A lossy link whose delay steps (down too, so that packets may overtake each other), once or for ever, with an outage
-/// and losses at set instants.
+/// A lossy link whose delay changes in steps, once or repeatedly, with an outage and losses at set
+/// times. When the delay becomes smaller, packets may overtake each other.
 fn link() -> impl Strategy<Value = LinkSpec> {
     let delays = prop::collection::vec((1u64..2000, 1u64..300), 0..4);
     let rate = 200u64..200_000;
@@ -172,7 +171,7 @@ fn settings() -> impl Strategy<Value = TcpSettings> {
         )
 }
 
-/// Bulk data on one stream as often as not; else several streams, messages, or both.
+/// Bulk data on one stream in half of the cases; otherwise several streams, messages, or both.
 fn streams() -> impl Strategy<Value = Streams> {
     let messages = (1u64..6000, 0u64..6000, 1u64..300, any::<bool>(), 1u32..40).prop_map(
         |(least, more, every, exponential, count)| Messages {
@@ -193,7 +192,7 @@ fn streams() -> impl Strategy<Value = Streams> {
     prop_oneof![Just(Streams::default()), some]
 }
 
-/// A flow of data under any law, on the transport that carries it.
+/// A flow of data under any controller, on the transport that supports it.
 fn bulk() -> impl Strategy<Value = Traffic> {
     let aatp = (
         1u8..=8,
@@ -236,11 +235,11 @@ fn bulk() -> impl Strategy<Value = Traffic> {
         )
 }
 
-/// Some bulk flows and a bursty datagram source over two links in each direction, all shared or only the
-/// middle ones: then each flow has a last link there and a first link back of its own, and so has each further path of a
-/// TCP flow that has several.
+/// Some flows with data and a bursty datagram source over two links in each direction. Either all
+/// links are shared, or only the middle ones: then each flow has a last forward link and a first
+/// backward link of its own, and so has each further path of a TCP flow.
 fn network() -> impl Strategy<Value = Network> {
-    // Four to be shared, and two for further routes.
+    // Four shared links, and two for further routes.
     let links = prop::collection::vec(link(), 6);
     let flows = prop::collection::vec((bulk(), 0u64..2000, 1usize..4), 1..4);
     let switches = (any::<bool>(), any::<bool>(), prop::bool::weighted(0.3));
@@ -272,7 +271,8 @@ fn network() -> impl Strategy<Value = Network> {
             .enumerate()
             .map(|(i, spec)| name(i, spec))
             .collect();
-        // The second link there and the first one back are the two directions of a Wi-Fi channel.
+        // The second forward link and the first backward link are the two directions of a Wi-Fi
+        // channel.
         let mut channels = Vec::new();
         if wifi {
             let rate = Rate::from_bits_per_sec(6_500_000);
@@ -331,11 +331,11 @@ fn network() -> impl Strategy<Value = Network> {
     })
 }
 
-/// Every message arrived and was delivered. Gives what they were together.
+/// Checks that every message arrived and was delivered. Returns their total size.
 fn check_messages(tcp: &TcpFlow, flow: &FlowOutcome) -> Bytes {
-    let spec = tcp.streams.messages.expect("asked before");
+    let spec = tcp.streams.messages.expect("the caller checked");
     let messages = flow.messages.as_ref().expect("it has messages");
-    let count = u64::from(spec.count.expect("all have an end"));
+    let count = u64::from(spec.count.expect("none is endless"));
     assert_eq!((messages.arrived, messages.delivered), (count, count));
     assert_eq!(
         (messages.latency.count, messages.blocked.count),
@@ -343,7 +343,7 @@ fn check_messages(tcp: &TcpFlow, flow: &FlowOutcome) -> Bytes {
     );
     assert!(messages.held <= count && messages.blocked.max <= messages.latency.max);
     assert_eq!(messages.held == 0, messages.blocked.max.is_zero());
-    // They go to the streams in turn.
+    // Messages go to the streams in turn.
     let streams = flow.streams.iter().map(|stream| stream.messages);
     let most = count.div_ceil(u64::from(tcp.streams.count));
     let all: Vec<u64> = streams.collect();
@@ -364,7 +364,7 @@ fn check_links(outcome: &Outcome) {
         assert_eq!(
             c.offered,
             link.came_out + link.in_transit + dropped,
-            "{}: every packet has one fate, none made, none lost",
+            "{}: every packet is delivered, dropped or on the link",
             link.name
         );
         assert!((0.0..=1.0).contains(&link.utilisation));
@@ -375,29 +375,29 @@ fn check_links(outcome: &Outcome) {
         own.chain([of(&outcome.links[step])])
             .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     };
-    // Links of their own stand in pairs behind the first four: the last one there, the first one back.
+    // Own links are in pairs after the first four: the last forward link, the first backward link.
     let (there, back) = (sum(1, 1), sum(2, 2));
     assert_eq!(
         outcome.links[0].came_out, there.1,
-        "what leaves a link enters the next"
+        "packets that leave a link enter the next"
     );
     assert_eq!(
         back.0, outcome.links[3].counters.offered,
-        "what leaves a link enters the next"
+        "packets that leave a link enter the next"
     );
 }
 
-/// Everything that happened in a run.
+/// All events of a run.
 #[derive(Default)]
-struct Watcher(Vec<observe::Event>);
+struct Recorder(Vec<observe::Event>);
 
-impl observe::Observer for Watcher {
+impl observe::Observer for Recorder {
     fn on_event(&mut self, event: &observe::Event) {
         self.0.push(event.clone());
     }
 }
 
-/// What a flow's events come to is what the outcome counts.
+/// Checks that the events of a flow add up to the counts of its outcome.
 fn check_events(events: &[observe::Event], index: usize, flow: &FlowOutcome, spec: &FlowSpec) {
     let of = || {
         events
@@ -480,7 +480,11 @@ fn check_events(events: &[observe::Event], index: usize, flow: &FlowOutcome, spe
         .map(|(from, at, length)| (from == End::Far, at, length))
         .collect();
     let bytes: u64 = came.iter().map(|(_, _, length)| u64::from(*length)).sum();
-    assert_eq!(Bytes::new(bytes), flow.delivered, "each byte has one place");
+    assert_eq!(
+        Bytes::new(bytes),
+        flow.delivered,
+        "each byte has one offset"
+    );
     let bulk = !spec.is_multipath();
     let two_way = matches!(&spec.traffic, Traffic::Tcp(tcp) if tcp.two_way);
     assert_eq!((lasts(End::Near), lasts(End::Far)), (bulk, bulk && two_way));
@@ -495,7 +499,7 @@ fn check_events(events: &[observe::Event], index: usize, flow: &FlowOutcome, spe
         };
         tops[own] = tops[own].max(segment.data.map_or(0, |data| data.end()));
         let acked = segment.ack.unwrap_or(0);
-        assert!(acked <= peer, "nobody acknowledges what was not sent");
+        assert!(acked <= peer, "no end acknowledges data that was not sent");
         let held = |range: &std::ops::Range<u64>| range.start < range.end && range.end <= peer;
         assert!(segment.sacks.iter().all(held), "{segment:?}");
     }
@@ -504,10 +508,9 @@ fn check_events(events: &[observe::Event], index: usize, flow: &FlowOutcome, spe
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Nothing delivered twice, nothing lost, nobody stuck: every connection delivers exactly its
-    /// bytes, and ends.
+    /// Every connection delivers exactly its bytes, and ends.
     #[test]
-    fn every_byte_arrives_exactly_once_on_any_path(network in network()) {
+    fn every_byte_is_delivered_exactly_once_on_any_path(network in network()) {
         let outcome = run(&network);
         check_links(&outcome);
         for (flow, spec) in outcome.flows.iter().zip(&network.flows) {
@@ -517,7 +520,7 @@ proptest! {
                 Traffic::Aatp(aatp) => aatp.size,
                 Traffic::Udp(_) => continue,
             };
-            let size = size.expect("all have one");
+            let size = size.expect("none is endless");
             prop_assert_eq!(flow.delivered, size, "{:?}", flow);
             prop_assert!(flow.completion.is_some());
             prop_assert!(flow.packets_sent >= flow.retransmits);
@@ -543,16 +546,17 @@ proptest! {
         prop_assert_eq!(run(&network), run(&network));
     }
 
-    /// Whoever watches changes nothing, hears of everything once and in order, and can count what the outcome counts.
+    /// An observer does not change the run. It receives every event once and in order, and the
+    /// events add up to the counts of the outcome.
     #[test]
-    fn a_watched_run_is_the_same_run_told_in_order(network in network()) {
-        let mut watcher = Watcher::default();
-        let outcome = run_observed(&network, &mut watcher);
+    fn observation_changes_nothing_and_is_in_order(network in network()) {
+        let mut recorder = Recorder::default();
+        let outcome = run_observed(&network, &mut recorder);
         prop_assert_eq!(&run(&network), &outcome);
-        let events = watcher.0;
+        let events = recorder.0;
         prop_assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
         prop_assert!(events.last().is_none_or(|last| last.at <= Time::ZERO + outcome.duration));
-        let mut under_way = BTreeSet::new();
+        let mut in_flight = BTreeSet::new();
         let mut dropped = vec![0; network.flows.len()];
         for event in &events {
             let carries = |packet: &observe::Packet| match &packet.content {
@@ -563,11 +567,11 @@ proptest! {
             match &event.what {
                 What::Sent(packet) => {
                     prop_assert_eq!(packet.sent, event.at);
-                    prop_assert!(under_way.insert(packet.id));
+                    prop_assert!(in_flight.insert(packet.id));
                 }
-                What::Arrived(packet) => prop_assert!(under_way.remove(&packet.id)),
+                What::Arrived(packet) => prop_assert!(in_flight.remove(&packet.id)),
                 What::Dropped(packet, _) => {
-                    prop_assert!(under_way.remove(&packet.id));
+                    prop_assert!(in_flight.remove(&packet.id));
                     dropped[event.flow] += u64::from(carries(packet));
                 }
                 _ => {}
@@ -576,35 +580,35 @@ proptest! {
         for (index, (flow, spec)) in outcome.flows.iter().zip(&network.flows).enumerate() {
             check_events(&events, index, flow, spec);
             if !matches!(&spec.traffic, Traffic::Aatp(_)) {
-                // What is lost beyond the end may be known already, and was on its way when the run ended.
+                // With lookahead, packets that would be lost after the end are counted as lost.
+                // They were in flight when the run ended.
                 let beyond = flow.lost.total() - dropped[index];
-                prop_assert!(beyond <= under_way.len() as u64);
+                prop_assert!(beyond <= in_flight.len() as u64);
             }
         }
     }
 
-    /// Links and receivers that are settled ahead of events come to what they would have come to. A run
-    /// that is sampled settles nothing ahead. One flow, because equal flows do things in the same nanosecond,
-    /// and which goes first then is a toss.
+    /// Lookahead changes no outcome. A sampled run has no lookahead. There is one flow, because
+    /// equal flows act in the same nanosecond, and lookahead changes which of them is first.
     #[test]
-    fn what_is_settled_ahead_comes_to_the_same(mut network in network()) {
+    fn lookahead_changes_no_outcome(mut network in network()) {
         network.flows.truncate(1);
-        let ahead = run(&network);
+        let with_lookahead = run(&network);
         let mut sampled = Network { sample: Some(Duration::from_secs(30_000)), ..network };
-        sampled.duration = ahead.duration + Duration::from_secs(1);
+        sampled.duration = with_lookahead.duration + Duration::from_secs(1);
         let step_by_step = run(&sampled);
-        for (a, b) in ahead.flows.iter().zip(&step_by_step.flows) {
-            // A loss beyond the end is already known to whoever looks ahead.
+        for (a, b) in with_lookahead.flows.iter().zip(&step_by_step.flows) {
+            // With lookahead, packets that would be lost after the end are counted as lost.
             let mut a = FlowOutcome { lost: b.lost, ..a.clone() };
             for (a, b) in a.paths.iter_mut().zip(&b.paths) {
                 a.lost = b.lost;
             }
-            // Episodes are noted where samples are taken: one for each that was counted, at the end that is looked at.
+            // A sampled run records loss episodes: one for each that was counted, at the near end.
             let mut b = b.clone();
-            let noted = b.paths.iter().fold(b.episodes.len(), |n, path| n + path.episodes.len());
-            let ours = !matches!(&sampled.flows[0].traffic, Traffic::Tcp(tcp) if tcp.two_way);
+            let recorded = b.paths.iter().fold(b.episodes.len(), |n, path| n + path.episodes.len());
+            let one_way = !matches!(&sampled.flows[0].traffic, Traffic::Tcp(tcp) if tcp.two_way);
             let tcp = matches!(&sampled.flows[0].traffic, Traffic::Tcp(_));
-            prop_assert!(!(ours && tcp) || noted as u64 == b.loss_episodes + b.timeouts, "{:?}", b);
+            prop_assert!(!(one_way && tcp) || recorded as u64 == b.loss_episodes + b.timeouts, "{:?}", b);
             b.episodes.clear();
             b.distributions = None;
             b.paths.iter_mut().for_each(|path| path.episodes.clear());

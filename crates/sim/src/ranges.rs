@@ -1,14 +1,16 @@
-//! A set of segments as ranges: what a receiver holds beyond the first hole, what a sender knows of it.
+//! A set of segments as ranges: what a receiver holds beyond the first hole, and what a sender
+//! knows of it.
 
 use crate::engine::packet::Block;
 
-/// Disjoint, non-adjacent ranges in order.
+/// Disjoint ranges in order, no two of them adjacent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
     blocks: Vec<Block>,
 }
 
 impl Ranges {
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -20,7 +22,7 @@ impl Ranges {
 
     /// Index of the first range that ends after `seg`.
     fn position(&self, seg: u32) -> usize {
-        // Nearly always the last range is the one: data arrives in order beyond a hole.
+        // Nearly always it is the last range: data arrives in order beyond a hole.
         match self.blocks.last() {
             None => 0,
             Some(last) if seg >= last.end => self.blocks.len(),
@@ -37,7 +39,7 @@ impl Ranges {
             .filter(|b| b.start <= seg)
     }
 
-    /// Adds a range; calls `new` for each part of it that was not in the set.
+    /// Adds a range. Calls `new` for each part of it that was not in the set.
     pub fn insert(&mut self, block: Block, mut new: impl FnMut(Block)) {
         if block.is_empty() {
             return;
@@ -66,7 +68,7 @@ impl Ranges {
                 end: block.end,
             });
         }
-        // The range before may end exactly where this one starts.
+        // The range before it may end exactly where this one starts.
         let mut from = first;
         if let Some(before) = first.checked_sub(1).and_then(|i| self.blocks.get(i))
             && before.end == merged.start
@@ -85,7 +87,7 @@ impl Ranges {
         }
     }
 
-    /// Forgets everything below `seg`.
+    /// Removes all segments below `seg`.
     pub fn forget_below(&mut self, seg: u32) {
         let gone = self.blocks.iter().take_while(|b| b.end <= seg).count();
         if gone > 0 {
@@ -101,7 +103,7 @@ impl Ranges {
         self.blocks.last().map(|b| b.end)
     }
 
-    /// The `n`th segment of the set counted from the highest, `n` from 1.
+    /// The `n`th segment of the set, counted from the highest; `n` starts at 1.
     pub fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
         for block in self.blocks.iter().rev() {
@@ -123,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_ranges_are_the_set(
+        fn ranges_hold_the_same_segments_as_a_set(
             changes in prop::collection::vec((0u32..60, 0u32..10, prop::bool::weighted(0.2)), 1..80)
         ) {
             let mut ranges = Ranges::default();

@@ -1,6 +1,7 @@
 //! Round-trip estimation and the retransmission timeout (RFC 6298) of a TCP sender.
 //!
-//! The smoothing is Linux's: see [`whimbrel_cc::smoothed_rtt`] for why it is not RFC 6298's own.
+//! It smooths samples as Linux does; [`whimbrel_cc::smoothed_rtt`] says why RFC 6298 does not
+//! suffice.
 
 use crate::network::TcpSettings;
 use whimbrel_cc::smoothed_rtt::LinuxRtt;
@@ -19,13 +20,14 @@ pub(crate) struct RttEstimator {
     latest: Duration,
     /// The timeout without back-off.
     base_rto: Duration,
-    /// Doublings since the last sample of fresh data.
+    /// Doublings since the last sample of new data.
     backoff: u32,
     min_rto: Duration,
     max_rto: Duration,
 }
 
 impl RttEstimator {
+    /// An estimator without samples.
     pub fn new(settings: &TcpSettings) -> Self {
         Self {
             estimate: None,
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_gives_three_times_itself() {
+    fn the_first_sample_gives_a_timeout_of_three_rtts() {
         // RFC 6298 (2.2): SRTT = R, RTTVAR = R/2, RTO = SRTT + 4*RTTVAR = 3R.
         let mut rtt = estimator(200);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn many_samples_of_one_round_do_not_wear_the_variation_out() {
+    fn many_samples_in_a_round_trip_keep_the_variation() {
         let mut rtt = estimator(200);
         rtt.add(Duration::from_millis(100), true);
         rtt.add(Duration::from_millis(300), true);
@@ -143,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn it_backs_off_to_its_ceiling_and_recovers_with_a_sample() {
+    fn it_backs_off_to_its_maximum_and_resets_with_a_sample() {
         let mut rtt = estimator(1000);
         rtt.add(Duration::from_millis(100), true);
-        assert_eq!(rtt.rto(), Duration::from_secs(1), "the floor");
+        assert_eq!(rtt.rto(), Duration::from_secs(1), "the minimum");
         for expected in [2, 4, 8, 16, 32, 60, 60] {
             rtt.back_off();
             assert_eq!(rtt.rto(), Duration::from_secs(expected));

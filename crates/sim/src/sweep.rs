@@ -1,5 +1,5 @@
-//! All runs of a scenario on all cores: every point with every seed. A run depends on its network alone,
-//! so results are the same bits on any number of threads.
+//! All runs of a scenario: every point with every seed, on several threads. A run depends on its
+//! network alone, so the results are the same, bit for bit, on any number of threads.
 
 use crate::outcome::Outcome;
 use crate::scenario::Point;
@@ -7,29 +7,29 @@ use rayon::prelude::*;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-/// One run to do.
+/// A run to play.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// What to run.
+    /// The point of the sweep.
     pub point: &'a Point,
-    /// With which seed.
+    /// The seed.
     pub seed: u64,
 }
 
-/// One run that was done.
+/// A run that was played.
 #[derive(Debug)]
 pub struct Run<'a> {
-    /// What was run.
+    /// The point of the sweep.
     pub point: &'a Point,
-    /// With which seed.
+    /// The seed.
     pub seed: u64,
-    /// How long it took on the wall's clock.
+    /// Real time that it took.
     pub wall: std::time::Duration,
     /// What was measured.
     pub outcome: Outcome,
 }
 
-/// Every point with every one of its seeds, in order.
+/// Every point with each of its seeds, in order.
 pub fn jobs(points: &[Point]) -> Vec<Job<'_>> {
     points
         .iter()
@@ -37,11 +37,11 @@ pub fn jobs(points: &[Point]) -> Vec<Job<'_>> {
         .collect()
 }
 
-/// Does all runs, on so many threads (all cores when `None`), and gives them in the order of the jobs.
-/// `done` is called after each run, from any thread.
+/// Plays all jobs on `threads` threads (`None`: one for each core), and returns the runs in the
+/// order of the jobs. `done` is called after each run, from any thread.
 ///
 /// # Errors
-/// If the system gives no threads.
+/// If the threads cannot be started.
 pub fn run_all<'a>(
     jobs: &[Job<'a>],
     threads: Option<NonZeroUsize>,
@@ -63,11 +63,11 @@ pub fn run_all<'a>(
         done();
         run
     };
-    // Runs differ in length by orders of magnitude: each is a task of its own.
+    // Runs differ in length by orders of magnitude, so each is a task of its own.
     Ok(pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect()))
 }
 
-/// The system gives no threads.
+/// The threads cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no threads to run on: {0}")]
+#[error("cannot start the threads of the sweep: {0}")]
 pub struct ThreadsError(String);

@@ -242,7 +242,7 @@ impl Drawer<'_> {
         let end = Time::ZERO + Duration::from_secs_f64(self.all.end);
         for s in &self.all.shown {
             let network = &self.all.networks[s.network];
-            let Some(steps) = network.capacity_along(&s.route, end, SPANS) else {
+            let Some(steps) = network.path_capacity(&s.route, end, SPANS) else {
                 continue;
             };
             let steps = steps.into_iter();
@@ -273,7 +273,7 @@ impl Drawer<'_> {
         let mut known: Vec<Vec<Place>> = Vec::new();
         for s in &self.all.shown {
             let network = &self.all.networks[s.network];
-            let steps = network.base_rtt_along(&s.route, end, SPANS);
+            let steps = network.path_base_rtt(&s.route, end, SPANS);
             let places = stairs(
                 steps
                     .iter()
@@ -306,7 +306,7 @@ impl Drawer<'_> {
             .iter()
             .map(|s| {
                 let link = of(s, networks).map_or("", |link| link.name.as_str());
-                self.all.networks[s.network].queue_limit(link)
+                self.all.networks[s.network].buffer_size(link)
             })
             .collect();
         // If all buffer sizes are in bytes, so are the queues.

@@ -1,14 +1,14 @@
-//! What a receiver knows of the burst that is arriving.
+//! The burst that is arriving at a receiver.
 
 use super::wire::Data;
 use crate::engine::packet::Block;
 use crate::ranges::Ranges;
 use whimbrel_units::{Duration, Time};
 
-/// A receiver waits at most so long for the next packet of a burst, whatever interval the peer names.
+/// Maximum wait for the next packet of a burst, whatever interval the peer announces.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A packet's departure and arrival.
+/// When a packet left and when it arrived.
 #[derive(Debug, Clone, Copy)]
 struct Passage {
     index: u32,
@@ -19,7 +19,9 @@ struct Passage {
 /// A burst of which something has arrived.
 #[derive(Debug)]
 pub(super) struct Arrival {
+    /// Its number.
     pub burst: u32,
+    /// Packets that it has.
     pub count: u32,
     interval: Duration,
     held: Ranges,
@@ -51,7 +53,7 @@ impl Arrival {
         arrival
     }
 
-    /// A packet of it arrived; true if it was its last.
+    /// A packet of it arrived. Returns whether it was the last of the burst.
     pub fn add(&mut self, now: Time, data: &Data) -> bool {
         let mut new = false;
         let packet = Block {
@@ -78,7 +80,7 @@ impl Arrival {
         data.index + 1 == self.count
     }
 
-    /// When nothing more is expected of it: its packets are never an interval apart.
+    /// When nothing more of it is expected: its packets are never a whole interval apart.
     pub fn deadline(&self) -> Time {
         self.newest_at + self.interval
     }
@@ -88,23 +90,25 @@ impl Arrival {
         self.interval
     }
 
+    /// Packets that arrived, each counted once.
     pub fn received(&self) -> u32 {
         self.received
     }
 
-    /// When its last packet, by its place in the burst, arrived.
+    /// When the last packet, by its index, arrived.
     pub fn last_at(&self) -> Time {
         self.last.at
     }
 
-    /// Spans between the first and the last that arrived, at the sender and here, in nanoseconds.
+    /// From the first to the last packet that arrived: time at the sender and time here, in
+    /// nanoseconds.
     pub fn spans(&self) -> Option<(u64, u64)> {
         let sent = self.last.sent.checked_sub(self.first.sent)?;
         let received = self.last.at.since(self.first.at).as_nanos();
         (self.received >= 2).then_some((sent, received))
     }
 
-    /// What is missing: start and length.
+    /// The gaps: start and length of each.
     pub fn gaps(&self) -> Vec<(u32, u32)> {
         let mut gaps = Vec::new();
         let mut end = 0;
@@ -121,8 +125,9 @@ impl Arrival {
     }
 }
 
-/// Gaps in parts of at most `fit`, and at most `parts` parts: what does not fit is named in one last gap that covers
-/// all from there on, so that the sender resends too much rather than too little.
+/// Splits gaps into parts of at most `fit` gaps, at most `parts` of them. Gaps that do not fit are
+/// merged into one last gap up to the end of the burst: the sender then retransmits too much rather
+/// than too little.
 pub(super) fn parts(
     gaps: &[(u32, u32)],
     fit: usize,
@@ -161,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A burst sent at one packet a ms, of which these arrive, each 2 ms after the one before.
+    /// A burst sent at one packet per ms, of which these arrive, each 2 ms after the one before.
     fn arrived(indexes: &[u32]) -> Arrival {
         let at = |i: usize| Time::ZERO + MS * (50 + 2 * i as u64);
         let mut arrival = Arrival::new(at(0), &data(indexes[0]));
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_and_spans_are_of_what_arrived() {
+    fn gaps_and_spans_describe_what_arrived() {
         let arrival = arrived(&[1, 2, 5, 6, 8]);
         assert_eq!(arrival.gaps(), [(0, 1), (3, 2), (7, 1), (9, 1)]);
         assert_eq!(arrival.received(), 5);
@@ -190,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_came_twice_counts_once_and_the_last_ends_it() {
+    fn a_duplicate_counts_once_and_the_last_packet_ends_the_burst() {
         let mut arrival = arrived(&[0, 0]);
         assert_eq!(arrival.received(), 1);
         assert!(!arrival.add(Time::ZERO, &data(8)));
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn more_gaps_than_fit_are_named_in_several_parts_and_the_rest_in_one() {
+    fn gaps_that_do_not_fit_are_merged_into_the_last_part() {
         let gaps: Vec<(u32, u32)> = (0..10).map(|i| (10 * i, 1)).collect();
         assert_eq!(parts(&[], 4, 3, 100), [vec![]]);
         let split = parts(&gaps, 4, 3, 100);

@@ -1,6 +1,6 @@
-//! What a sender knows of the bursts that it has sent and that are not yet reported.
+//! The bursts of a sender that are not yet reported.
 
-use super::wire::{MOST_PARTS, Sack};
+use super::wire::{MAX_PARTS, Sack};
 use crate::outcome::Truth;
 use std::collections::VecDeque;
 use whimbrel_net::DropCause;
@@ -9,24 +9,26 @@ use whimbrel_units::{Duration, Time};
 /// A burst that was sent, or is being sent.
 #[derive(Debug)]
 pub(super) struct Burst {
+    /// Its number.
     pub number: u32,
-    /// Packets that it has in all; the span over which they leave.
+    /// Number of its packets; the span over which they leave.
     pub count: u32,
     pub interval: Duration,
-    /// By how many packets the law made it larger than the one before.
+    /// By how many packets the controller enlarged it over the burst before it.
     pub increase: f64,
-    /// Which packet of the data each of those sent so far carries.
+    /// The sequence numbers of the packets sent so far.
     pub sequences: Vec<u32>,
     began: Time,
     spacing_ns: f64,
-    /// The truth, which no algorithm sees: the worst that became of its packets.
+    /// The worst that happened to its packets. No algorithm sees it.
     truth: Truth,
-    /// Which parts of its report are here, and what they say is missing.
+    /// Which parts of its report have arrived (bits), and the gaps that they name.
     parts: u64,
     missing: Vec<(u32, u32)>,
 }
 
 impl Burst {
+    /// A burst of which nothing was sent; its packets leave `spacing_ns` apart from `began` on.
     pub fn new(
         number: u32,
         count: u32,
@@ -49,32 +51,32 @@ impl Burst {
         }
     }
 
-    /// When its packet `index` leaves; `count`: when the next burst may begin.
+    /// When packet `index` leaves; with `count`, when the next burst may begin.
     pub fn departure(&self, index: u32) -> Time {
         self.began + Duration::from_nanos((self.spacing_ns * f64::from(index)) as u64)
     }
 
-    /// When the last packet that was sent so far left.
+    /// When the last packet so far left.
     pub fn last_sent(&self) -> Time {
         self.departure((self.sequences.len() as u32).saturating_sub(1))
     }
 
-    /// All of it was sent.
+    /// Whether all of it was sent.
     pub fn is_sent(&self) -> bool {
         self.sequences.len() as u32 == self.count
     }
 
-    /// What really became of it.
+    /// The worst that happened to its packets.
     pub fn truth(&self) -> Truth {
         self.truth
     }
 
-    /// What its report says is missing: start and length, in order.
+    /// The gaps that its report names: start and length, in order.
     pub fn missing(&self) -> &[(u32, u32)] {
         &self.missing
     }
 
-    /// The place in the burst of the last packet that arrived, by its report.
+    /// The index of the last packet that arrived, according to its report.
     pub fn last_received(&self) -> Option<u32> {
         match self.missing.last() {
             Some((start, length)) if start + length == self.count => start.checked_sub(1),
@@ -82,7 +84,7 @@ impl Burst {
         }
     }
 
-    /// Takes one part of its report; true if it is now whole.
+    /// Adds a part of its report. Returns whether the report is now complete.
     fn take(&mut self, sack: &Sack) -> bool {
         let part = 1_u64 << sack.part;
         if self.parts & part == 0 {
@@ -97,9 +99,9 @@ impl Burst {
     }
 }
 
-const _: () = assert!(MOST_PARTS as u32 <= u64::BITS);
+const _: () = assert!(MAX_PARTS as u32 <= u64::BITS);
 
-/// The bursts that are not yet reported, in order; those that were, out of order, are gone.
+/// The bursts that are not yet reported, in order.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     bursts: VecDeque<Burst>,
@@ -114,31 +116,32 @@ impl Ledger {
         self.packets
     }
 
+    /// Whether all bursts are reported.
     pub fn is_empty(&self) -> bool {
         self.bursts.is_empty()
     }
 
-    /// Begins a burst of which nothing was sent yet.
+    /// Begins a burst of which nothing was sent.
     pub fn begin(&mut self, burst: Burst) {
         self.bursts.push_back(burst);
     }
 
-    /// Room for the sequences of a burst.
+    /// A buffer for the sequence numbers of a burst.
     pub fn room(&mut self) -> Vec<u32> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// The newest burst, if any is not yet reported.
+    /// The newest unreported burst.
     pub fn newest(&self) -> Option<&Burst> {
         self.bursts.back()
     }
 
-    /// The oldest burst that is not yet reported.
+    /// The oldest unreported burst.
     pub fn oldest(&self) -> Option<&Burst> {
         self.bursts.front()
     }
 
-    /// The next packet of the newest burst carries `sequence`. Its place in the burst.
+    /// The next packet of the newest burst carries `sequence`. Returns its index in the burst.
     pub fn sent(&mut self, sequence: u32) -> u32 {
         let Some(burst) = self.bursts.back_mut() else {
             return 0;
@@ -148,38 +151,38 @@ impl Ledger {
         burst.sequences.len() as u32 - 1
     }
 
-    /// Takes a part of a report. The burst, if that makes its report whole.
+    /// Adds a part of a report. Returns the burst if its report is now complete.
     pub fn take(&mut self, sack: &Sack) -> Option<Burst> {
         let at = self.position(sack.burst)?;
         let burst = &mut self.bursts[at];
-        // A burst is reported as large as it was announced and no sooner than something of it was sent.
+        // A report must give the announced size, and something of the burst must have been sent.
         if burst.count != sack.count || burst.sequences.is_empty() || !burst.take(sack) {
             return None;
         }
         self.remove(at)
     }
 
-    /// The oldest of the bursts from number `from` up to, but not with, `until`.
+    /// Removes the oldest burst with a number from `from` up to, and without, `until`.
     pub fn take_between(&mut self, from: u32, until: u32) -> Option<Burst> {
         let at = self.bursts.partition_point(|b| b.number < from);
         let found = self.bursts.get(at).is_some_and(|b| b.number < until);
         if found { self.remove(at) } else { None }
     }
 
-    /// The oldest burst, if all of it left before `time`.
+    /// Removes the oldest burst if all of it left before `time`.
     pub fn take_before(&mut self, time: Time) -> Option<Burst> {
         let found = self.bursts.front().is_some_and(|b| b.last_sent() < time);
         if found { self.remove(0) } else { None }
     }
 
-    /// Keeps the room of a burst that is settled.
+    /// Keeps the buffer of a burst for later bursts.
     pub fn recycle(&mut self, burst: Burst) {
         let mut sequences = burst.sequences;
         sequences.clear();
         self.spare.push(sequences);
     }
 
-    /// Notes what really became of packets of a burst.
+    /// Records why packets of a burst were lost.
     pub fn note_drop(&mut self, number: u32, cause: DropCause) {
         if let Some(at) = self.position(number) {
             let truth = Truth::from(Some(cause));

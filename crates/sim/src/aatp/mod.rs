@@ -1,12 +1,15 @@
-//! AATP's transport: a connection of its own over datagrams, bulk data in paced bursts, each answered by a selective
-//! acknowledgment, with a bandwidth estimate from packet trains at the start.
+//! The transport of AATP: connections of its own over datagrams. It sends bulk data in paced bursts,
+//! each answered by a selective acknowledgment, and estimates the bandwidth from packet trains when
+//! it starts.
 //!
-//! A. Briones, A. Mallorqui, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly Shared Heterogeneous
-//! Long Fat Networks", Electronics 10(9), 987, 2021, sections 4 and 5. The numbers in brackets are its equations'.
+//! A. Briones, A. Mallorqui, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly
+//! Shared Heterogeneous Long Fat Networks", Electronics 10(9), 987, 2021, sections 4 and 5. Numbers
+//! in parentheses are equations of the paper.
 //!
-//! How fast it sends is the controller's ([`whimbrel_cc`]: `aatp`, `enhanced-aatp`). Everything that the paper leaves open
-//! is decided where it matters, and said there: [`trains`] (the bandwidth), [`source`] (bursts, outages, resending), [`sink`]
-//! (when a burst is over), [`node`] (who shares), [`wire`] (the bytes).
+//! The controller decides how fast it sends ([`whimbrel_cc`]: `aatp`, `enhanced-aatp`). What the
+//! paper leaves open is decided, and explained, in [`trains`] (bandwidth), [`source`] (bursts,
+//! outages, retransmission), [`sink`] (when a burst is over), [`node`] (shares) and [`wire`] (the
+//! bytes).
 
 mod arrival;
 mod flow;
@@ -32,9 +35,9 @@ use whimbrel_units::{Bytes, Time};
 use wire::Message;
 
 /// The minimum size of a full packet on the wire.
-pub(crate) const SMALLEST_PACKET: u64 = wire::SMALLEST_PACKET as u64;
+pub(crate) const MIN_PACKET: u64 = wire::MIN_PACKET as u64;
 
-/// The payload of a full packet of this size on the wire, at least [`SMALLEST_PACKET`].
+/// The payload of a full packet of this size on the wire, at least [`MIN_PACKET`].
 pub(crate) fn payload(packet: Bytes) -> Bytes {
     Bytes::new(packet.get() - u64::from(wire::DATA_HEADER))
 }
@@ -129,18 +132,18 @@ mod tests {
     use whimbrel_cc::fairness::{Adapter, Priority};
     use whimbrel_units::{Duration, Rate};
 
-    /// Timers that an end may ask for between two messages before the test looks away: a fast rate is no mistake. What
-    /// is then due is made up for with the next message.
-    const MOST_TIMERS: usize = 200;
+    /// Timers that the test plays between two messages. A sender at a high rate has more; what is due
+    /// then is made up for with the next message.
+    const MAX_TIMERS: usize = 200;
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
-        /// Whatever a peer says, in whatever order, neither end panics, sends without end in an instant, or plans a
-        /// burst beyond its bounds.
+        /// For any messages of a peer in any order, neither end panics, sends forever in one
+        /// instant, or plans a burst beyond its bounds.
         #[test]
-        fn no_words_of_a_peer_do_harm(
-            words in prop::collection::vec((0u64..2_000_000, 0usize..2, wire::tests::any_message()), 1..60),
+        fn no_messages_of_a_peer_do_harm(
+            messages in prop::collection::vec((0u64..2_000_000, 0usize..2, wire::tests::any_message()), 1..60),
             known in prop::option::of(1u64..u64::MAX),
             breaker in any::<bool>(),
         ) {
@@ -165,10 +168,10 @@ mod tests {
             let mut now = Time::ZERO;
             let mut out = Outbox { packets: &mut packets, payloads: &mut payloads };
             connection.source.start(now, &mut out);
-            for (after, end, message) in words {
+            for (after, end, message) in messages {
                 let until = now + Duration::from_micros(after);
                 let mut behind = true;
-                for _ in 0..MOST_TIMERS {
+                for _ in 0..MAX_TIMERS {
                     let due = (0..2).filter_map(|end| Some((connection.due(end)?, end))).min();
                     let Some((at, due)) = due.filter(|(at, _)| *at <= until) else {
                         behind = false;

@@ -1,16 +1,17 @@
-//! A destination node: it knows all flows that it receives, their priorities and what its link carries, and tells each
-//! flow its part (section 5.3 of the paper).
+//! A destination node. It knows all flows that it receives, their priorities, and the bandwidth of
+//! its link, and reports to each flow its share (section 5.3 of the paper).
 //!
-//! * BW of (20) and (25): the greatest of what the trains of its present flows measured, because other traffic can only
-//!   make a train look slower; or what the scenario says
-//! * V of (21): what arrives of a flow, measured over each of its bursts
-//! * Vm (20), WF (22), A (25) and Delta (24) are [`whimbrel_cc::fairness`]'s
+//! * BW of (20) and (25) is the maximum of what the trains of its present flows measured, because
+//!   other traffic can only make a train look slower; or the bandwidth that the scenario sets.
+//! * V of (21) is the rate at which data of a flow arrives, measured over each of its bursts.
+//! * Vm (20), WF (22), A (25) and Delta (24) are computed by [`whimbrel_cc::fairness`].
 //!
-//! **Open in the paper:**
-//! * A flow is on the list from when its bandwidth is known (before it sends), with V = 0 until its first burst has
-//!   arrived: the others begin to make room a round trip before it needs it.
-//! * It leaves when it has all its data or says so, or when nothing was heard of it for `SILENCE`, longer than any fade
-//!   that it is to survive.
+//! **Decided here, because the paper leaves it open:**
+//! * A flow is on the list from when its bandwidth is known, which is before it sends. It has V = 0
+//!   until its first burst has arrived. So the other flows begin to make room one round trip before
+//!   it needs it.
+//! * A flow leaves the list when it has all its data, when it closes, or when nothing has arrived
+//!   from it for `SILENCE`, which is longer than any fade that it should survive.
 
 use super::wire::{Granted, Shared};
 use crate::flow::interface::SharedState;
@@ -19,7 +20,7 @@ use crate::outcome::{DestinationOutcome, DestinationSample};
 use whimbrel_cc::fairness::{Adapter, Flow, Priority, allocated, weighted_fairness};
 use whimbrel_units::{Duration, Rate, Time};
 
-/// A flow of which nothing was heard for so long has left.
+/// A flow that is silent for this long has left.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// The destination nodes of a run.
@@ -55,7 +56,7 @@ impl SharedState for Nodes {
     }
 }
 
-/// A destination node at work.
+/// A destination node.
 #[derive(Debug)]
 pub(super) struct Node {
     name: String,
@@ -63,10 +64,11 @@ pub(super) struct Node {
     known: Option<Rate>,
     members: Vec<Member>,
     fairness: f64,
-    /// Fairness times seconds, and seconds with any flow, up to `counted`.
+    /// Integral of the fairness over time, and seconds with any flow, both up to `counted`.
     sum: f64,
     seconds: f64,
     counted: Time,
+    /// Its samples.
     pub samples: Vec<DestinationSample>,
 }
 
@@ -80,6 +82,7 @@ struct Member {
 }
 
 impl Node {
+    /// A node without flows.
     pub fn new(destination: &Destination) -> Self {
         Self {
             name: destination.name.clone(),
@@ -94,12 +97,12 @@ impl Node {
         }
     }
 
-    /// What it can receive, if it need not be measured.
+    /// Its bandwidth, if the scenario sets it.
     pub fn known(&self) -> Option<Rate> {
         self.known
     }
 
-    /// A flow's bandwidth was measured (again): it is on the list. What it may take.
+    /// Puts a flow on the list, or updates its measured bandwidth. Returns what the flow may use.
     pub(super) fn join(
         &mut self,
         now: Time,
@@ -127,13 +130,14 @@ impl Node {
         }
     }
 
-    /// A flow has left.
+    /// Removes a flow from the list.
     pub fn leave(&mut self, now: Time, flow: u32) {
         self.members.retain(|m| m.flow != flow);
         self.refresh(now);
     }
 
-    /// A burst of a flow arrived at this rate: its share, unless it is not on the list.
+    /// A burst of a flow arrived at this rate. Returns the share of the flow, unless it is not on
+    /// the list.
     pub(super) fn on_burst(&mut self, now: Time, flow: u32, delivered: Rate) -> Option<Shared> {
         let member = self.members.iter_mut().find(|m| m.flow == flow)?;
         member.delivered = delivered;
@@ -156,7 +160,7 @@ impl Node {
         })
     }
 
-    /// How many flows it has, and how fair it is to them.
+    /// The number of flows, and their weighted fairness.
     pub fn state(&self) -> (u32, f64) {
         (self.members.len() as u32, self.fairness)
     }
@@ -185,7 +189,7 @@ impl Node {
         allocated(self.bandwidth(), priority, all)
     }
 
-    /// Takes note of how fair it was until now, and how fair it is from now on.
+    /// Accounts for the fairness until now, and computes it anew.
     fn refresh(&mut self, now: Time) {
         let passed = now.since(self.counted).as_secs_f64();
         self.counted = now;
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_share_the_greatest_estimate_by_their_priorities() {
+    fn flows_share_the_maximum_estimate_by_priority() {
         let mut node = node();
         let granted = node.join(at(0), 0, priority(2), mbits(120));
         assert_eq!(
@@ -236,7 +240,7 @@ mod tests {
         );
         node.join(at(0), 1, priority(4), mbits(90));
         let granted = node.join(at(0), 2, priority(6), mbits(100));
-        // 2-4-6 of 120: 20, 40, 60.
+        // 2-4-6 of 120 Mbit/s: 20, 40, 60.
         assert_eq!(granted.allocated, 60_000_000);
         let share = node.on_burst(at(0), 0, mbits(20)).expect("on the list");
         assert_eq!(share.allocated, 20_000_000);
@@ -247,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_takes_what_another_is_due_is_told_to_give_way() {
+    fn a_flow_above_its_share_is_told_to_slow_down() {
         let mut node = node();
         node.join(at(0), 0, priority(1), mbits(100));
         assert_eq!(
@@ -263,13 +267,13 @@ mod tests {
         node.on_burst(at(2), 0, mbits(50));
         let second = node.on_burst(at(2), 1, mbits(50)).expect("on the list");
         assert_eq!((second.fairness, second.adapter), (1.0, 0.0));
-        // One second alone (fair), one at 1/2; the rest does not last.
+        // One second alone (fair), one second at 1/2; the change at the end has no duration.
         let outcome = node.finish(at(2));
         assert_eq!(outcome.mean_fairness, 0.75);
     }
 
     #[test]
-    fn a_flow_that_is_silent_longer_than_any_fade_has_left() {
+    fn a_flow_that_is_silent_for_long_leaves_the_list() {
         let mut node = node();
         node.join(at(0), 0, priority(1), mbits(100));
         node.join(at(0), 1, priority(1), mbits(100));

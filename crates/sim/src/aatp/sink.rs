@@ -1,18 +1,19 @@
 //! The receiving end of an AATP connection.
 //!
-//! Every burst is answered by a SACK once it is over: its last packet is here, a packet of a later burst is, or none has
-//! come for an interval. What comes later of it counts as data, but the sender will have been told that it is missing.
-//! A SACK is sent again until its ACK comes, so that no report is lost; the ACK also gives this end a round-trip
-//! sample (13).
+//! It answers every burst with a SACK once the burst is over: when its last packet or a packet of a
+//! later burst has arrived, or when none has arrived for an interval. A packet of the burst that
+//! arrives later still counts as data, but the sender has been told that it is missing. The SACK is
+//! retransmitted until its ACK arrives, so that no report is lost. The ACK also gives this end a
+//! round-trip sample (13).
 //!
-//! Data is a file's: packets count when they arrive, in whatever order.
+//! The data is a file: packets count when they arrive, in any order.
 
 use super::arrival::{Arrival, parts};
 use super::message::Writer;
 use super::node::Node;
 use super::trains::{TRAINS, Trains};
 use super::wire::{
-    AckOf, Data, ENDLESS, Granted, MOST_PARTS, Message, Open, Sack, Train, TrainReport,
+    AckOf, Data, ENDLESS, Granted, MAX_PARTS, Message, Open, Sack, Train, TrainReport,
     gaps_that_fit,
 };
 use crate::engine::packet::{Block, Flags};
@@ -22,11 +23,12 @@ use crate::ranges::Ranges;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// The most reports that wait for their ACK; older ones are given up. The sender resends what it hears nothing of.
-const MOST_REPORTS: usize = 1024;
-/// A report is sent again no sooner and no later than this.
-const LEAST_PATIENCE: Duration = Duration::from_millis(10);
-const GREATEST_PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum number of reports that wait for their ACK. Older ones are dropped; the sender
+/// retransmits data that is not reported.
+const MAX_REPORTS: usize = 1024;
+/// Bounds of the retransmission interval of a report.
+const MIN_PATIENCE: Duration = Duration::from_millis(10);
+const MAX_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The receiving end.
 #[derive(Debug)]
@@ -36,10 +38,10 @@ pub(crate) struct Sink {
     trains: Trains,
     received: Ranges,
     delivered: u32,
-    /// The data's last packet is here.
+    /// The last packet of the data has arrived.
     has_last: bool,
     arriving: Option<Arrival>,
-    /// The first burst that was not yet reported.
+    /// The first burst that has not been reported.
     next_burst: u32,
     reports: VecDeque<Report>,
     srtt: Option<Duration>,
@@ -61,6 +63,7 @@ struct Report {
 }
 
 impl Sink {
+    /// The receiving end of a flow.
     pub fn new(flow: u32) -> Self {
         Self {
             writer: Writer {
@@ -83,7 +86,8 @@ impl Sink {
         }
     }
 
-    /// Packets of data that are here, each counted once, and whether the data's last is among them.
+    /// Packets of data that have arrived, each counted once, and whether the last packet is among
+    /// them.
     pub fn delivered(&self) -> (u32, bool) {
         (self.delivered, self.has_last)
     }
@@ -107,7 +111,8 @@ impl Sink {
         out: &mut Outbox<'_>,
     ) {
         if now.since(self.heard) > self.patience() {
-            // The path was silent and is back: what it may have swallowed is said again now.
+            // The path was silent and works again: reports that it may have lost are retransmitted
+            // now.
             self.reports.iter_mut().for_each(|r| r.due = now);
         }
         self.heard = now;
@@ -127,7 +132,7 @@ impl Sink {
                 self.reports.clear();
                 self.writer.send(now, &Message::Closed, out);
             }
-            // The other end's words.
+            // Messages that only this end sends.
             Message::Accept(_)
             | Message::TrainReport(_)
             | Message::Sack(_)
@@ -137,7 +142,7 @@ impl Sink {
         self.on_timer(now, node, out);
     }
 
-    /// Does what timers ask for.
+    /// Handles the timers that are due.
     pub fn on_timer(&mut self, now: Time, node: &mut Node, out: &mut Outbox<'_>) {
         if self.arriving.as_ref().is_some_and(|a| a.deadline() <= now) {
             self.report(now, node, out);
@@ -152,20 +157,20 @@ impl Sink {
             report.sack.again = true;
             report.tries += 1;
             let wait = patience * (1 << report.tries.min(10));
-            report.due = now + wait.min(GREATEST_PATIENCE);
+            report.due = now + wait.min(MAX_PATIENCE);
             let message = Message::Sack(report.sack.clone());
             self.writer.send(now, &message, out);
         }
     }
 
-    /// How long the first ACK of a report is waited for: two round trips.
+    /// How long to wait for the first ACK of a report: two round trips.
     fn patience(&self) -> Duration {
-        let rtt = self.srtt.unwrap_or(GREATEST_PATIENCE);
-        (rtt * 2).clamp(LEAST_PATIENCE, GREATEST_PATIENCE)
+        let rtt = self.srtt.unwrap_or(MAX_PATIENCE);
+        (rtt * 2).clamp(MIN_PATIENCE, MAX_PATIENCE)
     }
 
     fn on_open(&mut self, now: Time, open: Open, node: &mut Node, out: &mut Outbox<'_>) {
-        // An answer may have been lost: each opening is answered, the first one counts.
+        // The first answer may have been lost: every opening is answered, the first one counts.
         let open = *self.opened.get_or_insert(open);
         let granted = match node.known() {
             Some(rate) => node.join(now, self.writer.lane, open.priority, rate),
@@ -182,7 +187,7 @@ impl Sink {
         }
     }
 
-    /// A train is over and gave an estimate.
+    /// A train is over and gave an estimate: reports it.
     fn confirm(
         &mut self,
         now: Time,
@@ -257,7 +262,7 @@ impl Sink {
         self.has_last |= sequence.checked_add(1) == Some(packets);
     }
 
-    /// The burst that was arriving is over: says what came of it.
+    /// The current burst is over: reports on it.
     fn report(&mut self, now: Time, node: &mut Node, out: &mut Outbox<'_>) {
         let (Some(arrival), Some(open)) = (self.arriving.take(), self.opened) else {
             return;
@@ -266,7 +271,7 @@ impl Sink {
         let share = node.on_burst(now, self.writer.lane, delivered);
         let gaps = arrival.gaps();
         let fit = gaps_that_fit(u32::from(open.packet));
-        let parts = parts(&gaps, fit, MOST_PARTS, arrival.count);
+        let parts = parts(&gaps, fit, MAX_PARTS, arrival.count);
         let due = now + self.patience();
         for (part, gaps) in parts.iter().enumerate() {
             let sack = Sack {
@@ -283,7 +288,7 @@ impl Sink {
                 gaps: gaps.clone(),
             };
             self.writer.send(now, &Message::Sack(sack.clone()), out);
-            if self.reports.len() == MOST_REPORTS {
+            if self.reports.len() == MAX_REPORTS {
                 self.reports.pop_front();
             }
             self.reports.push_back(Report {
@@ -321,7 +326,7 @@ impl Sink {
     }
 }
 
-/// V of (21): what arrived of a burst, over the time it took.
+/// V of (21): the data of a burst that arrived, over the time that it took.
 fn delivered_rate(arrival: &Arrival, packet: Bytes) -> Rate {
     match arrival.spans() {
         Some((_, received)) if received > 0 => {

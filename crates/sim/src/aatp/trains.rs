@@ -1,41 +1,43 @@
-//! Packet trains: what the path passes, measured by how far it pulls apart packets that left together (section 4 of
-//! the paper).
+//! Packet trains: they measure the bandwidth of the path by how far it spreads packets that left
+//! together (section 4 of the paper).
 //!
-//! * (3) `BW_i = b*(N-1)/Qb_i`: b bits a packet, N packets of the train received, Qb_i from the first to the last
+//! * (3) `BW_i = b*(N-1)/Qb_i`: b bits in a packet, N packets of the train received, Qb_i from the
+//!   first to the last
 //! * (4) BW is the mean of the last ten
 //!
-//! Trains have 2, 4, ... 20 packets. **Open in the paper**: whether a train waits for the confirmation of the one before
-//! it. Here it does: trains that follow each other at once would queue behind each other and could overflow the queue
-//! that they measure. It costs ten round trips. A train is over when its last packet and another are here (on a path that
-//! reorders the last may be the first), or when none has come for `PATIENCE`: in front of a queue that is shorter than the train
-//! the last packet never gets through.
+//! Trains have 2, 4, ... 20 packets. **Decided here, because the paper leaves it open:** a train
+//! waits for the confirmation of the train before it. Trains that follow each other at once would
+//! queue behind each other and could overflow the queue that they measure. The wait costs ten round
+//! trips. A train is over when its last packet and another have arrived (on a path that reorders,
+//! the last may be the first), or when none has arrived for `PATIENCE`: the last packet never gets
+//! through a queue that is shorter than the train.
 //!
-//! What a train measures is the capacity of the narrowest link if nothing else enters its queue while the train does;
-//! cross traffic that does makes it less. A receiver that hears a whole train in one instant (no link on the path has a
-//! rate) is taken to be on a path of `FASTEST`.
+//! A train measures the capacity of the narrowest link if nothing else enters its queue meanwhile;
+//! cross traffic reduces the estimate. If a whole train arrives at one instant, because no link on
+//! the path has a rate, the estimate is `MAX_RATE`.
 
-use super::wire::{LONGEST_TRAIN, Train};
+use super::wire::{MAX_TRAIN, Train};
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Trains that make an estimate.
+/// Trains in an estimate.
 pub(super) const TRAINS: u8 = 10;
-/// No more is expected of a train after such a silence; the sender waits longer than this for the confirmation.
+/// A train is over after a silence of this length. The sender waits longer for the confirmation.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
-/// No estimate is beyond this.
-const FASTEST: Rate = Rate::from_bits_per_sec(100_000_000_000);
+/// Upper bound of an estimate.
+const MAX_RATE: Rate = Rate::from_bits_per_sec(100_000_000_000);
 
-/// Packets of the `step`th of ten trains, from 0.
+/// Packets of train `step`, from 0 to 9.
 pub(super) fn packets(step: u8) -> u8 {
-    (2 * (step + 1)).min(LONGEST_TRAIN)
+    (2 * (step + 1)).min(MAX_TRAIN)
 }
 
-/// A rate that the other end says, as far as it is believed: no link is faster than `FASTEST`.
-pub(super) fn believed(bits_per_sec: u64) -> Rate {
-    Rate::from_bits_per_sec(bits_per_sec).min(FASTEST)
+/// A rate that the other end reported, bounded: no link is faster than `MAX_RATE`.
+pub(super) fn bounded_rate(bits_per_sec: u64) -> Rate {
+    Rate::from_bits_per_sec(bits_per_sec).min(MAX_RATE)
 }
 
-/// The receiver's side.
+/// The trains of a receiver.
 #[derive(Debug, Default)]
 pub(super) struct Trains {
     arriving: Option<Arriving>,
@@ -51,18 +53,18 @@ struct Arriving {
     first: Time,
     latest: Time,
     received: u32,
-    /// Its last packet is here.
+    /// Its last packet has arrived.
     ended: bool,
 }
 
 impl Trains {
-    /// When the train that is arriving is over even without its last packet.
+    /// When the current train is over even without its last packet.
     pub fn deadline(&self) -> Option<Time> {
         self.arriving.map(|arriving| arriving.latest + PATIENCE)
     }
 
-    /// A packet of a train arrived. The number of the train, if that is over now and gave an estimate: it is to be
-    /// confirmed.
+    /// A packet of a train arrived. Returns the number of the train if it is now over and gave an
+    /// estimate: it is to be confirmed.
     pub fn on_packet(&mut self, now: Time, train: &Train, packet: Bytes) -> Option<u32> {
         let over = self.over.is_some_and(|over| train.number <= over);
         let older = |arriving: Arriving| train.number < arriving.number;
@@ -89,7 +91,7 @@ impl Trains {
         }
     }
 
-    /// The time is `now`: as [`Self::on_packet`].
+    /// The time is `now`. Returns as [`Self::on_packet`] does.
     pub fn on_timer(&mut self, now: Time, packet: Bytes) -> Option<u32> {
         if self.deadline().is_some_and(|at| at <= now) {
             self.end(packet)
@@ -98,7 +100,7 @@ impl Trains {
         }
     }
 
-    /// The train that was arriving is over.
+    /// The current train is over.
     fn end(&mut self, packet: Bytes) -> Option<u32> {
         let arriving = self.arriving.take()?;
         self.over = Some(arriving.number);
@@ -111,16 +113,16 @@ impl Trains {
             self.last.pop_front();
         }
         let rate = Rate::over(bits, span.max(Duration::from_nanos(1)));
-        self.last.push_back(rate.min(FASTEST));
+        self.last.push_back(rate.min(MAX_RATE));
         Some(arriving.number)
     }
 
-    /// How many of the last ten there are.
+    /// The number of estimates, up to ten.
     pub fn measured(&self) -> u8 {
         self.last.len() as u8
     }
 
-    /// BW: their mean; zero if there are none.
+    /// BW: the mean of the estimates; zero if there are none.
     pub fn mean(&self) -> Rate {
         let sum: u64 = self.last.iter().map(|rate| rate.as_bits_per_sec()).sum();
         Rate::from_bits_per_sec(sum / (self.last.len() as u64).max(1))
@@ -133,7 +135,8 @@ mod tests {
 
     const PACKET: Bytes = Bytes::new(1500);
 
-    /// A train of `count` whose packets with these indexes arrive 120 us apart: 100 Mbit/s.
+    /// A train of `count` packets, of which those with these indexes arrive 120 us apart: 100
+    /// Mbit/s.
     fn send(
         trains: &mut Trains,
         number: u32,
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn equally_spaced_packets_are_measured_at_their_rate() {
+    fn equally_spaced_packets_give_their_rate() {
         let mut trains = Trains::default();
         for step in 0..TRAINS {
             assert!(send(
@@ -176,16 +179,16 @@ mod tests {
     }
 
     #[test]
-    fn lost_packets_make_the_estimate_smaller_and_a_lost_last_one_makes_it_late() {
+    fn losses_reduce_the_estimate_and_a_lost_last_packet_delays_it() {
         let mut trains = Trains::default();
-        // (3) counts what was received: 2 gaps' worth of packets over 3 gaps.
+        // (3) counts what was received: 2 gaps of data over 3 gaps of time.
         assert!(send(&mut trains, 0, 4, [0, 1, 3].into_iter()));
         assert_eq!(trains.mean(), Rate::from_bits_per_sec(66_666_666));
         assert!(!send(&mut trains, 2, 2, 1..2), "one packet spans nothing");
-        // The sender tries again under a new number; a straggler of the old one is nothing.
+        // The sender tries again with a new number; a late packet of the old train is ignored.
         assert!(!send(&mut trains, 1, 4, 3..4));
         assert_eq!(trains.measured(), 1);
-        // The last packet is lost: the train is over half a second after the one before it.
+        // The last packet is lost: the train is over half a second after the packet before it.
         assert!(!send(&mut trains, 3, 4, 0..3));
         let over = Time::from_nanos(3_000_240_000) + PATIENCE;
         assert_eq!(trains.deadline(), Some(over));
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_whose_last_packet_overtook_the_others_is_measured_too() {
+    fn a_train_is_measured_if_its_last_packet_arrives_first() {
         let mut trains = Trains::default();
         let mut arrive = |index, ms: u64| {
             let train = Train {
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_a_rate_is_taken_for_a_very_fast_one() {
+    fn a_path_without_a_rate_gives_the_maximum_rate() {
         let mut trains = Trains::default();
         for index in 0..2 {
             let train = Train {
@@ -222,7 +225,7 @@ mod tests {
             };
             trains.on_packet(Time::ZERO, &train, PACKET);
         }
-        assert_eq!(trains.mean(), FASTEST);
+        assert_eq!(trains.mean(), MAX_RATE);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! AATP's messages on the wire.
+//! The wire format of AATP.
 //!
-//! The paper describes what the messages carry, not how; the layout is ours. Everything is big-endian. AATP is carried
-//! in UDP, whose checksum covers it; `IP_AND_UDP` counts both headers. Every message begins with
+//! The paper says what the messages carry, not how; the layout is ours. All numbers are big-endian.
+//! AATP runs over UDP, whose checksum covers it; `IP_AND_UDP` counts both headers. Every message
+//! begins with
 //!
 //! | bytes | field |
 //! |---|---|
@@ -11,18 +12,19 @@
 //! | kind | then | from |
 //! |---|---|---|
 //! | 0 open | priority 1, full packet 2, packets to send 4 (all ones: endless) | sender |
-//! | 1 accept | known bandwidth 8, allotted 8 (bit/s; zero: none) | receiver |
+//! | 1 accept | known bandwidth 8, allocated 8 (bit/s; zero: none) | receiver |
 //! | 2 train | number 4, index 1, count 1; padded to a full packet | sender |
-//! | 3 train report | number 4, trains measured 1, bandwidth 8, allotted 8 | receiver |
-//! | 4 data | sequence 4, burst 4, index 4, count 4, interval 8 (ns), sent 8 (ns), acks 1 (0 or 1), and of the SACK that it acknowledges burst 4, part 1; then the payload | sender |
-//! | 5 sack | burst 4, part 1, parts 1, flags 1, count 4, received 4, lost bursts before 4, sent span 8, received span 8, held 8, allotted 8, delivered 8, fairness 8, adapter 8, gaps 2, then for each gap start 4 and length 4 | receiver |
-//! | 6 ack | burst 4, part 1: where no data packet can carry it | sender |
-//! | 7 probe, 8 probe answer | nothing: is the path back? | sender, receiver |
+//! | 3 train report | number 4, trains measured 1, bandwidth 8, allocated 8 | receiver |
+//! | 4 data | sequence 4, burst 4, index 4, count 4, interval 8 (ns), sent 8 (ns), acks 1 (0 or 1), burst 4 and part 1 of the SACK that it acknowledges; then the payload | sender |
+//! | 5 sack | burst 4, part 1, parts 1, flags 1, count 4, received 4, lost bursts before 4, sent span 8, received span 8, held 8, allocated 8, delivered 8, fairness 8, adapter 8, gaps 2, then for each gap start 4 and length 4 | receiver |
+//! | 6 ack | burst 4, part 1: sent if no data packet can carry it | sender |
+//! | 7 probe, 8 probe answer | nothing: does the path work again? | sender, receiver |
 //! | 9 close, 10 closed | nothing | sender, receiver |
 //!
-//! A SACK's Jitter Ratio travels as the two spans that it is made of ((10) of the paper), because the law may need more
-//! than their ratio. Gaps name packets by their index within the burst: a packet that was sent twice is in two bursts, so
-//! it is always clear which transmission is meant. A burst with more gaps than fit into a packet has several parts.
+//! The Jitter Ratio of a SACK is sent as the two spans that it is computed from ((10) of the
+//! paper), because a controller may need more than their ratio. Gaps name packets by their index in
+//! the burst: a packet that was sent twice is in two bursts, so a gap names one transmission. If
+//! the gaps of a burst do not fit into one packet, its report has several parts.
 //!
 //! Decoding trusts nothing: every size and count that a peer chooses is bounded here.
 
@@ -32,17 +34,17 @@ use whimbrel_units::Bytes;
 
 /// IPv4 and UDP headers.
 pub(super) const IP_AND_UDP: u32 = 28;
-/// Header of a data message; what is left of a packet is payload.
+/// Header of a data message; the rest of the packet is payload.
 pub(super) const DATA_HEADER: u32 = IP_AND_UDP + 5 + 38;
-/// The most packets of one burst: 12 Gbit at 1500 bytes.
-pub(super) const MOST_PACKETS: u32 = 1 << 20;
-/// The most parts of a SACK.
-pub(super) const MOST_PARTS: u8 = 64;
-/// Packets of a train: from two to twenty.
-pub(super) const LONGEST_TRAIN: u8 = 20;
-/// The smallest full packet: a SACK with some gaps fits.
-pub(super) const SMALLEST_PACKET: u16 = 128;
-/// "Endless" in an open message.
+/// Maximum number of packets in a burst: 12 Gbit at 1500 bytes.
+pub(super) const MAX_PACKETS: u32 = 1 << 20;
+/// Maximum number of parts of a SACK.
+pub(super) const MAX_PARTS: u8 = 64;
+/// Maximum number of packets in a train; the minimum is two.
+pub(super) const MAX_TRAIN: u8 = 20;
+/// Minimum size of a full packet: a SACK with some gaps fits.
+pub(super) const MIN_PACKET: u16 = 128;
+/// "Endless" in [`Open::packets`].
 pub(super) const ENDLESS: u32 = u32::MAX;
 
 const VERSION: u8 = 1;
@@ -77,16 +79,16 @@ pub(super) struct Open {
     pub priority: Priority,
     /// Size of a full packet on the wire.
     pub packet: u16,
-    /// Packets to send; [`ENDLESS`].
+    /// Packets to send, or [`ENDLESS`].
     pub packets: u32,
 }
 
-/// What the receiving node knows and allots, bits per second; zero: nothing.
+/// What the receiving node knows and allocates, in bits per second; zero if nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Granted {
-    /// The bandwidth.
+    /// The bandwidth of the node.
     pub bandwidth: u64,
-    /// The flow's part of it.
+    /// The share of the flow.
     pub allocated: u64,
 }
 
@@ -102,31 +104,31 @@ pub(super) struct Train {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TrainReport {
     pub number: u32,
-    /// Trains that gave an estimate so far, up to ten.
+    /// Trains that gave an estimate, up to ten.
     pub measured: u8,
-    /// Mean of the last ten, and the flow's part once there are ten.
+    /// The mean of the last ten, and the share of the flow once there are ten.
     pub granted: Granted,
 }
 
 /// The header of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Data {
-    /// Which packet of the data.
+    /// Its number in the data.
     pub sequence: u32,
-    /// Which burst it travels in.
+    /// The burst that it is in.
     pub burst: u32,
-    /// Its place in the burst, and how many there are.
+    /// Its index in the burst, and the number of packets in the burst.
     pub index: u32,
     pub count: u32,
-    /// The span over which the burst is sent, nanoseconds.
+    /// The span over which the burst is sent, in nanoseconds.
     pub interval: u64,
-    /// When it was sent by the sender's clock, nanoseconds.
+    /// When it was sent by the clock of the sender, in nanoseconds.
     pub sent: u64,
-    /// A SACK that has arrived.
+    /// The SACK that it acknowledges.
     pub ack: Option<AckOf>,
 }
 
-/// The SACK that is acknowledged.
+/// A SACK that is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AckOf {
     pub burst: u32,
@@ -137,48 +139,49 @@ pub(super) struct AckOf {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sack {
     pub burst: u32,
-    /// Which part of the report this is, and how many there are.
+    /// The number of this part of the report, and how many parts there are.
     pub part: u8,
     pub parts: u8,
-    /// It was sent before: it gives no round-trip sample.
+    /// It was sent before, so it gives no round-trip sample.
     pub again: bool,
-    /// Packets that the burst had.
+    /// Packets of the burst.
     pub count: u32,
-    /// Packets of it that arrived.
+    /// Packets of the burst that arrived.
     pub received: u32,
     /// Bursts just before it of which nothing arrived.
     pub lost_bursts: u32,
-    /// Between the departures and the arrivals of the first and last that arrived, nanoseconds.
+    /// From the first to the last packet that arrived: between their departures and between their
+    /// arrivals, in nanoseconds.
     pub spans: Option<(u64, u64)>,
-    /// Between the arrival of the last that arrived and the sending of this, nanoseconds.
+    /// From the arrival of the last packet until this was sent, in nanoseconds.
     pub held: u64,
-    /// The node's view of the flow, if it takes part.
+    /// The share of the flow, if the node has it on its list.
     pub share: Option<Shared>,
-    /// What is missing, by index in the burst: start and length, in order. Parts have different gaps.
+    /// The gaps: start and length by index in the burst, in order. Parts have different gaps.
     pub gaps: Vec<(u32, u32)>,
 }
 
-/// The node's view of a flow, bits per second.
+/// The share of a flow at its node, in bits per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Shared {
     pub allocated: u64,
     pub delivered: u64,
-    /// 0 to 1.
+    /// From 0 to 1.
     pub fairness: f64,
     /// Packets per burst, finite.
     pub adapter: f64,
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WireError {
-    #[error("it ends too early")]
+    #[error("the message ends too early")]
     Short,
-    #[error("there are bytes after its end")]
+    #[error("there are bytes after the end of the message")]
     Long,
-    #[error("version or kind is unknown")]
+    #[error("unknown version or kind")]
     Unknown,
-    #[error("a field is out of its range")]
+    #[error("a field is out of range")]
     Range,
 }
 
@@ -205,7 +208,7 @@ const FLAG_SPANS: u8 = 2;
 const FLAG_SHARE: u8 = 4;
 
 impl Message {
-    /// Writes it for `connection` behind what is in `to`.
+    /// Appends it to `to`, as a message of `connection`.
     pub fn encode(&self, connection: u32, to: &mut Vec<u8>) {
         let kind = match self {
             Self::Open(_) => OPEN,
@@ -255,7 +258,8 @@ impl Message {
         }
     }
 
-    /// Reads a message and its connection. What follows the header of a train or data packet is padding or payload.
+    /// Decodes a message and its connection. What follows the header of a train or data packet is
+    /// padding or payload.
     pub fn decode(mut from: &[u8]) -> Result<(u32, Self), WireError> {
         let from = &mut from;
         let first = from.try_get_u8()?;
@@ -302,7 +306,7 @@ impl Open {
     fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
         Ok(Self {
             priority: Priority::new(from.try_get_u8()?).ok_or(WireError::Range)?,
-            packet: check(from.try_get_u16()?, |p| *p >= SMALLEST_PACKET)?,
+            packet: check(from.try_get_u16()?, |p| *p >= MIN_PACKET)?,
             packets: check(from.try_get_u32()?, |n| *n > 0)?,
         })
     }
@@ -330,7 +334,7 @@ impl Train {
             count: from.try_get_u8()?,
         };
         check(train, |t| {
-            (2..=LONGEST_TRAIN).contains(&t.count) && t.index < t.count
+            (2..=MAX_TRAIN).contains(&t.count) && t.index < t.count
         })
     }
 }
@@ -354,7 +358,7 @@ impl AckOf {
     fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
         Ok(Self {
             burst: from.try_get_u32()?,
-            part: check(from.try_get_u8()?, |part| *part < MOST_PARTS)?,
+            part: check(from.try_get_u8()?, |part| *part < MAX_PARTS)?,
         })
     }
 }
@@ -374,7 +378,7 @@ impl Data {
                 (acks == 1).then_some(ack)
             },
         };
-        check(data, |d| d.count <= MOST_PACKETS && d.index < d.count)
+        check(data, |d| d.count <= MAX_PACKETS && d.index < d.count)
     }
 }
 
@@ -417,12 +421,12 @@ impl Sack {
         let burst = from.try_get_u32()?;
         let part = from.try_get_u8()?;
         let parts = check(from.try_get_u8()?, |n| {
-            (1..=MOST_PARTS).contains(n) && part < *n
+            (1..=MAX_PARTS).contains(n) && part < *n
         })?;
         let flags = check(from.try_get_u8()?, |f| {
             f & !(FLAG_AGAIN | FLAG_SPANS | FLAG_SHARE) == 0
         })?;
-        let count = check(from.try_get_u32()?, |n| (1..=MOST_PACKETS).contains(n))?;
+        let count = check(from.try_get_u32()?, |n| (1..=MAX_PACKETS).contains(n))?;
         let received = check(from.try_get_u32()?, |n| *n <= count)?;
         let lost_bursts = from.try_get_u32()?;
         let spans = (from.try_get_u64()?, from.try_get_u64()?);

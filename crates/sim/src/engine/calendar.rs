@@ -1,16 +1,17 @@
-//! What happens next.
+//! The calendar: the next event of every source.
 //!
-//! A run has a fixed set of event sources: each link (its next packet to come out), each endpoint (its
-//! next timer), the sampler. Each has one slot that holds the time of its next event. The earliest is
-//! found by a tournament: a complete tree whose inner nodes hold the least of their four
-//! children. Changing a slot replays one path to the root: no allocation, no stale entries, and a tree
-//! of a few kilobytes however many packets are in flight.
+//! A run has a fixed set of sources of events: each link (the next packet to leave it), each end of
+//! a flow (its next timer), each polled link, the sampler. Each source has one slot with the time
+//! of its next event. A tournament finds the earliest: a complete tree whose inner nodes hold the
+//! minimum of their four children. A change of a slot replays one path to the root. Nothing is
+//! allocated, no entry is stale, and the tree has a few kilobytes however many packets are in
+//! flight.
 //!
-//! A node is one integer: the time in its high bits, below it whether it is a timer, then the slot. So of events in
-//! the same nanosecond packets come before timers: one that arrives just when a timer fires was in time. Among
-//! packets the slot decides, scrambled by a hash of the time: always the same for the same run, and no source
-//! is favoured for its number (with equal paths ties are the rule, and the first of ten flows would always
-//! get the last place in a queue).
+//! A node is one integer: the time in its high bits, then one bit that is set for timers, then the
+//! slot. So packets come before timers of the same nanosecond: a packet that arrives when a timer
+//! fires was in time. Among packets the slot decides, scrambled by a hash of the time: the order is
+//! the same in every run, and favors no source. With equal paths ties are the rule, and without the
+//! hash the first of ten flows would always get the last place in a queue.
 
 use whimbrel_units::Time;
 
@@ -19,17 +20,19 @@ const NEVER: u64 = u64::MAX;
 /// The next event of every source.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// Node 0 is the root; node `i` has children `4i + 1` to `4i + 4`; the last level is the slots.
+    /// Node 0 is the root. Node `i` has the children `4i + 1` to `4i + 4`. The last level is the
+    /// slots.
     nodes: Vec<u64>,
     first_slot: usize,
-    /// Bits of a slot's number; above them one bit for timers, and the time.
+    /// Bits of a slot number. Above them are one bit for timers, and the time.
     slot_bits: u32,
-    /// The first slot that is a timer's; those before are links'.
+    /// The first slot of a timer. Those before it are slots of links.
     first_timer: usize,
 }
 
 impl Calendar {
-    /// A calendar for `slots` sources, the first `links` of them links. None has an event yet.
+    /// A calendar for `slots` sources, of which the first `links` are links. No source has an
+    /// event.
     pub fn new(slots: usize, links: usize) -> Self {
         let mut leaves = 4_usize;
         while leaves < slots {
@@ -45,7 +48,8 @@ impl Calendar {
         }
     }
 
-    /// The latest time that a calendar for so many slots can hold: 4 years for 60, 2.4 hours for a million.
+    /// The latest time that a calendar with this many slots can hold: 4 years for 60 slots, 2.4
+    /// hours for a million.
     pub fn horizon(slots: usize) -> Time {
         Time::from_nanos((NEVER >> (slot_bits(slots) + 1)) - 1)
     }
@@ -59,7 +63,7 @@ impl Calendar {
         (node != NEVER).then(|| (Time::from_nanos(time), slot as usize))
     }
 
-    /// The next event of `slot` is at `time`; `None`, or a time that no calendar holds: it has none.
+    /// Sets the next event of `slot`. With `None`, or a time beyond [`Self::horizon`], it has none.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Option<Time>) {
         let node = match time {
@@ -76,13 +80,13 @@ impl Calendar {
         while at > 0 {
             let parent = (at - 1) / 4;
             let siblings = &self.nodes[4 * parent + 1..4 * parent + 5];
-            let least = siblings[0]
+            let minimum = siblings[0]
                 .min(siblings[1])
                 .min(siblings[2].min(siblings[3]));
-            if self.nodes[parent] == least {
+            if self.nodes[parent] == minimum {
                 break;
             }
-            self.nodes[parent] = least;
+            self.nodes[parent] = minimum;
             at = parent;
         }
     }
@@ -97,7 +101,7 @@ impl Calendar {
     }
 }
 
-/// Bits that tell so many slots apart.
+/// Bits that a slot number needs.
 fn slot_bits(slots: usize) -> u32 {
     slots.max(2).next_power_of_two().trailing_zeros()
 }
@@ -131,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_arrives_when_a_timer_fires_was_in_time() {
+    fn packets_come_before_timers_of_the_same_time() {
         for t in 0..1000 {
             let mut calendar = Calendar::new(10, 5);
             (0..10).for_each(|slot| calendar.set(slot, Some(Time::from_nanos(t))));
             for _ in 0..5 {
                 let (_, slot) = calendar.next().expect("events");
-                assert!(slot < 5, "a link's");
+                assert!(slot < 5, "the slot of a link");
                 calendar.set(slot, None);
             }
             assert!(calendar.next().is_some_and(|(_, slot)| slot >= 5));
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_favour_nobody() {
+    fn ties_favor_no_source() {
         let mut wins = [0; 4];
         for t in 0..4000 {
             let mut calendar = Calendar::new(4, 4);

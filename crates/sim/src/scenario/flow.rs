@@ -7,7 +7,7 @@ use super::link::LinkForm;
 use super::route::{Hop, RouteForm, one_route, several_routes};
 use super::settings::{self, Settings};
 use super::streams;
-use crate::aatp::{SMALLEST_PACKET, payload};
+use crate::aatp::{MIN_PACKET, payload};
 use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
 use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -295,7 +295,7 @@ fn read_bulk(
         )));
     }
     // The maximum needs no check: the maxima of `mss` and `header` together fit in an IPv4 packet.
-    let min = Bytes::new(SMALLEST_PACKET);
+    let min = Bytes::new(MIN_PACKET);
     if settings.aatp.packet < min {
         return Err(fields.fail(format!(
             "an AATP packet (`mss` plus `header`) must be at least {min}, not {}",

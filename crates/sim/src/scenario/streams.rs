@@ -5,7 +5,7 @@ use super::document::Value;
 use super::fields::{Field, Fields};
 use super::flow::MAX_SEGMENTS;
 use crate::network::{Messages, Streams, TcpSettings};
-use crate::streams::MOST_STREAMS;
+use crate::streams::MAX_STREAMS;
 use whimbrel_cc::Spec;
 use whimbrel_units::{Bytes, Duration};
 
@@ -53,8 +53,8 @@ pub(super) fn refuse(fields: &Fields<'_>, controller: &Spec) -> Result<(), Scena
 }
 
 fn streams(field: &Field<'_>) -> Result<u32, ScenarioError> {
-    let count = field.integer(1..=MOST_STREAMS.into())?;
-    Ok(u32::try_from(count).unwrap_or(MOST_STREAMS))
+    let count = field.integer(1..=MAX_STREAMS.into())?;
+    Ok(u32::try_from(count).unwrap_or(MAX_STREAMS))
 }
 
 fn count(fields: &Fields<'_>, controller: &Spec, one_stream: bool) -> Result<u32, ScenarioError> {

@@ -1,4 +1,4 @@
-//! When an application hands over its messages, and how large they are.
+//! When an application submits its messages, and how large they are.
 
 use crate::network::Messages;
 use rand::{RngExt, SeedableRng};
@@ -6,42 +6,45 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// The most messages of a connection: they are numbered with 32 bits, and a stream's next message is as many numbers on as
-/// there are streams.
-const MOST: u32 = u32::MAX - (1 << 16);
+/// Maximum number of messages of a connection: they are numbered with 32 bits, and the next message
+/// of a stream has a number that is higher by the number of streams.
+const MAX_MESSAGES: u32 = u32::MAX - (1 << 16);
 
-/// Messages that are still to arrive. What is drawn depends on the seed alone: every law meets the same messages.
+/// The messages that are still to arrive. The draws depend on the seed alone, so every controller
+/// gets the same messages.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     spec: Messages,
     left: u32,
-    /// When the next one arrives; `None`: the connection does not stand yet, or there are no more.
+    /// When the next message arrives. `None`: the connection is not established, or there are no
+    /// more messages.
     next: Option<Time>,
     rng: Xoshiro256PlusPlus,
 }
 
 impl Arrivals {
+    /// The messages of a flow.
     pub fn new(spec: Messages, seed: u64) -> Self {
         Self {
             spec,
-            left: spec.count.unwrap_or(MOST).min(MOST),
+            left: spec.count.unwrap_or(MAX_MESSAGES).min(MAX_MESSAGES),
             next: None,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
 
-    /// The connection stands: the first message is there.
+    /// The connection is established: the first message arrives.
     pub fn begin(&mut self, now: Time) {
         self.next = (self.left > 0).then_some(now);
     }
 
-    /// No more come.
+    /// No more messages arrive.
     pub fn stop(&mut self) {
         self.left = 0;
         self.next = None;
     }
 
-    /// Whether no more will come.
+    /// Whether no more messages will arrive.
     pub fn is_over(&self) -> bool {
         self.left == 0
     }
@@ -51,7 +54,7 @@ impl Arrivals {
         self.next
     }
 
-    /// The next message that has arrived by `now`: when, and its size.
+    /// Takes the next message that has arrived by `now`: when it arrived, and its size.
     pub fn take(&mut self, now: Time) -> Option<(Time, Bytes)> {
         let at = self.next.filter(|at| *at <= now)?;
         let Messages {
@@ -69,7 +72,7 @@ impl Arrivals {
         Some((at, Bytes::new(size)))
     }
 
-    /// Never nothing: time must go on.
+    /// The interval to the next message. It is never zero, because time must advance.
     fn interval(&mut self) -> Duration {
         let every = self.spec.every;
         let drawn = if self.spec.exponential {
@@ -101,9 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_from_when_the_connection_stands_one_by_one_and_end() {
+    fn messages_arrive_one_by_one_once_the_connection_is_established() {
         let mut arrivals = Arrivals::new(spec(), 1);
-        assert_eq!(arrivals.take(at(99)), None, "there is no connection yet");
+        assert_eq!(
+            arrivals.take(at(99)),
+            None,
+            "the connection is not established"
+        );
         arrivals.begin(at(100));
         let size = Bytes::new(1000);
         assert_eq!(arrivals.take(at(100)), Some((at(100), size)));
@@ -111,7 +118,7 @@ mod tests {
             (arrivals.take(at(109)), arrivals.next()),
             (None, Some(at(110)))
         );
-        // Looked at late, each still has its own time.
+        // Messages taken late keep their own times.
         assert_eq!(arrivals.take(at(150)), Some((at(110), size)));
         assert!(!arrivals.is_over());
         assert_eq!(arrivals.take(at(150)), Some((at(120), size)));
@@ -120,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_drawn_between_the_bounds_and_intervals_around_their_mean() {
+    fn sizes_are_within_bounds_and_intervals_have_their_mean() {
         let spec = Messages {
             max_size: Bytes::new(3000),
             exponential: true,
@@ -137,10 +144,10 @@ mod tests {
         );
         let mean = all.iter().map(|(_, size)| size.get()).sum::<u64>() / 20_000;
         assert!((1980..2020).contains(&mean), "{mean}");
-        // 19,999 intervals of 10 ms: 200 s, to 1/sqrt(20,000) of it.
+        // 19,999 intervals of 10 ms: 200 s, with a relative deviation of 1/sqrt(20,000).
         let last = all[19_999].0.since(Time::ZERO).as_secs_f64();
         assert!((195.0..205.0).contains(&last), "{last}");
-        // Of exponential intervals 1 - 1/e are shorter than the mean, 63.2 %.
+        // Of exponential intervals, 1 - 1/e = 63.2 % are shorter than the mean.
         let short = all
             .windows(2)
             .filter(|w| w[1].0.since(w[0].0) < spec.every)
@@ -149,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_after_a_stop_nor_where_there_was_to_be_nothing() {
+    fn no_message_arrives_after_a_stop_or_with_a_count_of_zero() {
         let mut arrivals = Arrivals::new(spec(), 1);
         arrivals.begin(at(0));
         arrivals.stop();
@@ -164,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_in_no_time_at_all_still_let_time_go_on() {
+    fn with_an_interval_of_zero_time_still_advances() {
         let at_once = Messages {
             every: Duration::ZERO,
             count: None,

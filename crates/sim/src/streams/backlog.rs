@@ -1,49 +1,54 @@
-//! What a sender has not sent yet, and whose turn it is.
+//! What a sender has not sent yet, and which stream is next.
 //!
-//! Messages are numbered as they arrive and go to the streams in turn, so message `m` is stream `m mod n`'s, and that
-//! stream's next one is `m + n`. Bulk data is one message on each stream, there from the beginning.
+//! Messages are numbered as they arrive and go to the streams in turn: message `m` belongs to
+//! stream `m mod n`, and the next message of that stream is `m + n`. Bulk data is one message on
+//! each stream, which is there from the beginning.
 
 use crate::tcp::segments;
 use std::collections::VecDeque;
 use whimbrel_units::Bytes;
 
-/// What one segment carries: a part of one message.
+/// What a segment carries: a part of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
+    /// Its stream.
     pub stream: u32,
+    /// Its message.
     pub message: u32,
     /// Its bytes.
     pub payload: u32,
-    /// It is the last of its message.
+    /// It is the last part of its message.
     pub ends: bool,
 }
 
-/// A message that is not sent whole yet.
+/// A message that is not sent completely.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    /// Segments that it makes; `u32::MAX`: it never ends.
+    /// Number of its segments; `u32::MAX`: it is endless.
     segments: u32,
-    /// Bytes of the last of them.
+    /// Bytes of its last segment.
     last: u32,
-    /// How many of them were sent.
+    /// How many of its segments were sent.
     taken: u32,
 }
 
-/// Messages that are not sent yet.
+/// The messages that are not sent completely.
 #[derive(Debug)]
 pub(super) struct Backlog {
     mss: Bytes,
     interleave: bool,
-    /// Messages from number `first` on; some may be sent already.
+    /// Messages from number `first` on. Some may have been sent.
     waiting: VecDeque<Waiting>,
     first: u32,
     /// The message that each stream sends next.
     streams: Vec<u32>,
-    /// Interleaved: the streams that have something to send. Otherwise: the streams of the messages that wait, in order.
+    /// Interleaved: the streams that have data to send. Otherwise: the streams of the waiting
+    /// messages, in order.
     turns: VecDeque<u32>,
 }
 
 impl Backlog {
+    /// Nothing to send yet.
     pub fn new(streams: u32, interleave: bool, mss: Bytes) -> Self {
         Self {
             mss,
@@ -55,7 +60,7 @@ impl Backlog {
         }
     }
 
-    /// A message is there to be sent; one of `None` bytes never ends. Gives how many segments it makes.
+    /// Adds a message; with size `None` it is endless. Returns the number of its segments.
     pub fn push(&mut self, size: Option<Bytes>) -> u32 {
         let message = self.end();
         let stream = message % self.streams.len() as u32;
@@ -72,7 +77,7 @@ impl Backlog {
         segments
     }
 
-    /// What is sent next, if there is anything.
+    /// The part that is sent next, if any.
     pub fn next(&self) -> Option<Piece> {
         let stream = *self.turns.front()?;
         let message = self.streams[stream as usize];
@@ -91,7 +96,7 @@ impl Backlog {
         })
     }
 
-    /// This, which was next, was sent.
+    /// The part that was next was sent.
     pub fn take(&mut self, piece: Piece) {
         let Piece {
             stream, message, ..
@@ -117,7 +122,7 @@ impl Backlog {
         }
     }
 
-    /// Throws away what was not sent.
+    /// Discards everything that was not sent.
     pub fn clear(&mut self) {
         self.turns.clear();
     }
@@ -137,7 +142,7 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    /// Stream, message and bytes of all that is sent of messages of these sizes, which are all there at once.
+    /// Stream, message and bytes of each segment, if messages of these sizes are there at once.
     fn sent(streams: u32, interleave: bool, sizes: &[u64]) -> Vec<(u32, u32, u32)> {
         let mut backlog = Backlog::new(streams, interleave, Bytes::new(1000));
         for size in sizes {
@@ -158,16 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_cut_into_segments_of_its_own() {
-        // 2500 bytes in segments of 1000, and one byte after them: nothing shares a segment.
+    fn each_message_has_segments_of_its_own() {
+        // 2500 bytes in segments of 1000, and one byte after them: no segment carries parts of
+        // both.
         let expected = [(0, 0, 1000), (0, 0, 1000), (0, 0, 500), (0, 1, 1)];
         assert_eq!(sent(1, true, &[2500, 1]), expected);
         assert_eq!(sent(1, false, &[2500, 1]), expected);
     }
 
     #[test]
-    fn streams_that_have_something_take_turns_segment_by_segment() {
-        // Messages 0 and 2 are stream 0's, 1 and 3 stream 1's; message 1 is as short as a segment.
+    fn interleaved_streams_take_turns_segment_by_segment() {
+        // Messages 0 and 2 are on stream 0, 1 and 3 on stream 1. Message 1 has one segment.
         let expected = [
             (0, 0, 1000),
             (1, 1, 1000),
@@ -181,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn without_interleaving_messages_go_whole_and_as_they_came() {
+    fn without_interleaving_messages_are_sent_in_order() {
         let expected = [
             (0, 0, 1000),
             (0, 0, 1000),
@@ -193,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_had_nothing_gets_its_turn_behind_the_others() {
+    fn an_idle_stream_gets_its_turn_after_the_others() {
         let mut backlog = Backlog::new(3, true, Bytes::new(1000));
         (0..2).for_each(|_| {
             backlog.push(None);
@@ -203,7 +209,7 @@ mod tests {
             if round == 3 {
                 backlog.push(Some(Bytes::new(1500)));
             }
-            let piece = backlog.next().expect("two streams never end");
+            let piece = backlog.next().expect("two streams are endless");
             backlog.take(piece);
             streams.push(piece.stream);
         }
@@ -211,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_thrown_away_is_not_sent() {
+    fn discarded_data_is_not_sent() {
         let mut backlog = Backlog::new(2, true, Bytes::new(1000));
         (0..2).for_each(|_| {
             backlog.push(None);

@@ -1,21 +1,22 @@
-//! What a receiver delivers, each stream in its own order.
+//! What a receiver delivers: each stream in its own order.
 //!
-//! A segment is known by its number in the order in which the connection first sent it, as by SCTP's TSN or a QUIC packet's
-//! number. What stream it is of and what follows it there would stand in its header (stream identifier and sequence number
-//! of RFC 9260 section 3.3.1, offset of RFC 9000 section 19.8); a packet of the simulator has no room for them, so they
-//! stand in a table that is filled as segments are sent. Of a segment that has not come, the receiver reads nothing there.
+//! A segment is identified by its number in the order in which the connection first sent it, as by
+//! the TSN of SCTP or the packet number of QUIC. Its stream and its place there would be in its
+//! header (stream identifier and sequence number of RFC 9260 section 3.3.1, offset of RFC 9000
+//! section 19.8). A packet of the simulator has no room for them, so they are in a table that the
+//! sender fills. The receiver reads nothing in it of a segment that has not arrived.
 
 use super::backlog::Piece;
 use std::collections::VecDeque;
 
-/// Stands where there is no segment.
+/// No segment.
 const NONE: u32 = u32::MAX;
 
 /// A segment that was sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     piece: Piece,
-    /// The next of its stream, or [`NONE`] so far.
+    /// The next segment of its stream, or [`NONE`] so far.
     following: u32,
     state: State,
 }
@@ -23,7 +24,7 @@ struct Sent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     UnderWay,
-    /// It came, and something before it in its stream is missing.
+    /// It has arrived, and something before it in its stream is missing.
     Held,
     Delivered,
 }
@@ -44,6 +45,7 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// No segments sent.
     pub fn new(streams: u32) -> Self {
         let empty = Stream {
             head: NONE,
@@ -56,7 +58,7 @@ impl Delivery {
         }
     }
 
-    /// The next segment left its sender for the first time.
+    /// The next segment was sent for the first time.
     pub fn on_sent(&mut self, piece: Piece) {
         let number = self.first + self.sent.len() as u32;
         let stream = &mut self.streams[piece.stream as usize];
@@ -73,7 +75,7 @@ impl Delivery {
         });
     }
 
-    /// A segment came. Gives what it carries, if it had not come before.
+    /// A segment arrived. Returns what it carries, if it had not arrived before.
     pub fn on_data(&mut self, number: u32) -> Option<Piece> {
         let at = number.checked_sub(self.first)?;
         let sent = self.sent.get_mut(at as usize)?;
@@ -84,7 +86,7 @@ impl Delivery {
         Some(sent.piece)
     }
 
-    /// Delivers the next segment of a stream, if it has come. Call until it gives none.
+    /// Delivers the next segment of a stream, if it has arrived. Call it until it returns `None`.
     pub fn deliver(&mut self, stream: u32) -> Option<Piece> {
         let stream = &mut self.streams[stream as usize];
         let at = stream.head.checked_sub(self.first)?;
@@ -114,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_stream_gets_all_of_its_own_once_and_in_order_whatever_comes_when(
+        fn each_stream_is_delivered_once_and_in_order(
             of in prop::collection::vec(0u32..5, 1..60),
             sent_first in 0usize..60,
             coming in prop::collection::vec(0u32..60, 0..200),
@@ -130,7 +132,7 @@ mod tests {
             (0..sent).for_each(|number| delivery.on_sent(piece(number)));
             let mut came = vec![false; of.len()];
             let mut delivered = vec![Vec::new(); 5];
-            // What arbitrary coming leaves out comes in the end.
+            // Segments that the arbitrary order leaves out arrive at the end.
             for number in coming.into_iter().chain(0..of.len() as u32) {
                 if sent < of.len() {
                     delivery.on_sent(piece(sent));
@@ -145,7 +147,7 @@ mod tests {
                     delivered[next.stream as usize].push(next.message);
                 }
                 for (stream, delivered) in delivered.iter().enumerate() {
-                    // Up to the first that has not come, no further and no less.
+                    // Everything up to the first segment that has not arrived.
                     let own = (0..sent as u32).filter(|n| of[*n as usize] == stream as u32);
                     let whole: Vec<u32> = own.take_while(|n| came[*n as usize]).collect();
                     prop_assert_eq!(delivered, &whole);
@@ -155,7 +157,8 @@ mod tests {
         }
     }
 
-    /// Segments of these streams in the order in which they are sent; the message is the position in the stream.
+    /// Segments of these streams in the order in which they are sent. The message is the position
+    /// in the stream.
     fn delivery(streams: u32, of: &[u32]) -> Delivery {
         let mut delivery = Delivery::new(streams);
         let mut positions = vec![0; streams as usize];
@@ -172,7 +175,7 @@ mod tests {
         delivery
     }
 
-    /// What is delivered, stream and position, as these segments come.
+    /// What is delivered as each of these segments arrives: stream and position.
     fn come(delivery: &mut Delivery, numbers: &[u32]) -> Vec<Vec<(u32, u32)>> {
         let one = |number: &u32| {
             let came = delivery.on_data(*number);
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn one_stream_is_delivered_in_order_and_once_in_whatever_order_it_comes() {
+    fn one_stream_is_delivered_in_order_despite_reordering() {
         let mut delivery = delivery(1, &[0; 5]);
         let delivered = come(&mut delivery, &[1, 3, 0, 1, 3, 2, 0, 4]);
         let counts: Vec<usize> = delivered.iter().map(Vec::len).collect();
@@ -195,8 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_in_one_stream_holds_up_no_other() {
-        // Sent in turns: 0 2 4 are stream 0's, 1 3 5 stream 1's. The first is lost and comes last.
+    fn a_hole_in_one_stream_delays_no_other_stream() {
+        // Sent in turns: 0, 2, 4 on stream 0 and 1, 3, 5 on stream 1. The first is lost and arrives
+        // last.
         let mut delivery = delivery(2, &[0, 1, 0, 1, 0, 1]);
         let delivered = come(&mut delivery, &[1, 2, 3, 4, 5, 0]);
         let expected = [
@@ -211,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_sent_cannot_come_and_a_stream_goes_on_after_it_was_empty() {
+    fn segments_that_were_never_sent_are_ignored() {
         let mut delivery = delivery(2, &[0]);
         assert_eq!(
             come(&mut delivery, &[1, NONE, 0]),
@@ -226,6 +230,6 @@ mod tests {
             });
         }
         assert_eq!(come(&mut delivery, &[2, 1]), [vec![], vec![(0, 1), (0, 2)]]);
-        assert!(delivery.sent.is_empty(), "what is delivered is forgotten");
+        assert!(delivery.sent.is_empty(), "delivered segments are removed");
     }
 }

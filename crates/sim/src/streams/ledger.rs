@@ -1,37 +1,38 @@
-//! What became of each message. It sees both ends, and decides nothing.
+//! What happens to each message. The ledger sees both ends, and decides nothing.
 
 use crate::measure::Delays;
 use crate::outcome::{Distribution, MessageOutcome};
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
 
-/// A message that is not delivered yet.
+/// A message that is not delivered.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     /// When it arrived at the sender.
     arrived: Time,
-    /// Segments of it that have not come.
+    /// Its segments that have not arrived at the receiver.
     missing: u32,
-    /// When the last of them came, once it has.
-    whole: Time,
+    /// When the last of them arrived.
+    complete_at: Time,
     delivered: bool,
 }
 
 /// All messages of a connection.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    /// Messages from number `first` on; some may be delivered already.
+    /// Messages from number `first` on. Some may have been delivered.
     open: VecDeque<Open>,
     first: u32,
     delivered: u64,
     held: u64,
     latency: Delays,
     blocked: Delays,
-    /// Messages delivered on each stream, and the sum of their latencies.
+    /// For each stream: messages delivered, and the sum of their latencies.
     streams: Vec<(u64, Duration)>,
 }
 
 impl Ledger {
+    /// No messages.
     pub fn new(streams: u32) -> Self {
         Self {
             open: VecDeque::new(),
@@ -44,33 +45,33 @@ impl Ledger {
         }
     }
 
-    /// A message of so many segments arrived at the sender.
+    /// A message of this many segments arrived at the sender.
     pub fn on_arrival(&mut self, at: Time, segments: u32) {
         self.open.push_back(Open {
             arrived: at,
             missing: segments,
-            whole: at,
+            complete_at: at,
             delivered: false,
         });
     }
 
-    /// A segment of a message came at the receiver.
+    /// A segment of a message arrived at the receiver.
     pub fn on_data(&mut self, now: Time, message: u32) {
         if let Some(open) = self.get(message) {
             open.missing = open.missing.saturating_sub(1);
-            open.whole = now;
+            open.complete_at = now;
         }
     }
 
-    /// A message was delivered, and with it all that is before it in its stream.
+    /// A message was delivered, after all messages before it in its stream.
     pub fn on_delivery(&mut self, now: Time, message: u32, stream: u32) {
         let Some(open) = self.get(message) else {
             return;
         };
-        debug_assert_eq!(open.missing, 0, "message {message} is not whole");
+        debug_assert_eq!(open.missing, 0, "message {message} is not complete");
         open.delivered = true;
         let latency = now.since(open.arrived);
-        let blocked = now.since(open.whole);
+        let blocked = now.since(open.complete_at);
         self.latency.add(latency);
         self.blocked.add(blocked);
         self.delivered += 1;
@@ -90,12 +91,12 @@ impl Ledger {
         (messages, sum / messages.max(1))
     }
 
-    /// How the messages' latency was distributed.
+    /// The distribution of the latency of the messages.
     pub fn latencies(&mut self) -> Distribution {
         self.latency.distribution()
     }
 
-    /// All of it.
+    /// The outcome.
     pub fn outcome(&mut self) -> MessageOutcome {
         MessageOutcome {
             arrived: u64::from(self.first) + self.open.len() as u64,
@@ -121,13 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_was_whole_and_waited_was_blocked_for_that_long() {
+    fn a_complete_message_is_blocked_until_it_is_delivered() {
         let ms = Duration::from_millis;
         let mut ledger = Ledger::new(1);
         ledger.on_arrival(at(0), 2);
         ledger.on_arrival(at(10), 1);
         ledger.on_arrival(at(20), 1);
-        // The second is whole at 60 ms; the first only at 160 ms, when both are delivered. The third never comes.
+        // The second message is complete at 60 ms and the first at 160 ms, when both are delivered.
+        // The third never arrives.
         for (when, message) in [(50, 0), (60, 1), (160, 0)] {
             ledger.on_data(at(when), message);
         }
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_different_streams_may_end_in_any_order() {
+    fn messages_of_different_streams_are_delivered_in_any_order() {
         let mut ledger = Ledger::new(2);
         (0..4).for_each(|_| ledger.on_arrival(at(0), 1));
         for message in [3, 1, 2, 0] {

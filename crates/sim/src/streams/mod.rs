@@ -1,36 +1,43 @@
-//! The data of a connection that decides what its ends send: streams, and messages that arrive one by one.
+//! The data of a multipath connection: streams, and messages that arrive one by one.
 //!
-//! TCP has one ordered stream: while a segment is missing, everything behind it waits at the receiver, though it came and
-//! though it may have nothing to do with what is missing (head-of-line blocking). Several streams over one connection share
-//! its window, its acknowledgments and its recovery, but each is delivered in its own order, so that a loss holds up one
-//! stream. It changes when data is delivered, not how fast it goes: windows and packets on the wire are the same.
+//! TCP has one ordered stream: while a segment is missing, everything after it waits at the
+//! receiver, even if it has nothing to do with the missing segment (head-of-line blocking). Several
+//! streams over one connection share its window, its acknowledgments and its recovery, but each is
+//! delivered in its own order, so a loss delays one stream. Streams change when data is delivered,
+//! not how fast it is sent: windows and packets on the wire are the same.
 //!
-//! R. Stewart, M. Tüxen, K. Nielsen, "Stream Control Transmission Protocol", RFC 9260, 2022; R. Stewart et al., "Stream
-//! Schedulers and User Message Interleaving for SCTP", RFC 8260, 2017; J. Iyengar, M. Thomson, "QUIC", RFC 9000, 2021.
-//! Streams over TCP itself, with FAST's window: S. A. Awan, M. J. Arshad, "Enhancing Fast TCP's Performance Using Single TCP
-//! Connection for Parallel Traffic Flows to Prevent Head-of-Line Blocking", IEEE Access 7, 2019 (MFAST), as told in S. Ahmad,
-//! M. J. Arshad, "Enhanced Multistream Fast TCP", Applied Sciences 9(21), 2019, sections 1 and 2.
+//! R. Stewart, M. Tüxen, K. Nielsen, "Stream Control Transmission Protocol", RFC 9260, 2022; R.
+//! Stewart et al., "Stream Schedulers and User Message Interleaving for SCTP", RFC 8260, 2017; J.
+//! Iyengar, M. Thomson, "QUIC", RFC 9000, 2021. Streams over TCP itself, with the window of FAST:
+//! S. A. Awan, M. J. Arshad, "Enhancing Fast TCP's Performance Using Single TCP Connection for
+//! Parallel Traffic Flows to Prevent Head-of-Line Blocking", IEEE Access 7, 2019 (MFAST), as
+//! described in S. Ahmad, M. J. Arshad, "Enhanced Multistream Fast TCP", Applied Sciences 9(21),
+//! 2019, sections 1 and 2.
 //!
-//! * New segments are taken from the streams that have data in turn, one segment each ([`backlog`]; Round-Robin per Packet,
-//!   RFC 8260 section 3.3), or messages are sent whole in the order in which they came (First-Come, First-Served, section
-//!   3.1).
-//! * Each message is cut into segments of its own: no segment carries parts of two (no bundling, no Nagle's algorithm).
-//! * Segments are numbered over all streams and acknowledged by that number, as TCP's bytes and SCTP's TSNs are. Each
-//!   stream is delivered in its own order ([`delivery`]), its bytes as soon as they are in order.
-//! * An acknowledgment also says how many segments were delivered. The sender has at most the receive window of segments
-//!   beyond that: what is delivered frees room, what is held behind a hole does not (a_rwnd of RFC 9260 section 6.2, flow
-//!   control of RFC 9000 section 4.1). With one stream it is the Data ACK of RFC 8684, the number of the next segment
-//!   expected.
-//! * A message's latency is from its arrival at the sender to the delivery of its last byte; it was blocked for as long as
-//!   it was whole at the receiver before that ([`ledger`]).
+//! * New segments are taken from the streams that have data in turn, one segment each ([`backlog`];
+//!   Round-Robin per Packet, RFC 8260 section 3.3), or complete messages are sent in the order in
+//!   which they arrived (First-Come, First-Served, section 3.1).
+//! * Each message has segments of its own: no segment carries parts of two messages (no bundling,
+//!   no Nagle's algorithm).
+//! * Segments are numbered over all streams and acknowledged by that number, like the bytes of TCP
+//!   and the TSNs of SCTP. Each stream is delivered in its own order ([`delivery`]), and its bytes
+//!   as soon as they are in order.
+//! * An acknowledgment also says how many segments were delivered. The sender sends at most the
+//!   receive window of segments beyond that. Delivered data frees room, data held behind a hole
+//!   does not (a_rwnd of RFC 9260 section 6.2, flow control of RFC 9000 section 4.1). With one
+//!   stream it is the Data ACK of RFC 8684, the number of the next segment expected.
+//! * The latency of a message is the time from its arrival at the sender to the delivery of its
+//!   last byte. It is blocked for as long as it is complete at the receiver before that
+//!   ([`ledger`]).
 //!
-//! Where it departs: the room is counted in whole segments, however small; headers do not grow by what streams need (SCTP's
-//! chunk header is 16 bytes, `header` can say so); streams are there from the beginning and never end; no stream has a
-//! window or a priority of its own; a window does not shrink while a connection is idle (RFC 5681 section 4.1 and RFC 9260
-//! section 7.2.1 would have it).
+//! Where it departs from the RFCs: the window counts whole segments, however small. Headers do not
+//! grow by what streams need (SCTP's chunk header has 16 bytes; set `header` accordingly). Streams
+//! exist from the beginning and never end. No stream has a window or a priority of its own. A
+//! window does not shrink while a connection is idle (RFC 5681 section 4.1 and RFC 9260 section
+//! 7.2.1 would reduce it).
 //!
-//! The RFCs' whole text was not to be had while this was written: what they define and in which order was, the numbers of their
-//! sections could not be checked. Nor was MFAST's own paper to be had.
+//! The full texts of the RFCs were not available when this was written: what they define was, the
+//! section numbers could not be verified. The MFAST paper was not available either.
 
 mod arrivals;
 mod backlog;
@@ -46,29 +53,29 @@ use delivery::Delivery;
 use ledger::Ledger;
 use whimbrel_units::{Bytes, Time};
 
-/// The most streams of a connection: their identifiers have 16 bits (RFC 9260 section 3.3.1).
-pub(crate) const MOST_STREAMS: u32 = u16::MAX as u32;
+/// Maximum number of streams of a connection: identifiers have 16 bits (RFC 9260 section 3.3.1).
+pub(crate) const MAX_STREAMS: u32 = u16::MAX as u32;
 
-/// The data of a connection, at its sender and at its receiver. Counted in segments.
+/// The data of a connection, at its sender and at its receiver, in segments.
 #[derive(Debug)]
 pub(crate) struct Data {
-    // The sender's.
+    // At the sender.
     backlog: Backlog,
-    /// Segments sent for the first time: the number of the next one.
+    /// The number of the next segment to be sent for the first time.
     next: u32,
     /// Segments that the other end is known to have delivered.
     acknowledged: u32,
     /// Receive window in segments.
     window: u32,
     messages: Option<Messages>,
-    // The receiver's.
+    // At the receiver.
     delivery: Delivery,
-    /// Segments and, of each stream, bytes delivered.
+    /// Segments delivered, and bytes delivered on each stream.
     delivered: u32,
     bytes: Vec<u64>,
 }
 
-/// Messages: those to come, and what became of the others.
+/// The messages that are to arrive, and what happens to the others.
 #[derive(Debug)]
 struct Messages {
     arrivals: Arrivals,
@@ -76,9 +83,9 @@ struct Messages {
 }
 
 impl Data {
-    /// All data of a flow; `seed` is for what is drawn.
+    /// The data of a flow. `seed` is for the random draws.
     pub fn new(tcp: &TcpFlow, seed: u64) -> Self {
-        let count = tcp.streams.count.clamp(1, MOST_STREAMS);
+        let count = tcp.streams.count.clamp(1, MAX_STREAMS);
         let mss = tcp.settings.mss;
         let window = tcp.settings.receive_window.get() / mss.get();
         let mut backlog = Backlog::new(count, tcp.streams.interleave, mss);
@@ -103,7 +110,7 @@ impl Data {
 
     // ------------------------------------------------------------------ the sender
 
-    /// The connection stands: its application begins.
+    /// The connection is established: its application starts.
     pub fn begin(&mut self, now: Time) {
         if let Some(messages) = &mut self.messages {
             messages.arrivals.begin(now);
@@ -111,7 +118,8 @@ impl Data {
         self.on_timer(now);
     }
 
-    /// No more from the application: bulk data ends with what was sent; messages that have arrived are still sent.
+    /// The application submits no more. Bulk data ends with what was sent; messages that have
+    /// arrived are still sent.
     pub fn stop(&mut self) {
         match &mut self.messages {
             Some(messages) => messages.arrivals.stop(),
@@ -158,17 +166,19 @@ impl Data {
         }
     }
 
-    /// The other end has delivered so many segments, or had when it said so: another path may have been faster.
+    /// The other end had delivered this many segments when it sent the acknowledgment. A later
+    /// acknowledgment on a faster path may have arrived before.
     pub fn on_data_ack(&mut self, delivered: u32) {
         self.acknowledged = self.acknowledged.max(delivered.min(self.next));
     }
 
-    /// Whether the other end is known to have delivered a segment. Of one stream only: there it is all before a number.
+    /// Whether the other end is known to have delivered a segment. Valid with one stream only:
+    /// there, everything before a number is delivered.
     pub fn is_acknowledged(&self, data: u32) -> bool {
         data < self.acknowledged
     }
 
-    /// Whether the other end is known to have delivered all that there is and will be.
+    /// Whether the other end is known to have delivered all data that there will ever be.
     pub fn all_acknowledged(&self) -> bool {
         self.is_all(self.acknowledged)
     }
@@ -180,21 +190,22 @@ impl Data {
 
     // ------------------------------------------------------------------ the receiver
 
-    /// A segment came; gives its bytes if it had not come before. Delivers what it lets be delivered.
+    /// A segment arrived. Returns its bytes if it had not arrived before. Delivers what is now in
+    /// order.
     pub fn on_data(&mut self, now: Time, data: u32) -> Option<u32> {
-        let came = self.delivery.on_data(data)?;
+        let arrived = self.delivery.on_data(data)?;
         let mut ledger = self.messages.as_mut().map(|m| &mut m.ledger);
         if let Some(ledger) = &mut ledger {
-            ledger.on_data(now, came.message);
+            ledger.on_data(now, arrived.message);
         }
-        while let Some(piece) = self.delivery.deliver(came.stream) {
+        while let Some(piece) = self.delivery.deliver(arrived.stream) {
             self.delivered += 1;
             self.bytes[piece.stream as usize] += u64::from(piece.payload);
             if let Some(ledger) = ledger.as_mut().filter(|_| piece.ends) {
                 ledger.on_delivery(now, piece.message, piece.stream);
             }
         }
-        Some(came.payload)
+        Some(arrived.payload)
     }
 
     /// Segments delivered to the application.
@@ -207,18 +218,18 @@ impl Data {
         self.bytes.iter().sum()
     }
 
-    /// All there is and will be is with the application.
+    /// Whether all data that there will ever be is delivered.
     pub fn is_complete(&self) -> bool {
         self.is_all(self.delivered)
     }
 
-    /// How the messages' latency was distributed; empty if there are none.
+    /// The distribution of the latency of the messages; empty if there are none.
     pub fn latencies(&mut self) -> Distribution {
         let messages = self.messages.as_mut();
         messages.map(|m| m.ledger.latencies()).unwrap_or_default()
     }
 
-    /// What became of the messages, if there are any, and of each stream.
+    /// The outcome of the messages, if there are any, and of each stream.
     pub fn outcome(&mut self) -> (Option<MessageOutcome>, Vec<StreamOutcome>) {
         let stream = |(i, bytes): (usize, &u64)| {
             let of = self.messages.as_ref().map(|m| m.ledger.of_stream(i));
@@ -234,7 +245,7 @@ impl Data {
     }
 }
 
-/// Bulk data, in equal parts on all streams: the first ones have a byte more where it does not divide.
+/// Adds bulk data in equal parts on all streams. The remainder goes to the first ones, a byte each.
 fn push_bulk(backlog: &mut Backlog, size: Option<Bytes>, streams: u32) {
     let streams = u64::from(streams);
     let part = |stream: u64| {
@@ -244,7 +255,7 @@ fn push_bulk(backlog: &mut Backlog, size: Option<Bytes>, streams: u32) {
         })
     };
     let parts = (0..streams).map(part);
-    // The parts do not grow: behind one without bytes there are only such.
+    // The parts do not grow, so all parts after an empty one are empty.
     for part in parts.take_while(|part| *part != Some(Bytes::ZERO)) {
         backlog.push(part);
     }
@@ -255,7 +266,8 @@ mod tests {
     use super::*;
     use crate::network::{Streams, TcpSettings};
 
-    /// Endless bulk data on so many streams, with a receive window of four segments of 1000 bytes and a bit.
+    /// Bulk data on this many streams, with a receive window of four and a half segments of 1000
+    /// bytes.
     fn bulk(count: u32, size: Option<u64>) -> Data {
         let tcp = TcpFlow {
             controller: "newreno".parse().expect("registered"),
@@ -285,18 +297,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_delivered_frees_room_and_what_is_held_does_not() {
+    fn delivered_data_frees_room_and_held_data_does_not() {
         let mut data = bulk(2, None);
         assert_eq!(
             send(&mut data).len(),
             4,
             "4 whole segments fit into 4500 bytes"
         );
-        // Segment 0, of the first stream, is lost: 2 is held, 1 and 3 of the second stream are delivered.
+        // Segment 0, of the first stream, is lost: 2 is held, 1 and 3 of the second stream are
+        // delivered.
         for number in 1..4 {
             assert_eq!(data.on_data(Time::ZERO, number), Some(1000));
         }
-        assert_eq!(data.on_data(Time::ZERO, 3), None, "it had come before");
+        assert_eq!(data.on_data(Time::ZERO, 3), None, "it had arrived before");
         assert_eq!((data.delivered(), data.payload_delivered()), (2, 2000));
         data.on_data_ack(data.delivered());
         assert_eq!(send(&mut data), [(4, 1000), (5, 1000)]);
@@ -313,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_acknowledgment_takes_nothing_back_nor_one_of_what_was_never_sent() {
+    fn old_and_invalid_acknowledgments_change_nothing() {
         let mut data = bulk(1, None);
         send(&mut data);
         data.on_data_ack(2);
@@ -321,14 +334,11 @@ mod tests {
         assert!(data.is_acknowledged(1) && !data.is_acknowledged(2));
         assert_eq!(send(&mut data), [(4, 1000), (5, 1000)]);
         data.on_data_ack(u32::MAX);
-        assert!(
-            !data.is_acknowledged(6),
-            "what was never sent cannot have come"
-        );
+        assert!(!data.is_acknowledged(6), "segment 6 was never sent");
     }
 
     #[test]
-    fn the_last_segment_is_what_is_left_and_then_all_is_there() {
+    fn the_last_segment_is_short_and_completes_the_data() {
         let mut data = bulk(1, Some(2500));
         assert_eq!(send(&mut data), [(0, 1000), (1, 1000), (2, 500)]);
         (0..3).for_each(|number| {
@@ -342,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stopped_ends_with_what_was_sent() {
+    fn after_a_stop_the_data_ends_with_what_was_sent() {
         let mut data = bulk(2, Some(100_000));
         data.take();
         data.take();

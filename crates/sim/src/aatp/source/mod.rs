@@ -1,25 +1,30 @@
 //! The sending end of an AATP connection.
 //!
-//! It opens the connection, measures the bandwidth with ten packet trains, then sends burst after burst at the rate that
-//! its law plans: burst by burst, without a pause between them, each spread evenly over T_burst = max(timer, srtt) (5),
-//! (6). Every burst is reported by a SACK; what is missing is sent again in later bursts, before new data; the law
-//! decides once for each report; the ACK lets the receiver forget it. Opening and measuring are in [`set_up`], bursts in
+//! It opens the connection, measures the bandwidth with ten packet trains, then sends bursts at the
+//! rate that its controller plans, without a pause between them. Each burst is spread evenly over
+//! T_burst = max(timer, srtt) (5), (6). A SACK reports on each burst. Missing packets are
+//! retransmitted in later bursts, before new data. The controller decides once for each report. The
+//! ACK lets the receiver forget the report. Opening and measuring are in [`set_up`], bursts in
 //! [`send`], reports in [`report`].
 //!
-//! **Open in the paper, decided here:**
-//! * A burst is paced, not sent at line rate (see [`whimbrel_cc`]'s `aatp` for why), so a new rate counts from the next
-//!   burst on.
-//! * The round-trip sample of a report (12) is taken from the last packet that arrived, less what the receiver held the
-//!   report: if the burst's last packet was lost, the receiver knows only later that the burst is over.
-//! * The ACK of a SACK travels in the header of the next data packet ("in-band control"). As a packet of its own it would
-//!   sit in front of one data packet of the burst, and the jitter of that alone is more than the threshold allows.
-//! * In an outage no report comes, and the sender goes on at its rate; bursts of which nothing arrived are reported with
-//!   the next one that did, and the law decides once for all of them.
-//! * A report that comes later than that of a newer burst (it was lost and sent again) is used to resend, but the law is
-//!   not told: what it says is old.
-//! * When all data was sent and reports stay out for a retransmission timeout (RFC 6298), what is unreported is sent again.
-//! * The circuit breaker (RFC 8084), if there is one: silence halts the sender, which then only asks once a second
-//!   whether the path is back, and begins anew with packet trains: it may be another path.
+//! **Decided here, because the paper leaves it open:**
+//! * A burst is paced, not sent at line rate (see `aatp` in [`whimbrel_cc`] for the reason), so a
+//!   new rate applies from the next burst on.
+//! * The round-trip sample of a report (12) is taken from the last packet that arrived, minus the
+//!   time for which the receiver held the report: if the last packet of the burst is lost, the
+//!   receiver learns late that the burst is over.
+//! * The ACK of a SACK travels in the header of the next data packet ("in-band control"). As a
+//!   packet of its own it would precede one data packet of the burst, and that jitter alone exceeds
+//!   the threshold.
+//! * In an outage no report arrives and the sender continues at its rate. Bursts of which nothing
+//!   arrived are reported with the next burst that did arrive, and the controller decides once for
+//!   all of them.
+//! * A report that arrives after the report of a newer burst (it was lost and retransmitted) causes
+//!   retransmissions, but the controller is not notified: the report is outdated.
+//! * When all data has been sent and reports are missing for a retransmission timeout (RFC 6298),
+//!   unreported data is retransmitted.
+//! * With a circuit breaker (RFC 8084), silence halts the sender. It then probes the path once a
+//!   second, and starts again with packet trains: it may be another path.
 
 mod report;
 mod send;
@@ -42,36 +47,37 @@ use whimbrel_cc::{Controller, Setup};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// A halted sender asks so often whether the path is back.
+/// Interval of the probes of a halted sender.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// No circuit breaker waits longer than so many round trips and a second (RFC 8084 section 3.1: some round trips).
+/// Upper bound of the circuit breaker: this many round trips and a second (RFC 8084 section 3.1:
+/// some round trips).
 const BREAKER_ROUNDS: u64 = 10;
 const BREAKER_BASE: Duration = Duration::from_secs(1);
-/// Least retransmission timeout, as Linux's.
+/// Minimum retransmission timeout, as on Linux.
 const MIN_RTO: Duration = Duration::from_millis(200);
 
-/// How far the connection is.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Closed,
-    /// The opening was sent so many times.
+    /// The opening was sent, this many times.
     Opening {
         tries: u32,
         retry_at: Time,
     },
-    /// The train of this step was sent so many times.
+    /// The train of this step was sent, this many times.
     Measuring {
         step: u8,
         tries: u32,
         retry_at: Time,
     },
-    /// Bursts leave.
+    /// Bursts are sent.
     Sending,
-    /// The circuit breaker halted it.
+    /// The circuit breaker halted the sender.
     Halted {
         probe_at: Time,
     },
-    /// All data is acknowledged; the receiver is told so many times.
+    /// All data is acknowledged; the closing was sent, this many times.
     Closing {
         tries: u32,
         retry_at: Time,
@@ -79,16 +85,18 @@ enum Phase {
     Done,
 }
 
-/// What only an AATP sender counts for the outcome.
+/// Measurements of an AATP sender for the outcome.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Account {
-    /// Bursts whose reports the law was told.
+    /// Bursts that the controller was notified of.
     pub bursts: u64,
+    /// Those bursts by the state of the controller afterwards.
     pub states: Vec<(&'static str, u64)>,
+    /// Times that the circuit breaker halted the sender.
     pub breaks: u64,
-    /// What was measured last.
+    /// The bandwidth that was measured last.
     pub bandwidth: Rate,
-    /// When it was first known.
+    /// When the bandwidth was first known.
     pub known_at: Option<Time>,
 }
 
@@ -104,9 +112,9 @@ pub(crate) struct Source {
     next_train: u32,
     reestimate_at: Option<Time>,
     estimator: RttEstimator,
-    /// Packets of data there are in all; [`ENDLESS`].
+    /// Number of data packets; [`ENDLESS`] if there is no end.
     total: u32,
-    /// Payload of the last of them, and of all others.
+    /// Payload of the last data packet, and of all others.
     last_payload: u32,
     payload: u32,
     next_sequence: u32,
@@ -116,22 +124,24 @@ pub(crate) struct Source {
     next_burst: u32,
     /// SACKs to acknowledge with the next data packets.
     acks: VecDeque<AckOf>,
-    /// The first burst whose report may still be told to the law.
-    next_told: u32,
+    /// The first burst whose report the controller may still be notified of.
+    next_notified: u32,
     /// When the next packet may leave.
     next_at: Time,
-    /// When something was last heard.
+    /// When the last message arrived.
     heard: Time,
-    /// When the last packet of data was sent, if all was: the retransmission timer runs from there.
+    /// When everything had been sent: the retransmission timer runs from there.
     idle_since: Option<Time>,
+    /// Counters for the outcome.
     pub counters: SenderCounters,
+    /// Measurements for the outcome.
     pub account: Account,
-    /// Round trips as measured here (12).
+    /// Round trips measured here (12).
     pub rtt: Delays,
 }
 
 impl Source {
-    /// `seed` is for its law.
+    /// `seed` is for its controller.
     pub fn new(flow: u32, spec: &AatpFlow, seed: u64) -> Self {
         let settings = spec.settings;
         let packet = settings.packet;
@@ -177,7 +187,7 @@ impl Source {
             ledger: Ledger::default(),
             next_burst: 0,
             acks: VecDeque::new(),
-            next_told: 0,
+            next_notified: 0,
             next_at: Time::ZERO,
             heard: Time::ZERO,
             idle_since: None,
@@ -185,32 +195,32 @@ impl Source {
         }
     }
 
-    /// Its law.
+    /// Its controller.
     pub fn controller(&self) -> &dyn Controller {
         &*self.controller
     }
 
-    /// Smoothed round-trip time, zero before the first sample.
+    /// Smoothed RTT, zero before the first sample.
     pub fn srtt(&self) -> Duration {
         self.estimator.srtt()
     }
 
-    /// How much round-trip times vary, zero before the first sample.
+    /// RTT variation, zero before the first sample.
     pub fn rttvar(&self) -> Duration {
         self.estimator.rttvar()
     }
 
-    /// Sent and not yet reported, as sizes on the wire.
+    /// Sent and not yet reported, in bytes on the wire.
     pub fn in_flight(&self) -> Bytes {
         self.settings.packet.times(self.ledger.packets() as u64)
     }
 
-    /// Packets of data there are to send; `None`: endless.
+    /// Number of data packets to send. `None`: endless.
     pub fn total(&self) -> Option<u32> {
         (self.total != ENDLESS).then_some(self.total)
     }
 
-    /// Payload of so many packets, the data's last among them or not.
+    /// Payload of this many packets. `with_last`: the last packet of the data is one of them.
     pub fn payload(&self, packets: u32, with_last: bool) -> u64 {
         let full = u64::from(packets) * u64::from(self.payload);
         full - u64::from(if with_last {
@@ -226,14 +236,14 @@ impl Source {
         self.open(now, 0, out);
     }
 
-    /// No new data from now on: what was sent is still delivered.
+    /// Sends no new data from now on. Data that was sent is still delivered.
     pub fn stop(&mut self) {
         if self.next_sequence < self.total {
             let announced = self
                 .ledger
                 .newest()
                 .map_or(0, |burst| burst.count - burst.sequences.len() as u32);
-            // The burst under way was announced with its size: it is sent to its end.
+            // The current burst was announced with its size, so it is sent to its end.
             let fresh = announced.saturating_sub(self.resend.len() as u32);
             self.total = (self.next_sequence + fresh).min(self.total);
             self.last_payload = self.payload;
@@ -255,7 +265,7 @@ impl Source {
         [sending, breaker].into_iter().flatten().min()
     }
 
-    /// Does what timers ask for.
+    /// Handles the timers that are due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox<'_>) {
         if self.breaker_at().is_some_and(|at| at <= now) {
             self.account.breaks += 1;
@@ -308,7 +318,7 @@ impl Source {
                     self.phase = Phase::Done;
                 }
             }
-            // The other end's words.
+            // Messages that only this end sends.
             Message::Open(_)
             | Message::Train(_)
             | Message::Data(_)
@@ -318,19 +328,19 @@ impl Source {
         }
     }
 
-    /// Notes what really became of a data packet.
+    /// Records why a data packet was lost.
     pub fn note_drop(&mut self, burst: u32, cause: DropCause) {
         self.ledger.note_drop(burst, cause);
     }
 
-    /// The receiver is there: a halted sender begins anew.
+    /// The receiver is reachable: a halted sender starts again.
     fn on_alive(&mut self, now: Time, out: &mut Outbox<'_>) {
         if let Phase::Halted { .. } = self.phase {
             self.send_train(now, 0, 0, out);
         }
     }
 
-    /// When the circuit breaker halts the sender unless something is heard.
+    /// When the circuit breaker halts the sender if nothing arrives.
     fn breaker_at(&self) -> Option<Time> {
         let longest = self.settings.circuit_breaker?;
         let oldest = self.ledger.oldest()?;

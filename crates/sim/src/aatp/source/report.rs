@@ -1,8 +1,9 @@
-//! Reports: what is resent, what the law is told, how it is judged.
+//! Reports: what is retransmitted, what the controller is notified of, and how its decision is
+//! judged.
 
 use super::{Phase, Source};
 use crate::aatp::ledger::Burst;
-use crate::aatp::trains::believed;
+use crate::aatp::trains::bounded_rate;
 use crate::aatp::wire::{AckOf, Message, Sack};
 use crate::engine::packet::Block;
 use crate::engine::payload_pool::Outbox;
@@ -10,16 +11,17 @@ use crate::outcome::Truth;
 use whimbrel_cc::{BurstReport, Share, Spans};
 use whimbrel_units::{Duration, Time};
 
-/// A report that stays out so much longer than those of newer bursts was given up by the receiver.
+/// A burst that is still unreported this long after newer bursts were reported: the receiver has
+/// dropped its report.
 const GIVEN_UP: Duration = Duration::from_secs(5);
 
-/// No more SACKs wait to be acknowledged: the receiver sends the rest again.
-const MOST_ACKS: usize = 1024;
+/// Maximum number of SACKs that wait to be acknowledged. The receiver retransmits the others.
+const MAX_ACKS: usize = 1024;
 
 impl Source {
     pub(super) fn on_sack(&mut self, now: Time, sack: &Sack, out: &mut Outbox<'_>) {
         self.on_alive(now, out);
-        if self.acks.len() < MOST_ACKS {
+        if self.acks.len() < MAX_ACKS {
             self.acks.push_back(AckOf {
                 burst: sack.burst,
                 part: sack.part,
@@ -28,7 +30,7 @@ impl Source {
         if let Some(burst) = self.ledger.take(sack) {
             self.on_report(now, sack, burst);
         }
-        // A sender that had nothing to send may have something again.
+        // A sender that had nothing to send may have something now.
         if self.phase == Phase::Sending {
             self.next_at = self.next_at.max(self.earliest_next());
             self.on_send_timer(now, out);
@@ -40,7 +42,7 @@ impl Source {
         }
     }
 
-    /// The report on a burst is whole.
+    /// The report on a burst is complete.
     pub(super) fn on_report(&mut self, now: Time, sack: &Sack, burst: Burst) {
         let rtt = self.rtt_sample(now, sack, &burst);
         if let Some(rtt) = rtt {
@@ -59,15 +61,15 @@ impl Source {
             self.give_up(stale);
         }
         self.settle(&burst);
-        if burst.number >= self.next_told {
-            self.next_told = burst.number + 1;
-            self.tell(now, sack, &burst, rtt, lost_before, truth);
+        if burst.number >= self.next_notified {
+            self.next_notified = burst.number + 1;
+            self.notify(now, sack, &burst, rtt, lost_before, truth);
         }
         self.ledger.recycle(burst);
     }
 
-    /// The law's decision on a report.
-    pub(super) fn tell(
+    /// Notifies the controller of a report, and counts its decision.
+    pub(super) fn notify(
         &mut self,
         now: Time,
         sack: &Sack,
@@ -78,7 +80,7 @@ impl Source {
     ) {
         let report = BurstReport {
             now,
-            // A receiver that saw a pause may have reported before all of it was sent.
+            // A receiver that saw a pause may report before the whole burst is sent.
             packets: burst.sequences.len() as u32,
             received: sack.received.min(burst.sequences.len() as u32),
             lost_before,
@@ -92,8 +94,8 @@ impl Source {
             srtt: self.estimator.srtt(),
             min_rtt: self.estimator.min_rtt(),
             share: sack.share.map(|share| Share {
-                allocated: believed(share.allocated),
-                delivered: believed(share.delivered),
+                allocated: bounded_rate(share.allocated),
+                delivered: bounded_rate(share.delivered),
                 fairness: share.fairness,
                 adapter: share.adapter,
             }),
@@ -110,7 +112,8 @@ impl Source {
         }
     }
 
-    /// (12): from the departure of the last packet that arrived to now, less what the receiver held the report.
+    /// (12): from the departure of the last packet that arrived until now, minus the time for which
+    /// the receiver held the report.
     pub(super) fn rtt_sample(&self, now: Time, sack: &Sack, burst: &Burst) -> Option<Duration> {
         if sack.again {
             return None;
@@ -125,7 +128,7 @@ impl Source {
         self.rtt.add(rtt);
     }
 
-    /// Nothing of a burst will be reported any more: what it carried goes again.
+    /// No report on a burst is expected any more: retransmits its packets.
     pub(super) fn give_up(&mut self, burst: Burst) {
         self.resend.extend(&burst.sequences);
         self.ledger.recycle(burst);
@@ -137,7 +140,7 @@ impl Source {
         }
     }
 
-    /// Resends what is missing of a burst and knows the rest to have arrived.
+    /// Queues the missing packets of a burst for retransmission, and marks the others as arrived.
     pub(super) fn settle(&mut self, burst: &Burst) {
         let mut missing = burst.missing().iter().copied().peekable();
         for (index, sequence) in burst.sequences.iter().enumerate() {

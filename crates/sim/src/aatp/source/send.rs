@@ -1,23 +1,23 @@
-//! Bursts: how large, what they carry, when each packet leaves.
+//! Bursts: their size, what they carry, and when each packet leaves.
 
 use super::Source;
 use crate::aatp::ledger::Burst;
 use crate::aatp::trains::{self, TRAINS};
-use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, MOST_PACKETS, Message};
+use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, MAX_PACKETS, Message};
 use crate::engine::payload_pool::Outbox;
 use whimbrel_cc::BurstPlan;
 use whimbrel_units::Time;
 
-/// The most unacknowledged data in bytes, as TCP's largest window (RFC 7323 section 2.3).
+/// Maximum of unacknowledged data in bytes, as TCP's largest window (RFC 7323 section 2.3).
 const WINDOW: u64 = 1 << 30;
 
 impl Source {
-    /// Whether there is a packet to send: of the burst under way, or for the next one.
+    /// Whether there is a packet to send, in the current burst or for the next one.
     pub(super) fn has_more(&self) -> bool {
         self.ledger.newest().is_some_and(|burst| !burst.is_sent()) || self.available() > 0
     }
 
-    /// Packets that a new burst could have.
+    /// The number of packets available for a new burst.
     pub(super) fn available(&self) -> u32 {
         let window = (WINDOW / self.settings.packet.get()).min(u64::from(u32::MAX)) as u32;
         let outstanding = self.ledger.packets() as u32;
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// Plans the next burst; false if the law has no plan.
+    /// Plans the next burst. Returns false if the controller has no plan.
     pub(super) fn begin_burst(&mut self, now: Time) -> bool {
         let Some(BurstPlan { rate, increase }) = self.controller.burst_plan() else {
             return false;
@@ -63,9 +63,9 @@ impl Source {
         let bits = (self.settings.packet.get() * 8) as f64;
         let spacing = bits * 1e9 / (rate.as_bits_per_sec().max(1) as f64);
         let interval = self.settings.timer.max(self.estimator.srtt());
-        // (6), and at least one.
+        // (6), and at least one packet.
         let packets = (interval.as_nanos() as f64 / spacing).round().max(1.0);
-        let count = (packets as u32).min(MOST_PACKETS).min(self.available());
+        let count = (packets as u32).min(MAX_PACKETS).min(self.available());
         let room = self.ledger.room();
         let began = self.next_at.max(now);
         self.ledger.begin(Burst::new(
@@ -80,7 +80,7 @@ impl Source {
         true
     }
 
-    /// The next packet of the burst under way leaves.
+    /// Sends the next packet of the current burst.
     pub(super) fn send_packet(&mut self, now: Time, out: &mut Outbox<'_>) {
         let ack = self.acks.pop_front();
         let sequence = self.next_packet();
@@ -108,14 +108,14 @@ impl Source {
         self.counters.wire_bytes += u64::from(size);
         self.writer
             .send_padded(now, &Message::Data(data), size, out);
-        // Behind a packet of data, so that in front of a short queue some data gets through.
+        // After a data packet, so that some data gets through in front of a short queue.
         if self.reestimate_at.is_some_and(|at| at <= now) {
             self.reestimate_at = self.settings.reestimate.map(|every| now + every);
             self.put_train(now, trains::packets(TRAINS - 1), out);
         }
     }
 
-    /// What was lost goes first.
+    /// The data packet to send next: lost packets come first.
     pub(super) fn next_packet(&mut self) -> u32 {
         while let Some(sequence) = self.resend.pop_front() {
             if self.acked.holding(sequence).is_none() {
@@ -123,15 +123,16 @@ impl Source {
                 return sequence;
             }
         }
-        // A burst is no larger than what there was to send, and that can only have grown; unless all that was to be
-        // resent has arrived after all: then the last packet goes again.
+        // A burst is no larger than the data that was available, and that can only have grown. The
+        // exception: all packets to be retransmitted have arrived after all. Then the last packet
+        // is sent again.
         let sequence = self.next_sequence.min(self.total - 1);
         self.counters.retransmits += u64::from(sequence < self.next_sequence);
         self.next_sequence = self.next_sequence.max(sequence + 1);
         sequence
     }
 
-    /// When the burst under way, or the last one, lets the next packet leave.
+    /// When the current or the last burst allows the next packet to leave.
     pub(super) fn earliest_next(&self) -> Time {
         self.ledger.newest().map_or(Time::ZERO, |burst| {
             burst.departure(burst.sequences.len() as u32)

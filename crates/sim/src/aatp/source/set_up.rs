@@ -1,13 +1,13 @@
-//! Opening, packet trains, closing.
+//! Opening, packet trains, and closing.
 
 use super::{Phase, Source};
-use crate::aatp::trains::{self, TRAINS, believed};
+use crate::aatp::trains::{self, TRAINS, bounded_rate};
 use crate::aatp::wire::{Message, Open, Train, TrainReport};
 use crate::engine::payload_pool::Outbox;
 use whimbrel_cc::Bandwidth;
 use whimbrel_units::{Duration, Time};
 
-/// Openings are sent again after this, doubled each time up to `LONGEST_RETRY`.
+/// Retransmission interval of an opening; it doubles with each try up to `LONGEST_RETRY`.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
@@ -36,7 +36,7 @@ impl Source {
         };
     }
 
-    /// The packets of a train leave back to back.
+    /// Sends the packets of a train back to back.
     pub(super) fn put_train(&mut self, now: Time, count: u8, out: &mut Outbox<'_>) {
         let number = self.next_train;
         self.next_train = self.next_train.wrapping_add(1);
@@ -63,7 +63,7 @@ impl Source {
                 self.begin(now, report.granted.bandwidth, report.granted.allocated, out);
             }
             Phase::Sending if report.granted.bandwidth > 0 => {
-                self.tell_bandwidth(
+                self.notify_bandwidth(
                     now,
                     report.granted.bandwidth,
                     report.granted.allocated,
@@ -83,35 +83,36 @@ impl Source {
         out: &mut Outbox<'_>,
     ) {
         self.account.known_at.get_or_insert(now);
-        self.tell_bandwidth(now, bandwidth, allocated, true);
+        self.notify_bandwidth(now, bandwidth, allocated, true);
         self.phase = Phase::Sending;
         self.next_at = now;
         self.reestimate_at = self.settings.reestimate.map(|every| now + every);
-        // After a halt: whatever was not reported by now is sent again.
+        // After a halt everything unreported is retransmitted.
         self.give_up_all();
         self.on_send_timer(now, out);
     }
 
-    pub(super) fn tell_bandwidth(
+    pub(super) fn notify_bandwidth(
         &mut self,
         now: Time,
         bandwidth: u64,
         allocated: u64,
         restart: bool,
     ) {
-        let rate = believed(bandwidth);
+        let rate = bounded_rate(bandwidth);
         self.account.bandwidth = rate;
         self.controller.on_bandwidth(&Bandwidth {
             now,
             rate,
             packet: self.settings.packet,
-            allocated: (allocated > 0).then(|| believed(allocated)),
+            allocated: (allocated > 0).then(|| bounded_rate(allocated)),
             restart,
         });
     }
 
     pub(super) fn close(&mut self, now: Time, tries: u32, out: &mut Outbox<'_>) {
-        /// RFC 9293's user timeout is minutes; a receiver that misses this forgets the flow by its silence.
+        /// The user timeout of RFC 9293 is minutes. A receiver that misses the closing drops the
+        /// flow when it is silent.
         const TRIES: u32 = 8;
         if tries == TRIES {
             self.phase = Phase::Done;
@@ -125,7 +126,7 @@ impl Source {
     }
 }
 
-/// The wait after so many tries before.
+/// The wait before the next try, after this many earlier ones.
 fn retry(first: Duration, tries: u32) -> Duration {
     (first * (1 << tries.min(10))).min(first.max(LONGEST_RETRY))
 }

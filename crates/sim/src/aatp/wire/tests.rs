@@ -1,4 +1,4 @@
-//! Messages survive the wire, and nothing that is no message does.
+//! Messages are decoded as they were encoded, and other bytes are rejected.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,16 +11,16 @@ fn coded(message: &Message) -> Vec<u8> {
 
 prop_compose! {
     fn any_gaps(count: u32)(cuts in prop::collection::btree_set(0..count, 0..40)) -> Vec<(u32, u32)> {
-        // Every other stretch between cuts is missing.
+        // Every second span between cuts is missing.
         let cuts: Vec<u32> = cuts.into_iter().collect();
         cuts.chunks_exact(2).map(|pair| (pair[0], pair[1] - pair[0])).collect()
     }
 }
 
 prop_compose! {
-    fn any_sack()(count in 1..MOST_PACKETS)(
+    fn any_sack()(count in 1..MAX_PACKETS)(
         (count, gaps) in (Just(count), any_gaps(count)),
-        (burst, parts, again) in (any::<u32>(), 1..=MOST_PARTS, any::<bool>()),
+        (burst, parts, again) in (any::<u32>(), 1..=MAX_PARTS, any::<bool>()),
         (received, lost_bursts) in (0..=count, any::<u32>()),
         spans in prop::option::of(any::<(u64, u64)>()),
         held in any::<u64>(),
@@ -39,10 +39,10 @@ pub(in crate::aatp) fn any_message() -> impl Strategy<Value = Message> {
         bandwidth,
         allocated,
     });
-    let ack = (any::<u32>(), 0..MOST_PARTS).prop_map(|(burst, part)| AckOf { burst, part });
+    let ack = (any::<u32>(), 0..MAX_PARTS).prop_map(|(burst, part)| AckOf { burst, part });
     let data = (
         any::<[u32; 2]>(),
-        1..=MOST_PACKETS,
+        1..=MAX_PACKETS,
         any::<[u64; 2]>(),
         prop::option::of(ack.clone()),
     );
@@ -60,15 +60,15 @@ pub(in crate::aatp) fn any_message() -> impl Strategy<Value = Message> {
         })
     });
     prop_oneof![
-        (1u8..=8, SMALLEST_PACKET..=u16::MAX, 1..=u32::MAX).prop_map(
-            |(priority, packet, packets)| Message::Open(Open {
+        (1u8..=8, MIN_PACKET..=u16::MAX, 1..=u32::MAX).prop_map(|(priority, packet, packets)| {
+            Message::Open(Open {
                 priority: Priority::new(priority).expect("1 to 8"),
                 packet,
-                packets
+                packets,
             })
-        ),
+        }),
         granted.clone().prop_map(Message::Accept),
-        (any::<u32>(), 2..=LONGEST_TRAIN).prop_flat_map(|(number, count)| (0..count).prop_map(
+        (any::<u32>(), 2..=MAX_TRAIN).prop_flat_map(|(number, count)| (0..count).prop_map(
             move |index| Message::Train(Train {
                 number,
                 index,
@@ -94,12 +94,12 @@ pub(in crate::aatp) fn any_message() -> impl Strategy<Value = Message> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(message in any_message()) {
+    fn messages_are_decoded_as_encoded(message in any_message()) {
         prop_assert_eq!(Message::decode(&coded(&message)), Ok((7, message)));
     }
 
     #[test]
-    fn no_bytes_make_it_panic_and_what_is_read_is_written_the_same(
+    fn any_bytes_are_rejected_or_decode_to_a_message(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         kind in 0u8..16,
     ) {
@@ -110,13 +110,13 @@ proptest! {
         if let Ok((connection, message)) = Message::decode(&bytes) {
             let mut again = Vec::new();
             message.encode(connection, &mut again);
-            // A NaN or an unused field is not kept, so compare what is read from it.
+            // A NaN or an unused field is not kept, so compare the decoded messages.
             prop_assert_eq!(Message::decode(&again), Ok((connection, message)));
         }
     }
 
     #[test]
-    fn a_message_that_was_cut_or_damaged_is_refused_or_another_message(
+    fn a_cut_message_is_rejected_and_a_damaged_one_does_not_panic(
         message in any_message(),
         cut in any::<prop::sample::Index>(),
         (at, bit) in (any::<prop::sample::Index>(), 0u8..8),
@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn sizes_are_those_of_the_table() {
+fn sizes_are_as_in_the_table() {
     let data = Data {
         sequence: 1,
         burst: 2,
@@ -163,7 +163,7 @@ fn sizes_are_those_of_the_table() {
 }
 
 #[test]
-fn what_a_peer_must_not_say_is_refused() {
+fn invalid_fields_are_rejected() {
     let mut open = coded(&Message::Open(Open {
         priority: Priority::GREATEST,
         packet: 1500,
