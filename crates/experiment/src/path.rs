@@ -35,7 +35,7 @@ fn capacity(link: &NamedLink, window: Window) -> Option<f64> {
 /// The least time a packet needs for a flow's way by propagation alone; of several ways the shortest.
 pub(crate) fn propagation(network: &Network, flow: &FlowSpec) -> Duration {
     let of_route = |route| {
-        let delays = links(network, route).map(|link| link.spec.delay.least());
+        let delays = links(network, route).map(|link| link.spec.delay.minimum());
         delays.fold(Duration::ZERO, Duration::saturating_add)
     };
     flow.routes.iter().map(of_route).min().unwrap_or_default()

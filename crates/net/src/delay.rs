@@ -120,10 +120,10 @@ impl Delay {
     }
 
     /// The least there ever is.
-    pub fn least(&self) -> Duration {
+    pub fn minimum(&self) -> Duration {
         match &self.course {
             Course::Steps(steps) => values(steps).min().unwrap_or_default(),
-            Course::Cycle { trace, .. } => trace.least,
+            Course::Cycle { trace, .. } => trace.minimum,
         }
     }
 
@@ -138,7 +138,7 @@ impl Delay {
                 if *recorded {
                     trace.mean
                 } else {
-                    trace.greatest
+                    trace.maximum
                 }
             }
         }
@@ -162,8 +162,8 @@ fn values(steps: &Schedule<Duration>) -> impl Iterator<Item = Duration> {
 pub struct DelayTrace {
     /// Not empty.
     values: Arc<[Duration]>,
-    least: Duration,
-    greatest: Duration,
+    minimum: Duration,
+    maximum: Duration,
     mean: Duration,
 }
 
@@ -173,14 +173,14 @@ impl DelayTrace {
     /// # Errors
     /// A sentence, if there is none.
     pub fn new(values: Vec<Duration>) -> Result<Self, &'static str> {
-        let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else {
+        let (Some(minimum), Some(maximum)) = (values.iter().min(), values.iter().max()) else {
             return Err("needs at least one delay");
         };
         let sum: u128 = values.iter().map(|v| u128::from(v.as_nanos())).sum();
         let mean = sum / values.len() as u128;
         Ok(Self {
-            least: *least,
-            greatest: *greatest,
+            minimum: *minimum,
+            maximum: *maximum,
             mean: Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)),
             values: values.into(),
         })
@@ -377,12 +377,12 @@ mod tests {
     fn one_number_for_a_delay_is_the_greatest_of_steps_and_the_mean_of_what_was_recorded() {
         let row = || trace("10\n10\n40\n");
         let cycle = Delay::cycle(ms(10), row()).expect("steps");
-        assert_eq!((cycle.least(), cycle.nominal()), (ms(10), ms(40)));
+        assert_eq!((cycle.minimum(), cycle.nominal()), (ms(10), ms(40)));
         let recorded = Delay::recorded(ms(10), row()).expect("a trace");
-        assert_eq!((recorded.least(), recorded.nominal()), (ms(10), ms(20)));
+        assert_eq!((recorded.minimum(), recorded.nominal()), (ms(10), ms(20)));
         let steps = Schedule::steps(vec![(Time::ZERO, ms(7)), (Time::ZERO + ms(9), ms(3))]);
         let steps = Delay::steps(steps.expect("in order"));
-        assert_eq!((steps.least(), steps.nominal()), (ms(3), ms(7)));
+        assert_eq!((steps.minimum(), steps.nominal()), (ms(3), ms(7)));
         assert_eq!((steps.own_steps(), recorded.own_steps()), (2, 0));
     }
 

@@ -1,7 +1,7 @@
-//! What happens to a packet between its sender's device and the far end.
+//! The last part of a link: outages, losses, corruption and propagation delay.
 
-use crate::channel::{Channel, Passage};
 use crate::delay::Delaying;
+use crate::impairment::{Impairment, Passage};
 use crate::link::{Counters, Fate};
 use crate::outages::Outages;
 use crate::service::{OnAir, Reception, Served};
@@ -10,11 +10,11 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::Time;
 
-/// The channel, the outages and the delay of one direction at work.
+/// The impairments, outages and delay of one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct Exit {
     delay: Delaying,
-    channel: Channel,
+    impairment: Impairment,
     outages: Outages,
 }
 
@@ -24,12 +24,12 @@ impl Exit {
         let on_air = matches!(spec.service, ServiceSpec::Wireless(_));
         Self {
             delay: Delaying::new(&spec.delay),
-            channel: Channel::new(&spec.loss, rng, on_air),
+            impairment: Impairment::new(&spec.loss, rng, on_air),
             outages: Outages::new(spec.loss.outages.clone()),
         }
     }
 
-    /// What becomes of the next packet, which was served so. Times never go back.
+    /// The fate of the next served packet. Times never go back.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -42,11 +42,11 @@ impl Exit {
         if let Some(on_air) = served.radio {
             return self.pass_air(on_air, size, marked, counters);
         }
-        let passage = self.channel.pass(served.ends, size);
+        let passage = self.impairment.pass(served.ends, size);
         self.come_out(served.ends, passage, size, marked, counters)
     }
 
-    /// What becomes of a packet that a radio sent.
+    /// The fate of a packet that a radio sent.
     #[inline(never)]
     fn pass_air(
         &mut self,
@@ -55,20 +55,20 @@ impl Exit {
         marked: bool,
         counters: &mut Counters,
     ) -> Fate {
-        let mut passage = self.channel.pass(on_air.out, size);
+        let mut passage = self.impairment.pass(on_air.out, size);
         match on_air.reception {
             Reception::Understood => {}
             Reception::Lost => passage.lost = true,
             Reception::Corrupted => {
-                // Where a radio's error lies nobody modelled: anywhere, as a flipped bit.
-                let bit = self.channel.place(size);
+                // The radio model does not say which bit is wrong: any bit, as for a flipped bit.
+                let bit = self.impairment.place(size);
                 passage.corrupted = Some(passage.corrupted.map_or(bit, |other| other.min(bit)));
             }
         }
         self.come_out(on_air.out, passage, size, marked, counters)
     }
 
-    /// The last bit of a packet left then, and the channel did this to it.
+    /// The fate of a packet whose last bit left at `left` with these impairments.
     #[inline(always)]
     fn come_out(
         &mut self,
@@ -94,7 +94,7 @@ impl Exit {
         }
     }
 
-    /// Whether packets come out in the order in which they left.
+    /// Whether packets always come out in the order in which they left.
     pub fn keeps_order(&self) -> bool {
         self.delay.keeps_order()
     }

@@ -18,7 +18,7 @@
 //! pass between two packets: then the state is drawn anew, which has the same distribution as no time that short is
 //! remembered.
 
-use crate::channel::{happens, threshold};
+use crate::impairment::{happens, threshold};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::{Duration, Probability, Time};

@@ -28,13 +28,15 @@
 
 mod aqm;
 mod bit_errors;
-mod channel;
 mod codel_link;
 mod delay;
 mod exit;
 mod gilbert_elliott;
+mod impairment;
 mod link;
+mod low_orbit;
 mod outages;
+mod path_statistics;
 mod queue;
 mod schedule;
 mod service;
@@ -48,7 +50,9 @@ pub use codel_link::CodelLink;
 pub use delay::{Delay, DelayTrace};
 pub use gilbert_elliott::GilbertElliott;
 pub use link::{Backlog, Counters, Fate, Link};
+pub use low_orbit::{LowOrbit, LowOrbitDirection, LowOrbitPath};
 pub use outages::{RandomOutages, RandomOutagesError};
+pub use path_statistics::{PathStatistics, Quantiles};
 pub use queue::Queue;
 pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};

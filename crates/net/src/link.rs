@@ -1,6 +1,6 @@
-//! One direction of a link at work.
+//! One direction of a link.
 
-use crate::aqm::{Arrival, Early, Verdict};
+use crate::aqm::{AqmDecision, Arrival, Early};
 use crate::exit::Exit;
 use crate::service::Server;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
@@ -9,65 +9,67 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// What becomes of a packet that was offered to a link.
+/// The fate of a packet that was offered to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It comes out at the far end.
     Delivered {
-        /// When its last bit arrives. [`Time::MAX`] is never: the rate fell to zero for good.
+        /// When its last bit arrives. [`Time::MAX`] means never: the rate stays zero for ever.
         at: Time,
-        /// The first of its bits that was changed on the way, from 0, if any was. There may be more behind it.
+        /// The first changed bit, counted from 0, if the packet was corrupted. Later bits may be changed
+        /// too.
         corrupted: Option<u32>,
-        /// The queue marked it: it met congestion (CE of RFC 3168). Only if it was offered as one that may be marked.
+        /// The queue marked it for congestion (CE of RFC 3168). Only packets offered as ECN-capable are
+        /// marked.
         marked: bool,
     },
-    /// It does not.
+    /// It is lost.
     Dropped(DropCause),
 }
 
-/// What waits in a link's queue at an instant, the packet in service not counted.
+/// The packets in a link's queue at an instant, without the one in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u32,
-    /// Their size.
+    /// Their size together.
     pub bytes: Bytes,
 }
 
-/// What a link did so far. Every offered packet is counted in exactly one of delivered, `queue_overflow`, `early`, `random`,
-/// `outage`, `contention`; on a Wi-Fi link and on one with CoDel, once it has left the queue.
+/// The counters of a link. Every offered packet is counted in exactly one of `delivered`,
+/// `queue_overflow`, `early`, `random`, `outage` and `contention`; on a Wi-Fi link and on a link with
+/// CoDel, once it has left the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Packets offered.
     pub offered: u64,
-    /// Packets that came or will come out, corrupted ones included.
+    /// Packets delivered, or to be delivered, corrupted ones included.
     pub delivered: u64,
     /// Size of the delivered packets.
     pub delivered_bytes: Bytes,
-    /// Size of all packets that were served, those lost on the channel included.
+    /// Size of all packets served, those lost in transit included.
     pub served_bytes: Bytes,
     /// Packets dropped because the queue was full.
     pub queue_overflow: u64,
-    /// Packets that the queue dropped before it was full.
+    /// Packets that queue management dropped before the queue was full.
     pub early: u64,
     /// Packets lost at random, singly or in bursts.
     pub random: u64,
     /// Packets lost in outages.
     pub outage: u64,
-    /// Packets given up because they collided as often as they may be sent; only on a Wi-Fi link.
+    /// Packets given up after collisions in all permitted attempts; only on a Wi-Fi link.
     pub contention: u64,
     /// Delivered packets that were corrupted.
     pub corrupted: u64,
     /// Delivered packets that the queue had marked.
     pub marked: u64,
-    /// Time that served packets waited before their service began, added up.
+    /// Sum of the times that served packets waited before their service began.
     pub waited: Duration,
     /// The longest such wait.
     pub longest_wait: Duration,
-    /// The most packets that ever waited at once.
+    /// The maximum number of packets waiting at once.
     pub most_waiting: u32,
-    /// Time during which the link was not empty: a packet was in service or, on a trace, waited for its
-    /// opportunity.
+    /// Time during which a packet was in service or, on a trace, waited for its opportunity.
     pub busy: Duration,
 }
 
@@ -103,14 +105,14 @@ impl Counters {
     }
 }
 
-/// One direction of a link. Packets must be offered in order of time. Its queue may be managed by what judges packets when
-/// they arrive; for CoDel there is [`CodelLink`](crate::CodelLink).
+/// One direction of a link. Packets must be offered in order of time. Its queue can have management that
+/// decides when packets arrive; for CoDel use [`CodelLink`](crate::CodelLink).
 #[derive(Debug, Clone)]
 pub struct Link {
     server: Server,
     exit: Exit,
     queue: QueueLimit,
-    /// What judges packets before the queue is full, if anything does.
+    /// Queue management, if any.
     early: Option<Box<Early>>,
     /// When each waiting packet's service begins, and its size.
     waiting: VecDeque<(Time, u32)>,
@@ -119,9 +121,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link at rest. `seed` decides every random event on it.
+    /// An idle link. `seed` decides every random event on it.
     pub fn new(spec: &LinkSpec, seed: u64) -> Self {
-        // 2^192 draws ahead of the channel's: they never meet.
+        // Begins 2^192 draws after the stream of the impairments: they never overlap.
         let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
         draws.long_jump();
         Self {
@@ -135,25 +137,25 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`: it may be marked (RFC
-    /// 3168).
+    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`: the packet
+    /// may be marked (RFC 3168).
     ///
-    /// Every packet of a simulation passes this on every link. It is inlined, with all that each packet passes below it, wherever
-    /// it is called: a second caller would else cost a simulation 4 %.
+    /// A simulation calls this for every packet on every link. It is always inlined, with all common code
+    /// below it: otherwise a second caller would cost a simulation 4 %.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, size: u32, ect: bool) -> Fate {
         self.counters.offered += 1;
         self.leave_queue(now);
         let room = self.server.free_at() <= now || self.has_room(size);
         let verdict = match &self.early {
-            None => Verdict::Pass,
+            None => AqmDecision::Pass,
             Some(_) => self.judge(now, size, ect, room),
         };
         if !room {
             self.counters.queue_overflow += 1;
             return Fate::Dropped(DropCause::QueueOverflow);
         }
-        if verdict == Verdict::Drop {
+        if verdict == AqmDecision::Drop {
             self.counters.early += 1;
             return Fate::Dropped(DropCause::Early);
         }
@@ -166,12 +168,12 @@ impl Link {
             self.counters.most_waiting = self.counters.most_waiting.max(self.waiting.len() as u32);
         }
         self.counters.busy += served.ends.since(last_end.max(now));
-        let marked = verdict == Verdict::Mark;
+        let marked = verdict == AqmDecision::Mark;
         self.exit.pass(served, size, marked, &mut self.counters)
     }
 
     #[inline(never)]
-    fn judge(&mut self, now: Time, size: u32, ect: bool, room: bool) -> Verdict {
+    fn judge(&mut self, now: Time, size: u32, ect: bool, room: bool) -> AqmDecision {
         let arrival = Arrival {
             size,
             ect,
@@ -181,10 +183,10 @@ impl Link {
         };
         self.early
             .as_mut()
-            .map_or(Verdict::Pass, |early| early.arrive(&arrival, room))
+            .map_or(AqmDecision::Pass, |early| early.arrive(&arrival, room))
     }
 
-    /// What waits at `now`, which is not earlier than the last offer.
+    /// The queue at `now`, which is not earlier than the last offer.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         self.leave_queue(now);
         Backlog {
@@ -193,17 +195,17 @@ impl Link {
         }
     }
 
-    /// What the link did so far.
+    /// The counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// How much of the service that is already decided lies after `now`.
+    /// How much of the service decided so far lies after `now`.
     pub fn busy_beyond(&self, now: Time) -> Duration {
         self.server.free_at().since(now)
     }
 
-    /// Whether packets come out in the order in which they were offered, whatever the times.
+    /// Whether packets always come out in the order in which they were offered.
     pub fn keeps_order(&self) -> bool {
         self.exit.keeps_order()
     }
@@ -217,7 +219,7 @@ impl Link {
             self.waiting_bytes -= u64::from(*size);
             self.waiting.pop_front();
             if self.waiting.is_empty() {
-                // From the start again: a queue that is short stays in the same few cache lines.
+                // Starts again at the front of the buffer, so that a short queue stays in few cache lines.
                 self.waiting.clear();
             }
         }

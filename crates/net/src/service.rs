@@ -14,7 +14,7 @@ use whimbrel_units::{Duration, Rate, Time};
 
 /// Work is counted in bits x 10^9: a rate in bits per second does that much of it per nanosecond, and
 /// nothing is rounded.
-const WORK_PER_BYTE: u64 = 8_000_000_000;
+pub(crate) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 /// When a packet leaves the queue, and when its last bit leaves the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

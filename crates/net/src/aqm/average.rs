@@ -1,19 +1,20 @@
-//! The averaged length of a queue, as RED has it.
+//! The averaged length of a queue, as in RED.
 //!
 //! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993, section 4 and figure 2:
 //! * a packet arrives: `avg <- (1 - w)*avg + w*q`
-//! * after an idle time besides: `m = idle/s`, `avg <- (1 - w)^m * avg`, s the time that the link takes for a packet
+//! * after an idle time, before that: `m = idle/s`, `avg <- (1 - w)^m * avg`; s is the time that the link
+//!   takes for a packet
 //!
-//! The physics: the average moves with arrivals, and while the link is idle none come; so the m packets are counted
-//! that could have passed an empty queue. The figure has the second line instead of the first; here, as in ns-2's
-//! `red.cc` (`estimator(..., m + 1, ...)`) and ns-3, both are done: after an idle time too short for one
-//! packet the figure would leave the average where it was, and with w = 1 it would never forget.
-//! m is a whole number, as there.
+//! The physics: the average moves with arrivals, and none come while the link is idle. So the m packets
+//! are counted that could have passed an empty queue. The figure has the second line instead of the
+//! first. Here, as in ns-2's `red.cc` (`estimator(..., m + 1, ...)`) and in ns-3, both are applied:
+//! after an idle time too short for one packet the figure would leave the average unchanged, and with
+//! w = 1 it would never forget. m is a whole number, as there.
 
 use whimbrel_units::Duration;
 
-/// The averaged length of a queue, in whatever it is counted.
+/// The averaged length of a queue, in the queue's unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Average {
     /// w, from 0 to 1.
@@ -32,9 +33,10 @@ impl Average {
         }
     }
 
-    /// A packet arrives, finds so much waiting, and ends an idle time of this length. Gives the average.
+    /// Counts an arriving packet that finds a queue of length `queue` and ends an idle time of length
+    /// `idle`. Returns the average.
     pub fn arrive(&mut self, queue: f64, idle: Duration) -> f64 {
-        // Nothing has nothing to decay: most packets of a short queue come so.
+        // Zero stays zero: the common case for a short queue.
         if self.value != 0.0 {
             let missed = idle
                 .as_nanos()
@@ -47,7 +49,8 @@ impl Average {
     }
 }
 
-/// `base^exponent` by squaring: the standard library's power may differ in the last bit from one machine to the next.
+/// `base^exponent` by squaring: the standard library's power may differ in the last bit between
+/// machines.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {
@@ -65,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_moves_the_average_as_equation_3_of_the_paper_says() {
+    fn a_burst_moves_the_average_by_equation_3_of_the_paper() {
         // Equation 3: after queues of 1, 2, ... L packets, avg = L + 1 + ((1-w)^(L+1) - 1)/w.
         let mut average = Average::new(0.001, Duration::from_millis(1));
         let mut last = 0.0;
@@ -83,17 +86,17 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_time_counts_as_the_packets_that_could_have_passed() {
+    fn idle_time_counts_as_the_packets_that_could_have_passed() {
         let mut average = Average::new(0.5, Duration::from_millis(1));
         assert_eq!(average.arrive(16.0, Duration::ZERO), 8.0);
-        // Two and a half packets' time: 8/4, and the arrival itself halves once more.
+        // The time of two and a half packets: 8/4, and the arrival itself halves once more.
         assert_eq!(average.arrive(0.0, Duration::from_micros(2_500)), 1.0);
-        // Without a packet's time nothing is known to have passed but the arrival.
+        // Less than a packet's time: only the arrival counts.
         assert_eq!(average.arrive(0.0, Duration::from_micros(999)), 0.5);
     }
 
     #[test]
-    fn a_weight_of_one_is_the_queue_itself_and_one_of_zero_sees_nothing() {
+    fn weight_one_is_the_queue_itself_and_weight_zero_never_moves() {
         let mut now = Average::new(1.0, Duration::from_millis(1));
         assert_eq!(now.arrive(7.0, Duration::ZERO), 7.0);
         assert_eq!(now.arrive(3.0, Duration::from_nanos(5)), 3.0);

@@ -1,33 +1,37 @@
-//! CoDel: drops or marks at the head, when packets have waited too long for too long.
+//! CoDel: drops or marks at the head of the queue when packets have waited too long for too long.
 //!
-//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018, section
-//! 5.
+//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC
+//! 8289, 2018, section 5.
 //!
-//! For each packet that is taken from the queue:
-//! * it waited less than the *target*, or no more than one packet's bytes are left behind it: all is well
-//! * the first one for which that is not so starts the clock; after an *interval* without a good one, dropping begins: this
-//!   one is dropped and the next is taken
-//! * while dropping, the next drop is due an `interval/sqrt(count)` after the last was due, count the drops of this episode
-//! * one good packet ends the episode. If the next one begins within 16 intervals, it goes on from as many drops
-//!   as the last one needed, `count - lastcount`; else from 1
-//! * what is ECN-capable is marked instead of dropped
+//! For each packet taken from the queue:
+//! * The packet is good if it waited less than the *target*, or if at most one packet's bytes remain
+//!   behind it.
+//! * The first packet that is not good starts the clock. After an *interval* without a good packet,
+//!   dropping begins: this packet is dropped and the next one taken.
+//! * While dropping, the next drop is due `interval/sqrt(count)` after the last one was due; count is
+//!   the number of drops in this episode.
+//! * One good packet ends the episode. If the next episode begins within 16 intervals, its count
+//!   starts at the number of drops of the last one, `count - lastcount`; otherwise at 1.
+//! * An ECN-capable packet is marked instead of dropped.
 //!
-//! **The physics.** A queue is there to take bursts: then its delay falls back soon. Delay that has not once been below the
-//! target for as long as a round trip is a standing queue, which serves nobody. TCP's rate falls with one over the
-//! square root of its loss rate, so drops at distances of `interval/sqrt(count)` slow it down linearly. Measured in time,
-//! the same two numbers fit any rate.
+//! **The physics.** A queue exists to absorb bursts; its delay then falls again soon. If the delay has
+//! not been below the target once during a round trip, the queue is a standing queue, which is of no
+//! use. TCP's rate falls with one over the square root of its loss rate, so drops at distances of
+//! `interval/sqrt(count)` slow it down linearly. Because they are times, the same two parameters fit
+//! any rate.
 //!
-//! **When not.** With many flows, or ones that do not slow down, the drops come too slowly and the queue stays above the
-//! target for long. It needs round trips of about the interval: much longer ones get too little. A link that takes longer
-//! than the target for one packet is held to one packet waiting.
+//! **When it does not work.** With many flows, or flows that do not slow down, the drops come too
+//! slowly, and the queue stays above the target for long. CoDel is made for round-trip times of about
+//! the interval; flows with much longer ones get too little. A link that takes longer than the target
+//! for one packet keeps at most one packet waiting.
 //!
-//! **Marks.** The RFC leaves them to implementations; here, as in Linux (`codel_impl.h`): a mark counts as a drop, and the
-//! marked packet is the one that leaves, so there is at most one a turn.
+//! **Marks.** The RFC leaves them to implementations. Here, as in Linux (`codel_impl.h`), a mark counts
+//! as a drop, and the marked packet is the one that leaves, so one turn marks at most one packet.
 //!
-//! **Sources.** The RFC's pseudo-code as it stands in ns-2's `codel.cc` by its authors and in Linux, whose rule for count
-//! it adopted; both were read, the RFC's own text only in parts. Where they part, the RFC: a drop is due at
-//! `now >= first_above` (Linux: `>`), the square root is exact (Linux: approximated), the bytes are an MTU (ns-2: the
-//! largest packet seen).
+//! **Sources.** The RFC's pseudo-code as it stands in ns-2's `codel.cc`, by its authors, and in Linux,
+//! whose rule for count the RFC adopted. Both were read, the RFC's own text only in parts. Where they
+//! differ, this follows the RFC: a drop is due at `now >= first_above` (Linux: `>`), the square root is
+//! exact (Linux: approximated), and the bytes are an MTU (ns-2: the largest packet seen).
 
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Time};
@@ -35,25 +39,26 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// Controlled delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoDel {
-    /// Waiting time that a standing queue may have (RFC 8289 section 4.3: 5 ms).
+    /// The waiting time that a standing queue may have (RFC 8289 section 4.3: 5 ms).
     pub target: Duration,
-    /// How long it may have more: about a round trip (section 4.4: 100 ms).
+    /// For how long packets may wait longer than the target: about one round-trip time (section 4.4:
+    /// 100 ms).
     pub interval: Duration,
-    /// Bytes that may always wait: the largest packet of the link.
+    /// Bytes that may always wait: the size of the link's largest packet.
     pub mtu: Bytes,
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// When it came.
+    /// When it arrived.
     pub since: Time,
     pub size: u32,
-    /// It may be marked.
+    /// It is ECN-capable: it may be marked.
     pub ect: bool,
 }
 
-/// Packets that wait, first in, first out.
+/// The waiting packets, first in, first out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fifo {
     packets: VecDeque<Waiting>,
@@ -92,22 +97,22 @@ pub(crate) struct Taken {
     pub marked: bool,
 }
 
-/// CoDel at work.
+/// CoDel's state for one queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Law {
+pub(crate) struct CodelState {
     codel: CoDel,
-    /// When an interval without a good packet will be over; `None`: the last packet was good.
+    /// When an interval without a good packet ends; `None` if the last packet was good.
     first_above: Option<Time>,
     dropping: bool,
     /// When the next drop is due.
     drop_next: Time,
-    /// Drops since dropping began.
+    /// Drops in this episode.
     count: u32,
-    /// `count` when it began.
+    /// `count` at the episode's begin.
     last_count: u32,
 }
 
-impl Law {
+impl CodelState {
     pub fn new(codel: CoDel) -> Self {
         Self {
             codel,
@@ -119,7 +124,7 @@ impl Law {
         }
     }
 
-    /// Takes the packet that leaves next, if one does; tells of those that are dropped before it.
+    /// Takes the packet that leaves next, if any. Calls `dropped` with each packet dropped before it.
     pub fn dequeue(
         &mut self,
         now: Time,
@@ -134,14 +139,14 @@ impl Law {
                 self.count = self.count.saturating_add(1);
                 marked = head.is_some_and(|packet| packet.ect);
                 if marked {
-                    self.drop_next = self.law(self.drop_next);
+                    self.drop_next = self.control_law(self.drop_next);
                     break;
                 }
                 head.into_iter().for_each(&mut dropped);
                 (head, bad) = self.take(now, fifo);
                 self.dropping = bad;
                 if bad {
-                    self.drop_next = self.law(self.drop_next);
+                    self.drop_next = self.control_law(self.drop_next);
                 }
             }
         } else if bad {
@@ -155,14 +160,14 @@ impl Law {
         head.map(|packet| Taken { packet, marked })
     }
 
-    /// Dropping begins.
+    /// Begins an episode of dropping.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
         let needed = self.count.saturating_sub(self.last_count);
-        // Divided, not multiplied: an interval may be as long as time.
+        // Divides the time: 16 times the longest interval would overflow.
         let lately = now.since(self.drop_next) / 16 < self.codel.interval;
         self.count = if needed > 1 && lately { needed } else { 1 };
-        self.drop_next = self.law(now);
+        self.drop_next = self.control_law(now);
         self.last_count = self.count;
     }
 
@@ -183,14 +188,14 @@ impl Law {
                 self.first_above = Some(now + self.codel.interval);
                 false
             }
-            // At the end of time no interval is over: there packets are that never come out.
+            // At the end of time no interval ends: packets there never come out.
             Some(first_above) => now >= first_above && first_above < Time::MAX,
         };
         (Some(packet), bad)
     }
 
-    /// The control law: when the drop after the one at `from` is due.
-    fn law(&self, from: Time) -> Time {
+    /// RFC 8289's control law: when the drop after the one at `from` is due.
+    fn control_law(&self, from: Time) -> Time {
         from + self
             .codel
             .interval
@@ -204,8 +209,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn law() -> Law {
-        Law::new(CoDel {
+    fn codel() -> CodelState {
+        CodelState::new(CoDel {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             mtu: Bytes::new(1500),
@@ -216,10 +221,9 @@ mod tests {
         Time::from_nanos((ms * MS as f64) as u64)
     }
 
-    /// A queue in which every packet has waited 20 ms: one is taken each millisecond while one comes, so many on top
-    /// for those that are dropped. Gives the milliseconds at which packets were dropped, and those at which they were
-    /// marked.
-    fn standing(law: &mut Law, from: u64, until: u64, ect: bool) -> (Vec<u64>, Vec<u64>) {
+    /// A queue in which every packet has waited 20 ms. Each millisecond one packet is taken, and the queue
+    /// is filled again. Returns the milliseconds at which packets were dropped, and at which marked.
+    fn standing(codel: &mut CodelState, from: u64, until: u64, ect: bool) -> (Vec<u64>, Vec<u64>) {
         let (mut drops, mut marks) = (vec![], vec![]);
         let mut fifo = Fifo::default();
         for ms in from..until {
@@ -231,7 +235,7 @@ mod tests {
                 });
             }
             let now = Time::from_nanos(ms * MS);
-            let taken = law
+            let taken = codel
                 .dequeue(now, &mut fifo, |_| drops.push(ms))
                 .expect("one");
             if taken.marked {
@@ -246,22 +250,21 @@ mod tests {
     const BY_HAND: [u64; 8] = [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464, 1_502];
 
     #[test]
-    fn the_first_drop_comes_an_interval_after_the_target_was_exceeded_and_the_next_by_the_square_root()
-     {
-        assert_eq!(standing(&mut law(), 1_000, 1_503, false).0, BY_HAND);
+    fn drops_begin_after_an_interval_and_follow_the_square_root() {
+        assert_eq!(standing(&mut codel(), 1_000, 1_503, false).0, BY_HAND);
     }
 
     #[test]
-    fn who_can_be_marked_is_marked_at_the_same_times_and_nobody_is_dropped() {
-        let (drops, marks) = standing(&mut law(), 1_000, 1_503, true);
+    fn ecn_capable_packets_are_marked_at_the_same_times_and_not_dropped() {
+        let (drops, marks) = standing(&mut codel(), 1_000, 1_503, true);
         assert_eq!((drops, marks), (vec![], BY_HAND.to_vec()));
     }
 
     #[test]
-    fn one_good_packet_ends_it_and_the_next_time_it_goes_on_from_the_same_rate() {
-        let mut law = law();
-        standing(&mut law, 1_000, 1_503, false);
-        assert_eq!(law.count, 8);
+    fn a_good_packet_ends_an_episode_and_the_next_resumes_its_rate() {
+        let mut codel = codel();
+        standing(&mut codel, 1_000, 1_503, false);
+        assert_eq!(codel.count, 8);
         let mut fifo = Fifo::default();
         for since in [1_502.0, 1_500.0, 1_500.0] {
             fifo.push(Waiting {
@@ -270,33 +273,33 @@ mod tests {
                 ect: false,
             });
         }
-        law.dequeue(at(1_503.0), &mut fifo, |_| panic!("it waited 1 ms"));
-        assert!(!law.dropping);
-        // Above again from 1510 on: drops from 1610 on, 8 - 1 = 7 of them in the last episode, so the next follows
-        // after 100/sqrt 7 = 37.8, then sqrt 8: 35.4.
-        let (drops, _) = standing(&mut law, 1_510, 1_700, false);
+        codel.dequeue(at(1_503.0), &mut fifo, |_| panic!("it waited 1 ms"));
+        assert!(!codel.dropping);
+        // Above the target again from 1510 on, so drops begin at 1610. The last episode had 8 - 1 = 7 drops,
+        // so the next one follows after 100/sqrt 7 = 37.8, then 100/sqrt 8 = 35.4.
+        let (drops, _) = standing(&mut codel, 1_510, 1_700, false);
         assert_eq!(drops, [1_610, 1_648, 1_684]);
     }
 
     #[test]
-    fn after_sixteen_intervals_it_begins_anew() {
-        let mut law = law();
-        standing(&mut law, 1_000, 1_503, false);
+    fn after_sixteen_intervals_the_count_starts_at_one() {
+        let mut codel = codel();
+        standing(&mut codel, 1_000, 1_503, false);
         let mut fifo = Fifo::default();
         fifo.push(Waiting {
             since: at(1_503.0),
             size: 1500,
             ect: false,
         });
-        law.dequeue(at(1_503.0), &mut fifo, |_| panic!("it did not wait"));
+        codel.dequeue(at(1_503.0), &mut fifo, |_| panic!("it did not wait"));
         // The next drop would have been due at 1537.2; 16 intervals later is 3137.2.
-        let (drops, _) = standing(&mut law, 3_040, 3_245, false);
+        let (drops, _) = standing(&mut codel, 3_040, 3_245, false);
         assert_eq!(drops, [3_140, 3_240]);
     }
 
     #[test]
     fn a_packet_with_no_more_than_one_behind_it_is_never_dropped() {
-        let mut law = law();
+        let mut codel = codel();
         let mut fifo = Fifo::default();
         for ms in 0..1_000 {
             while fifo.len() < 2 {
@@ -306,18 +309,18 @@ mod tests {
                     ect: false,
                 });
             }
-            law.dequeue(Time::from_nanos(ms * MS), &mut fifo, |_| {
+            codel.dequeue(Time::from_nanos(ms * MS), &mut fifo, |_| {
                 panic!("one is behind it")
             });
         }
-        assert_eq!(law.first_above, None);
+        assert_eq!(codel.first_above, None);
     }
 
     #[test]
-    fn drops_that_are_overdue_happen_at_once() {
-        let mut law = law();
-        standing(&mut law, 1_000, 1_101, false);
-        // Nothing was taken for a while. Due by 1280: 1200 and 1270.7.
+    fn overdue_drops_happen_at_once() {
+        let mut codel = codel();
+        standing(&mut codel, 1_000, 1_101, false);
+        // No packet was taken for a while. The drops of 1200 and 1270.7 are due by 1280.
         let mut fifo = Fifo::default();
         for _ in 0..20 {
             fifo.push(Waiting {
@@ -327,22 +330,25 @@ mod tests {
             });
         }
         let mut drops = 0;
-        law.dequeue(at(1_280.0), &mut fifo, |_| drops += 1);
+        codel.dequeue(at(1_280.0), &mut fifo, |_| drops += 1);
         assert_eq!((drops, fifo.len()), (2, 17));
     }
 
     #[test]
-    fn an_empty_queue_gives_nothing_and_ends_the_dropping() {
-        let mut law = law();
-        standing(&mut law, 1_000, 1_300, false);
-        assert!(law.dropping);
-        assert_eq!(law.dequeue(at(1_300.0), &mut Fifo::default(), |_| ()), None);
-        assert!(!law.dropping && law.first_above.is_none());
+    fn an_empty_queue_ends_the_dropping() {
+        let mut codel = codel();
+        standing(&mut codel, 1_000, 1_300, false);
+        assert!(codel.dropping);
+        assert_eq!(
+            codel.dequeue(at(1_300.0), &mut Fifo::default(), |_| ()),
+            None
+        );
+        assert!(!codel.dropping && codel.first_above.is_none());
     }
 
     #[test]
-    fn odd_numbers_end_as_well() {
-        let mut law = Law::new(CoDel {
+    fn zero_parameters_and_extreme_sizes_terminate() {
+        let mut codel = CodelState::new(CoDel {
             target: Duration::ZERO,
             interval: Duration::ZERO,
             mtu: Bytes::ZERO,
@@ -355,7 +361,7 @@ mod tests {
                 ect: size == 7,
             });
         }
-        while law.dequeue(Time::MAX, &mut fifo, |_| ()).is_some() {}
+        while codel.dequeue(Time::MAX, &mut fifo, |_| ()).is_some() {}
         assert_eq!((fifo.len(), fifo.bytes()), (0, 0));
     }
 }

@@ -1,48 +1,52 @@
-//! Mark: marks everything that can be marked while the queue exceeds a threshold, and drops nothing.
+//! Mark: marks every ECN-capable packet while the queue exceeds a threshold, and drops none.
 //!
-//! K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for Wireless IP Communications", IEEE JSAC 22(4), 2004, section III: the
-//! *congestion warning* of its routers, which mark all packets once the averaged queue exceeds one threshold. With a
-//! weight of 1, which takes the queue as it is, it is the marking of M. Alizadeh et al., "Data Center TCP
-//! (DCTCP)", ACM SIGCOMM 2010, section 3.1, and RFC 8257 section 3.1.
+//! K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for Wireless IP Communications", IEEE JSAC 22(4), 2004,
+//! section III: the *congestion warning* of its routers, which mark all packets once the averaged queue
+//! exceeds one threshold. With a weight of 1, which uses the queue without averaging, it is the marking
+//! of M. Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM 2010, section 3.1, and RFC 8257
+//! section 3.1.
 //!
-//! * `avg <- (1 - w)*avg + w*q` for each packet that arrives (see `average.rs`)
+//! * `avg <- (1 - w)*avg + w*q` for each arriving packet (see `average.rs`)
 //! * a packet is marked if `avg > threshold` and it is ECN-capable
 //!
-//! **The physics.** RED tells a sender with one mark in many that it should halve. Here the marks say only that there is
-//! a queue now, all packets say it, and how much to slow down is the sender's to find out: TCP-Jersey by its estimate of
-//! the path's rate, DCTCP by the share of marked packets. To flows that are not ECN-capable it is a DropTail queue.
+//! **The physics.** With RED, one mark among many packets makes a sender halve its window. Here all
+//! packets are marked, and the marks say only that there is a queue. The sender finds out by how much
+//! to slow down: TCP-Jersey by its estimate of the path's rate, DCTCP by the fraction of marked packets.
+//! For flows that are not ECN-capable, the queue is a DropTail queue.
 //!
-//! **When not.** A sender that halves for it, as RFC 3168 asks, halves whenever the queue exceeds the threshold, so
-//! the link runs dry unless the threshold is about a bandwidth-delay product.
+//! **When it does not work.** A sender that halves its window for a mark, as RFC 3168 requires, does so
+//! whenever the queue exceeds the threshold. The link then runs dry unless the threshold is about one
+//! bandwidth-delay product.
 //!
-//! Neither paper could be read; both are told of here after secondary sources and RFC 8257. They give thresholds for
-//! their own links. The default is the lower threshold that RED would have ([`AqmSetting`](super::AqmSetting)).
+//! Neither paper could be read; this follows secondary sources and RFC 8257. The papers give thresholds
+//! for their own links. The default is the lower threshold that RED would have
+//! ([`AqmSetting`](super::AqmSetting)).
 
 use super::average::Average;
-use super::{Arrival, QueueUnit, Verdict};
+use super::{AqmDecision, Arrival, QueueUnit};
 use whimbrel_units::Duration;
 
 /// Marks above a threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// Averaged queue beyond which packets are marked, in `unit`.
+    /// The averaged queue above which packets are marked, in `unit`.
     pub threshold: f64,
-    /// What the queue is counted in.
+    /// The unit of the queue's length.
     pub unit: QueueUnit,
-    /// Weight of each arrival in the average, 0 to 1.
+    /// Weight of each arrival in the average, from 0 to 1.
     pub weight: f64,
     /// The time that the link takes for a typical packet.
     pub packet_time: Duration,
 }
 
-/// Marking at work.
+/// The marking state of one queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Judge {
+pub(crate) struct State {
     mark: Mark,
     average: Average,
 }
 
-impl Judge {
+impl State {
     pub fn new(mark: Mark) -> Self {
         Self {
             mark,
@@ -50,13 +54,13 @@ impl Judge {
         }
     }
 
-    pub fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+    pub fn arrive(&mut self, arrival: &Arrival) -> AqmDecision {
         let queue = arrival.queue(self.mark.unit);
         let above = self.average.arrive(queue, arrival.idle) > self.mark.threshold;
         if above && arrival.ect {
-            Verdict::Mark
+            AqmDecision::Mark
         } else {
-            Verdict::Pass
+            AqmDecision::Pass
         }
     }
 }
@@ -65,8 +69,8 @@ impl Judge {
 mod tests {
     use super::*;
 
-    fn fates(weight: f64, ect: bool, queues: &[usize]) -> Vec<Verdict> {
-        let mut judge = Judge::new(Mark {
+    fn fates(weight: f64, ect: bool, queues: &[usize]) -> Vec<AqmDecision> {
+        let mut state = State::new(Mark {
             threshold: 4.0,
             unit: QueueUnit::Packets,
             weight,
@@ -79,12 +83,12 @@ mod tests {
             bytes: 0,
             idle: Duration::ZERO,
         };
-        queues.iter().map(|q| judge.arrive(&arrival(q))).collect()
+        queues.iter().map(|q| state.arrive(&arrival(q))).collect()
     }
 
     #[test]
-    fn with_a_weight_of_one_every_packet_is_marked_that_finds_more_than_the_threshold() {
-        use Verdict::{Mark, Pass};
+    fn weight_one_marks_every_packet_that_finds_more_than_the_threshold() {
+        use AqmDecision::{Mark, Pass};
         assert_eq!(
             fates(1.0, true, &[0, 4, 5, 6, 5, 4, 0]),
             [Pass, Pass, Mark, Mark, Mark, Pass, Pass]
@@ -92,8 +96,8 @@ mod tests {
     }
 
     #[test]
-    fn the_average_lags_behind_the_queue_both_ways() {
-        use Verdict::{Mark, Pass};
+    fn the_average_lags_a_rising_and_a_falling_queue() {
+        use AqmDecision::{Mark, Pass};
         // Averages by halves: 4, 6, 7, 3.5, 1.75.
         assert_eq!(
             fates(0.5, true, &[8, 8, 8, 0, 0]),
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_marked_passes() {
-        assert_eq!(fates(1.0, false, &[5, 100]), [Verdict::Pass; 2]);
+    fn packets_that_are_not_ecn_capable_pass() {
+        assert_eq!(fates(1.0, false, &[5, 100]), [AqmDecision::Pass; 2]);
     }
 }

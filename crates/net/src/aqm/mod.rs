@@ -1,18 +1,19 @@
-//! Active queue management: queues that speak before they are full.
+//! Active queue management: queues that signal congestion before they are full.
 //!
-//! A DropTail queue says nothing until it overflows, so senders fill it and keep it full. A managed queue drops some
-//! packets early, or marks those whose senders understand marks ("ECN-capable", RFC 3168): they slow down and nothing
-//! was lost. How much may wait at most is the [`QueueLimit`](crate::QueueLimit)'s, with or without management.
+//! A DropTail queue gives no signal until it overflows, so senders fill it and keep it full. A managed
+//! queue drops some packets early, or marks those of ECN-capable senders (RFC 3168), which slow down
+//! without a loss. The buffer size is the [`QueueLimit`](crate::QueueLimit), with or without
+//! management.
 //!
 //! * [`Red`]: drops or marks at random, the more the longer the averaged queue (`red.rs`).
 //! * [`Mark`]: marks everything that can be marked while the queue exceeds a threshold, and drops nothing (`mark.rs`).
 //! * [`CoDel`]: drops or marks at the head, when packets have waited too long for too long (`codel.rs`).
 //!
-//! RED and Mark judge a packet when it arrives, by what waits then: a [`Link`](crate::Link) can say at once what
-//! becomes of it. CoDel cannot be asked then. It judges a packet when it leaves the queue, and looks at what has
-//! arrived behind it in the meantime: with no more than one packet's worth behind it, the queue is taken for short
-//! however long it took. So its fate depends on later arrivals, and it has a link of its own that tells
-//! afterwards, [`CodelLink`](crate::CodelLink).
+//! RED and Mark decide when a packet arrives, by the queue at that time: a [`Link`](crate::Link) knows
+//! the packet's fate at once. CoDel decides when a packet leaves the queue, and looks at what has
+//! arrived behind it: with at most one packet's bytes behind it, the queue counts as short, however
+//! long the packet waited. The fate depends on later arrivals, so CoDel has a link of its own that
+//! reports fates afterwards, [`CodelLink`](crate::CodelLink).
 
 mod average;
 mod codel;
@@ -21,7 +22,7 @@ mod red;
 mod setting;
 
 pub use codel::CoDel;
-pub(crate) use codel::{Fifo, Law, Waiting};
+pub(crate) use codel::{CodelState, Fifo, Waiting};
 pub use mark::Mark;
 pub use red::Red;
 pub use setting::AqmSetting;
@@ -29,7 +30,7 @@ pub use setting::AqmSetting;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::{Bytes, Duration};
 
-/// What a queue does before it is full.
+/// The management of a queue: what it does before it is full.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aqm {
     /// Random early detection.
@@ -40,7 +41,7 @@ pub enum Aqm {
     Mark(Mark),
 }
 
-/// What the length of a queue is counted in.
+/// The unit of a queue's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueUnit {
     /// Packets, whatever their size.
@@ -49,16 +50,16 @@ pub enum QueueUnit {
     Bytes,
 }
 
-/// A packet that arrives, and the queue that it finds.
+/// An arriving packet, and the queue that it finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub size: u32,
-    /// It may be marked.
+    /// The packet is ECN-capable: it may be marked.
     pub ect: bool,
-    /// What waits, the packet in service not counted.
+    /// Waiting packets, without the one in service.
     pub packets: usize,
     pub bytes: u64,
-    /// How long the link has had nothing to do.
+    /// How long the link has been idle.
     pub idle: Duration,
 }
 
@@ -72,41 +73,41 @@ impl Arrival {
     }
 }
 
-/// What is to happen to a packet that arrives.
+/// What queue management does with an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AqmDecision {
     Pass,
     Mark,
     Drop,
 }
 
-/// What judges packets as they arrive.
+/// Queue management that decides when packets arrive.
 #[derive(Debug, Clone)]
 pub(crate) enum Early {
-    Red(red::Judge),
-    Mark(mark::Judge),
+    Red(red::State),
+    Mark(mark::State),
 }
 
 impl Early {
-    /// Nothing if there is no management, or if it judges packets when they leave.
+    /// `None` without management, or if it decides when packets leave.
     pub fn new(aqm: Option<Aqm>, rng: Xoshiro256PlusPlus) -> Option<Box<Self>> {
         match aqm? {
-            Aqm::Red(red) => Some(Box::new(Self::Red(red::Judge::new(red, rng)))),
-            Aqm::Mark(mark) => Some(Box::new(Self::Mark(mark::Judge::new(mark)))),
+            Aqm::Red(red) => Some(Box::new(Self::Red(red::State::new(red, rng)))),
+            Aqm::Mark(mark) => Some(Box::new(Self::Mark(mark::State::new(mark)))),
             Aqm::CoDel(_) => None,
         }
     }
 
-    /// A packet arrives. `room`: the queue is not full.
-    pub fn arrive(&mut self, arrival: &Arrival, room: bool) -> Verdict {
+    /// Decides on an arriving packet. `room`: the queue is not full.
+    pub fn arrive(&mut self, arrival: &Arrival, room: bool) -> AqmDecision {
         match self {
-            Self::Red(judge) => judge.arrive(arrival, room),
-            Self::Mark(judge) => judge.arrive(arrival),
+            Self::Red(red) => red.arrive(arrival, room),
+            Self::Mark(mark) => mark.arrive(arrival),
         }
     }
 }
 
-/// The time that a link takes for a packet; zero if it takes none.
+/// The time that a link takes to serve a packet; zero without a rate.
 fn time_for(rate: Option<whimbrel_units::Rate>, packet: Bytes) -> Duration {
     rate.map_or(Duration::ZERO, |rate| rate.time_for(packet))
 }

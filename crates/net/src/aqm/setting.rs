@@ -1,4 +1,4 @@
-//! Queue management as people write it.
+//! Queue management as written on the command line and in scenario files.
 
 use super::{Aqm, CoDel, Mark, QueueUnit, Red, time_for};
 use crate::queue::Queue;
@@ -6,11 +6,11 @@ use crate::spec::{QueueLimit, ServiceSpec};
 use std::str::FromStr;
 use whimbrel_units::{Bytes, Duration, ParseError, Probability, nearest};
 
-/// Queue management as people write it: `red`, `red?min=5 packets&max=15 packets`, `codel?target=10 ms`, `mark`, `none`.
-/// What is left out fits the link that it is [resolved](Self::resolve) for.
+/// Queue management as written: `red`, `red?min=5 packets&max=15 packets`, `codel?target=10 ms`, `mark`,
+/// `none`. Parameters that are left out get defaults that fit the link, in [`resolve`](Self::resolve).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AqmSetting {
-    /// `none`: the queue speaks when it is full.
+    /// `none`: DropTail.
     None,
     /// `red`.
     Red {
@@ -20,43 +20,44 @@ pub enum AqmSetting {
         max: Option<Queue>,
         /// Probability at the upper threshold.
         max_p: Probability,
-        /// Weight of each arrival in the average, 0 to 1.
+        /// Weight of each arrival in the average, from 0 to 1.
         weight: Option<f64>,
-        /// The probability rises to one beyond the upper threshold.
+        /// Above the upper threshold the probability rises to one instead of jumping there.
         gentle: bool,
     },
     /// `codel`.
     CoDel {
-        /// Waiting time that may stand.
+        /// The waiting time that a standing queue may have.
         target: Duration,
-        /// For how long it may be exceeded.
+        /// For how long packets may wait longer than the target.
         interval: Duration,
     },
     /// `mark`.
     Mark {
-        /// Averaged queue beyond which packets are marked.
+        /// The averaged queue above which packets are marked.
         threshold: Option<Queue>,
-        /// Weight of each arrival in the average, 0 to 1.
+        /// Weight of each arrival in the average, from 0 to 1.
         weight: f64,
     },
 }
 
-/// Names of all kinds.
+/// The names of all kinds.
 const KINDS: [&str; 4] = ["none", "red", "codel", "mark"];
-/// ns-2's `linterm_` of 10: Floyd's "Discussions of setting parameters" (1997) takes it for the paper's 1/50.
+/// ns-2's `linterm_` of 10, which Floyd's "Discussions of setting parameters" (1997) recommends instead of
+/// the paper's 1/50.
 const MAX_P: f64 = 0.1;
-/// The least lower threshold, packets (ns-2's `thresh_`; the paper's figure 3).
-const LEAST_MIN: f64 = 5.0;
-/// Delay that the queue aims at half of max and min together (ns-2's `targetdelay_`): min is half of it.
+/// The minimum lower threshold in packets (ns-2's `thresh_`; the paper's figure 3).
+const MINIMUM_MIN: f64 = 5.0;
+/// The target delay of the queue (ns-2's `targetdelay_`); min is half of it.
 const TARGET: Duration = Duration::from_millis(5);
 /// RFC 8289 sections 4.3 and 4.4.
 const CODEL: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
 impl AqmSetting {
-    /// A kind with its defaults.
+    /// A kind with its default parameters.
     ///
     /// # Errors
-    /// Names the nearest kind if there is none of this name.
+    /// If the kind is unknown; suggests the nearest one.
     pub fn of_kind(kind: &str) -> Result<Self, ParseError> {
         match kind {
             "none" => Ok(Self::None),
@@ -79,7 +80,7 @@ impl AqmSetting {
         }
     }
 
-    /// Names of its parameters.
+    /// The names of its parameters.
     pub fn keys(&self) -> &'static [&'static str] {
         match self {
             Self::None => &[],
@@ -92,7 +93,7 @@ impl AqmSetting {
     /// Sets one of its parameters.
     ///
     /// # Errors
-    /// If it has no such parameter, or that cannot be so.
+    /// If it has no such parameter, or the value is not valid.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ParseError> {
         match (self, key) {
             (Self::Red { min, .. }, "min") => *min = Some(threshold(value)?),
@@ -109,15 +110,16 @@ impl AqmSetting {
         Ok(())
     }
 
-    /// What it comes to on a link with this service, on a path with this round-trip time when it is empty, whose full
-    /// packets have this size. What was not written:
-    /// * RED's `min`: what the link passes in 2.5 ms, at least 5 packets; `max`: three times `min`; `weight`:
-    ///   `1 - exp(-1/C)`, C the packets that the link passes in a second, so that the average is one over about a second
-    ///   (ns-2's automatic setting, after S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED", 2001)
-    /// * the threshold of `mark`: as RED's `min`
+    /// The parameters for a link with this service, on a path with this base RTT, whose full packets have
+    /// size `packet`. Defaults of parameters that are left out:
+    /// * RED's `min`: the packets that the link passes in 2.5 ms, at least 5; `max`: three times `min`;
+    ///   `weight`: `1 - exp(-1/C)`, C the packets that the link passes in a second, so that the average
+    ///   covers about a second (ns-2's automatic setting, after S. Floyd, R. Gummadi, S. Shenker, "Adaptive
+    ///   RED", 2001)
+    /// * the threshold of `mark`: RED's `min`
     ///
     /// # Errors
-    /// If thresholds are in `bdp` and the link has no rate, or do not fit together.
+    /// If a threshold is in `bdp` and the link has no rate, or if the thresholds do not fit together.
     pub fn resolve(
         self,
         service: &ServiceSpec,
@@ -133,7 +135,7 @@ impl AqmSetting {
             } else {
                 packets / 2.0
             };
-            (QueueUnit::Packets, fitting.max(LEAST_MIN))
+            (QueueUnit::Packets, fitting.max(MINIMUM_MIN))
         };
         let length = |written: Queue| match written.limit(service, base_rtt, packet) {
             Some(QueueLimit::Packets(n)) => Ok((QueueUnit::Packets, f64::from(n))),
@@ -220,7 +222,7 @@ impl FromStr for AqmSetting {
 fn unknown(what: &str, word: &str, known: &[&'static str]) -> ParseError {
     ParseError::new(match nearest(word, known.iter().copied()) {
         Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`?"),
-        None if known.is_empty() => format!("unknown {what} `{word}`: there is none"),
+        None if known.is_empty() => format!("unknown {what} `{word}`: it has none"),
         None => {
             let all: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
             format!("unknown {what} `{word}`; known: {}", all.join(", "))
@@ -288,8 +290,8 @@ mod tests {
     }
 
     #[test]
-    fn red_fits_the_link_as_ns_2_sets_it() {
-        // 12 Mbit/s are 1000 packets a second: 5 in 5 ms, and half of that is less than 5 packets.
+    fn red_fits_the_link_as_in_ns_2() {
+        // 12 Mbit/s are 1000 packets a second: 5 in 5 ms, half of which is below the minimum of 5.
         let slow = red("red", &at(12));
         assert_eq!((slow.min, slow.max, slow.max_p.get()), (5.0, 15.0, 0.1));
         assert!(slow.gentle && slow.unit == QueueUnit::Packets);
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_holds_and_the_other_threshold_follows() {
+    fn a_threshold_left_out_follows_the_written_one() {
         let red_of = |text: &str| red(text, &at(12));
         let all = red_of("red?min=5 packets&max=20 packets&max_p=2 %&weight=0.002&gentle=false");
         assert_eq!((all.min, all.max, all.max_p.get()), (5.0, 20.0, 0.02));
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn codel_and_mark_have_their_defaults() {
+    fn codel_and_mark_have_defaults() {
         let codel = |target, interval| {
             Some(Aqm::CoDel(CoDel {
                 target: Duration::from_millis(target),
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_is_right() {
+    fn errors_name_the_mistake_and_the_remedy() {
         for (text, says) in [
             ("redd", "did you mean `red`?"),
             ("codle", "did you mean `codel`?"),
@@ -362,7 +364,7 @@ mod tests {
             ),
             ("red?weigth=1", "did you mean `weight`?"),
             ("red?target=5 ms", "unknown parameter `target`"),
-            ("none?min=5 packets", "there is none"),
+            ("none?min=5 packets", "it has none"),
             ("red?min", "must be written parameter=value"),
             ("red?min=5", "write e.g. `50 packets`"),
             ("red?min=0 packets", "greater than zero"),

@@ -12,8 +12,8 @@
 use super::spec::WifiSpec;
 use super::timing::{Load, Timing};
 use super::{AirCounters, Departure, Side};
-use crate::channel::{Chance, Channel};
 use crate::delay::Delaying;
+use crate::impairment::{Chance, Impairment};
 use crate::link::{Backlog, Counters, Fate};
 use crate::outages::Outages;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
@@ -63,7 +63,7 @@ pub(super) struct Station {
     frame_loss: Chance,
     /// Outages of what this station sends.
     pub outages: Outages,
-    channel: Channel,
+    impairment: Impairment,
     delay: Delaying,
     counters: Counters,
     air: AirCounters,
@@ -76,7 +76,7 @@ impl Station {
         side: Side,
         spec: &WifiSpec,
         direction: &LinkSpec,
-        channel: Xoshiro256PlusPlus,
+        draws: Xoshiro256PlusPlus,
         frame_loss: Xoshiro256PlusPlus,
     ) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Station {
             load: Load::default(),
             frame_loss: Chance::new(spec.frame_loss, frame_loss),
             outages: Outages::new(direction.loss.outages.clone()),
-            channel: Channel::new(&direction.loss, channel, false),
+            impairment: Impairment::new(&direction.loss, draws, false),
             delay: Delaying::new(&direction.delay),
             counters: Counters::default(),
             air: AirCounters::default(),
@@ -245,7 +245,7 @@ impl Station {
             self.told += 1;
             self.counters.count_served(frame.size);
             let fate = if frame.received {
-                let passage = self.channel.pass(now, frame.size);
+                let passage = self.impairment.pass(now, frame.size);
                 if passage.lost {
                     self.counters.random += 1;
                     Fate::Dropped(DropCause::Random)

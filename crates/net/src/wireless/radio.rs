@@ -4,7 +4,7 @@ use super::airtime::{Airtime, Subframe};
 use super::mode::Mode;
 use super::shadowing::Shadowing;
 use super::spec::{Wireless, error};
-use crate::channel::{happens, threshold};
+use crate::impairment::{happens, threshold};
 use crate::service::{OnAir, Reception, Served};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

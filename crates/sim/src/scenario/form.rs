@@ -135,6 +135,7 @@ impl Form {
             forms: &self.links,
             outages: outages.collect(),
             shadowing: self.links.iter().map(|_| shadows.random()).collect(),
+            seed,
             links: Vec::new(),
             channels: Vec::new(),
             known: HashMap::new(),

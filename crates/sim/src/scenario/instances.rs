@@ -27,6 +27,8 @@ pub(super) struct Links<'a> {
     pub outages: Vec<[u64; 2]>,
     /// Seeds of the shadowing by form, for both directions.
     pub shadowing: Vec<u64>,
+    /// The run's seed.
+    pub seed: u64,
     pub links: Vec<NamedLink>,
     pub channels: Vec<WifiSpec>,
     /// Links that exist, by instance and whether mirrored.
@@ -143,6 +145,12 @@ impl Links<'_> {
         if let ServiceSpec::Wireless(radio) = &mut spec.service {
             let seed = self.shadowing[instance.link].wrapping_add(copy);
             *radio = Arc::new(radio.seeded(seed));
+        }
+        let orbit = form.low_orbit.as_ref();
+        if let Some(path) = orbit.and_then(|orbit| orbit.draw(self.seed, instance.link, copy)) {
+            let drawn = if mirrored { path.reverse } else { path.forward };
+            spec.service = ServiceSpec::Rate(drawn.rate);
+            spec.delay = drawn.delay;
         }
         if let Some(drawn) = direction.loss.drawn {
             let seed = self.outages[instance.link][usize::from(drawn.mirrored)];

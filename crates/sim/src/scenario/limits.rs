@@ -131,7 +131,10 @@ fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
         };
         (rates + spec.delay.own_steps()) as u64 + direction.loss.events()
     };
+    let of = |link: &LinkForm| {
+        let drawn = link.low_orbit.as_ref().map_or(0, |path| 2 * path.steps());
+        steps(&link.forward) + steps(&link.reverse) + drawn
+    };
     let hops = flow.hops().filter(|hop| hop.own);
-    hops.map(|hop| steps(&links[hop.link].forward) + steps(&links[hop.link].reverse))
-        .sum()
+    hops.map(|hop| of(&links[hop.link])).sum()
 }

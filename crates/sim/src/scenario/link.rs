@@ -5,7 +5,8 @@ use super::aqm::{self, WrittenAqm};
 use super::document::{BuiltIn, Document, Value};
 use super::fields::{Field, Fields};
 use super::loss::{self, Loss};
-use super::{wifi, wireless};
+use super::low_orbit::LowOrbitForm;
+use super::{low_orbit, wifi, wireless};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -20,10 +21,11 @@ use whimbrel_units::{Duration, Rate, Time};
 /// Keys of one direction.
 const DIRECTION: [&str; 5] = ["rate", "delay", "queue", "aqm", "loss"];
 /// Keys of a link.
-pub(super) const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 10] = [
     "rate",
     "wifi",
     "wireless",
+    "low_orbit",
     "delay",
     "keep_order",
     "queue",
@@ -49,6 +51,8 @@ pub(super) struct LinkForm {
     /// The channel that both directions share, if it is a Wi-Fi link. The service of the directions
     /// is then the rate of the channel, which is an upper bound.
     pub wifi: Option<WifiSpec>,
+    /// If set, each run draws service and delay of both directions; until then they are nominal.
+    pub low_orbit: Option<LowOrbitForm>,
 }
 
 /// One direction. `spec.queue` and `spec.aqm` are not set until they are resolved, because they may
@@ -92,6 +96,16 @@ pub(super) fn read(
     if let (Some(_), Some(other)) = (&radio, fields.get("wifi").or_else(|| fields.get("rate"))) {
         return Err(other.fail("cannot be combined with `wireless`, which sets the rate"));
     }
+    let orbit = fields
+        .get("low_orbit")
+        .map(|field| low_orbit::read(&field, duration))
+        .transpose()?;
+    if orbit.is_some() {
+        let others = ["rate", "wifi", "wireless", "delay", "keep_order"];
+        if let Some(other) = others.into_iter().find_map(|key| fields.get(key)) {
+            return Err(other.fail("`low_orbit` sets rate and delay; leave this key out"));
+        }
+    }
     let service = match (&wifi, &radio) {
         (Some(wifi), _) => ServiceSpec::Rate(Schedule::constant(wifi.rate())),
         (None, Some(radio)) => ServiceSpec::Wireless(Arc::new(radio.clone())),
@@ -99,11 +113,15 @@ pub(super) fn read(
     };
     // The default delay of a radio link is the propagation time of its signal.
     let propagation = radio.as_ref().map(|radio| radio.spec().propagation());
-    let nothing = LinkSpec {
+    let mut nothing = LinkSpec {
         service,
         delay: Delay::constant(propagation.unwrap_or_default()),
         ..LinkSpec::default()
     };
+    let nominal = orbit.as_ref().map(LowOrbitForm::nominal);
+    if let Some([forward, _]) = &nominal {
+        nothing = forward.clone();
+    }
     let mut forward = read_direction(
         &fields,
         Direction {
@@ -126,9 +144,20 @@ pub(super) fn read(
     if let Some(radio) = &radio {
         reverse.spec.service = ServiceSpec::Wireless(Arc::new(radio.mirrored()));
     }
+    if let Some([_, backward]) = nominal {
+        reverse.spec.service = backward.service;
+    }
     if let Some(overrides) = fields.get("reverse") {
         let overrides = overrides.fields()?;
         overrides.only(&DIRECTION)?;
+        if let (Some(_), Some(other)) = (
+            &orbit,
+            overrides.get("rate").or_else(|| overrides.get("delay")),
+        ) {
+            return Err(
+                other.fail("write `reverse_rate` of `low_orbit`; its delay is of both ways")
+            );
+        }
         if let (Some(_), Some(rate)) = (&wifi, overrides.get("rate")) {
             return Err(rate.fail(
                 "both directions of a Wi-Fi link share one channel; set its rate in `wifi`",
@@ -157,6 +186,7 @@ pub(super) fn read(
         forward,
         reverse,
         wifi,
+        low_orbit: orbit,
     })
 }
 

@@ -106,6 +106,7 @@ mod kind;
 mod limits;
 mod link;
 mod loss;
+mod low_orbit;
 mod points;
 mod route;
 mod run;

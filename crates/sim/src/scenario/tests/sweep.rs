@@ -18,7 +18,7 @@ fn sweeps_set_keys_that_are_not_in_the_file_and_single_flows() {
     assert_eq!(network.flows.len(), 9);
     assert_eq!(network.duration, Duration::from_secs(3));
     assert_eq!(
-        link(&network, "L (reverse)").delay.least(),
+        link(&network, "L (reverse)").delay.minimum(),
         Duration::from_millis(1)
     );
     let Traffic::Tcp(web) = &network.flows[0].traffic else {

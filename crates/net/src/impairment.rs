@@ -1,11 +1,12 @@
-//! What the channel does to packets that left a sender: random loss, bursts of it, losses at set instants, corruption.
+//! Impairments of packets in transit: random loss, bursts of loss, losses at set instants, corruption.
 //!
-//! Each packet has its own draw for loss and for corruption, from generators of their own: the same seed loses
-//! the same packets whatever else is switched on.
+//! Loss and corruption draw from separate generators, once per packet: the same seed loses the same
+//! packets whatever other impairments are on.
 //!
-//! A packet is corrupted as Linux's netem does it (`corrupt` in net/sched/sch_netem.c): one bit of one byte is flipped, any
-//! with the same chance. Netem's packet begins with the frame's header, which a link here does not have, and netem chooses
-//! among the bytes that the kernel holds in one piece. Besides there is noise that strikes bit by bit: `bit_errors.rs`.
+//! A packet is corrupted as in Linux's netem (`corrupt` in net/sched/sch_netem.c): one bit is flipped,
+//! each with the same probability. Netem's packet begins with the frame's header, which a link here does
+//! not have, and netem chooses among the bytes that the kernel holds contiguously. Noise that changes
+//! each bit independently is in `bit_errors.rs`.
 
 use crate::bit_errors::BitErrors;
 use crate::gilbert_elliott::Bursts;
@@ -15,30 +16,30 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use whimbrel_units::{Probability, Time};
 
-/// The channel of one direction at work, outages not included.
+/// The impairments of one direction, without outages.
 #[derive(Debug, Clone)]
-pub(crate) struct Channel {
+pub(crate) struct Impairment {
     random: Chance,
-    /// It does no more than lose packets one by one, as nearly all do: then the rest is not looked at.
+    /// Only independent random loss, the common case: the rest is skipped.
     plain: bool,
     corruption: Option<Box<Corruption>>,
     bursts: Option<Box<Bursts>>,
     drops: Option<Box<Drops>>,
 }
 
-/// What the channel did to a packet.
+/// The impairments of one packet.
 pub(crate) struct Passage {
-    /// It was lost at random, singly or in a burst, or because its time had come.
+    /// It was lost: at random, in a burst, or at a set instant.
     pub lost: bool,
-    /// The first of its bits that was changed, if any was.
+    /// The first changed bit, if any.
     pub corrupted: Option<u32>,
 }
 
-impl Channel {
-    /// Takes its draws from `rng` and from what lies up to five jumps ahead of it. `places`: somebody else corrupts packets,
-    /// too, and asks for their [`Self::place`].
+impl Impairment {
+    /// Draws from `rng` and from the streams up to five jumps ahead of it. `places`: the caller also
+    /// corrupts packets and calls [`Self::place`] for them.
     pub fn new(spec: &LossSpec, rng: Xoshiro256PlusPlus, places: bool) -> Self {
-        // Each 2^128 draws ahead of the one before: they never meet.
+        // Each stream begins 2^128 draws after the one before it: they never overlap.
         let ahead = |jumps: u32| {
             let mut rng = rng.clone();
             (0..jumps).for_each(|_| rng.jump());
@@ -64,7 +65,7 @@ impl Channel {
         }
     }
 
-    /// What becomes of the next packet, of `size` bytes, which leaves at `at`. Times never go back.
+    /// The impairments of the next packet, of `size` bytes, which leaves at `at`. Times never go back.
     #[inline(always)]
     pub fn pass(&mut self, at: Time, size: u32) -> Passage {
         let lost = self.random.happens();
@@ -77,7 +78,7 @@ impl Channel {
         self.pass_rest(lost, at, size)
     }
 
-    /// What becomes besides of a packet that is lost alone, or is not.
+    /// The impairments besides independent loss; `alone`: the packet is already lost independently.
     #[inline(never)]
     fn pass_rest(&mut self, alone: bool, at: Time, size: u32) -> Passage {
         let corrupted = self.corruption.as_mut().and_then(|c| c.strike(size));
@@ -89,26 +90,25 @@ impl Channel {
         }
     }
 
-    /// The bit that is flipped of a packet of `size` bytes that is corrupted; the first of a channel that was made to corrupt
-    /// none.
+    /// The flipped bit of a corrupted packet of `size` bytes; bit 0 if no corruption was configured.
     #[cold]
     pub fn place(&mut self, size: u32) -> u32 {
         self.corruption.as_mut().map_or(0, |c| c.place(size))
     }
 }
 
-/// What changes bits.
+/// Corruption of packets.
 #[derive(Debug, Clone)]
 struct Corruption {
-    /// Whether one bit of a packet is flipped.
+    /// Decides whether a bit of a packet is flipped.
     chance: Chance,
-    /// Which one.
+    /// Decides which bit.
     place: Xoshiro256PlusPlus,
     noise: Option<BitErrors>,
 }
 
 impl Corruption {
-    /// The first bit that is changed of the next packet, of `size` bytes.
+    /// The first changed bit of the next packet, of `size` bytes, if any.
     fn strike(&mut self, size: u32) -> Option<u32> {
         let flipped = self.chance.happens().then(|| self.place(size));
         let struck = self
@@ -122,12 +122,12 @@ impl Corruption {
     }
 
     fn place(&mut self, size: u32) -> u32 {
-        // A packet of no bytes has no bit to flip, and is corrupted all the same.
+        // A packet without bytes can be corrupted too: bit 0.
         self.place.random_range(0..bits(size).max(1))
     }
 }
 
-/// The bits of a packet.
+/// Number of bits of a packet.
 fn bits(size: u32) -> u32 {
     size.saturating_mul(8)
 }
@@ -135,7 +135,7 @@ fn bits(size: u32) -> u32 {
 /// Instants at which a packet is lost.
 #[derive(Debug, Clone)]
 struct Drops {
-    /// In order.
+    /// The remaining instants, in order.
     ahead: VecDeque<Time>,
 }
 
@@ -147,7 +147,7 @@ impl Drops {
         }
     }
 
-    /// Whether an instant takes the packet that leaves at `at`: one instant at most, and each takes one.
+    /// Whether the packet that leaves at `at` is lost. Each instant takes one packet.
     #[inline]
     fn take(&mut self, at: Time) -> bool {
         let due = self.ahead.front().is_some_and(|drop| *drop <= at);
@@ -158,11 +158,11 @@ impl Drops {
     }
 }
 
-/// Something that happens with a set probability.
+/// An event with a set probability.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance {
     threshold: u64,
-    /// Apart: most links lose nothing, and the smaller a link, the more of them fit a cache.
+    /// Boxed: most links lose nothing, and small links fit the cache better.
     rng: Box<Xoshiro256PlusPlus>,
 }
 
@@ -180,13 +180,13 @@ impl Chance {
     }
 }
 
-/// The probability as a threshold for 64 random bits; `u64::MAX` is certainty.
+/// The probability as a threshold for 64 random bits; `u64::MAX` means certainty.
 pub(crate) fn threshold(p: Probability) -> u64 {
     // 2^64 as f64; the cast saturates, so certainty becomes u64::MAX.
     (p.get() * 18_446_744_073_709_551_616.0) as u64
 }
 
-/// Whether what has the probability of this [`threshold`] happens now.
+/// Draws an event with the probability of this [`threshold`].
 #[inline]
 pub(crate) fn happens(threshold: u64, rng: &mut Xoshiro256PlusPlus) -> bool {
     match threshold {
