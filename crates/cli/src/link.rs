@@ -1,10 +1,13 @@
-//! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs, shows what happened.
+//! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs the programs, and
+//! shows the statistics of the path.
 
+mod direction;
 mod scenario;
 mod show;
 
 use crate::failure::BadInput;
 use anyhow::Context;
+use direction::{Direction, Forward, Reverse};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,13 +22,12 @@ use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
 
 /// Run a program behind an emulated path
 ///
-/// COMMAND runs at the near end of a path (10.77.0.1), in a network of its own that has nothing but the path and a
-/// loopback. At the far end (10.77.0.2) is the command of --far. Without COMMAND it is your shell. Needs root
-/// or a system that lets everybody make namespaces; the host's own network is never touched, and nothing stays
-/// behind, however it ends.
+/// COMMAND runs at the near end of a path (10.77.0.1), in a network of its own that has only the path and a loopback. The
+/// command of --far runs at the far end (10.77.0.2). Without COMMAND, your shell runs. Needs root, or a system that lets
+/// every user make namespaces. The host's own network is never touched, and nothing stays behind, however it ends.
 ///
-/// Both directions have the same rate, delay, outages, and a queue each, managed alike; random loss and corruption apply from near to far
-/// only. The --reverse-* flags say what differs from far to near.
+/// Both directions have the same rate, delay and outages, and a queue each, managed alike; random loss and corruption
+/// apply from near to far only. The --reverse-* flags say what differs from far to near.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two networks in
@@ -37,20 +39,17 @@ Examples:
   whimbrel link --rate '50 Mbit/s' --delay '50 ms' --loss '1 %' \\
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
-  whimbrel link --trace starlink.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
+  whimbrel link --trace mobile.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
 pub struct LinkArgs {
-    /// Take the path from a scenario file: what `whimbrel sim` runs, real traffic crosses. With a sweep, its first values
+    /// Take the path from a scenario file: the path that `whimbrel sim` simulates. With a sweep, its first values
     #[arg(
         long,
         value_name = "FILE.toml",
-        conflicts_with_all = ["rate", "trace", "wifi", "delay", "delay_trace", "rtt", "queue", "aqm", "loss", "corrupt", "outage",
-            "drop",
-            "reverse_rate", "reverse_trace", "reverse_delay", "reverse_queue", "reverse_aqm", "reverse_loss",
-            "reverse_corrupt"],
+        conflicts_with_all = ["Forward", "Reverse", "wifi", "delay_trace", "rtt", "outage", "drop"],
         help_heading = "Path"
     )]
     scenario: Option<PathBuf>,
@@ -62,34 +61,23 @@ pub struct LinkArgs {
         help_heading = "Path"
     )]
     link: Option<String>,
-    /// Rate of each direction [default: unlimited]
-    #[arg(long, value_parser = rate, help_heading = "Path")]
-    rate: Option<Rate>,
-    /// Capacity trace in mahimahi's format instead of a rate, repeated for ever
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "rate",
-        help_heading = "Path"
-    )]
-    trace: Option<PathBuf>,
-    /// A Wi-Fi channel of 802.11n at this rate on the air instead, which both directions share
+    #[command(flatten)]
+    forward: Forward,
+    /// An 802.11n Wi-Fi channel with this rate on the air instead of a rate; both directions share it
     #[arg(
         long,
         value_name = "RATE",
         value_parser = wifi,
-        conflicts_with_all = ["rate", "trace", "aqm", "reverse_rate", "reverse_trace", "reverse_aqm"],
+        conflicts_with_all = ["rate", "trace", "aqm", "reverse-rate", "reverse-trace", "reverse-aqm"],
         help_heading = "Path"
     )]
     wifi: Option<WifiSpec>,
-    /// Propagation delay of each direction [default: 0 s]
-    #[arg(long, help_heading = "Path")]
-    delay: Option<Duration>,
-    /// Recorded one-way delay of each direction instead, in milliseconds a line, repeated for ever; packets keep their order
+    /// Recorded one-way delay of each direction instead, one value in milliseconds a line; it repeats, and packets keep
+    /// their order
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["delay", "rtt", "reverse_delay"],
+        conflicts_with_all = ["delay", "rtt", "reverse-delay"],
         help_heading = "Path"
     )]
     delay_trace: Option<PathBuf>,
@@ -101,88 +89,28 @@ pub struct LinkArgs {
         help_heading = "Path"
     )]
     delay_every: Duration,
-    /// Round-trip time of the empty path: twice the delay
-    #[arg(long, conflicts_with_all = ["delay", "reverse_delay"], help_heading = "Path")]
+    /// Base RTT: twice the delay
+    #[arg(long, conflicts_with_all = ["delay", "reverse-delay"], help_heading = "Path")]
     rtt: Option<Duration>,
-    /// What may wait in front of the link: `1 bdp` (rate x RTT), `100 packets`, `64 kB`, `unlimited`
-    #[arg(long, default_value = "1 bdp", help_heading = "Path")]
-    queue: Queue,
-    /// What the queue does before it is full: `red`, `codel`, `mark`, or with parameters `red?min=5 packets&max=15 packets`,
-    /// `codel?target=10 ms`, `mark?threshold=20 packets`; packets of ECN-capable senders are marked where others are dropped
-    #[arg(long, default_value = "none", help_heading = "Path")]
-    aqm: AqmSetting,
-    /// Random loss, near to far
-    #[arg(long, default_value = "0 %", help_heading = "Path")]
-    loss: Probability,
-    /// Packets with a flipped bit, near to far; checksums catch nearly all of them
-    #[arg(long, default_value = "0 %", help_heading = "Path")]
-    corrupt: Probability,
     /// A span in which everything is lost, both ways, such as `4 s..5 s` from COMMAND's start; repeatable
     #[arg(long, value_name = "FROM..TO", value_parser = outage, help_heading = "Path")]
     outage: Vec<Outage>,
     /// An instant from COMMAND's start, such as `38 s`: the first packet from near to far then or later is lost; repeatable
     #[arg(long, value_name = "AT", help_heading = "Path")]
     drop: Vec<Duration>,
-    /// Chooses which packets are lost and corrupted
+    /// Determines which packets are lost and corrupted
     #[arg(long, default_value_t = 1, help_heading = "Path")]
     seed: u64,
+    #[command(flatten)]
+    reverse: Reverse,
 
-    /// Rate from far to near
-    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Far to near, where it differs")]
-    reverse_rate: Option<Rate>,
-    /// Capacity trace from far to near
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "reverse_rate",
-        help_heading = "Far to near, where it differs"
-    )]
-    reverse_trace: Option<PathBuf>,
-    /// Propagation delay from far to near
-    #[arg(
-        long,
-        value_name = "DELAY",
-        help_heading = "Far to near, where it differs"
-    )]
-    reverse_delay: Option<Duration>,
-    /// Queue from far to near
-    #[arg(
-        long,
-        value_name = "QUEUE",
-        help_heading = "Far to near, where it differs"
-    )]
-    reverse_queue: Option<Queue>,
-    /// What the queue from far to near does before it is full; `none`: nothing
-    #[arg(
-        long,
-        value_name = "AQM",
-        help_heading = "Far to near, where it differs"
-    )]
-    reverse_aqm: Option<AqmSetting>,
-    /// Random loss from far to near
-    #[arg(
-        long,
-        value_name = "LOSS",
-        default_value = "0 %",
-        help_heading = "Far to near, where it differs"
-    )]
-    reverse_loss: Probability,
-    /// Packets with a flipped bit from far to near
-    #[arg(
-        long,
-        value_name = "CORRUPT",
-        default_value = "0 %",
-        help_heading = "Far to near, where it differs"
-    )]
-    reverse_corrupt: Probability,
-
-    /// Command at the far end, for `sh -c`: started first and given up to 2 s to open a socket; ended with COMMAND
+    /// Command at the far end, for `sh -c`; it starts first, has up to 2 s to open a socket, and ends with COMMAND
     #[arg(long, value_name = "COMMAND")]
     far: Option<OsString>,
     /// TCP congestion control of both ends, by the kernel's name [default: the host's]
     #[arg(long, value_name = "NAME")]
     tcp: Option<String>,
-    /// TCP of both ends asks for ECN, so that a managed queue may mark its packets [default: as the host]
+    /// TCP of both ends negotiates ECN, so that a managed queue may mark its packets [default: as the host]
     #[arg(long)]
     ecn: bool,
     /// Write the statistics of the path to a file, as JSON
@@ -252,51 +180,52 @@ fn shell(quiet: bool) -> Vec<OsString> {
 
 /// The path that the flags describe.
 fn path(args: &LinkArgs) -> anyhow::Result<PathSpec> {
-    let delay = delay(args)?;
-    let reverse_delay = args
-        .reverse_delay
-        .map_or_else(|| delay.clone(), Delay::constant);
+    let (forward, reverse) = (args.forward.get(), args.reverse.get());
+    let delay = delay(args, forward.delay)?;
+    let reverse_delay = reverse.delay.map_or_else(|| delay.clone(), Delay::constant);
     let base_rtt = delay.nominal().saturating_add(reverse_delay.nominal());
-    // Of Wi-Fi the rate counts for the queue only: the channel serves.
-    let rate = args.rate.or(args.wifi.as_ref().map(WifiSpec::rate));
-    let service = service(rate, args.trace.as_deref())?.unwrap_or(ServiceSpec::Unlimited);
-    let reverse_service = service_or(args.reverse_rate, args.reverse_trace.as_deref(), &service)?;
-    let reverse_queue = args.reverse_queue.unwrap_or(args.queue);
-    let loss = |random, corrupt| LossSpec {
-        random,
-        corrupt,
+    // The rate of Wi-Fi only sizes the queue: the channel serves the packets.
+    let rate = forward.rate.or(args.wifi.as_ref().map(WifiSpec::rate));
+    let service = service(rate, forward.trace)?.unwrap_or(ServiceSpec::Unlimited);
+    let reverse_service = self::service(reverse.rate, reverse.trace)?;
+    let reverse_service = reverse_service.unwrap_or_else(|| service.clone());
+    let queue = forward.queue.unwrap_or(Queue::Bdp(1.0));
+    let aqm = forward.aqm.unwrap_or(AqmSetting::None);
+    let loss = |direction: &Direction<'_>| LossSpec {
+        random: direction.loss,
+        corrupt: direction.corrupt,
         outages: args.outage.clone(),
         ..LossSpec::default()
     };
     Ok(PathSpec {
         forward: LinkSpec {
-            queue: limit(args.queue, &service, base_rtt),
-            aqm: managed("--aqm", args.aqm, &service, base_rtt)?,
+            queue: limit(queue, &service, base_rtt),
+            aqm: managed("--aqm", aqm, &service, base_rtt)?,
             service,
             delay,
             loss: LossSpec {
                 drops: args.drop.iter().map(|at| Time::ZERO + *at).collect(),
-                ..loss(args.loss, args.corrupt)
+                ..loss(&forward)
             },
         },
         backward: LinkSpec {
-            queue: limit(reverse_queue, &reverse_service, base_rtt),
+            queue: limit(reverse.queue.unwrap_or(queue), &reverse_service, base_rtt),
             aqm: managed(
                 "--reverse-aqm",
-                args.reverse_aqm.unwrap_or(args.aqm),
+                reverse.aqm.unwrap_or(aqm),
                 &reverse_service,
                 base_rtt,
             )?,
             service: reverse_service,
             delay: reverse_delay,
-            loss: loss(args.reverse_loss, args.reverse_corrupt),
+            loss: loss(&reverse),
         },
         wifi: args.wifi.clone(),
         seed: args.seed,
     })
 }
 
-/// What a queue comes to. A link without a rate never has one.
+/// The buffer size of a queue. A link without a rate never has a queue.
 fn limit(queue: Queue, service: &ServiceSpec, base_rtt: Duration) -> QueueLimit {
     let packet = Bytes::new(u64::from(whimbrel_link::MTU));
     queue
@@ -304,7 +233,7 @@ fn limit(queue: Queue, service: &ServiceSpec, base_rtt: Duration) -> QueueLimit 
         .unwrap_or(QueueLimit::Unlimited)
 }
 
-/// What a queue's management comes to.
+/// The resolved queue management.
 fn managed(
     flag: &str,
     aqm: AqmSetting,
@@ -316,11 +245,11 @@ fn managed(
         .map_err(|why| BadInput::new(format!("{flag}: {why}")).into())
 }
 
-/// The delay from near to far.
-fn delay(args: &LinkArgs) -> anyhow::Result<Delay> {
+/// The delay from near to far; `constant` is the value of --delay.
+fn delay(args: &LinkArgs, constant: Option<Duration>) -> anyhow::Result<Delay> {
     let Some(path) = &args.delay_trace else {
         let half = args.rtt.map(|rtt| rtt / 2);
-        return Ok(Delay::constant(args.delay.or(half).unwrap_or_default()));
+        return Ok(Delay::constant(constant.or(half).unwrap_or_default()));
     };
     let trace = read(path, DelayTrace::parse)?;
     Delay::recorded(args.delay_every, trace)
@@ -334,29 +263,13 @@ fn read<T>(path: &Path, parse: impl Fn(&str) -> Result<T, TraceError>) -> anyhow
     Ok(parse(&text).map_err(|e| fail(&e))?)
 }
 
-fn service_or(
-    rate: Option<Rate>,
-    trace: Option<&Path>,
-    other: &ServiceSpec,
-) -> anyhow::Result<ServiceSpec> {
-    Ok(service(rate, trace)?.unwrap_or_else(|| other.clone()))
-}
-
+/// The service that a direction's flags describe; `None` without any.
 fn service(rate: Option<Rate>, trace: Option<&Path>) -> anyhow::Result<Option<ServiceSpec>> {
     let Some(path) = trace else {
         return Ok(rate.map(|rate| ServiceSpec::Rate(Schedule::constant(rate))));
     };
     let trace = read(path, Trace::parse)?;
     Ok(Some(ServiceSpec::Trace(Arc::new(trace))))
-}
-
-fn rate(text: &str) -> Result<Rate, ParseError> {
-    match Rate::from_str(text)? {
-        Rate::ZERO => Err(ParseError::new(
-            "a rate must be greater than zero; for a link that is down for a while use `--outage '4 s..5 s'`",
-        )),
-        rate => Ok(rate),
-    }
 }
 
 fn wifi(text: &str) -> Result<WifiSpec, ParseError> {
