@@ -18,7 +18,7 @@ use whimbrel_net::{
     Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule,
     ServiceSpec, Trace, TraceError, WifiSpec,
 };
-use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
+use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 
 /// Run a program behind an emulated path
 ///
@@ -297,8 +297,7 @@ fn outage(text: &str) -> Result<Outage, ParseError> {
 mod tests {
     use super::*;
     use clap::Parser;
-    use whimbrel_net::QueueLimit;
-    use whimbrel_units::Bytes;
+    use whimbrel_units::Probability;
 
     #[derive(Parser)]
     struct Alone {

@@ -1,9 +1,9 @@
-//! Real time as the `net` crate counts it.
+//! Real time as the `net` crate's [`Time`].
 
 use std::time::Instant;
 use whimbrel_units::Time;
 
-/// Nanoseconds since the path came to life; both directions share it.
+/// Counts nanoseconds since the path started. Both directions share it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);
 

@@ -1,4 +1,4 @@
-//! A link whose queue CoDel manages: what becomes of its packets is known when they leave the queue.
+//! A link whose queue is managed by CoDel: the fate of a packet is known when it leaves the queue.
 
 use crate::clock::Clock;
 use crate::ecn;
@@ -7,13 +7,13 @@ use crate::waiting::Waiting;
 use whimbrel_net::{CodelLink, Counters, Fate};
 use whimbrel_units::Time;
 
-/// The link, with the packets that wait in it.
+/// The link and the packets in its queue.
 pub(crate) struct Managed {
     link: CodelLink,
     clock: Clock,
     waiting: Waiting,
-    /// Scratch for what leaves at once.
-    left: Vec<Fate>,
+    /// Buffer for the fates that one call returns.
+    departed: Vec<Fate>,
 }
 
 impl Managed {
@@ -22,16 +22,16 @@ impl Managed {
             link,
             clock,
             waiting: Waiting::default(),
-            left: Vec::new(),
+            departed: Vec::new(),
         }
     }
 
-    /// Offers a packet; gives its buffer back if the queue is full.
+    /// Offers a packet. Returns its buffer if the queue is full.
     pub fn offer(&mut self, buffer: Buffer, len: usize) -> Option<Buffer> {
         let ect = ecn::is_capable(&buffer[..len]);
         let now = self.clock.now();
-        let accepted = self.link.offer(now, len as u32, ect, &mut self.left);
-        self.waiting.known.extend(self.left.drain(..));
+        let accepted = self.link.offer(now, len as u32, ect, &mut self.departed);
+        self.waiting.known.extend(self.departed.drain(..));
         if !accepted {
             return Some(buffer);
         }
@@ -39,28 +39,29 @@ impl Managed {
         None
     }
 
-    /// Plays what has happened; afterwards [`next_left`](Self::next_left) gives what has left.
-    pub fn play_until_now(&mut self) {
-        self.link.advance(self.clock.now(), &mut self.left);
-        self.waiting.known.extend(self.left.drain(..));
+    /// Advances the link to the present; afterwards [`next_departed`](Self::next_departed) returns the
+    /// packets that have left.
+    pub fn advance_to_now(&mut self) {
+        self.link.advance(self.clock.now(), &mut self.departed);
+        self.waiting.known.extend(self.departed.drain(..));
     }
 
     /// The next packet whose fate is known.
-    pub fn next_left(&mut self) -> Option<(Fate, Buffer, usize)> {
-        self.waiting.next_left()
+    pub fn next_departed(&mut self) -> Option<(Fate, Buffer, usize)> {
+        self.waiting.next_departed()
     }
 
-    /// Packets whose fate is open or not told yet.
+    /// Number of packets not yet returned by [`next_departed`](Self::next_departed).
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// When something happens next.
+    /// When the link must be advanced next.
     pub fn next(&self) -> Option<Time> {
         self.link.next()
     }
 
-    /// What the link did so far.
+    /// The link's counters so far.
     pub fn counters(&self) -> Counters {
         *self.link.counters()
     }

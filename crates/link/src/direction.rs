@@ -1,4 +1,4 @@
-//! One direction of the path at work: read, ask, hold, write.
+//! One direction of the path: reads packets, offers them to the link, holds them, writes them.
 
 use crate::clock::Clock;
 use crate::codel::Managed;
@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use whimbrel_net::{Fate, Link};
 use whimbrel_units::Time;
 
-/// Packets written or read in one go, before it is the other's turn.
+/// Number of packets written or read before switching between writing and reading.
 const BATCH: usize = 32;
-/// Most packets held per direction: half a gibibyte of buffers.
-const MOST_HELD: usize = (512 << 20) / MTU as usize;
+/// The maximum number of packets held per direction: half a gibibyte of buffers.
+const MAX_HELD: usize = (512 << 20) / MTU as usize;
 
-/// Tells both directions to stop.
+/// Stops both directions.
 pub(crate) struct Stop {
     flag: AtomicBool,
     wake: EventFd,
@@ -38,7 +38,7 @@ impl Stop {
 
     pub fn stop(&self) {
         self.flag.store(true, Ordering::Release);
-        // Nobody reads it, so that it stays readable and wakes both; it cannot overflow.
+        // It is never read, so it stays readable and wakes both directions; it cannot overflow.
         let _ = self.wake.write(1);
     }
 
@@ -47,13 +47,13 @@ impl Stop {
     }
 }
 
-/// What decides on a direction's packets.
+/// The model that decides the fates of a direction's packets.
 pub(crate) enum Carrier<'a> {
-    /// A link of its own.
+    /// A link of its own, which decides at once.
     Own(Box<Link>),
-    /// A link of its own, whose queue tells late.
+    /// A link of its own, which decides when packets leave the queue.
     Managed(Box<Managed>),
-    /// A Wi-Fi channel that it shares.
+    /// A Wi-Fi channel shared with the other direction.
     Shared(Station<'a>),
 }
 
@@ -81,13 +81,13 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Works until told to stop.
+    /// Runs until it is stopped.
     pub fn run(mut self, stop: &Stop) -> DirectionReport {
-        // The default lets the kernel wake us 50 us late to save power. Best effort.
+        // By default the kernel may wake a thread 50 us late to save power. Best effort.
         let _ = prctl::set_timerslack(1);
         sys::hurry();
         while !stop.is_set() {
-            self.fetch_left();
+            self.fetch_departed();
             self.write_due();
             if self.read_batch() == 0 {
                 self.sleep(stop);
@@ -103,8 +103,8 @@ impl<'a> Direction<'a> {
         self.report
     }
 
-    /// Writes packets that are due, but not so many at once that those that come would wait to be read: their time of
-    /// arrival is when they are read. A write is slow when TCP is, which does its work within it.
+    /// Writes packets that are due, at most one batch: arriving packets must not wait, because their time of
+    /// arrival is the time of reading. A write can be slow, because TCP processes the packet within it.
     fn write_due(&mut self) {
         let mut now = self.clock.now();
         for _ in 0..BATCH {
@@ -112,7 +112,7 @@ impl<'a> Direction<'a> {
                 return;
             };
             self.lateness.record(now, packet.due);
-            // A TUN device takes a packet at once; it refuses what is no IP packet, as a corrupted one may be.
+            // A TUN device accepts a packet at once, and refuses an invalid one, such as a corrupted packet.
             match write(self.to, packet.bytes()) {
                 Ok(_) => self.report.arrived += 1,
                 Err(_) => self.report.refused += 1,
@@ -122,13 +122,13 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Reads some packets and decides what becomes of them. Returns how many.
+    /// Reads at most one batch of packets and offers them to the link. Returns how many.
     fn read_batch(&mut self) -> usize {
         for count in 0..BATCH {
             let mut buffer = self.held.buffer();
             match read(self.from, buffer.as_mut_slice()) {
                 Ok(len) if len > 0 => self.take(buffer, len),
-                // Nothing there. An error is not to be expected, and sleeping until the next packet is right then too.
+                // No packet. Another error is not expected; sleeping until the next packet is right then too.
                 _ => {
                     self.held.recycle(buffer);
                     return count;
@@ -138,7 +138,7 @@ impl<'a> Direction<'a> {
         BATCH
     }
 
-    /// Packets that were read and are not gone.
+    /// Number of packets that were read and not yet written or dropped.
     fn in_memory(&self) -> usize {
         let open = match &self.carrier {
             Carrier::Own(_) => 0,
@@ -149,7 +149,7 @@ impl<'a> Direction<'a> {
     }
 
     fn take(&mut self, buffer: Buffer, len: usize) {
-        if self.in_memory() >= MOST_HELD {
+        if self.in_memory() >= MAX_HELD {
             self.report.out_of_memory += 1;
             self.held.recycle(buffer);
             return;
@@ -173,23 +173,23 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Takes in what has left a shared channel or a managed queue.
-    fn fetch_left(&mut self) {
+    /// Fetches packets that have left a shared channel or a managed queue.
+    fn fetch_departed(&mut self) {
         match &mut self.carrier {
             Carrier::Own(_) => {}
-            Carrier::Managed(managed) => managed.play_until_now(),
-            Carrier::Shared(station) => station.play_until_now(),
+            Carrier::Managed(managed) => managed.advance_to_now(),
+            Carrier::Shared(station) => station.advance_to_now(),
         }
         while let Some((fate, buffer, len)) = match &mut self.carrier {
             Carrier::Own(_) => None,
-            Carrier::Managed(managed) => managed.next_left(),
-            Carrier::Shared(station) => station.next_left(),
+            Carrier::Managed(managed) => managed.next_departed(),
+            Carrier::Shared(station) => station.next_departed(),
         } {
             self.settle(fate, buffer, len);
         }
     }
 
-    /// Holds a packet until it is due, if it arrives.
+    /// Holds a packet until it is due, or drops it.
     fn settle(&mut self, fate: Fate, mut buffer: Buffer, len: usize) {
         match fate {
             Fate::Delivered {
@@ -200,7 +200,7 @@ impl<'a> Direction<'a> {
                 if marked {
                     ecn::mark(&mut buffer[..len]);
                 }
-                // Where several bits are changed, the first stands for all: checksums catch it.
+                // If several bits are changed, flips only the first: checksums detect that as well.
                 if let Some(bit) = corrupted
                     && let Some(byte) = buffer[..len].get_mut(bit as usize / 8)
                 {
@@ -212,7 +212,7 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Sleeps until a packet comes or leaves a shared channel or a managed queue, one is due, or the end.
+    /// Sleeps until a packet arrives, leaves a shared channel or a managed queue, or is due, or until the end.
     fn sleep(&mut self, stop: &Stop) {
         let now = self.clock.now();
         let (event, woken) = match &self.carrier {
@@ -231,7 +231,7 @@ impl<'a> Direction<'a> {
             PollFd::new(always, PollFlags::POLLIN),
             PollFd::new(woken.unwrap_or(always), PollFlags::POLLIN),
         ];
-        // An error (a signal) is a reason to look again, no more.
+        // After an error (a signal), the loop checks everything again.
         let _ = ppoll(&mut fds, timeout, None);
     }
 }

@@ -1,14 +1,15 @@
 //! Congestion marks in the headers of IP packets (RFC 3168 section 5; RFC 8200 section 7 for IPv6).
 //!
-//! Two bits: 00 not ECN-capable, 01 and 10 ECN-capable, 11 congestion experienced. In IPv4 they are the last of the second
-//! byte, which the header's checksum covers; in IPv6 they lie in the middle of it, and there is no such checksum.
+//! The field has two bits: 00 not ECN-capable, 01 and 10 ECN-capable, 11 congestion experienced. In IPv4
+//! they are the last two of the second byte, which the header's checksum covers; in IPv6 they are in the
+//! middle of it, and the header has no checksum.
 
-/// Whether a packet may be marked. One that arrives marked may be marked again.
+/// Whether a packet may be marked. A packet that is already marked may be marked again.
 pub(crate) fn is_capable(packet: &[u8]) -> bool {
     place(packet).is_some_and(|shift| packet[1] >> shift & CE != 0)
 }
 
-/// Marks a packet that may be marked.
+/// Marks a packet, if it may be marked.
 pub(crate) fn mark(packet: &mut [u8]) {
     if !is_capable(packet) {
         return;
@@ -31,11 +32,11 @@ pub(crate) fn mark(packet: &mut [u8]) {
 
 /// Congestion experienced.
 const CE: u8 = 0b11;
-/// How far from the right the two bits lie in the second byte.
+/// Position of the two bits in the second byte, from the right.
 const V4: u32 = 0;
 const V6: u32 = 4;
 
-/// Where the bits of a packet are; nowhere if it is no whole IP header.
+/// The position of the bits of a packet; `None` if it has no complete IP header.
 fn place(packet: &[u8]) -> Option<u32> {
     match packet.first()? >> 4 {
         4 if packet.len() >= 20 => Some(V4),
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A header of IPv4 whose checksum is worked out in other texts, 0xb1e6 (RFC 1071's sum), with these ECN bits.
+    /// An IPv4 header whose checksum other texts compute as 0xb1e6 (RFC 1071's sum), with these ECN bits.
     fn header(ecn: u8) -> [u8; 20] {
         let mut header = [
             0x45, ecn, 0x00, 0x3c, 0x1c, 0x46, 0x40, 0x00, 0x40, 0x06, 0, 0, 0xac, 0x10, 0x0a,
@@ -60,7 +61,7 @@ mod tests {
         header
     }
 
-    /// The sum of all words; 0xffff for a header whose checksum is right (RFC 1071).
+    /// The sum of all words; 0xffff for a header with a correct checksum (RFC 1071).
     fn checksum(header: &[u8]) -> u32 {
         let words = header
             .chunks(2)
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn capable_packets_are_marked_and_their_checksum_stays_right() {
+    fn capable_packets_are_marked_and_keep_a_correct_checksum() {
         assert_eq!(header(0)[10..12], [0xb1, 0xe6]);
         for (ecn, capable) in [(0, false), (1, true), (2, true), (3, true)] {
             let mut packet = header(ecn);
@@ -82,14 +83,14 @@ mod tests {
             assert_eq!(packet[1], if capable { 3 } else { 0 });
             assert_eq!(checksum(&packet), 0xffff, "{ecn}");
         }
-        // 0xb1e6 - 3: three more in one word, three less in the sum's complement.
+        // 0xb1e6 - 3: a word grows by three, so the complement of the sum shrinks by three.
         let mut packet = header(2);
         mark(&mut packet);
         assert_eq!(packet[10..12], [0xb1, 0xe3]);
     }
 
     #[test]
-    fn the_other_bits_of_the_byte_stay() {
+    fn the_other_bits_of_the_byte_do_not_change() {
         let mut packet = header(0b1011_1001);
         mark(&mut packet);
         assert_eq!(packet[1], 0b1011_1011);
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_header_is_left_alone() {
+    fn incomplete_headers_are_not_changed() {
         for packet in [
             &mut [][..],
             &mut [0x45],
@@ -121,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_header_with_a_right_checksum_keeps_it(mut bytes in prop::array::uniform20(any::<u8>())) {
+        fn any_header_keeps_a_correct_checksum(mut bytes in prop::array::uniform20(any::<u8>())) {
             bytes[0] = 0x45;
             (bytes[10], bytes[11]) = (0, 0);
             let sum = !(checksum(&bytes) as u16);

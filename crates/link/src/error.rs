@@ -1,11 +1,11 @@
-//! What can go wrong, and what to do then.
+//! Errors, with texts that say what to do.
 
 use nix::errno::Errno;
 
-/// Why a path could not be set up. Its text is meant to be shown to a person.
+/// Why a path could not be set up. Its text is meant for users.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The process has more than one thread, so that it can neither be forked safely nor change its user namespace.
+    /// The process has more than one thread, so it can neither fork safely nor change its user namespace.
     #[error("the path must be set up before the process starts threads, and it has {0}")]
     Threads(usize),
     /// The kernel refuses namespaces to this user.
@@ -15,7 +15,7 @@ pub enum LinkError {
          kernel.apparmor_restrict_unprivileged_userns=0, whichever this system has)"
     )]
     NotAllowed {
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
     /// There is no TUN driver.
@@ -23,31 +23,31 @@ pub enum LinkError {
         "/dev/net/tun is missing: run `modprobe tun`, or give the container `--device /dev/net/tun`"
     )]
     NoTun,
-    /// The TUN driver is closed to this user.
+    /// This user may not use the TUN driver.
     #[error(
-        "this user may not open /dev/net/tun ({errno}): run as root (sudo), or let everybody open it as most \
+        "this user may not open /dev/net/tun ({errno}): run as root (sudo), or let every user open it as most \
          distributions do (chmod 666 /dev/net/tun); it gives no rights over the host's network"
     )]
     TunNotAllowed {
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
-    /// The namespaces may not have this TCP congestion control as their default.
+    /// The namespaces may not use this TCP congestion control as their default.
     #[error("{}", congestion(name, *known, available))]
     Congestion {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The kernel has it, and reserves it.
+        /// The kernel has it, but does not allow it for namespaces.
         known: bool,
-        /// What it has.
+        /// The names that the kernel has.
         available: String,
     },
-    /// A system call failed that should not.
+    /// A system call failed unexpectedly.
     #[error("{doing}: {errno}")]
     Os {
-        /// What was being done.
+        /// What the call was for.
         doing: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
     /// No command was given.
@@ -58,9 +58,9 @@ pub enum LinkError {
     Command {
         /// The program.
         command: String,
-        /// What the system said.
+        /// The system's error.
         why: String,
-        /// The status a shell gives: 127 if it was not found, 126 if it could not be run.
+        /// The status that a shell returns: 127 if it was not found, 126 if it could not be run.
         status: u8,
     },
     /// The far command ended with an error before COMMAND was started.
@@ -69,18 +69,18 @@ pub enum LinkError {
         /// Its exit status, 128 + signal if it was killed.
         status: u8,
     },
-    /// Something failed that should not.
+    /// Something else failed unexpectedly.
     #[error("{0}")]
     Failed(String),
 }
 
 impl LinkError {
-    /// For `map_err`: the same call failed while doing this.
+    /// For `map_err`: a call failed while `doing` this.
     pub(crate) fn os(doing: &'static str) -> impl Fn(Errno) -> Self {
         move |errno| Self::Os { doing, errno }
     }
 
-    /// As [`LinkError::os`], for calls of the standard library.
+    /// Like [`LinkError::os`], for calls of the standard library.
     pub(crate) fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Self {
         move |e| Self::Os {
             doing,
@@ -89,12 +89,13 @@ impl LinkError {
     }
 }
 
-/// A kernel lets namespaces choose only what its administrator allows to everybody.
+/// The text of [`LinkError::Congestion`]. Namespaces may use only what the administrator allows for all
+/// users.
 fn congestion(name: &str, known: bool, available: &str) -> String {
     if known {
         format!(
             "this kernel does not let namespaces choose `{name}`: add it to net.ipv4.tcp_allowed_congestion_control on \
-             the host, or let the program ask for it by itself (TCP_CONGESTION)"
+             the host, or let the program request it itself (TCP_CONGESTION)"
         )
     } else {
         format!("this kernel has no TCP congestion control `{name}`; it has: {available}")

@@ -1,13 +1,13 @@
-//! Packets on their way: held from when they were read until they are due.
+//! Packets in transit: held from the time they were read until they are due.
 
 use crate::MTU;
 use std::collections::VecDeque;
 use whimbrel_units::Time;
 
-/// Where a packet's bytes live. A TUN device gives no packet larger than its MTU.
+/// A buffer for one packet. A TUN device returns no packet larger than its MTU.
 pub(crate) type Buffer = Box<[u8; MTU as usize]>;
 
-/// A packet on its way.
+/// A packet in transit.
 pub(crate) struct Packet {
     /// When it is to be written.
     pub due: Time,
@@ -22,8 +22,8 @@ impl Packet {
     }
 }
 
-/// Packets in the order in which they are due; those due at the same time in the order they came.
-/// Buffers are used again: nothing is allocated once as many packets were on their way as ever will be.
+/// Packets in the order in which they are due; packets due at the same time in order of arrival. Buffers
+/// are reused: nothing is allocated after the number of packets in transit has reached its maximum.
 #[derive(Default)]
 pub(crate) struct Held {
     packets: VecDeque<Packet>,
@@ -42,7 +42,7 @@ impl Held {
             .unwrap_or_else(|| Box::new([0; MTU as usize]))
     }
 
-    /// Gives a buffer back.
+    /// Returns a buffer for reuse.
     pub fn recycle(&mut self, buffer: Buffer) {
         self.spare.push(buffer);
     }
@@ -53,7 +53,7 @@ impl Held {
     }
 
     pub fn push(&mut self, packet: Packet) {
-        // Nearly always the last: only a step down of the delay lets packets overtake.
+        // Nearly always the last: packets overtake only when the delay falls.
         match self.packets.back() {
             Some(last) if last.due > packet.due => {
                 let at = self.packets.partition_point(|p| p.due <= packet.due);

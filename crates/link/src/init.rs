@@ -1,6 +1,6 @@
-//! The first process of the PID namespace in which the commands run. It starts them, takes in orphans,
-//! passes signals on, and ends with COMMAND; the kernel then kills whatever else is left in the namespace,
-//! as it does when this process is killed because the emulator died.
+//! The first process of the PID namespace in which the commands run. It starts them, reaps orphans,
+//! forwards signals, and ends with COMMAND. The kernel then kills all remaining processes in the
+//! namespace; it does the same when this process is killed because the emulator died.
 
 use crate::error::LinkError;
 use crate::run::Job;
@@ -20,28 +20,28 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long COMMAND waits for the far command to open a socket. One that opens none (a client, a
-/// recorder) costs this much at the start.
+/// How long COMMAND waits for the far command to open a socket. A far command that opens none (a client, a
+/// recorder) delays the start by this time.
 const FAR_READY: Duration = Duration::from_secs(2);
-/// How long the far command has to end when asked to.
+/// How long the far command has to end after SIGTERM.
 const FAR_END: Duration = Duration::from_secs(1);
-/// How long COMMAND has to end when asked to by SIGTERM or SIGHUP.
+/// How long COMMAND has to end after SIGTERM or SIGHUP.
 const COMMAND_END: Duration = Duration::from_secs(3);
-/// How often something is looked at that tells nobody of its change.
+/// Polling interval for states that send no event.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What it tells the emulator, one line each.
+/// Messages to the emulator, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Message {
     /// The far command is ready; COMMAND can start.
     Ready,
     /// COMMAND has ended.
     Ended,
-    /// COMMAND could not be started: the status that a shell gives, and why.
+    /// COMMAND could not be started: the status that a shell returns, and why.
     NoCommand(u8, String),
     /// `/bin/sh` could not be started for the far command.
     NoFar(u8, String),
-    /// The far command ended: before COMMAND was started, or meanwhile.
+    /// The far command ended, before COMMAND was started or while it ran.
     FarEnded(u8),
 }
 
@@ -56,11 +56,11 @@ impl Message {
             Self::NoFar(status, why) => format!("no-far {status} {}", why.replace('\n', " ")),
             Self::FarEnded(status) => format!("far-ended {status}"),
         };
-        // If nobody listens, the emulator is dead and this process about to be.
+        // An error means that the emulator is dead; the kernel is about to kill this process too.
         let _ = writeln!(to, "{text}");
     }
 
-    /// What a line says.
+    /// Reads a line.
     pub fn read(line: &str) -> Option<Self> {
         let mut words = line.trim_end().splitn(3, ' ');
         let kind = words.next()?;
@@ -76,7 +76,7 @@ impl Message {
     }
 }
 
-/// The signals that it and the emulator take from a queue, so that they do not end them.
+/// The signals that this process and the emulator read from a queue, so that they do not end them.
 pub(crate) fn signals() -> SigSet {
     [
         Signal::SIGCHLD,
@@ -89,19 +89,19 @@ pub(crate) fn signals() -> SigSet {
     .collect()
 }
 
-/// What to do about a signal that came.
+/// What to do about a received signal.
 pub(crate) enum Heard {
-    /// A child changed.
+    /// A child changed its state.
     Child,
-    /// To be passed on. COMMAND is to end soon if it is urgent.
+    /// Forward it. If true, it is urgent: COMMAND must end soon.
     Pass(Signal, bool),
-    /// COMMAND has it already: the terminal gives Ctrl-C to all of its foreground group.
+    /// COMMAND has received it too: the terminal sends Ctrl-C to its whole foreground group.
     Nothing,
 }
 
 impl Heard {
     pub fn from(info: &siginfo) -> Self {
-        // What a process sent has a code of at most zero, what the kernel sent a greater one.
+        // Signals sent by a process have a code of at most zero, signals sent by the kernel a greater one.
         let by_process = info.ssi_code <= 0;
         match Signal::try_from(info.ssi_signo as i32) {
             Ok(Signal::SIGCHLD) => Self::Child,
@@ -112,8 +112,8 @@ impl Heard {
     }
 }
 
-/// Starts it, in a new PID namespace. The signals must be blocked already. `ours` and `theirs` are the two ends of
-/// what the emulator and it talk over; the emulator gets its own back.
+/// Starts the process in a new PID namespace. The signals must already be blocked. `ours` and `theirs` are
+/// the two ends of the connection between the emulator and the process; `ours` is returned to the emulator.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -122,11 +122,11 @@ pub(crate) fn spawn(
     ours: UnixStream,
     mut theirs: UnixStream,
 ) -> Result<(Pid, UnixStream), LinkError> {
-    // Untouched pages cost nothing.
+    // Untouched pages use no memory.
     let mut stack = vec![0_u8; 1 << 20];
     let mut ours = Some(ours);
     let child = Box::new(|| {
-        // The child's copy, or it would not see the other end close when the emulator dies.
+        // Closes the child's copy, so that the child sees the connection close when the emulator dies.
         drop(ours.take());
         isize::from(main(job, &mut theirs))
     });
@@ -150,7 +150,7 @@ pub(crate) fn spawn(
     }
 }
 
-/// The process. Returns its exit status, which is COMMAND's.
+/// The main function of the process. Returns its exit status, which is COMMAND's.
 fn main(job: &Job<'_>, control: &mut UnixStream) -> u8 {
     match work(job, control) {
         Ok(status) => status,
@@ -169,12 +169,12 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     if let Some(text) = job.far_command {
         setns(job.far, CloneFlags::CLONE_NEWNET)?;
         let mut far = Command::new("/bin/sh");
-        // Its own group: Ctrl-C is for COMMAND, whose peer must live on.
+        // A process group of its own: Ctrl-C is for COMMAND only, and its peer must keep running.
         far.arg("-c")
             .arg(text)
             .envs(job.environment.clone())
             .process_group(0);
-        // Standard output is COMMAND's, whoever reads it does not expect the far command's.
+        // Standard output is for COMMAND only.
         far.stdin(Stdio::null())
             .stdout(io::stderr().as_fd().try_clone_to_owned()?);
         match start(&mut far, job) {
@@ -192,8 +192,8 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
         }
     }
     Message::Ready.write(control);
-    // The emulator says when the path is there. If it died before the kernel was told above to kill us
-    // with it, this says so.
+    // The emulator signals that the path is ready. This also fails if the emulator died before
+    // `set_pdeathsig` above.
     control.read_exact(&mut [0])?;
 
     setns(job.near, CloneFlags::CLONE_NEWNET)?;
@@ -220,8 +220,8 @@ fn work(job: &Job<'_>, control: &mut UnixStream) -> io::Result<u8> {
     Ok(status)
 }
 
-/// Starts a command with the signals that its caller had. Here they stay blocked all the while: what comes in the middle
-/// waits in the queue, and is passed on.
+/// Starts a command with the signal mask of the emulator's caller. In this process the signals stay
+/// blocked: those that arrive meanwhile wait in the queue and are forwarded.
 fn start(command: &mut Command, job: &Job<'_>) -> io::Result<Pid> {
     let signals = job.signals;
     let unblock =
@@ -231,7 +231,7 @@ fn start(command: &mut Command, job: &Job<'_>) -> io::Result<Pid> {
     Ok(Pid::from_raw(child.id() as i32))
 }
 
-/// The status that a shell gives when it cannot run a command.
+/// The status that a shell returns when it cannot run a command.
 fn shell_status(e: &io::Error) -> u8 {
     if e.kind() == io::ErrorKind::NotFound {
         127
@@ -247,7 +247,7 @@ struct Family {
     far: Option<Pid>,
 }
 
-/// Who has ended, and how.
+/// A process that has ended, and its status.
 enum Gone {
     Command(u8),
     Far(u8),
@@ -255,7 +255,7 @@ enum Gone {
 }
 
 impl Family {
-    /// Takes in one process that has ended, if there is one.
+    /// Reaps one process that has ended, if any.
     fn reap(&mut self) -> Option<Gone> {
         let (pid, status) = match waitpid(None, Some(WaitPidFlag::WNOHANG)).ok()? {
             WaitStatus::Exited(pid, status) => (pid, status as u8),
@@ -271,10 +271,11 @@ impl Family {
         })
     }
 
-    /// Waits until the far command has opened a socket, for as long as it is given. Its status, if it ends meanwhile.
+    /// Waits until the far command has opened a socket, at most [`FAR_READY`]. Returns its status if it ends
+    /// before.
     fn wait_until_far_is_ready(&mut self) -> Option<u8> {
         let until = Instant::now() + FAR_READY;
-        while Instant::now() < until && !somebody_listens() {
+        while Instant::now() < until && !a_socket_is_open() {
             while let Some(gone) = self.reap() {
                 if let Gone::Far(status) = gone {
                     return Some(status);
@@ -285,7 +286,7 @@ impl Family {
         None
     }
 
-    /// Waits for COMMAND's end, passing signals on to it.
+    /// Waits for COMMAND's end and forwards signals to it.
     fn attend(&mut self, queue: &SignalFd, control: &mut UnixStream) -> io::Result<u8> {
         let mut until: Option<Instant> = None;
         loop {
@@ -327,7 +328,8 @@ impl Family {
         }
     }
 
-    /// Asks the far command to end and waits a little. If it does not, the kernel ends it with this process.
+    /// Sends SIGTERM to the far command and waits a short time. If it does not end, the kernel kills it with
+    /// this process.
     fn end_far(&mut self) {
         let Some(far) = self.far else { return };
         let _ = killpg(far, Signal::SIGTERM);
@@ -340,8 +342,8 @@ impl Family {
     }
 }
 
-/// Whether there is any socket in this thread's network namespace. A new one has none.
-fn somebody_listens() -> bool {
+/// Whether a socket is open in this thread's network namespace. A new namespace has none.
+fn a_socket_is_open() -> bool {
     ["tcp", "udp", "tcp6", "udp6"].iter().any(|table| {
         let text = fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default();
         // The first line is the heading.
@@ -349,7 +351,7 @@ fn somebody_listens() -> bool {
     })
 }
 
-/// Paths of the namespaces that other processes can enter by (`nsenter --net=PATH`), as long as this process lives.
+/// The path by which other processes can enter a namespace (`nsenter --net=PATH`) while this process lives.
 pub(crate) fn path_of(namespace: &File) -> String {
     use std::os::fd::AsRawFd;
     format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd())

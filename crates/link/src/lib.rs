@@ -4,17 +4,15 @@
 //!   namespace "near"                the emulator                 namespace "far"
 //!   COMMAND  <-> TUN 10.77.0.1  <-> one Link per direction  <->  TUN 10.77.0.2 <-> far command
 //! ```
-//! [`run`] makes two network namespaces with a TUN device in each, and stands between them: it reads a
-//! packet from one device, asks [`whimbrel_net::Link::offer`] what becomes of it, holds it until it is
-//! due, and writes it to the other. A queue that marks sets the mark in the packet's own header, if its sender understands
-//! marks (RFC 3168). On Wi-Fi both directions ask one [`whimbrel_net::Wifi`]. The host's own network is
-//! never touched.
+//! [`run`] makes two network namespaces with a TUN device in each and connects them. It reads a packet from
+//! one device, gets its fate from [`whimbrel_net::Link::offer`], holds it until it is due, and writes it to
+//! the other device. If the queue marks the packet, the mark is set in the packet's header (RFC 3168). On
+//! Wi-Fi both directions use one [`whimbrel_net::Wifi`]. The host's own network is never touched.
 //!
-//! Everything vanishes with the process, however it ends: the namespaces and devices have no names and
-//! live as long as somebody holds them; the commands run in a PID namespace whose first process
-//! the kernel kills when the emulator dies, and all others with it. One thing takes longer: a connection that its process
-//! left with unsent data holds its buffers until TCP gives up, some seconds after the end, or minutes if the
-//! emulator itself was killed.
+//! Everything vanishes with the process, however it ends: the namespaces and devices have no names and are
+//! held by open files alone; the commands run in a PID namespace, whose processes the kernel kills when
+//! the emulator dies. One thing takes longer: a connection that its process left with unsent data holds
+//! its buffers until TCP gives up, some seconds after the end, or minutes if the emulator was killed.
 
 mod address;
 mod clock;
@@ -40,7 +38,7 @@ pub use run::{Options, run};
 
 use whimbrel_net::{LinkSpec, WifiSpec};
 
-/// Greatest IP packet that the path carries, bytes.
+/// The maximum size of an IP packet on the path, in bytes.
 pub const MTU: u32 = 1500;
 
 /// An emulated path: a link for each direction.
@@ -50,10 +48,10 @@ pub struct PathSpec {
     pub forward: LinkSpec,
     /// From the far namespace to the near one.
     pub backward: LinkSpec,
-    /// If set, both directions share this channel, with the near end as one station and the far end as the other. Of
-    /// their own descriptions the service is without meaning then.
+    /// If set, both directions share this channel, with the near end and the far end as its stations. The
+    /// `service` of the directions is then not used.
     pub wifi: Option<WifiSpec>,
-    /// Decides which packets are lost and corrupted, by their order on each direction. When packets come
-    /// is up to real time, so two runs are alike, not the same.
+    /// Decides which packets are lost and corrupted, by their order in each direction. Arrival times depend
+    /// on real time, so two runs are similar but not identical.
     pub seed: u64,
 }

@@ -9,26 +9,27 @@ use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
-/// Greatest TCP buffer in the namespaces, bytes: 1 Gbit/s x 1 s of RTT is 125 MB, and the kernel
-/// counts each segment's overhead against it.
-const MOST_TCP_BUFFER: u32 = 256 << 20;
+/// The maximum TCP buffer in the namespaces, in bytes: 1 Gbit/s x 1 s of RTT is 125 MB, and the kernel
+/// counts each segment's overhead too.
+const MAX_TCP_BUFFER: u32 = 256 << 20;
 
 /// One end: a namespace and the TUN device in it.
 pub(crate) struct End {
-    /// Keeps the namespace alive, and is the way into it.
+    /// Keeps the namespace alive, and serves to enter it.
     pub namespace: File,
     /// The path's side of the device.
     pub tun: OwnedFd,
 }
 
 impl Drop for End {
-    /// Lets connections go that their processes left with unsent data. The kernel goes on sending for such a one for
-    /// minutes, now to nobody, and with it lives the namespace. Its buffers count against `net.ipv4.tcp_mem`, which all
-    /// namespaces of the host share; when that is used up, TCP drops what it receives, in a later run too.
-    /// Not before the end: an outage must not break a connection whose process has done its part. Best effort.
+    /// Ends connections that their processes left with unsent data. Otherwise the kernel would keep
+    /// retransmitting for minutes, and the namespace would live as long. The buffers of such connections
+    /// count against `net.ipv4.tcp_mem`, which all namespaces of the host share; when it is used up, TCP
+    /// drops received segments, in later runs too. This is set only at the end, because an outage must not
+    /// break a connection whose process has ended. Best effort.
     fn drop(&mut self) {
         if setns(&self.namespace, CloneFlags::CLONE_NEWNET).is_ok() {
-            // Given up when the second retransmission is due (tcp_orphan_retries in the kernel's ip-sysctl.rst).
+            // TCP gives up when the second retransmission is due (tcp_orphan_retries, ip-sysctl.rst).
             let _ = fs::write("/proc/sys/net/ipv4/tcp_orphan_retries", "1");
         }
     }
@@ -38,12 +39,12 @@ impl Drop for End {
 pub(crate) struct Ends {
     pub near: End,
     pub far: End,
-    /// What could not be set, for the user to know.
+    /// Settings that could not be made, for the user.
     pub notes: Vec<String>,
 }
 
-/// Makes both ends. The calling thread is back in its own network namespace afterwards if it has the
-/// rights to return; without them (in a user namespace) it stays in the near one.
+/// Makes both ends. Afterwards the calling thread is in its own network namespace if it has the right to
+/// return to it; otherwise (in a user namespace) it stays in the near one.
 pub(crate) fn make(congestion: Option<&str>, ecn: bool) -> Result<Ends, LinkError> {
     let own = current()?;
     let mut notes = Vec::new();
@@ -81,8 +82,8 @@ fn enter_new() -> Result<(), LinkError> {
     let (uid, gid) = (geteuid(), getegid());
     let refused = |errno| LinkError::NotAllowed { errno };
     unshare(CloneFlags::CLONE_NEWUSER).map_err(refused)?;
-    // Root inside is the user outside: rights over the namespaces that it makes and nothing else
-    // (user_namespaces(7)). `setgroups` must be given up before groups may be mapped.
+    // Root inside is the user outside, with rights over the namespaces that it makes and nothing else
+    // (user_namespaces(7)). `setgroups` must be denied before groups can be mapped.
     let write = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text)
             .map_err(LinkError::io("mapping the user into a user namespace"))
@@ -93,15 +94,16 @@ fn enter_new() -> Result<(), LinkError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(refused)
 }
 
-/// Prepares TCP in the current namespace for paths that are long and fat, and for runs that do not know of each other.
+/// Configures TCP in the current namespace for large bandwidth-delay products, and so that runs do not
+/// influence each other.
 fn set_tcp(congestion: Option<&str>, ecn: bool, notes: &mut Vec<String>) -> Result<(), LinkError> {
     let ipv4 = |name: &str| format!("/proc/sys/net/ipv4/{name}");
     let settings = [
-        ("tcp_rmem", format!("4096 131072 {MOST_TCP_BUFFER}")),
-        ("tcp_wmem", format!("4096 65536 {MOST_TCP_BUFFER}")),
+        ("tcp_rmem", format!("4096 131072 {MAX_TCP_BUFFER}")),
+        ("tcp_wmem", format!("4096 65536 {MAX_TCP_BUFFER}")),
         ("tcp_no_metrics_save", "1".to_owned()),
     ];
-    // 1: asks for it and agrees to it (the kernel's ip-sysctl.rst).
+    // 1: requests ECN and accepts it (the kernel's ip-sysctl.rst).
     let ecn = ecn.then(|| ("tcp_ecn", "1".to_owned()));
     for (name, value) in settings.into_iter().chain(ecn) {
         if let Err(e) = fs::write(ipv4(name), &value) {
@@ -124,15 +126,16 @@ fn set_tcp(congestion: Option<&str>, ecn: bool, notes: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-/// How many packets the kernel dropped because the emulator did not fetch them in time. The thread enters
-/// the namespace for it.
+/// Number of packets that the kernel dropped because the emulator did not read them in time. The calling
+/// thread enters the namespace.
 pub(crate) fn missed(end: &End) -> Option<u64> {
     setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
     dropped_by(&table, tun::NAME)
 }
 
-/// Column "transmit, drop" of `/proc/net/dev`: 8 columns of what was received, then bytes, packets, errors, drops.
+/// The column "transmit, drop" of `/proc/net/dev`: after 8 columns of received traffic come bytes, packets,
+/// errors and drops.
 fn dropped_by(table: &str, device: &str) -> Option<u64> {
     let line = table
         .lines()
@@ -140,14 +143,15 @@ fn dropped_by(table: &str, device: &str) -> Option<u64> {
     line.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// How many segments TCP at this end dropped on arrival for want of memory. The thread enters the namespace for it.
+/// Number of segments that TCP at this end dropped on arrival for lack of memory. The calling thread
+/// enters the namespace.
 pub(crate) fn dropped_on_arrival(end: &End) -> Option<u64> {
     setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
     Some(dropped_by_tcp(&table))
 }
 
-/// From `/proc/net/netstat`, where a line of names stands above a line of values. Three counters, each of which counts
+/// Reads `/proc/net/netstat`, which has a line of names above a line of values. Sums three counters of
 /// segments: in order, out of order, and while the process held the socket.
 fn dropped_by_tcp(table: &str) -> u64 {
     let mut lines = table.lines().filter_map(|l| l.strip_prefix("TcpExt:"));
@@ -182,7 +186,7 @@ whimbrel0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
     }
 
     #[test]
-    fn segments_that_tcp_dropped_are_counted_once_each() {
+    fn each_segment_that_tcp_dropped_counts_once() {
         let table = "\
 TcpExt: SyncookiesSent PruneCalled RcvPruned TCPBacklogDrop TCPOFODrop TCPZeroWindowDrop TCPRcvQDrop
 TcpExt: 1 2 4 8 16 32 64

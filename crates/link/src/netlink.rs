@@ -1,5 +1,5 @@
-//! The one request that only rtnetlink(7) grants to the root of a user namespace: the length of a device's transmit
-//! queue (the ioctl asks for root of the host). A whole netlink library would be larger than this crate.
+//! Sets the length of a device's transmit queue by rtnetlink(7), which allows it for the root of a user
+//! namespace (the ioctl requires root of the host). A netlink library would be larger than this crate.
 
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 const HEADER: usize = 16;
 const LINK: usize = 16;
 
-/// Sets how many packets may wait in front of a device of the current network namespace.
+/// Sets the length of a device's transmit queue in packets, in the current network namespace.
 pub(crate) fn set_transmit_queue(device: &str, packets: u32) -> Result<(), Errno> {
     let index = if_nametoindex(device)?;
     let fd = socket(
@@ -37,7 +37,7 @@ pub(crate) fn set_transmit_queue(device: &str, packets: u32) -> Result<(), Errno
     }
 }
 
-/// `RTM_SETLINK` with the attribute `IFLA_TXQLEN`, to be acknowledged.
+/// The message `RTM_SETLINK` with the attribute `IFLA_TXQLEN`, with a request for acknowledgment.
 fn request(index: u32, packets: u32) -> Vec<u8> {
     let mut message = Vec::with_capacity(HEADER + LINK + 8);
     let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_request_has_the_length_that_it_says() {
+    fn the_request_has_its_stated_length() {
         let message = request(7, 20_000);
         assert_eq!(message.len(), 40);
         assert_eq!(message[..4], 40_u32.to_ne_bytes());
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_none_is_none() {
+    fn an_empty_or_foreign_answer_has_no_error_code() {
         assert_eq!(error_in(&[]), None);
         assert_eq!(error_in(&[0; 40]), None);
     }

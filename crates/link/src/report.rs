@@ -1,12 +1,12 @@
-//! What happened on a path.
+//! Statistics of a run.
 
 use whimbrel_net::Counters;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What happened on a path while COMMAND ran.
+/// Statistics of a path while COMMAND ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// COMMAND's exit status; 128 + signal if one killed it.
+    /// COMMAND's exit status; 128 + signal if a signal killed it.
     pub status: u8,
     /// From the start of COMMAND to its end.
     pub elapsed: Duration,
@@ -14,26 +14,26 @@ pub struct Report {
     pub forward: DirectionReport,
     /// From far to near.
     pub backward: DirectionReport,
-    /// What the user should know: settings that could not be made, a far command that failed.
+    /// Notes for the user: settings that could not be made, a far command that failed.
     pub notes: Vec<String>,
 }
 
-/// What happened on one direction.
+/// Statistics of one direction.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DirectionReport {
-    /// What the emulated link did. It counts a packet as delivered when its fate is known, before it arrives.
+    /// Counters of the emulated link. A packet counts as delivered when its fate is known, before it arrives.
     pub counters: Counters,
-    /// What the link could have carried in the time; none if it has no limit. On Wi-Fi in packets of
-    /// [`MTU`](crate::MTU) and with the other direction silent.
+    /// What the link could have carried in the time; `None` without a limit. On Wi-Fi, in packets of
+    /// [`MTU`](crate::MTU) with the other direction silent.
     pub capacity: Option<Bytes>,
     /// Packets written to the other end.
     pub arrived: u64,
-    /// Packets that were still on their way at the end.
+    /// Packets still in transit at the end.
     pub on_the_way: u64,
-    /// Packets never offered to the link because too much was held already: the emulator's memory is bounded.
+    /// Packets never offered to the link because the emulator's packet memory was full.
     pub out_of_memory: u64,
-    /// Packets never offered to the link because the kernel dropped them before the emulator fetched them: it did
-    /// not keep up. None if the kernel did not say.
+    /// Packets never offered to the link because the kernel dropped them before the emulator read them: it
+    /// was too slow. `None` if the kernel's counter could not be read.
     pub missed: Option<u64>,
     /// Packets that the other end's kernel refused, such as those with a corrupted IP version.
     pub refused: u64,
@@ -47,10 +47,10 @@ impl DirectionReport {
         Rate::over(self.counters.delivered_bytes, elapsed)
     }
 
-    /// Share of the link's capacity that was used, 0 to 1; none if it has no limit.
+    /// Utilization of the link, from 0 to 1; `None` without a limit.
     pub fn utilisation(&self) -> Option<f64> {
         let capacity = self.capacity.filter(|c| !c.is_zero())?.get() as f64;
-        // What is counted as served may be served after the end.
+        // Packets counted as served may be served after the end.
         Some((self.counters.served_bytes.get() as f64 / capacity).min(1.0))
     }
 
@@ -65,14 +65,14 @@ impl DirectionReport {
     }
 }
 
-/// How late packets were written, against when they were due.
+/// How much later than due packets were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lateness {
-    /// Half of them were not later.
+    /// Median.
     pub p50: Duration,
-    /// 99 of 100 were not later.
+    /// 99th percentile.
     pub p99: Duration,
-    /// None was later.
+    /// Maximum.
     pub max: Duration,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct LatenessMeter(hdrhistogram::Histogram<u64>);
 
 impl LatenessMeter {
     pub fn new() -> Self {
-        // From 1 ns to a minute with three digits; what is out of range counts as the nearest end.
+        // From 1 ns to a minute with three digits; values out of range count as the nearest bound.
         let histogram = hdrhistogram::Histogram::new_with_bounds(1, 60_000_000_000, 3);
         Self(histogram.unwrap_or_else(|_| unreachable!("1 to 60e9 with 3 digits is valid")))
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_and_means() {
+    fn utilization_and_means_of_a_direction() {
         let counters = Counters {
             offered: 12,
             queue_overflow: 2,
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_of_a_hundred_packets() {
+    fn lateness_has_the_percentiles_of_a_hundred_packets() {
         let mut meter = LatenessMeter::new();
         for us in 1..=100 {
             meter.record(

@@ -1,4 +1,4 @@
-//! Puts the parts together: namespaces, commands, the two directions, and the end.
+//! A run: namespaces, commands, the two directions, and the end.
 
 use crate::address::{FAR, NEAR};
 use crate::clock::Clock;
@@ -25,38 +25,38 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use whimbrel_net::{Aqm, CodelLink, Link, LinkSpec, Side};
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// What may be left out.
+/// Optional settings of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// A command for `sh -c` in the far namespace: started first, given up to two seconds to open a socket,
-    /// asked to end when COMMAND has ended. Its standard output goes to standard error.
+    /// A command for `sh -c` in the far namespace. It starts first, has up to two seconds to open a socket,
+    /// and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
     pub far: Option<OsString>,
-    /// TCP congestion control in both namespaces, by the kernel's name; otherwise the host's.
+    /// TCP congestion control in both namespaces, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
-    /// TCP asks for ECN in both namespaces; otherwise it agrees to it only when asked, as Linux does of itself.
+    /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
 }
 
-/// What the first process of the PID namespace is to do.
+/// The task of the first process of the PID namespace.
 pub(crate) struct Job<'a> {
     pub near: &'a File,
     pub far: &'a File,
     pub far_command: Option<&'a OsStr>,
     /// Program and arguments; not empty.
     pub command: &'a [OsString],
-    /// The signals that COMMAND finds blocked: those that were when the emulator started.
+    /// COMMAND's signal mask: that of the emulator when it started.
     pub signals: SigSet,
     pub environment: Vec<(&'static str, String)>,
 }
 
-/// Runs a command behind an emulated path, and tells what happened on it.
+/// Runs a command behind an emulated path, and returns the path's statistics.
 ///
-/// Time on the path (schedules, outages) counts from the start of the command. The command and the far one find the two
-/// addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and in `WHIMBREL_NEAR_NETNS` and
-/// `WHIMBREL_FAR_NETNS` paths of the namespaces for `nsenter --net=PATH`.
+/// Time on the path (schedules, outages) counts from the start of the command. Both commands find the two
+/// addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for `nsenter
+/// --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`.
 ///
-/// Must be called before the process starts any thread. As an ordinary user it puts the process into a user namespace
-/// of its own, for good.
+/// Must be called before the process starts any thread. Without root, it moves the process into a user
+/// namespace of its own, permanently.
 ///
 /// # Errors
 /// If the system does not allow it, or a command cannot be started: see [`LinkError`].
@@ -64,7 +64,7 @@ pub fn run(spec: &PathSpec, command: &[OsString], options: &Options) -> Result<R
     if command.is_empty() {
         return Err(LinkError::NoCommand);
     }
-    // Before namespaces change what it says.
+    // Read before the namespaces change.
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads != 1 {
         return Err(LinkError::Threads(threads));
@@ -108,7 +108,7 @@ pub fn run(spec: &PathSpec, command: &[OsString], options: &Options) -> Result<R
     Ok(report)
 }
 
-/// Both directions at work, until COMMAND has ended.
+/// Runs both directions until COMMAND has ended.
 fn emulate(
     spec: &PathSpec,
     ends: &Ends,
@@ -118,7 +118,7 @@ fn emulate(
     let stop = Stop::new().map_err(LinkError::os("making an event"))?;
     let clock = Clock::start();
     let (near, far) = (&ends.near.tun, &ends.far.tun);
-    // Seeds of their own, or both directions would lose the same packets.
+    // Different seeds: otherwise both directions would lose the same packets.
     let seeds = [spec.seed, spec.seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15];
     let channel = spec
         .wifi
@@ -139,7 +139,7 @@ fn emulate(
     let forward = Direction::new(near, far, clock, forward);
     let backward = Direction::new(far, near, clock, backward);
     thread::scope(|scope| {
-        // Whatever goes wrong, the threads must be told to stop or the scope never ends.
+        // The threads must always be stopped, or the scope never ends.
         let threads =
             start(scope, forward, &stop).and_then(|f| Ok((f, start(scope, backward, &stop)?)));
         let outcome = threads.and_then(|threads| {
@@ -166,13 +166,13 @@ fn emulate(
     })
 }
 
-/// What no counter of the path can show: segments that it delivered and TCP did not take.
+/// A note on segments that the path delivered and TCP dropped, which no counter of the path shows.
 fn dropped_note(ends: &Ends) -> Option<String> {
     let dropped = |end| namespace::dropped_on_arrival(end).unwrap_or(0);
     let segments = dropped(&ends.near).saturating_add(dropped(&ends.far));
     (segments > 0).then(|| {
         format!(
-            "TCP dropped at least {segments} segments after the path had delivered them, for want of memory: a \
+            "TCP dropped at least {segments} segments after the path had delivered them, for lack of memory: a \
              receive buffer was full, or all connections of this machine together reached net.ipv4.tcp_mem"
         )
     })
@@ -189,7 +189,7 @@ fn start<'scope, 'env>(
         .map_err(LinkError::io("starting a thread"))
 }
 
-/// What a direction could have carried; on Wi-Fi in full packets and with the other side silent.
+/// What a direction could have carried; on Wi-Fi, in full packets with the other side silent.
 fn capacity(spec: &PathSpec, link: &LinkSpec, elapsed: Duration) -> Option<Bytes> {
     match &spec.wifi {
         Some(wifi) => Some(wifi.saturation(Bytes::new(MTU.into())).bytes_in(elapsed)),
@@ -197,7 +197,7 @@ fn capacity(spec: &PathSpec, link: &LinkSpec, elapsed: Duration) -> Option<Bytes
     }
 }
 
-/// The signals that the emulator takes from a queue, blocked while this lives.
+/// Blocks the signals that the emulator reads from a queue, until it is dropped.
 struct Blocked(SigSet);
 
 impl Blocked {
@@ -219,13 +219,14 @@ impl Drop for Blocked {
     }
 }
 
-/// The first process of the PID namespace, as seen from here. Dropping it kills it and all that it started.
+/// A handle of the first process of the PID namespace. Dropping it kills the process and all that it
+/// started.
 struct Init {
     pid: Pid,
     control: BufReader<UnixStream>,
     /// Its exit status, once it has ended.
     status: Option<u8>,
-    /// COMMAND could not be started: the status that a shell gives, and why.
+    /// Set if COMMAND could not be started: the status that a shell returns, and why.
     failure: Option<(u8, String)>,
     notes: Vec<String>,
 }
@@ -285,7 +286,7 @@ impl Init {
             .map_err(LinkError::io("starting the command"))
     }
 
-    /// Waits for the end, passing signals on. Gives COMMAND's status and the time of its end.
+    /// Waits for COMMAND's end and forwards signals. Returns its status and the time of its end.
     fn supervise(&mut self, queue: &SignalFd, clock: Clock) -> Result<(u8, Duration), LinkError> {
         let mut ended = None;
         let mut urgent_before = false;
@@ -298,7 +299,7 @@ impl Init {
                 PollFd::new(queue.as_fd(), PollFlags::POLLIN),
                 PollFd::new(self.control.get_ref().as_fd(), PollFlags::POLLIN),
             ];
-            // Once COMMAND has ended there is nothing more to hear.
+            // After COMMAND has ended, messages are read later.
             let count = if ended.is_none() { 2 } else { 1 };
             match poll(&mut fds[..count], PollTimeout::NONE) {
                 Ok(_) | Err(Errno::EINTR) => {}
@@ -319,7 +320,7 @@ impl Init {
             }
             while let Ok(Some(info)) = queue.read_signal() {
                 if let Heard::Pass(signal, urgent) = Heard::from(&info) {
-                    // Whoever asks twice does not want to wait.
+                    // The second urgent signal kills at once.
                     let _ = kill(
                         self.pid,
                         if urgent && urgent_before {
@@ -341,14 +342,14 @@ impl Init {
                 Ok(WaitStatus::Exited(_, status)) => Some(status as u8),
                 Ok(WaitStatus::Signaled(_, signal, _)) => Some(128 + signal as u8),
                 Ok(_) | Err(Errno::EINTR) => None,
-                // No such child: somebody else took its status.
+                // No such child: its status has been reaped elsewhere.
                 Err(_) => Some(1),
             };
         }
         self.status
     }
 
-    /// Hears what it said last.
+    /// Reads the remaining messages.
     fn listen_to_the_end(&mut self) {
         while let Some(message) = self.next_message() {
             match message {

@@ -1,4 +1,4 @@
-//! The few system calls that no library wraps: interface requests, priorities. Their `unsafe` is all here.
+//! System calls that no library wraps: interface requests and priorities. All their `unsafe` code is here.
 
 use nix::errno::Errno;
 use std::net::Ipv4Addr;
@@ -18,7 +18,7 @@ impl InterfaceRequest {
         {
             *to = from as libc::c_char;
         }
-        // The longest member of the union, so that all of it is initialised.
+        // The longest member of the union, so that the whole union is initialised.
         let ifru_map = libc::__c_anonymous_ifru_map {
             mem_start: 0,
             mem_end: 0,
@@ -35,7 +35,7 @@ impl InterfaceRequest {
 
     /// With flags, as for `SIOCSIFFLAGS` and `TUNSETIFF`.
     pub fn flags(mut self, flags: libc::c_int) -> Self {
-        // All flags in use fit the kernel's 16 bits.
+        // All flags in use fit in the kernel's 16 bits.
         self.0.ifr_ifru.ifru_flags = flags as libc::c_short;
         self
     }
@@ -67,9 +67,9 @@ impl InterfaceRequest {
     }
 }
 
-/// Lets the calling thread run before others as soon as it has something to do, if the user may. The emulator's work is
-/// little and made by the commands' own traffic, so it cannot starve them; the other way round it would
-/// be milliseconds late whenever they keep all cores busy.
+/// Gives the calling thread priority over others, if the user may. The emulator needs little time, and its
+/// work is caused by the commands' traffic, so it cannot starve them. Without priority it would be
+/// milliseconds late whenever the commands keep all cores busy.
 pub(crate) fn hurry() {
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` is a valid `sched_param` that lives through the call; 0 is the calling thread.

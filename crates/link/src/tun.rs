@@ -1,4 +1,4 @@
-//! TUN devices: a network interface on one side, a file of packets on the other.
+//! TUN devices: a network interface whose packets a process reads and writes.
 
 use crate::error::LinkError;
 use crate::sys::InterfaceRequest;
@@ -11,9 +11,9 @@ use std::os::fd::OwnedFd;
 
 /// The interface's name in both namespaces.
 pub(crate) const NAME: &str = "whimbrel0";
-/// Packets that may wait between the kernel's IP layer and the emulator. The kernel drops what does not fit
-/// without asking the path, so this is larger than any burst that the emulator is behind with: TCP sends
-/// up to a window at once.
+/// Number of packets that can wait between the kernel's IP layer and the emulator. If they do not fit, the
+/// kernel drops them before the path sees them. So this is larger than any burst that the emulator has to
+/// catch up with: TCP sends up to a window at once.
 const RING: u32 = 20_000;
 
 /// Makes a TUN device in the current network namespace, with `address` on it, and brings it and the loopback up.
@@ -27,18 +27,18 @@ pub(crate) fn make(address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
             errno,
         },
     })?;
-    // No header in front of packets, one packet per read and write, checksums done by the kernel.
+    // No header before packets, one packet per read and write, checksums computed by the kernel.
     let kind = libc::IFF_TUN | libc::IFF_NO_PI;
     InterfaceRequest::new(NAME)
         .flags(kind)
         .send(&tun, libc::TUNSETIFF as libc::Ioctl)
         .map_err(LinkError::os("making a TUN device"))?;
-    // IPv6 would send its own router solicitations over the path; best effort, as it may not exist.
+    // IPv6 would send router solicitations over the path. Best effort: IPv6 may be absent.
     let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{NAME}/disable_ipv6"), "1");
 
     netlink::set_transmit_queue(NAME, RING).map_err(LinkError::os("setting the transmit queue"))?;
 
-    // Any socket will do: it stands for its network namespace.
+    // Any socket of the network namespace serves for the requests.
     let socket =
         UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(LinkError::io("opening a socket"))?;
     let about = |name| InterfaceRequest::new(name);

@@ -1,8 +1,9 @@
 //! A Wi-Fi channel that both directions of the path share.
 //!
-//! Each direction's thread offers its packets and plays what has happened since; packets that leave meanwhile may
-//! be the other one's, which is then woken. What is played depends on when packets came, not on when a thread got
-//! to it: times are read with the channel locked, and all that is due is played before a packet is offered.
+//! Each direction's thread offers its packets and advances the channel to the present. Packets that leave
+//! then may belong to the other direction, whose thread is woken. The outcome depends on when packets
+//! arrive, not on when a thread runs: times are read while the channel is locked, and the channel is
+//! advanced before a packet is offered.
 
 use crate::clock::Clock;
 use crate::held::Buffer;
@@ -18,15 +19,15 @@ use whimbrel_units::Time;
 /// The channel.
 pub(crate) struct Channel {
     state: Mutex<State>,
-    /// Told when the other direction found packets that leave.
+    /// Signalled when the other direction has found packets that have left.
     wake: [EventFd; 2],
 }
 
 struct State {
     wifi: Wifi,
-    /// Scratch for what leaves at once.
-    left: Vec<Departure>,
-    /// What became of each side's packets, for its thread to fetch.
+    /// Buffer for the departures that one call returns.
+    departed: Vec<Departure>,
+    /// The fates of each side's packets, for its thread to fetch.
     fates: [VecDeque<Fate>; 2],
 }
 
@@ -36,20 +37,20 @@ impl Channel {
         Ok(Self {
             state: Mutex::new(State {
                 wifi: Wifi::new(spec, directions, seed),
-                left: Vec::new(),
+                departed: Vec::new(),
                 fates: Default::default(),
             }),
             wake: [event()?, event()?],
         })
     }
 
-    /// Locked. A thread that panicked has ended the emulation anyway.
+    /// Locks the state. A poisoned lock does not matter: a panic ends the emulation anyway.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One direction's use of the channel, and the packets that it has taken.
+/// One direction's station on the channel, with the packets that it has accepted.
 pub(crate) struct Station<'a> {
     channel: &'a Channel,
     side: Side,
@@ -67,7 +68,7 @@ impl<'a> Station<'a> {
         }
     }
 
-    /// Offers a packet; gives its buffer back if the queue is full.
+    /// Offers a packet. Returns its buffer if the queue is full.
     pub fn offer(&mut self, buffer: Buffer, len: usize) -> Option<Buffer> {
         let mut state = self.channel.lock();
         let now = self.clock.now();
@@ -80,54 +81,55 @@ impl<'a> Station<'a> {
         }
     }
 
-    /// Plays what has happened; afterwards [`next_left`](Self::next_left) gives what has left.
-    pub fn play_until_now(&mut self) {
-        // Nothing to read is no trouble: it did not wake us.
+    /// Advances the channel to the present; afterwards [`next_departed`](Self::next_departed) returns the
+    /// packets that have left.
+    pub fn advance_to_now(&mut self) {
+        // An error means that the other direction did not signal.
         let _ = self.channel.wake[self.side as usize].read();
         let mut state = self.channel.lock();
         let now = self.clock.now();
         self.play(&mut state, now);
-        // Both are used again and again: nothing is allocated.
+        // Both buffers are reused, so nothing is allocated.
         self.waiting
             .known
             .append(&mut state.fates[self.side as usize]);
     }
 
     /// The next packet whose fate is known.
-    pub fn next_left(&mut self) -> Option<(Fate, Buffer, usize)> {
-        self.waiting.next_left()
+    pub fn next_departed(&mut self) -> Option<(Fate, Buffer, usize)> {
+        self.waiting.next_departed()
     }
 
-    /// Packets whose fate is open or not told yet.
+    /// Number of packets not yet returned by [`next_departed`](Self::next_departed).
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// When something happens next.
+    /// When the channel must be advanced next.
     pub fn next(&self) -> Option<Time> {
         self.channel.lock().wifi.next()
     }
 
-    /// Readable when the other direction has found packets of this one that leave.
+    /// Readable when the other direction has found packets of this one that have left.
     pub fn woken(&self) -> BorrowedFd<'_> {
         self.channel.wake[self.side as usize].as_fd()
     }
 
-    /// What this direction did so far.
+    /// This direction's counters so far.
     pub fn counters(&self) -> Counters {
         *self.channel.lock().wifi.counters(self.side)
     }
 
     fn play(&self, state: &mut State, now: Time) {
-        state.wifi.advance(now, &mut state.left);
+        state.wifi.advance(now, &mut state.departed);
         let mut for_other = false;
-        for Departure { side, fate } in state.left.drain(..) {
+        for Departure { side, fate } in state.departed.drain(..) {
             for_other |= side != self.side;
             state.fates[side as usize].push_back(fate);
         }
         if for_other {
             let other = 1 - self.side as usize;
-            // It cannot overflow, and if it is set already nothing is missed.
+            // It cannot overflow, and setting it twice has the same effect.
             let _ = self.channel.wake[other].write(1);
         }
     }

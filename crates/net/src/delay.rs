@@ -1,32 +1,35 @@
-//! Propagation delay: constant, in steps, in steps that repeat, or as it was recorded on a real path.
+//! Propagation delay: constant, in steps, in steps that repeat, or recorded on a real path.
 //!
-//! **In plain words.** A packet whose last bit leaves the link at t comes out at t + d(t). If d falls faster than time
-//! passes, a packet would come out before the one in front of it. Where the way itself changed (a hand-over to a shorter
-//! one) that is what happens: both ways exist, and the later packet is there first. Where one radio is measured again
-//! and again it cannot be: a radio link is first in, first out, and what was in front stays in front. So a delay either
-//! lets packets overtake (steps, unless told otherwise) or keeps their order (a recorded one): then a packet comes out no
-//! earlier than the one before it, and those that would overtake come out together with it.
+//! **Order.** A packet whose last bit leaves the link at t comes out at t + d(t). If d falls faster than
+//! time passes, a packet would come out before the one in front of it. If the path itself changed (a
+//! hand-over to a shorter one), this happens: both paths exist, and the later packet arrives first. If
+//! one radio link was measured repeatedly, it cannot happen: a radio link is first in, first out. So a
+//! delay either lets packets overtake each other (the default of steps) or keeps their order (the
+//! default of a recorded delay). If order is kept, a packet comes out no earlier than the one before it:
+//! packets that would overtake it come out together with it.
 //!
-//! **A recorded delay** is a text with a one-way delay in milliseconds on each line, one for each interval of a set length,
-//! repeated for ever. It is the format of Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite
-//! Dynamics", ACM SIGCOMM 2025, whose traces of Starlink have a line for each 10 ms (`traces/README.md` of
-//! github.com/SpaceNetLab/LeoCC: "the one-way delay"). Its shell (`leoreplayer`, a mahimahi whose `delay_queue.cc` was
-//! changed) gives each packet the delay of the interval in which it comes, and plays the same file in both directions, so
-//! that the round trip is twice the value. Here it is the same, but
-//! * the interval is the one in which the packet's last bit leaves the link, as for all delays here;
-//! * the shell sorts packets by when they are due, so that they overtake each other at each step down of the trace: a few
-//!   milliseconds up and down each 10 ms are reordering without end, which no such radio does. Order is kept instead
-//!   ([`Delay::in_order`] takes it back);
-//! * values may have decimals (the shell reads whole numbers); empty lines are refused as there, but at the end.
+//! **A recorded delay** is a text with a one-way delay in milliseconds on each line, one line for each
+//! interval of a set length; it repeats. This is the format of Z. Lai et al., "LeoCC: Making Internet
+//! Congestion Control Robust to LEO Satellite Dynamics", ACM SIGCOMM 2025, whose traces of Starlink have
+//! a line for each 10 ms (`traces/README.md` of github.com/SpaceNetLab/LeoCC: "the one-way delay"). Its
+//! shell (`leoreplayer`, a mahimahi with a changed `delay_queue.cc`) gives each packet the delay of the
+//! interval in which it arrives, and plays the same file in both directions, so that the round-trip time
+//! is twice the value. The differences here:
+//! * The interval is the one in which the packet's last bit leaves the link, as for all delays here.
+//! * The shell sorts packets by the time at which they are due, so that packets overtake each other
+//!   whenever the delay falls. A few milliseconds of jitter every 10 ms would reorder packets all the
+//!   time, which such a radio does not do. Here order is kept; [`Delay::in_order`] changes that.
+//! * Values may have decimals (the shell reads whole numbers). Empty lines are refused as there, except
+//!   at the end.
 
 use crate::schedule::{Cursor, Schedule};
 use crate::trace::TraceError;
 use std::sync::Arc;
 use whimbrel_units::{Duration, Time};
 
-/// Most lines a recorded delay may have: a day at 10 ms are 8.6 million.
-const MOST_LINES: usize = 20_000_000;
-/// No path is longer, in milliseconds: an hour.
+/// The maximum number of lines of a recorded delay: a day at 10 ms has 8.6 million.
+const MAX_LINES: usize = 20_000_000;
+/// The maximum delay in milliseconds: an hour.
 const LONGEST_MS: f64 = 3_600_000.0;
 
 /// The propagation delay of one direction of a link.
@@ -36,11 +39,11 @@ pub struct Delay {
     keep_order: bool,
 }
 
-/// How a delay goes on.
+/// The values of a delay over time.
 #[derive(Debug, Clone, PartialEq)]
 enum Course {
     Steps(Schedule<Duration>),
-    /// A value for each interval of `every`, from the first again after the last.
+    /// A value for each interval of length `every`; the first value follows the last.
     Cycle {
         every: Duration,
         trace: DelayTrace,
@@ -49,12 +52,12 @@ enum Course {
 }
 
 impl Delay {
-    /// The same for ever.
+    /// A delay that never changes.
     pub fn constant(delay: Duration) -> Self {
         Self::steps(Schedule::constant(delay))
     }
 
-    /// In steps. A step down lets later packets overtake earlier ones.
+    /// A delay in steps. Later packets can overtake earlier ones when the delay falls.
     pub fn steps(steps: Schedule<Duration>) -> Self {
         Self {
             course: Course::Steps(steps),
@@ -62,18 +65,20 @@ impl Delay {
         }
     }
 
-    /// In steps of equal length that repeat for ever; a step down lets later packets overtake earlier ones.
+    /// A delay in steps of length `every` that repeat. Later packets can overtake earlier ones when the
+    /// delay falls.
     ///
     /// # Errors
-    /// A sentence, if steps have no length.
+    /// If `every` is zero.
     pub fn cycle(every: Duration, steps: DelayTrace) -> Result<Self, &'static str> {
         Self::repeated(every, steps, false)
     }
 
-    /// As it was recorded, a value for each interval of `every`, repeated for ever. Packets keep their order.
+    /// A recorded delay with a value for each interval of length `every`; it repeats. Packets keep their
+    /// order.
     ///
     /// # Errors
-    /// A sentence, if the intervals have no length.
+    /// If `every` is zero.
     pub fn recorded(every: Duration, trace: DelayTrace) -> Result<Self, &'static str> {
         Self::repeated(every, trace, true)
     }
@@ -92,18 +97,19 @@ impl Delay {
         })
     }
 
-    /// The same, but packets keep their order if `keep` says so, and else may overtake each other.
+    /// The same delay, where packets keep their order if `keep` is true, and may overtake each other if not.
     pub fn in_order(mut self, keep: bool) -> Self {
         self.keep_order = keep;
         self
     }
 
-    /// Whether packets come out in the order in which they left, whatever the times.
+    /// Whether packets always come out in the order in which they left.
     pub fn keeps_order(&self) -> bool {
         self.keep_order || matches!(&self.course, Course::Steps(steps) if steps.is_constant())
     }
 
-    /// What a packet needs whose last bit leaves the link then, if it need not wait for the one before it.
+    /// The delay of a packet whose last bit leaves the link at `time`, if it need not wait for the one
+    /// before it.
     pub fn at(&self, time: Time) -> Duration {
         match &self.course {
             Course::Steps(steps) => {
@@ -112,14 +118,14 @@ impl Delay {
                 all[begun.saturating_sub(1)].1
             }
             Course::Cycle { every, trace, .. } => {
-                // Neither is zero: what is built says so.
+                // The constructors ensure that neither is zero.
                 let interval = time.as_nanos() / every.as_nanos();
                 trace.values[(interval % trace.values.len() as u64) as usize]
             }
         }
     }
 
-    /// The least there ever is.
+    /// The minimum delay.
     pub fn minimum(&self) -> Duration {
         match &self.course {
             Course::Steps(steps) => values(steps).min().unwrap_or_default(),
@@ -127,8 +133,8 @@ impl Delay {
         }
     }
 
-    /// What stands for it where one number is needed (the size of a queue): the greatest of steps, which somebody chose; of
-    /// a recorded delay the mean, as its greatest value is a rare accident.
+    /// The delay as one number, for sizing a queue: the maximum of steps, which were chosen; the mean of a
+    /// recorded delay, whose maximum is a rare event.
     pub fn nominal(&self) -> Duration {
         match &self.course {
             Course::Steps(steps) => values(steps).max().unwrap_or_default(),
@@ -144,7 +150,7 @@ impl Delay {
         }
     }
 
-    /// How many values each link holds for itself: what repeats is shared.
+    /// How many values each link stores of its own; values that repeat are shared.
     pub fn own_steps(&self) -> usize {
         match &self.course {
             Course::Steps(steps) => steps.all().len(),
@@ -157,7 +163,7 @@ fn values(steps: &Schedule<Duration>) -> impl Iterator<Item = Duration> {
     steps.all().iter().map(|(_, delay)| *delay)
 }
 
-/// A row of delays; copies share it.
+/// A sequence of delays; copies share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DelayTrace {
     /// Not empty.
@@ -168,10 +174,10 @@ pub struct DelayTrace {
 }
 
 impl DelayTrace {
-    /// These delays.
+    /// A trace of these delays.
     ///
     /// # Errors
-    /// A sentence, if there is none.
+    /// If there is no delay.
     pub fn new(values: Vec<Duration>) -> Result<Self, &'static str> {
         let (Some(minimum), Some(maximum)) = (values.iter().min(), values.iter().max()) else {
             return Err("needs at least one delay");
@@ -189,7 +195,7 @@ impl DelayTrace {
     /// Reads a recorded delay: milliseconds on each line, decimals allowed.
     ///
     /// # Errors
-    /// Names the first line that is no delay from 0 to an hour, or says that there is none.
+    /// If a line is not a delay from 0 to an hour (the error names the line), or there is no line.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut values = Vec::new();
         for (i, line) in text.trim_end().lines().enumerate() {
@@ -204,9 +210,9 @@ impl DelayTrace {
                         "`{line}` is not a delay in milliseconds, from 0 to an hour"
                     ))
                 })?;
-            if values.len() == MOST_LINES {
+            if values.len() == MAX_LINES {
                 return Err(fail(format!(
-                    "a recorded delay may have at most {MOST_LINES} lines"
+                    "a recorded delay may have at most {MAX_LINES} lines"
                 )));
             }
             values.push(Duration::from_secs_f64(ms * 1e-3));
@@ -217,26 +223,26 @@ impl DelayTrace {
         })
     }
 
-    /// How many delays there are.
+    /// Number of delays.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 }
 
-/// A delay at work, at times that never go back.
+/// Applies a delay to packets. Times never go back.
 #[derive(Debug, Clone)]
 pub(crate) enum Delaying {
-    /// Nearly every link's: all that a packet costs here is an addition.
+    /// The common case: one addition per packet.
     Constant(Duration),
     Varying(Box<Varying>),
 }
 
-/// A delay that varies, at work.
+/// Applies a delay that varies.
 #[derive(Debug, Clone)]
 pub(crate) struct Varying {
     course: Reading,
     keep_order: bool,
-    /// When the last packet comes out, if order is kept.
+    /// When the last packet comes out; used if order is kept.
     last: Time,
 }
 
@@ -265,7 +271,7 @@ impl Delaying {
         }))
     }
 
-    /// When a packet comes out whose last bit left then.
+    /// When a packet comes out whose last bit left at `left`.
     #[inline]
     pub fn out(&mut self, left: Time) -> Time {
         match self {
@@ -274,7 +280,7 @@ impl Delaying {
         }
     }
 
-    /// Whether packets come out in the order in which they left.
+    /// Whether packets always come out in the order in which they left.
     pub fn keeps_order(&self) -> bool {
         match self {
             Self::Constant(_) => true,
@@ -310,7 +316,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// When packets come out that left at these milliseconds, in milliseconds.
+    /// When packets that left at these milliseconds come out, in milliseconds.
     fn out(delay: &Delay, left: &[u64]) -> Vec<f64> {
         let mut delaying = Delaying::new(delay);
         let at = |left: &u64| delaying.out(Time::ZERO + ms(*left)).as_secs_f64() * 1e3;
@@ -322,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_can_be_asked_for_at_any_time() {
+    fn the_delay_at_a_time_is_that_of_its_step() {
         let at = |delay: &Delay, times: &[u64]| -> Vec<f64> {
             let of = |t: &u64| delay.at(Time::ZERO + ms(*t)).as_millis_f64();
             times.iter().map(of).collect()
@@ -336,9 +342,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_holds_for_its_interval_and_the_last_is_followed_by_the_first() {
+    fn a_line_holds_for_its_interval_and_the_trace_repeats() {
         let delay = Delay::recorded(ms(10), trace("24\n18.5\n30\n")).expect("intervals");
-        // 0 to 10 ms: 24 ms; 10 to 20 ms: 18.5 ms; 20 to 30 ms: 30 ms; then from the start.
+        // 0 to 10 ms: 24 ms; 10 to 20 ms: 18.5 ms; 20 to 30 ms: 30 ms; then again from the first.
         let found = out(&delay, &[0, 9, 20, 29, 30, 60]);
         assert_eq!(found, [24.0, 33.0, 50.0, 59.0, 59.0, 84.0]);
         let overtaking = delay.in_order(false);
@@ -346,8 +352,9 @@ mod tests {
     }
 
     #[test]
-    fn packets_in_order_come_out_together_where_they_would_overtake() {
-        // 100 ms until 50 ms, then 20 ms: what leaves at 49 ms is out at 149 ms, and nothing behind it is before.
+    fn packets_in_order_come_out_together_instead_of_overtaking() {
+        // 100 ms until 50 ms, then 20 ms: the packet that leaves at 49 ms comes out at 149 ms, and no later
+        // packet before it.
         let delay = Delay::cycle(
             ms(50),
             DelayTrace::new(vec![ms(100), ms(20)]).expect("delays"),
@@ -356,12 +363,12 @@ mod tests {
         .in_order(true);
         assert!(delay.keeps_order());
         assert_eq!(out(&delay, &[49, 50, 90, 99]), [149.0, 149.0, 149.0, 149.0]);
-        // A round later the first step is in force again.
+        // One round later the first step is in force again.
         assert_eq!(out(&delay, &[49, 100]), [149.0, 200.0]);
     }
 
     #[test]
-    fn steps_let_packets_overtake_and_what_was_recorded_does_not() {
+    fn steps_let_packets_overtake_and_recorded_delays_do_not() {
         let steps = Delay::cycle(ms(1), trace("2\n1\n")).expect("steps");
         assert!(!steps.keeps_order());
         assert!(
@@ -374,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn one_number_for_a_delay_is_the_greatest_of_steps_and_the_mean_of_what_was_recorded() {
+    fn nominal_is_the_maximum_of_steps_and_the_mean_of_recorded_delays() {
         let row = || trace("10\n10\n40\n");
         let cycle = Delay::cycle(ms(10), row()).expect("steps");
         assert_eq!((cycle.minimum(), cycle.nominal()), (ms(10), ms(40)));
@@ -387,13 +394,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recorded_delay_is_refused_with_its_line() {
+    fn an_invalid_line_is_refused_with_its_number() {
         let wrong = |text| DelayTrace::parse(text).expect_err("wrong").to_string();
         assert_eq!(
             wrong("12\n1O\n"),
             "line 2: `1O` is not a delay in milliseconds, from 0 to an hour"
         );
-        // An empty line would shift all behind it by an interval.
+        // Ignoring an empty line would shift all later lines by an interval.
         assert!(wrong("12\n\n13\n").starts_with("line 2: "));
         for text in ["-1\n", "NaN", "inf", "3600000.1"] {
             assert!(wrong(text).starts_with("line 1: "), "{text}");
@@ -404,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_time_nothing_overflows() {
+    fn the_end_of_time_does_not_overflow() {
         let delay = Delay::recorded(Duration::from_nanos(1), trace("3600000\n0\n")).expect("one");
         assert_eq!(Delaying::new(&delay).out(Time::MAX), Time::MAX);
     }

@@ -1,30 +1,33 @@
-//! What happens to packets on a link: rate, queue, loss, corruption, outage, delay; and on Wi-Fi the other direction.
+//! The model of a link: rate, queue, loss, corruption, outages and delay.
 //!
-//! There are three kinds of link, and none knows a simulator or sockets. The same code serves virtual time (the
-//! simulator) and real time (the link emulator). The [`DropCause`] travels with each drop, so that whoever guesses
-//! the cause can be judged against the truth.
+//! There are three kinds of link. None depends on a simulator or on sockets: the same code runs in
+//! virtual time (the simulator) and in real time (the link emulator). Each drop carries its
+//! [`DropCause`], so that a loss classifier can be judged against it.
 //!
-//! A [`Link`] is one direction by itself. It is told the time and a packet's size, and says at once when the packet
-//! comes out at the far end, or why it does not. A packet goes through, in this order:
-//! 1. the **queue**: dropped on arrival if the packets that wait leave no room; if it is managed ([`Aqm`]), perhaps dropped
-//!    or marked before that;
-//! 2. the **service**: first in, first out, at the link's rate, by the opportunities of a trace, or by a radio ([`Wireless`]), which
-//!    also loses or corrupts;
-//! 3. the **outages** and **random loss**, singly, in the bursts of a [`GilbertElliott`] channel, or at set instants: a packet
-//!    lost here has used the link's capacity, as one that a radio sent and nobody understood;
-//! 4. **corruption**: marked, not dropped, with the first bit that was changed; what a receiver makes of it is the
-//!    receiver's business;
-//! 5. the [`Delay`] in force when its last bit left: propagation, which may let packets overtake each other.
+//! A [`Link`] is one direction. Given the time and a packet's size, it returns at once when the packet
+//! comes out at the far end, or why it is lost. A packet passes, in this order:
+//! 1. the **queue**: the packet is dropped on arrival if the queue is full; queue management ([`Aqm`])
+//!    may drop or mark it earlier
+//! 2. the **service**: first in, first out, at the link's rate, by the opportunities of a trace, or by a
+//!    radio ([`Wireless`]), which may also lose or corrupt the packet
+//! 3. **outages** and **random loss**: independent, in bursts ([`GilbertElliott`]), or at set instants. A
+//!    packet lost here has used the link's capacity.
+//! 4. **corruption**: the packet is delivered with the number of its first changed bit; the receiver
+//!    decides what to do
+//! 5. the [`Delay`] in force when its last bit left: propagation, which may let packets overtake each
+//!    other
 //!
-//! A [`CodelLink`] is the same with a queue that CoDel manages. What becomes of a packet there depends on what arrives after
-//! it, so it says so afterwards.
+//! A [`CodelLink`] is the same with a queue managed by CoDel. There a packet's fate depends on later
+//! arrivals, so the link reports it afterwards.
 //!
-//! A [`Wifi`] is both directions of an IEEE 802.11n link, whose two stations share one channel: each has a queue,
-//! but when a packet leaves it depends on what the other one sends, so it says so afterwards, as a [`Departure`].
-//! Frames that collide, are lost on the air or fall into an outage are sent again until their tries are used up.
-//! What passes meets random loss, corruption and delay as above.
+//! A [`Wifi`] is both directions of an IEEE 802.11n link, whose two stations share one channel. Each
+//! station has a queue. When a packet leaves depends on what the other station sends, so the link
+//! reports it afterwards, as a [`Departure`]. Frames that collide, are lost on the air or fall into an
+//! outage are retransmitted until the retry limit. Packets that pass meet random loss, corruption and
+//! delay as above.
 //!
-//! [`RandomOutages`] draws outages at random times for either.
+//! [`RandomOutages`] draws outages at random times for all kinds. [`LowOrbit`] draws rate and delay of a
+//! path over low-orbit satellites, and [`PathStatistics`] computes the statistics of such a path.
 
 mod aqm;
 mod bit_errors;

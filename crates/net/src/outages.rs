@@ -1,10 +1,10 @@
-//! Outages: looking them up in order of time, and drawing them at random times.
+//! Outages: lookup in order of time, and random outages.
 //!
-//! A draw is uniform over all ways to place the outages in the span without overlap: take the time that is left
-//! when all outages are cut out, put as many points into it uniformly and independently, and open it again at each
-//! point by one outage. (The gaps are then the uniform spacings of R. Pyke, "Spacings", Journal of the Royal
-//! Statistical Society B 27(3), 1965.) Drawing until nothing overlaps gives the same distribution but may take for
-//! ever.
+//! A draw is uniform over all ways to place the outages in the span without overlap: subtract the length
+//! of all outages from the span, draw as many points in the rest, uniformly and independently, and
+//! insert one outage at each point. (The gaps are then the uniform spacings of R. Pyke, "Spacings",
+//! Journal of the Royal Statistical Society B 27(3), 1965.) Redrawing until no outages overlap gives the
+//! same distribution, but may never end.
 
 use crate::spec::Outage;
 use rand::{RngExt, SeedableRng};
@@ -12,42 +12,42 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
 
-/// So many outages of one length at random times.
+/// A number of outages of one length at random times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomOutages {
-    /// How many.
+    /// Number of outages.
     pub count: u32,
-    /// How long each is; not zero.
+    /// Length of each; not zero.
     pub length: Duration,
-    /// None begins before this.
+    /// Earliest begin.
     pub from: Time,
-    /// None ends after this.
+    /// Latest end.
     pub to: Time,
 }
 
-/// Why outages cannot be drawn. Its text is meant to be shown to a person.
+/// Why outages cannot be drawn. Its text is meant for users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RandomOutagesError {
-    /// An outage without length is none.
+    /// The length is zero.
     #[error("outages must be longer than zero")]
     NoLength,
-    /// Together they are longer than the span.
+    /// The outages together are longer than the span.
     #[error("{count} outages of {length} do not fit into {span}")]
     NoRoom {
-        /// How many.
+        /// Number of outages.
         count: u32,
-        /// How long each is.
+        /// Length of each.
         length: Duration,
-        /// What they are to lie in.
+        /// The span to place them in.
         span: Duration,
     },
 }
 
 impl RandomOutages {
-    /// Draws them: in order of time, none overlapping another, by the seed alone.
+    /// Draws the outages, in order of time and without overlap. The seed alone determines them.
     ///
     /// # Errors
-    /// If they have no length or do not fit.
+    /// If the length is zero or the outages do not fit.
     pub fn draw(&self, seed: u64) -> Result<Vec<Outage>, RandomOutagesError> {
         let Self {
             count,
@@ -85,10 +85,10 @@ impl RandomOutages {
     }
 }
 
-/// Looks outages up at times that never go back.
+/// Looks up outages at times that never go back.
 #[derive(Debug, Clone)]
 pub(crate) struct Outages {
-    /// In order of their beginning.
+    /// The outages that have not ended, in order of their begin.
     ahead: VecDeque<Outage>,
 }
 
@@ -100,7 +100,7 @@ impl Outages {
         }
     }
 
-    /// Whether there is one at `at`.
+    /// Whether an outage is in force at `at`.
     #[inline]
     pub fn cover(&mut self, at: Time) -> bool {
         while self.ahead.front().is_some_and(|o| o.to <= at) {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn outages_that_fill_the_span_stand_in_a_row() {
+    fn outages_that_fill_the_span_follow_each_other() {
         let row = draw(3, 2, (10, 16), 1);
         let begins: Vec<Time> = row.iter().map(|o| o.from).collect();
         assert_eq!(begins, [s(10), s(12), s(14)]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_an_error_that_says_so() {
+    fn outages_that_do_not_fit_are_an_error() {
         let mut outages = RandomOutages {
             count: 4,
             length: Duration::from_secs(2),
@@ -153,15 +153,15 @@ mod tests {
         assert!(outages.draw(1).is_err());
         outages.count = 0;
         assert_eq!(outages.draw(1), Ok(vec![]));
-        // A span that ends before it begins holds nothing.
+        // A span that ends before it begins has no room.
         (outages.count, outages.from) = (1, s(20));
         assert!(outages.draw(1).is_err());
     }
 
     #[test]
-    fn each_gap_has_its_share_of_the_free_time() {
-        // Two outages of 2 s in 10 s leave 6 s free for three gaps: 2 s each on average. Of uniform spacings a gap's
-        // standard deviation is 6 x sqrt(1 x 2 / (3^2 x 4)) = 1.41 s: over 10 000 draws the mean's is 0.014 s.
+    fn all_gaps_have_the_same_mean_length() {
+        // Two outages of 2 s in 10 s leave 6 s for three gaps: 2 s each on average. The standard deviation of
+        // a uniform spacing is 6 x sqrt(1 x 2 / (3^2 x 4)) = 1.41 s; of the mean of 10 000 draws, 0.014 s.
         let mut sums = [0.0; 3];
         for seed in 0..10_000 {
             let o = draw(2, 2, (0, 10), seed);
@@ -180,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn a_single_outage_begins_anywhere_alike() {
-        // Begins in 0 to 8 s: a quarter of the draws in each 2 s. 2500 of 10 000, standard deviation 43.
+    fn the_begin_of_a_single_outage_is_uniform() {
+        // It begins in 0 to 8 s: a quarter of the draws in each 2 s, 2500 of 10 000, standard deviation 43.
         let mut bins = [0_i32; 4];
         for seed in 0..10_000 {
             let begin = draw(1, 2, (0, 10), seed)[0].from.as_secs_f64();
@@ -192,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn outages_lie_in_the_span_in_order_and_apart(
+        fn outages_lie_in_the_span_in_order_without_overlap(
             count in 0_u32..50, length in 1_u64..1_000_000, from: u32, spare in 0_u64..100_000_000, seed: u64,
         ) {
             let from = Time::from_nanos(from.into());

@@ -1,22 +1,22 @@
-//! Queues as people write them.
+//! Buffer sizes as written on the command line and in scenario files.
 
 use crate::spec::{QueueLimit, ServiceSpec};
 use std::str::FromStr;
 use whimbrel_units::{Bytes, Duration, ParseError};
 
-/// A queue as people write it; what it holds may depend on the path it is in.
+/// A buffer size as written; it may depend on the path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Queue {
     /// `unlimited`, `100 packets`, `64 kB`.
     Fixed(QueueLimit),
-    /// `1 bdp`: so many bandwidth-delay products.
+    /// `1 bdp`: a number of bandwidth-delay products.
     Bdp(f64),
 }
 
 impl Queue {
-    /// What it comes to on a link with this service, on a path with this round-trip time when it is empty: x bdp
-    /// are x times rate times RTT in bytes, and never less than one `packet`. `None` if it is written in
-    /// bandwidth-delay products and the link has no rate.
+    /// The buffer size on a link with this service and a path with this base RTT: x bdp are x times rate
+    /// times RTT in bytes, and at least one `packet`. `None` if it is written in bandwidth-delay products
+    /// and the link has no rate.
     pub fn limit(
         self,
         service: &ServiceSpec,
@@ -65,7 +65,7 @@ mod tests {
     use whimbrel_units::Rate;
 
     #[test]
-    fn people_write_queues() {
+    fn written_queues_are_read() {
         let fixed = |limit| Ok(Queue::Fixed(limit));
         assert_eq!("100 packets".parse(), fixed(QueueLimit::Packets(100)));
         assert_eq!("1 packet".parse(), fixed(QueueLimit::Packets(1)));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bdp_is_rate_times_rtt_and_at_least_a_packet() {
+    fn one_bdp_is_rate_times_rtt_and_at_least_a_packet() {
         let at = |mbit: u64| {
             let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
             ServiceSpec::Rate(Schedule::constant(rate))

@@ -1,8 +1,8 @@
-//! A value that changes at set times.
+//! Values that change at set times.
 
 use whimbrel_units::Time;
 
-/// A value in steps: each holds from its time until the next.
+/// A value in steps: each step holds from its time until the next step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule<T> {
     /// The first step begins at time zero; times strictly increase.
@@ -10,17 +10,17 @@ pub struct Schedule<T> {
 }
 
 impl<T: Copy> Schedule<T> {
-    /// The same value for ever.
+    /// A value that never changes.
     pub fn constant(value: T) -> Self {
         Self {
             steps: vec![(Time::ZERO, value)],
         }
     }
 
-    /// Values in steps.
+    /// A schedule of these steps.
     ///
     /// # Errors
-    /// A sentence, if there is no step, the first does not begin at zero, or times do not increase.
+    /// If there is no step, the first step does not begin at zero, or the times do not increase.
     pub fn steps(steps: Vec<(Time, T)>) -> Result<Self, &'static str> {
         match steps.first() {
             None => return Err("a schedule needs at least one step"),
@@ -50,14 +50,14 @@ impl<T: Copy> Schedule<T> {
     }
 }
 
-/// Reads a schedule at times that never go back: constant cost per reading, and the schedule is only looked at when a step
-/// ends.
+/// Reads a schedule at times that never go back, at a constant cost per reading: it accesses the schedule
+/// only when a step ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<T> {
-    /// The value in force at the last reading, and when it ends.
+    /// The value of the last reading, and when it ends.
     value: T,
     until: Option<Time>,
-    /// The step after it.
+    /// Index of the next step.
     next: usize,
     schedule: Schedule<T>,
 }
@@ -83,7 +83,7 @@ impl<T: Copy> Cursor<T> {
         self.value
     }
 
-    /// When the value in force at the last reading ends, if it does.
+    /// When the value of the last reading ends; `None` if it never does.
     pub fn until(&self) -> Option<Time> {
         self.until
     }
@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_pause_skips_steps() {
+    fn a_reading_after_a_long_pause_skips_steps() {
         let schedule =
             Schedule::steps(vec![(s(0), 'a'), (s(2), 'b'), (s(3), 'c')]).expect("in order");
         assert_eq!(Cursor::new(schedule).at(Time::MAX), 'c');
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused() {
+    fn invalid_steps_are_refused() {
         assert!(Schedule::<u8>::steps(vec![]).is_err());
         assert!(Schedule::steps(vec![(s(1), 1)]).is_err());
         assert!(Schedule::steps(vec![(s(0), 1), (s(2), 2), (s(2), 3)]).is_err());

@@ -1,9 +1,9 @@
-//! Serving packets first in, first out. Because nothing overtakes, a packet's departure is known the
-//! moment it arrives: one event per hop.
+//! Service of packets, first in, first out. No packet overtakes another, so a packet's departure is known
+//! when it arrives: one event per hop.
 //!
-//! Clocks tick in whole nanoseconds, packets do not: at 100 Gbit/s a 66-byte packet takes 5.28 ns.
-//! What a rounded departure leaves undone is carried to the next packet, so that a busy link passes
-//! exactly its rate however small its packets are.
+//! Times are whole nanoseconds, service times are not: at 100 Gbit/s a 66-byte packet takes 5.28 ns. The
+//! remainder of a rounded service time is carried over to the next packet, so that a busy link has
+//! exactly its rate for packets of any size.
 
 use crate::schedule::Cursor;
 use crate::spec::ServiceSpec;
@@ -12,39 +12,41 @@ use crate::wireless::Radio;
 use std::sync::Arc;
 use whimbrel_units::{Duration, Rate, Time};
 
-/// Work is counted in bits x 10^9: a rate in bits per second does that much of it per nanosecond, and
-/// nothing is rounded.
+/// The unit of work is a bit divided by 10^9: a link does its rate in bits per second as units of work per
+/// nanosecond, without rounding.
 pub(crate) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// When a packet leaves the queue, and when its last bit leaves the link.
+/// The service of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Served {
+    /// When the packet leaves the queue.
     pub begins: Time,
-    /// The link is free again; without a radio its last bit leaves then.
+    /// When the link is free again; without a radio, the packet's last bit leaves then.
     pub ends: Time,
-    /// What a radio made of it, if the link is one.
+    /// The result of the transmission on a radio link.
     pub radio: Option<OnAir>,
 }
 
-/// What became of a packet between two radios.
+/// The transmission of a packet between two radios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OnAir {
-    /// Its last bit leaves: before the link is free again, as a radio may send again what has arrived.
+    /// When its last bit leaves. The link may be busy longer, because a radio may retransmit a frame that
+    /// has arrived.
     pub out: Time,
     pub reception: Reception,
 }
 
-/// What the far end's radio makes of a packet.
+/// The reception of a packet by the far end's radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reception {
     Understood,
-    /// Wrong bits are passed on.
+    /// Delivered with wrong bits.
     Corrupted,
     Lost,
 }
 
 impl Served {
-    /// Without a radio.
+    /// Service without a radio.
     pub fn new(begins: Time, ends: Time) -> Self {
         Self {
             begins,
@@ -58,7 +60,7 @@ impl Served {
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     kind: Kind,
-    /// When the last packet so far leaves.
+    /// When the last packet so far leaves the link.
     free_at: Time,
 }
 
@@ -72,7 +74,7 @@ enum Kind {
 }
 
 impl Server {
-    /// `seed` decides what happens on a radio.
+    /// `seed` decides the random events on a radio.
     pub fn new(spec: &ServiceSpec, seed: u64) -> Self {
         let kind = match spec {
             ServiceSpec::Unlimited => Kind::Unlimited,
@@ -94,13 +96,13 @@ impl Server {
         }
     }
 
-    /// When a packet that arrives now would begin to be served, by the packets before it.
+    /// When the packets before are served.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// When a packet that arrived at `arrived` begins to be served, if it is the next.
+    /// When the service of the next packet begins, which arrived at `arrived`.
     pub fn begin(&mut self, arrived: Time) -> Time {
         match &mut self.kind {
             Kind::Unlimited => arrived,
@@ -109,7 +111,7 @@ impl Server {
         }
     }
 
-    /// Serves one packet after all before it.
+    /// Serves a packet that arrives at `now`, after all packets before it.
     #[inline(always)]
     pub fn serve(&mut self, now: Time, size: u32) -> Served {
         let idle = self.free_at < now;
@@ -126,17 +128,17 @@ impl Server {
     }
 }
 
-/// A constant rate. Nearly all packets have one of two sizes (data, ACK), so their times are kept: a
-/// division costs more than the rest of a hop.
+/// A constant rate. Nearly all packets have one of two sizes (data, ACK), so their service times are
+/// cached: a division costs more than the rest of a hop.
 #[derive(Debug, Clone)]
 struct Constant {
     rate: u64,
     known: [(u32, Work); 2],
-    /// Work that the packets of this busy period are behind, less than a nanosecond's.
+    /// Work carried over within this busy period, less than a nanosecond's.
     carried: u64,
 }
 
-/// A packet's work at a constant rate: whole nanoseconds, and what is left after them.
+/// A packet's work at a constant rate: whole nanoseconds and a remainder.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     time: Duration,
@@ -174,7 +176,7 @@ impl Constant {
         if idle {
             self.carried = 0;
         }
-        // carried + rest against the rate, without the overflow at rates above 2^63.
+        // Compares carried + rest with the rate, without overflow at rates above 2^63.
         if work.rest != 0 && self.carried >= self.rate - work.rest {
             self.carried -= self.rate - work.rest;
             work.time.saturating_add(Duration::from_nanos(1))
@@ -191,7 +193,7 @@ impl Constant {
                 rest: 0,
             };
         }
-        // 2^32 bytes x 2^33 does not fit 64 bits.
+        // 2^32 bytes x 2^33 does not fit in 64 bits.
         let work = u128::from(size) * u128::from(WORK_PER_BYTE);
         let rate = u128::from(self.rate);
         Work {
@@ -205,12 +207,13 @@ impl Constant {
 #[derive(Debug, Clone)]
 struct Steps {
     rate: Cursor<Rate>,
-    /// As in [`Constant`].
+    /// Work carried over, as in [`Constant`].
     carried: u128,
 }
 
 impl Steps {
-    /// Bit by bit at the rate in force, across steps. A rate of zero waits for the next step.
+    /// Serves a packet bit by bit at the rate in force, across steps. At a rate of zero it waits for the
+    /// next step.
     fn serve(&mut self, begins: Time, size: u32, idle: bool) -> Time {
         let mut now = begins;
         let mut left = u128::from(size) * u128::from(WORK_PER_BYTE);

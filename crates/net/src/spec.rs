@@ -1,4 +1,4 @@
-//! The description of a link, as data.
+//! The description of a link.
 
 use crate::aqm::Aqm;
 use crate::delay::Delay;
@@ -16,15 +16,15 @@ pub struct LinkSpec {
     pub service: ServiceSpec,
     /// Propagation delay.
     pub delay: Delay,
-    /// How much may wait for service.
+    /// Buffer size of the queue.
     pub queue: QueueLimit,
-    /// What the queue does before it is full; on Wi-Fi it has no say. A DropTail queue does nothing.
+    /// Queue management; `None` for DropTail. Not used on Wi-Fi.
     pub aqm: Option<Aqm>,
-    /// What the channel does to packets.
+    /// Loss and corruption in transit.
     pub loss: LossSpec,
 }
 
-/// Delivers everything at once.
+/// A link that delivers everything at once.
 impl Default for LinkSpec {
     fn default() -> Self {
         Self {
@@ -40,20 +40,20 @@ impl Default for LinkSpec {
 /// How fast a link serves packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServiceSpec {
-    /// At once: the link only delays.
+    /// Without limit: the link only delays packets.
     Unlimited,
-    /// At a rate, constant or in steps. A packet is served at the rate in force, bit by bit.
+    /// At a rate, constant or in steps. A packet is served bit by bit at the rate in force.
     Rate(Schedule<Rate>),
-    /// By the delivery opportunities of a trace, repeated for ever.
+    /// By the delivery opportunities of a trace, which repeats.
     Trace(Arc<Trace>),
-    /// By a radio, which also decides what of it arrives.
+    /// By a radio, which may also lose or corrupt the packet.
     Wireless(Arc<Wireless>),
 }
 
 impl ServiceSpec {
-    /// What the link can carry from time zero until `until`; no answer if it has no limit.
+    /// What the link can carry from time zero until `until`; `None` without a limit.
     ///
-    /// Against [`Counters::served_bytes`](crate::Counters::served_bytes), the link's utilisation.
+    /// [`Counters::served_bytes`](crate::Counters::served_bytes) divided by it is the link's utilization.
     pub fn capacity(&self, until: Time) -> Option<Bytes> {
         match self {
             Self::Unlimited => None,
@@ -75,8 +75,8 @@ impl ServiceSpec {
         }
     }
 
-    /// Its rate: the greatest of the steps, a trace's mean, or what a radio carries of 1500-byte packets without shadowing; no
-    /// answer if it has no limit.
+    /// The rate as one number: the maximum of the steps, the mean of a trace, or what a radio carries of
+    /// 1500-byte packets without shadowing; `None` without a limit.
     pub fn nominal_rate(&self) -> Option<Rate> {
         match self {
             Self::Unlimited => None,
@@ -87,21 +87,21 @@ impl ServiceSpec {
     }
 }
 
-/// How much may wait in a queue. The packet being served is not waiting (as in ns-2, ns-3 and
-/// Linux, where it already sits in the device). On a trace a packet waits for its opportunity, so only one
-/// that has been sent in part does not wait (as in mahimahi).
+/// The buffer size of a queue. The packet in service does not count (as in ns-2, ns-3 and Linux, where it
+/// is already in the device). On a trace, a packet waits for its opportunity, so only a partially sent
+/// packet does not count (as in mahimahi).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// Never overflows.
     Unlimited,
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
 }
 
 impl QueueLimit {
-    /// Whether a packet of `size` bytes may join so many packets and bytes that wait.
+    /// Whether a packet of `size` bytes may join a queue of this many packets and bytes.
     #[inline]
     pub(crate) fn has_room(self, packets: usize, bytes: u64, size: u32) -> bool {
         match self {
@@ -112,54 +112,54 @@ impl QueueLimit {
     }
 }
 
-/// What the channel does to packets that were served.
+/// Loss and corruption of packets that were served.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LossSpec {
     /// Each packet is lost with this probability, independently.
     pub random: Probability,
-    /// Besides, packets are lost in bursts. The cause of such a loss is [`DropCause::Random`].
+    /// Packets are also lost in bursts. The cause of such a loss is [`DropCause::Random`].
     pub gilbert_elliott: Option<GilbertElliott>,
-    /// Each packet that is not lost arrives corrupted with this probability, independently: one of its bits is flipped, any
-    /// with the same chance.
+    /// Each packet that is not lost is corrupted with this probability, independently: one of its bits is
+    /// flipped, each with the same probability.
     pub corrupt: Probability,
-    /// Besides, each bit of a packet, headers included, is changed with this probability, independently.
+    /// Each bit of a packet, headers included, is also changed with this probability, independently.
     pub bit_errors: Probability,
-    /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves
-    /// the link within one.
+    /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves the
+    /// link within one.
     pub outages: Vec<Outage>,
-    /// Besides, at each of these instants one packet is lost, in any order: the first whose last bit leaves the link then or
-    /// later, and that no earlier one of them took, whatever else would have become of it. (A link does not know what a
-    /// packet carries: it may be the one that opens a connection.) The cause is [`DropCause::Random`].
+    /// Instants at which one packet is lost, in any order. Each instant takes the first packet whose last
+    /// bit leaves the link then or later and that no earlier instant took, even if the packet would be lost
+    /// anyway. (A link does not know what a packet carries: it may be the one that opens a connection.) The
+    /// cause is [`DropCause::Random`].
     pub drops: Vec<Time>,
 }
 
-/// A span of total loss: `from <= t < to`.
+/// A span in which every packet is lost: `from <= t < to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// Its first instant.
+    /// The first instant of the span.
     pub from: Time,
-    /// The first instant after it.
+    /// The first instant after the span.
     pub to: Time,
 }
 
-/// Why a packet did not arrive: the truth that every guess is judged against.
+/// Why a packet did not arrive. Loss classifiers are judged against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropCause {
-    /// The queue had no room: congestion.
+    /// The queue was full: congestion.
     QueueOverflow,
-    /// The queue had room, but its management dropped it, because congestion began.
+    /// The queue had room, but its management dropped the packet because congestion began.
     Early,
-    /// The channel lost it at random, singly or in a bad state of a [`GilbertElliott`] channel.
+    /// It was lost at random in transit, independently or in a bad state of [`GilbertElliott`].
     Random,
     /// It was sent during an outage.
     Outage,
-    /// On a shared medium: it was sent as often as allowed, collided with what the other side sent, and was never
-    /// lost by the channel itself.
+    /// On a shared medium: all permitted transmissions collided with those of the other side.
     Contention,
 }
 
 impl DropCause {
-    /// Whether slowing down could have prevented it.
+    /// Whether a lower sending rate could have prevented the loss.
     pub const fn is_congestion(self) -> bool {
         matches!(self, Self::QueueOverflow | Self::Early | Self::Contention)
     }

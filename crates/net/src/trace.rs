@@ -1,15 +1,15 @@
-//! Capacity traces in mahimahi's format: each line is a time in milliseconds at which the link may
-//! deliver 1504 bytes; the trace repeats from its last line's time, so that a line `0` coincides with
-//! the last line of the round before.
+//! Capacity traces in mahimahi's format: each line is a time in milliseconds at which the link may deliver
+//! 1504 bytes, an opportunity. The trace repeats from its last line's time on, so that a line `0`
+//! coincides with the last line of the previous round.
 //!
-//! R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015. What the paper
-//! leaves open is done as in its `link_queue.cc`:
-//! - an opportunity serves packets that wait when it comes: one that arrives at that very time is late;
-//! - small packets share an opportunity, a large packet takes several;
-//! - what an opportunity has left when the queue is empty is lost;
-//! - a packet waits in the queue until the first opportunity that takes any of it.
+//! R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015. Where the paper
+//! leaves details open, this follows mahimahi's `link_queue.cc`:
+//! - an opportunity serves packets that wait when it comes; a packet that arrives at the same time is late
+//! - small packets share an opportunity, a large packet takes several
+//! - the rest of an opportunity is lost if the queue is empty
+//! - a packet waits in the queue until the first opportunity that takes any part of it
 //!
-//! It departs from that file in being lenient: empty lines are skipped.
+//! It departs from that file in one point: empty lines are skipped.
 
 use crate::service::Served;
 use std::sync::Arc;
@@ -17,8 +17,9 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Bytes that one opportunity delivers.
 const OPPORTUNITY: u32 = 1504;
-/// Most lines a trace may have: an hour at 10 Gbit/s takes 3 billion, a recorded path a few million.
-const MOST_LINES: usize = 50_000_000;
+/// The maximum number of lines of a trace: an hour at 10 Gbit/s takes 3 billion, a recorded path a few
+/// million.
+const MAX_LINES: usize = 50_000_000;
 
 /// A capacity trace.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub struct Trace {
     period: u64,
 }
 
-/// Why a trace was not understood. Its text is meant to be shown to a person.
+/// Why a trace cannot be read. Its text is meant for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct TraceError {
@@ -43,8 +44,8 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// Names the first line that is not a whole number of milliseconds, or is earlier than the line before it,
-    /// or says that there is nothing in the trace or that it spans no time.
+    /// If a line is not a whole number of milliseconds or is earlier than the line before it (the error
+    /// names the line), or if the trace is empty or spans no time.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut opportunities = Vec::new();
         let mut last = 0;
@@ -67,8 +68,8 @@ impl Trace {
                     "{ms} ms comes after {last} ms: times must not go back"
                 )));
             }
-            if opportunities.len() == MOST_LINES {
-                return Err(fail(format!("a trace may have at most {MOST_LINES} lines")));
+            if opportunities.len() == MAX_LINES {
+                return Err(fail(format!("a trace may have at most {MAX_LINES} lines")));
             }
             last = ms;
             opportunities.push(ms * 1_000_000);
@@ -97,12 +98,12 @@ impl Trace {
         Rate::over(Bytes::new(bytes), self.period())
     }
 
-    /// The length after which it repeats.
+    /// The length after which the trace repeats.
     pub fn period(&self) -> Duration {
         Duration::from_nanos(self.period)
     }
 
-    /// What it may deliver from time zero until `until`, that time included.
+    /// What it may deliver from time zero to `until`, inclusive.
     pub fn capacity(&self, until: Time) -> Bytes {
         let rounds = until.as_nanos() / self.period;
         let within = until.as_nanos() % self.period;
@@ -122,11 +123,11 @@ impl Trace {
     }
 }
 
-/// Serves packets by a trace's opportunities, at times that never go back.
+/// Serves packets by a trace's opportunities. Times never go back.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader {
     trace: Arc<Trace>,
-    /// Periods gone by.
+    /// Number of complete periods.
     round: u64,
     /// The next opportunity of this period.
     next: usize,
@@ -136,7 +137,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The opportunity that takes the first bytes of a packet that arrives now, after all before it.
+    /// The opportunity that takes the first bytes of a packet that arrives now, after all packets before it.
     pub fn begin(&mut self, now: Time) -> Time {
         if self.left_at <= now || self.left == 0 {
             self.left = OPPORTUNITY;
@@ -145,7 +146,7 @@ impl Reader {
         self.left_at
     }
 
-    /// Serves a packet that arrives now, after all before it.
+    /// Serves a packet that arrives now, after all packets before it.
     pub fn serve(&mut self, now: Time, size: u32) -> Served {
         let begins = self.begin(now);
         let mut need = size;
@@ -190,7 +191,7 @@ impl Reader {
                 self.next += skip + 1;
                 Time::from_nanos(base.saturating_add(*t))
             }
-            // Only if `now` is the greatest time: within a round its last opportunity is still to come.
+            // Only if `now` is the maximum time: otherwise the round's last opportunity is still to come.
             None => Time::MAX,
         }
     }

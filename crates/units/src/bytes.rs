@@ -11,9 +11,9 @@ use std::str::FromStr;
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Self = Self(0);
-    /// The greatest amount: "no limit".
+    /// The maximum amount: "no limit".
     pub const MAX: Self = Self(u64::MAX);
 
     /// From a number of bytes.
@@ -26,7 +26,7 @@ impl Bytes {
     pub const fn get(self) -> u64 {
         self.0
     }
-    /// Whether it is nothing.
+    /// Whether it is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -36,12 +36,12 @@ impl Bytes {
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as u64)
     }
-    /// `count` times this amount, the greatest amount if it does not fit.
+    /// `count` times this amount, or the maximum if it does not fit.
     #[inline]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
     }
-    /// The sum, or the greatest amount if it does not fit.
+    /// The sum, or the maximum if it does not fit.
     #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_write_amounts() {
+    fn written_amounts_are_read() {
         assert_eq!("64 MiB".parse(), Ok(Bytes::new(64 << 20)));
         assert_eq!("1 GB".parse(), Ok(Bytes::new(1_000_000_000)));
         assert_eq!("1460 B".parse(), Ok(Bytes::new(1460)));

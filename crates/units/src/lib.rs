@@ -1,4 +1,4 @@
-//! Quantities as types, and the way people write them.
+//! Quantities as types, and how they are written.
 //!
 //! | type | what it holds | written |
 //! |---|---|---|
@@ -6,14 +6,14 @@
 //! | [`Duration`] | a span, nanoseconds | `50 ms` |
 //! | [`Bytes`] | an amount of data | `64 MiB`, `1 GB`, `1460 B` |
 //! | [`Rate`] | bits per second | `8 Mbit/s` |
-//! | [`Probability`] | a share from 0 to 1 | `1 %`, `0.01` |
+//! | [`Probability`] | a probability or fraction from 0 to 1 | `1 %`, `0.01` |
 //! | [`Distance`] | metres | `150 m`, `92 km` |
 //! | [`Frequency`] | hertz | `2.437 GHz`, `10 MHz` |
 //! | [`Power`] | dBm | `20 dBm` |
 //! | [`Decibels`] | a ratio of powers | `4 dB`, `17 dBi` |
 //!
-//! Those that simulations count with are integers, [`Probability`] and the last four apart, so that a simulation gives
-//! the same bits everywhere. Prefixes follow SI (`k` = 1000) and IEC (`Ki` = 1024).
+//! The first four are integers, so that a simulation gives the same bits on every machine. Prefixes follow
+//! SI (`k` = 1000) and IEC (`Ki` = 1024).
 
 mod bytes;
 mod parse;

@@ -1,6 +1,6 @@
-//! One reader for `number unit`, with errors that say what would have been right.
+//! The parser of `number unit`, with errors that give a valid example.
 
-/// Why a written quantity was not understood. Its text is meant to be shown to a person.
+/// Why a written quantity cannot be read. Its text is meant for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(String);
@@ -12,7 +12,7 @@ impl ParseError {
     }
 }
 
-/// The word of `known` that is most like `word`, if any is alike enough to be what was meant.
+/// The word of `known` that is most similar to `word`, if one is similar enough to be what was meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -27,9 +27,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
-/// Reads `number unit` where `units` gives each unit's factor. `what` and `example` are for the
-/// error: "a rate", "8 Mbit/s". A bare number is taken only if `""` is among the units; a bare
-/// zero always is, because zero is zero in every unit.
+/// Reads `number unit`; `units` has the factor of each unit. `what` and `example` appear in the error: "a
+/// rate", "8 Mbit/s". A number without unit is accepted only if `""` is among the units, except zero, which
+/// is the same in every unit.
 pub(crate) fn quantity(
     text: &str,
     units: &[(&str, f64)],
@@ -79,10 +79,10 @@ pub(crate) fn quantity(
     })
 }
 
-/// Rounds a non-negative quantity to the integer that carries it.
+/// Rounds a non-negative quantity to an integer.
 pub(crate) fn to_integer(value: f64, text: &str, what: &str) -> Result<u64, ParseError> {
     let rounded = value.round();
-    // 2^53: above it f64 no longer tells neighbours apart, and 2^53 ns is 104 days.
+    // Above 2^53 an f64 cannot represent every integer; 2^53 ns are 104 days.
     if rounded > 9_007_199_254_740_992.0 {
         return Err(ParseError::new(format!("`{text}` is too large for {what}")));
     }

@@ -1,30 +1,30 @@
-//! Shares and probabilities.
+//! Probabilities and fractions.
 
 use crate::parse::{ParseError, quantity, trimmed};
 use std::fmt;
 use std::str::FromStr;
 
-/// A probability or share, from 0 to 1. Written `1 %` or `0.01`.
+/// A probability or fraction, from 0 to 1. Written `1 %` or `0.01`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
 impl Probability {
-    /// Never.
+    /// Probability 0: never.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// Probability 1: always.
     pub const ONE: Self = Self(1.0);
 
-    /// From a number.
+    /// From a number from 0 to 1.
     ///
     /// # Errors
-    /// If it is not between 0 and 1.
+    /// If it is not from 0 to 1.
     #[inline]
     pub fn new(share: f64) -> Result<Self, ParseError> {
         if (0.0..=1.0).contains(&share) {
             Ok(Self(share))
         } else {
             Err(ParseError::new(format!(
-                "{share} is no probability: it must lie in 0 to 1 (0 % to 100 %)"
+                "{share} is not a probability: it must be from 0 to 1 (0 % to 100 %)"
             )))
         }
     }
@@ -33,7 +33,7 @@ impl Probability {
     pub const fn get(self) -> f64 {
         self.0
     }
-    /// Whether it can never happen.
+    /// Whether it is zero.
     #[inline]
     pub fn is_zero(self) -> bool {
         self.0 == 0.0
@@ -43,7 +43,7 @@ impl Probability {
 impl FromStr for Probability {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        // Parts per hundred: dividing keeps `1 %` the same number as `0.01`.
+        // Dividing by 100 makes `1 %` the same number as `0.01`.
         let percent = quantity(text, &[("%", 1.0), ("", 100.0)], "a probability", "1 %")?;
         Self::new(percent / 100.0)
     }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_write_probabilities() {
+    fn written_probabilities_are_read() {
         assert_eq!("1 %".parse::<Probability>().map(Probability::get), Ok(0.01));
         assert_eq!(
             "0.01".parse::<Probability>().map(Probability::get),

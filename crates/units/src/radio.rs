@@ -1,4 +1,4 @@
-//! What radio links are described by: distances, frequencies, powers and their ratios.
+//! Quantities of radio links: distances, frequencies, powers and ratios of powers.
 
 use crate::parse::{ParseError, quantity, trimmed};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct Distance(f64);
 
 impl Distance {
-    /// From metres; what is negative or no number is zero.
+    /// From metres; a negative number or NaN gives zero.
     pub const fn from_metres(metres: f64) -> Self {
         Self(metres.max(0.0))
     }
@@ -44,7 +44,7 @@ impl fmt::Display for Distance {
 pub struct Frequency(f64);
 
 impl Frequency {
-    /// From hertz; what is negative or no number is zero.
+    /// From hertz; a negative number or NaN gives zero.
     pub const fn from_hertz(hertz: f64) -> Self {
         Self(hertz.max(0.0))
     }
@@ -143,7 +143,7 @@ impl fmt::Display for Decibels {
     }
 }
 
-/// A quantity that may be less than zero.
+/// Reads a quantity that may be negative.
 fn signed(text: &str, units: &[(&str, f64)], what: &str, example: &str) -> Result<f64, ParseError> {
     let (sign, rest) = match text.trim().strip_prefix('-') {
         Some(rest) => (-1.0, rest),
@@ -152,7 +152,7 @@ fn signed(text: &str, units: &[(&str, f64)], what: &str, example: &str) -> Resul
     finite(sign * quantity(rest, units, what, example)?, text, what)
 }
 
-/// Refuses what nobody means, so that sums of quantities stay numbers.
+/// Refuses absurdly large values, so that sums of quantities stay finite.
 fn finite(value: f64, text: &str, what: &str) -> Result<f64, ParseError> {
     if value.abs() <= 1e15 {
         Ok(value)
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_write_distances_and_frequencies() {
+    fn written_distances_and_frequencies_are_read() {
         let metres = |text: &str| text.parse::<Distance>().map(Distance::metres);
         assert_eq!((metres("150 m"), metres("92km")), (Ok(150.0), Ok(92_000.0)));
         assert!(metres("3 mi").is_err() && metres("-3 m").is_err() && metres("3").is_err());
@@ -185,13 +185,13 @@ mod tests {
         assert_eq!("17 dBi".parse::<Decibels>().map(Decibels::get), Ok(17.0));
         assert_eq!("-3 dB".parse::<Decibels>().map(Decibels::get), Ok(-3.0));
         assert!("20 dB".parse::<Power>().is_err());
-        // 3 dB are nearly twice, 10 dB ten times.
+        // 3 dB are a factor of nearly two, 10 dB a factor of ten.
         assert!((Decibels::new(3.0).ratio() - 1.995_26).abs() < 1e-5);
         assert!((Decibels::new(10.0).ratio() - 10.0).abs() < 1e-12);
     }
 
     #[test]
-    fn what_is_beyond_all_measure_is_refused() {
+    fn absurdly_large_values_are_refused() {
         assert!("9999999999999999999999 km".parse::<Distance>().is_err());
         assert_eq!(Distance::from_metres(f64::NAN).metres(), 0.0);
         assert_eq!(Frequency::from_hertz(-1.0).hertz(), 0.0);

@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub struct Rate(u64);
 
 impl Rate {
-    /// Nothing moves.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// From bits per second.
@@ -33,14 +33,14 @@ impl Rate {
     pub const fn as_bytes_per_sec(self) -> u64 {
         self.0 / 8
     }
-    /// The mean rate at which `bytes` pass in `span`; zero if no time passes.
+    /// The mean rate of `bytes` in `span`; zero if `span` is zero.
     #[inline]
     pub fn over(bytes: Bytes, span: Duration) -> Self {
         let ns = span.as_nanos();
         if ns == 0 {
             return Self::ZERO;
         }
-        // Two gigabytes fit into 64 bits, whose division takes a fraction of the time.
+        // Up to two gigabytes fit in 64 bits, whose division is much faster.
         match bytes.get().checked_mul(8_000_000_000) {
             Some(bits) => Self(bits / ns),
             None => {
@@ -49,8 +49,7 @@ impl Rate {
             }
         }
     }
-    /// How long `bytes` take at this rate, rounded down to the nanosecond. A rate of zero takes
-    /// forever.
+    /// How long `bytes` take at this rate, rounded down to the nanosecond; [`Duration::MAX`] at rate zero.
     #[inline]
     pub fn time_for(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
@@ -59,7 +58,7 @@ impl Rate {
         let ns = u128::from(bytes.get()) * 8_000_000_000 / u128::from(self.0);
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
-    /// How much passes in `span`: the bandwidth-delay product. Rounded down to the byte.
+    /// How many bytes pass in `span`, rounded down: the bandwidth-delay product.
     #[inline]
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000;
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_write_rates() {
+    fn written_rates_are_read() {
         assert_eq!("8 Mbit/s".parse(), Ok(Rate::from_bits_per_sec(8_000_000)));
         assert_eq!(
             "1.5Gbps".parse(),

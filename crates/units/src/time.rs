@@ -14,9 +14,9 @@ const NANOS: u64 = 1_000_000_000;
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is.
+    /// The maximum span.
     pub const MAX: Self = Self(u64::MAX);
 
     /// From nanoseconds.
@@ -39,7 +39,7 @@ impl Duration {
     pub const fn from_secs(s: u64) -> Self {
         Self(s * NANOS)
     }
-    /// From seconds; a negative or absent number gives zero, one too large the greatest span.
+    /// From seconds. A negative number or NaN gives zero, a number too large the maximum span.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * NANOS as f64).round() as u64)
@@ -69,7 +69,7 @@ impl Duration {
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as u64)
     }
-    /// The sum, or the greatest span if it does not fit.
+    /// The sum, or the maximum span if it does not fit.
     #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -160,15 +160,15 @@ impl fmt::Display for Duration {
     }
 }
 
-/// An instant: nanoseconds since the origin of whatever clock drives the code (the start of a
-/// simulated run, or of the process in real time).
+/// An instant: nanoseconds since the origin of the clock that drives the code (the start of a simulated
+/// run, or of the process in real time).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
 impl Time {
     /// The clock's origin.
     pub const ZERO: Self = Self(0);
-    /// Later than everything: "never".
+    /// The maximum instant: "never".
     pub const MAX: Self = Self(u64::MAX);
 
     /// From nanoseconds since the origin.
@@ -186,7 +186,7 @@ impl Time {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS as f64
     }
-    /// The span since `earlier`, zero if `earlier` is in fact later.
+    /// The span since `earlier`; zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -225,7 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn people_write_times() {
+    fn written_times_are_read() {
         assert_eq!("50 ms".parse(), Ok(Duration::from_millis(50)));
         assert_eq!("1.5s".parse(), Ok(Duration::from_millis(1500)));
         assert_eq!("2 min".parse(), Ok(Duration::from_secs(120)));
@@ -236,7 +236,7 @@ mod tests {
     fn a_wrong_unit_names_the_nearest() {
         let error = "50 msec"
             .parse::<Duration>()
-            .expect_err("msec is no unit")
+            .expect_err("msec is not a unit")
             .to_string();
         assert!(error.contains("did you mean `ms`?"), "{error}");
         let error = "50".parse::<Duration>().expect_err("no unit").to_string();
@@ -252,7 +252,7 @@ mod tests {
             let _ = text.parse::<Duration>();
         }
         #[test]
-        fn what_is_shown_reads_back(ms in 0u64..1_000_000) {
+        fn a_displayed_time_reads_back(ms in 0u64..1_000_000) {
             let d = Duration::from_millis(ms);
             prop_assert_eq!(d.to_string().parse(), Ok(d));
         }

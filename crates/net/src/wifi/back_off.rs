@@ -1,13 +1,15 @@
-//! When a station may send: AIFS, then a random number of idle slots.
+//! The back-off: when a station may send, after AIFS and a random number of idle slots.
 //!
-//! IEEE Std 802.11-2016, 10.22.2.2 and 10.22.2.4 (EDCA). After the channel became idle slots begin at the end of
-//! AIFS. At the beginning of each a station with a counter of zero sends, any other counts down by one; so the slot
-//! in which another begins is counted too (in the older DCF it is not), which is what Bianchi's model says of time
-//! slots. A channel that stays idle goes on in slots, and a frame that comes waits for the next.
+//! IEEE Std 802.11-2016, 10.22.2.2 and 10.22.2.4 (EDCA). After the channel becomes idle, slots begin at the
+//! end of AIFS. At the beginning of each slot, a station with a counter of zero sends, any other station
+//! counts down by one. So the slot in which another station begins counts too (in the older DCF it does
+//! not), as in Bianchi's model. While the channel stays idle, slots continue, and an arriving frame waits
+//! for the next one.
 //!
-//! The counter is drawn from 0 to CW after each access, whether more is to be sent or not (post-back-off), and when a
-//! frame comes while the channel is busy and the counter has run out. CW is doubled (2 CW + 1, up to its maximum)
-//! when no answer came, and is the minimum again after an answer or when the retry limit is reached.
+//! The counter is drawn from 0 to CW after each access, whether or not another frame waits
+//! (post-back-off), and when a frame arrives while the channel is busy and the counter is zero. CW is
+//! doubled (2 CW + 1, up to its maximum) after an access without acknowledgment. It is reset to the minimum
+//! after an acknowledgment or at the retry limit.
 
 use super::spec::WifiSpec;
 use rand::{Rng, RngExt};
@@ -21,11 +23,11 @@ pub(super) struct BackOff {
     cw_max: u16,
     retry_limit: u8,
     cw: u16,
-    /// Accesses without an answer in a row.
+    /// Consecutive accesses without acknowledgment.
     failures: u8,
-    /// When the first slot begins, of those since the channel was last used.
+    /// When the first slot since the last access begins.
     slots_begin: Time,
-    /// Slots to go, counted from there.
+    /// Remaining slots, counted from there.
     counter: u64,
 }
 
@@ -43,7 +45,7 @@ impl BackOff {
         }
     }
 
-    /// When a station with something to send does so if the channel stays idle: not before `now`.
+    /// When a station with a frame sends it if the channel stays idle; not before `now`.
     #[inline]
     pub fn expires(&self, now: Time) -> Time {
         let passed = now.since(self.slots_begin).as_nanos();
@@ -56,8 +58,8 @@ impl BackOff {
         self.slots_begin + Duration::from_nanos(ns)
     }
 
-    /// The channel is taken, which was noticed at `noticed`: slots that began before are counted down. `wants` says
-    /// that the station has something to send, which it did not have in time.
+    /// The channel has become busy, which the station noticed at `noticed`: counts down the slots that began
+    /// before. `wants`: the station has a frame to send, which arrived too late for its slot.
     pub fn freeze(&mut self, noticed: Time, wants: bool, rng: &mut impl Rng) {
         let passed = noticed.since(self.slots_begin).as_nanos();
         let counted = passed.div_ceil(self.slot.as_nanos());
@@ -71,21 +73,21 @@ impl BackOff {
         }
     }
 
-    /// Something came to be sent on a busy channel.
+    /// A frame arrived while the channel was busy.
     pub fn frame_came_while_busy(&mut self, rng: &mut impl Rng) {
         if self.counter == 0 {
             self.draw(rng);
         }
     }
 
-    /// The station's access had an answer.
+    /// The station's access was acknowledged.
     pub fn succeeded(&mut self, rng: &mut impl Rng) {
         self.failures = 0;
         self.cw = self.cw_min;
         self.draw(rng);
     }
 
-    /// The station's access had none.
+    /// The station's access was not acknowledged.
     pub fn failed(&mut self, rng: &mut impl Rng) {
         self.failures += 1;
         if self.failures >= self.retry_limit {
@@ -97,7 +99,7 @@ impl BackOff {
         self.draw(rng);
     }
 
-    /// Slots begin anew at this time.
+    /// Slots begin again at this time.
     pub fn resume(&mut self, at: Time) {
         self.slots_begin = at;
     }
@@ -131,29 +133,29 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_of_five_expires_five_slots_after_the_first_begins() {
+    fn a_counter_of_five_expires_after_five_slots() {
         assert_eq!(back_off(5).expires(us(50)), us(145));
         assert_eq!(back_off(0).expires(us(50)), us(100));
-        // Long after, the next slot is the one to send in: 100 + 100 x 9 = 1000.
+        // Long after, the station sends in the next slot: 100 + 100 x 9 = 1000.
         assert_eq!(back_off(5).expires(us(992)), us(1000));
         assert_eq!(back_off(5).expires(us(1000)), us(1000));
         assert_eq!(back_off(u64::MAX).expires(Time::MAX), Time::MAX);
     }
 
     #[test]
-    fn the_slot_in_which_another_begins_is_counted_and_those_of_its_frame_are_not() {
-        // The other one begins at 118, in the third slot, and is noticed at 127: 100, 109 and 118 are counted.
+    fn the_slot_of_another_access_counts_and_its_airtime_does_not() {
+        // The other station begins at 118, in the third slot, and is noticed at 127: 100, 109 and 118 count.
         let mut back_off = back_off(5);
         back_off.freeze(us(127), true, &mut rng());
         back_off.resume(us(1000));
         assert_eq!(back_off.expires(us(900)), us(1018));
-        // Nothing is counted in AIFS: it begins before the first slot.
+        // AIFS is before the first slot and does not count.
         back_off.freeze(us(999), true, &mut rng());
         assert_eq!(back_off.expires(us(900)), us(1018));
     }
 
     #[test]
-    fn the_window_doubles_from_15_to_1023_and_falls_back_after_the_seventh_failure() {
+    fn the_window_doubles_to_1023_and_resets_after_the_seventh_failure() {
         let mut back_off = back_off(0);
         let mut windows = vec![back_off.cw];
         for _ in 0..7 {
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_comes_on_a_busy_channel_draws_only_if_the_counter_has_run_out() {
+    fn a_frame_on_a_busy_channel_draws_only_if_the_counter_is_zero() {
         let mut rng = rng();
         let mut counted = back_off(3);
         counted.frame_came_while_busy(&mut rng);
@@ -177,12 +179,12 @@ mod tests {
             if i % 2 == 0 {
                 back_off.frame_came_while_busy(&mut rng);
             } else {
-                // It came after the last slot had begun: too late to go, too early to know why.
+                // It arrived after the last slot had begun and before the other access was noticed.
                 back_off.freeze(us(127), true, &mut rng);
             }
             back_off.counter
         });
-        // 0 to 15 alike: 100 each, standard deviation 9.7.
+        // Uniform from 0 to 15: 100 each, standard deviation 9.7.
         let mut times = [0_i32; 16];
         drawn.for_each(|counter| times[counter as usize] += 1);
         assert!(times.iter().all(|n| (n - 100).abs() < 45), "{times:?}");

@@ -1,58 +1,62 @@
 //! A Wi-Fi link: two stations, a client and its access point, that share one channel of IEEE 802.11n.
 //!
-//! **In plain words.** Only one can be understood at a time. Who has something to send waits until the channel has
-//! been idle for AIFS and then for a random number of slots, while it stays idle; whoever counts to zero first
-//! sends, the other stops counting and goes on when the channel is idle again. Both at zero in the same slot
-//! collide: neither is understood, both wait for an answer that does not come and try again with a back-off drawn
-//! from twice as many slots. What is understood is answered after SIFS. All this takes about as long for a frame of
-//! 1 ms as for one of 30 us, so at high rates stations send many frames in one access (an aggregate), and the
-//! receiver says which of them it got.
+//! **Overview.** Only one station can be received at a time. A station with a frame to send waits until the
+//! channel has been idle for AIFS and then for a random number of slots. The station that counts down to
+//! zero first sends; the other stops counting and resumes when the channel is idle again. If both reach
+//! zero in the same slot, they collide: neither frame is received, both stations wait for an
+//! acknowledgment that does not come, and retry with a back-off drawn from twice as many slots. A received
+//! frame is acknowledged after SIFS. This overhead is about the same for a frame of 1 ms as for one of
+//! 30 us. So at high rates stations send many frames in one access (an aggregate), and the receiver
+//! reports which of them it received.
 //!
-//! What a transport sees of it: the capacity is one for both directions, so acknowledgments cost data its airtime;
-//! packets come in trains at the rate on the air, with pauses of an access in between; a frame that is lost costs
-//! the ones behind it a delay, not their order; and what is given up after the last try is lost in trains too.
+//! **Effects on a transport.** Both directions share the capacity, so acknowledgments use airtime of the
+//! data. Packets arrive in trains at the rate on the air, with a pause of one access in between. A lost
+//! frame delays the frames behind it, but does not reorder them. Packets given up at the retry limit are
+//! lost in trains too.
 //!
-//! Standard: IEEE Std 802.11-2016, by clause in the files: `mode.rs` (19: frames on the air), `timing.rs` (9: sizes
-//! of frames, intervals), `back_off.rs` (10.22.2: EDCA), `station.rs` (10.24: aggregates and block
-//! acknowledgments). Access is by EDCA in the category best effort and not by DCF, as a station must that
-//! aggregates; both alike, with one access category and no TXOP beyond one frame (its limit is 0 for best effort,
-//! Table 9-137). G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
-//! 18(3), 2000, says what two stations get that always have something to send; the tests hold the code to it, as near
-//! as his independent stations are to two that have only each other to collide with (6 % of the collisions).
-//! `referee/wifi.py` holds its goodput against ns-3.44's: they agree to 2 %, and `referee/README.md` says where they
-//! part and why.
+//! **Standard.** IEEE Std 802.11-2016, by clause in the files: `mode.rs` (19: frames on the air),
+//! `timing.rs` (9: frame sizes, intervals), `back_off.rs` (10.22.2: EDCA), `station.rs` (10.24: aggregates
+//! and block acknowledgments). Access is by EDCA in the category best effort, not by DCF, because a
+//! station that aggregates must use EDCA. Both stations have one access category and no TXOP beyond one
+//! frame (its limit is 0 for best effort, Table 9-137). G. Bianchi, "Performance Analysis of the IEEE
+//! 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000, computes the throughput of two
+//! saturated stations. The tests compare the code with it; his model has independent stations, while here
+//! each has only the other to collide with, which changes the collisions by 6 %. `referee/wifi.py`
+//! compares the goodput with ns-3.44: they agree to 2 %, and `referee/README.md` explains the differences.
 //!
-//! **Order of events.** An access at time t is noticed by the other station a slot later: if its own slot begins
-//! before that, both have sent. So collisions need no common slots, and stations whose slots have come apart, as
-//! after a collision of frames of unequal length, are treated right. After an access, with all times counted from
-//! its end:
-//! * answered: the slots of both stations begin AIFS after the answer;
-//! * not answered: the sender's AIFS begins when it stops waiting for the answer, SIFS + slot + 20 us after its own
-//!   frame, and not before the channel is idle; who heard something that it did not understand waits EIFS. After a
-//!   collision both are senders.
+//! **Order of events.** The other station notices an access at time t one slot later; if its own slot
+//! begins before that, both send. So collisions need no common slots, and stations whose slots are not
+//! aligned, as after a collision of frames of different length, are handled correctly. After an access,
+//! counted from its end:
+//! * acknowledged: the slots of both stations begin AIFS after the acknowledgment
+//! * not acknowledged: the sender's AIFS begins when it stops waiting for the acknowledgment, SIFS + slot +
+//!   20 us after its own frame, and not before the channel is idle. A station that received a frame
+//!   incorrectly waits EIFS. After a collision both stations are senders.
 //!
-//! **When packets come out.** Each frame of an aggregate has its own checksum, and receivers take it from the air
-//! as soon as its last symbol is decoded, not when the aggregate ends: so the packets of an aggregate come out one
-//! after another, at the rate on the air. (Drivers that fetch several at an interrupt may bunch them further; that
-//! is not here.) A packet behind a missing one comes out with it, or when the sender gives it up.
+//! **When packets come out.** Each frame of an aggregate has its own checksum, and a receiver takes it as
+//! soon as its last symbol is decoded, not at the end of the aggregate. So the packets of an aggregate come
+//! out one after another, at the rate on the air. (Drivers that fetch several frames per interrupt may
+//! bunch them; this is not modelled.) A packet behind a missing one comes out together with it, or when the
+//! sender gives the missing one up.
 //!
-//! **Outages** are those of a direction's description, and concern all that its sender sends, data and answers:
-//! frames in them are not understood (an aggregate not at all if its preamble is not), yet are felt, so that nobody
-//! sends at the same time. They are sent again as ever. An answer that is lost in an outage costs its airtime again
-//! but no packet: the receiver has it.
+//! **Outages** belong to a direction and affect all that its sender sends, data and acknowledgments. Frames
+//! in an outage are not received (a whole aggregate if its preamble is not received), but the channel is
+//! sensed as busy, so the other station does not send. They are retransmitted as usual. An acknowledgment
+//! lost in an outage costs another transmission, but no packet: the receiver has the frame.
 //!
-//! **Why a packet is lost.** One that was sent as often as allowed is given up. The cause is what the channel did to it
-//! last: [`DropCause::Outage`], or [`DropCause::Random`] for [`WifiSpec::frame_loss`]; it is
-//! [`DropCause::Contention`] only if all its tries collided.
+//! **Cause of a loss.** A packet is given up at the retry limit. Its cause is the last one in transit:
+//! [`DropCause::Outage`], or [`DropCause::Random`] for [`WifiSpec::frame_loss`]. It is
+//! [`DropCause::Contention`] only if all transmissions collided.
 //!
-//! **The direction's other losses** are of what lies behind the radio: random loss, bursts and corruption meet a
-//! packet once, when the receiving station has passed it on. Frames lost on the air, which are sent again, are
-//! [`WifiSpec::frame_loss`]. The delay too is of what lies behind; the air itself takes less than a microsecond.
+//! **A direction's other impairments** belong to the path behind the radio: random loss, bursts and
+//! corruption meet a packet once, after the receiving station has passed it on. Frames lost on the air,
+//! which are retransmitted, are [`WifiSpec::frame_loss`]. The delay also belongs to the path behind;
+//! propagation on the air takes less than a microsecond.
 //!
-//! What is simplified: one rate for ever; no beacons, power saving, other stations or other channels' noise; all
-//! packets in one sequence; an IP packet is one frame whatever its size (real frames end at 2304 bytes of payload);
-//! a sender knows of its failure when the channel becomes idle; no capture: of two frames that collide the stronger
-//! is not understood either.
+//! **Simplifications.** The rate is constant. There are no beacons, power saving, other stations or noise
+//! of other channels. All packets form one sequence. An IP packet is one frame whatever its size (real
+//! frames end at 2304 bytes of payload). A sender learns of its failure when the channel becomes idle.
+//! There is no capture: of two colliding frames, the stronger is not received either.
 
 mod back_off;
 mod mode;
@@ -74,12 +78,12 @@ use station::Station;
 use timing::Timing;
 use whimbrel_units::{Duration, Time};
 
-/// Which of the two stations sends.
+/// The sending station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The one that sends in the written direction.
+    /// The station that sends in the forward direction.
     Forward,
-    /// The other one.
+    /// The other station.
     Reverse,
 }
 
@@ -94,34 +98,34 @@ impl Side {
     }
 }
 
-/// A packet that has left a station's queue, for good or ill. Packets of one side leave in the order in which they
+/// A packet that a station has delivered or given up. Packets of one side leave in the order in which they
 /// were accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// Who sent it.
+    /// The sender.
     pub side: Side,
-    /// What became of it: when it comes out at the far end, or why it does not.
+    /// When the packet comes out at the far end, or why it does not.
     pub fate: Fate,
 }
 
-/// What a station did on the air so far.
+/// A station's counters on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AirCounters {
-    /// How often it took the channel.
+    /// Number of accesses to the channel.
     pub accesses: u64,
-    /// How often of these the other one did so at the same time.
+    /// Number of accesses that collided.
     pub collisions: u64,
-    /// Frames that it sent, each as often as it was sent.
+    /// Number of frames sent, retransmissions included.
     pub frames: u64,
-    /// Frames of these that did not collide and were not understood.
+    /// Number of these frames that did not collide and were not received.
     pub frames_lost: u64,
-    /// Time that its accesses kept the channel busy, answers and gaps within them included; that of a collision
-    /// counts for both.
+    /// Time that its accesses kept the channel busy, including acknowledgments and gaps within an access. A
+    /// collision counts for both stations.
     pub airtime: Duration,
 }
 
-/// A Wi-Fi link at work: both directions and the channel they share. Unlike on a [`Link`](crate::Link), when a
-/// packet leaves depends on what the other side does later, so it is told afterwards: call
+/// A Wi-Fi link: both directions and the channel that they share. When a packet leaves depends on what the
+/// other side does later. So, unlike a [`Link`](crate::Link), it reports fates afterwards: call
 /// [`advance`](Self::advance) at [`next`](Self::next).
 #[derive(Debug)]
 pub struct Wifi {
@@ -131,35 +135,36 @@ pub struct Wifi {
     /// When each station sends if the channel stays idle until then.
     due: [Option<Time>; 2],
     phase: Phase,
-    /// Of the back-offs.
+    /// Draws the back-offs.
     rng: Xoshiro256PlusPlus,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Idle,
-    /// One or both have begun; who has not cannot know yet.
+    /// One or both stations have begun; the other one has not noticed yet.
     Begun {
-        /// When each has begun.
+        /// When each station has begun.
         at: [Option<Time>; 2],
-        /// When it is noticed.
+        /// When the access is noticed.
         noticed: Time,
     },
-    /// The access goes on until then.
+    /// An access occupies the channel.
     Busy {
+        /// When the access ends.
         until: Time,
-        /// Whether each has sent, and had an answer.
+        /// For each station that has sent, whether it was acknowledged.
         answered: [Option<bool>; 2],
     },
 }
 
 impl Wifi {
-    /// A channel at rest. Of the directions' specifications queue, loss and delay hold; their service is this
-    /// channel, and their queues are DropTail.
+    /// An idle channel. It uses the queue, loss and delay of the directions; their service is this channel, and
+    /// their queues are DropTail.
     pub fn new(spec: &WifiSpec, directions: [&LinkSpec; 2], seed: u64) -> Self {
         let timing = Timing::new(spec);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        // Each 2^192 draws ahead of the one before: they never meet.
+        // Each stream begins 2^192 draws after the one before it: they never overlap.
         let mut stream = || {
             let stream = rng.clone();
             rng.long_jump();
@@ -180,7 +185,7 @@ impl Wifi {
     }
 
     /// Offers a packet of `size` bytes to a station's queue at `now`, which never goes back and is not after
-    /// [`next`](Self::next). False if the queue is full: it is dropped.
+    /// [`next`](Self::next). Returns false if the queue is full and the packet is dropped.
     pub fn offer(&mut self, now: Time, side: Side, size: u32) -> bool {
         let s = side as usize;
         let first = !self.stations[s].has_frames();
@@ -195,7 +200,7 @@ impl Wifi {
         joined
     }
 
-    /// When something happens next if nothing is offered before.
+    /// When the link must be advanced next if no packet is offered before.
     pub fn next(&self) -> Option<Time> {
         match self.phase {
             Phase::Idle => Side::BOTH
@@ -213,13 +218,13 @@ impl Wifi {
         }
     }
 
-    /// Plays all that happens up to `now`; adds the packets that leave to `left`, in order of time. A packet is
-    /// told of before it comes out, at the latest when its access is noticed.
-    pub fn advance(&mut self, now: Time, left: &mut Vec<Departure>) {
+    /// Advances the link to `now`. Adds the packets that leave to `departed`, in order of time. A packet is
+    /// reported before it comes out, at the latest when its access is noticed.
+    pub fn advance(&mut self, now: Time, departed: &mut Vec<Departure>) {
         while let Some(at) = self.next().filter(|at| *at <= now) {
             match self.phase {
                 Phase::Idle => self.begin(at, [None; 2], at + self.timing.slot),
-                // The other one's slot begins before it can notice.
+                // The other station's slot begins before it can notice.
                 Phase::Begun { at: begun, noticed } if at < noticed => {
                     self.begin(at, begun, noticed);
                 }
@@ -230,31 +235,31 @@ impl Wifi {
                 Phase::Begun { at: begun, noticed } => {
                     for side in Side::BOTH {
                         if let Some(begins) = begun[side as usize] {
-                            self.go_on(side, begins, noticed, left);
+                            self.go_on(side, begins, noticed, departed);
                         }
                     }
                 }
-                Phase::Busy { until, answered } => self.end(until, answered, left),
+                Phase::Busy { until, answered } => self.end(until, answered, departed),
             }
         }
     }
 
-    /// What waits at a station, the frames of the access under way and those to be sent again not counted.
+    /// The queue of a station, without frames of the current access and frames to be retransmitted.
     pub fn backlog(&self, side: Side) -> Backlog {
         self.stations[side as usize].backlog()
     }
 
-    /// What a direction did so far.
+    /// The counters of a direction so far.
     pub fn counters(&self, side: Side) -> &Counters {
         self.stations[side as usize].counters()
     }
 
-    /// What a station did on the air so far.
+    /// The counters of a station on the air so far.
     pub fn air(&self, side: Side) -> &AirCounters {
         self.stations[side as usize].air()
     }
 
-    /// Lets those begin that are due at `now`.
+    /// Starts the stations that are due at `now`.
     fn begin(&mut self, now: Time, mut at: [Option<Time>; 2], noticed: Time) {
         for side in Side::BOTH.map(|side| side as usize) {
             if self.due[side].take_if(|due| *due == now).is_some() {
@@ -265,7 +270,7 @@ impl Wifi {
         self.phase = Phase::Begun { at, noticed };
     }
 
-    /// Both have begun: nothing is understood.
+    /// Both stations have begun: neither frame is received.
     fn collide(&mut self, begins: [Time; 2]) {
         let timing = &self.timing;
         let ends = Side::BOTH.map(|side| {
@@ -288,13 +293,13 @@ impl Wifi {
         };
     }
 
-    /// One has begun, and the other one notices.
-    fn go_on(&mut self, side: Side, begins: Time, noticed: Time, left: &mut Vec<Departure>) {
+    /// One station has begun, and the other notices.
+    fn go_on(&mut self, side: Side, begins: Time, noticed: Time, departed: &mut Vec<Departure>) {
         let (sender, receiver) = (side as usize, side.other() as usize);
         let wants = self.stations[receiver].has_frames();
         self.back_offs[receiver].freeze(noticed, wants, &mut self.rng);
 
-        let heard = self.exchange(side, begins, left);
+        let heard = self.exchange(side, begins, departed);
         let timing = &self.timing;
         let (until, answered) = match heard {
             Heard::Answer { until } => (until, true),
@@ -322,8 +327,8 @@ impl Wifi {
         };
     }
 
-    /// What the sender hears in the end of an access that did not collide.
-    fn exchange(&mut self, side: Side, begins: Time, left: &mut Vec<Departure>) -> Heard {
+    /// The end of an access that did not collide, as the sender sees it.
+    fn exchange(&mut self, side: Side, begins: Time, departed: &mut Vec<Departure>) -> Heard {
         let timing = &self.timing;
         let [forward, reverse] = &mut self.stations;
         let (sender, receiver) = match side {
@@ -344,7 +349,7 @@ impl Wifi {
             }
         }
         let data = begins + timing.before_data();
-        let understood = sender.transmit(data, timing, left);
+        let understood = sender.transmit(data, timing, departed);
         let own_end = data + timing.ht.frame(sender.load().bytes());
         let answer_ends = own_end + timing.sifs + timing.answer(sender.load());
         if understood && !receiver.outages.cover(answer_ends) {
@@ -358,13 +363,13 @@ impl Wifi {
         }
     }
 
-    /// The channel is idle again.
-    fn end(&mut self, now: Time, answered: [Option<bool>; 2], left: &mut Vec<Departure>) {
+    /// Ends an access: the channel is idle again.
+    fn end(&mut self, now: Time, answered: [Option<bool>; 2], departed: &mut Vec<Departure>) {
         self.phase = Phase::Idle;
         for side in Side::BOTH.map(|side| side as usize) {
             let (station, back_off) = (&mut self.stations[side], &mut self.back_offs[side]);
             if let Some(answered) = answered[side] {
-                station.end_access(now, answered, left);
+                station.end_access(now, answered, departed);
                 if answered {
                     back_off.succeeded(&mut self.rng);
                 } else {
@@ -376,17 +381,17 @@ impl Wifi {
     }
 }
 
-/// How an access ended.
+/// The end of an access, as the sender sees it.
 enum Heard {
-    /// An answer came, until then.
+    /// An acknowledgment came, which ended at `until`.
     Answer { until: Time },
-    /// None did.
+    /// No acknowledgment came.
     Nothing {
         /// When the sender's frame ended.
         own_end: Time,
-        /// When the channel was idle.
+        /// When the channel became idle.
         until: Time,
-        /// Whether the receiver understood something and answered in vain.
+        /// Whether the receiver received a frame; then its acknowledgment was lost.
         understood: bool,
     },
 }

@@ -1,33 +1,33 @@
 //! The modes of the high-throughput (HT) physical layer, 802.11n, and the airtime of their frames.
 //!
 //! IEEE Std 802.11-2016, clause 19 (clause 20 of 802.11-2012):
-//! * a symbol carries N_DBPS data bits and takes 4 us, 3.6 us with the short guard interval (Table 19-6). N_DBPS is
-//!   streams x data subcarriers (52 in 20 MHz, 108 in 40 MHz) x bits per subcarrier x code rate (Tables 19-27 to
-//!   19-34), the rate N_DBPS per symbol time;
-//! * N_SYM = ceil((8 length + 16 + 6 N_ES) / N_DBPS) (19-32, without STBC): 16 service bits and 6 tail bits for each
-//!   of N_ES encoders, one up to 300 Mbit/s and two above (the same tables);
-//! * HT-mixed preamble: L-STF 8, L-LTF 8, L-SIG 4, HT-SIG 8, HT-STF 4 us and HT-LTFs of 4 us each, 1, 2, 4, 4 of
-//!   them for 1, 2, 3, 4 streams (Table 19-13: three streams need four);
-//! * TXTIME = preamble + N_SYM symbols, which end is put off to a multiple of 4 us with the short guard interval
-//!   (19-90, 19-91), since others count legacy symbols.
+//! * a symbol carries N_DBPS data bits and takes 4 us, or 3.6 us with the short guard interval (Table 19-6).
+//!   N_DBPS is streams x data subcarriers (52 in 20 MHz, 108 in 40 MHz) x bits per subcarrier x code rate
+//!   (Tables 19-27 to 19-34); the rate is N_DBPS per symbol time
+//! * N_SYM = ceil((8 length + 16 + 6 N_ES) / N_DBPS) (19-32, without STBC): 16 service bits, and 6 tail bits
+//!   for each of N_ES encoders, one up to 300 Mbit/s and two above (the same tables)
+//! * HT-mixed preamble: L-STF 8, L-LTF 8, L-SIG 4, HT-SIG 8, HT-STF 4 us and HT-LTFs of 4 us each; 1, 2, 4, 4
+//!   of them for 1, 2, 3, 4 streams (Table 19-13: three streams need four)
+//! * TXTIME = preamble + N_SYM symbols, rounded up to a multiple of 4 us with the short guard interval (19-90,
+//!   19-91), because other stations count legacy symbols
 //!
-//! Of the modes with unequal modulation and MCS 32 (6 Mbit/s sent twice) nothing is here: nobody uses them. 5 GHz:
-//! in 2.4 GHz each frame is followed by 6 us of silence.
+//! Modes with unequal modulation and MCS 32 (6 Mbit/s sent twice) are omitted: they are not in use. This is
+//! the 5 GHz band; in 2.4 GHz each frame is followed by 6 us of silence.
 
 use std::fmt;
 use whimbrel_units::{Duration, Rate};
 
-/// L-STF, L-LTF, L-SIG: what every OFDM frame begins with (Table 17-5).
+/// L-STF, L-LTF, L-SIG: the preamble of every OFDM frame (Table 17-5).
 const LEGACY_PREAMBLE: Duration = Duration::from_micros(8 + 8 + 4);
 /// HT-SIG and HT-STF (Table 19-6).
 const HT_SIG_AND_STF: Duration = Duration::from_micros(8 + 4);
-/// One HT-LTF; a legacy symbol takes as long.
+/// One HT-LTF, or one legacy symbol.
 const LEGACY_SYMBOL: Duration = Duration::from_micros(4);
 /// Bits before the first of a frame's bytes (17.3.5.2).
 const SERVICE_BITS: u64 = 16;
 /// Bits after the last, for each encoder (17.3.5.3).
 const TAIL_BITS: u64 = 6;
-/// A written rate is this near to the exact one: tables give one decimal of Mbit/s.
+/// Maximum difference of a written rate from the exact one: tables give one decimal of Mbit/s.
 const ROUNDING: u64 = 50_000;
 
 /// Bits on a subcarrier and the code rate, as numerator over denominator, for MCS 0 to 7 (Table 19-27).
@@ -51,11 +51,11 @@ pub struct HtMode {
     short_guard: bool,
 }
 
-/// No mode of 802.11n has this rate. Its text is meant to be shown to a person.
+/// No mode of 802.11n has this rate. Its text is meant for users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("802.11n has no rate of {asked}; the nearest are {}", self.names())]
 pub struct NoSuchRate {
-    /// The rate that was asked for.
+    /// The requested rate.
     pub asked: Rate,
     /// The mode with the next lower rate.
     pub below: Option<HtMode>,
@@ -72,16 +72,16 @@ impl NoSuchRate {
 }
 
 impl HtMode {
-    /// The mode with this rate, written to one decimal of Mbit/s or exactly. Many rates have several modes: of
-    /// these it is the one with the fewest streams, then the narrowest channel, then the long guard interval, so
-    /// the least that a radio must be able to do. So 30 Mbit/s is MCS 1 in 40 MHz with the short guard interval.
+    /// The mode with this rate, written exactly or to one decimal of Mbit/s. If several modes have the rate, it
+    /// is the one with the fewest streams, then the narrowest channel, then the long guard interval: the
+    /// lowest requirements for a radio. So 30 Mbit/s is MCS 1 in 40 MHz with the short guard interval.
     ///
     /// # Errors
-    /// If there is none; the error names the nearest rates.
+    /// If no mode has the rate; the error names the nearest rates.
     pub fn at(rate: Rate) -> Result<Self, NoSuchRate> {
         let asked = rate.as_bits_per_sec();
         let distance = |mode: &Self| mode.rate().as_bits_per_sec().abs_diff(asked);
-        // The first of several: `all` gives the simplest first.
+        // The first of several: `all` returns the simplest first.
         let fits = Self::all().find(|mode| distance(mode) <= ROUNDING);
         fits.ok_or_else(|| NoSuchRate {
             asked: rate,
@@ -90,7 +90,7 @@ impl HtMode {
         })
     }
 
-    /// All modes: by streams, width, guard interval and MCS.
+    /// All modes, ordered by streams, width, guard interval and MCS.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..4).flat_map(|more_streams| {
             [false, true].into_iter().flat_map(move |wide| {
@@ -125,12 +125,12 @@ impl HtMode {
         self.short_guard
     }
 
-    /// Rate of the payload on the air.
+    /// The rate of the payload on the air.
     pub fn rate(self) -> Rate {
         Rate::from_bits_per_sec(self.bits_per_symbol() * 1_000_000_000 / self.symbol().as_nanos())
     }
 
-    /// As tables give it: with one decimal of Mbit/s.
+    /// The rate as tables give it: with one decimal of Mbit/s.
     fn written_rate(self) -> Rate {
         let bps = self.rate().as_bits_per_sec();
         Rate::from_bits_per_sec((bps + 50_000) / 100_000 * 100_000)
@@ -150,8 +150,8 @@ impl HtMode {
         Duration::from_nanos(if self.short_guard { 3_600 } else { 4_000 })
     }
 
-    /// The fastest of the basic rates 6, 12 and 24 Mbit/s, which every OFDM station must know (17.2.3.3), that is not
-    /// faster than this modulation would be in a legacy frame (10.7.6.5.2 and Table 10-8): control frames go at it.
+    /// The mode of control frames: the fastest of the mandatory rates 6, 12 and 24 Mbit/s (17.2.3.3) that is not
+    /// faster than this modulation in a legacy frame (10.7.6.5.2 and Table 10-8).
     pub(super) const fn control(self) -> LegacyMode {
         match self.modulation().0 {
             1 => LegacyMode::BASIC_6,
@@ -163,7 +163,7 @@ impl HtMode {
     pub(super) fn timing(self) -> HtTiming {
         let bits_per_symbol = self.bits_per_symbol();
         let long_training_fields = [1, 2, 4, 4][usize::from(self.mcs / 8)];
-        // 300 Mbit/s with either guard interval is no more than 1200 bits per 4 us.
+        // 300 Mbit/s with either guard interval are at most 1200 bits per 4 us.
         let encoders = if bits_per_symbol > 1200 { 2 } else { 1 };
         HtTiming {
             preamble: LEGACY_PREAMBLE + HT_SIG_AND_STF + LEGACY_SYMBOL * long_training_fields,
@@ -187,7 +187,7 @@ impl fmt::Display for HtMode {
     }
 }
 
-/// How long HT-mixed frames of one mode take.
+/// The durations of HT-mixed frames of one mode.
 #[derive(Debug, Clone)]
 pub(super) struct HtTiming {
     pub preamble: Duration,
@@ -198,19 +198,19 @@ pub(super) struct HtTiming {
 }
 
 impl HtTiming {
-    /// From the beginning of a frame until its first so many bytes are decoded.
+    /// From the start of a frame until its first `bytes` bytes are decoded.
     #[inline]
     pub fn until_decoded(&self, bytes: u64) -> Duration {
         self.preamble + self.symbol * (8 * bytes + self.frame_bits).div_ceil(self.bits_per_symbol)
     }
 
-    /// TXTIME of a frame of so many bytes.
+    /// TXTIME of a frame of `bytes` bytes.
     pub fn frame(&self, bytes: u64) -> Duration {
         let symbols = (self.until_decoded(bytes) - self.preamble).as_nanos();
         self.preamble + LEGACY_SYMBOL * symbols.div_ceil(LEGACY_SYMBOL.as_nanos())
     }
 
-    /// The largest frame that takes no longer than this.
+    /// The size of the largest frame that takes at most `longest`.
     pub fn bytes_within(&self, longest: Duration) -> u64 {
         let legacy_symbols = (longest - self.preamble).as_nanos() / LEGACY_SYMBOL.as_nanos();
         let symbols = legacy_symbols * LEGACY_SYMBOL.as_nanos() / self.symbol.as_nanos();
@@ -236,7 +236,7 @@ impl LegacyMode {
         bits_per_symbol: 96,
     };
 
-    /// TXTIME of a frame of so many bytes (17-29).
+    /// TXTIME of a frame of `bytes` bytes (17-29).
     pub fn frame(self, bytes: u64) -> Duration {
         let bits = SERVICE_BITS + 8 * bytes + TAIL_BITS;
         LEGACY_PREAMBLE + LEGACY_SYMBOL * bits.div_ceil(self.bits_per_symbol)
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_the_tables() {
+    fn rates_match_the_tables() {
         // Tables 19-27, 19-28, 19-31, 19-32, 19-34: N_DBPS and the rates with long and short guard intervals.
         let bps = |mcs: u8, wide: bool, short_guard: bool| HtMode {
             mcs,
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_with_several_modes_is_the_simplest_of_them() {
+    fn a_rate_with_several_modes_gets_the_simplest() {
         is(6_500, 0, 20, false);
         is(7_200, 0, 20, true);
         // Not MCS 8 with two streams.
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_nothing_has_is_refused_with_the_nearest() {
+    fn an_unknown_rate_is_refused_with_the_nearest() {
         let refused = |bps| {
             let rate = Rate::from_bits_per_sec(bps);
             HtMode::at(rate).expect_err("no such rate").to_string()
@@ -328,16 +328,16 @@ mod tests {
     }
 
     #[test]
-    fn frames_take_what_is_worked_out_by_hand() {
+    fn frame_durations_match_hand_calculation() {
         // 1538 bytes at 6.5 Mbit/s: (12304 + 22) / 26 = 474.1: 475 symbols of 4 us after 36 us.
         let slow = mode(6_500).timing();
         assert_eq!(slow.frame(1538), Duration::from_micros(36 + 1900));
-        // At 30 Mbit/s: 12326 / 108 = 114.1: 115 of 3.6 us are 414 us, put off to 416.
+        // At 30 Mbit/s: 12326 / 108 = 114.1: 115 of 3.6 us are 414 us, rounded up to 416.
         let timing = mode(30_000).timing();
         assert_eq!(timing.frame(1538), Duration::from_micros(36 + 416));
         assert_eq!(timing.until_decoded(1538), Duration::from_micros(36 + 414));
         // At 600 Mbit/s: four streams, so four HT-LTFs, and two encoders: (12304 + 28) / 2160 = 5.7: 6 of 3.6 us
-        // are 21.6 us, put off to 24.
+        // are 21.6 us, rounded up to 24.
         let fast = mode(600_000).timing();
         assert_eq!(fast.frame(1538), Duration::from_micros(20 + 12 + 16 + 24));
         // Three streams have four HT-LTFs too: 195 Mbit/s is MCS 23 in 20 MHz.
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_take_what_is_worked_out_by_hand() {
+    fn control_frame_durations_match_hand_calculation() {
         // An ACK of 14 bytes: 134 bits in symbols of 24, 48 and 96 bits: 6, 3 and 2 of 4 us after 20 us.
         let ack = |kbit| mode(kbit).control().frame(14);
         assert_eq!(ack(6_500), Duration::from_micros(44));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_frame_within_a_time_is_the_largest() {
+    fn the_largest_frame_fits_and_one_byte_more_does_not() {
         for mode in HtMode::all() {
             let timing = mode.timing();
             for us in [100, 1_000, 5_484, 10_000] {

@@ -1,13 +1,13 @@
-//! What one station has to send, and what its peer has received of it.
+//! One station: its queue, and what its peer has received of it.
 //!
-//! Packets wait in the queue until an access takes them; from then on they are in the window: at most 64 in a row of
-//! which the sender has not finished with the first (the block acknowledgment's bitmap, IEEE Std 802.11-2016,
-//! 10.24.7). Each access sends again what the window still holds, oldest first, and then takes from the queue. The
-//! receiver passes packets on in order (10.24.7.6): one that is received behind a missing one waits until that is
-//! received or given up.
+//! Packets wait in the queue until an access takes them into the window: at most 64 consecutive frames, of
+//! which the first is not finished (the block acknowledgment's bitmap, IEEE Std 802.11-2016, 10.24.7). Each
+//! access retransmits the unfinished frames of the window, oldest first, and then takes packets from the
+//! queue. The receiver passes packets on in order (10.24.7.6): a packet received behind a missing one waits
+//! until the missing one is received or given up.
 //!
-//! When the sender gives a frame up, the receiver is told by a request that moves its window; here it knows at once
-//! and the request takes no time.
+//! When a sender gives a frame up, it notifies the receiver by a request that moves the receiver's window.
+//! Here the receiver knows at once, and the request takes no time.
 
 use super::spec::WifiSpec;
 use super::timing::{Load, Timing};
@@ -21,7 +21,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Time};
 
-/// Frames that a block acknowledgment tells of.
+/// The number of frames that a block acknowledgment covers.
 const WINDOW: usize = 64;
 
 /// A frame that was sent at least once.
@@ -31,33 +31,33 @@ struct Frame {
     tries: u8,
     /// The receiver has it.
     received: bool,
-    /// The sender sends it no more: it was acknowledged or given up.
+    /// It was acknowledged or given up.
     finished: bool,
-    /// Why it is lost if it is given up: what the channel last did to it, or collisions if the channel never did.
+    /// The cause of loss if it is given up: the last loss on the air, or contention if all tries collided.
     cause: DropCause,
 }
 
-/// A frame of the access under way.
+/// A frame of the current access.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// Its place in the window.
+    /// Its index in the window.
     place: usize,
-    /// Bytes of the aggregate up to its end.
+    /// Its end in the aggregate, in bytes.
     end: u64,
 }
 
-/// One station: a sender, with the receiver's memory of what it sent.
+/// One station: a sender, and the receiver's state of what it sent.
 #[derive(Debug)]
 pub(super) struct Station {
     side: Side,
     limit: QueueLimit,
     retry_limit: u8,
-    /// When each came, and its size.
+    /// Arrival time and size of each packet in the queue.
     waiting: VecDeque<(Time, u32)>,
     waiting_bytes: u64,
     window: VecDeque<Frame>,
-    /// So many of the window's first frames have left it for the receiver's host, or are lost.
-    told: usize,
+    /// How many of the window's first frames have been passed on to the receiver's host, or are lost.
+    passed_on: usize,
     sent: Vec<Sent>,
     load: Load,
     frame_loss: Chance,
@@ -67,7 +67,7 @@ pub(super) struct Station {
     delay: Delaying,
     counters: Counters,
     air: AirCounters,
-    /// Since when the station has had something to send, as far as that is not counted yet.
+    /// Since when the station has had frames to send, as far as not counted yet.
     busy_since: Option<Time>,
 }
 
@@ -86,7 +86,7 @@ impl Station {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             window: VecDeque::with_capacity(WINDOW),
-            told: 0,
+            passed_on: 0,
             sent: Vec::with_capacity(WINDOW),
             load: Load::default(),
             frame_loss: Chance::new(spec.frame_loss, frame_loss),
@@ -99,13 +99,13 @@ impl Station {
         }
     }
 
-    /// Whether it has something to send.
+    /// Whether it has frames to send.
     pub fn has_frames(&self) -> bool {
         !(self.window.is_empty() && self.waiting.is_empty())
     }
 
-    /// Lets a packet join the queue, if there is room. What a station without anything to send gets does not wait but
-    /// is next.
+    /// Adds a packet to the queue, if there is room. A packet that finds the station without frames always
+    /// has room: it is sent next.
     pub fn join(&mut self, now: Time, size: u32) -> bool {
         self.counters.offered += 1;
         if self.has_frames()
@@ -142,7 +142,7 @@ impl Station {
         &self.load
     }
 
-    /// Puts together what an access at `now` sends.
+    /// Selects the frames that an access at `now` sends.
     pub fn load_up(&mut self, now: Time, timing: &Timing) {
         self.load = Load::default();
         self.sent.clear();
@@ -174,7 +174,7 @@ impl Station {
         }
     }
 
-    /// The access took the channel for so long, until its answer or its failure.
+    /// Counts an access that occupied the channel for `airtime`, until its acknowledgment or failure.
     pub fn count_access(&mut self, collided: bool, airtime: Duration) {
         self.air.accesses += 1;
         self.air.collisions += u64::from(collided);
@@ -182,11 +182,16 @@ impl Station {
         self.air.airtime = self.air.airtime.saturating_add(airtime);
     }
 
-    /// The data of the access goes over the air from `begins`; packets that the receiver passes on are added to
-    /// `left`. Gives whether it understood any of them, so that it answers.
-    pub fn transmit(&mut self, begins: Time, timing: &Timing, left: &mut Vec<Departure>) -> bool {
+    /// Sends the data of the access from `begins` on. Adds packets that the receiver passes on to `departed`.
+    /// Returns whether the receiver got any frame, so that it answers.
+    pub fn transmit(
+        &mut self,
+        begins: Time,
+        timing: &Timing,
+        departed: &mut Vec<Departure>,
+    ) -> bool {
         let mut heard = false;
-        // Who misses the preamble understands nothing that follows.
+        // Without the preamble, the receiver gets no frame.
         let missed = self.outages.cover(begins + timing.ht.preamble);
         for i in 0..self.sent.len() {
             let Sent { place, end } = self.sent[i];
@@ -205,30 +210,30 @@ impl Station {
             } else {
                 frame.received = true;
                 heard = true;
-                self.pass_on(at, left);
+                self.pass_on(at, departed);
             }
         }
         heard
     }
 
-    /// An outage took the request to send or its answer.
+    /// The RTS or the CTS was lost in an outage.
     pub fn fail_in_outage(&mut self) {
         for sent in &self.sent {
             self.window[sent.place].cause = DropCause::Outage;
         }
     }
 
-    /// The end of an access, with or without an answer.
-    pub fn end_access(&mut self, now: Time, answered: bool, left: &mut Vec<Departure>) {
+    /// Ends an access, acknowledged or not.
+    pub fn end_access(&mut self, now: Time, answered: bool, departed: &mut Vec<Departure>) {
         for sent in &self.sent {
             let frame = &mut self.window[sent.place];
             frame.tries += 1;
             frame.finished = (answered && frame.received) || frame.tries >= self.retry_limit;
         }
-        self.pass_on(now, left);
+        self.pass_on(now, departed);
         while self.window.front().is_some_and(|frame| frame.finished) {
             self.window.pop_front();
-            self.told -= 1;
+            self.passed_on -= 1;
         }
         if let Some(since) = self.busy_since {
             self.counters.busy = self.counters.busy.saturating_add(now.since(since));
@@ -236,13 +241,13 @@ impl Station {
         }
     }
 
-    /// Passes on what is complete in order, and drops what was given up.
+    /// Passes on received packets in order, and drops packets that were given up.
     #[inline]
-    fn pass_on(&mut self, now: Time, left: &mut Vec<Departure>) {
-        while let Some(frame) = self.window.get(self.told)
+    fn pass_on(&mut self, now: Time, departed: &mut Vec<Departure>) {
+        while let Some(frame) = self.window.get(self.passed_on)
             && (frame.received || frame.finished)
         {
-            self.told += 1;
+            self.passed_on += 1;
             self.counters.count_served(frame.size);
             let fate = if frame.received {
                 let passage = self.impairment.pass(now, frame.size);
@@ -268,7 +273,7 @@ impl Station {
                 }
                 Fate::Dropped(frame.cause)
             };
-            left.push(Departure {
+            departed.push(Departure {
                 side: self.side,
                 fate,
             });

@@ -1,25 +1,25 @@
-//! How long things take on a Wi-Fi channel, worked out once.
+//! The durations on a Wi-Fi channel, computed once.
 //!
-//! IEEE Std 802.11-2016. Of a data frame: MAC header of a QoS data frame 26 bytes (9.2.3, three addresses), FCS 4,
-//! LLC/SNAP header 8 (RFC 1042): 38 bytes around a packet, unencrypted (CCMP adds 16). In an aggregate each frame has
-//! a delimiter of 4 bytes before it and is padded to a multiple of 4, the last one not (9.7.1); its length must fit
-//! the delimiter's 12 bits.
+//! IEEE Std 802.11-2016. Data frames: the MAC header of a QoS data frame has 26 bytes (9.2.3, three
+//! addresses), the FCS 4, the LLC/SNAP header 8 (RFC 1042): 38 bytes around a packet, unencrypted (CCMP adds
+//! 16). In an aggregate, each frame follows a delimiter of 4 bytes and is padded to a multiple of 4, except
+//! the last one (9.7.1); its length must fit in the delimiter's 12 bits.
 
 use super::mode::{HtTiming, LegacyMode};
 use super::spec::{Aggregation, WifiSpec};
 use whimbrel_units::Duration;
 
-/// aSlotTime (Table 19-25, 5 GHz): the time in which a station notices that another has begun.
+/// aSlotTime (Table 19-25, 5 GHz): the time until a station notices another's access.
 const SLOT: Duration = Duration::from_micros(9);
 /// aSIFSTime (Table 19-25, 5 GHz).
 const SIFS: Duration = Duration::from_micros(16);
-/// aPHY-RX-START-Delay of OFDM, of which control frames are (Table 17-21): from a frame's first signal until the
-/// receiver says so.
+/// aPHY-RX-START-Delay of OFDM, which control frames use (Table 17-21): from the start of a frame's signal
+/// until the receiver indicates it.
 const RX_START_DELAY: Duration = Duration::from_micros(20);
 /// Header, FCS and LLC/SNAP around a packet.
 const AROUND_PACKET: u64 = 26 + 4 + 8;
 const DELIMITER: u64 = 4;
-/// Longest frame that a delimiter can announce.
+/// The maximum length of a frame that a delimiter can announce.
 const LONGEST_AGGREGATED: u64 = 4095;
 /// Control frames (9.3.1.2, 9.3.1.3, 9.3.1.4, 9.3.1.9.3), bytes.
 const RTS: u64 = 20;
@@ -35,10 +35,10 @@ pub(super) struct Timing {
     pub sifs: Duration,
     /// Idle time before the back-off counts (10.22.2.4).
     pub aifs: Duration,
-    /// The same after a frame that was not understood, from its end: EIFS - DIFS + AIFS (10.3.2.3.7), leaving time
-    /// for somebody's acknowledgment at 6 Mbit/s.
+    /// The idle time after a frame received incorrectly, from its end: EIFS - DIFS + AIFS (10.3.2.3.7), which
+    /// leaves time for an acknowledgment at 6 Mbit/s.
     pub eifs: Duration,
-    /// How long a sender waits for the beginning of an answer (10.3.2.9).
+    /// How long a sender waits for the start of an acknowledgment (10.3.2.9).
     pub timeout: Duration,
     pub rts: Duration,
     pub cts: Duration,
@@ -77,7 +77,7 @@ impl Timing {
         }
     }
 
-    /// An access as full as it gets with packets of this size, and how many they are.
+    /// The fullest access with packets of this size, and its number of packets.
     pub fn full_load(&self, size: u32) -> (Load, u64) {
         let mut load = Load::default();
         let mut packets = 0;
@@ -87,7 +87,7 @@ impl Timing {
         (load, packets)
     }
 
-    /// From the beginning of an access until data is sent.
+    /// From the start of an access until data is sent.
     pub fn before_data(&self) -> Duration {
         if self.rts_cts {
             self.rts + self.cts + self.sifs * 2
@@ -96,7 +96,7 @@ impl Timing {
         }
     }
 
-    /// The answer to this load.
+    /// The duration of the acknowledgment of this load.
     pub fn answer(&self, load: &Load) -> Duration {
         if load.frames == 1 {
             self.ack
@@ -105,24 +105,24 @@ impl Timing {
         }
     }
 
-    /// From the beginning of an access to the end of the answer.
+    /// From the start of an access to the end of the acknowledgment.
     pub fn access(&self, load: &Load) -> Duration {
         self.before_data() + self.ht.frame(load.bytes()) + self.sifs + self.answer(load)
     }
 }
 
-/// What goes into one access: a frame alone, or an aggregate.
+/// The load of one access: a single frame, or an aggregate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
     pub frames: usize,
-    /// Length of the first frame, which has no delimiter if it goes alone.
+    /// Length of the first frame, which has no delimiter if it is the only one.
     first: u64,
     /// Length as an aggregate, the last frame not padded.
     aggregate: u64,
 }
 
 impl Load {
-    /// Adds a packet if there is room: a first one always has, whatever its size. Gives where its frame ends in the
+    /// Adds a packet if there is room; the first packet always has room. Returns where its frame ends in the
     /// aggregate.
     #[inline]
     pub fn take(&mut self, size: u32, timing: &Timing) -> Option<u64> {
@@ -148,7 +148,7 @@ impl Load {
         self.aggregate.next_multiple_of(4) + DELIMITER + frame
     }
 
-    /// Length of all that is sent.
+    /// Length of the load in bytes.
     pub const fn bytes(&self) -> u64 {
         if self.frames == 1 {
             self.first
@@ -172,12 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn an_aggregate_holds_what_its_bytes_its_time_and_its_bitmap_allow() {
-        // 4 + 1538 bytes, padded to 1544: 42 of them less the last padding are 64 846 bytes, 43 more than 65 535.
+    fn an_aggregate_is_limited_by_bytes_time_and_bitmap() {
+        // 4 + 1538 bytes, padded to 1544: 42 of them without the last padding are 64 846 bytes; 43 would be
+        // more than 65 535.
         let fast = Timing::new(&spec(300_000));
         let (load, count) = fast.full_load(1500);
         assert_eq!((count, load.bytes()), (42, 64_846));
-        // 5484 us at 6.5 Mbit/s: 1362 symbols after 36 us are 35 412 bits, 4423 bytes: two, three would be 4630.
+        // 5484 us at 6.5 Mbit/s: 1362 symbols after 36 us are 35 412 bits, 4423 bytes: two packets; three would
+        // be 4630.
         assert_eq!(packets(&spec(6_500), 1500), 2);
         // In the 10 ms of 802.11-2012, 8093 bytes: five, 7718.
         let longer = WifiSpec {
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_fits_no_aggregate_goes_alone_without_a_delimiter() {
+    fn a_frame_too_long_for_an_aggregate_is_sent_alone() {
         let timing = Timing::new(&spec(300_000));
         // 4057 + 38 = 4095 can be announced, one byte more cannot.
         assert_eq!(timing.full_load(4057).1, 15);
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_those_of_best_effort_in_5_ghz() {
+    fn intervals_match_best_effort_in_5_ghz() {
         let timing = Timing::new(&spec(300_000));
         // 16 + 3 x 9; 16 + 44 + 43; 16 + 9 + 20.
         assert_eq!(timing.aifs, Duration::from_micros(43));

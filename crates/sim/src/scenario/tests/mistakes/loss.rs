@@ -28,7 +28,7 @@ fn mistakes_in_losses_are_explained() {
         ),
         (
             link_key("loss = { gilbert-elliott = { p = \"1 %\", r = 2 } }"),
-            "scenario.toml:3: link.L.loss.gilbert-elliott.r: 2 is no probability: it must lie in 0 to 1 (0 % to 100 %)",
+            "scenario.toml:3: link.L.loss.gilbert-elliott.r: 2 is not a probability: it must be from 0 to 1 (0 % to 100 %)",
         ),
         (
             link_key("loss = { random_outages = { count = 3 } }"),
