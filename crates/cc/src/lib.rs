@@ -2,12 +2,12 @@
 //! receives the events of one path and answers with a window and, optionally, a pacing rate.
 //!
 //! * [`Controller`] is the interface of an algorithm: the window of one flow, or of one path.
-//! * [`LossClassifier`] distinguishes random loss from congestion; [`WithClassifier`] puts one on any
-//!   window algorithm.
+//! * [`LossClassifier`] distinguishes random loss from congestion; [`WithClassifier`] puts one on
+//!   any window algorithm.
 //! * [`registry`] is the table of all of them: name, citation, parameters, constructor.
 //!
-//! The transport owns recovery: which packet to retransmit, when an episode of loss begins and ends,
-//! how many packets are in flight. No algorithm counts duplicate ACKs.
+//! The transport owns recovery: which packet to retransmit, when an episode of loss begins and
+//! ends, how many packets are in flight. No algorithm counts duplicate ACKs.
 //!
 //! # Where to look
 //!

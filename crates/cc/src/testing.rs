@@ -1,4 +1,4 @@
-//! What the tests of this crate share: events to start from, and a path that loses only when told to.
+//! Fixtures for the tests of this crate: events, and paths on which the test decides the losses.
 
 use crate::algorithms::loss::newreno::NewReno;
 use crate::building_blocks::rule::WindowController;
@@ -11,10 +11,10 @@ pub(crate) use crate::registry::parse_controller;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Segment size of the tests: windows in segments are whole numbers of it.
+/// Segment size of the tests.
 pub(crate) const MSS: u64 = 1000;
 
-/// A connection that begins with `segments`.
+/// A connection with an initial window of `segments`.
 pub(crate) fn setup(segments: u64) -> Setup {
     Setup {
         mss: Bytes::new(MSS),
@@ -25,7 +25,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
     }
 }
 
-/// NewReno at the beginning of a connection with `segments`.
+/// NewReno on a new connection with an initial window of `segments`.
 pub(crate) fn newreno(segments: u64) -> WindowController<NewReno> {
     WindowController::new(&setup(segments), NewReno::default())
 }
@@ -50,12 +50,12 @@ pub(crate) const ACK: Ack = Ack {
     ece: false,
 };
 
-/// A law of the table as people write it, that begins with so many segments.
+/// A controller by its name and parameters, with an initial window of `segments`.
 pub(crate) fn built(text: &str, segments: u64) -> Box<dyn Controller> {
     text.parse::<Spec>().expect("valid").build(&setup(segments))
 }
 
-/// A loss with the whole window in flight.
+/// A loss with the entire window in flight.
 pub(crate) fn loss(controller: &dyn Controller, now: Time) -> Loss {
     Loss {
         now,
@@ -70,7 +70,7 @@ pub(crate) fn loss(controller: &dyn Controller, now: Time) -> Loss {
     }
 }
 
-/// A timeout with the whole window in flight.
+/// A timeout with the entire window in flight.
 pub(crate) fn timeout(controller: &dyn Controller, now: Time) -> Timeout {
     Timeout {
         now,
@@ -85,7 +85,7 @@ pub(crate) fn segments(controller: &dyn Controller) -> f64 {
     controller.cwnd().get() as f64 / MSS as f64
 }
 
-/// A path of constant round-trip time on which ACKs come back evenly spread over it.
+/// A path of constant round-trip time; ACKs are spread evenly over it.
 pub(crate) struct Path {
     pub now: Time,
     pub rtt: Duration,
@@ -102,7 +102,7 @@ impl Path {
         }
     }
 
-    /// One round trip: the window that stands at its beginning is acknowledged.
+    /// One round trip: acknowledges the window of its beginning.
     pub fn round(&mut self, controller: &mut dyn Controller) {
         let flight = controller.cwnd();
         let acks = (flight.get() / MSS / self.per_ack).max(1);
@@ -130,9 +130,9 @@ impl Path {
         }
     }
 
-    /// The deterministic loss model of RFC 9438 section 5: `between` packets from one loss to the next,
-    /// no time spent in recovery. Returns the mean window in segments over `epochs` losses, after as
-    /// many to settle.
+    /// The deterministic loss model of RFC 9438 section 5: `between` packets from one loss to the
+    /// next, no time spent in recovery. Returns the mean window in segments over `epochs` losses,
+    /// after as many to settle.
     pub fn mean_window(
         &mut self,
         controller: &mut dyn Controller,
@@ -143,7 +143,7 @@ impl Path {
         let mut round_began = self.now;
         for epoch in 0..2 * epochs {
             for _ in 0..between {
-                // Each packet takes its share of a round trip.
+                // Each packet takes its part of a round trip.
                 let share = 1.0 / segments(controller);
                 self.now += self.rtt.mul_f64(share);
                 if epoch >= epochs {
@@ -170,23 +170,23 @@ impl Path {
     }
 }
 
-/// A bottleneck of a given rate with a finite first-in-first-out queue, packet by packet: flows that always have data share
-/// it, each with a path of its own length behind it. ACKs are neither lost nor delayed, one for each packet.
+/// A bottleneck of a given rate with a finite FIFO queue, packet by packet, shared by flows that
+/// always have data, each with its own delay. ACKs are neither lost nor delayed, one per packet.
 pub(crate) struct Bottleneck {
     pub now: Time,
-    /// May be changed between runs; a packet that is being sent keeps its time.
+    /// May be changed between runs; a packet in transmission keeps its time.
     pub rate: Rate,
-    /// Packets that may wait, besides the one being sent.
+    /// Buffer size, packets, without the one in transmission.
     pub room: usize,
-    /// Probability with which the channel loses a packet before it can wait.
+    /// Probability that the channel loses a packet before it is queued.
     pub loss: f64,
-    /// A packet that finds so many queued is marked, and its ACK says so.
+    /// A packet that finds this many queued is marked, and its ACK echoes the mark.
     pub mark: Option<usize>,
     pub flows: Vec<Flow>,
     random: SplitMix64,
-    /// Flow and packet, the one being sent first.
+    /// Flow and packet; the one in transmission is first.
     queue: VecDeque<(usize, Flying)>,
-    /// When the packet being sent has left.
+    /// When the transmission of the present packet ends.
     busy_until: Time,
 }
 
@@ -198,27 +198,27 @@ pub(crate) struct Flow {
     pub lost: u64,
     pub srtt: Duration,
     /// The application has data to send.
-    pub talks: bool,
+    pub has_data: bool,
     rates: RateEstimator,
-    /// Round-trip time of its path without queue and transmission. May be changed between runs; where it becomes shorter,
-    /// acknowledgments wait for those that are under way.
+    /// Round-trip time of its path without queue and transmission. May be changed between runs;
+    /// when it becomes shorter, acknowledgments wait for those in flight.
     pub delay: Duration,
     starts: Time,
     min_rtt: Duration,
-    /// Sent and neither acknowledged nor found lost, oldest first.
+    /// Packets in flight, oldest first.
     flying: VecDeque<Flying>,
-    /// ACKs on their way: the time of their arrival, the packet, and whether it was marked.
+    /// ACKs in flight: the time of arrival, the packet, and whether it was marked.
     acks: VecDeque<(Time, u64, bool)>,
     next_order: u64,
     paced_until: Time,
     window_full: bool,
     round_ends: u64,
-    /// An episode lasts until this packet is acknowledged; with whether the window was reduced for it.
+    /// The episode lasts until this packet is acknowledged; whether the window was reduced for it.
     episode: Option<(u64, bool)>,
-    /// Marks on packets before this one tell of an episode that the controller knows of.
-    marks_told: u64,
-    /// When something last came back.
-    heard: Time,
+    /// Marks on packets before this one belong to an episode that was reported to the controller.
+    marks_reported: u64,
+    /// When the last ACK arrived.
+    last_ack: Time,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -244,14 +244,14 @@ impl Bottleneck {
         }
     }
 
-    /// A flow begins now.
+    /// Adds a flow that begins now.
     pub fn add(&mut self, controller: Box<dyn Controller>, delay: Duration) {
         self.flows.push(Flow {
             controller,
             delivered: 0,
             lost: 0,
             srtt: Duration::ZERO,
-            talks: true,
+            has_data: true,
             rates: RateEstimator::default(),
             delay,
             starts: self.now,
@@ -263,17 +263,17 @@ impl Bottleneck {
             window_full: false,
             round_ends: 0,
             episode: None,
-            marks_told: 0,
-            heard: self.now,
+            marks_reported: 0,
+            last_ack: self.now,
         });
     }
 
-    /// Packets waiting or being sent.
+    /// Packets waiting or in transmission.
     pub fn queued(&self) -> usize {
         self.queue.len()
     }
 
-    /// Lets time pass; returns the mean and the greatest number of packets queued, by time.
+    /// Runs for `span`; returns the mean over time and the maximum of the packets queued.
     pub fn run(&mut self, span: Duration) -> (f64, usize) {
         let (began, end) = (self.now, self.now + span);
         let (mut area, mut most) = (0.0, 0);
@@ -299,7 +299,7 @@ impl Bottleneck {
         }
     }
 
-    /// Sends what the flow's window and pacing let out now.
+    /// Sends the packets that the flow's window and pacing allow now.
     fn send(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         while flow.paced_until <= self.now {
@@ -308,13 +308,13 @@ impl Bottleneck {
                 flow.window_full = true;
                 return;
             }
-            if !flow.talks {
+            if !flow.has_data {
                 flow.rates.on_app_limited(Bytes::new(in_flight));
                 return;
             }
             let idle = flow.flying.is_empty();
             if idle {
-                flow.heard = self.now;
+                flow.last_ack = self.now;
             }
             let in_flight = Bytes::new(in_flight + MSS);
             let tag = flow.rates.on_sent(self.now, idle, in_flight);
@@ -340,7 +340,7 @@ impl Bottleneck {
         }
     }
 
-    /// The packet being sent has left, and the next one follows.
+    /// Ends the transmission of a packet and begins the next.
     fn depart(&mut self) {
         if let Some((index, packet)) = self.queue.pop_front() {
             let flow = &mut self.flows[index];
@@ -355,10 +355,10 @@ impl Bottleneck {
 }
 
 impl Flow {
-    /// Long enough for everything that is not lost to have come back.
+    /// Long enough for every packet that is not lost to be acknowledged.
     const TIMEOUT: Duration = Duration::from_secs(3);
 
-    /// Its rate between then and now, if it had delivered this much then.
+    /// Its mean rate over the last `span`, before which it had delivered `delivered` bytes.
     pub fn rate_since(&self, delivered: u64, span: Duration) -> Rate {
         Rate::over(Bytes::new(self.delivered - delivered), span)
     }
@@ -366,11 +366,11 @@ impl Flow {
     fn next_event(&self) -> Time {
         let ack = self.acks.front().map_or(Time::MAX, |(at, ..)| *at);
         let in_flight = self.flying.len() as u64 * MSS;
-        let open = self.talks && in_flight + MSS <= self.controller.cwnd().get();
+        let open = self.has_data && in_flight + MSS <= self.controller.cwnd().get();
         let send = if open { self.paced_until } else { Time::MAX };
         let timeout = match self.flying.is_empty() {
             true => Time::MAX,
-            false => self.heard + Self::TIMEOUT,
+            false => self.last_ack + Self::TIMEOUT,
         };
         ack.min(send.max(self.starts)).min(timeout)
     }
@@ -380,9 +380,9 @@ impl Flow {
             let (_, order, ece) = self.acks.pop_front().expect("there is one");
             self.acknowledge(now, order, ece);
         }
-        if !self.flying.is_empty() && now >= self.heard + Self::TIMEOUT {
+        if !self.flying.is_empty() && now >= self.last_ack + Self::TIMEOUT {
             let in_flight = Bytes::new(self.flying.len() as u64 * MSS);
-            self.heard = now;
+            self.last_ack = now;
             self.episode = None;
             while let Some(packet) = self.flying.pop_front() {
                 self.lose(now, packet);
@@ -396,7 +396,7 @@ impl Flow {
         }
     }
 
-    /// Packets arrive in order: what is missing before this one is lost.
+    /// Packets arrive in order: packets missing before this one are lost.
     fn acknowledge(&mut self, now: Time, order: u64, ece: bool) {
         let in_flight = Bytes::new(self.flying.len() as u64 * MSS);
         let mut first_lost = None;
@@ -412,10 +412,10 @@ impl Flow {
             self.lose(now, packet);
             first_lost.get_or_insert(packet);
         };
-        self.heard = now;
+        self.last_ack = now;
         self.delivered += MSS;
-        // Losses after one that the window was kept for are told too, as transports do.
-        let told = self.episode.is_some_and(|(_, reduced)| reduced);
+        // As in transports, losses during an episode without a reduction are reported too.
+        let reduced = self.episode.is_some_and(|(_, reduced)| reduced);
         let loss = |packet: Flying, signal| Loss {
             now,
             signal,
@@ -427,13 +427,13 @@ impl Flow {
             ece,
             truth: None,
         };
-        if let (Some(lost), false) = (first_lost, told) {
+        if let (Some(lost), false) = (first_lost, reduced) {
             let response = self.controller.on_loss(&loss(lost, Signal::Loss));
             self.episode = Some((self.next_order, response.reduced));
         }
-        if ece && order >= self.marks_told {
+        if ece && order >= self.marks_reported {
             self.controller.on_loss(&loss(packet, Signal::Ecn));
-            self.marks_told = self.next_order;
+            self.marks_reported = self.next_order;
         }
         if self.episode.is_some_and(|(end, _)| order >= end) {
             self.episode = None;
@@ -465,7 +465,7 @@ impl Flow {
             round_start,
             ece,
             delivery_rate: sample.rate,
-            app_limited: sample.app_limited || !self.talks,
+            app_limited: sample.app_limited || !self.has_data,
             newest: sample.newest,
             ..ACK
         });

@@ -1,4 +1,4 @@
-//! What holds for every algorithm of the registry, whatever happens to it.
+//! Properties of every algorithm of the registry, under any sequence of events.
 
 use proptest::prelude::*;
 use whimbrel_cc::registry::{self, DrivenBy, Feed, Spec};
@@ -8,12 +8,12 @@ use whimbrel_cc::{
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What moves the window of the algorithm, by its own declaration.
-fn class(spec: &Spec) -> DrivenBy {
+/// What moves the window of the algorithm, as its entry declares.
+fn driven_by(spec: &Spec) -> DrivenBy {
     spec.entry().driven_by
 }
 
-/// Something a transport may tell, with numbers it may get wrong.
+/// An event that a transport may report, possibly with wrong numbers.
 #[derive(Debug, Clone)]
 enum Event {
     Sent {
@@ -44,7 +44,7 @@ enum Event {
     Mss(u64),
 }
 
-/// Numbers of every size, the greatest and zero among them.
+/// Numbers of every magnitude, including zero and the maximum.
 fn any_size() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => (0u32..64).prop_flat_map(|bits| 0..=(u64::MAX >> bits)),
@@ -54,7 +54,7 @@ fn any_size() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Spans in nanoseconds: mostly milliseconds, now and then centuries.
+/// Times in nanoseconds: usually milliseconds, sometimes centuries.
 fn any_span() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0u64..200_000_000, 1 => any_size()]
 }
@@ -63,7 +63,7 @@ fn any_duration() -> impl Strategy<Value = Duration> {
     any_span().prop_map(Duration::from_nanos)
 }
 
-/// Rates in bits per second: mostly those of a path, now and then none or all.
+/// Rates in bits per second: usually those of a path, sometimes zero or the maximum.
 fn any_rate() -> impl Strategy<Value = Rate> {
     prop_oneof![4 => 0u64..1_000_000_000, 1 => any_size()].prop_map(Rate::from_bits_per_sec)
 }
@@ -109,7 +109,7 @@ prop_compose! {
     }
 }
 
-/// Numbers as a formula may make them: mostly of a burst's size, now and then none at all.
+/// Results of a formula: usually of a burst's size, sometimes any number at all.
 fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![4 => -100.0..1000.0f64, 1 => any::<f64>()]
 }
@@ -246,7 +246,8 @@ fn any_setup() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// A way of every algorithm: as it is, with each of its switches turned, and with each discriminator on CUBIC.
+/// Every algorithm: with its defaults, with each of its switches inverted, and CUBIC with each loss
+/// classifier.
 fn all_specs() -> Vec<Spec> {
     let mut specs = Vec::new();
     for entry in registry::CONTROLLERS {
@@ -272,9 +273,9 @@ fn all_specs() -> Vec<Spec> {
         .collect()
 }
 
-/// What a controller answers with.
+/// The answers of a controller.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Seen {
+struct Answers {
     cwnd: Bytes,
     ssthresh: Option<Bytes>,
     pacing_rate: Option<Rate>,
@@ -299,32 +300,32 @@ impl Connection {
         }
     }
 
-    fn pass(&mut self, after: u64) -> Time {
+    fn advance(&mut self, after: u64) -> Time {
         self.now += Duration::from_nanos(after);
         self.now
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn report(&mut self, event: &Event) {
         match event {
             Event::Sent {
                 after,
                 size,
                 in_flight,
             } => {
-                let now = self.pass(*after);
+                let now = self.advance(*after);
                 self.controller
                     .on_sent(now, Bytes::new(*size), Bytes::new(*in_flight));
             }
             Event::Ack { after, ack } => {
-                let now = self.pass(*after);
+                let now = self.advance(*after);
                 self.controller.on_ack(&Ack { now, ..*ack });
             }
             Event::Loss { after, loss } => {
-                let now = self.pass(*after);
+                let now = self.advance(*after);
                 self.controller.on_loss(&Loss { now, ..*loss });
             }
             Event::PacketLost { after, lost } => {
-                let now = self.pass(*after);
+                let now = self.advance(*after);
                 self.controller.on_packet_lost(&LostPacket { now, ..*lost });
             }
             Event::Bandwidth(bandwidth) => {
@@ -338,7 +339,7 @@ impl Connection {
             }
             Event::RecoveryEnd => self.controller.on_recovery_end(self.now),
             Event::Timeout { after, timeout } => {
-                let now = self.pass(*after);
+                let now = self.advance(*after);
                 self.controller.on_timeout(&Timeout { now, ..*timeout });
             }
             Event::Spurious => self.controller.on_spurious(self.now),
@@ -349,9 +350,9 @@ impl Connection {
         }
     }
 
-    /// Everything it answers with.
-    fn seen(&self) -> Seen {
-        Seen {
+    /// All answers of the controller.
+    fn answers(&self) -> Answers {
+        Answers {
             cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
             pacing_rate: self.controller.pacing_rate(),
@@ -363,15 +364,15 @@ impl Connection {
 
 proptest! {
     #[test]
-    fn no_window_is_below_one_segment_no_ssthresh_below_two_and_no_rate_is_nothing(
+    fn windows_thresholds_and_rates_keep_their_lower_limits(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
         for spec in all_specs() {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
-                connection.tell(event);
-                let Seen { cwnd, ssthresh, pacing_rate, plan, phase } = connection.seen();
+                connection.report(event);
+                let Answers { cwnd, ssthresh, pacing_rate, plan, phase } = connection.answers();
                 let mss = connection.mss;
                 prop_assert!(cwnd.get() >= mss.max(1), "{spec}: {cwnd} after {event:?}");
                 if let Some(ssthresh) = ssthresh {
@@ -382,25 +383,25 @@ proptest! {
                     prop_assert!(rate > Rate::ZERO, "{spec}: {event:?}");
                     prop_assert!(increase.is_finite() && increase >= 0.0, "{spec}: {increase}");
                 }
-                prop_assert_eq!(plan.is_some() && class(&spec) != DrivenBy::Bursts, false, "{}", spec);
+                prop_assert_eq!(plan.is_some() && driven_by(&spec) != DrivenBy::Bursts, false, "{}", spec);
                 prop_assert!(!phase.is_empty());
             }
         }
     }
 
     #[test]
-    fn only_acks_and_taken_back_mistakes_raise_a_window_that_lives_by_losses(
+    fn only_acks_and_undone_reductions_grow_a_loss_driven_window(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
-        let lives_by_losses =
-            |class| matches!(class, DrivenBy::Losses | DrivenBy::LossesAndDelays | DrivenBy::LossesAndRate);
-        for spec in all_specs().into_iter().filter(|spec| lives_by_losses(class(spec))) {
-            let may_shrink = class(&spec) == DrivenBy::LossesAndDelays;
+        let loss_driven =
+            |driver| matches!(driver, DrivenBy::Losses | DrivenBy::LossesAndDelays | DrivenBy::LossesAndRate);
+        for spec in all_specs().into_iter().filter(|spec| loss_driven(driven_by(spec))) {
+            let may_shrink = driven_by(&spec) == DrivenBy::LossesAndDelays;
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let before = connection.controller.cwnd();
-                connection.tell(event);
+                connection.report(event);
                 let after = connection.controller.cwnd();
                 match event {
                     Event::Ack { ack, .. } => {
@@ -411,7 +412,7 @@ proptest! {
                     }
                     Event::Spurious => prop_assert!(after >= before, "{spec}"),
                     Event::Mss(mss) => prop_assert!(after == before || after.get() == *mss, "{spec}"),
-                    Event::Timeout { .. } if class(&spec) != DrivenBy::LossesAndRate => {
+                    Event::Timeout { .. } if driven_by(&spec) != DrivenBy::LossesAndRate => {
                         prop_assert_eq!(after.get(), connection.mss.max(1), "{}", spec);
                     }
                     _ => prop_assert!(after <= before, "{spec}: {before} to {after}"),
@@ -421,7 +422,7 @@ proptest! {
     }
 
     #[test]
-    fn no_news_of_losses_raises_a_window(
+    fn no_report_of_a_loss_grows_a_window(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
@@ -429,7 +430,7 @@ proptest! {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let before = connection.controller.cwnd();
-                connection.tell(event);
+                connection.report(event);
                 let after = connection.controller.cwnd();
                 if matches!(event, Event::PacketLost { .. } | Event::Loss { .. } | Event::Timeout { .. }) {
                     prop_assert!(after <= before, "{spec}: {before} to {after} by {event:?}");
@@ -439,20 +440,20 @@ proptest! {
     }
 
     #[test]
-    fn only_bursts_that_lost_something_are_answered_and_only_by_laws_that_live_by_them(
+    fn only_lossy_bursts_get_a_response_and_only_from_burst_algorithms(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
         for spec in all_specs() {
-            prop_assert_eq!(spec.entry().feed == Feed::Bursts, class(&spec) == DrivenBy::Bursts);
+            prop_assert_eq!(spec.entry().feed == Feed::Bursts, driven_by(&spec) == DrivenBy::Bursts);
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let Event::Burst(burst) = event else {
-                    connection.tell(event);
+                    connection.report(event);
                     continue;
                 };
                 let response = connection.controller.on_burst(burst);
-                if class(&spec) != DrivenBy::Bursts || !burst.has_loss() {
+                if driven_by(&spec) != DrivenBy::Bursts || !burst.has_loss() {
                     prop_assert_eq!(response, None, "{}: {:?}", spec, burst);
                 }
             }
@@ -460,25 +461,25 @@ proptest! {
     }
 
     #[test]
-    fn the_answer_to_a_loss_says_whether_the_window_was_reduced(
+    fn the_response_to_a_loss_says_whether_the_window_was_reduced(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 1..200),
     ) {
-        // A law that follows the path sets its window itself and says so by keeping it.
-        for spec in all_specs().into_iter().filter(|spec| class(spec) != DrivenBy::Path) {
+        // An algorithm that follows the path sets its window itself and reports it as kept.
+        for spec in all_specs().into_iter().filter(|spec| driven_by(spec) != DrivenBy::Path) {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 let Event::Loss { after, loss } = event else {
-                    connection.tell(event);
+                    connection.report(event);
                     continue;
                 };
-                let now = connection.pass(*after);
+                let now = connection.advance(*after);
                 let before = (connection.controller.cwnd(), connection.controller.ssthresh());
                 let response = connection.controller.on_loss(&Loss { now, ..*loss });
                 if !response.reduced {
                     let after = (connection.controller.cwnd(), connection.controller.ssthresh());
                     prop_assert_eq!(after.0, before.0, "{}", spec);
-                    if class(&spec) != DrivenBy::LossesAndRate {
+                    if driven_by(&spec) != DrivenBy::LossesAndRate {
                         prop_assert_eq!(after.1, before.1, "{}", spec);
                     }
                 }
@@ -487,7 +488,7 @@ proptest! {
     }
 
     #[test]
-    fn a_copy_behaves_as_the_original_and_so_does_a_second_run(
+    fn a_copy_and_a_second_run_behave_as_the_original(
         setup in any_setup(),
         events in prop::collection::vec(any_event(), 2..200),
         share in 0.0..1.0f64,
@@ -497,16 +498,16 @@ proptest! {
             let mut original = Connection::new(&spec, &setup);
             let mut again = Connection::new(&spec, &setup);
             for event in &events[..fork] {
-                original.tell(event);
-                again.tell(event);
+                original.report(event);
+                again.report(event);
             }
             let mut copy = original.clone();
             for event in &events[fork..] {
-                original.tell(event);
-                again.tell(event);
-                copy.tell(event);
-                prop_assert_eq!(copy.seen(), original.seen(), "{}", spec);
-                prop_assert_eq!(again.seen(), original.seen(), "{}", spec);
+                original.report(event);
+                again.report(event);
+                copy.report(event);
+                prop_assert_eq!(copy.answers(), original.answers(), "{}", spec);
+                prop_assert_eq!(again.answers(), original.answers(), "{}", spec);
             }
         }
     }

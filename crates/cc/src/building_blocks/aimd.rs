@@ -1,17 +1,16 @@
-//! Additive increase and multiplicative decrease with a law's own increase and decrease: what the laws that differ
-//! from Reno in these two alone have in common.
+//! Additive increase and multiplicative decrease with an algorithm's own increase and decrease.
 //!
 //! RFC 5681 with the increase and the decrease left open:
 //!
-//! * slow start: as [`Window::slow_start`], L = 2 of RFC 3465, unless the law has its own
-//! * congestion avoidance: [`IncreaseDecrease::increase`] segments for each cwnd of bytes acknowledged
+//! * slow start: as [`Window::slow_start`], L = 2 of RFC 3465, unless the algorithm has its own
+//! * congestion avoidance: [`IncreaseDecrease::increase`] segments per cwnd of acknowledged bytes
 //! * loss: `ssthresh = (1 - b)*FlightSize`, at least two segments, `cwnd = ssthresh`, b from
 //!   [`IncreaseDecrease::decrease`]
 //! * timeout: the same ssthresh, `cwnd = 1` segment (RFC 5681 section 3.1)
 //!
-//! A law is then its [`IncreaseDecrease`]: its formula, the state that the formula needs, and nothing else. [`Aimd`] makes a
-//! [`Rule`] of it. Growth is counted in bytes acknowledged, so that delayed ACKs do not slow it. FlightSize counts up to
-//! cwnd, as in `newreno.rs`.
+//! An algorithm is then its [`IncreaseDecrease`]: its formula, the state that the formula needs,
+//! and nothing else. [`Aimd`] turns it into a [`Rule`]. Growth counts acknowledged bytes, so that
+//! delayed ACKs do not slow it. FlightSize counts up to cwnd, as in `newreno.rs`.
 
 use crate::building_blocks::rule::Rule;
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
@@ -19,32 +18,35 @@ use crate::interface::{Ack, Loss, LossResponse, Sibling, Timeout};
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate};
 
-/// Reno's increase, segments for each window of data.
+/// Reno's increase, segments per window of data.
 pub(crate) const RENO_INCREASE: f64 = 1.0;
 
-/// Reno's decrease, share of the window.
+/// Reno's decrease, a fraction of the flight.
 pub(crate) const RENO_DECREASE: f64 = 0.5;
 
-/// The part of such a law that is its own.
+/// The algorithm's own part.
 pub(crate) trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
-    /// Data was acknowledged: the place to measure. Told before the window grows for it. A law with a part of its
-    /// window that follows delays changes it here, and then minds [`Window::may_grow`] itself.
+    /// Invoked when data is acknowledged, before the window grows: the place to measure. An
+    /// algorithm with a part of its window that follows delays changes it here, and then must check
+    /// [`Window::may_grow`] itself.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let _ = (window, ack);
     }
 
-    /// Slow start with `acked` bytes that may let the window grow. Returns those left over for congestion avoidance.
+    /// Slow start with `acked` bytes, when the window may grow. Returns the bytes left for
+    /// congestion avoidance.
     fn slow_start(&mut self, window: &mut Window, acked: u64) -> u64 {
         window.slow_start(acked, SLOW_START_LIMIT)
     }
 
-    /// Segments by which the window grows for each window of data acknowledged in congestion avoidance.
+    /// Growth in congestion avoidance, segments per window of acknowledged data.
     fn increase(&self, window: &Window) -> f64;
 
-    /// A loss or a first timeout: the share of the flight that is given up for it, from 0 to 1.
+    /// The fraction of the flight, from 0 to 1, by which a loss or a first timeout reduces it.
     fn decrease(&mut self, window: &Window) -> f64;
 
-    /// The timer fired, and not for the same data again; told after [`decrease`](Self::decrease).
+    /// Invoked after [`decrease`](Self::decrease) when the timer fires for the first time for some
+    /// data.
     fn on_timeout(&mut self) {}
 
     /// [`Rule::on_siblings`].
@@ -76,12 +78,12 @@ pub(crate) trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
     }
 }
 
-/// The rule of an increase and a decrease.
+/// The rule of an [`IncreaseDecrease`].
 #[derive(Debug, Clone)]
 pub(crate) struct Aimd<T>(pub T);
 
 impl<T: IncreaseDecrease> Aimd<T> {
-    /// What an episode of loss or a timeout leaves, but for its floor.
+    /// The reduced flight after a loss or a timeout, without its lower limit.
     fn left(&mut self, window: &Window, in_flight: Bytes) -> u64 {
         let left = 1.0 - self.0.decrease(window);
         (window.flight(in_flight) as f64 * left) as u64
@@ -145,7 +147,7 @@ mod tests {
     use crate::testing::{ACK, MSS, Path, loss, newreno, segments, setup, timeout};
     use whimbrel_units::{Duration, Time};
 
-    /// Reno's two numbers, and how often it lost something.
+    /// Reno's two numbers, and a count of its losses.
     #[derive(Debug, Clone, Default)]
     struct Reno {
         losses: u32,
@@ -169,67 +171,72 @@ mod tests {
     }
 
     #[test]
-    fn with_renos_two_numbers_it_is_newreno() {
+    fn with_renos_increase_and_decrease_it_is_newreno() {
         let mut path = Path::new(Duration::from_millis(100));
-        let mut laws: [Box<dyn Controller>; 2] = [Box::new(reno(10)), Box::new(newreno(10))];
+        let mut controllers: [Box<dyn Controller>; 2] = [Box::new(reno(10)), Box::new(newreno(10))];
         for step in 0..40 {
-            for law in &mut laws {
+            for controller in &mut controllers {
                 match step {
                     4 | 12 | 33 => {
-                        let loss = loss(&**law, path.now);
-                        assert_eq!(law.on_loss(&loss), LossResponse::REDUCED);
+                        let loss = loss(&**controller, path.now);
+                        assert_eq!(controller.on_loss(&loss), LossResponse::REDUCED);
                     }
-                    20 => law.on_timeout(&timeout(&**law, path.now)),
-                    35 => law.on_spurious(path.now),
-                    _ => path.round(&mut **law),
+                    20 => controller.on_timeout(&timeout(&**controller, path.now)),
+                    35 => controller.on_spurious(path.now),
+                    _ => path.round(&mut **controller),
                 }
             }
-            // This one grows with every ACK, NewReno by a whole segment at the end of a window.
-            let [ours, theirs] = laws.each_ref().map(|law| segments(&**law));
+            // Aimd grows with every ACK, NewReno by a whole segment at the end of a window.
+            let [ours, theirs] = controllers
+                .each_ref()
+                .map(|controller| segments(&**controller));
             assert!((ours - theirs).abs() < 1.5, "{step}: {ours} {theirs}");
-            assert_eq!(laws[0].phase(), laws[1].phase(), "{step}");
+            assert_eq!(controllers[0].phase(), controllers[1].phase(), "{step}");
         }
     }
 
     #[test]
-    fn nothing_grows_in_recovery_or_while_the_window_is_not_used() {
+    fn the_window_does_not_grow_in_recovery_or_while_unused() {
         let mut avoiding = reno(20);
         avoiding.on_loss(&loss(&avoiding, Time::ZERO));
-        for mut law in [reno(10), avoiding] {
+        for mut controller in [reno(10), avoiding] {
             for (in_recovery, cwnd_limited) in [(true, true), (false, false)] {
-                law.on_ack(&Ack {
+                controller.on_ack(&Ack {
                     in_recovery,
                     cwnd_limited,
                     ..ACK
                 });
             }
-            assert_eq!(segments(&law), 10.0);
+            assert_eq!(segments(&controller), 10.0);
         }
     }
 
     #[test]
-    fn a_mistake_is_taken_back_in_window_and_rule_unless_the_window_has_outgrown_it() {
-        let mut law = reno(40);
-        law.on_loss(&loss(&law, Time::ZERO));
-        law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.rule.0.losses), (40.0, 0));
-        assert_eq!(law.ssthresh(), None);
-        law.on_loss(&loss(&law, Time::ZERO));
-        Path::new(Duration::from_millis(100)).rounds_for(&mut law, Duration::from_secs(3));
-        let grown = segments(&law);
-        law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.rule.0.losses), (grown, 1));
+    fn a_spurious_reduction_is_undone_unless_the_window_outgrew_it() {
+        let mut controller = reno(40);
+        controller.on_loss(&loss(&controller, Time::ZERO));
+        controller.on_spurious(Time::ZERO);
+        assert_eq!((segments(&controller), controller.rule.0.losses), (40.0, 0));
+        assert_eq!(controller.ssthresh(), None);
+        controller.on_loss(&loss(&controller, Time::ZERO));
+        Path::new(Duration::from_millis(100)).rounds_for(&mut controller, Duration::from_secs(3));
+        let grown = segments(&controller);
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(
+            (segments(&controller), controller.rule.0.losses),
+            (grown, 1)
+        );
     }
 
     #[test]
     fn a_repeated_timeout_decreases_nothing_more() {
-        let mut law = reno(40);
-        law.on_timeout(&timeout(&law, Time::ZERO));
-        law.on_timeout(&Timeout {
+        let mut controller = reno(40);
+        controller.on_timeout(&timeout(&controller, Time::ZERO));
+        controller.on_timeout(&Timeout {
             repeated: true,
-            ..timeout(&law, Time::ZERO)
+            ..timeout(&controller, Time::ZERO)
         });
-        assert_eq!((segments(&law), law.rule.0.losses), (1.0, 1));
-        assert_eq!(law.ssthresh(), Some(Bytes::new(20 * MSS)));
+        assert_eq!((segments(&controller), controller.rule.0.losses), (1.0, 1));
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(20 * MSS)));
     }
 }

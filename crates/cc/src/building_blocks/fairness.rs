@@ -1,44 +1,50 @@
-//! How equal shares are, and how a node that receives several flows makes them so: Jain's index and the Weighted
-//! Fairness of Enhanced-AATP.
+//! Fairness of shares: Jain's index, and how the receiving node of Enhanced-AATP makes its flows
+//! fair (Weighted Fairness).
 //!
-//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly Shared
-//! Heterogeneous Long Fat Networks", Electronics 2021, 10, 987, sections 3.2 and 5.3. R. Jain, D. Chiu, W. Hawe, "A
-//! Quantitative Measure of Fairness and Discrimination", DEC-TR-301, 1984.
+//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over
+//! Fairly Shared Heterogeneous Long Fat Networks", Electronics 2021, 10, 987, sections 3.2 and 5.3.
+//! R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC-TR-301,
+//! 1984.
 //!
 //! * Jain's index: `J = (sum r)^2 / (N * sum r^2)` (1)
-//! * allotted: `Vm_n = p_n / sum(p) * BW` (20); efficiency: `r_n = V_n / Vm_n` (21)
+//! * allocation: `Vm_n = p_n / sum(p) * BW` (20); efficiency: `r_n = V_n / Vm_n` (21)
 //! * Weighted Fairness: WF is Jain's index of the r_n (22)
 //! * adapter: `Delta_n = A * log2(Vm_n / V_n)` packets per burst (24)
 //! * transcendence factor: `A = gamma/N * BW^(1 + beta) * (WF - 1)^2` (25), gamma 5, beta 0.05
 //!
-//! Units: V, Vm and BW are rates with headers; Delta and A are packets per burst; J and WF have none.
+//! Units: V, Vm and BW are rates including headers; Delta and A are packets per burst; J and WF are
+//! numbers without a unit.
 //!
-//! **The physics.** All flows of a node end at it, so it alone sees how they share its access link. It tells each how far
-//! it is from its due, in doublings, times a factor that dies away with the square of the unfairness: near balance
-//! the adapter is nothing and the law's own increase rules.
+//! **The physics.** All flows of a node end at it, so only the node sees how they divide its access
+//! link. It reports to each flow its distance from its allocation, in doublings, times a factor
+//! that falls with the square of the unfairness: near balance the adapter vanishes, and the
+//! algorithm's own increase dominates.
 //!
-//! Very near: two flows of OC-3 at 1.05 and 0.95 of their due are told to change by 0.0002 packets per burst, and what
-//! evens out the last tenth is congestion, which costs the one above its due more than the other (18).
+//! It vanishes early: two flows of OC-3 at 1.05 and 0.95 of their allocations are adapted by 0.0002
+//! packets per burst. The last tenth is evened out by congestion, which slows the flow above its
+//! allocation more than the other (18).
 //!
-//! **When it works.** Where the node is the bottleneck, its bandwidth is known, and all flows obey. **When not.** A flow
-//! that cannot use its due (an application with little to send, a narrower link elsewhere) keeps WF below 1 for good,
-//! and nobody is given what it leaves.
+//! **When it works.** The node is the bottleneck, its bandwidth is known, and all flows obey.
+//! **When not.** A flow that cannot use its allocation (an application with little data, a narrower
+//! link elsewhere) keeps WF below 1 permanently, and its remainder is not reallocated.
 //!
 //! **Where it departs from the paper.**
-//! * **BW in (25) is taken in Mbit/s.** The paper names bit/s, but then A is of the order of 10^7 for WF = 0.9 on an OC-3
-//!   link and Delta millions of packets per burst, where a burst has some 250. In Mbit/s it is a few packets, the
-//!   size of the increase beside which it is to have "comparable influence".
-//! * (24) has no value for V = 0. A flow that delivers less than 1/1024 of its due counts as delivering that:
-//!   ten doublings. So Delta is never more than 10*A. (One that delivers too much delivers at most BW, and Vm is at
-//!   least BW/57 among eight flows: six doublings.)
-//! * Nothing delivered by anybody, or no flow at all: nobody is treated worse than another, and the index is 1.
+//! * **BW in (25) is in Mbit/s.** The paper writes bit/s, but then A is of the order of 10^7 for WF
+//!   = 0.9 on an OC-3 link, and Delta is millions of packets per burst, where a burst has about
+//!   250. In Mbit/s it is a few packets, of the order of the increase with which it is to have
+//!   "comparable influence".
+//! * (24) is undefined for V = 0. A flow that delivers less than 1/1024 of its allocation counts as
+//!   delivering that: ten doublings. So Delta is at most 10*A. (A flow that delivers too much
+//!   delivers at most BW, and Vm is at least BW/57 among eight flows: six doublings.)
+//! * If no flow delivers anything, or there is no flow, all are treated alike, and the index is 1.
 //!
-//! Delta knows neither the length of a burst nor the packets in it, and may exceed either: who applies it bounds it.
+//! Delta does not depend on the length of a burst or on its number of packets, and may exceed
+//! either: whoever applies it must limit it.
 
 use whimbrel_units::Rate;
 
-/// Jain's index (1) of shares of at least zero: 1 is equal shares, 1/N is one of N taking all. 1 if there is nothing
-/// to share or nobody to share it.
+/// Jain's index (1) of non-negative shares: 1 for equal shares, 1/N if one of N takes all. 1 if the
+/// sum is zero or there are no shares.
 pub fn jain(shares: impl IntoIterator<Item = f64>) -> f64 {
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for share in shares {
@@ -53,17 +59,17 @@ pub fn jain(shares: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// What a flow is due beside others: an integer from 1 to 8 (section 5.3), 1 the least.
+/// The weight of a flow against others: an integer from 1, the lowest, to 8 (section 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
 
 impl Priority {
-    /// The least: what a flow has when nobody says.
+    /// The lowest priority, and the default.
     pub const LEAST: Self = Self(1);
-    /// The greatest.
+    /// The highest priority.
     pub const GREATEST: Self = Self(8);
 
-    /// `None` unless from 1 to 8.
+    /// Returns `None` unless `priority` is from 1 to 8.
     pub const fn new(priority: u8) -> Option<Self> {
         match priority {
             1..=8 => Some(Self(priority)),
@@ -71,7 +77,7 @@ impl Priority {
         }
     }
 
-    /// From 1 to 8.
+    /// The number, from 1 to 8.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -83,44 +89,44 @@ impl Default for Priority {
     }
 }
 
-/// Vm (20): what of `bandwidth` is due to a flow of priority `own` among flows whose priorities, its own among them,
-/// are `all`.
+/// Vm (20): the part of `bandwidth` that a flow of priority `own` is entitled to among flows of the
+/// priorities `all`, which include its own.
 pub fn allocated(bandwidth: Rate, own: Priority, all: impl IntoIterator<Item = Priority>) -> Rate {
     let sum: f64 = all.into_iter().map(|p| f64::from(p.0)).sum();
-    // Its own priority is among them: the share is at most the whole.
+    // `all` includes the own priority, so the result is at most the bandwidth.
     bandwidth.mul_f64(f64::from(own.0) / sum.max(f64::from(own.0)))
 }
 
-/// A flow as the node that receives it among others sees it.
+/// A flow as seen by the node that receives it among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// V: what arrives of it.
+    /// V: the rate at which it arrives.
     pub delivered: Rate,
-    /// Vm: what it is due ([`allocated`]).
+    /// Vm: its allocation ([`allocated`]).
     pub allocated: Rate,
 }
 
-/// WF (22): Jain's index of the efficiencies (21). A flow that is due nothing is left out.
+/// WF (22): Jain's index of the efficiencies (21). Flows with an allocation of zero are left out.
 pub fn weighted_fairness(flows: impl IntoIterator<Item = Flow>) -> f64 {
     let bits = |rate: Rate| rate.as_bits_per_sec() as f64;
     let due = flows.into_iter().filter(|f| f.allocated > Rate::ZERO);
     jain(due.map(|f| bits(f.delivered) / bits(f.allocated)))
 }
 
-/// Least V/Vm that (24) is reckoned with: ten doublings below what is due.
+/// The minimum of V/Vm in (24): ten doublings below the allocation.
 const LEAST_EFFICIENCY: f64 = 1.0 / 1024.0;
 
 /// The adapter with its two parameters (24) (25).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adapter {
-    /// gamma: how much fairness weighs beside the law's own increase.
+    /// gamma: the weight of fairness against the algorithm's own increase.
     pub gamma: f64,
-    /// beta: how much more it weighs on a greater bandwidth.
+    /// beta: how this weight grows with the bandwidth.
     pub beta: f64,
 }
 
 impl Default for Adapter {
-    /// The paper's: "the used values in our tests".
+    /// The paper's values: "the used values in our tests".
     fn default() -> Self {
         Self {
             gamma: 5.0,
@@ -130,8 +136,8 @@ impl Default for Adapter {
 }
 
 impl Adapter {
-    /// The transcendence factor A (25) in packets per burst for a node with `flows` flows, `bandwidth` (taken in
-    /// Mbit/s) and `fairness` WF. Nothing without flows.
+    /// The transcendence factor A (25) in packets per burst, for a node with `flows` flows,
+    /// `bandwidth` (converted to Mbit/s) and the Weighted Fairness `fairness`. 0 without flows.
     pub fn transcendence(&self, flows: usize, bandwidth: Rate, fairness: f64) -> f64 {
         if flows == 0 {
             return 0.0;
@@ -140,8 +146,8 @@ impl Adapter {
         self.gamma / flows as f64 * mbits.powf(1.0 + self.beta) * (fairness - 1.0).powi(2)
     }
 
-    /// Delta (24) for one of the node's flows, in packets per burst: negative for one that takes too much. Nothing
-    /// for a flow that is due nothing.
+    /// Delta (24) for one of the node's flows, in packets per burst: negative for a flow that takes
+    /// too much. 0 for a flow with an allocation of zero.
     pub fn delta(&self, transcendence: f64, flow: Flow) -> f64 {
         if flow.allocated.as_bits_per_sec() == 0 {
             return 0.0;
@@ -193,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_shared_nobody_is_worse_off() {
+    fn without_anything_to_divide_the_index_is_1() {
         assert_eq!(jain([]), 1.0);
         assert_eq!(jain([0.0, 0.0]), 1.0);
         assert_eq!(weighted_fairness([]), 1.0);
@@ -220,9 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn weighted_fairness_is_1_when_each_has_what_it_is_due_and_not_when_all_have_the_same() {
+    fn weighted_fairness_is_1_at_the_allocations_not_at_equal_rates() {
         assert_eq!(weighted_fairness([flow(10, 20), flow(80, 160)]), 1.0);
-        // Due 1:8 and given 1:1: r = 4.5 and 0.5625; 5.0625^2 / (2 * (20.25 + 0.31640625)) = 25.6289/41.1328.
+        // Allocated 1:8 and delivered 1:1: r = 4.5 and 0.5625;
+        // 5.0625^2 / (2 * (20.25 + 0.31640625)) = 25.6289/41.1328.
         near(
             weighted_fairness([flow(450, 100), flow(450, 800)]),
             0.623_077,
@@ -230,15 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn the_transcendence_factor_is_a_few_packets_because_bw_is_in_mbits() {
+    fn the_transcendence_factor_is_a_few_packets_with_bw_in_mbits() {
         let adapter = Adapter::default();
-        // 5/2 * 148.608^1.05 * 0.1^2: ln 148.608 = 5.001312, * 1.05 = 5.251378, e^ = 190.829; * 0.025 = 4.7707.
+        // 5/2 * 148.608^1.05 * 0.1^2: ln 148.608 = 5.001312, * 1.05 = 5.251378, e^ = 190.829;
+        // * 0.025 = 4.7707.
         near(adapter.transcendence(2, OC3, 0.9), 4.7707);
-        // The number that the paper's bit/s would put into the formula: 4.7707 * 10^6.3, millions of packets.
+        // The paper's bit/s would give 4.7707 * 10^6.3, millions of packets.
         let as_printed = mbits(148_608_000);
         near(adapter.transcendence(2, as_printed, 0.9), 9_518_846.0);
         assert_eq!(adapter.transcendence(2, OC3, 1.0), 0.0, "fair: no force");
-        // Twice as far from fair: four times the force. Twice the flows: half of it.
+        // Twice as far from fair: four times the factor. Twice the flows: half of it.
         near(adapter.transcendence(2, OC3, 0.8), 19.0829);
         near(adapter.transcendence(4, OC3, 0.9), 2.385_36);
         assert_eq!(adapter.transcendence(0, OC3, 0.9), 0.0);
@@ -252,37 +260,39 @@ mod tests {
     }
 
     #[test]
-    fn a_twentieth_from_fair_the_adapter_is_nothing_and_ninefold_it_is_more_than_a_burst() {
+    fn the_adapter_vanishes_near_fairness_and_exceeds_a_burst_far_from_it() {
         let adapter = Adapter::default();
         let deltas = |flows: [Flow; 2]| {
             let factor = adapter.transcendence(2, OC3, weighted_fairness(flows));
             flows.map(|flow| adapter.delta(factor, flow))
         };
-        // WF = 4/4.01, A = 477.07 * 0.002494^2 = 0.0029666; log2 1.05 = 0.070389, log2 0.95 = -0.074001.
+        // WF = 4/4.01, A = 477.07 * 0.002494^2 = 0.0029666; log2 1.05 = 0.070389, log2 0.95 =
+        // -0.074001.
         let [above, below] = deltas([flow(105, 100), flow(95, 100)]);
         near(above * 1e3, -0.208_8);
         near(below * 1e3, 0.219_5);
-        // Priorities 1 and 8, the second at 80%: WF = 9.8^2 / (2 * 81.64) = 0.58819, A = 477.07 * 0.16959 = 80.907;
-        // log2 9 = 3.16993, log2 1.25 = 0.321928. A burst of OC-3 in 20 ms has 248 packets.
+        // Priorities 1 and 8, the second at 80 %: WF = 9.8^2 / (2 * 81.64) = 0.58819,
+        // A = 477.07 * 0.16959 = 80.907; log2 9 = 3.16993, log2 1.25 = 0.321928. A burst of OC-3 in
+        // 20 ms has 248 packets.
         let [above, below] = deltas([flow(900, 100), flow(640, 800)]);
         near(above, -256.47);
         near(below, 26.046);
     }
 
     #[test]
-    fn the_adapter_counts_doublings_from_what_is_due() {
+    fn the_adapter_counts_doublings_from_the_allocation() {
         let delta =
             |delivered, allocated| Adapter::default().delta(4.0, flow(delivered, allocated));
         assert_eq!(delta(50, 50), 0.0);
         assert_eq!(delta(25, 50), 4.0);
         assert_eq!(delta(100, 50), -4.0);
         assert_eq!(delta(10, 80), 12.0);
-        // log2(9): a flow of priority 1 that has all when one of priority 8 comes.
+        // log2(9): a flow of priority 1 that has the entire link when one of priority 8 arrives.
         near(delta(900, 100), -12.6797);
     }
 
     #[test]
-    fn a_flow_that_delivers_nothing_is_ten_doublings_below_its_due() {
+    fn a_flow_that_delivers_nothing_counts_as_ten_doublings_below() {
         let adapter = Adapter::default();
         assert_eq!(adapter.delta(4.0, flow(0, 50)), 40.0);
         assert_eq!(adapter.delta(4.0, flow(0, 0)), 0.0);

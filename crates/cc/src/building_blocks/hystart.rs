@@ -1,52 +1,60 @@
-//! HyStart++: leaves slow start when the round-trip time rises, before the queue overflows.
+//! HyStart++: ends slow start when the round-trip time rises, before the queue overflows.
 //!
-//! P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406, 2023.
+//! P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406,
+//! 2023.
 //!
-//! A round is one round trip ([`Ack::round_start`]). With the least RTT of this round and of the last:
+//! A round is one round trip ([`Ack::round_start`]). With the minimum RTT of this round and of the
+//! last one:
 //!
-//! * slow start: `cwnd += min(N, L*SMSS)`; once the round has 8 samples and its least RTT is
-//!   `RttThresh = clamp(last/8, 4 ms, 16 ms)` above the last round's, conservative slow start (CSS) begins
-//! * CSS: `cwnd += min(N, L*SMSS)/4`; if a round's least RTT falls below the one that began it, the rise was
-//!   jitter and slow start resumes; after 5 rounds, the one it began in included, `ssthresh = cwnd`
+//! * slow start: `cwnd += min(N, L*SMSS)`; when the round has 8 samples and its minimum RTT exceeds
+//!   the last round's by `RttThresh = clamp(last/8, 4 ms, 16 ms)`, conservative slow start (CSS)
+//!   begins
+//! * CSS: `cwnd += min(N, L*SMSS)/4`; if a round's minimum RTT falls below that of the round that
+//!   began CSS, the rise was jitter and slow start resumes; after 5 rounds, including the one in
+//!   which CSS began, `ssthresh = cwnd`
 //!
-//! Only in the initial slow start: later ones know where to stop (section 4.3). L is 8, the RFC's value for
-//! a sender that does not pace, and without bound for one that does ([`Setup::paced`](crate::Setup)).
+//! It applies to the initial slow start only: later ones have an ssthresh (section 4.3). L is 8,
+//! the RFC's value for a sender that does not pace, and infinite for one that does
+//! ([`Setup::paced`](crate::Setup)).
 //!
-//! **The physics.** In slow start a window leaves in one burst at twice the link's rate, and the next begins with an
-//! empty link, as long as a window is less than the bandwidth-delay product (BDP). Each round's first packets meet no
-//! queue then, and the least RTT does not rise.
+//! **The physics.** In slow start a window leaves in one burst at twice the link's rate. The next
+//! one begins with an empty link, as long as a window is less than the bandwidth-delay product
+//! (BDP). Each round's first packets then meet no queue, and the minimum RTT does not rise.
 //!
-//! **When not.** On long paths without pacing the rise comes late: a window just below a BDP shows none, the next, of two,
-//! is sent before that is known, and of the third, of four, all but what one round trip brought has left when the
-//! first samples of the risen RTT arrive. With a queue of one BDP, which holds two in all, CSS begins with nearly four in
-//! flight, some milliseconds before the first loss is noticed: HyStart++ saves nothing. (1 Gbit/s, 260 ms, queue of a
-//! BDP, 21,667 packets: the window goes 20,480, 40,960, 82,000; 40,000 packets are lost.) Where the windows happen to fall
-//! otherwise, or with a deeper queue or a pace, it does. Linux' HyStart of 2008 also ends slow start when
-//! the acknowledgments of a window take half of the least RTT, and does not overshoot there: RFC 9406 left that out.
+//! **When not.** On long paths without pacing the rise comes too late. A window just below one BDP
+//! shows none; the next one, of two BDP, is sent before its rise is known; and of the third, of
+//! four BDP, all but one round trip's growth has left when the first samples of the risen RTT
+//! arrive. With a buffer of one BDP (two BDP in all) CSS begins with nearly four BDP in flight,
+//! some milliseconds before the sender detects the first loss: HyStart++ prevents nothing. (1
+//! Gbit/s, 260 ms, buffer of one BDP, 21,667 packets: the window goes 20,480, 40,960, 82,000;
+//! 40,000 packets are lost.) It prevents losses where the windows happen to fall otherwise, with a
+//! deeper buffer, or with pacing. Linux's HyStart of 2008 also ends slow start when the
+//! acknowledgments of one window span half of the minimum RTT, and does not overshoot there; RFC
+//! 9406 left that out.
 //!
-//! Departs in nothing. Where the RFC is silent: rounds and samples are counted even while the window
-//! may not grow.
+//! No departures. Where the RFC is silent: rounds and samples are counted even while the window may
+//! not grow.
 
 use crate::building_blocks::window::Window;
 use crate::interface::Ack;
 use whimbrel_units::Duration;
 
-/// Least rise of the RTT that counts (section 4.3).
+/// Minimum rise of the RTT that counts (section 4.3).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Rise of the RTT that always counts (section 4.3).
+/// A rise of the RTT that always counts (section 4.3).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// The rise that counts, as a divisor of the last round's least RTT (section 4.3).
+/// The rise that counts is the last round's minimum RTT divided by this (section 4.3).
 const MIN_RTT_DIVISOR: u64 = 8;
-/// RTT samples a round must have before it is judged (section 4.3).
+/// RTT samples that a round must have before it is judged (section 4.3).
 const N_RTT_SAMPLE: u32 = 8;
-/// How much slower than slow start CSS grows (section 4.3).
+/// The divisor of growth in CSS against slow start (section 4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
-/// Rounds of CSS before slow start is over (section 4.3).
+/// Rounds of CSS after which slow start ends (section 4.3).
 const CSS_ROUNDS: u32 = 5;
-/// Most segments the window grows by per ACK: L without pacing (section 4.3).
+/// Maximum growth per ACK, segments: L without pacing (section 4.3).
 const L: u64 = 8;
 
-/// How a law does its slow start: by HyStart++ in the initial one if it is on, else by RFC 3465.
+/// Slow start: by HyStart++ in the initial one if it is enabled, else by RFC 3465.
 #[derive(Debug, Clone)]
 pub(crate) struct SlowStart {
     /// L of RFC 3465, segments.
@@ -55,7 +63,7 @@ pub(crate) struct SlowStart {
 }
 
 impl SlowStart {
-    /// `limit` is L of RFC 3465, 1 or 2 segments; it rules wherever HyStart++ does not.
+    /// `limit` is L of RFC 3465, 1 or 2 segments; it applies wherever HyStart++ does not.
     pub fn new(limit: u64, hystart: bool) -> Self {
         Self {
             limit,
@@ -63,7 +71,7 @@ impl SlowStart {
         }
     }
 
-    /// Takes in one ACK while `window` is in slow start. Returns the bytes left over for congestion
+    /// Processes one ACK while `window` is in slow start. Returns the bytes left for congestion
     /// avoidance.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) -> u64 {
         let acked = if Window::may_grow(ack) {
@@ -77,7 +85,7 @@ impl SlowStart {
         }
     }
 
-    /// The phase while `window` is in slow start, for a trace.
+    /// The name of the phase while `window` is in slow start, for traces.
     pub fn phase(&self, window: &Window) -> &'static str {
         match self.hystart {
             Some(HyStart { css: Some(_), .. }) if window.in_initial_slow_start() => {
@@ -88,7 +96,7 @@ impl SlowStart {
     }
 }
 
-/// The state of RFC 9406 section 4.2. No sample is the RFC's infinity.
+/// The state of RFC 9406 section 4.2. `None` is the RFC's infinity.
 #[derive(Debug, Clone, Default)]
 struct HyStart {
     /// `lastRoundMinRTT`.
@@ -103,9 +111,9 @@ struct HyStart {
 /// Conservative slow start.
 #[derive(Debug, Clone)]
 struct Css {
-    /// `cssBaselineMinRtt`: the least RTT of the round that began it.
+    /// `cssBaselineMinRtt`: the minimum RTT of the round in which CSS began.
     baseline: Duration,
-    /// Rounds completed in it, the partial first one included.
+    /// Rounds completed in CSS, including the partial first one.
     rounds: u32,
 }
 
@@ -119,7 +127,7 @@ impl HyStart {
             None => acked,
             Some(_) => window.limited(acked, L) / CSS_GROWTH_DIVISOR,
         };
-        // ssthresh is still without bound: nothing is left over.
+        // ssthresh is still infinite: nothing is left over.
         window.slow_start(grow, L);
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
@@ -127,7 +135,7 @@ impl HyStart {
         0
     }
 
-    /// A round ends and the next begins. Whether slow start is over.
+    /// Ends a round and begins the next. Returns whether slow start ends.
     fn next_round(&mut self) -> bool {
         self.last_round = self.this_round.take();
         self.samples = 0;
@@ -157,7 +165,7 @@ impl HyStart {
     }
 }
 
-/// `RttThresh`, by how much the least RTT of a round must rise above `last`, the previous round's.
+/// `RttThresh`: by how much the minimum RTT of a round must exceed `last`, the previous round's.
 fn threshold(last: Duration) -> Duration {
     (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
 }
@@ -194,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_rise_of_an_eighth_of_the_rtt_within_4_and_16_ms_begins_css() {
-        // RTT of the first round, least RTT of the second that begins CSS.
+        // RTT of the first round, and the minimum RTT of the second one that begins CSS.
         for (before, enough) in [(8, 12), (32, 36), (80, 90), (128, 144), (400, 416)] {
             let (mut ss, mut window) = begin();
             round(&mut ss, &mut window, before, 10);
@@ -209,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_samples_are_too_few_and_eight_are_enough() {
+    fn a_round_is_judged_from_eight_samples_on() {
         let (mut ss, mut window) = begin();
         round(&mut ss, &mut window, 100, 10);
         round(&mut ss, &mut window, 150, 7);
@@ -225,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn one_low_sample_in_a_round_says_there_is_no_queue() {
+    fn one_low_sample_in_a_round_shows_an_empty_queue() {
         let (mut ss, mut window) = begin();
         round(&mut ss, &mut window, 100, 10);
         let low = Some(Duration::from_millis(101));
@@ -281,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_over_after_five_rounds_of_css_the_partial_first_included() {
+    fn slow_start_ends_after_five_rounds_of_css_with_the_partial_first() {
         let (mut ss, mut window) = begin();
         round(&mut ss, &mut window, 100, 10);
         // The first round of CSS begins with the eighth sample of this one.
@@ -317,7 +325,7 @@ mod tests {
         let before = window.cwnd;
         ss.on_ack(&mut window, &ACK);
         assert_eq!(window.cwnd - before, MSS, "full speed again");
-        // and HyStart++ goes on: a rise from 149 ms begins CSS anew.
+        // HyStart++ continues: a rise from 149 ms begins CSS again.
         round(&mut ss, &mut window, 165, 8);
         assert!(in_css(&ss, &window));
     }

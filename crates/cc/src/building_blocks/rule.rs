@@ -1,15 +1,15 @@
-//! What the laws of Reno's family have in common, so that each of them is written as what it changes: how the window grows,
-//! and what an episode of loss leaves of it.
+//! The controller of Reno's family. An algorithm of the family is only its difference to it: how
+//! the window grows, and how an episode of loss reduces it.
 //!
-//! [`WindowController`] is the [`Controller`]: it holds the window, and what it and the rule were before the last reduction. A [`Rule`] is
-//! the rest. `reno.rs` is the shortest one; a rule that is no more than an increase and a decrease is shorter still with
-//! `aimd.rs`.
+//! [`WindowController`] is the [`Controller`]: it holds the window, and a copy of window and rule
+//! from before the last reduction. A [`Rule`] is the rest. `reno.rs` is the shortest one; a rule
+//! that only increases and decreases is shorter still with `aimd.rs`.
 //!
-//! * a timeout brings the window down to one segment, and the slow start threshold to half of the flight, unless the rule
-//!   says otherwise (RFC 5681 section 3.1)
-//! * a repeated one leaves threshold and rule alone (RFC 5681 section 3.1)
-//! * a loss or a timeout that was a mistake: window and threshold are what they were before it (after RFC 4015), and the rule
-//!   takes back what it changed, unless the window has outgrown that since
+//! * timeout: one segment; ssthresh is half of the flight, unless the rule decides otherwise (RFC
+//!   5681 section 3.1)
+//! * repeated timeout: ssthresh and rule are unchanged (RFC 5681 section 3.1)
+//! * spurious loss or timeout: window and threshold are restored (after RFC 4015), and the rule
+//!   undoes its own change, unless the window has since grown past it
 
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::{
@@ -19,15 +19,16 @@ use crate::registry::entry::Setup;
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
 
-/// What is a law's own.
+/// The part in which an algorithm differs from the others of the family.
 pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
-    /// Whether each answer to a loss carries a verdict.
+    /// Whether each response to a loss carries a verdict.
     const CLASSIFIES_LOSSES: bool = false;
 
-    /// Data was acknowledged: measure, and grow the window, if [`Window::may_grow`].
+    /// Invoked when data is acknowledged: measures, and grows the window if [`Window::may_grow`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// An episode of loss: brings the window down, mostly by [`Window::reduce_to`], or keeps it.
+    /// Invoked when an episode of loss begins: reduces the window, usually with
+    /// [`Window::reduce_to`], or keeps it.
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse;
 
     /// [`Controller::on_recovery_end`].
@@ -35,13 +36,14 @@ pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
         let _ = (window, now);
     }
 
-    /// The timer fired, and not for the same data again: brings the window down, mostly by [`Window::collapse`].
+    /// Invoked when the timer fires for the first time for some data: reduces the window, usually
+    /// with [`Window::collapse`].
     fn on_timeout(&mut self, window: &mut Window, timeout: &Timeout) {
         window.collapse(Some(half(window, timeout.in_flight)));
     }
 
-    /// The last reduction was a mistake, and the window is what it was: takes back from `before` what the rule changed for
-    /// it, not what was measured since.
+    /// Invoked when the last reduction was spurious and the window has been restored: takes back
+    /// from `before` what the rule changed for the reduction, but not what it measured since.
     fn on_spurious(&mut self, before: &Self) {
         let _ = before;
     }
@@ -62,32 +64,32 @@ pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
         FastRecovery::UntilRepaired
     }
 
-    /// What it is doing in slow start, for a trace.
+    /// The name of its state in slow start, for traces.
     fn slow_start_phase(&self, window: &Window) -> &'static str {
         let _ = window;
         "slow start"
     }
 
-    /// What it is doing outside of slow start, for a trace.
+    /// The name of its state outside of slow start, for traces.
     fn phase(&self, window: &Window) -> &'static str {
         let _ = window;
         "congestion avoidance"
     }
 }
 
-/// Half of the flight: what Reno leaves (RFC 5681 equation 4), but for its floor.
+/// Half of the flight: Reno's ssthresh without its lower limit (RFC 5681 equation 4).
 pub(crate) fn half(window: &Window, in_flight: Bytes) -> u64 {
     window.flight(in_flight) / 2
 }
 
-/// Slow start by RFC 3465, if the window is in it and may grow. Returns the bytes that congestion avoidance may
-/// grow by: none if the window may not grow at all.
+/// Slow start by RFC 3465, if the window is in slow start and may grow. Returns the bytes left for
+/// congestion avoidance: 0 if the window may not grow.
 pub(crate) fn slow_start(window: &mut Window, ack: &Ack) -> u64 {
     slow_start_by(window, ack, SLOW_START_LIMIT)
 }
 
-/// The growth of Reno and of those that differ from it in other things: slow start by at most `limit` segments per ACK (L
-/// of RFC 3465), then a segment for each window of data.
+/// Reno's growth: slow start by at most `limit` segments per ACK (L of RFC 3465), then one segment
+/// per window of data.
 pub(crate) fn grow_as_reno(window: &mut Window, ack: &Ack, limit: u64) {
     let acked = slow_start_by(window, ack, limit);
     window.grow_by_counting(acked);
@@ -103,20 +105,20 @@ fn slow_start_by(window: &mut Window, ack: &Ack, limit: u64) -> u64 {
     }
 }
 
-/// A window that lives by a [`Rule`].
+/// The controller of a window that follows a [`Rule`].
 #[derive(Debug, Clone)]
 pub(crate) struct WindowController<R> {
     window: Window,
-    /// What is the law's own.
+    /// The algorithm's own part.
     pub rule: R,
-    /// Both before the last reduction, if that may yet prove to have been a mistake.
+    /// Window and rule before the last reduction, while it may still prove to be spurious.
     before: Option<(Window, R)>,
     /// [`Controller::transport_features`].
     asks: TransportFeatures,
 }
 
 impl<R: Rule> WindowController<R> {
-    /// For a new connection.
+    /// Builds the controller of a new connection.
     pub fn new(setup: &Setup, rule: R) -> Self {
         Self {
             window: Window::new(setup),
@@ -126,7 +128,7 @@ impl<R: Rule> WindowController<R> {
         }
     }
 
-    /// The same law, asking this of its transport.
+    /// The same controller, with these requirements on its transport.
     pub fn with_transport_features(self, asks: TransportFeatures) -> Self {
         Self { asks, ..self }
     }
@@ -140,7 +142,7 @@ impl<R: Rule> Controller for WindowController<R> {
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
         let before = (self.window, self.rule.clone());
         let response = self.rule.on_loss(&mut self.window, loss);
-        // What cost nothing gives nothing back: an older reduction was no mistake.
+        // An event that changed nothing can undo nothing: the older reduction was justified.
         self.before = response.reduced.then_some(before);
         response
     }
@@ -250,81 +252,84 @@ mod tests {
         }
     }
 
-    fn law(segments: u64) -> WindowController<Still> {
+    fn controller(segments: u64) -> WindowController<Still> {
         WindowController::new(&setup(segments), Still::default())
     }
 
     #[test]
-    fn a_mistaken_reduction_is_taken_back_once_and_the_rule_is_told() {
-        let mut law = law(40);
-        assert!(law.on_loss(&loss(&law, Time::ZERO)).reduced);
+    fn a_spurious_reduction_is_undone_once_in_window_and_rule() {
+        let mut controller = controller(40);
+        assert!(controller.on_loss(&loss(&controller, Time::ZERO)).reduced);
         assert_eq!(
-            (segments(&law), law.phase()),
+            (segments(&controller), controller.phase()),
             (20.0, "congestion avoidance")
         );
-        law.on_spurious(Time::ZERO);
-        law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.phase()), (40.0, "slow start"));
-        assert_eq!((law.rule.mistakes, law.rule.losses), (1, 0));
+        controller.on_spurious(Time::ZERO);
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(
+            (segments(&controller), controller.phase()),
+            (40.0, "slow start")
+        );
+        assert_eq!((controller.rule.mistakes, controller.rule.losses), (1, 0));
     }
 
     #[test]
-    fn a_rule_hears_that_a_recovery_is_over() {
-        let mut law = law(40);
-        law.on_loss(&loss(&law, Time::ZERO));
-        law.on_recovery_end(Time::ZERO);
-        assert_eq!(segments(&law), 21.0);
+    fn a_rule_is_notified_of_the_end_of_recovery() {
+        let mut controller = controller(40);
+        controller.on_loss(&loss(&controller, Time::ZERO));
+        controller.on_recovery_end(Time::ZERO);
+        assert_eq!(segments(&controller), 21.0);
     }
 
     #[test]
-    fn a_window_that_has_outgrown_the_mistake_keeps_its_growth_and_the_rule_what_it_knows() {
-        let mut law = law(40);
-        law.on_timeout(&timeout(&law, Time::ZERO));
-        law.on_loss(&loss(&law, Time::ZERO));
-        law.on_ack(&ACK);
-        assert_eq!(segments(&law), 2.0);
-        law.on_spurious(Time::ZERO);
-        assert_eq!(segments(&law), 2.0);
-        assert_eq!((law.rule.mistakes, law.rule.losses), (0, 1));
+    fn a_window_that_outgrew_a_spurious_reduction_is_not_restored() {
+        let mut controller = controller(40);
+        controller.on_timeout(&timeout(&controller, Time::ZERO));
+        controller.on_loss(&loss(&controller, Time::ZERO));
+        controller.on_ack(&ACK);
+        assert_eq!(segments(&controller), 2.0);
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(segments(&controller), 2.0);
+        assert_eq!((controller.rule.mistakes, controller.rule.losses), (0, 1));
     }
 
     #[test]
-    fn a_mistake_about_a_loss_that_cost_nothing_gives_nothing_back() {
-        let mut law = law(40);
-        law.on_loss(&loss(&law, Time::ZERO));
-        law.rule.truth = Some(Verdict::Random);
-        let kept = law.on_loss(&loss(&law, Time::ZERO));
+    fn undoing_an_ignored_loss_restores_nothing() {
+        let mut controller = controller(40);
+        controller.on_loss(&loss(&controller, Time::ZERO));
+        controller.rule.truth = Some(Verdict::Random);
+        let kept = controller.on_loss(&loss(&controller, Time::ZERO));
         assert_eq!((kept.reduced, kept.verdict), (false, Some(Verdict::Random)));
-        law.on_spurious(Time::ZERO);
-        assert_eq!(segments(&law), 20.0);
+        controller.on_spurious(Time::ZERO);
+        assert_eq!(segments(&controller), 20.0);
     }
 
     #[test]
-    fn a_repeated_timeout_leaves_the_threshold_and_is_taken_back_whole() {
-        let mut law = law(40);
-        law.on_timeout(&timeout(&law, Time::ZERO));
-        law.on_timeout(&Timeout {
+    fn a_repeated_timeout_keeps_the_threshold_and_is_undone_with_the_first() {
+        let mut controller = controller(40);
+        controller.on_timeout(&timeout(&controller, Time::ZERO));
+        controller.on_timeout(&Timeout {
             repeated: true,
-            ..timeout(&law, Time::ZERO)
+            ..timeout(&controller, Time::ZERO)
         });
-        assert_eq!(segments(&law), 1.0);
-        assert_eq!(law.ssthresh(), Some(Bytes::new(20 * MSS)));
-        law.on_spurious(Time::ZERO);
-        assert_eq!((segments(&law), law.ssthresh()), (40.0, None));
+        assert_eq!(segments(&controller), 1.0);
+        assert_eq!(controller.ssthresh(), Some(Bytes::new(20 * MSS)));
+        controller.on_spurious(Time::ZERO);
+        assert_eq!((segments(&controller), controller.ssthresh()), (40.0, None));
     }
 
     #[test]
-    fn slow_start_is_by_two_segments_an_ack_and_only_while_the_window_is_used() {
-        let mut law = law(10);
-        law.on_ack(&Ack {
+    fn slow_start_adds_two_segments_per_ack_only_while_the_window_is_used() {
+        let mut controller = controller(10);
+        controller.on_ack(&Ack {
             acked: Bytes::new(8 * MSS),
             ..ACK
         });
-        assert_eq!(segments(&law), 12.0);
-        law.on_ack(&Ack {
+        assert_eq!(segments(&controller), 12.0);
+        controller.on_ack(&Ack {
             cwnd_limited: false,
             ..ACK
         });
-        assert_eq!(segments(&law), 12.0);
+        assert_eq!(segments(&controller), 12.0);
     }
 }

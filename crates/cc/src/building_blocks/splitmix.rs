@@ -1,10 +1,10 @@
-//! Numbers that look random and are always the same: SplitMix64.
+//! Reproducible pseudorandom numbers: SplitMix64.
 //!
-//! G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, figure 17 (the
-//! finalizer is D. Stafford's variant 13). For algorithms that must not march in step with each other
-//! ([`Setup::seed`](crate::Setup)); good for that, not for secrets.
+//! G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
+//! 2014, figure 17 (the finalizer is D. Stafford's variant 13). For algorithms that must not
+//! synchronize with each other ([`Setup::seed`](crate::Setup)); not for cryptography.
 
-/// A sequence of numbers that its seed determines.
+/// The sequence of numbers of a seed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SplitMix64(u64);
 
@@ -21,15 +21,15 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `bound` - 1, all as likely; 0 if `bound` is 0.
+    /// A number from 0 to `bound` - 1, uniformly distributed; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         let product = u128::from(self.next()) * u128::from(bound);
         (product >> 64) as u64
     }
 
-    /// A number from 0 to 1, 1 excluded.
+    /// A number from 0 (inclusive) to 1 (exclusive).
     pub fn unit(&mut self) -> f64 {
-        // 53 bits: what the fraction of an f64 holds.
+        // 53 bits: the precision of an f64.
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn all_numbers_below_the_bound_come_up_about_as_often() {
+    fn numbers_below_a_bound_are_uniformly_distributed() {
         let mut random = SplitMix64::new(1);
         let mut seen = [0u32; 7];
         for _ in 0..7_000 {

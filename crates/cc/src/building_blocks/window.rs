@@ -1,30 +1,31 @@
-//! What the loss-based laws share: the window of RFC 5681, grown by counting bytes (RFC 3465).
+//! The congestion window of RFC 5681, with growth by byte counting (RFC 3465).
 
 use crate::interface::Ack;
 use crate::registry::entry::Setup;
 use whimbrel_units::Bytes;
 
-/// L of RFC 3465, segments: most that slow start grows by per ACK (section 2.3), where a law has no other.
+/// L of RFC 3465 (section 2.3), segments: the maximum growth per ACK in slow start, unless an
+/// algorithm has its own.
 pub(crate) const SLOW_START_LIMIT: u64 = 2;
 
 /// A window in bytes with its slow start threshold (RFC 5681 section 3.1).
 ///
-/// Always holds: `cwnd >= mss >= 1` and `ssthresh >= 2*mss`. Sums saturate.
+/// Invariants: `cwnd >= mss >= 1` and `ssthresh >= 2*mss`. Sums saturate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Slow start threshold, bytes; `u64::MAX` until it is first set.
     pub ssthresh: u64,
-    /// Greatest payload of one packet, bytes.
+    /// Maximum payload of one packet, bytes.
     pub mss: u64,
-    /// The transport paces: L bounds nothing.
+    /// The transport paces: L limits nothing.
     paced: bool,
     /// The current slow start follows a timeout: L of RFC 3465 is then 1 (section 2.3).
     after_timeout: bool,
-    /// What [`Self::grow`] owes, less than a byte.
+    /// The fraction of a byte that [`Self::grow`] has not yet added.
     owed: f64,
-    /// Bytes that [`Self::grow_by_counting`] has counted since it last grew, fewer than cwnd.
+    /// Bytes that [`Self::grow_by_counting`] has counted since its last growth, fewer than cwnd.
     counted: u64,
 }
 
@@ -49,31 +50,31 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Nothing has set ssthresh yet: the slow start that looks for the path's capacity.
+    /// ssthresh is not set yet: the slow start that searches for the capacity of the path.
     pub fn in_initial_slow_start(&self) -> bool {
         self.ssthresh == u64::MAX
     }
 
-    /// The window in segments, for laws whose formulas are in them.
+    /// The window in segments, for algorithms with formulas in segments.
     pub fn segments(&self) -> f64 {
         self.cwnd as f64 / self.mss as f64
     }
 
-    /// Whether this acknowledgment may let the window grow at all.
+    /// Whether this acknowledgment may increase the window at all.
     pub fn may_grow(ack: &Ack) -> bool {
         !ack.in_recovery && ack.cwnd_limited
     }
 
-    /// The bytes an episode of loss is reckoned from: FlightSize, and of it no more than the window
-    /// allowed. What limited transmit (RFC 3042) sent beyond the window "MUST NOT be included"
-    /// (RFC 5681 section 3.2 step 2).
+    /// The bytes from which a reduction is computed: FlightSize, at most the window. Data beyond
+    /// the window that limited transmit (RFC 3042) sent "MUST NOT be included" (RFC 5681 section
+    /// 3.2 step 2).
     pub fn flight(&self, in_flight: Bytes) -> u64 {
         in_flight.get().min(self.cwnd)
     }
 
-    /// Of the bytes acknowledged at once, those that may count in slow start: L segments, one after a timeout
-    /// (RFC 3465 section 2.3), and all for a sender that paces (RFC 9406 section 4.3 takes L as infinite
-    /// then): L is there to bound bursts.
+    /// The part of the bytes acknowledged at once that counts in slow start: L segments; one after
+    /// a timeout (RFC 3465 section 2.3); all of them if the sender paces (RFC 9406 section 4.3 then
+    /// takes L as infinite), because L exists to limit bursts.
     pub fn limited(&self, acked: u64, limit: u64) -> u64 {
         let segments = match (self.after_timeout, self.paced) {
             (true, _) => 1,
@@ -83,9 +84,9 @@ impl Window {
         acked.min(segments.saturating_mul(self.mss))
     }
 
-    /// Slow start with appropriate byte counting (RFC 3465 section 2.2): grows by what was
-    /// acknowledged, at most `limit` segments per ACK, never past ssthresh. Returns the bytes left over
-    /// for congestion avoidance.
+    /// Slow start with appropriate byte counting (RFC 3465 section 2.2): grows by the acknowledged
+    /// bytes, at most `limit` segments per ACK, never past ssthresh. Returns the bytes left for
+    /// congestion avoidance.
     pub fn slow_start(&mut self, acked: u64, limit: u64) -> u64 {
         let room = self.ssthresh.saturating_sub(self.cwnd);
         let grow = self.limited(acked, limit).min(room);
@@ -97,19 +98,21 @@ impl Window {
         }
     }
 
-    /// Congestion avoidance by so many segments for each window of data acknowledged: the share that `acked` bytes
-    /// bring, of one window at most. Parts of a byte are owed to the next. Negative or not a number: nothing.
+    /// Congestion avoidance: grows by `segments` for each window of acknowledged data, here by the
+    /// part of it that `acked` bytes are, at most one window. Fractions of a byte carry over. A
+    /// negative number or NaN adds nothing.
     pub fn grow(&mut self, acked: u64, segments: f64) {
         let share = acked.min(self.cwnd) as f64 / self.cwnd as f64;
         let bytes = self.owed + (segments * self.mss as f64 * share).max(0.0);
-        // A float too large for the integer saturates, and what is not a number is 0.
+        // A float that is too large for the integer saturates, and NaN becomes 0.
         let whole = bytes as u64;
         self.owed = (bytes - whole as f64).clamp(0.0, 1.0);
         self.cwnd = self.cwnd.saturating_add(whole);
     }
 
-    /// Congestion avoidance as RFC 3465 section 2.1 has it: a segment once a whole window of bytes was acknowledged. One
-    /// ACK counts for at most one window, so that a stretch ACK cannot make the next ones grow it by a segment each.
+    /// Congestion avoidance as in RFC 3465 section 2.1: grows by one segment after each
+    /// acknowledged window of bytes. One ACK counts for at most one window, so that a stretch ACK
+    /// cannot make each of the next ACKs add a segment.
     pub fn grow_by_counting(&mut self, acked: u64) {
         self.counted = self.counted.saturating_add(acked.min(self.cwnd));
         if self.counted >= self.cwnd {
@@ -118,13 +121,13 @@ impl Window {
         }
     }
 
-    /// Ends slow start where it stands (RFC 9406 section 4.2).
+    /// Ends slow start at the present window (RFC 9406 section 4.2).
     pub fn end_slow_start(&mut self) {
         self.ssthresh = self.cwnd.max(self.mss.saturating_mul(2));
     }
 
-    /// An episode of loss: the window comes down to `ssthresh`, which is at least two segments (RFC
-    /// 5681 equation 4). It never goes up, not even to those two.
+    /// Reduces the window after a loss to `ssthresh`, which is at least two segments (RFC 5681
+    /// equation 4). Never increases it, not even to two segments.
     pub fn reduce_to(&mut self, ssthresh: u64) {
         self.set_ssthresh(ssthresh);
         self.cwnd = self.cwnd.min(self.ssthresh);
@@ -132,8 +135,8 @@ impl Window {
         self.counted = 0;
     }
 
-    /// Congestion marks: as [`reduce_to`](Self::reduce_to), but the window itself may come down to one
-    /// segment (RFC 9438 section 4.6).
+    /// Reduces the window after congestion marks: as [`reduce_to`](Self::reduce_to), but the window
+    /// itself may become one segment (RFC 9438 section 4.6).
     pub fn reduce_for_marks_to(&mut self, ssthresh: u64) {
         self.set_ssthresh(ssthresh);
         self.cwnd = self.cwnd.min(ssthresh.max(self.mss));
@@ -141,8 +144,8 @@ impl Window {
         self.counted = 0;
     }
 
-    /// The retransmission timer fired: the loss window is one segment (RFC 5681 section 3.1). `None`
-    /// leaves ssthresh alone.
+    /// Sets the loss window of one segment after a retransmission timeout (RFC 5681 section 3.1).
+    /// `None` leaves ssthresh unchanged.
     pub fn collapse(&mut self, ssthresh: Option<u64>) {
         if let Some(ssthresh) = ssthresh {
             self.set_ssthresh(ssthresh);
@@ -152,9 +155,9 @@ impl Window {
         self.counted = 0;
     }
 
-    /// The reduction from `before` was a mistake: takes it back, unless the window has outgrown it since
-    /// (RFC 9438 section 4.9.2), and says whether it did. The segment size is not part of the mistake, nor is what was
-    /// counted since.
+    /// Undoes the spurious reduction from `before`, unless the window has since grown past it
+    /// (RFC 9438 section 4.9.2), and returns whether it did. The segment size and the bytes counted
+    /// since are kept.
     pub fn restore(&mut self, before: &Self) -> bool {
         let lower = self.cwnd < before.cwnd;
         if lower {
@@ -168,19 +171,19 @@ impl Window {
         lower
     }
 
-    /// The segment size changed. The window is in bytes and stays what it is, but for the floors.
+    /// Sets the segment size. The window, in bytes, changes only if a lower limit rises.
     pub fn set_mss(&mut self, mss: u64) {
         self.mss = mss.max(1);
         self.cwnd = self.cwnd.max(self.mss);
         self.set_ssthresh(self.ssthresh);
     }
 
-    /// At least two segments.
+    /// Sets ssthresh to at least two segments.
     pub fn set_ssthresh(&mut self, ssthresh: u64) {
         self.ssthresh = ssthresh.max(self.mss.saturating_mul(2));
     }
 
-    /// For [`Controller::ssthresh`](crate::Controller::ssthresh).
+    /// The value of [`Controller::ssthresh`](crate::Controller::ssthresh).
     pub fn ssthresh(&self) -> Option<Bytes> {
         (!self.in_initial_slow_start()).then(|| Bytes::new(self.ssthresh))
     }
@@ -192,22 +195,22 @@ mod tests {
     use crate::testing::{MSS, setup};
 
     #[test]
-    fn what_slow_start_cannot_use_is_left_for_congestion_avoidance() {
+    fn slow_start_leaves_the_excess_for_congestion_avoidance() {
         let mut window = Window::new(&setup(10));
         window.ssthresh = 11 * MSS;
-        // RFC 3465 section 2.2: never past ssthresh. Of three segments one fits.
+        // RFC 3465 section 2.2: never past ssthresh. One of three segments fits.
         assert_eq!(window.slow_start(3 * MSS, 2), 2 * MSS);
         assert_eq!(window.cwnd, 11 * MSS);
         assert!(!window.in_slow_start());
     }
 
     #[test]
-    fn an_acknowledgment_of_many_segments_counts_whole_if_the_sender_paces() {
+    fn a_stretch_ack_counts_in_full_only_if_the_sender_paces() {
         for (paced, counted) in [(false, 2), (true, 30)] {
             let mut window = Window::new(&Setup { paced, ..setup(10) });
             window.slow_start(30 * MSS, 2);
             assert_eq!(window.cwnd, (10 + counted) * MSS);
-            // After a timeout nobody knows what the path still takes.
+            // After a timeout the capacity of the path is unknown.
             window.collapse(None);
             window.slow_start(30 * MSS, 2);
             assert_eq!(window.cwnd, 2 * MSS);
@@ -215,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn growth_of_parts_of_a_byte_is_not_lost() {
-        // 1/3 of a segment of 1000 bytes for each of ten ACKs that make a window of ten: 333.3 bytes.
+    fn fractions_of_a_byte_carry_over() {
+        // 1/3 of a segment of 1000 bytes for each of ten ACKs of a window of ten: 333.3 bytes.
         let mut window = Window::new(&setup(10));
         for _ in 0..10 {
             window.grow(MSS, 1.0 / 3.0);
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_knows_its_path_begins_where_slow_start_would_have_ended() {
+    fn a_known_path_capacity_ends_slow_start_there() {
         let known = |bytes| {
             Window::new(&Setup {
                 ssthresh: Some(Bytes::new(bytes)),
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_may_bring_the_window_to_one_segment_and_losses_to_two() {
+    fn marks_allow_one_segment_and_losses_two() {
         let mut marked = Window::new(&setup(2));
         marked.reduce_for_marks_to(MSS);
         assert_eq!((marked.cwnd, marked.ssthresh), (MSS, 2 * MSS));

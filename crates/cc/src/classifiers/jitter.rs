@@ -1,51 +1,59 @@
-//! Jitter Ratio and the Loss Threshold Decision maker (LTD): a loss is congestion's if what was sent together was
-//! stretched on its way by more than the last increase explains.
+//! Jitter Ratio and the Loss Threshold Decision maker (LTD): a loss is congestion if the path
+//! stretched the packets that were sent together by more than the last increase explains.
 //!
-//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly Shared
-//! Heterogeneous Long Fat Networks", Electronics 2021, 10, 987, sections 5.1 and 5.2; the Jitter Ratio and its
-//! comparison with k/w after E. H. K. Wu, M.-Z. Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks",
-//! IEEE JSAC 22(4), 2004.
+//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over
+//! Fairly Shared Heterogeneous Long Fat Networks", Electronics 2021, 10, 987, sections 5.1 and 5.2;
+//! the Jitter Ratio and its comparison with k/w after E. H. K. Wu, M.-Z. Chen, "JTCP: Jitter-Based
+//! TCP for Heterogeneous Wireless Networks", IEEE JSAC 22(4), 2004.
 //!
-//! * Jitter Ratio: `Jr = (received - sent) / received`, the spans between first and last packet of a burst (10)
+//! * Jitter Ratio: `Jr = (received - sent) / received`, the intervals between the first and the
+//!   last packet of a burst (10)
 //! * smoothed: `smooth = (1 - alpha)*smooth + alpha*Jr` (11), from 0
 //! * threshold: `LTD = Inc / packets of the burst` (14)
-//! * `smooth <= LTD`: the channel's; `smooth > LTD`: congestion (table 3; section 7 has it the other way on
-//!   equality, which would make congestion of every loss on a path without jitter)
+//! * `smooth <= LTD`: random; `smooth > LTD`: congestion (table 3; section 7 has the opposite on
+//!   equality, which would make every loss on a path without jitter congestion)
 //!
-//! Units: spans in nanoseconds; Jr and LTD are shares of a burst, Jr negative for one that was compressed.
+//! Units: intervals in nanoseconds; Jr and LTD are fractions of a burst, Jr is negative for a
+//! compressed one.
 //!
-//! **The physics.** Packets that leave evenly at a rate arrive evenly at the rate the path passes. If it passes all,
-//! the burst arrives as long as it left: Jr = 0. If it passes less, `Jr = 1 - available/rate`, for the queue is longer when
-//! the last packet joins it than when the first did. A rate that just fits and is raised by Inc packets per burst of n
-//! gives Jr = Inc/n, which is LTD: more means more overload than one increase can have made.
+//! **The physics.** Packets that leave evenly at a rate arrive evenly at the available rate. If the
+//! path carries all of it, the burst arrives with its own length: Jr = 0. If it carries less, `Jr =
+//! 1 - available/rate`, because the queue is longer when the last packet joins it than when the
+//! first one did. A rate that just fits, raised by Inc packets per burst of n, gives Jr = Inc/n,
+//! which is LTD: a larger Jr is more overload than one increase can cause.
 //!
-//! **When it works.** Packets leave paced; the queue is seen while it grows; the threshold is above the noise.
+//! **When it works.** Packets are paced; the queue is observed while it grows; the threshold is
+//! above the noise.
 //!
 //! **When not.**
-//! * **A full queue shows no jitter.** When every packet waits the same, nothing is stretched, and Jr decays to 0 while
-//!   packets are dropped. `jitter-or-level` adds CERL's test, which sees a queue that stands. Its own level test is
-//!   strict, `delay - least > A*(greatest - least)`: with no queue ever seen it is silent, where CERL itself says
-//!   congestion. What is less than `level_least` is noise and no queue.
-//! * **LTD goes to 0 with the increase**, Jr does not go below the noise of the two time stamps. Near the link's
-//!   capacity LTD is of the order of 10^-4 of a burst: any frame of contention exceeds it. `ltd_floor` is a floor under
-//!   it, 0 in the paper's configuration.
-//! * **Jr is bounded by 1 above and by nothing below.** A burst of 20 ms that was held back and arrives within 1 ms has
-//!   Jr = -19, and hides congestion for dozens of bursts. The sign is kept, as the paper prints it.
-//! * On **window laws** the stretch and the increase are the same thing by construction: a window grown by one packet
-//!   makes its round one packet longer where the path is full, so Jr = 1/w against LTD = 1/w, and rounding decides.
-//!   `ltd_scale=0.5` lies between 0 and 1/w. A sender that does not pace stretches each round by its increase
-//!   on an empty path too.
-//! * TCP's receiver time is when the ACK left, in its clock's ticks: a tick of 1 ms in a round of 100 ms is Jr = 0.01.
+//! * **A full queue shows no jitter.** When all packets wait equally long, nothing is stretched,
+//!   and Jr decays to 0 while packets are dropped. `jitter-or-level` adds CERL's test, which
+//!   detects a standing queue. Its level test is strict, `delay - min > A*(max - min)`: without any
+//!   queue so far it does not respond, where CERL itself judges congestion. Less than `level_least`
+//!   is noise, not a queue.
+//! * **LTD goes to 0 with the increase**; Jr does not fall below the noise of the two time stamps.
+//!   Near the link's capacity LTD is of the order of 10^-4 of a burst: any frame of contention
+//!   exceeds it. `ltd_floor` is its lower limit, 0 in the paper's configuration.
+//! * **Jr is at most 1, but has no lower limit.** A burst of 20 ms that was held back and arrives
+//!   within 1 ms has Jr = -19, and hides congestion for dozens of bursts. The sign is kept, as
+//!   printed in the paper.
+//! * With **window algorithms** stretch and increase are equal by construction: a window grown by
+//!   one packet makes its round one packet longer on a full path, so Jr = 1/w against LTD = 1/w,
+//!   and rounding decides. `ltd_scale=0.5` lies between 0 and 1/w. A sender that does not pace
+//!   stretches each round by its increase on an empty path too.
+//! * TCP's receiver time is the departure of the ACK, in ticks of its clock: a tick of 1 ms in a
+//!   round of 100 ms is Jr = 0.01.
 //!
-//! **On acknowledgment-fed laws** (the paper has only bursts) a burst is what one round trip delivers, from
-//! [`Ack::round_start`] to the next. Its increase is by how many bytes it exceeds the round before it, at least one
-//! packet: JTCP's 1/w. One packet is the least that one acknowledgment ever delivered: acknowledgments of two packets
-//! are common, of half a packet rare, and a threshold too low errs to the careful side. Judged are whole
-//! rounds: the one under way tells nothing yet.
+//! **With acknowledgments** (the paper has only bursts), a burst is the data delivered in one round
+//! trip, from [`Ack::round_start`] to the next. Its increase is the number of bytes by which it
+//! exceeds the round before it, at least one packet: JTCP's 1/w. One packet is the minimum that one
+//! acknowledgment ever delivered: acknowledgments of two packets are common, of half a packet rare,
+//! and a threshold that is too low is a conservative error. Only complete rounds are judged.
 //!
-//! **Where there is nothing to see.** A burst of which fewer than two packets arrived gives no Jr, nor one that arrived
-//! in no time at all (the limit is minus infinity): the smoothed value stands. A connection that has never seen
-//! a Jr, because its transport knows no receiver times, takes every loss for congestion: it errs to the careful side.
+//! **Without information.** A burst gives no Jr if fewer than two of its packets arrived, or if
+//! they arrived in no time at all (the limit is minus infinity): the smoothed value is kept. A
+//! connection without any Jr so far, because its transport does not know receiver times, judges
+//! every loss congestion: a conservative error.
 
 use crate::classifiers::cerl::Cerl;
 use crate::interface::{Ack, Loss, LossClassifier, Spans, Verdict};
@@ -71,37 +79,37 @@ pub(crate) const LTD_FLOOR: Parameter = Parameter {
     name: "ltd_floor",
     default: Value::Number(0.0),
     range: (0.0, 1.0),
-    meaning: "least LTD, a share of a burst: the noise of its time stamps over its length",
+    meaning: "minimum LTD, a fraction of a burst: the noise of its time stamps over its length",
 };
 
 pub(crate) const LEVEL_A: Parameter = Parameter {
     name: "level_A",
     default: Value::Number(0.55),
     range: (0.0, 1.0),
-    meaning: "share of the longest queue seen above which a loss is congestion whatever the jitter",
+    meaning: "fraction of the longest queue so far above which a loss is congestion whatever the jitter",
 };
 
 pub(crate) const LEVEL_LEAST: Parameter = Parameter {
     name: "level_least",
     default: Value::Number(1.0),
     range: (0.0, 1000.0),
-    meaning: "the longest queue seen must be this long to count as one, in ms: above the noise of round-trip times",
+    meaning: "minimum length in ms of the longest queue so far for the level test: the noise of round-trip times",
 };
 
 const CITATION: &str = "Briones et al., \"Wireless Loss Detection over Fairly Shared Heterogeneous Long Fat \
                         Networks\", Electronics 10, 987, 2021";
 
-/// Its place in the registry.
+/// LTD's entry among the loss classifiers.
 pub(crate) static LTD: ClassifierEntry = ClassifierEntry {
     name: "ltd",
     code: code!("classifiers/jitter.rs"),
-    summary: "a loss is the channel's unless round trips are stretched",
+    summary: "a loss is random unless round trips are stretched",
     citation: CITATION,
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR],
     build: |values| Box::new(Ltd::new(Jitter::from(values), None)),
 };
 
-/// The place of its combination with CERL in the registry.
+/// The entry of LTD combined with CERL.
 pub(crate) static JITTER_OR_LEVEL: ClassifierEntry = ClassifierEntry {
     name: "jitter-or-level",
     code: code!(
@@ -109,27 +117,27 @@ pub(crate) static JITTER_OR_LEVEL: ClassifierEntry = ClassifierEntry {
         "classifiers/cerl.rs",
         "estimators/rtt_stats.rs"
     ),
-    summary: "a loss is the channel's unless round trips are stretched or the queue is long",
+    summary: "a loss is random unless round trips are stretched or the queue is long",
     citation: "Briones et al., Electronics 10, 987, 2021, with El-Ocla, Wireless Networks 16(1), 2010",
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR, LEVEL_A, LEVEL_LEAST],
     build: |values| Box::new(Ltd::new(Jitter::from(values), Some(Level::from(values)))),
 };
 
-/// Jr (10): the share of its length at arrival by which a burst was stretched, at most 1, negative if it was
-/// compressed; `None` if it arrived in no time.
+/// Jr (10): the fraction of its length at arrival by which a burst was stretched, at most 1,
+/// negative if it was compressed; `None` if it arrived in no time.
 pub(crate) fn jitter_ratio(spans: Spans) -> Option<f64> {
     let sent = spans.sent.as_nanos() as f64;
     let received = spans.received.as_nanos() as f64;
     (received > 0.0).then(|| (received - sent) / received)
 }
 
-/// The smoothed Jitter Ratio with the threshold it is held against.
+/// The smoothed Jitter Ratio and its threshold.
 #[derive(Debug, Clone)]
 pub(crate) struct Jitter {
     alpha: f64,
     ltd_scale: f64,
     ltd_floor: f64,
-    /// (11); `None` before the first sample, when it counts as 0.
+    /// (11); `None` before the first sample, which counts as 0.
     smooth: Option<f64>,
 }
 
@@ -144,7 +152,7 @@ impl Jitter {
         }
     }
 
-    /// A burst arrived (10) (11).
+    /// Adds a burst (10) (11).
     pub fn sample(&mut self, spans: Spans) {
         if let Some(ratio) = jitter_ratio(spans) {
             let smooth = self.smooth.unwrap_or(0.0);
@@ -157,23 +165,24 @@ impl Jitter {
         self.smooth.is_some()
     }
 
-    /// Whether bursts are stretched by more than `increase` of `burst` (packets or bytes) explains (14).
+    /// Whether bursts are stretched by more than `increase` of `burst` (packets or bytes) explains
+    /// (14).
     pub fn exceeds(&self, increase: f64, burst: f64) -> bool {
         let ltd = increase * self.ltd_scale / burst.max(1.0);
         self.smooth.unwrap_or(0.0) > ltd.max(self.ltd_floor)
     }
 
-    /// Forgets what it has seen.
+    /// Forgets all samples.
     pub fn restart(&mut self) {
         self.smooth = None;
     }
 }
 
-/// CERL's test of how long the queue is, silent where no queue was ever seen.
+/// CERL's test of the queue length, inactive before the first queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
     cerl: Cerl,
-    /// What is shorter is noise.
+    /// A shorter queue is noise.
     least: Duration,
     a: f64,
 }
@@ -189,36 +198,36 @@ impl Level {
         }
     }
 
-    /// A round-trip time was measured.
+    /// Adds an RTT sample.
     pub fn sample(&mut self, rtt: Duration) {
         self.cerl.sample(rtt);
     }
 
-    /// Whether the queue is long now, by the longest seen.
+    /// Whether the queue is long, relative to the longest one so far.
     pub fn is_high(&self) -> bool {
         self.cerl.longest() >= self.least && self.cerl.level() == Some(Ordering::Greater)
     }
 
-    /// Forgets what it has seen.
+    /// Forgets all samples.
     pub fn restart(&mut self) {
         self.cerl = Cerl::new(self.a);
     }
 }
 
-/// LTD for laws that are fed acknowledgments, with CERL's level test or without.
+/// LTD for algorithms that are fed acknowledgments, optionally with CERL's level test.
 #[derive(Debug, Clone)]
 struct Ltd {
     jitter: Jitter,
     level: Option<Level>,
-    /// What the round trip under way has delivered.
+    /// The data delivered in the present round trip.
     round: Round,
-    /// The last whole round, if there was one.
+    /// The last complete round.
     last: Option<Delivered>,
-    /// Least that one acknowledgment delivered, bytes.
+    /// The minimum that one acknowledgment delivered, bytes.
     packet: u64,
 }
 
-/// What one round trip delivers.
+/// The data delivered in one round trip.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Round {
     bytes: u64,
@@ -227,7 +236,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Data was acknowledged in it.
+    /// Processes an acknowledgment of the round.
     pub fn on_ack(&mut self, ack: &Ack) {
         self.bytes = self.bytes.saturating_add(ack.acked.get());
         let (Some(newest), Some(received)) = (ack.newest, ack.receiver_time) else {
@@ -238,13 +247,13 @@ impl Round {
             received,
         };
         let first = *self.first.get_or_insert(passage);
-        // What arrives out of turn (a hole that is filled) ends no burst.
+        // A packet out of order (a hole that is filled) does not end a burst.
         if passage.sent >= self.last.unwrap_or(first).sent {
             self.last = Some(passage);
         }
     }
 
-    /// From its first packet to its last, where the receiver's times are known.
+    /// The intervals from its first packet to its last, if the receiver's times are known.
     pub fn spans(&self) -> Option<Spans> {
         let (first, last) = (self.first?, self.last?);
         Some(Spans {
@@ -254,15 +263,15 @@ impl Round {
     }
 }
 
-/// What a whole round trip delivered.
+/// The data delivered in a complete round trip.
 #[derive(Debug, Clone, Copy)]
 struct Delivered {
     bytes: u64,
-    /// By how much that exceeds the round before it.
+    /// The number of bytes by which it exceeds the round before it.
     more: u64,
 }
 
-/// One packet's way.
+/// The times of one packet.
 #[derive(Debug, Clone, Copy)]
 struct Passage {
     sent: Time,
@@ -284,7 +293,7 @@ impl Ltd {
     fn end_round(&mut self) {
         let round = std::mem::take(&mut self.round);
         if round.bytes > 0 {
-            // The first round is no increase over nothing.
+            // The first round is not an increase over nothing.
             let before = self.last.map_or(round.bytes, |last| last.bytes);
             self.last = Some(Delivered {
                 bytes: round.bytes,
@@ -339,9 +348,9 @@ mod tests {
     use crate::testing::{ACK, MSS, loss, setup};
     use whimbrel_units::Bytes;
 
-    /// NewReno with a discriminator, and a path that answers its rounds.
+    /// NewReno with a classifier, and a path that acknowledges its rounds.
     struct Flow {
-        law: Box<dyn Controller>,
+        controller: Box<dyn Controller>,
         /// When the next round's first packet leaves and arrives.
         sent: Time,
         received: Time,
@@ -352,12 +361,12 @@ mod tests {
     }
 
     impl Flow {
-        fn new(discriminator: &str) -> Self {
-            let spec: Spec = format!("newreno+{discriminator}").parse().expect("valid");
+        fn new(classifier: &str) -> Self {
+            let spec: Spec = format!("newreno+{classifier}").parse().expect("valid");
             Self {
-                law: spec.build(&setup(10)),
+                controller: spec.build(&setup(10)),
                 sent: Time::ZERO,
-                // The receiver's clock is not the sender's.
+                // The receiver's clock differs from the sender's.
                 received: Time::from_nanos(77_000_000_000),
                 rtt: Duration::from_millis(100),
                 receiver_times: true,
@@ -373,7 +382,7 @@ mod tests {
                 lost: Bytes::ZERO,
                 app_limited: false,
             };
-            self.law.on_ack(&Ack {
+            self.controller.on_ack(&Ack {
                 acked: Bytes::new(self.per_ack),
                 rtt: Some(self.rtt),
                 newest: Some(newest),
@@ -383,7 +392,7 @@ mod tests {
             });
         }
 
-        /// A round of ACKs for packets that leave and arrive so many microseconds after one another.
+        /// A round of ACKs for packets that leave and arrive with these gaps, in microseconds.
         fn round(&mut self, acks: u64, sent_gap: u64, received_gap: u64) {
             self.round_of(
                 acks,
@@ -402,18 +411,18 @@ mod tests {
             self.received += Duration::from_millis(100);
         }
 
-        /// What a loss at the beginning of the next round is taken for.
+        /// The verdict on a loss at the beginning of the next round.
         fn verdict(&self) -> Verdict {
-            let mut law = self.law.clone();
-            law.on_ack(&Ack {
+            let mut controller = self.controller.clone();
+            controller.on_ack(&Ack {
                 acked: Bytes::new(self.per_ack),
                 round_start: true,
                 rtt: Some(self.rtt),
                 ..ACK
             });
-            let lost = loss(&*law, Time::ZERO);
-            let LossResponse { reduced, verdict } = law.on_loss(&lost);
-            let verdict = verdict.expect("it tells them apart");
+            let lost = loss(&*controller, Time::ZERO);
+            let LossResponse { reduced, verdict } = controller.on_loss(&lost);
+            let verdict = verdict.expect("it classifies losses");
             assert_eq!(reduced, verdict == Verdict::Congestion);
             verdict
         }
@@ -429,13 +438,13 @@ mod tests {
         };
         assert_eq!(ratio(18, 18), Some(0.0));
         assert_eq!(ratio(18, 24), Some(0.25));
-        assert_eq!(ratio(0, 18), Some(1.0), "sent in no time: the greatest");
+        assert_eq!(ratio(0, 18), Some(1.0), "sent in no time: the maximum");
         assert_eq!(ratio(20, 1), Some(-19.0), "compressed");
         assert_eq!((ratio(18, 0), ratio(0, 0)), (None, None));
     }
 
     #[test]
-    fn rounds_that_arrive_as_they_left_lose_at_random() {
+    fn losses_are_random_while_rounds_arrive_as_they_left() {
         let mut flow = Flow::new("ltd");
         for _ in 0..3 {
             flow.round(10, 1000, 1000);
@@ -444,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_arrive_at_half_the_rate_exceed_one_packet_of_ten_with_the_second() {
+    fn the_second_round_at_half_the_rate_exceeds_one_packet_of_ten() {
         // Jr = (18 - 9)/18 = 0.5; smooth 0.0625, then 0.1172; LTD 1/10.
         let mut flow = Flow::new("ltd");
         flow.round(10, 1000, 2000);
@@ -461,27 +470,28 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_delivers_more_than_the_one_before_may_be_stretched_by_that() {
+    fn an_increase_over_the_previous_round_allows_as_much_stretch() {
         let mut flow = Flow::new("ltd?alpha=1");
         flow.round(10, 1000, 1000);
-        // Twice as much: half of it is increase. Jr = (15.2 - 9.5)/15.2 = 0.375.
+        // Twice the data: half of it is increase. Jr = (15.2 - 9.5)/15.2 = 0.375.
         flow.round(20, 500, 800);
         assert_eq!(flow.verdict(), Verdict::Random);
-        // The same again is no increase: LTD is 1/20.
+        // The same again is not an increase: LTD is 1/20.
         flow.round(20, 500, 800);
         assert_eq!(flow.verdict(), Verdict::Congestion);
-        // The first round of all is no increase over nothing.
+        // The very first round is not an increase over nothing.
         let mut first = Flow::new("ltd?alpha=1");
         first.round(20, 500, 800);
         assert_eq!(first.verdict(), Verdict::Congestion);
     }
 
     #[test]
-    fn a_window_that_fills_a_queue_packet_by_packet_is_caught_late_with_jtcps_threshold() {
-        // A full path that passes a packet per ms, and a paced window of w from 100 on: it leaves within the w - 1 ms of
-        // the round before. Jr = 1/w, and so is LTD; smooth is 1 - (7/8)^k of it after k rounds.
-        let caught = |discriminator: &str| {
-            let mut flow = Flow::new(discriminator);
+    fn jtcps_threshold_detects_a_slowly_filling_queue_late() {
+        // A full path that carries a packet per ms, and a paced window of w from 100 on: it leaves
+        // within the w - 1 ms of the round before. Jr and LTD are both 1/w; smooth is 1 - (7/8)^k
+        // of it after k rounds.
+        let caught = |classifier: &str| {
+            let mut flow = Flow::new(classifier);
             let rounds = (1..100).find(|k| {
                 let w = 100 + k;
                 let ms = Duration::from_millis(1);
@@ -492,7 +502,8 @@ mod tests {
         };
         // (7/8)^5 = 0.51, (7/8)^6 = 0.45.
         assert_eq!(caught("ltd?ltd_scale=0.5"), 6);
-        // The windows before it were shorter, so that smooth comes to exceed 1/w by 6%: (7/8)^20 = 0.07.
+        // The windows before it were shorter, so smooth exceeds 1/w by 6 % at last: (7/8)^20 =
+        // 0.07.
         let late = caught("ltd");
         assert!((15..25).contains(&late), "{late}");
     }
@@ -506,7 +517,7 @@ mod tests {
             flow.round(10, 1000, 1000);
             assert_eq!(flow.verdict(), Verdict::Congestion);
         }
-        // One ACK gives a round no length.
+        // A round of one ACK has no length.
         let mut single = Flow::new("jitter-or-level");
         for _ in 0..5 {
             single.round(1, 0, 0);
@@ -518,7 +529,7 @@ mod tests {
     fn a_hole_that_is_filled_does_not_end_a_round() {
         let mut flow = Flow::new("ltd?alpha=1");
         flow.round(10, 1000, 1000);
-        // Sent long ago, arrived late: taken for the last packet it would stretch nothing to 40 ms, Jr = 1.
+        // Sent long ago, arrived late: as the last packet it would stretch 0 to 40 ms, Jr = 1.
         let late = flow.received - Duration::from_millis(60);
         flow.ack(Time::ZERO, late, false);
         let late = flow.received - Duration::from_millis(50);
@@ -527,8 +538,9 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_is_the_least_that_one_ack_delivered() {
-        // Rounds of five ACKs of two packets each, Jr = (4 - 3.4)/4 = 0.15: less than 2/10, more than 1/10.
+    fn one_packet_is_the_minimum_that_one_ack_delivered() {
+        // Rounds of five ACKs of two packets each, Jr = (4 - 3.4)/4 = 0.15: less than 2/10, more
+        // than 1/10.
         let judged = |single: bool| {
             let mut flow = Flow::new("ltd?alpha=1");
             flow.per_ack = if single { MSS } else { 2 * MSS };
@@ -543,10 +555,11 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_is_seen_by_its_level_and_an_empty_one_is_not() {
-        // Nothing is stretched; round trips of 100, 150 and 200 ms, then of 160: above 55% of the longest queue.
-        let judged = |discriminator: &str, last| {
-            let mut flow = Flow::new(discriminator);
+    fn the_level_test_detects_a_standing_queue_but_not_an_empty_one() {
+        // Nothing is stretched; RTTs of 100, 150 and 200 ms, then 160: above 55 % of the longest
+        // queue.
+        let judged = |classifier: &str, last| {
+            let mut flow = Flow::new(classifier);
             for ms in [100, 150, 200, last] {
                 flow.rtt = Duration::from_millis(ms);
                 flow.round(10, 1000, 1000);
@@ -558,19 +571,19 @@ mod tests {
         assert_eq!(judged("jitter-or-level", 155), Verdict::Random, "strictly");
         assert_eq!(judged("jitter-or-level?level_A=0.7", 160), Verdict::Random);
         assert_eq!(judged("jitter-or-level", 100), Verdict::Random);
-        // CERL takes a path without any queue for congested; this does not.
+        // CERL judges a path without any queue congested; this test does not.
         let mut flat = Flow::new("jitter-or-level");
         flat.round(10, 1000, 1000);
         assert_eq!(flat.verdict(), Verdict::Random);
-        // A short queue that grows: the jitter sees it.
+        // A short queue that grows: the jitter shows it.
         let mut growing = Flow::new("jitter-or-level?alpha=1");
         growing.round(10, 1000, 2000);
         assert_eq!(growing.verdict(), Verdict::Congestion);
     }
 
     #[test]
-    fn a_queue_that_is_no_longer_than_noise_is_none() {
-        // Two milliseconds of noise, then a loss at the top of it: a level, unless 5 ms are asked for.
+    fn a_queue_that_is_not_longer_than_the_noise_does_not_count() {
+        // Two ms of noise, then a loss at the maximum: a long queue, unless the minimum is 5 ms.
         for (least, expected) in [("1", Verdict::Congestion), ("5", Verdict::Random)] {
             let spec = format!("jitter-or-level?level_least={least}");
             let mut flow = Flow::new(&spec);

@@ -127,7 +127,7 @@ mod tests {
     use crate::building_blocks::rule::WindowController;
     use crate::testing::{loss, newreno, segments, timeout};
 
-    /// Says what it is told to say.
+    /// A classifier with a fixed verdict.
     #[derive(Debug, Clone)]
     struct Oracle(Verdict);
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_loss_leaves_window_and_ssthresh_alone() {
+    fn a_random_loss_leaves_window_and_ssthresh_unchanged() {
         let mut c = with(Verdict::Random);
         let response = lose(&mut c, 13, 21);
         assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_congestion_whatever_the_discriminator_says() {
+    fn marks_are_congestion_whatever_the_classifier_judges() {
         let mut c = with(Verdict::Random);
         let marked = Loss {
             signal: Signal::Ecn,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_data_is_reduced_for_once() {
+    fn a_window_of_data_causes_one_reduction() {
         // The example of Saedi's thesis, figure 3.3: segments 1 to 20, of which 13 and 16 are lost.
         let mut c = with(Verdict::Congestion);
         assert!(lose(&mut c, 13, 21).reduced);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_the_laws_and_counts_as_a_reduction_of_its_window() {
+    fn a_timeout_counts_as_a_reduction_of_its_window() {
         let mut c = with(Verdict::Congestion);
         c.on_timeout(&Timeout {
             next_order: 21,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_about_a_loss_that_cost_nothing_gives_nothing_back() {
+    fn undoing_an_ignored_loss_restores_nothing() {
         let mut c = with(Verdict::Congestion);
         lose(&mut c, 13, 21);
         c.classifier.0 = Verdict::Random;
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_mistaken_reduction_the_window_may_still_be_reduced_for() {
+    fn after_a_spurious_reduction_the_same_window_may_be_reduced() {
         let mut c = with(Verdict::Congestion);
         lose(&mut c, 13, 21);
         c.on_spurious(Time::ZERO);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistaken_timeout_that_was_repeated_is_taken_back_whole() {
+    fn a_repeated_spurious_timeout_is_undone_completely() {
         let mut c = with(Verdict::Congestion);
         let first = Timeout {
             next_order: 21,

@@ -1,19 +1,20 @@
-//! Delivery rate, estimated per acknowledgment: what every transport fills [`Ack::delivery_rate`](crate::Ack)
-//! with, so that the algorithms that live by it see the same number in all their worlds.
+//! Delivery rate, estimated per acknowledgment. Every transport fills
+//! [`Ack::delivery_rate`](crate::Ack) with it, so that an algorithm sees the same number
+//! everywhere.
 //!
 //! Y. Cheng, N. Cardwell, S. Hassas Yeganeh, V. Jacobson, "Delivery Rate Estimation",
-//! draft-cheng-iccrg-delivery-rate-estimation-02. Names in brackets are the draft's. Units: bytes and
-//! nanoseconds.
+//! draft-cheng-iccrg-delivery-rate-estimation-02. Names in brackets are the draft's. Units: bytes
+//! and nanoseconds.
 //!
-//! * on sending: the packet carries the state of that moment (section 3.2)
-//! * on acknowledgment: `rate = (C.delivered - P.delivered) / max(send_elapsed, ack_elapsed)` for the
-//!   newest packet P acknowledged (section 3.3)
-//! * no rate if that took less than the least round-trip time (section 3.3)
+//! * on sending: the packet carries the state at that time (section 3.2)
+//! * on acknowledgment: `rate = (C.delivered - P.delivered) / max(send_elapsed, ack_elapsed)` for
+//!   the newest packet P acknowledged (section 3.3)
+//! * no rate if this time is less than the minimum round-trip time (section 3.3)
 
 use crate::interface::AtSending;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// The state a packet carries from when it was sent.
+/// The state at the time of sending that a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tag {
     /// [P.delivered]
@@ -22,11 +23,11 @@ pub struct Tag {
     delivered_at: Time,
     /// [P.first_sent_time]
     first_sent_at: Time,
-    /// [P.lost] of draft-ietf-ccwg-bbr, [C.lost] when it was sent: its low 32 bits. There is a tag for every packet of
-    /// a window, and how fast a simulation runs depends on their size.
+    /// [P.lost] of draft-ietf-ccwg-bbr, [C.lost] at the time of sending: its low 32 bits. There is
+    /// a tag for each packet of a window, and the speed of a simulation depends on their size.
     lost: u32,
-    /// [P.tx_in_flight] of draft-ietf-ccwg-bbr, in flight then, the packet included: 31 bits, more than any window has;
-    /// and above them [P.is_app_limited].
+    /// [P.tx_in_flight] of draft-ietf-ccwg-bbr, bytes in flight including the packet: 31 bits, more
+    /// than any window; the highest bit is [P.is_app_limited].
     in_flight: u32,
 }
 
@@ -38,18 +39,18 @@ impl Tag {
     }
 }
 
-/// A rate over the flight of one packet.
+/// The rate over the flight of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RateSample {
-    /// The rate, unless the time was too short to tell.
+    /// The rate, unless the time was too short to measure it.
     pub rate: Option<Rate>,
-    /// The application had too little to send while it was measured.
+    /// The application had too little data to send during the measurement.
     pub app_limited: bool,
-    /// The counts when the newest packet acknowledged was sent.
+    /// The counts when the newest acknowledged packet was sent.
     pub newest: Option<AtSending>,
 }
 
-/// The connection's side of the estimate.
+/// The state of the connection.
 #[derive(Debug, Clone, Default)]
 pub struct RateEstimator {
     /// [C.delivered]
@@ -58,11 +59,11 @@ pub struct RateEstimator {
     delivered_at: Time,
     /// [C.first_sent_time]
     first_sent_at: Time,
-    /// [C.app_limited]: application-limited until this much is delivered.
+    /// [C.app_limited]: application-limited until this amount is delivered.
     app_limited_until: Option<Bytes>,
     /// [C.lost] of draft-ietf-ccwg-bbr.
     lost: Bytes,
-    /// The newest packet acknowledged in the present batch.
+    /// The newest packet that the present batch acknowledges.
     newest: Option<(u64, Time, Tag)>,
 }
 
@@ -73,16 +74,16 @@ impl RateEstimator {
         self.delivered
     }
 
-    /// Bytes found lost so far.
+    /// Bytes detected as lost so far.
     #[inline]
     pub fn lost(&self) -> Bytes {
         self.lost
     }
 
-    /// The counts of the moment when the packet with this tag was sent, which was at `sent`.
+    /// The counts when the packet with this tag was sent, at the time `sent`.
     #[inline]
     pub fn at_sending(&self, tag: &Tag, sent: Time) -> AtSending {
-        // Less than 4 GiB were lost since.
+        // Less than 4 GiB were lost since then.
         let since = (self.lost.get() as u32).wrapping_sub(tag.lost);
         AtSending {
             sent,
@@ -93,13 +94,14 @@ impl RateEstimator {
         }
     }
 
-    /// A packet of `size` was found lost.
+    /// Invoked when a packet of `size` bytes is detected as lost.
     #[inline]
     pub fn on_lost(&mut self, size: Bytes) {
         self.lost += size;
     }
 
-    /// A packet is sent at `now`; `idle`: nothing was in flight before it, `in_flight`: what is with it.
+    /// Invoked when a packet is sent at `now`; `idle`: nothing was in flight before it; `in_flight`
+    /// includes it. Returns the tag of the packet.
     #[inline]
     pub fn on_sent(&mut self, now: Time, idle: bool, in_flight: Bytes) -> Tag {
         if idle {
@@ -120,14 +122,15 @@ impl RateEstimator {
         }
     }
 
-    /// `size` bytes were delivered that carried no state.
+    /// Invoked when `size` bytes without a tag are delivered.
     #[inline]
     pub fn on_untagged(&mut self, now: Time, size: Bytes) {
         self.delivered += size;
         self.delivered_at = now;
     }
 
-    /// Data was delivered whose newest packet is the `order`-th that was sent, at `sent`: `size` bytes of it.
+    /// Invoked when `size` bytes are delivered whose newest packet is the `order`-th that was sent,
+    /// at the time `sent`.
     #[inline]
     pub fn on_acked(&mut self, now: Time, size: Bytes, order: u64, sent: Time, tag: Tag) {
         self.on_untagged(now, size);
@@ -137,7 +140,7 @@ impl RateEstimator {
         }
     }
 
-    /// The batch of acknowledgments is complete.
+    /// Ends a batch of acknowledgments and returns its rate sample.
     #[inline(always)]
     pub fn on_end(&mut self, min_rtt: Duration) -> RateSample {
         if self
@@ -164,7 +167,8 @@ impl RateEstimator {
         }
     }
 
-    /// The application has nothing to send: all that is in flight now was limited by it.
+    /// Invoked when the application has no data to send: all data in flight now is
+    /// application-limited.
     pub fn on_app_limited(&mut self, in_flight: Bytes) {
         self.app_limited_until = Some(self.delivered.saturating_add(in_flight));
     }
@@ -180,7 +184,7 @@ mod tests {
         Time::ZERO + MS * ms
     }
 
-    /// The draft's own picture: a steady 1 packet of 1250 bytes every ms is 10 Mbit/s, whatever the
+    /// The draft's example: a steady packet of 1250 bytes per ms is 10 Mbit/s, whatever the
     /// round-trip time.
     #[test]
     fn a_steady_stream_is_measured_at_its_rate() {
@@ -199,7 +203,7 @@ mod tests {
         assert_eq!(last, Some(Rate::from_bits_per_sec(10_000_000)));
     }
 
-    /// Acknowledgments that arrive compressed must not inflate the rate: the send side limits it.
+    /// Compressed acknowledgments must not inflate the rate: the send side limits it.
     #[test]
     fn compressed_acknowledgments_do_not_inflate_the_rate() {
         let mut c = RateEstimator::default();
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_limited_sample_says_so_until_it_is_delivered() {
+    fn samples_are_application_limited_until_that_data_is_delivered() {
         let mut c = RateEstimator::default();
         let size = Bytes::new(1000);
         let before = c.on_sent(at(0), true, Bytes::ZERO);
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_shorter_than_the_least_round_trip_gives_no_rate() {
+    fn a_flight_shorter_than_the_minimum_rtt_gives_no_rate() {
         let mut c = RateEstimator::default();
         let tag = c.on_sent(at(0), true, Bytes::ZERO);
         c.on_acked(at(5), Bytes::new(1000), 0, at(0), tag);
@@ -239,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packets_counts_are_those_of_its_sending_however_much_was_lost_before() {
+    fn a_packets_counts_are_those_of_its_sending_even_beyond_32_bits() {
         let mut c = RateEstimator::default();
         // 5 GB: more than 32 bits.
         c.on_lost(Bytes::new(5_000_000_000));

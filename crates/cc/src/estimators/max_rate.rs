@@ -1,30 +1,31 @@
-//! The greatest rate at which a path has lately delivered: what it carries, as far as its sender has asked for it.
+//! The maximum recent delivery rate of a path: its capacity, as far as the sender has used it.
 //!
-//! The samples are [`Ack::delivery_rate`], the window is BBR's (N. Cardwell et al., "BBR: Congestion-Based Congestion
-//! Control", ACM Queue 14(5), 2016: ten round trips). Of a sender that was reduced a moment ago the latest rate is too low; the
-//! greatest of the last round trips is not. The round trip that is under way does not count before it is over: while a path
-//! becomes shorter, packets of the old one and of the new arrive together, at up to twice what either carries.
+//! The samples are [`Ack::delivery_rate`]; the window of ten round trips is BBR's (N. Cardwell et
+//! al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016). Shortly after a
+//! reduction the latest rate is too low; the maximum of the last round trips is not. The present
+//! round trip counts only after its end: while a path becomes shorter, packets of the old and of
+//! the new path arrive together, at up to twice the rate of either.
 
 use crate::estimators::windowed_max::WindowedMax;
 use crate::interface::Ack;
 use whimbrel_units::Rate;
 
-/// Round trips for which a rate counts.
+/// The number of round trips for which a rate counts.
 const ROUNDS: u64 = 10;
 
-/// The greatest delivery rate of the last round trips.
+/// The maximum delivery rate of the last round trips.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MaxRate {
-    /// Round trips that are over.
+    /// Completed round trips.
     rounds: u64,
-    /// Of those.
+    /// The maximum of the completed ones.
     greatest: WindowedMax,
-    /// Of the one that is under way, bits per second.
+    /// The maximum of the present one, bits per second.
     now: u64,
 }
 
 impl MaxRate {
-    /// A new path that is believed to carry so much.
+    /// The estimate for a new path with this expected rate.
     pub fn of(rate: Option<Rate>) -> Self {
         let mut new = Self::default();
         if let Some(rate) = rate {
@@ -33,7 +34,7 @@ impl MaxRate {
         new
     }
 
-    /// Takes in an acknowledgment.
+    /// Processes an acknowledgment.
     pub fn on_ack(&mut self, ack: &Ack) {
         if ack.round_start {
             let ended = std::mem::take(&mut self.now);
@@ -43,13 +44,13 @@ impl MaxRate {
             }
         }
         let rate = ack.delivery_rate.map_or(0, Rate::as_bits_per_sec);
-        // What the application held back says how little it wanted, unless it is more than was seen before.
+        // An application-limited sample is only a lower bound of the rate.
         if !ack.app_limited || rate > self.greatest.get() {
             self.now = self.now.max(rate);
         }
     }
 
-    /// The rate, once one was measured.
+    /// The rate, after the first measurement.
     pub fn get(&self) -> Option<Rate> {
         Some(Rate::from_bits_per_sec(self.greatest.get())).filter(|rate| *rate > Rate::ZERO)
     }
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_delivered_counts_for_ten_round_trips() {
+    fn a_rate_counts_for_ten_round_trips() {
         let mut rate = MaxRate::default();
         assert_eq!(rate.get(), None);
         rate.on_ack(&ack(10, false, false));
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_that_wants_little_hides_nothing() {
+    fn an_application_limited_sample_counts_only_if_it_is_higher() {
         let mut rate = MaxRate::of(Some(Rate::from_bits_per_sec(5 * MBIT)));
         for _ in 0..100 {
             rate.on_ack(&ack(1, true, true));

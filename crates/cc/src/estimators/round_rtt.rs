@@ -1,16 +1,17 @@
-//! Round-trip times, one round trip at a time: what the laws that watch delay have in common.
+//! RTT statistics of one round trip, for algorithms that respond to delay.
 //!
-//! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995,
-//! section IV.B, from which the others took it.
+//! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE
+//! JSAC 13(8), 1995, section IV.B, which the others follow.
 //!
-//! The path's own time, BaseRTT, is the least of all samples that acknowledgments of data gave (ns-2, Linux, ns-3).
-//! [`Ack::min_rtt`] can be less: it knows the handshake too, whose packets are short. On slow links a full packet takes
-//! milliseconds longer, and that would look like a queue that never drains.
+//! BaseRTT, the round-trip time of the path without queues, is the minimum of all samples from
+//! acknowledgments of data (ns-2, Linux, ns-3). [`Ack::min_rtt`] can be less: it includes the
+//! handshake, whose packets are short. On slow links a full packet takes milliseconds longer, which
+//! would look like a queue that never drains.
 
 use crate::interface::Ack;
 use whimbrel_units::Duration;
 
-/// Round-trip times of the round trip that is under way.
+/// Statistics of the present round trip.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RoundRtt {
     least: Option<Duration>,
@@ -20,21 +21,22 @@ pub(crate) struct RoundRtt {
     base: Option<Duration>,
 }
 
-/// Round-trip times of a round trip that is over.
+/// Statistics of a completed round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Round {
-    /// The least of them.
+    /// Its minimum.
     pub least: Duration,
-    /// The least of all since the connection began: BaseRTT.
+    /// BaseRTT: the minimum of the entire connection so far.
     pub base: Duration,
-    /// Their mean.
+    /// Its mean.
     pub mean: Duration,
-    /// How many there were, at least one.
+    /// The number of samples, at least one.
     pub samples: u32,
 }
 
 impl RoundRtt {
-    /// Takes in an acknowledgment; gives the round trip that it ended, if it ended one in which a time was measured.
+    /// Processes an acknowledgment. Returns the round trip that it completes, unless that had no
+    /// sample.
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Round> {
         let ended = if ack.round_start { self.end() } else { None };
         if let Some(rtt) = ack.rtt {
@@ -46,7 +48,7 @@ impl RoundRtt {
         ended
     }
 
-    /// What was measured so far of the round trip that is under way.
+    /// The statistics of the present round trip so far.
     pub fn so_far(&self) -> Option<Round> {
         self.least.map(|least| Round {
             least,
@@ -56,12 +58,12 @@ impl RoundRtt {
         })
     }
 
-    /// BaseRTT: the least time of all samples so far.
+    /// BaseRTT: the minimum of all samples so far.
     pub fn base(&self) -> Option<Duration> {
         self.base
     }
 
-    /// Forgets the round trip that is under way, and gives what was measured in it.
+    /// Ends the present round trip and returns its statistics.
     pub fn end(&mut self) -> Option<Round> {
         let round = self.so_far();
         *self = Self {
@@ -72,8 +74,9 @@ impl RoundRtt {
     }
 }
 
-/// Bytes of the window that wait in queues: what it holds beyond the path itself, `cwnd*(rtt - base)/rtt`. In segments
-/// this is Diff*baseRTT of Vegas, N of Veno, Q of YeAH. `base` is the round-trip time without queues.
+/// The bytes of the window that wait in queues: the part beyond the path itself, `cwnd*(rtt -
+/// base)/rtt`. In segments it is Diff*baseRTT of Vegas, N of Veno, Q of YeAH. `base` is the
+/// round-trip time without queues.
 pub(crate) fn queued(cwnd: u64, base: Duration, rtt: Duration) -> f64 {
     let waiting = (rtt - base).as_secs_f64();
     if rtt.is_zero() {
@@ -88,7 +91,7 @@ mod tests {
     use crate::testing::ACK;
 
     #[test]
-    fn a_round_trip_has_a_least_and_a_mean() {
+    fn a_round_trip_has_a_minimum_and_a_mean() {
         let mut rounds = RoundRtt::default();
         let ms = Duration::from_millis;
         let ack = |rtt: Option<u64>, round_start| Ack {
@@ -99,7 +102,7 @@ mod tests {
         assert_eq!(
             rounds.on_ack(&ack(Some(100), true)),
             None,
-            "nothing before it"
+            "no round trip before it"
         );
         assert_eq!(rounds.on_ack(&ack(Some(160), false)), None);
         assert_eq!(rounds.on_ack(&ack(None, false)), None);
@@ -114,19 +117,19 @@ mod tests {
         assert_eq!(
             (next.least, next.samples),
             (ms(300), 1),
-            "the ACK that begins a round is of it"
+            "the ACK that begins a round trip belongs to it"
         );
         assert_eq!(next.base, ms(100), "of all round trips");
         assert_eq!(
             rounds.on_ack(&ack(Some(1), true)),
             None,
-            "one without a sample says nothing"
+            "a round trip without a sample"
         );
     }
 
     #[test]
-    fn what_waits_is_what_the_window_holds_beyond_the_path() {
-        // 30 packets in flight on a path of 100 ms, of which 50 ms are spent waiting: 10 of them wait.
+    fn the_queued_part_of_the_window_is_the_part_beyond_the_path() {
+        // 30 packets in flight on a path of 100 ms with 50 ms of queueing: 10 of them wait.
         let ms = Duration::from_millis;
         assert!((queued(30, ms(100), ms(150)) - 10.0).abs() < 1e-9);
         assert_eq!(queued(30, ms(100), ms(100)), 0.0);

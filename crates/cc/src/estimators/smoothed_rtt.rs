@@ -7,13 +7,13 @@
 //! derive a timeout from them.
 //!
 //! [`LinuxRtt`] is Linux's variant (`tcp_rtt_estimator`), for a TCP that takes a sample from every
-//! acknowledgment. RFC 6298's gains are meant for one sample per round trip: applied to every sample,
-//! RTTVAR collapses within a round trip, and any queue that grows a little fires the timer. Divided
-//! by the number of samples (RFC 7323 appendix G), they follow a queue that fills in slow start far
-//! too late. Linux therefore smooths every sample, gives a sample that falls below the expected
-//! deviation a smaller gain (1/32), because it is no reason to expect a larger one later, and derives
-//! the timeout from the maximum deviation of a round trip, which decays by 1/4 per round trip. With
-//! one sample per round trip it equals RFC 6298 while the RTT does not fall.
+//! acknowledgment. RFC 6298's gains are meant for one sample per round trip: applied to every
+//! sample, RTTVAR collapses within a round trip, and any queue that grows a little fires the timer.
+//! Divided by the number of samples (RFC 7323 appendix G), they follow a queue that fills in slow
+//! start far too late. Linux therefore smooths every sample, gives a sample that falls below the
+//! expected deviation a smaller gain (1/32), because it is no reason to expect a larger one later,
+//! and derives the timeout from the maximum deviation of a round trip, which decays by 1/4 per
+//! round trip. With one sample per round trip it equals RFC 6298 while the RTT does not fall.
 //!
 //! In both, RTTVAR ([`SmoothedRtt::rttvar`], [`LinuxRtt::rttvar`]) is the smoothed mean deviation.
 

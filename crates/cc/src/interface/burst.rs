@@ -1,68 +1,71 @@
-//! What a transport that sends in bursts tells an algorithm, and is told by it. Plain values: any transport that
-//! can report when a burst's first and last packets arrived can fill them in.
+//! The events of a transport that sends in bursts, and the plans that it receives. Plain values:
+//! any transport that can report the arrival of a burst's first and last packets can fill them in.
 
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// What the path passes was measured.
+/// The transport measured the bandwidth of the path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
-    /// When it became known.
+    /// The time of the result.
     pub now: Time,
-    /// What the path passes, headers included.
+    /// The bandwidth, including headers.
     pub rate: Rate,
-    /// Size of a full packet on the wire, headers included: what `rate` and all bursts are counted in.
+    /// Size of a full packet on the wire, including headers: the unit of `rate` and of all bursts.
     pub packet: Bytes,
-    /// What the receiving node allots to this flow of it; `None` if it allots nothing.
+    /// The bandwidth that the receiving node allocates to this flow; `None` if it allocates none.
     pub allocated: Option<Rate>,
-    /// Sending starts, or starts anew after it was halted: the sending rate is set from this. Otherwise the estimate was
-    /// renewed while data flows.
+    /// Sending begins, or resumes after a halt: the algorithm sets its sending rate from this
+    /// estimate. Otherwise the estimate was renewed while data flows.
     pub restart: bool,
 }
 
-/// How the next burst leaves.
+/// How the next burst is sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BurstPlan {
-    /// Its packets leave evenly spaced at this rate, headers included.
+    /// Its packets are spaced evenly at this rate, including headers.
     pub rate: Rate,
-    /// Packets that it has more than the one before it, by the law's own increase; a fraction, not negative.
+    /// The number of packets by which it exceeds the burst before it, by the algorithm's own
+    /// increase; a fraction, not negative.
     pub increase: f64,
 }
 
-/// What became of one burst.
+/// The receiver's report on one burst.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BurstReport {
-    /// When the report arrived.
+    /// The arrival time of the report.
     pub now: Time,
-    /// Packets that were sent in it; at least 1.
+    /// Packets sent in the burst; at least 1.
     pub packets: u32,
-    /// How many of them arrived.
+    /// Packets that arrived.
     pub received: u32,
-    /// Packets of earlier bursts that are reported lost together with this one (after an outage whole bursts are missing).
+    /// Packets of earlier bursts that this report declares lost (after an outage, entire bursts).
     pub lost_before: u32,
-    /// The span over which it was sent (T_burst).
+    /// The duration of sending it (T_burst).
     pub interval: Duration,
-    /// [`BurstPlan::increase`] when it left.
+    /// [`BurstPlan::increase`] when it was sent.
     pub increase: f64,
-    /// How far apart its first and last packet left and arrived; `None` if fewer than two arrived.
+    /// Intervals between the first and the last packet that arrived; `None` if fewer than two did.
     pub spans: Option<Spans>,
-    /// From the sending of its last packet to the arrival of the report, if the report was not sent again.
+    /// From the sending of its last packet to the arrival of the report, unless the report was
+    /// retransmitted.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298 section 2).
     pub srtt: Duration,
-    /// Least round-trip time of the connection so far.
+    /// Minimum round-trip time of the connection so far.
     pub min_rtt: Duration,
-    /// The receiving node's view of the flow, if it shares its bandwidth among several.
+    /// The receiving node's view of the flow, if the node divides its bandwidth among several
+    /// flows.
     pub share: Option<Share>,
 }
 
 impl BurstReport {
-    /// Whether anything is missing.
+    /// Whether a packet is missing.
     pub fn has_loss(&self) -> bool {
         self.received < self.packets || self.lost_before > 0
     }
 }
 
-/// How far apart the first and the last packet of a burst that arrived were.
+/// The intervals between the first and the last packet of a burst that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spans {
     /// Between their departures, by the sender's clock.
@@ -71,15 +74,15 @@ pub struct Spans {
     pub received: Duration,
 }
 
-/// A flow as the node sees it that receives it among others.
+/// A flow as seen by the node that receives it among others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// What it is allotted by its priority, headers included (Vm).
+    /// The rate that its priority entitles it to, including headers (Vm).
     pub allocated: Rate,
-    /// What arrives of it, headers included (V).
+    /// The rate at which it arrives, including headers (V).
     pub delivered: Rate,
     /// Weighted fairness of all flows of the node (WF), 0 to 1.
     pub fairness: f64,
-    /// Packets per burst by which it should change to make the node fair (Delta); negative: less.
+    /// Packets per burst by which it should change to make the node fair (Delta); negative: fewer.
     pub adapter: f64,
 }

@@ -10,21 +10,21 @@ use whimbrel_units::{Bytes, Rate, Time};
 /// The congestion control of one flow, or of one path of a multipath connection: the transport
 /// reports events, the controller answers with a window and, optionally, a pacing rate.
 ///
-/// For one acknowledgment the transport calls, in this order: [`on_packet_lost`](Self::on_packet_lost)
-/// for each packet that the acknowledgment shows to be lost, [`on_loss`](Self::on_loss) if it reveals
-/// an episode of loss, [`on_recovery_end`](Self::on_recovery_end) if it ends one, then
-/// [`on_ack`](Self::on_ack).
+/// For one acknowledgment the transport calls, in this order:
+/// [`on_packet_lost`](Self::on_packet_lost) for each packet that the acknowledgment shows to be
+/// lost, [`on_loss`](Self::on_loss) if it reveals an episode of loss,
+/// [`on_recovery_end`](Self::on_recovery_end) if it ends one, then [`on_ack`](Self::on_ack).
 ///
 /// An algorithm that is fed bursts ([`Feed::Bursts`](crate::registry::Feed)) receives one
-/// [`on_bandwidth`](Self::on_bandwidth), then one [`on_burst`](Self::on_burst) for each burst, and no
-/// event of a single packet.
+/// [`on_bandwidth`](Self::on_bandwidth), then one [`on_burst`](Self::on_burst) for each burst, and
+/// no event of a single packet.
 ///
 /// **Wrappers.** A controller that wraps another one, such as
 /// [`WithClassifier`](crate::WithClassifier), returns it from [`inner`](Self::inner) and
 /// [`inner_mut`](Self::inner_mut). Every provided method forwards to the inner controller, and only
 /// without one does it return its default. So a wrapper writes the methods in which it differs, and
-/// a method added here reaches the inner controller without a second list: a required method does not
-/// compile until each wrapper implements it, and a provided one forwards in its own body.
+/// a method added here reaches the inner controller without a second list: a required method does
+/// not compile until each wrapper implements it, and a provided one forwards in its own body.
 pub trait Controller: Send + Sync + Debug {
     /// The controller that this one wraps.
     #[inline]
@@ -72,9 +72,9 @@ pub trait Controller: Send + Sync + Debug {
     /// Invoked when the retransmission timer fires.
     fn on_timeout(&mut self, timeout: &Timeout);
 
-    /// Invoked when the last [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout) proves to
-    /// be spurious: nothing was lost (RFC 4015, RFC 9438 section 4.9). The algorithm may undo its
-    /// reduction.
+    /// Invoked when the last [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout) proves
+    /// to be spurious: nothing was lost (RFC 4015, RFC 9438 section 4.9). The algorithm may undo
+    /// its reduction.
     #[inline]
     fn on_spurious(&mut self, now: Time) {
         if let Some(inner) = self.inner_mut() {
@@ -90,15 +90,15 @@ pub trait Controller: Send + Sync + Debug {
         }
     }
 
-    /// Invoked when the receiver has reported a burst. Returns the response to its losses, if it had
-    /// any.
+    /// Invoked when the receiver has reported a burst. Returns the response to its losses, if it
+    /// had any.
     #[inline]
     fn on_burst(&mut self, burst: &BurstReport) -> Option<LossResponse> {
         self.inner_mut().and_then(|inner| inner.on_burst(burst))
     }
 
-    /// How the next burst is sent; `None` if the algorithm does not plan bursts, or before the first
-    /// [`on_bandwidth`](Self::on_bandwidth).
+    /// How the next burst is sent; `None` if the algorithm does not plan bursts, or before the
+    /// first [`on_bandwidth`](Self::on_bandwidth).
     #[inline]
     fn burst_plan(&self) -> Option<BurstPlan> {
         self.inner().and_then(|inner| inner.burst_plan())
@@ -122,8 +122,8 @@ pub trait Controller: Send + Sync + Debug {
         self.inner().and_then(|inner| inner.pacing_rate())
     }
 
-    /// Whether the algorithm distinguishes random loss from congestion: its responses to losses then
-    /// carry a verdict.
+    /// Whether the algorithm distinguishes random loss from congestion: its responses to losses
+    /// then carry a verdict.
     #[inline]
     fn classifies_losses(&self) -> bool {
         self.inner().is_some_and(|inner| inner.classifies_losses())

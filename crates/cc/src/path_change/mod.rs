@@ -1,9 +1,10 @@
-//! Has the path itself changed? The seam for everything that answers, and what its answers are about.
+//! Detection of a change of the path itself.
 //!
-//! A round-trip time grows for two reasons: packets wait in a queue, or the path has become longer (a hand-over to a
-//! satellite, or from one to the next). For the first a sender should slow down; for the second it needs a larger window,
-//! and what it knows of the path is void. Implementations: `three_samples.rs`, which goes by how long a round trip takes,
-//! and `rtt_step.rs`, which goes by how it came to take so long.
+//! A round-trip time grows for two reasons: packets wait in a queue, or the path has become longer
+//! (a handover to a satellite, or from one satellite to the next). In the first case a sender
+//! should slow down; in the second it needs a larger window, and its estimates of the path are
+//! void. Implementations: `three_samples.rs`, by the round-trip times themselves, and
+//! `rtt_step.rs`, by the way in which they rose.
 
 pub(crate) mod rtt_step;
 pub(crate) mod three_samples;
@@ -12,29 +13,29 @@ use crate::interface::Ack;
 use std::fmt::Debug;
 use whimbrel_units::{Duration, Rate};
 
-/// Tells a changed path from one that is merely busy.
+/// Distinguishes a changed path from a congested one.
 pub(crate) trait PathChange: Clone + Debug + Send + Sync + 'static {
-    /// Data was acknowledged.
+    /// Processes an acknowledgment.
     fn on_ack(&mut self, ack: &Ack) -> Heard;
 }
 
-/// What is to be made of one acknowledgment.
+/// The interpretation of one acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// The round-trip sample that a congestion control may hear of: none while it may be an outlier, or the first of a new
-    /// path.
+    /// The round-trip sample for the congestion control: `None` if there is no sample, or while it
+    /// may be an outlier or the first of a new path.
     pub rtt: Option<Duration>,
-    /// The path has changed.
+    /// The change of the path that it reveals.
     pub change: Option<Change>,
 }
 
 impl Heard {
-    /// Nothing happened but this sample.
+    /// A sample, or none, of an unchanged path.
     pub fn sample(rtt: Option<Duration>) -> Self {
         Self { rtt, change: None }
     }
 
-    /// The sample that shows a new path.
+    /// The sample that reveals a new path.
     pub fn change(rtt: Duration, change: Change) -> Self {
         Self {
             rtt: Some(rtt),
@@ -43,19 +44,19 @@ impl Heard {
     }
 }
 
-/// From which path to which.
+/// A change from one path to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Round-trip time before.
+    /// The round-trip time before.
     pub from: Duration,
-    /// Round-trip time now.
+    /// The round-trip time now.
     pub to: Duration,
-    /// What the new path is believed to carry at most, where something is known of that.
+    /// The maximum expected rate of the new path, if there is an estimate.
     pub rate: Option<Rate>,
 }
 
 impl Change {
-    /// The new path is the longer one.
+    /// Whether the new path is longer.
     pub fn is_longer(&self) -> bool {
         self.to > self.from
     }

@@ -1,87 +1,95 @@
-//! A path that became longer, told from a queue that became longer: by how the round-trip time rose.
+//! Distinguishes a longer path from a longer queue by the way in which the round-trip time rises.
 //!
-//! Whimbrel's own. The need for it is Srinivasan and Garcia-Luna-Aceves' (TCP-RTA, 2022, section 6: "to clearly differentiate
-//! between longer RTTs due to real congestion versus due to topology change").
+//! Whimbrel's own. Srinivasan and Garcia-Luna-Aceves state the need for it (TCP-RTA, 2022, section
+//! 6: "to clearly differentiate between longer RTTs due to real congestion versus due to topology
+//! change").
 //!
-//! **The physics.** Let a queue be served at the rate C. Of two packets of which the second is sent `ds` later, with X bytes
-//! sent after the first up to it, the second waits longer by at most `X/C - ds`: a queue can only hold what somebody sent. In
-//! slow start, which sends at 2C, the round-trip time so rises by `ds`: a ramp. A path that becomes longer by J adds J between
-//! one packet and the next: a step. And a path that stands still for J (a blackout of a hand-over) adds J too, but only to
-//! what was sent before its acknowledgments stopped: the next flight takes as long as ever.
+//! **The physics.** Let a queue be served at the rate C, and let two packets be sent `ds` apart,
+//! with X bytes sent after the first up to and including the second. The second waits longer than
+//! the first by at most `X/C - ds`, because a queue contains only what was sent. In slow start,
+//! which sends at 2C, the round-trip time therefore rises by `ds`: a ramp. A path that becomes
+//! longer by J adds J between one packet and the next: a step. A path that stops for J (a blackout
+//! during a handover) adds J too, but only to the packets sent before its acknowledgments stopped:
+//! the next flight has the old round-trip time.
 //!
-//! * suspicion: a sample exceeds the greatest of the last 8 by more than `max(X/C, ds) + margin`: what was sent itself explains
-//!   X/C, and somebody else's slow start `ds`
-//! * margin: 1/8 of that greatest, at least 5 ms, at least what 14 600 bytes take at C: the first flight of somebody else's
-//!   connection (RFC 6928), which may have come between. Less than an eighth would change the window by less than that
-//! * certainty: no sample comes back to within the margin of the old ones, up to the third of those sent more than 1.25 of the
-//!   old round-trip time after the first suspicious one, and more than 200 ms. By then the sender has heard of the new
-//!   path, or of the end of the blackout; Starlink's hand-overs hold packets for up to 100 ms (the trace of LeoCC, 2025).
-//! * the new path: the least of the last 8 samples; its rate: that of the last train of 8 acknowledgments or more, none of which
-//!   came later than the margin after the one before it
-//! * a shorter path: three samples in a row below the least of the path, and below what the last sample that was not leaves by
-//!   `X/C - ds`, both by 1/8 of the least, 5 ms at least. Nothing is faster than the empty path; but whether that was ever
-//!   seen empty, who knows: so a queue that drained because less was sent is no shorter path, only a better idea of this one.
+//! * suspicion: a sample exceeds the maximum of the last 8 by more than `max(X/C, ds) + margin`:
+//!   the sender's own data explains X/C, and another flow's slow start `ds`
+//! * margin: 1/8 of that maximum, at min 5 ms, and at min the time of 14 600 bytes at C: the first
+//!   flight of another connection (RFC 6928), which may have arrived in between. A step of less
+//!   than an eighth would change the window by less than an eighth
+//! * confirmation: no sample returns to within the margin of the old ones, until three samples of
+//!   packets that were sent more than 1.25 old round-trip times, and more than 200 ms, after the
+//!   first suspicious one. By then the sender has feedback from the new path, or from after the
+//!   blackout; Starlink's handovers hold packets for up to 100 ms (LeoCC's trace, 2025)
+//! * the new path: the minimum of the last 8 samples; its rate: that of the last train of at min 8
+//!   acknowledgments, each of which arrived within the margin after the one before it
+//! * a shorter path: three samples in a row below the minimum of the path, and below the queue that
+//!   the last regular sample and `X/C - ds` leave, both by 1/8 of the minimum, at min 5 ms. No
+//!   packet is faster than the path without queues. But that base RTT may never have been measured:
+//!   a queue that drains because less was sent is not a shorter path, only a better estimate of
+//!   this one
 //!
-//! **When it works.** Whether the step is 20 ms or 600, comes with losses, or with another capacity. **When not.** A longer path
-//! is overlooked while the old one's queue held more than the step: the flight then fills the new path as it filled the
-//! queue, and no window needs to change, unless losses take it down just then. A hand-over that holds packets for longer than that
-//! looks like a longer path until it is over; then the path looks shorter again. On a path whose empty round-trip time was never
-//! seen, the end of somebody else's queue looks like a shorter path.
+//! **When it works.** For steps from 20 ms to 600 ms, with losses, or with a change of capacity.
+//! **When not.** It misses a longer path while the queue of the old one held more than the step:
+//! the flight then fills the new path as it filled the queue, and no window needs to change, unless
+//! losses reduce it just then. A handover that holds packets for longer than 200 ms looks like a
+//! longer path until its end; then the path looks shorter again. If the base RTT was never
+//! measured, the end of another flow's queue looks like a shorter path.
 //!
-//! Samples that are under suspicion are not passed on: a blackout is no queue either. Units: bytes, times.
+//! Suspicious samples are not passed on: a blackout is not a queue either. Units: bytes, times.
 
 use crate::estimators::max_rate::MaxRate;
 use crate::interface::{Ack, AtSending};
 use crate::path_change::{Change, Heard, PathChange};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Share of the round-trip time that is no step.
-const SHARE: u64 = 8;
+/// The RTT noise floor is the round-trip time divided by this.
+const NOISE_DIVISOR: u64 = 8;
 
-/// A step is longer than this.
-const LEAST: Duration = Duration::from_millis(5);
+/// The minimum of the RTT noise floor.
+const MIN_NOISE: Duration = Duration::from_millis(5);
 
 /// The first flight of another connection (RFC 6928).
-const FOREIGN: Bytes = Bytes::new(14_600);
+const FIRST_FLIGHT: Bytes = Bytes::new(14_600);
 
-/// Samples in a row that settle a question: TCP-RTA's number.
+/// Samples in a row that confirm a change: TCP-RTA's number.
 const IN_A_ROW: u32 = 3;
 
-/// Old round-trip times after which what was sent knows of the change.
+/// Old round-trip times after which packets carry feedback from the new path.
 const FEEDBACK: f64 = 1.25;
 
-/// For how long a hand-over may hold packets: twice what Starlink's do.
-const HELD: Duration = Duration::from_millis(200);
+/// The maximum time for which a handover may hold packets: twice Starlink's.
+const MAX_BLACKOUT: Duration = Duration::from_millis(200);
 
-/// Samples that say how long a path takes now.
+/// Number of samples that describe the present round-trip time.
 const RECENT: usize = 8;
 
-/// Acknowledgments that make a train.
+/// Minimum number of acknowledgments in a train.
 const TRAIN: u32 = 8;
 
-/// Watches how the round-trip time came to be what it is.
+/// Detects steps of the round-trip time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RttStep {
     rate: MaxRate,
-    /// Least round-trip time of the present path.
+    /// Minimum round-trip time of the present path.
     base: Option<Duration>,
     recent: Recent,
-    /// The last sample of the path.
+    /// The last regular sample of the path.
     last: Option<(Sent, Duration)>,
     suspicion: Option<Suspicion>,
     shorter: Option<Shorter>,
 }
 
-/// Samples in a row that no packet of this path can have.
+/// Samples in a row that are too short for this path.
 #[derive(Debug, Clone, Copy)]
 struct Shorter {
     samples: u32,
-    greatest: Duration,
-    /// What the path delivered before the first of them.
+    max: Duration,
+    /// The delivery rate of the path before the first of them.
     rate: Option<Rate>,
 }
 
-/// When a packet was sent, and how much had been sent up to it.
+/// The time at which a packet was sent, and the number of bytes sent up to it.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     at: Time,
@@ -98,16 +106,16 @@ impl Sent {
     }
 }
 
-/// The path may have become longer.
+/// The state of a suspicion that the path has become longer.
 #[derive(Debug, Clone, Copy)]
 struct Suspicion {
-    /// What it took before.
+    /// The round-trip time before.
     before: Duration,
-    /// A sample not above this clears it.
+    /// A sample at or below this ends the suspicion.
     level: Duration,
-    /// What was sent after this knows of the change.
+    /// Packets sent after this carry feedback from the new path.
     feedback: Time,
-    /// Samples of what was sent after that.
+    /// The number of samples of such packets.
     after: u32,
     samples: Recent,
     train: Train,
@@ -128,26 +136,26 @@ impl Recent {
         self.count = (self.count + 1).min(RECENT);
     }
 
-    fn least(&self) -> Option<Duration> {
+    fn min(&self) -> Option<Duration> {
         self.samples[..self.count].iter().min().copied()
     }
 
-    fn greatest(&self) -> Option<Duration> {
+    fn max(&self) -> Option<Duration> {
         self.samples[..self.count].iter().max().copied()
     }
 }
 
-/// Acknowledgments that came one behind the other.
+/// Acknowledgments in quick succession.
 #[derive(Debug, Clone, Copy)]
 struct Train {
-    /// A longer silence ends it.
+    /// A longer pause ends the train.
     gap: Duration,
     began: Time,
     last: Time,
-    /// Bytes acknowledged since it began, without its first acknowledgment's.
+    /// Bytes acknowledged since it began, without those of its first acknowledgment.
     acked: u64,
     acks: u32,
-    /// The rate of the last that was long enough.
+    /// The rate of the last train that was long enough.
     rate: Option<Rate>,
 }
 
@@ -182,25 +190,25 @@ impl Train {
     }
 }
 
-/// The greatest change of the round-trip time that is none of the path.
-fn no_step(rtt: Duration) -> Duration {
-    (rtt / SHARE).max(LEAST)
+/// RTT noise floor.
+fn noise_floor(rtt: Duration) -> Duration {
+    (rtt / NOISE_DIVISOR).max(MIN_NOISE)
 }
 
 impl RttStep {
-    /// Least round-trip time of the present path, once a sample was taken.
+    /// Minimum round-trip time of the present path, after the first sample.
     pub fn base(&self) -> Option<Duration> {
         self.base
     }
 
-    /// X/C and ds since the last sample of the path, for a packet sent at `sent`.
+    /// X/C and ds since the last regular sample, for a packet sent at `sent`.
     fn passed(&self, rate: Rate, sent: Sent) -> Option<(Duration, Duration)> {
         let (last, _) = self.last?;
         let bytes = Bytes::new(sent.total.saturating_sub(last.total));
         Some((rate.time_for(bytes), sent.at.since(last.at)))
     }
 
-    /// Whether a sample below all of this path is its own queue that has drained.
+    /// Whether a sample below all others of this path is explained by its queue draining.
     fn drained(&self, rtt: Duration, base: Duration, sent: Sent) -> bool {
         let (Some(rate), Some((_, last))) = (self.rate.get(), self.last) else {
             return true;
@@ -209,32 +217,32 @@ impl RttStep {
             return true;
         };
         let left = last.saturating_add(filled) - served;
-        rtt.saturating_add(no_step(base)) >= left
+        rtt.saturating_add(noise_floor(base)) >= left
     }
 
-    /// The suspicion that this sample gives rise to.
+    /// Returns a suspicion if this sample causes one.
     fn suspect(&self, ack: &Ack, rtt: Duration, sent: Sent) -> Option<Suspicion> {
-        let (least, greatest) = (self.recent.least()?, self.recent.greatest()?);
+        let (min, max) = (self.recent.min()?, self.recent.max()?);
         let rate = self.rate.get()?;
         let (filled, served) = self.passed(rate, sent)?;
-        let margin = no_step(greatest).max(rate.time_for(FOREIGN));
-        let step = rtt - greatest;
+        let margin = noise_floor(max).max(rate.time_for(FIRST_FLIGHT));
+        let step = rtt - max;
         if step <= filled.max(served).saturating_add(margin) {
             return None;
         }
         let mut samples = Recent::default();
         samples.push(rtt);
         Some(Suspicion {
-            before: least,
-            level: greatest.saturating_add(margin),
-            feedback: sent.at + greatest.mul_f64(FEEDBACK).max(HELD),
+            before: min,
+            level: max.saturating_add(margin),
+            feedback: sent.at + max.mul_f64(FEEDBACK).max(MAX_BLACKOUT),
             after: 0,
             samples,
             train: Train::new(ack.now, margin),
         })
     }
 
-    /// The present path is this one.
+    /// Sets the present path.
     fn settle(
         &mut self,
         base: Duration,
@@ -250,19 +258,19 @@ impl RttStep {
         self.shorter = None;
     }
 
-    /// A sample below all of this path.
+    /// Processes a sample that is too short for this path.
     fn on_shorter(&mut self, rtt: Duration, base: Duration, sent: Sent) -> Heard {
         let rate = self.rate.get();
         let shorter = self.shorter.get_or_insert(Shorter {
             samples: 0,
-            greatest: rtt,
+            max: rtt,
             rate,
         });
         shorter.samples += 1;
-        shorter.greatest = shorter.greatest.max(rtt);
+        shorter.max = shorter.max.max(rtt);
         let Shorter {
             samples,
-            greatest: to,
+            max: to,
             rate,
         } = *shorter;
         if samples < IN_A_ROW {
@@ -279,7 +287,7 @@ impl RttStep {
         Heard::change(rtt, change)
     }
 
-    /// A sample while there is a suspicion.
+    /// Processes a sample during a suspicion.
     fn on_suspected(&mut self, ack: &Ack, rtt: Duration, sent: Sent, mut it: Suspicion) -> Heard {
         if rtt <= it.level {
             self.suspicion = None;
@@ -294,7 +302,7 @@ impl RttStep {
         if it.after < IN_A_ROW {
             return Heard::sample(None);
         }
-        let to = it.samples.least().unwrap_or(rtt);
+        let to = it.samples.min().unwrap_or(rtt);
         let old = self.rate.get();
         let rate = it.train.rate;
         let believed = rate.map_or(old, |rate| Some(old.map_or(rate, |old| old.min(rate))));
@@ -316,7 +324,7 @@ impl PathChange for RttStep {
         };
         let sent = Sent::of(newest);
         let base = *self.base.get_or_insert(rtt);
-        if base > rtt.saturating_add(no_step(base)) && !self.drained(rtt, base, sent) {
+        if base > rtt.saturating_add(noise_floor(base)) && !self.drained(rtt, base, sent) {
             return self.on_shorter(rtt, base, sent);
         }
         self.shorter = None;
@@ -343,19 +351,20 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A sender of a packet of 1000 bytes a millisecond, on a path that carries as much.
+    /// A sender of one packet of 1000 bytes per millisecond, on a path of that capacity.
     #[derive(Default)]
     struct Sender {
         step: RttStep,
         changes: Vec<Change>,
         /// Round-trip times that were passed on, ms.
         heard: Vec<u64>,
-        /// Sent so far.
+        /// Bytes sent so far.
         total: u64,
     }
 
     impl Sender {
-        /// The packet that was sent at `sent` ms took `rtt` ms, and `packets` were sent since the one before.
+        /// The packet sent at `sent` ms has an RTT of `rtt` ms; `packets` were sent since the last
+        /// one.
         fn packet(&mut self, sent: u64, rtt: u64, packets: u64) {
             self.total += packets * MSS;
             let at = Time::ZERO + ms(sent);
@@ -378,7 +387,7 @@ mod tests {
                 .extend(heard.rtt.map(|rtt| rtt.as_nanos() / 1_000_000));
         }
 
-        /// Packets sent each millisecond of the span, which take so long.
+        /// One packet per millisecond of the interval, with these RTTs.
         fn packets(&mut self, span: std::ops::Range<u64>, rtt: impl Fn(u64) -> u64) {
             for sent in span {
                 self.packet(sent, rtt(sent), 1);
@@ -387,11 +396,11 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_stays_is_a_longer_path_once_the_sender_has_heard_of_it() {
+    fn a_lasting_step_is_a_longer_path_once_there_is_feedback() {
         let mut sender = Sender::default();
         sender.packets(0..200, |_| 60);
-        // 1.25 * 60 ms are less than 200. What was sent later than that after the first knows of it: packets 401, 402 and,
-        // the third, 403.
+        // 1.25 * 60 ms is less than 200 ms. Packets sent more than 200 ms after the first one carry
+        // feedback: 401, 402 and, the third, 403.
         sender.packets(200..403, |_| 80);
         assert_eq!(sender.changes, []);
         assert_eq!(sender.heard, [60; 200]);
@@ -407,10 +416,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_waits_for_what_knows_of_its_change() {
+    fn a_long_path_is_confirmed_after_1_25_round_trip_times() {
         let mut sender = Sender::default();
         sender.packets(0..800, |_| 400);
-        // 1.25 * 400 ms are more than 200: packets 1301, 1302 and 1303.
+        // 1.25 * 400 ms is more than 200 ms: packets 1301, 1302 and 1303.
         sender.packets(800..1303, |_| 500);
         assert_eq!(sender.changes, []);
         sender.packet(1303, 500, 1);
@@ -418,10 +427,10 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_slow_start_fills_is_a_ramp_to_whatever_height() {
+    fn a_queue_that_slow_start_fills_is_a_ramp_of_any_height() {
         let mut sender = Sender::default();
         sender.packets(0..100, |_| 50);
-        // Two packets a millisecond where one leaves: a millisecond more with each.
+        // Two packets per millisecond where one leaves: one millisecond more with each.
         for i in 0..1_200 {
             sender.packet(100 + i, 50 + i, 2);
         }
@@ -431,27 +440,29 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_waits_for_itself_and_for_the_first_flight_of_another() {
+    fn bursts_of_this_and_another_flow_are_not_steps() {
         let mut sender = Sender::default();
         sender.packets(0..100, |_| 50);
-        // A flight of 40 packets at once after 30 ms of silence: the last waits for 40 ms. A foreign one of 14 ms.
+        // 40 packets at once after a pause of 30 ms: the last waits for 40 ms. Then another flow's
+        // burst of 14 ms.
         for i in 0..40 {
             sender.packet(130, 50 + i, 1);
         }
         sender.packets(170..300, |_| 90);
         sender.packets(300..600, |_| 104);
         assert_eq!(sender.changes, []);
-        // 30 ms more are neither.
+        // 30 ms more are explained by neither.
         sender.packets(600..900, |_| 134);
         assert_eq!(sender.changes.len(), 1);
     }
 
     #[test]
-    fn a_blackout_holds_one_flight_and_is_no_longer_path() {
+    fn a_blackout_holds_one_flight_and_is_not_a_longer_path() {
         let mut sender = Sender::default();
         sender.packets(0..200, |_| 60);
-        // Still for 100 ms. The acknowledgments of what had passed before come for 60 ms and let as much out, which all
-        // waits for 100 ms; then nothing is sent for 100 ms; then the path is as ever.
+        // The path stops for 100 ms. Acknowledgments of earlier packets arrive for 60 ms and
+        // release as many packets, which all wait for 100 ms; then nothing is sent for 100 ms; then
+        // the path is as before.
         sender.packets(200..260, |_| 160);
         sender.packets(360..600, |_| 60);
         assert_eq!(sender.changes, []);
@@ -460,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_overtake_are_a_shorter_path_and_three_are_enough() {
+    fn three_packets_that_overtake_are_a_shorter_path() {
         let mut sender = Sender::default();
         sender.packets(0..700, |_| 600);
         sender.packets(700..702, |_| 50);
@@ -476,9 +487,9 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_drains_tells_more_of_the_path_but_not_of_another() {
+    fn a_draining_queue_improves_the_estimate_and_is_not_a_new_path() {
         let mut sender = Sender::default();
-        // It begins behind a queue of 300 ms that was there before, and does not know. One packet in two milliseconds:
+        // The flow begins behind an existing queue of 300 ms. One packet every two milliseconds:
         // half a millisecond less with each millisecond.
         sender.packets(0..100, |_| 350);
         for i in 1..=300 {
@@ -486,7 +497,7 @@ mod tests {
         }
         assert_eq!(sender.changes, []);
         assert_eq!(sender.step.base(), Some(ms(50)));
-        // Nothing sent for 400 ms, and it is empty at once.
+        // After a pause of 400 ms the queue is empty at once.
         let mut sender = Sender::default();
         sender.packets(0..100, |_| 350);
         sender.packets(500..600, |_| 50);
@@ -495,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn random_delays_are_no_steps() {
+    fn random_delays_are_not_steps() {
         let mut random = crate::building_blocks::splitmix::SplitMix64::new(7);
         let mut sender = Sender::default();
         for sent in 0..20_000 {
@@ -506,10 +517,11 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_that_come_at_half_the_rate_say_that_the_longer_path_carries_half() {
+    fn acknowledgments_at_half_the_rate_show_a_path_of_half_the_rate() {
         let mut sender = Sender::default();
         sender.packets(0..200, |_| 60);
-        // Those sent within the next 60 ms pass a bottleneck that takes 2 ms for each; then they are sent so.
+        // Packets of the next 60 ms pass a bottleneck that takes 2 ms for each; then the sender
+        // sends at that rate.
         for i in 0..60 {
             sender.packet(200 + i, 600 + i, 1);
         }
@@ -518,7 +530,7 @@ mod tests {
         }
         assert_eq!(sender.changes.len(), 1);
         let rate = sender.changes[0].rate.map(Rate::as_bytes_per_sec);
-        // An acknowledgment of 1000 bytes in 2 ms.
+        // An acknowledgment of 1000 bytes every 2 ms.
         assert!(
             rate.is_some_and(|rate| (490_000..=510_000).contains(&rate)),
             "{rate:?}"

@@ -1,56 +1,61 @@
-//! TCP-RTA's rule: the path has changed if three round-trip times in a row are those of another kind of path.
+//! TCP-RTA's rule: the path has changed if three round-trip times in a row are in another range.
 //!
-//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion Control Strategy in TCP",
-//! University of California, Santa Cruz, 2022: Algorithm 1 and section 3.2.
+//! R. Srinivasan, J. J. Garcia-Luna-Aceves, "TCP-RTA: Real-time Topology Adaptive Congestion
+//! Control Strategy in TCP", University of California, Santa Cruz, 2022: Algorithm 1 and section
+//! 3.2.
 //!
-//! * RTT-Current, RTT-Prev, RTT-Prev-Prev are the last three samples; all begin as the threshold below which one goes back
-//!   (lines 4 to 6), which is neither above nor below anything
+//! * RTT-Current, RTT-Prev, RTT-Prev-Prev are the last three samples; their initial value is the
+//!   lower threshold (lines 4 to 6), which is neither above nor below any threshold
 //! * all three above 800 ms: up, to the range of satellites (lines 8, 9)
 //! * all three below 500 ms: down (lines 12, 13)
-//! * one or two alone change nothing, and are not passed on to the congestion control (section 3.2, "a low-pass filter")
+//! * one or two alone change nothing, and are not passed on to the congestion control (section 3.2,
+//!   "a low-pass filter")
 //!
-//! **The physics.** No queue is expected to last: "any network congestion scenario is not a stable condition", and three
-//! samples that agree are a path. **When.** Queues that hold less than the distance between the ranges. **When not.** A queue
-//! of a second looks like a satellite, and lasts as long as somebody fills it (bufferbloat). `guard` asks `rtt_step.rs`
-//! whether the path itself ever took so long.
+//! **The physics.** The rule assumes that no queue lasts: "any network congestion scenario is not a
+//! stable condition", and three samples that agree are a path. **When it works.** Queues hold less
+//! than the distance between the ranges. **When not.** A queue of one second looks like a
+//! satellite, and lasts as long as a flow fills it (bufferbloat). With `guard`, `rtt_step.rs` must
+//! confirm that the path without queues has such a round-trip time.
 //!
 //! Where the source contradicts itself:
-//! * line 12 prints RTT-Prev and RTT-Prev-Prev `>` the threshold; the text and line 8 mean all three on the same side.
-//! * back at 300 ms (sections 3.2), 500 (Algorithm 1, section 5) or 800 (section 5): here 500, and it can be set.
-//! * it has two ranges, and "various other RTT ranges could be added": here any number. Three samples that agree on more
-//!   than one threshold cross them at once.
+//! * line 12 prints RTT-Prev and RTT-Prev-Prev `>` the threshold; the text and line 8 mean all
+//!   three on the same side.
+//! * back at 300 ms (sections 3.2), 500 (Algorithm 1, section 5) or 800 (section 5): here 500, and
+//!   it can be set.
+//! * it has two ranges, and "various other RTT ranges could be added": here any number. Three
+//!   samples that agree on more than one threshold cross them at once.
 
 use crate::interface::Ack;
 use crate::path_change::rtt_step::RttStep;
 use crate::path_change::{Change, Heard, PathChange};
 use whimbrel_units::Duration;
 
-/// What lies between two ranges of round-trip times.
+/// The boundary between two ranges of round-trip times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bound {
-    /// Below this one goes back to the range before.
+    /// Below this the path is in the lower range.
     pub down: Duration,
-    /// Above this one goes on to the range behind; not less than `down`.
+    /// Above this the path is in the upper range; at min `down`.
     pub up: Duration,
 }
 
-/// What lies between ranges of round-trip times, one less than there are ranges; both sides ascend.
+/// The boundaries between ranges, one fewer than ranges; both values ascend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bounds(pub Vec<Bound>);
 
 impl Bounds {
-    /// The range in which a connection begins whose handshake took so long.
+    /// The range of a connection whose handshake has this round-trip time.
     pub fn first(&self, handshake: Duration) -> usize {
         self.above(0, handshake)
     }
 
-    /// The range after `range`, for samples that all lie between `least` and `greatest`.
-    pub fn next(&self, range: usize, least: Duration, greatest: Duration) -> usize {
-        let up = self.above(range, least);
+    /// The range after `range`, for samples that all lie between `min` and `max`.
+    pub fn next(&self, range: usize, min: Duration, max: Duration) -> usize {
+        let up = self.above(range, min);
         if up > range {
             return up;
         }
-        let below = |range: &usize| *range > 0 && greatest < self.0[range - 1].down;
+        let below = |range: &usize| *range > 0 && max < self.0[range - 1].down;
         let mut next = range.min(self.0.len());
         while below(&next) {
             next -= 1;
@@ -63,7 +68,7 @@ impl Bounds {
         range + self.0.iter().skip(range).take_while(beyond).count()
     }
 
-    /// The value that three samples begin with in a range: outside of none.
+    /// The initial value of the three samples in a range: on no side of a boundary.
     fn neutral(&self, range: usize) -> Duration {
         let bound = self.0.get(range.saturating_sub(1));
         bound.map_or(Duration::ZERO, |bound| bound.down)
@@ -74,18 +79,18 @@ impl Bounds {
 #[derive(Debug, Clone)]
 pub(crate) struct ThreeSamples {
     bounds: Bounds,
-    /// Once the handshake has chosen it.
+    /// `None` before the handshake has chosen it.
     range: Option<usize>,
     /// RTT-Prev-Prev, RTT-Prev, RTT-Current.
     last: [Duration; 3],
     /// The last sample that was passed on.
     heard: Duration,
-    /// Knows what the path takes without queues.
+    /// Knows the round-trip time of the path without queues.
     guard: Option<RttStep>,
 }
 
 impl ThreeSamples {
-    /// With `guard` only a step of the round-trip time leads up, not a queue.
+    /// With `guard`, only a step of the round-trip time leads to an upper range, not a queue.
     pub fn new(bounds: Bounds, guard: bool) -> Self {
         Self {
             bounds,
@@ -96,8 +101,8 @@ impl ThreeSamples {
         }
     }
 
-    /// Whether the path without queues takes long enough for a range beyond the present one.
-    fn vouched(&self, range: usize) -> bool {
+    /// Whether the path without queues is long enough for a range above the present one.
+    fn confirmed(&self, range: usize) -> bool {
         let base = self.guard.as_ref().map(RttStep::base);
         base.is_none_or(|base| base.is_some_and(|base| self.bounds.above(range, base) > range))
     }
@@ -118,10 +123,10 @@ impl PathChange for ThreeSamples {
             return Heard::sample(None);
         };
         self.last = [self.last[1], self.last[2], rtt];
-        let least = self.last[0].min(self.last[1]).min(rtt);
-        let greatest = self.last[0].max(self.last[1]).max(rtt);
-        let next = self.bounds.next(range, least, greatest);
-        let change = next < range || (next > range && self.vouched(range));
+        let min = self.last[0].min(self.last[1]).min(rtt);
+        let max = self.last[0].max(self.last[1]).max(rtt);
+        let next = self.bounds.next(range, min, max);
+        let change = next < range || (next > range && self.confirmed(range));
         if !change && next == range && self.bounds.next(range, rtt, rtt) != range {
             return Heard::sample(None);
         }
@@ -131,7 +136,7 @@ impl PathChange for ThreeSamples {
             return Heard::sample(Some(rtt));
         }
         self.range = Some(next);
-        let to = if next > range { least } else { greatest };
+        let to = if next > range { min } else { max };
         let rate = None;
         Heard::change(rtt, Change { from, to, rate })
     }
@@ -154,7 +159,7 @@ mod tests {
         Bounds(bounds.iter().map(bound).collect())
     }
 
-    /// The paper's, of a connection whose handshake took so long.
+    /// The rule with these boundaries, after a handshake with this round-trip time.
     fn rule(handshake: u64, limits: &[(u64, u64)]) -> impl FnMut(u64) -> Heard {
         let mut rule = ThreeSamples::new(bounds(limits), false);
         move |rtt| {
@@ -169,7 +174,7 @@ mod tests {
     const PAPER: &[(u64, u64)] = &[(500, 800)];
 
     #[test]
-    fn three_samples_above_800_ms_in_a_row_are_a_satellite_and_800_is_not_above() {
+    fn three_samples_in_a_row_above_800_ms_are_a_satellite() {
         let mut rule = rule(50, PAPER);
         for rtt in [801, 801, 800, 801, 900] {
             assert_eq!(rule(rtt).change, None, "{rtt}");
@@ -184,9 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn three_samples_below_500_ms_in_a_row_lead_back_and_500_is_not_below() {
+    fn three_samples_in_a_row_below_500_ms_lead_back() {
         let mut rule = rule(900, PAPER);
-        // Line 12 as it is printed would go back with the last one but one: current below, the two before above.
+        // The printed line 12 would go back with the last but one: current below, the two before
+        // above.
         for rtt in [499, 499, 500, 600, 600, 400, 499] {
             assert_eq!(rule(rtt).change, None, "{rtt}");
         }
@@ -214,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn the_values_that_it_begins_with_are_on_no_side() {
-        // Lines 4 to 6: 500 ms. Neither two samples above nor two below are three.
+    fn the_initial_values_are_on_no_side_of_a_threshold() {
+        // Lines 4 to 6: 500 ms. Neither two samples above nor two below count as three.
         let mut low = rule(50, PAPER);
         assert_eq!((low(900).change, low(900).change), (None, None));
         let mut high = rule(900, PAPER);
         assert_eq!((high(50).change, high(50).change), (None, None));
-        // In a third range they are 1500 ms.
+        // In a third range the initial value is 1500 ms.
         let mut third = rule(3_000, &[(500, 800), (1500, 2000)]);
         assert_eq!((third(1_000).change, third(1_000).change), (None, None));
         assert!(third(1_000).change.is_some());

@@ -61,8 +61,8 @@ impl Family {
 /// tested for those of its own declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrivenBy {
-    /// Losses: the window grows with acknowledged data outside of recovery, shrinks only for losses,
-    /// and is one segment after a timeout (RFC 5681).
+    /// Losses: the window grows with acknowledged data outside of recovery, shrinks only for
+    /// losses, and is one segment after a timeout (RFC 5681).
     Losses,
     /// Losses and an estimate of the path's rate: as [`Losses`](Self::Losses), but a timeout may
     /// leave more than one segment, and a loss that leaves the window unchanged may set ssthresh.
@@ -133,8 +133,8 @@ pub struct Setup {
     /// Initial window (RFC 6928: ten segments).
     pub initial_window: Bytes,
     /// The transport paces by itself: it spreads a window over a round trip (RFC 9002 section 7.7).
-    /// Then growth causes no bursts, and the growth by one acknowledgment has no limit (L of RFC 3465
-    /// and RFC 9406).
+    /// Then growth causes no bursts, and the growth by one acknowledgment has no limit (L of RFC
+    /// 3465 and RFC 9406).
     pub paced: bool,
     /// Initial slow start threshold, if the capacity of the path is known, because the connection
     /// used it before under another algorithm. `None`: slow start searches for it (RFC 5681 section

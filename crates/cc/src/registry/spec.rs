@@ -190,11 +190,12 @@ const PROBE: Setup = Setup {
     seed: 0,
 };
 
-/// Splits a choice into the algorithm that it begins with and what follows the name: nothing, `?` and
-/// parameters, or `+` and a loss classifier.
+/// Splits a choice into the algorithm that it begins with and what follows the name: nothing, `?`
+/// and parameters, or `+` and a loss classifier.
 ///
-/// A name may itself end with a plus. The longest name that fits wins: `westwood+` is the algorithm of
-/// that name, `westwood++cerl` is it with a classifier, and `westwood+cerl` is `westwood` with one.
+/// A name may itself end with a plus. The longest name that fits wins: `westwood+` is the algorithm
+/// of that name, `westwood++cerl` is it with a classifier, and `westwood+cerl` is `westwood` with
+/// one.
 fn split_controller(text: &str) -> Result<(&'static Entry, &str), SpecError> {
     let rest_after = |entry: &Entry| {
         let rest = text.strip_prefix(entry.name)?.trim_start();
@@ -210,8 +211,8 @@ fn split_controller(text: &str) -> Result<(&'static Entry, &str), SpecError> {
         })
 }
 
-/// The part of an invalid choice that was probably meant as an algorithm's name: the text before the
-/// first `?` or `+`, with that plus if no loss classifier follows it.
+/// The part of an invalid choice that was probably meant as an algorithm's name: the text before
+/// the first `?` or `+`, with that plus if no loss classifier follows it.
 fn intended_name(text: &str) -> &str {
     let end = text.find(['?', '+']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);

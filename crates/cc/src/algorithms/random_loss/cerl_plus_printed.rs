@@ -58,7 +58,7 @@ impl LossClassifier for CerlPlusPrinted {
 
     fn judge(&mut self, _loss: &Loss) -> Verdict {
         let congestion = self.seen.is_some_and(|seen| {
-            let a = seen.mean().as_secs_f64() / seen.least().as_secs_f64();
+            let a = seen.mean().as_secs_f64() / seen.min().as_secs_f64();
             // NaN (T = 0) compares as not greater.
             seen.queue().as_secs_f64() > a * seen.longest_queue().as_secs_f64()
         });

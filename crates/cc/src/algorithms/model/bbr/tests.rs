@@ -416,9 +416,9 @@ fn the_rtt_probe_can_be_turned_off() {
 fn an_idle_connection_restarts_at_the_paths_rate() {
     let mut path = path("bbr", 500);
     path.run(Duration::from_secs(3));
-    path.flows[0].talks = false;
+    path.flows[0].has_data = false;
     path.run(Duration::from_secs(12));
-    path.flows[0].talks = true;
+    path.flows[0].has_data = true;
     path.run(MS * 30);
     let pacing = path.flows[0].controller.pacing_rate().expect("paced");
     // Gain 1 in any phase, minus 1 %.

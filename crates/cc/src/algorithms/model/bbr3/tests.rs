@@ -475,9 +475,9 @@ fn the_rtt_is_probed_every_five_seconds_with_half_a_bdp() {
 fn an_idle_connection_needs_no_rtt_probe() {
     let mut path = path("bbr3", 500);
     path.run(Duration::from_secs(3));
-    path.flows[0].talks = false;
+    path.flows[0].has_data = false;
     path.run(Duration::from_secs(7));
-    path.flows[0].talks = true;
+    path.flows[0].has_data = true;
     let probes = entries(&mut path, "probe rtt", Duration::from_secs(4));
     assert!(probes.is_empty(), "{probes:?}");
     let (rate, _) = measure(&mut path, MS * 500);
