@@ -143,8 +143,8 @@ struct SourceView<'a> {
 #[derive(serde::Serialize)]
 struct ProtocolView<'a> {
     name: &'a str,
-    /// Together with which the page's filter shows it.
-    law: &'a str,
+    /// Its algorithm, under which the page's filter lists it.
+    algorithm: &'a str,
     looks: Vec<Style>,
 }
 
@@ -372,8 +372,12 @@ fn protocols(report: &Report) -> std::io::Result<String> {
     names.sort_by_key(|name| style::rank(name));
     let views = style::variants(&names).into_iter().map(|(name, first)| {
         let looks = (0..LOOKS).map(|i| style::style(name, first + i)).collect();
-        let law = style::law(name).unwrap_or(name);
-        ProtocolView { name, law, looks }
+        let algorithm = style::algorithm(name).unwrap_or(name);
+        ProtocolView {
+            name,
+            algorithm,
+            looks,
+        }
     });
     json(&views.collect::<Vec<_>>())
 }

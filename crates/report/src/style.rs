@@ -1,15 +1,20 @@
-//! How a protocol looks: one colour, dash and mark for each, by its name, on every page and in every picture.
+//! How a protocol looks: a colour, a dash and a mark for each, by its name, on every page and in every
+//! picture.
 //!
-//! Sixteen colours, found by a search for those that lie as far apart as may be in CIELAB for people with normal, protan, deutan
-//! and tritan sight, each with a light and a dark form, and with WCAG's contrast of 3:1 for graphics on the page's two
-//! backgrounds. The laws that are most often held against each other have the first; forty laws cannot have a colour
-//! each, so the others share one with a law that they hardly ever meet. No two have the same dash and mark, so that a
-//! picture printed in grey can be read too.
+//! The sixteen colours were found by a search that maximized their distances in CIELAB for normal,
+//! protan, deutan and tritan vision. Each has a light and a dark form, with a contrast of at least 3:1
+//! (WCAG 2.2, graphics) on the page's light and dark background. The algorithms that are compared most
+//! often have a colour of their own; the others share one with an algorithm that they rarely meet. No
+//! two algorithms have the same dash and mark, so a picture printed in grey can be read too.
 //!
-//! What people set (`cerl?A=0.6`), put on a law (`cubic+cerl`) or write behind it (`newreno, lte`) keeps the law's hue, in another
-//! lightness, dash and mark.
+//! An algorithm with parameters (`cerl?A=0.6`), with a loss classifier (`cubic+cerl`) or with a note
+//! (`newreno, lte`) has the hue of the algorithm in another lightness, dash and mark.
+//!
+//! An algorithm that is new in the registry gets a colour, dash and mark without an edit here.
 
 use serde::Serialize;
+use std::sync::LazyLock;
+use whimbrel_cc::registry::{CONTROLLERS, Entry};
 
 /// A colour, sRGB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,11 +26,11 @@ pub struct Colour(
 /// How one protocol is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Style {
-    /// On white.
+    /// Its colour on white.
     pub light: Colour,
-    /// On the dark page.
+    /// Its colour on the dark page.
     pub dark: Colour,
-    /// Lengths of dashes and gaps in pixels, in turn; empty: one line.
+    /// Lengths of dashes and gaps in turn, in pixels; empty for a solid line.
     pub dash: &'static [u8],
     /// Its mark.
     pub marker: Marker,
@@ -34,7 +39,7 @@ pub struct Style {
 /// A mark's shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "shapes say it all by their names")]
+#[expect(missing_docs, reason = "each is named after its shape")]
 pub enum Marker {
     Circle,
     Square,
@@ -46,7 +51,7 @@ pub enum Marker {
     Star,
 }
 
-/// The page's background in the dark.
+/// The background of the dark page.
 pub const DARK_PAGE: Colour = Colour([0x14, 0x18, 0x1d]);
 
 impl Marker {
@@ -63,9 +68,19 @@ impl Marker {
     ];
 }
 
-const DASHES: [&[u8]; 5] = [&[], &[9, 4], &[3, 3], &[9, 3, 2, 3], &[16, 5]];
+/// With the eight marks, enough to tell 56 algorithms apart.
+const DASHES: [&[u8]; 7] = [
+    &[],
+    &[9, 4],
+    &[3, 3],
+    &[9, 3, 2, 3],
+    &[16, 5],
+    &[6, 2],
+    &[12, 3, 2, 3, 2, 3],
+];
 
-/// On white and in the dark. No two of the first ten are nearer than 15 in CIELAB for anyone.
+/// On white and on the dark page. The distance of any two of the first ten in CIELAB is at least 15 for
+/// each kind of vision.
 const COLOURS: [(Colour, Colour); 16] = [
     hex(0x01_26ac, 0x33_94e5),
     hex(0xff_5d10, 0xef_6f16),
@@ -85,9 +100,10 @@ const COLOURS: [(Colour, Colour); 16] = [
     hex(0x59_1c77, 0x94_71bf),
 ];
 
-/// Each law and its colour; its place says its dash and mark.
-const LAWS: [(&str, usize); 40] = [
-    // Those that are most often held against each other: a colour each.
+/// Algorithms whose colour was chosen by hand, so that neighbours in papers differ, with the index of
+/// their colour. The place in this list determines dash and mark.
+const CHOSEN: [(&str, usize); 40] = [
+    // Those that are compared most often: a colour each.
     ("newreno", 0),
     ("cubic", 1),
     ("bbr", 2),
@@ -131,19 +147,47 @@ const LAWS: [(&str, usize); 40] = [
     ("lia", 8),
 ];
 
-/// Luminances of variants, all but the one nearest to the law's own; on white, and in the dark. Each has about one and a half
-/// times the contrast of the one before.
+/// All algorithms of the registry with the index of their colour: those of [`CHOSEN`], then the others.
+static ALGORITHMS: LazyLock<Vec<(&'static str, usize)>> = LazyLock::new(|| {
+    let mut all = CHOSEN.to_vec();
+    for entry in CONTROLLERS {
+        if !CHOSEN.iter().any(|(name, _)| *name == entry.name) {
+            all.push((entry.name, rarest_colour(entry, &all)));
+        }
+    }
+    all
+});
+
+/// The colour that the fewest algorithms of this one's family have, and of those the fewest of all.
+fn rarest_colour(entry: &Entry, all: &[(&str, usize)]) -> usize {
+    let family = |name: &str| {
+        CONTROLLERS
+            .iter()
+            .any(|e| e.name == name && e.family == entry.family)
+    };
+    let uses = |colour: &usize| {
+        let with = || all.iter().filter(|(_, other)| other == colour);
+        (
+            with().filter(|(name, _)| family(name)).count(),
+            with().count(),
+        )
+    };
+    (0..COLOURS.len()).min_by_key(uses).unwrap_or(0)
+}
+
+/// Luminances of variants on white and on the dark page, all but the one nearest to the algorithm's
+/// own. Each has about 1.5 times the contrast of the one before.
 const TONES: [[f64; 5]; 2] = [
     [0.028, 0.063, 0.115, 0.185, 0.28],
     [0.14, 0.22, 0.35, 0.55, 0.85],
 ];
 
-/// The law behind what people call a protocol: `cubic` of `cubic?C=0.6+cerl, lte`; `None` if it is no law of the table.
-pub fn law(protocol: &str) -> Option<&'static str> {
-    position(protocol).map(|at| LAWS[at].0)
+/// The algorithm of a protocol: `cubic` of `cubic?C=0.6+cerl, lte`. `None` if it is not in the registry.
+pub fn algorithm(protocol: &str) -> Option<&'static str> {
+    position(protocol).map(|at| ALGORITHMS[at].0)
 }
 
-/// Where in the table. A law's name may have a plus at its end, so the longest counts that something else follows.
+/// The place of a protocol's algorithm. Names may end with a plus, so the longest name that fits counts.
 fn position(protocol: &str) -> Option<usize> {
     let names = |name: &str| {
         protocol.strip_prefix(name).is_some_and(|rest| {
@@ -151,15 +195,18 @@ fn position(protocol: &str) -> Option<usize> {
             next.is_none_or(|next| !next.is_alphanumeric() && next != '-')
         })
     };
-    let found = LAWS.iter().enumerate().filter(|(_, (name, _))| names(name));
+    let found = ALGORITHMS
+        .iter()
+        .enumerate()
+        .filter(|(_, (name, _))| names(name));
     let longest = found.max_by_key(|(_, (name, _))| name.len());
     longest.map(|(at, _)| at)
 }
 
-/// How a protocol looks, and, from 1 on, its variants.
+/// The look of a protocol (`variant` 0) and of its variants.
 pub fn style(protocol: &str, variant: usize) -> Style {
     let at = place(protocol);
-    let (light, dark) = COLOURS[LAWS[at].1];
+    let (light, dark) = COLOURS[ALGORITHMS[at].1];
     Style {
         light: toned(light, variant, &TONES[0]),
         dark: toned(dark, variant, &TONES[1]),
@@ -168,25 +215,27 @@ pub fn style(protocol: &str, variant: usize) -> Style {
     }
 }
 
-/// Where a protocol stands in lists: laws that are most often compared first, each with its variants, then what is no law.
+/// The order of protocols in lists: the algorithms that are compared most often first, each with its
+/// variants, then names of no algorithm.
 pub(crate) fn rank(protocol: &str) -> (usize, &str) {
-    (position(protocol).unwrap_or(LAWS.len()), protocol)
+    (position(protocol).unwrap_or(usize::MAX), protocol)
 }
 
-/// Whose style it has. What is no law has that of one that is rarely met with, the same for the same name on any machine.
+/// The place whose style a name has. A name of no algorithm has that of an algorithm that is rarely
+/// compared, the same on every machine.
 fn place(name: &str) -> usize {
-    let rare = LAWS.len() - COLOURS.len();
+    let rare = CHOSEN.len() - COLOURS.len();
     let of_bytes = || {
         name.bytes()
             .fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % rare)
     };
-    position(name).unwrap_or_else(|| LAWS.len() - 1 - of_bytes())
+    position(name).unwrap_or_else(|| CHOSEN.len() - 1 - of_bytes())
 }
 
-/// How protocols look that are seen together, so that no two look the same: of those of one law, the one without parameters, or
-/// where there is none the first, has the law's own look, and the others are its variants in the order in which they come.
+/// The variants of protocols that are shown together, so that no two look the same. Of those of one
+/// algorithm, the one without parameters, or else the first, has variant 0; the others follow in order.
 pub fn variants<'a>(protocols: &[&'a str]) -> Vec<(&'a str, usize)> {
-    let bare = |name: &str| law(name) == Some(name);
+    let bare = |name: &str| algorithm(name) == Some(name);
     let variant = |(i, name): (usize, &&'a str)| {
         let kin = |other: &&&str| place(other) == place(name);
         let before = |wanted: &dyn Fn(&str) -> bool, among: &[&str]| {
@@ -225,7 +274,7 @@ const fn of(hex: u32) -> Colour {
 }
 
 impl Colour {
-    /// Red, green and blue as light, 0 to 1 (IEC 61966-2-1).
+    /// Red, green and blue as linear light, 0 to 1 (IEC 61966-2-1).
     pub fn linear(self) -> [f64; 3] {
         self.0.map(|byte| {
             let c = f64::from(byte) / 255.0;
@@ -255,7 +304,8 @@ impl Colour {
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// The same hue with another luminance: darker or brighter as long as red, green and blue allow it, then towards white.
+    /// The same hue with another luminance: scaled as far as red, green and blue allow, then mixed with
+    /// white.
     fn at(self, luminance: f64) -> Self {
         let light = self.linear();
         let brightest = light.iter().copied().fold(f64::EPSILON, f64::max);
@@ -294,8 +344,9 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
-    /// What somebody without one kind of cone sees: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A
-    /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009, severity 1.0.
+    /// Vision without one kind of cone: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A
+    /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009,
+    /// severity 1.0.
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
         (
             "normal",
@@ -327,7 +378,7 @@ mod tests {
         ),
     ];
 
-    /// CIELAB under D65, of a colour as this sight has it.
+    /// CIELAB under D65 of a colour as seen with this vision.
     fn lab(colour: Colour, sight: &[[f64; 3]; 3]) -> [f64; 3] {
         let [r, g, b] = colour.linear();
         let [r, g, b] = sight.map(|row| (row[0] * r + row[1] * g + row[2] * b).clamp(0.0, 1.0));
@@ -344,14 +395,14 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// CIE 1976: 2.3 is just to be seen.
+    /// CIE 1976; 2.3 is just noticeable.
     fn difference(a: Colour, b: Colour, sight: &[[f64; 3]; 3]) -> f64 {
         let (a, b) = (lab(a, sight), lab(b, sight));
         (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
     }
 
     #[test]
-    fn the_difference_of_colours_is_that_of_the_cie() {
+    fn differences_of_colours_match_the_values_of_the_cie() {
         // Black and white are 100 apart, and sRGB's red lies at L* 53.2, a* 80.1, b* 67.2.
         assert!((difference(Colour([0; 3]), WHITE, &SIGHTS[0].1) - 100.0).abs() < 0.1);
         let red = lab(Colour([255, 0, 0]), &SIGHTS[0].1);
@@ -362,17 +413,17 @@ mod tests {
     }
 
     #[test]
-    fn everybody_can_tell_the_ten_most_compared_laws_apart_on_both_pages() {
+    fn the_most_compared_algorithms_are_distinct_for_all_kinds_of_vision() {
         for (dark, (sight, matrix)) in SIGHTS.iter().flat_map(|s| [(false, s), (true, s)]) {
-            let colour = |law: &str| {
+            let colour = |name: &str| {
                 if dark {
-                    style(law, 0).dark
+                    style(name, 0).dark
                 } else {
-                    style(law, 0).light
+                    style(name, 0).light
                 }
             };
-            for (i, (a, _)) in LAWS[..16].iter().enumerate() {
-                for (j, (b, _)) in LAWS[..i].iter().enumerate() {
+            for (i, (a, _)) in CHOSEN[..16].iter().enumerate() {
+                for (j, (b, _)) in CHOSEN[..i].iter().enumerate() {
                     let bound = if i < 10 && j < 10 { 14.9 } else { 10.5 };
                     let found = difference(colour(a), colour(b), matrix);
                     assert!(found > bound, "{a} and {b}, {sight}, dark {dark}: {found}");
@@ -382,43 +433,53 @@ mod tests {
     }
 
     #[test]
-    fn every_law_and_every_variant_stands_out_from_the_page() {
-        for (law, _) in LAWS {
+    fn every_algorithm_and_variant_contrasts_with_the_page() {
+        for (name, _) in ALGORITHMS.iter() {
             for variant in 0..8 {
-                let style = style(law, variant);
+                let style = style(name, variant);
                 let (light, dark) = (
                     contrast(style.light, WHITE),
                     contrast(style.dark, DARK_PAGE),
                 );
                 assert!(
                     light >= 3.0 && dark >= 3.0,
-                    "{law} {variant}: {light} {dark}"
+                    "{name} {variant}: {light} {dark}"
                 );
             }
         }
     }
 
     #[test]
-    fn all_laws_of_the_registry_have_a_style_and_none_else() {
-        let known: HashSet<&str> = whimbrel_cc::registry::CONTROLLERS
-            .iter()
-            .map(|e| e.name)
-            .collect();
-        let styled: HashSet<&str> = LAWS.iter().map(|(name, _)| *name).collect();
+    fn chosen_algorithms_are_in_the_registry_and_all_have_a_style() {
+        let known: HashSet<&str> = CONTROLLERS.iter().map(|entry| entry.name).collect();
+        assert!(CHOSEN.iter().all(|(name, _)| known.contains(name)));
+        let styled: HashSet<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
         assert_eq!(known, styled);
     }
 
     #[test]
-    fn in_grey_no_two_laws_look_the_same() {
+    fn a_new_algorithm_gets_a_colour_that_its_family_lacks() {
+        let entry = CONTROLLERS[0];
+        let colour = rarest_colour(entry, &CHOSEN);
+        let family = CONTROLLERS
+            .iter()
+            .filter(|other| other.family == entry.family);
+        for other in family {
+            assert!(!CHOSEN.contains(&(other.name, colour)), "{}", other.name);
+        }
+    }
+
+    #[test]
+    fn no_two_algorithms_have_the_same_dash_and_mark() {
         let of = |(name, _): &(&str, usize)| (style(name, 0).dash, style(name, 0).marker);
         assert_eq!(
-            LAWS.iter().map(of).collect::<HashSet<_>>().len(),
-            LAWS.len()
+            ALGORITHMS.iter().map(of).collect::<HashSet<_>>().len(),
+            ALGORITHMS.len()
         );
     }
 
     #[test]
-    fn the_law_is_found_behind_parameters_discriminators_and_labels() {
+    fn the_algorithm_is_found_in_front_of_parameters_and_classifiers() {
         for (protocol, expected) in [
             ("cerl?A=0.6", Some("cerl")),
             ("cubic?C=0.6+cerl?A=0.7", Some("cubic")),
@@ -430,12 +491,12 @@ mod tests {
             ("cubical", None),
             ("", None),
         ] {
-            assert_eq!(law(protocol), expected, "{protocol}");
+            assert_eq!(algorithm(protocol), expected, "{protocol}");
         }
     }
 
     #[test]
-    fn variants_of_a_law_differ_in_colour_dash_and_mark_and_keep_its_place() {
+    fn variants_of_an_algorithm_differ_in_colour_dash_and_mark() {
         let seen = variants(&[
             "cerl?A=0.6",
             "cubic",
@@ -448,11 +509,11 @@ mod tests {
         assert_eq!(numbers, [1, 0, 0, 2, 0, 0]);
         let seen = variants(&["fast?alpha=3", "fast?alpha=6"]);
         assert_eq!(seen, [("fast?alpha=3", 0), ("fast?alpha=6", 1)]);
-        for (law, _) in LAWS {
-            let three = [0, 1, 2].map(|variant| style(law, variant));
+        for (name, _) in ALGORITHMS.iter() {
+            let three = [0, 1, 2].map(|variant| style(name, variant));
             for (a, b) in [(0, 1), (0, 2), (1, 2)] {
-                assert_ne!(three[a].light, three[b].light, "{law}");
-                assert_ne!(three[a].dark, three[b].dark, "{law}");
+                assert_ne!(three[a].light, three[b].light, "{name}");
+                assert_ne!(three[a].dark, three[b].dark, "{name}");
                 assert_ne!(
                     (three[a].dash, three[a].marker),
                     (three[b].dash, three[b].marker)

@@ -157,7 +157,7 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
     let at = chromium.text("demo/decisions", "97.7\u{202f}%").await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
-    assert!(tip.contains("random loss, taken for random"), "{tip}");
+    assert!(tip.contains("random loss, classified as random"), "{tip}");
     assert!(tip.contains("episodes 1 465"), "{tip}");
     let at = chromium
         .text("demo/gains", "CERL over CUBIC, queue of 50 packets")

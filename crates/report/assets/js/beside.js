@@ -1,12 +1,13 @@
-// A paper's numbers beside ours: a row each, with a hollow mark for the paper's and a filled one for ours.
+// A paper's numbers and ours: a row each, with a hollow mark for the paper's number and a filled one
+// for ours.
 //
-// Rows of very different sizes share no linear axis. Where all numbers are above zero they stand on a logarithmic one, on which
-// the same distance is the same ratio. Else neighbours of like size and sign have an axis together; and where that would make
-// many axes, each row has its own scale, from zero.
+// Rows of very different sizes share no linear axis. Where all numbers are above zero they share a
+// logarithmic one, on which the same distance is the same ratio. Otherwise neighbours of like size and
+// sign share an axis; if that would make many axes, each row has its own scale from zero.
 
-/** Numbers that differ by more than this many times are not read off one linear axis. */
+/** Numbers whose ratio is larger cannot be read off one linear axis. */
 const WIDE = 25;
-/** More axes than these are no help. */
+/** With more axes, each row has its own scale. */
 const MOST_AXES = 4;
 
 const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
@@ -31,7 +32,7 @@ function besidePlot(plot, context) {
   shapes.mark('circle', left + 5, context.top + 12, 9, colours.ink, true);
   shapes.text('paper', left + 15, context.top + 12, { size: 11, fill: colours.soft });
   shapes.mark('circle', left + 65, context.top + 12, 9, colours.ink);
-  shapes.text('ours, ± its standard deviation', left + 75, context.top + 12, { size: 11, fill: colours.soft, width: right - left - 75 });
+  shapes.text('ours ± standard deviation', left + 75, context.top + 12, { size: 11, fill: colours.soft, width: right - left - 75 });
   shapes.text('paper', paperAt, context.top + 12, head);
   shapes.text('ours', oursAt, context.top + 12, head);
   if (ratioAt) shapes.text('ratio', ratioAt, context.top + 12, head);
@@ -45,7 +46,7 @@ function besidePlot(plot, context) {
     const bottom = y + shown.length * tall;
     const at = (value, row) => left + Math.max(-0.03, Math.min(1.03, axis.share(value, row))) * (right - left);
     for (const tick of axis.ticks) {
-      // Where labels stand above their rows, no line goes through them.
+      // On a narrow page labels are above their rows; grid lines leave them out.
       for (let row = 0; row < (narrow ? shown.length : 1); row += 1) {
         const [from, to] = narrow ? [y + row * tall + 20, y + row * tall + tall - 2] : [y - 4, bottom];
         shapes.line(at(tick), from, at(tick), to, tick === 0 ? colours.line : colours.grid);
@@ -106,12 +107,12 @@ function besidePlot(plot, context) {
 const valuesOf = (row) => [row.paper, row.measured].filter(known);
 const sizeOf = (row) => Math.max(0, ...valuesOf(row).map(Math.abs));
 
-/** Ours over the paper's, where that says something. */
+/** Our number over the paper's; null unless both are above zero. */
 function ratioOf(row) {
   return row.paper > 0 && row.measured > 0 ? row.measured / row.paper : null;
 }
 
-/** Whether all rows share a linear axis, a logarithmic one, or have several. */
+/** The kind of axis, and the groups of rows that share one. */
 function scalesOf({ rows, value }) {
   const wide = (some) => {
     const sizes = some.map(sizeOf).filter((size) => size > 0);
@@ -129,13 +130,13 @@ function scalesOf({ rows, value }) {
   return groups.length <= MOST_AXES ? { kind: 'common', groups } : { kind: 'own', groups: [rows] };
 }
 
-/** What a row's marks and bar reach. */
+/** The values of a row and the ends of its error bar. */
 function reachOf(row) {
   const spread = known(row.spread) ? row.spread : 0;
   return [...valuesOf(row), ...(known(row.measured) ? [row.measured - spread, row.measured + spread] : [])];
 }
 
-/** Where a value stands between left (0) and right (1), and the ticks. */
+/** The place of a value between left (0) and right (1), and the ticks. */
 function besideAxis(plot, kind, rows) {
   const turned = (share) => (plot.value.inverse ? 1 - share : share);
   if (kind === 'own') {
@@ -157,7 +158,7 @@ function besideAxis(plot, kind, rows) {
     };
   }
   const reach = rows.flatMap(reachOf);
-  // From zero, unless all lie in a small part far from it.
+  // From zero, unless all values lie in a small part far from it.
   const near = Math.min(...values) > 0.85 * Math.max(...values) && Math.min(...values) > 0 && Math.max(...values) > Math.min(...values);
   const [least, most] = [Math.min(...reach), Math.max(...reach)];
   const [from, to] = near ? [least, most] : [Math.min(0, least), Math.max(0, most)];

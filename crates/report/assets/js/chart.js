@@ -1,11 +1,12 @@
-// One figure: drawn when it comes near the view, again when something changes, read by pointer and keys, saved.
+// One figure: drawn when it comes near the view and when something changes, read by pointer and keys,
+// saved to a file.
 
 const PLOTS = { panels: panelsPlot, heat: heatPlot, confusion: confusionPlot, beside: besidePlot };
-/** Hidden protocols, of the whole page. */
+/** Hidden protocols of the whole page. */
 const hidden = new Set();
 const charts = new Map();
 const announcer = document.getElementById('announce');
-/** How wide figures are on paper, pixels: A4 between its margins. */
+/** Width of figures on paper in pixels: A4 without its margins. */
 const PAPER = 680;
 
 class Chart {
@@ -16,7 +17,7 @@ class Chart {
     this.at = [0, 0];
   }
 
-  /** Its data. What another figure shows, too, is on the page once. */
+  /** Its data. A plot that several figures share is on the page once. */
   get figure() {
     if (!this.read) {
       const { same, ...own } = JSON.parse(this.element.querySelector('script').textContent);
@@ -29,7 +30,7 @@ class Chart {
     return this.figure.title;
   }
 
-  /** Makes what stands around the picture; once. */
+  /** Makes the elements around the picture, once. */
   build() {
     const { figure } = this;
     this.legend = element('ul', { class: 'legend', 'aria-label': `Legend of ${short(figure.title, 80)}` });
@@ -63,7 +64,7 @@ class Chart {
     return this.element.id.replaceAll('/', '-');
   }
 
-  /** What is drawn, for a width and a theme. */
+  /** The drawing, for a width and a theme. */
   plan(context) {
     const { plot } = this.figure;
     return PLOTS[plot.kind](plot, { top: 0, hidden, ...context });
@@ -94,14 +95,14 @@ class Chart {
     svg?.setAttribute('aria-hidden', 'true');
   }
 
-  /** A drag chooses what to look at closer, with a mouse; a finger scrolls the page. */
+  /** A drag with a mouse selects the part to zoom into; a finger scrolls the page. */
   armZoom({ pointerType }) {
     if (this.armed || !this.made.zoom || pointerType !== 'mouse') return;
     this.armed = true;
     this.chart.dispatchAction({ type: 'takeGlobalCursor', key: 'dataZoomSelect', dataZoomSelectActive: true });
   }
 
-  /** Ticks that fit what is in view, and a way back if it is not all. */
+  /** Ticks for the part that is in view; the reset button, unless all is in view. */
   retick() {
     const zooms = this.chart.getOption().dataZoom ?? [];
     const zoomed = zooms.some(({ start, end }) => start > 0.01 || end < 99.99);
@@ -127,13 +128,13 @@ class Chart {
 
   showLegend(theme) {
     const entry = ({ label, protocol, form, style }) => {
-      // Paper has marks along its lines, to be told apart without colours.
+      // On paper, lines have marks, which tell them apart without colours.
       const sample = printing && (form === 'line' || form === 'steps') ? 'protocol' : form;
       const made = element('li', {}, swatch(style, sample, theme), ` ${short(label, 60)}`);
       if (protocol !== null && hidden.has(protocol)) made.hidden = true;
       if (protocol !== null) {
         made.dataset.protocol = protocol;
-        // A short cut for the mouse; keys have the filter.
+        // A shortcut for the mouse; with keys, use the filter.
         made.addEventListener('click', () => setHidden([protocol], true));
         made.title = 'Click hides it on this page';
       }
@@ -200,7 +201,7 @@ class Chart {
     announcer.textContent = item.text;
   }
 
-  /** The figure as a picture of its own: with its title and legend, on white. */
+  /** The figure as a picture with title and legend, on white. */
   svg(width = 900) {
     const theme = 'light';
     const head = new Shapes(theme);
@@ -232,7 +233,7 @@ class Chart {
   }
 }
 
-/** A legend's sample in a picture of its own. */
+/** A legend's sample in such a picture. */
 function legendSign(shapes, x, y, style, form) {
   const { shade, shadeEdge } = THEMES.light;
   if (form === 'shade') shapes.rect(x, y - 5, 26, 10, { fill: shade, stroke: shadeEdge });
@@ -245,7 +246,7 @@ function legendSign(shapes, x, y, style, form) {
   if (form === 'marks' || form === 'marked-line' || form === 'line' || form === 'steps') shapes.mark(style.marker, x + 13, y, 8, style.colour);
 }
 
-/** Offers a file that is made here. */
+/** Saves a file that was made in the page. */
 function download(name, type, text) {
   const link = element('a', { href: URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` })), download: name });
   document.body.append(link);
@@ -256,14 +257,17 @@ function download(name, type, text) {
 
 let printing = false;
 
-/** All figures stand in one column. To ask for it has the browser lay out the page, so it is asked once for many figures. */
+/**
+ * The width of all figures, which are in one column. Reading it makes the browser lay out the page, so
+ * callers read it once for many figures.
+ */
 function widthOfFigures() {
   if (printing) return PAPER;
   const [first] = charts.values();
   return Math.max(260, Math.floor(first.body.clientWidth));
 }
 
-/** Draws what is drawn already again, where something changed: width, theme, paper. */
+/** Draws again what is drawn already, if width, theme or medium changed. */
 function redraw() {
   if (!charts.size) return;
   const [theme, width] = [themeName(), widthOfFigures()];

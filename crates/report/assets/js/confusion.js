@@ -1,4 +1,5 @@
-// Decisions on losses against the truth: a matrix for each protocol, with counts and each row's shares.
+// Decisions on losses against the truth: a matrix for each protocol, with counts and the part of each
+// row.
 
 const TRUTHS = [
   ['congestion', 'congestion_as_congestion', 'congestion_as_random'],
@@ -15,7 +16,7 @@ function confusionPlot(plot, context) {
   const beside = Math.max(1, Math.floor((width + 28) / block));
   const matrices = plot.matrices.filter((matrix) => !hidden.has(matrix.protocol));
   const high = 58 + 2 * tall + 26 + 24;
-  // Right decisions in the map's blue, wrong ones in orange; the words say it too.
+  // Right decisions are blue and wrong ones orange; row and column say it without colours.
   const [right, wrong] = theme === 'dark' ? ['#4aa3d8', '#e08a3c'] : ['#2f86c1', '#e0802a'];
   matrices.forEach((matrix, index) => {
     const x0 = (index % beside) * block + labels;
@@ -23,8 +24,8 @@ function confusionPlot(plot, context) {
     const { colour, marker } = look(matrix.protocol, 0, theme);
     shapes.mark(marker, x0 - labels + 6, y0 - 46, 9, colour);
     shapes.text(matrix.label, x0 - labels + 18, y0 - 46, { bold: true, width: labels + 2 * cell - 20 });
-    shapes.text('lost to …', x0 - 8, y0 - 12, { size: 11, fill: colours.soft, align: 'right' });
-    shapes.text('taken for', x0 + cell, y0 - 26, { size: 11, fill: colours.soft, align: 'center' });
+    shapes.text('loss by', x0 - 8, y0 - 12, { size: 11, fill: colours.soft, align: 'right' });
+    shapes.text('classified as', x0 + cell, y0 - 26, { size: 11, fill: colours.soft, align: 'center' });
     shapes.text('congestion', x0 + cell / 2, y0 - 11, { size: 11, fill: colours.soft, align: 'center' });
     shapes.text('random', x0 + 1.5 * cell, y0 - 11, { size: 11, fill: colours.soft, align: 'center' });
     TRUTHS.forEach(([truth, ...keys], row) => {
@@ -41,7 +42,7 @@ function confusionPlot(plot, context) {
         const percent = share === null ? 'none' : `${number(100 * share, 3)}${THIN}%`;
         shapes.text(percent, box.x + cell / 2, box.y + tall / 2 + 9, { align: 'center', size: 11 });
         const taken = column === 0 ? 'congestion' : 'random';
-        const said = `${truth === 'random' ? 'random loss' : 'loss to congestion'}, taken for ${taken}`;
+        const said = `${truth === 'random' ? 'random loss' : 'loss to congestion'}, classified as ${taken}`;
         cells.push({
           ...box, row: `${index}/${row}`, said: `${short(matrix.label, 50)}: ${said}: ${count}, ${percent}`,
           tip: { head: short(matrix.label, 60), blocks: [{ title: said, rows: [{ name: 'episodes', value: grouped(count) }, { name: 'of this row', value: percent }] }] },
@@ -49,18 +50,18 @@ function confusionPlot(plot, context) {
       });
     });
     const box = { x: x0, y: y0 + 2 * tall, width: 2 * cell, height: 26 };
-    shapes.text('nothing lost', x0 - 8, box.y + 13, { size: 11, fill: colours.soft, align: 'right' });
+    shapes.text('no loss', x0 - 8, box.y + 13, { size: 11, fill: colours.soft, align: 'right' });
     shapes.rect(box.x + 0.5, box.y + 0.5, box.width - 1, box.height - 1, { fill: 'none', stroke: colours.line });
     shapes.text(grouped(matrix.spurious), box.x + cell, box.y + 13, { align: 'center' });
     cells.push({
-      ...box, row: `${index}/2`, said: `${short(matrix.label, 50)}: nothing was lost: ${matrix.spurious}`,
-      tip: { head: short(matrix.label, 60), blocks: [{ title: 'nothing was lost', rows: [{ name: 'episodes', value: grouped(matrix.spurious) }] }] },
+      ...box, row: `${index}/2`, said: `${short(matrix.label, 50)}: no loss: ${matrix.spurious}`,
+      tip: { head: short(matrix.label, 60), blocks: [{ title: 'no loss', rows: [{ name: 'episodes', value: grouped(matrix.spurious) }] }] },
     });
   });
   return { ...picture(shapes, context.top + Math.ceil(matrices.length / beside) * high, cells), legend: [] };
 }
 
-/** A count, whole. */
+/** A count with groups of three digits. */
 function grouped(count) {
   return String(count).replace(/\B(?=(\d{3})+$)/g, THIN);
 }

@@ -1,12 +1,12 @@
-// A figure's data as a table, as CSV, and in words.
+// A figure's data as a table, as CSV and as text.
 
-/** More rows than these are read from the CSV file. */
+/** A table shows at most this many rows; the CSV file has all. */
 const MOST_ROWS = 500;
 
 const unitOf = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
 const column = (name, isNumber = false) => ({ name, isNumber });
 
-/** Columns and rows of what a figure shows, in the units in which it came. */
+/** Columns and rows of a figure's data, in the units of the report. */
 function dataOf(plot) {
   return {
     panels: ({ x, panels }) => {
@@ -33,8 +33,8 @@ function dataOf(plot) {
     }),
     confusion: ({ matrices }) => ({
       columns: [
-        column('protocol'), column('congestion, taken for congestion', true), column('congestion, taken for random', true),
-        column('random, taken for congestion', true), column('random, taken for random', true), column('nothing lost', true),
+        column('protocol'), column('congestion, classified as congestion', true), column('congestion, classified as random', true),
+        column('random, classified as congestion', true), column('random, classified as random', true), column('no loss', true),
       ],
       rows: matrices.map((m) => [
         m.label, m.congestion_as_congestion, m.congestion_as_random, m.random_as_congestion, m.random_as_random, m.spurious,
@@ -47,14 +47,14 @@ function dataOf(plot) {
   }[plot.kind](plot);
 }
 
-/** RFC 4180. */
+/** CSV as in RFC 4180. */
 function csvOf({ columns, rows }) {
   const field = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const line = (values) => `${values.map((value) => field(String(value))).join(',')}\r\n`;
   return line(columns.map(({ name }) => name)) + rows.map(line).join('');
 }
 
-/** The table, its first rows if there are many. */
+/** The table, with its first rows only if there are many. */
 function tableOf(title, { columns, rows }) {
   const cut = rows.length > MOST_ROWS;
   const caption = cut ? `${title}: the first ${MOST_ROWS} of ${grouped(rows.length)} rows; the CSV file has all` : title;
@@ -74,7 +74,7 @@ function tableOf(title, { columns, rows }) {
   );
 }
 
-/** What is to be seen, in words: each series with its range. */
+/** The figure as text: each series with its range. */
 function wordsOf(plot) {
   const range = (values, text) => {
     let [low, high] = [Infinity, -Infinity];
@@ -90,7 +90,7 @@ function wordsOf(plot) {
     }),
     heat: ({ value, maps }) => maps.map(({ label, cells }) => `${short(label, 50)} ${range(cells, scaleOf(value, greatest(cells)).text)}`),
     confusion: ({ matrices }) => matrices.map((m) => (
-      `${short(m.label, 50)}: of ${m.congestion_as_congestion + m.congestion_as_random} losses to congestion ${m.congestion_as_congestion} taken for it, `
+      `${short(m.label, 50)}: of ${m.congestion_as_congestion + m.congestion_as_random} losses to congestion ${m.congestion_as_congestion} classified as such, `
       + `of ${m.random_as_congestion + m.random_as_random} random ones ${m.random_as_random}`
     )),
     beside: ({ value, rows }) => {

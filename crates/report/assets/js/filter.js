@@ -1,10 +1,10 @@
-// Which protocols are shown, in every figure of the page.
+// The filter: which protocols the figures of the page show.
 
 const filterBox = document.getElementById('filter');
 
 function buildFilter() {
   if (protocols.length < 2) return;
-  const opened = new Set([...filterBox.querySelectorAll('details[open]')].map(({ dataset }) => dataset.law));
+  const opened = new Set([...filterBox.querySelectorAll('details[open]')].map(({ dataset }) => dataset.algorithm));
   const theme = themeName();
   const button = (text, all) => {
     const made = element('button', { type: 'button' }, text);
@@ -13,28 +13,28 @@ function buildFilter() {
   };
   filterBox.replaceChildren(element(
     'fieldset', {}, element('legend', {}, 'Show'), button('all', false), button('none', true),
-    ...groupBy(protocols, ({ law }) => law).flatMap(([law, members]) => {
+    ...groupBy(protocols, ({ algorithm }) => algorithm).flatMap(([algorithm, members]) => {
       if (members.length === 1) return [boxOf(members[0].name, members, theme)];
-      // A law with many parameters is one box, and a box for each of them behind it.
+      // An algorithm with several sets of parameters has one box for all and one for each of them.
       const variants = element(
-        'details', { 'data-law': law }, element('summary', { 'aria-label': `${members.length} variants of ${short(law, 40)}` }, String(members.length)),
+        'details', { 'data-algorithm': algorithm }, element('summary', { 'aria-label': `${members.length} variants of ${short(algorithm, 40)}` }, String(members.length)),
         ...members.map((member) => boxOf(member.name, [member], theme)),
       );
-      variants.open = opened.has(law);
-      return [boxOf(`all of ${law}`, members, theme), variants];
+      variants.open = opened.has(algorithm);
+      return [boxOf(`all of ${algorithm}`, members, theme), variants];
     }),
   ));
   filterBox.hidden = false;
   showHidden();
 }
 
-/** A box that shows and hides these protocols. */
+/** A checkbox that shows and hides these protocols. */
 function boxOf(value, members, theme) {
   const names = members.map(({ name }) => name);
   const box = element('input', { type: 'checkbox', value });
   box.whimbrelNames = names;
   box.addEventListener('change', () => setHidden(names, !box.checked));
-  const text = members.length === 1 ? names[0] : members[0].law;
+  const text = members.length === 1 ? names[0] : members[0].algorithm;
   return element('label', {}, box, swatch(look(names[0], 0, theme), 'protocol', theme), element('span', {}, short(text, 40)));
 }
 
@@ -45,7 +45,7 @@ function setHidden(names, hide) {
   }
   showHidden();
   hideTip();
-  // Those in view first; the others when they come into view.
+  // Figures in view are drawn at once; the others when they come into view.
   for (const chart of charts.values()) {
     if (!chart.drawn) continue;
     chart.clear();
@@ -54,7 +54,7 @@ function setHidden(names, hide) {
   }
 }
 
-/** The boxes say what is hidden. */
+/** Updates the checkboxes. */
 function showHidden() {
   for (const box of filterBox.querySelectorAll('input')) {
     const shown = box.whimbrelNames.filter((name) => !hidden.has(name)).length;

@@ -1,9 +1,12 @@
-// Numbers and units as people read them.
+// Numbers, units and ticks as people read them; `svg/scale.rs` does the same for pictures.
 
 const THIN = '\u202f';
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** `value` with at most `digits` significant digits, thousands apart, powers of ten beyond a million. */
+/**
+ * `value` with at most `digits` significant digits and its digits in groups of three; as a power of ten
+ * where it is very large or small.
+ */
 function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -14,7 +17,7 @@ function number(value, digits = 4) {
     const ten = `10${superscript(Number(exponent))}`;
     return mantissa === '1' ? ten : `${mantissa}×${ten}`;
   }
-  // Whole parts are never rounded.
+  // The whole part is not rounded.
   const rounded = size >= 10 ** digits ? Math.round(value) : Number(value.toPrecision(digits));
   const [whole, part] = String(Math.abs(rounded)).split('.');
   const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN) : whole;
@@ -26,30 +29,30 @@ function superscript(exponent) {
   return (exponent < 0 ? '⁻' : '') + digits;
 }
 
-/** Units that are read better with a prefix when numbers are large or small. */
+/** Units that take a prefix when numbers are large or small. */
 const SCALED = { 'bit/s': 1000, 'B/s': 1000, B: 1000, bit: 1000, Hz: 1000, s: 1 };
 const PREFIXES = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
 const SMALL = [[1, ''], [1e-3, 'm'], [1e-6, 'µ']];
 
-/** By what values of an axis are divided to be read, and the unit they then have. */
+/** The unit that fits the maximum of an axis, and its size. */
 function scaleOf(axis, greatest) {
   const table = SCALED[axis.unit] === 1 ? SMALL : SCALED[axis.unit] ? PREFIXES : [[1, '']];
   const [factor, prefix] = table.find(([size]) => greatest >= size) ?? table[table.length - 1];
   const scaled = { factor, unit: prefix + axis.unit, axis };
-  // No power of ten on an axis that has no unit to take it: a factor's place is the number.
+  // Only a unit can take a factor; values without a unit stay as they are.
   scaled.name = [short(axis.label, 60), scaled.unit ? `(${short(scaled.unit, 20)})` : ''].join(' ').trim();
   scaled.text = (value, digits) => `${number(value / factor, digits)}${scaled.unit ? `${scaled.unit === '%' ? THIN : ' '}${short(scaled.unit, 20)}` : ''}`;
   scaled.tick = (value) => number(value / factor, 5);
   return scaled;
 }
 
-/** No longer than `most` characters: pictures have no room for more, tables show all. */
+/** The text, cut to `most` characters; tables have the whole text. */
 function short(text, most) {
   const characters = text.length > 4 * most ? [...text.slice(0, 4 * most)] : [...text];
   return characters.length > most || text.length > 4 * most ? `${characters.slice(0, most - 1).join('')}…` : text;
 }
 
-/** The next of 1, 2 and 5 times a power of ten that is not below `step`. */
+/** The smallest of 1, 2 and 5 times a power of ten that is not below `step`. */
 function niceStep(step) {
   const power = 10 ** Math.floor(Math.log10(step));
   const factor = [1, 2, 5, 10].find((f) => f * power >= step * 0.999999) ?? 10;
@@ -67,7 +70,7 @@ function ticks(low, high, count) {
   return found;
 }
 
-/** Round numbers on a logarithmic axis: powers of ten, with 2 and 5 between them where there is room. */
+/** Powers of ten in a range, and round numbers between them where there is room. */
 function logTicks(low, high) {
   const decades = Math.log10(high / low);
   const factors = decades > 4 ? [1] : decades > 2.2 ? [1, 3] : decades > 0.7 ? [1, 2, 5] : null;
@@ -83,7 +86,7 @@ function logTicks(low, high) {
   return found;
 }
 
-/** An element with attributes and children; text is never read as HTML. */
+/** An element with attributes and children; text is never parsed as HTML. */
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -96,7 +99,7 @@ function element(name, attributes = {}, ...children) {
 
 const rulers = new Map();
 
-/** How wide a text is, pixels. */
+/** The width of a text in pixels. */
 function textWidth(text, size = 12) {
   if (!rulers.has(size)) {
     const context = document.createElement('canvas').getContext('2d');
@@ -106,5 +109,5 @@ function textWidth(text, size = 12) {
   return rulers.get(size).measureText(text).width;
 }
 
-// In single quotes: fonts come to stand in attributes.
+// In single quotes, because the list is put into attributes.
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";

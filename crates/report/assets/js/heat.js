@@ -1,10 +1,13 @@
 // Heat maps: a number over two axes, a map for each protocol, side by side with one scale of colours.
 
-/** Viridis (S. van der Walt, N. Smith, 2015): even steps to the eye, for any kind of colour vision, and in grey. */
+/**
+ * Viridis (S. van der Walt, N. Smith, 2015): even steps to the eye, for any kind of colour vision and in
+ * grey.
+ */
 const VIRIDIS = ['#440154', '#482475', '#414487', '#355f8d', '#2a788e', '#21918c', '#22a884', '#44bf70', '#7ad151', '#bddf26', '#fde725'];
 const CHANNELS = VIRIDIS.map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
 
-/** The colour of a share, 0 to 1, of the scale, and what is read on it. */
+/** The colour of a part of the scale, 0 to 1, and a colour for text on it. */
 function viridis(share) {
   const at = Math.max(0, Math.min(1, share)) * (CHANNELS.length - 1);
   const low = Math.min(Math.floor(at), CHANNELS.length - 2);
@@ -21,7 +24,7 @@ function heatPlot(plot, context) {
   const rows = plot.y.values.length;
   const maps = plot.maps.filter((map) => map.protocol === null || !hidden.has(map.protocol));
 
-  // One scale over all maps, the hidden ones too.
+  // One scale for all maps, hidden ones included.
   let [low, high] = [Infinity, -Infinity];
   const usable = (value) => Number.isFinite(value) && (!plot.value.log || value > 0);
   for (const value of plot.maps.flatMap((map) => map.cells)) {
@@ -51,7 +54,7 @@ function heatPlot(plot, context) {
   // As many maps side by side as have room for cells that can be read.
   const beside = Math.max(1, Math.min(maps.length, Math.floor((width + 24) / (labels + 24 + columns * 34))));
   const room = (width - 24 * (beside - 1)) / beside - labels - 2;
-  // Wide enough for what stands below, where there is room.
+  // Wide enough for the names below, where there is room.
   const size = Math.max(6, Math.min(Math.max(62, Math.min(widest + 8, 96)), room / Math.max(1, columns)));
   const tall = Math.max(16, Math.min(32, size));
   const turned = widest > size - 4;

@@ -1,4 +1,4 @@
-// The page: what is drawn when, links into what is folded, the theme, paper.
+// The page: when figures are drawn, links into folded parts, the theme, printing.
 
 for (const figure of document.querySelectorAll('figure.figure')) charts.set(figure.id, new Chart(figure));
 
@@ -15,7 +15,7 @@ new ResizeObserver(() => {
   if (!printing) redraw();
 }).observe(document.getElementById('main'));
 
-/** A link to something folded unfolds it. */
+/** Opens the folded parts around the target of a link. */
 function unfold() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
@@ -24,7 +24,10 @@ function unfold() {
   settle(target);
 }
 
-/** Goes there, and stays there while figures on the way are drawn and get their height, unless somebody moves on. */
+/**
+ * Scrolls to an element and keeps it in place while figures above it are drawn and get their height,
+ * until the reader scrolls.
+ */
 function settle(target) {
   let [frames, still, top] = [0, 0, NaN];
   const moved = new AbortController();
@@ -77,7 +80,7 @@ contents.addEventListener('click', (event) => {
   if (event.target.closest('a')) openContents(false);
 });
 
-/** Paper has all figures, on white, as wide as it is. */
+/** On paper, all figures are drawn, on white and as wide as the paper. */
 function paper(on) {
   if (printing === on) return;
   printing = on;
@@ -91,7 +94,7 @@ window.matchMedia('print').addEventListener('change', ({ matches }) => paper(mat
 window.addEventListener('scroll', hideTip, { passive: true });
 buildFilter();
 
-/** For tests, and for those who want pictures out of a page. */
+/** For tests, and for scripts that take pictures out of a page. */
 window.whimbrel = Object.freeze({
   /** Draws every figure now. */
   drawAll,

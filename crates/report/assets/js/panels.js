@@ -1,9 +1,10 @@
-// Panels above each other over a common axis: windows over time, goodput over loss, distributions, throughput over delay.
+// Panels above each other over a common axis: windows over time, goodput over loss, distributions,
+// throughput over delay.
 
 const LINES = new Set(['line', 'dashed', 'steps', 'marked-line', 'shade', 'stack']);
-/** More values than these are not read at once. */
+/** The tooltip shows at most this many values. */
 const MOST_READ = 24;
-/** The pointer finds marks that are no farther than so many pixels. */
+/** The pointer finds marks within this distance, in pixels. */
 const REACH = 24;
 
 function panelsPlot(whole, context) {
@@ -12,10 +13,10 @@ function panelsPlot(whole, context) {
   const colours = THEMES[theme];
   const lookOf = seriesLooks(plot.panels);
   const shown = (series) => series.protocol === null || !hidden.has(series.protocol);
-  // Over a common axis a pointer reads all series; of marks it reads the nearest.
+  // Lines are read together at the pointer's place on the common axis; marks alone, the nearest first.
   const overAxis = plot.panels.some((panel) => panel.series.some((series) => LINES.has(series.form)));
 
-  // Axes are those of all series, shown or not: they stay where they are when one is hidden.
+  // The axes fit all series, hidden ones too, so they do not change when a series is hidden.
   const xs = plot.panels.flatMap((panel) => panel.series.map((series) => series.points.map(([x]) => x)));
   const marked = plot.panels.every((panel) => panel.series.every(({ form }) => ['marks', 'marked-line', 'outline'].includes(form)));
   const x = axisOf(plot.x, xs, overAxis, marked);
@@ -121,7 +122,10 @@ function panelsPlot(whole, context) {
 
 const drawables = new WeakMap();
 
-/** The plot without what has no place on its axes: what is no number, and on logarithmic axes what is not above zero. */
+/**
+ * The plot without points that have no place on its axes: those that are no numbers and, on logarithmic
+ * axes, those that are not above zero.
+ */
 function drawable(plot) {
   if (drawables.has(plot)) return drawables.get(plot);
   const has = (axis, value) => Number.isFinite(value) && Math.abs(value) < 1e100 && (!axis.log || value > 1e-100);
@@ -137,12 +141,12 @@ function drawable(plot) {
   return drawables.get(plot);
 }
 
-/** An axis that shows all of these values. */
+/** An axis with all of these values. */
 function axisOf(axis, lists, fromZero, room) {
   let [low, high] = [Infinity, -Infinity];
   for (const list of lists) {
     for (const value of list) {
-      // Ends of error bars and of stacks may lie beyond.
+      // The lower end of an error bar or of a stack may not be above zero.
       if (axis.log && value <= 0) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
@@ -156,8 +160,8 @@ function axisOf(axis, lists, fromZero, room) {
     return { axis, log: true, low, high, scale, count: 6 };
   }
   const range = high - low;
-  // From zero on, as lengths are read, unless all values lie in a small part far from it; but not in one so small that
-  // there is nothing to be seen: it would look like a difference.
+  // From zero, unless all values lie in a small part far from it. If that part is very small, from zero
+  // again: a larger scale would magnify noise.
   const close = range > 0.02 * high && range < 0.15 * high;
   const zero = fromZero && low >= 0 && !close;
   const from = zero ? 0 : low;
@@ -165,14 +169,14 @@ function axisOf(axis, lists, fromZero, room) {
   const margin = span > 0 ? span * (room || !fromZero ? 0.05 : 0) : Math.abs(high) * 0.1 || 1;
   let [least, most] = [zero ? 0 : low - margin, high + margin];
   if (fromZero && low >= 0) least = Math.max(0, least);
-  // Up to the next round number where it is not far.
+  // Up to the next round number if it is near.
   const step = niceStep((most - least) / 5);
   const next = Math.ceil(most / step - 1e-9) * step;
   if (room && next - most < 0.12 * (most - least)) most = next;
   return { axis, log: false, low: least, high: most, scale, count: 6 };
 }
 
-/** Areas on top of each other: for each series `[x, low, high]` at every place that any of them has. */
+/** Areas on top of each other: `[x, low, high]` of each series, at every x that any of them has. */
 function stackOf(list) {
   const places = [...new Set(list.flatMap((series) => series.points.map(([x]) => x)))].sort((a, b) => a - b);
   let below = places.map(() => 0);
@@ -197,11 +201,11 @@ function valueAt(points, x) {
   return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
 }
 
-/** What ECharts draws of one panel's series. */
+/** The series of a panel for ECharts. */
 function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context }) {
   const colours = THEMES[theme];
   const axes = { xAxisIndex: index, yAxisIndex: index, animation: false, silent: true, emphasis: { disabled: true }, clip: true };
-  // Shades lie behind lines, lines behind marks.
+  // Areas are behind lines, lines behind marks.
   const order = { shade: 0, stack: 1, outline: 1, dashed: 2, line: 3, steps: 3, 'marked-line': 4, marks: 5 };
   return [...visible].sort((a, b) => order[a.form] - order[b.form]).flatMap((series) => {
     const style = lookOf(series, theme);
@@ -217,7 +221,7 @@ function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context })
     if (series.form === 'line' || series.form === 'steps' || series.form === 'dashed') {
       if (series.form === 'steps') line.step = 'end';
       if (series.form === 'dashed') line.lineStyle.width = 1.3;
-      // A single place is no line.
+      // A line needs two points; a single one has a mark.
       if (points.length === 1) Object.assign(line, { symbol: symbolOf(style.marker), symbolSize: 7, itemStyle: { color: colour }, showSymbol: true });
       drawn.push(line);
       if (context.print && series.form !== 'dashed') drawn.push(signs(points, style, axes, z));
@@ -247,7 +251,7 @@ function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context })
   });
 }
 
-/** A few marks along a line, so that paper without colours tells lines apart. */
+/** A few marks along a line, which tell lines apart on paper without colours. */
 function signs(points, style, axes, z) {
   const count = 7;
   const chosen = Array.from({ length: count }, (_, i) => points[Math.floor(((i + 0.5) * points.length) / count)]);
@@ -273,7 +277,7 @@ function whiskers(series, axes, z, colour) {
     renderItem: (_, api) => {
       const [px, py, spread] = [api.value(0), api.value(1), api.value(2)];
       const [cx, high] = api.coord([px, py + spread]);
-      // Below zero a logarithmic axis has no place: such a bar goes down to the axis.
+      // A logarithmic axis has no place below zero: the bar extends to the edge of the panel.
       const [, middle] = api.coord([px, py]);
       const [, below] = api.coord([px, py - spread]);
       const low = Number.isFinite(below) ? below : 2 * middle - high;
@@ -284,7 +288,7 @@ function whiskers(series, axes, z, colour) {
   };
 }
 
-/** Each label once; what several lines have beside them once for all of them. */
+/** Each label once; companions of several lines have one entry. */
 function legendOf(panels, lookOf, theme) {
   const entries = new Map();
   const together = new Map();
@@ -332,7 +336,7 @@ function panelsReader({ panels, x, lookOf, theme, overAxis, height, left, width 
   };
   const inside = (each, px, py) => px >= left - 1 && px <= left + width + 1 && py >= each.top - 1 && py <= each.top + height + 1;
 
-  /** All series at the pointer's place along the common axis. */
+  /** All series at the pointer's place on the common axis. */
   const along = (px, py, chart) => {
     const over = panels.find((each) => inside(each, px, py));
     if (!over) return null;
@@ -350,13 +354,13 @@ function panelsReader({ panels, x, lookOf, theme, overAxis, height, left, width 
       return { each, found };
     });
     const many = blocks.reduce((sum, { found }) => sum + found.length, 0) > MOST_READ;
-    const told = many ? blocks.filter(({ each }) => each === over) : blocks;
-    const rings = told.flatMap(({ each, found }) => found.filter(({ series }) => series.form !== 'shade' && series.form !== 'steps')
+    const listed = many ? blocks.filter(({ each }) => each === over) : blocks;
+    const rings = listed.flatMap(({ each, found }) => found.filter(({ series }) => series.form !== 'shade' && series.form !== 'steps')
       .map(({ series, i }) => ({ at: place(chart, each, series, i), colour: lookOf(series, theme).colour })));
     return {
       tip: {
         head: `${short(x.scale.axis.label, 60)}: ${x.scale.text(at, 4)}`,
-        blocks: told.filter(({ found }) => found.length).map(({ each, found }) => ({
+        blocks: listed.filter(({ found }) => found.length).map(({ each, found }) => ({
           title: each.y.scale.axis.label,
           rows: [
             ...found.slice(0, MOST_READ).map(({ series, i }) => row(each, series, i)),
@@ -368,7 +372,7 @@ function panelsReader({ panels, x, lookOf, theme, overAxis, height, left, width 
     };
   };
 
-  /** The nearest mark, and those that lie on it. */
+  /** The nearest mark and those that coincide with it. */
   const near = (px, py, chart) => {
     const over = panels.find((each) => inside(each, px, py));
     if (!over) return null;
@@ -410,7 +414,7 @@ function panelsReader({ panels, x, lookOf, theme, overAxis, height, left, width 
   return { find: overAxis ? along : near, walk };
 }
 
-/** Of points in order, the nearest to `x`; in any order too, but slower. */
+/** The point nearest to `x`; fast if the points are in order. */
 function nearest(points, x) {
   if (!sorted(points)) {
     return points.reduce((best, [at], i) => (Math.abs(at - x) < Math.abs(points[best][0] - x) ? i : best), 0);
@@ -421,7 +425,7 @@ function nearest(points, x) {
   return points[after][0] - x < x - points[after - 1][0] ? after : after - 1;
 }
 
-/** The last point that is not after `x`: what is level until the next has its value. */
+/** The last point that is not after `x`: its value holds until the next one. */
 function inForce(points, x) {
   if (!sorted(points)) return nearest(points, x);
   const after = firstNotBelow(points, x);

@@ -1,6 +1,6 @@
-// Pictures out of rectangles, lines and texts: for what is no curve. They become elements that ECharts draws.
+// Pictures of rectangles, lines, marks and texts, for plots without curves. ECharts draws them.
 
-/** Collects shapes of a picture that is `width` wide. */
+/** Collects the shapes of a picture. */
 class Shapes {
   constructor(theme) {
     this.colours = THEMES[theme];
@@ -24,7 +24,7 @@ class Shapes {
     });
   }
 
-  /** A mark of `size` pixels around a place; hollow ones have only their outline. */
+  /** A mark of `size` pixels around a place; a hollow one is an outline. */
   mark(marker, x, y, size, colour, hollow = false) {
     const style = hollow
       ? { fill: this.colours.page, stroke: colour, lineWidth: 1.6, strokeNoScale: true }
@@ -35,7 +35,7 @@ class Shapes {
   }
 }
 
-/** The text, cut so that it is no wider than `width` pixels. */
+/** The text, cut to a width of `width` pixels. */
 function fitted(text, width, size) {
   let shown = short(text, 200);
   if (textWidth(shown, size) <= width) return shown;
@@ -50,7 +50,10 @@ function fitted(text, width, size) {
   return low ? `${shown}…` : '';
 }
 
-/** What a picture out of shapes gives to the chart that draws it. `cells` are where the pointer and the arrow keys find values. */
+/**
+ * A picture of shapes as a drawing for a chart. `cells` are the places where the pointer and the arrow
+ * keys find values.
+ */
 function picture(shapes, height, cells) {
   return {
     height,

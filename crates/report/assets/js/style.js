@@ -1,4 +1,4 @@
-// How what is drawn looks: of protocols their own style, which comes with the page, of everything else shades of grey.
+// How series look: protocols have their own style, which is data of the page; all others are grey.
 
 const protocols = JSON.parse(document.getElementById('protocols').textContent);
 const looksOf = new Map(protocols.map((protocol) => [protocol.name, protocol.looks]));
@@ -28,20 +28,20 @@ const MARKERS = {
 const GREY_DASHES = [[], [8, 4], [3, 3], [9, 3, 2, 3]];
 const MARKER_NAMES = Object.keys(MARKERS);
 
-/** Which theme is on: chosen, or the system's; paper is white. */
+/** The theme: on paper light, otherwise the chosen one or the system's. */
 function themeName() {
   if (window.matchMedia('print').matches) return 'light';
   const chosen = document.documentElement.dataset.theme;
   return chosen ?? (window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 }
 
-/** Shapes of what happens to a line: losses, timeouts, ... in the order in which a figure has them. */
+/** Marks of events on a line (losses, timeouts), in the order in which a figure has them. */
 const EVENTS = ['cross', 'circle', 'triangle', 'diamond', 'star', 'plus', 'square', 'down-triangle'];
 const COMPANION_DASHES = [[2, 3], [7, 3, 1, 3], [1, 4], [5, 5]];
 
 /**
- * What a series adds to a line of its panel: of `cubic, loss` beside a line `cubic` it is `loss`. Such companions have the line's
- * colour; their shape or dashes say what they are, the same for all lines.
+ * The line that a series belongs to, and what it adds to it: `cubic, loss` adds `loss` to the line
+ * `cubic`. Such a companion has the line's colour; its mark or dash is the same for all lines.
  */
 function companionOf(series, panel) {
   if (series.form !== 'marks' && series.form !== 'dashed') return null;
@@ -53,7 +53,10 @@ function companionOf(series, panel) {
   return { line, what: series.label.slice(line.label.length + 2) };
 }
 
-/** The looks of a figure's series. Of one protocol, labels that meet in a panel look different, each the same in all panels. */
+/**
+ * The looks of a figure's series. Of one protocol, labels that meet in a panel look different, each the
+ * same in all panels.
+ */
 function seriesLooks(panels) {
   const chosen = new Map();
   const companions = new Map();
@@ -97,7 +100,7 @@ function seriesLooks(panels) {
   return lookOf;
 }
 
-/** Lines, marks and areas are told apart by what they are. */
+/** Forms that could be taken for each other. */
 function family(form) {
   return { line: 'line', steps: 'line', 'marked-line': 'line', dashed: 'dashed', marks: 'marks' }[form] ?? 'area';
 }
@@ -119,13 +122,13 @@ function look(protocol, variant, theme) {
 
 const symbolOf = (marker) => `path://${MARKERS[marker] ?? MARKERS.circle}`;
 
-/** The lengths of dashes of a series, as drawing libraries want them. */
+/** The lengths of a series' dashes and gaps, or `solid`. */
 function dashOf(style, form) {
   if (form === 'dashed') return COMPANION_DASHES.includes(style.dash) ? [...style.dash] : [2, 3];
   return style.dash.length ? [...style.dash] : 'solid';
 }
 
-/** A small picture of a line, mark or area: for legends and the filter. */
+/** A small picture of a line, mark or area, for legends and the filter. */
 function swatch(style, form, theme) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const add = (name, attributes) => {

@@ -1,8 +1,8 @@
-// The box with exact values beside the pointer.
+// The tooltip with exact values.
 
 const tipBox = document.getElementById('tip');
 
-/** Shows what was found near a place of the window. */
+/** Shows the values that were found near a place of the window. */
 function showTip(tip, clientX, clientY, theme) {
   const blocks = tip.blocks.map(({ title, rows }) => element(
     'div', { class: 'block' },
