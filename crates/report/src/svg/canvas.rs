@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(fitted("congestion", 1000.0, 10.0), "congestion");
         assert_eq!(fitted("congestion window", 11.5 * 5.6, 10.0), "congestion…");
         let lines = wrapped("one two three four", 10.0 * 5.6, 10.0);
-        assert_eq!(lines, ["one two", "three", "four"]);
+        assert_eq!(lines, ["one two", "three four"]);
     }
 
     #[test]
