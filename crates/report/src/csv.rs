@@ -3,7 +3,7 @@
 use crate::frame::{Cell, Column, Frame};
 use std::io;
 
-/// Writes a table. Numbers are in full precision: read back they are the same bits.
+/// Writes a table. Numbers have full precision: reading them yields the same bits.
 ///
 /// # Errors
 /// If the writer fails.

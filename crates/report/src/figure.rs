@@ -1,10 +1,13 @@
-//! Figures as data: what is drawn, without how. Whoever measures makes them, the page draws them.
+//! Figures as data. [`figures`](mod@crate::figures) makes them of runs; [`html`](crate::html()) and
+//! [`svg`](crate::svg()) draw them.
 //!
-//! A [`Figure`] is one of few plots, so that what draws them stays small: [panels](Plot::Panels) of series over a common axis
-//! (windows over time, goodput over loss, distributions, throughput over delay), [heat maps](Plot::Heat), decisions
-//! against the truth ([`Plot::Confusion`]), and a paper's numbers beside ours ([`Plot::Beside`]).
+//! A [`Figure`] is one of four kinds of plot: [panels](Plot::Panels) of series over a common axis
+//! (windows over time, goodput over loss, distributions, throughput over delay),
+//! [heat maps](Plot::Heat), decisions against the truth ([`Plot::Confusion`]), and a paper's numbers
+//! with ours ([`Plot::Beside`]).
 //!
-//! Whatever is of one protocol names it: the page gives a protocol the same colour everywhere, and hides and shows it everywhere.
+//! Everything that belongs to one protocol names it: a protocol has the same colour everywhere, and the
+//! page hides and shows it everywhere.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_sim::Confusion;
@@ -12,18 +15,18 @@ use whimbrel_sim::Confusion;
 /// One figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it is called in links; letters, digits, `-`, `.` and `/`, once on a page.
+    /// Its name in links, unique on a page: letters, digits, `-`, `.` and `/`.
     pub id: String,
-    /// What it shows, in a few words.
+    /// Its title.
     pub title: String,
-    /// How to read it, and what it was taken from, in a sentence or two.
+    /// How to read it and which runs it shows, in a sentence or two.
     pub caption: String,
-    /// What is drawn.
+    /// The data.
     pub plot: Plot,
 }
 
 impl Figure {
-    /// The protocols that it shows, each as often as it does.
+    /// The protocols that it shows; may repeat.
     pub fn protocols(&self) -> Vec<&str> {
         match &self.plot {
             Plot::Panels { panels, .. } => {
@@ -46,13 +49,13 @@ impl Figure {
     }
 }
 
-/// What is drawn.
+/// The data of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Plot {
     /// Panels above each other over the same axis.
     Panels {
-        /// The axis that all panels have in common.
+        /// The common axis.
         x: Axis,
         /// From top to bottom; not empty.
         panels: Vec<Panel>,
@@ -63,7 +66,7 @@ pub enum Plot {
         x: Categories,
         /// From bottom to top.
         y: Categories,
-        /// What is shown, and its unit. Colours are between its ends over all maps.
+        /// The number and its unit. One scale of colours covers all maps.
         value: Axis,
         /// Side by side.
         maps: Vec<Heat>,
@@ -73,10 +76,10 @@ pub enum Plot {
         /// Side by side.
         matrices: Vec<Matrix>,
     },
-    /// A paper's numbers beside ours. Rows of very different sizes share a logarithmic axis if all are above zero; else neighbours
-    /// of like size and sign have an axis together.
+    /// A paper's numbers and ours. Rows of very different sizes share a logarithmic axis if all numbers
+    /// are above zero; otherwise neighbours of like size and sign share an axis.
     Beside {
-        /// What is shown, and its unit.
+        /// The number and its unit.
         value: Axis,
         /// From top to bottom.
         rows: Vec<BesideRow>,
@@ -86,18 +89,18 @@ pub enum Plot {
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it shows.
+    /// Its name.
     pub label: String,
-    /// Its unit; empty if it has none.
+    /// Its unit; may be empty.
     pub unit: String,
-    /// Logarithmic; values that are not above zero are left out.
+    /// Logarithmic. Values that are not above zero are left out.
     pub log: bool,
-    /// From great to small.
+    /// From large to small.
     pub inverse: bool,
 }
 
 impl Axis {
-    /// A linear one, from small to great.
+    /// A linear axis, from small to large.
     pub fn new(label: impl Into<String>, unit: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -112,27 +115,28 @@ impl Axis {
 pub struct Panel {
     /// Its vertical axis.
     pub y: Axis,
-    /// What is in it.
+    /// Its series.
     pub series: Vec<Series>,
 }
 
 /// One series of a panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Of which protocol, as people choose it (`cubic`, `cerl?A=0.6`); `None`: of the path or of all.
+    /// Its protocol as chosen by the user (`cubic`, `cerl?A=0.6`); `None` if it belongs to the path or to
+    /// all protocols.
     pub protocol: Option<String>,
-    /// What people read, in the legend too. What stands beside a line of the same panel and protocol is called after it: marks
-    /// and dashes `cubic, loss` beside a line `cubic` have its colour, and their shape says what they are, the same for all
-    /// lines; the legend then has `loss` once.
+    /// Its name in the legend. Marks and dashed lines whose label begins with the label of a line of the
+    /// same panel and protocol (`cubic, loss` for the line `cubic`) are companions of that line: they have
+    /// its colour, and a mark or dash that is the same for all lines. The legend then has `loss` once.
     pub label: String,
     /// How it is drawn.
     pub form: Form,
-    /// Places, in the order in which they are drawn; finite.
+    /// x and y, in drawing order; finite.
     pub points: Vec<[f64; 2]>,
-    /// Half the length of each point's vertical error bar; empty if there are none, else as many as points.
+    /// Half the length of each point's vertical error bar. Empty, or as many as points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spread: Vec<f64>,
-    /// What people read at each point beside its numbers; empty if nothing, else as many as points.
+    /// A text for each point. Empty, or as many as points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -143,63 +147,63 @@ pub struct Series {
 pub enum Form {
     /// A line.
     Line,
-    /// A line in dashes.
+    /// A dashed line.
     Dashed,
-    /// Level until the next point: what changes at instants.
+    /// A step function: level until the next point.
     Steps,
-    /// Marks that no line joins.
+    /// Marks without a line.
     Marks,
-    /// Marks that a line joins.
+    /// Marks joined by a line.
     MarkedLine,
-    /// The area from zero up to level steps: a link's capacity.
+    /// The area below a step function, such as a link's capacity.
     Shade,
-    /// A closed outline, lightly filled: where the runs of a protocol lie.
+    /// A closed outline, lightly filled, such as the region of a protocol's runs.
     Outline,
-    /// Areas on top of each other: shares.
+    /// Areas on top of each other, such as shares.
     Stack,
 }
 
-/// Values along an axis that are names, not numbers.
+/// An axis of names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Categories {
-    /// What it shows.
+    /// The name of the axis.
     pub label: String,
-    /// One for each column or row of cells.
+    /// A name for each column or row of cells.
     pub values: Vec<String>,
 }
 
 /// One heat map.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Heat {
-    /// Of which protocol; `None`: of all.
+    /// Its protocol; `None` if it belongs to all.
     pub protocol: Option<String>,
-    /// What stands above it.
+    /// Its title.
     pub label: String,
-    /// One row after the other, each from left to right; `None` where nothing was measured.
+    /// Row by row, each from left to right; `None` where nothing was measured.
     pub cells: Vec<Option<f64>>,
 }
 
 /// One protocol's decisions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
-    /// Whose.
+    /// The protocol.
     pub protocol: String,
-    /// What stands above it.
+    /// Its title.
     pub label: String,
-    /// Congestion, and taken for it.
+    /// Losses to congestion, classified as such.
     pub congestion_as_congestion: u64,
-    /// Congestion, taken for random loss.
+    /// Losses to congestion, classified as random.
     pub congestion_as_random: u64,
-    /// Random loss, taken for congestion.
+    /// Random losses, classified as congestion.
     pub random_as_congestion: u64,
-    /// Random loss, and taken for it.
+    /// Random losses, classified as such.
     pub random_as_random: u64,
-    /// Nothing was lost.
+    /// Decisions without a loss.
     pub spurious: u64,
 }
 
 impl Matrix {
-    /// What stands in it.
+    /// The matrix of these decisions.
     pub fn new(protocol: &str, label: impl Into<String>, decisions: &Confusion) -> Self {
         let Confusion {
             congestion_as_congestion,
@@ -220,16 +224,16 @@ impl Matrix {
     }
 }
 
-/// One number of a paper beside ours.
+/// A number of a paper, and ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BesideRow {
-    /// What it is.
+    /// What the number is.
     pub label: String,
-    /// Of which protocol, if it is of one.
+    /// Its protocol, if it belongs to one.
     pub protocol: Option<String>,
     /// The paper's number.
     pub paper: Option<f64>,
-    /// Ours.
+    /// Our number.
     pub measured: Option<f64>,
     /// Standard deviation over the seeds.
     pub spread: Option<f64>,

@@ -1,9 +1,9 @@
-//! A report as one page that needs nothing else: no network, no other file.
+//! A report as one HTML page that needs no network and no other file.
 //!
-//! What people read (headings, claims, tables, files) is written out as HTML, so that it is there for every reader and without
-//! scripts. A figure is its data as JSON, which the page's scripts draw when it comes into view (`assets/js`, with Apache ECharts).
-//! Its Content-Security-Policy lets nothing be fetched, and nothing run but these two scripts, known by their hashes:
-//! no text of a report can become a script, whatever it says.
+//! Headings, claims, tables and files are plain HTML and need no scripts. A figure is its data as JSON,
+//! which the page's scripts draw when it comes into view (`assets/js`, with Apache ECharts). The
+//! Content-Security-Policy allows no request and no script except these two, identified by their hashes,
+//! so no text of a report can become a script.
 
 use crate::figure::{Figure, Plot};
 use crate::page::{Fact, Report, Section, Source, Table};
@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 const ECHARTS: &str = include_str!("../assets/echarts-6.1.0.min.js");
 const CSS: &str = include_str!("../assets/page.css");
-/// The page's own script: one scope for all its files, in an order in which nothing is used before it is there.
+/// The page's own script: all files in one scope, each after those that it uses.
 const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\n",
     include_str!("../assets/js/format.js"),
@@ -32,10 +32,10 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/js/page.js"),
     "})();\n"
 );
-/// So many looks of a protocol are told to the page: one for each label that it has in a figure.
+/// Looks of a protocol on the page: one for each label that it has in a figure.
 const LOOKS: usize = 8;
 
-/// The page.
+/// Writes the page.
 ///
 /// # Errors
 /// If the writer fails.
@@ -70,7 +70,7 @@ struct Group<'a> {
 struct SectionView<'a> {
     id: String,
     section: &'a Section,
-    verdict: Option<Verdict<'a>>,
+    verdict: Option<ResultBadge<'a>>,
     figures: Vec<FigureView<'a>>,
     sources: Vec<SourceLink<'a>>,
 }
@@ -85,14 +85,14 @@ impl SectionView<'_> {
     }
 }
 
-/// A verdict as a word and a sign; never by its colour alone.
-struct Verdict<'a> {
+/// The result of a claim as a word and a sign, not as a colour alone.
+struct ResultBadge<'a> {
     word: &'a str,
     sign: &'static str,
     class: &'static str,
 }
 
-impl<'a> Verdict<'a> {
+impl<'a> ResultBadge<'a> {
     fn new(word: &'a str) -> Self {
         let (sign, class) = match word {
             "holds" => ("✓", "holds"),
@@ -108,38 +108,38 @@ struct FigureView<'a> {
     id: String,
     figure: &'a Figure,
     json: String,
-    /// About how high it will be, pixels, so that the page does not jump when it is drawn.
+    /// Estimated height in pixels, so that the page does not jump when the figure is drawn.
     height: usize,
 }
 
-/// A figure whose plot is another's on the page, too.
+/// A figure with the same plot as another one on the page.
 #[derive(serde::Serialize)]
 struct SameFigure<'a> {
     id: &'a str,
     title: &'a str,
     caption: &'a str,
-    /// The id of the one that has it.
+    /// The id of that figure.
     same: &'a str,
 }
 
 struct SourceLink<'a> {
     id: String,
     source: &'a Source,
-    /// Where several have the same title: the file's name, which tells them apart.
+    /// The file's name, if several sources have the same title.
     file: Option<&'a str>,
 }
 
-/// One text, and all that it is called.
+/// A text with all its paths.
 struct SourceView<'a> {
     id: String,
     title: &'a str,
     paths: Vec<&'a str>,
     text: &'a str,
-    /// Of the sections that come from it: link and title.
+    /// Link and title of the sections that use it.
     used_by: Vec<(String, &'a str)>,
 }
 
-/// How one protocol looks on this page.
+/// A protocol's looks on this page.
 #[derive(serde::Serialize)]
 struct ProtocolView<'a> {
     name: &'a str,
@@ -205,7 +205,10 @@ impl<'a> Page<'a> {
             views.push(SectionView {
                 id,
                 section,
-                verdict: section.finding.as_ref().map(|f| Verdict::new(&f.verdict)),
+                verdict: section
+                    .finding
+                    .as_ref()
+                    .map(|f| ResultBadge::new(&f.verdict)),
                 figures: figures.collect::<std::io::Result<_>>()?,
                 sources: links,
             });
@@ -229,13 +232,13 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> FigureView<'a> {
-    /// `drawn` has the plots that figures before it have, and their ids: experiments that share runs show the same.
+    /// `drawn` maps the plots of earlier figures to their ids: experiments that share runs have equal plots.
     fn new(
         figure: &'a Figure,
         ids: &mut Ids,
         drawn: &mut HashMap<String, String>,
     ) -> std::io::Result<Self> {
-        // As the scripts lay it out, with a line of a legend.
+        // The height that the scripts give it, with one line of legend.
         let height = match &figure.plot {
             Plot::Panels { panels, .. } => {
                 let panel = match panels.len() {
@@ -257,7 +260,7 @@ impl<'a> FigureView<'a> {
                 None
             }
         };
-        let told = match &same {
+        let data = match &same {
             None => json(figure)?,
             Some(first) => json(&SameFigure {
                 id: &figure.id,
@@ -269,13 +272,13 @@ impl<'a> FigureView<'a> {
         Ok(Self {
             id,
             figure,
-            json: told,
+            json: data,
             height: height.clamp(120, 4000),
         })
     }
 }
 
-/// Each section with its neighbours under the same heading.
+/// Sections grouped under their headings.
 fn groups(views: Vec<SectionView<'_>>) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for view in views {
@@ -294,7 +297,7 @@ fn groups(views: Vec<SectionView<'_>>) -> Vec<Group<'_>> {
     groups
 }
 
-/// `3 hold, 1 in part, 0 do not hold`, and what else there is.
+/// `3 hold, 1 in part, 0 do not hold`, and the number of others.
 fn counts(sections: &[SectionView<'_>]) -> String {
     let words: Vec<&str> = sections
         .iter()
@@ -323,13 +326,13 @@ fn counts(sections: &[SectionView<'_>]) -> String {
     said.join(", ")
 }
 
-/// Names for links: each once, of characters that need no care in a link.
+/// Unique names for links, of characters that need no escaping.
 #[derive(Default)]
 struct Ids(HashSet<String>);
 
 impl Ids {
     fn free(&mut self, wanted: &str) -> String {
-        // An id of a megabyte helps nobody.
+        // Ids are at most 100 characters, however long the name is.
         let plain: String = wanted
             .chars()
             .take(100)
@@ -353,7 +356,7 @@ impl Ids {
     }
 }
 
-/// Ids that the page itself has.
+/// Ids of the page itself.
 const RESERVED: [&str; 7] = [
     "main",
     "made",
@@ -364,7 +367,7 @@ const RESERVED: [&str; 7] = [
     "protocols",
 ];
 
-/// All protocols that figures show, in the order of the registry's most compared, and how they look.
+/// All protocols of the figures with their looks, those that are compared most often first.
 fn protocols(report: &Report) -> std::io::Result<String> {
     let figures = report.sections.iter().flat_map(|s| &s.figures);
     let names: BTreeSet<&str> = figures.flat_map(Figure::protocols).collect();
@@ -382,7 +385,7 @@ fn protocols(report: &Report) -> std::io::Result<String> {
     json(&views.collect::<Vec<_>>())
 }
 
-/// JSON that stays what it is within HTML: without `<` it cannot end the element that it is in.
+/// JSON for an HTML element: without `<`, so that it cannot end the element.
 fn json(value: &impl serde::Serialize) -> std::io::Result<String> {
     let text = serde_json::to_string(value).map_err(std::io::Error::from)?;
     Ok(text.replace('<', "\\u003c"))

@@ -1,32 +1,35 @@
-//! One run, or one transfer, in the names and units of the JSON that `iperf3 -J` prints, for programs that read that.
+//! One run or one transfer with the names and units of the JSON that `iperf3 -J` prints.
 //!
-//! The names are those of iperf3's source (`iperf_api.c`: `print_interval_results`, `iperf_print_intermediate`,
-//! `iperf_print_results`, `iperf_on_test_start`; `iperf_tcp.c`): times in seconds, `rtt` and `rttvar` in microseconds,
-//! `snd_cwnd` and `pmtu` in bytes. What there is not is left out: a simulation has no hosts, ports, dates and processors, and
-//! nobody asked for the peer's window. Three things differ from iperf3:
+//! The names are those of iperf3's source (`iperf_api.c`: `print_interval_results`,
+//! `iperf_print_intermediate`, `iperf_print_results`, `iperf_on_test_start`; `iperf_tcp.c`): times in
+//! seconds, `rtt` and `rttvar` in microseconds, `snd_cwnd` and `pmtu` in bytes. Fields without a value are
+//! left out: a simulation has no hosts, ports, dates and processors, and the peer's window is not
+//! measured. Three things differ from iperf3:
 //!
-//! * `bytes` are those that arrived. iperf3's sender counts what its socket took, which runs ahead of that by what is on the way.
-//! * `socket` is the number of a stream from 1 on; beside it `connected` has `flow` and `controller`.
-//! * The last interval of a stream ends with it. Unless its state was sampled just then, it has no `snd_cwnd`, `rtt`, `rttvar`.
+//! * `bytes` counts bytes that arrived. iperf3's sender counts bytes that its socket accepted, which
+//!   includes those in flight.
+//! * `socket` is the number of a stream, from 1; `connected` also has `flow` and `controller`.
+//! * The last interval of a stream ends with the stream. It has no `snd_cwnd`, `rtt` and `rttvar`, unless
+//!   the state was sampled at that moment.
 
 use serde::Serialize;
 use whimbrel_sim::{FlowOutcome, Outcome};
 use whimbrel_units::{Duration, Time};
 
-/// How a stream stands at an instant.
+/// The progress of a stream at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// Since the test began.
+    /// Time since the test began.
     pub at: Duration,
-    /// Bytes that had arrived.
+    /// Bytes that have arrived.
     pub bytes: u64,
-    /// Packets that had been sent again.
+    /// Packets that have been retransmitted.
     pub retransmits: u64,
-    /// How its path looked, if that is known.
+    /// The sender's state, if it was sampled.
     pub state: Option<State>,
 }
 
-/// How a sender sees its path.
+/// A sender's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     /// Congestion window, bytes.
@@ -35,24 +38,24 @@ pub struct State {
     pub rtt: Duration,
     /// Its smoothed mean deviation.
     pub rttvar: Duration,
-    /// Largest packet that the path takes, with IP's header, bytes, if that is known.
+    /// Path MTU in bytes, IP header included, if it is known.
     pub pmtu: Option<u64>,
 }
 
 /// One flow, from its start to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
-    /// What it is called.
+    /// Its name.
     pub flow: String,
-    /// Its congestion control.
+    /// Its congestion controller.
     pub controller: String,
-    /// When it started.
+    /// Its start, since the test began.
     pub start: Duration,
-    /// Where it stood at the end of each interval and at its own end, in order of time.
+    /// Its progress at the end of each interval and at its own end, in order of time.
     pub points: Vec<Point>,
 }
 
-/// All that iperf3 would print of a test.
+/// The output of iperf3 for a test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Test {
     start: Start,
@@ -80,12 +83,12 @@ struct TestStart {
     protocol: &'static str,
     num_streams: usize,
     omit: u64,
-    /// Whole seconds, as iperf3 has them; not less than it took.
+    /// Whole seconds as in iperf3, rounded up.
     duration: u64,
     reverse: u64,
 }
 
-/// An interval: each stream's part of it, and all together.
+/// An interval: each stream's part and the sum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interval {
     streams: Vec<Part>,
@@ -149,7 +152,7 @@ struct SenderEnd {
     extremes: Option<Extremes>,
 }
 
-/// Over the ends of the intervals, as iperf3 has them.
+/// Extremes over the ends of the intervals, as in iperf3.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Extremes {
     max_snd_cwnd: u64,
@@ -187,8 +190,8 @@ struct SumReceived {
 }
 
 impl Test {
-    /// A test of these streams, cut into intervals of this length. `version`: of this program; `title`: what was tested;
-    /// `protocol`: what carried it.
+    /// A test of these streams with intervals of this length. `version` is this program's, `title`
+    /// describes the test, and `protocol` is the transport.
     pub fn new(
         streams: Vec<Stream>,
         length: Duration,
@@ -249,7 +252,7 @@ impl Test {
     }
 }
 
-/// A flow that was sampled; none of datagrams.
+/// A sampled flow; `None` for UDP.
 fn stream(flow: &FlowOutcome) -> Option<Stream> {
     let controller = flow.controller.clone()?;
     let start = flow.start.since(Time::ZERO);
@@ -273,7 +276,7 @@ fn stream(flow: &FlowOutcome) -> Option<Stream> {
         state: None,
     };
     match points.last_mut() {
-        // Nothing more can have come of it but what came in the same instant.
+        // Data may have arrived after the sample at the same instant.
         Some(point) if point.at == end => {
             *point = Point {
                 state: point.state,
@@ -290,7 +293,7 @@ fn stream(flow: &FlowOutcome) -> Option<Stream> {
     })
 }
 
-/// The intervals of one stream: one ends with each point.
+/// The intervals of one stream, each ending at a point.
 pub fn intervals_of(stream: &Stream) -> Vec<Interval> {
     let interval = |part| Interval {
         sum: Sum::of(std::slice::from_ref(&part)),
@@ -302,13 +305,13 @@ pub fn intervals_of(stream: &Stream) -> Vec<Interval> {
         .collect()
 }
 
-/// Each interval of this length in which any of the streams ran. A stream has at most one point in each.
+/// The intervals of this length in which a stream was active. A stream has at most one point in each.
 fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
     let length = length.as_nanos().max(1);
     let mut all: Vec<(u64, Vec<Part>)> = Vec::new();
     for (stream, socket) in streams.iter().zip(1..) {
         for (at, part) in parts(stream, socket) {
-            // What ends with an interval is of it.
+            // A part that ends with an interval belongs to it.
             let number = (at.as_nanos() - 1) / length;
             match all.binary_search_by_key(&number, |(number, _)| *number) {
                 Ok(place) => all[place].1.push(part),
@@ -323,7 +326,7 @@ fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
     all.into_iter().map(interval).collect()
 }
 
-/// What a stream did up to each of its points, and when that was: after its start.
+/// The parts of a stream between its points, with the time of their ends.
 fn parts(stream: &Stream, socket: usize) -> Vec<(Duration, Part)> {
     let mut from = Point {
         at: stream.start,
@@ -398,7 +401,7 @@ fn end_of(stream: &Stream, socket: usize) -> EndOfStream {
         .iter()
         .filter_map(|point| point.state)
         .collect();
-    // As in iperf3, an RTT that was not measured yet is none.
+    // As in iperf3, an RTT of 0 means that it has not been measured yet.
     let rtts = states.iter().map(|state| micros(state.rtt));
     let rtts: Vec<u64> = rtts.filter(|rtt| *rtt > 0).collect();
     let count = rtts.len() as u64;
@@ -433,13 +436,13 @@ impl From<&SumSent> for SumReceived {
             seconds: sent.seconds,
             bytes: sent.bytes,
             bits_per_second: sent.bits_per_second,
-            // Of which end the test was seen from: the sender's.
+            // The test was measured at the sender.
             sender: true,
         }
     }
 }
 
-/// Bits; zero if no time passed, as in iperf3.
+/// Bits per second; zero if no time passed, as in iperf3.
 fn per_second(bytes: u64, time: Duration) -> f64 {
     if time.is_zero() {
         0.0
@@ -487,8 +490,8 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_one_stream_ends_where_it_was_looked_at() {
-        // A clock that is late, and an end before the next interval's.
+    fn an_interval_of_one_stream_ends_at_its_sample() {
+        // A late sample, and an end before the next interval's.
         let points = vec![
             point(1003, 1000, 0, Some((3000, 5))),
             point(1900, 2000, 1, None),
@@ -504,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_units_are_iperf3s() {
+    fn names_and_units_are_those_of_iperf3() {
         let a = vec![
             point(1000, 125_000, 0, Some((30_000, 40))),
             point(2000, 375_000, 7, Some((20_000, 60))),
@@ -560,7 +563,7 @@ mod tests {
         );
     }
 
-    /// An endless flow, one that ends between two samples, one that starts late, two paths and datagrams.
+    /// An endless flow, one that ends between two samples, one that starts late, two paths and UDP.
     const MIXED: &str = r#"
 [link.L]
 rate = "10 Mbit/s"
@@ -594,7 +597,7 @@ sample = "1 s"
 "#;
 
     #[test]
-    fn intervals_add_up_to_what_the_run_measured() {
+    fn intervals_add_up_to_the_totals_of_the_run() {
         let scenario = Scenario::parse(MIXED, Path::new("test")).expect("a scenario");
         let point = &scenario.points()[0];
         let outcome = whimbrel_sim::run(&point.network(1));
@@ -626,7 +629,7 @@ sample = "1 s"
             }
             assert_eq!(parts[0]["start"], flow.start.as_secs_f64());
             assert!(flow.delivered.get() >= 300_000 && flow.samples.len() >= 3);
-            // 40 ms of propagation and some queue; AATP and TCP alike.
+            // 40 ms of propagation and some queueing, with AATP and TCP alike.
             assert!(
                 parts
                     .iter()

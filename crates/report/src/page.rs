@@ -1,4 +1,5 @@
-//! What a report says, as data: sections with their figures, and how it was made. [`html`](crate::html()) makes a page of it.
+//! A report as data: sections with their figures, and how it was made. [`html`](crate::html()) writes it
+//! as a page.
 
 use crate::figure::Figure;
 use serde::{Deserialize, Serialize};
@@ -6,27 +7,27 @@ use serde::{Deserialize, Serialize};
 /// A report: one page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What stands above all.
+    /// Its title.
     pub title: String,
-    /// One paragraph below it; may be empty.
+    /// One paragraph below the title; may be empty.
     pub summary: String,
-    /// How it was made: `("command", "whimbrel reproduce cerl")`, version, seeds, the machine's cores, ...
+    /// How it was made: command, version, seeds, cores of the machine and so on.
     pub made: Vec<Fact>,
-    /// What the page is about, in order.
+    /// Its sections, in order.
     pub sections: Vec<Section>,
 }
 
-/// A name and what belongs to it.
+/// A name and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is.
+    /// The name.
     pub name: String,
-    /// What it says.
+    /// The value.
     pub value: String,
 }
 
 impl Fact {
-    /// Of these words.
+    /// A fact of this name and value.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -38,66 +39,66 @@ impl Fact {
 /// One experiment, or one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Section {
-    /// What it is called in links: `cerl/fig-3.5`; once on a page.
+    /// Its name in links, unique on a page: `cerl/fig-3.5`.
     pub id: String,
-    /// What stands above it.
+    /// Its title.
     pub title: String,
-    /// Under which heading it stands in the page's table of contents: the paper. May be empty.
+    /// Its heading in the table of contents, such as the paper; may be empty.
     pub group: String,
-    /// What it says, in paragraphs.
+    /// Its paragraphs.
     pub text: Vec<String>,
-    /// Settings: of its scenario, its seeds.
+    /// Settings of its scenario, its seeds and so on.
     pub facts: Vec<Fact>,
-    /// What became of a claim, if it has one.
+    /// The result of its claim, if it has one.
     pub finding: Option<Finding>,
     /// Tables, in order.
     pub tables: Vec<Table>,
     /// Figures, in order.
     pub figures: Vec<Figure>,
-    /// Files that it comes from: its scenario, the algorithms' code.
+    /// The files behind it: its scenario and the algorithms' code.
     pub sources: Vec<Source>,
 }
 
-/// A claim and what became of it.
+/// A claim and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Where in the paper.
+    /// Its place in the paper.
     pub place: String,
-    /// What the paper claims.
+    /// The claim.
     pub claim: String,
     /// `holds`, `in part`, `does not hold`.
     pub verdict: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows, each as long as there are columns.
+    /// Its rows, with a cell for each column.
     pub rows: Vec<Vec<String>>,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// What stands above it.
+    /// Its name.
     pub name: String,
-    /// Its cells are numbers: aligned at the right.
+    /// Its cells are numbers, aligned at the right.
     pub number: bool,
 }
 
-/// A file that people may want to read.
+/// A file behind a section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// What it is: `scenario`, `algorithm cerl`.
     pub title: String,
-    /// Where it lies in the project: `crates/cc/src/classifiers/cerl.rs`.
+    /// Its path in the project: `crates/cc/src/classifiers/cerl.rs`.
     pub path: String,
-    /// What it says. The same text on a page is kept once.
+    /// Its contents. A page has equal contents once.
     pub text: String,
 }

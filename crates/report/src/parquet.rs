@@ -1,7 +1,7 @@
-//! Tables as Apache Parquet: typed columns, compressed with Snappy, which every reader knows.
+//! Tables as Apache Parquet: typed columns, compressed with Snappy, which all readers support.
 //!
-//! Every column may be null. What was run stands in the file's metadata, and so does what each column means, as a JSON object
-//! under `columns`.
+//! Every column may be null. The file's metadata has the provenance of the runs and, as a JSON object
+//! under `columns`, the meaning of each column.
 
 use crate::frame::{Cell, Column, Frame, Kind};
 use crate::page::Fact;
@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 use std::io;
 use std::sync::Arc;
 
-/// Rows of a group: what is held in memory before it is written, some 100 MB of the widest table.
+/// Rows of a group, which is held in memory until it is written: about 100 MB of the widest table.
 const GROUP: usize = 1 << 16;
 
-/// Writes a table. `made`: how it came about, which goes into the file's metadata.
+/// Writes a table. `made` is its provenance, for the file's metadata.
 ///
 /// # Errors
 /// If the writer fails.
@@ -54,7 +54,7 @@ pub fn parquet(frame: &Frame<'_>, made: &[Fact], to: impl io::Write + Send) -> i
     Ok(())
 }
 
-/// What the system said, if it was the system that failed.
+/// The error of the operating system, if it is one.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
@@ -85,13 +85,13 @@ fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
         .build()
 }
 
-/// Rows that are not written yet.
+/// Rows that have not been written yet.
 struct Group {
     columns: Vec<Buffer>,
     rows: usize,
 }
 
-/// A column's values that are not null, and for each row whether it has one: 1 or 0.
+/// A column's values that are not null, and for each row 1 if it has a value, else 0.
 struct Buffer {
     values: Values,
     present: Vec<i16>,
@@ -140,7 +140,7 @@ impl Group {
                     values.push(*on);
                     true
                 }
-                // A cell is null or of its column's kind.
+                // A cell is null or has the kind of its column.
                 _ => false,
             };
             buffer.present.push(i16::from(present));
@@ -148,7 +148,7 @@ impl Group {
         self.rows += 1;
     }
 
-    /// Writes them as a group, and begins anew.
+    /// Writes the rows as a group and clears the buffers.
     fn write<W: io::Write + Send>(
         &mut self,
         to: &mut SerializedFileWriter<W>,

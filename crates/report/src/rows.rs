@@ -1,4 +1,4 @@
-//! Runs grouped over their seeds: what a table shows.
+//! Runs grouped over their seeds: the rows of a table.
 
 use crate::Stat;
 use whimbrel_sim::scenario::Parameter;
@@ -6,54 +6,56 @@ use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, PathOutcome, Summary};
 use whimbrel_units::Duration;
 
-/// One point, or the flows of one controller where several share a point, or one path of theirs: mean and spread over the
-/// seeds.
+/// The flows of one controller at one point, or one of their paths: means and standard deviations over
+/// the seeds.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The swept values.
     pub parameters: Vec<Parameter>,
-    /// The controller of these flows; `udp` for datagrams. Of one path of theirs: `└` and its route.
+    /// The controller of these flows, `udp` for UDP; of a path, `└` and its route.
     pub controller: String,
-    /// How many flows.
+    /// Number of flows.
     pub flows: usize,
-    /// Goodput of these flows together, bits per second of the run.
+    /// Total goodput of these flows, bits per second of the run.
     pub goodput: Stat,
-    /// `goodput` over what the links would carry (see [`Point::capacity`](whimbrel_sim::scenario::Point::capacity)), if they have a limit.
+    /// Utilization: `goodput` over the [capacity](whimbrel_sim::scenario::Point::capacity) of the links,
+    /// if it is limited.
     pub share: Option<Stat>,
     /// Mean RTT over all samples of these flows, seconds.
     pub rtt_mean: Option<Stat>,
     /// 95th percentile of the RTT, mean over these flows, seconds.
     pub rtt_p95: Option<Stat>,
-    /// Congestion window in the mean over time, bytes, mean over these flows; of paths only.
+    /// Congestion window, mean over time and over these flows, bytes; of paths only.
     pub cwnd: Option<Stat>,
-    /// Percentiles of the messages' latency, mean over these flows, seconds, if they have messages: 50, 95, 99.
+    /// 50th, 95th and 99th percentile of the messages' latency, mean over these flows, seconds.
     pub latency: [Option<Stat>; 3],
-    /// For how long messages were held behind others though they were whole, mean over all messages of these flows, seconds.
+    /// Time that complete messages were held behind others, mean over all messages of these flows,
+    /// seconds.
     pub blocked: Option<Stat>,
-    /// Share of the messages that were delivered, if these flows have any.
+    /// Fraction of the messages that were delivered, if these flows have messages.
     pub delivered: Option<Stat>,
-    /// Mean wait in the queue that was longest, seconds; not of a path.
+    /// Mean wait in the queue with the longest wait, seconds; not of a path.
     pub queue_delay: Option<Stat>,
-    /// Data packets that were sent again, over data packets sent.
+    /// Data packets retransmitted over data packets sent.
     pub retransmits: Stat,
-    /// Data packets that were sent again for negative acknowledgments, over data packets sent, if there were any; not of a
-    /// path.
+    /// Data packets retransmitted after negative acknowledgments over data packets sent, if there were
+    /// any; not of a path.
     pub nacked: Option<Stat>,
-    /// Data packets that were lost for any cause, over data packets sent.
+    /// Data packets lost for any cause over data packets sent.
     pub loss: Stat,
-    /// Data packets that arrived marked, over data packets sent, if there were any.
+    /// Data packets that arrived with an ECN mark over data packets sent, if there were any.
     pub marked: Option<Stat>,
     /// Jain's index of all flows of the run; not of a path.
     pub jain: Option<Stat>,
-    /// Share of the right decisions on losses, if the controller tells them apart and there were any.
+    /// Fraction of correct decisions on losses, if the controller classifies losses and there were any.
     pub accuracy: Option<Stat>,
-    /// Mean time from start to completion, seconds, if all these flows had an end and reached it.
+    /// Mean time from start to completion, seconds, if all these flows completed.
     pub completion: Option<Stat>,
-    /// How often the law found that the path itself had changed, mean over these flows, if it looks.
+    /// Path changes that the controller detected, mean over these flows, if it looks for them.
     pub path_changes: Option<Stat>,
 }
 
-/// Groups runs that are in the order of [`jobs`](whimbrel_sim::sweep::jobs).
+/// Groups runs, which are in the order of [`jobs`](whimbrel_sim::sweep::jobs).
 pub fn rows(runs: &[Run<'_>]) -> Vec<Row> {
     let mut rows = Vec::new();
     for runs in runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point)) {
@@ -184,16 +186,16 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
     })
 }
 
-/// Mean of counts, if all are of something.
+/// The mean of counts; `None` if one is missing.
 fn mean(counts: impl Iterator<Item = Option<u64>>) -> Option<f64> {
     let counts: Option<Vec<f64>> = counts.map(|n| n.map(|n| n as f64)).collect();
     Stat::of(&counts?).map(|stat| stat.mean)
 }
 
-/// Which of a flow's routes, and its links as the scenario has them.
+/// Index of a route and its links as the scenario names them.
 type RouteKey = (usize, String);
 
-/// The routes of the flows of one controller that have several, each once.
+/// The routes of a controller's flows with several routes, each once.
 fn routes(run: &Run<'_>, name: &str) -> Vec<RouteKey> {
     let mut all: Vec<RouteKey> = Vec::new();
     let flows = run.outcome.flows.iter().filter(|f| controller(f) == name);
@@ -206,19 +208,19 @@ fn routes(run: &Run<'_>, name: &str) -> Vec<RouteKey> {
     all
 }
 
-/// What the flows of one controller did on one of their routes.
+/// The paths of a controller's flows on one of their routes.
 fn paths<'a>(run: &'a Run<'_>, name: &str, (path, route): &RouteKey) -> Vec<&'a PathOutcome> {
     let flows = run.outcome.flows.iter().filter(|f| controller(f) == name);
     let paths = flows.filter_map(|f| f.paths.get(*path));
     paths.filter(|p| shared_name(&p.route) == *route).collect()
 }
 
-/// The messages of flows, if all have some.
+/// The messages of flows, if all flows have messages.
 fn messages<'a>(flows: &[&'a FlowOutcome]) -> Option<Vec<&'a MessageOutcome>> {
     flows.iter().map(|flow| flow.messages.as_ref()).collect()
 }
 
-/// One route of the flows of one controller. What a path carried first counts as its goodput.
+/// A row of one route of a controller's flows. A path's goodput is the data that it delivered first.
 fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
     let first = runs.first()?;
     let over = |measure: &dyn Fn(&Run<'_>, &[&PathOutcome]) -> Option<f64>| {
@@ -268,7 +270,7 @@ fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
     })
 }
 
-/// A route as the scenario has it: `access*` for `access*[3]`, each flow's own copy.
+/// A route as the scenario names it: `access*` for `access*[3]`, a flow's own copy.
 fn shared_name(route: &str) -> String {
     let links = route.split(" > ");
     let links: Vec<String> = links
@@ -280,7 +282,7 @@ fn shared_name(route: &str) -> String {
     links.join(" > ")
 }
 
-/// Over those runs in which there was anything to decide.
+/// The accuracy over those runs in which there were decisions.
 fn accuracy(runs: &[Run<'_>], name: &str) -> Option<Stat> {
     let shares: Vec<f64> = runs
         .iter()
@@ -328,7 +330,7 @@ sample = "100 ms"
 "#;
 
     #[test]
-    fn what_is_sent_again_for_nacks_has_a_column_where_there_is_any() {
+    fn retransmissions_after_nacks_have_a_value_where_there_are_any() {
         let text = "[link.L]\nrate = \"5 Mbit/s\"\ndelay = \"20 ms\"\nloss = { corrupt = \"2 %\" }\n\
                     [[flow]]\nroute = [\"L\"]\n[run]\nduration = \"20 s\"\n[sweep]\n\
                     \"flow.controller\" = [\"tcp-nack\", \"newreno\"]\n";
@@ -336,7 +338,7 @@ sample = "100 ms"
         let jobs = sweep::jobs(scenario.points());
         let runs = sweep::run_all(&jobs, None, || {}).expect("threads");
         let shares: Vec<_> = rows(&runs).iter().map(|row| row.nacked).collect();
-        // 2 % of what is sent, but for headers of 52 bytes in 1500: 1.93 %.
+        // 2 % of the packets, of whose 1500 bytes 52 are headers: 1.93 %.
         let share = shares[0].expect("some were").mean;
         assert!((0.015..0.024).contains(&share), "{share}");
         assert_eq!(shares[1], None);
@@ -355,7 +357,7 @@ sample = "100 ms"
     }
 
     #[test]
-    fn the_routes_of_a_flow_have_rows_below_it_and_curves_of_their_own() {
+    fn each_route_of_a_flow_has_a_row_and_a_line_of_its_own() {
         let scenario = Scenario::parse(TWO_ROUTES, Path::new("a.toml")).expect("a scenario");
         let jobs = sweep::jobs(scenario.points());
         let runs = sweep::run_all(&jobs, None, || {}).expect("threads");
@@ -371,12 +373,13 @@ sample = "100 ms"
             ("udp", 1),
         ];
         assert_eq!(heads, expected);
-        // Each has 5 Mbit/s of its own towards `wifi`, and both share the 4 of `lte`; of 1500 bytes 1448 are payload.
+        // Each has 5 Mbit/s of its own towards `wifi`, and both share the 4 Mbit/s of `lte`; 1448 of 1500
+        // bytes are payload.
         let goodput = |row: usize| rows[row].goodput.mean * 1e-6;
         assert!((8.8..9.66).contains(&goodput(1)), "{}", goodput(1));
         assert!((3.2..3.87).contains(&goodput(2)), "{}", goodput(2));
-        // What came beyond a hole is not delivered yet: of 10 Mbit/s for the time that `lte` is behind, 0.1 s, and 0.2 s more
-        // for a loss there; 3 Mbit in 10 s.
+        // Data behind a gap is not delivered yet: 10 Mbit/s for the 0.1 s that `lte` is behind, and for
+        // 0.2 s more after a loss there, is 3 Mbit in 10 s.
         let held = goodput(1) + goodput(2) - goodput(0);
         assert!((0.0..0.3).contains(&held), "{held}");
         assert!(rows[0].cwnd.is_none() && rows[1].cwnd.is_some());
@@ -415,7 +418,7 @@ duration = "10 s"
 "#;
 
     #[test]
-    fn messages_have_columns_where_there_are_any() {
+    fn messages_have_columns_only_where_there_are_any() {
         let table = |text: &str| {
             let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
             let jobs = sweep::jobs(scenario.points());
@@ -427,7 +430,7 @@ duration = "10 s"
         };
         let (rows, text, json) = table(MESSAGES);
         let [p50, p95, p99] = rows[0].latency.map(|stat| stat.expect("messages").mean);
-        // A round trip and a half at most without a loss, and not less than the delay.
+        // At least the one-way delay.
         assert!(p50 > 0.025 && p50 <= p95 && p95 <= p99, "{p50} {p95} {p99}");
         assert!(rows[0].blocked.is_some_and(|stat| stat.mean > 0.0));
         assert!(rows[1].latency[0].is_none() && rows[1].blocked.is_none());
@@ -436,7 +439,7 @@ duration = "10 s"
             "{text}"
         );
         let flow = &json["runs"][0]["flows"][0];
-        // One each 20 ms from 50 ms on.
+        // One every 20 ms, from 50 ms.
         assert_eq!(flow["messages"]["arrived"], 498);
         assert_eq!(flow["messages"]["latency_ms"]["p95"], p95 * 1e3);
         assert_eq!(flow["streams"].as_array().map(Vec::len), Some(2));

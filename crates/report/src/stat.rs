@@ -1,9 +1,9 @@
-//! Mean and spread over seeds, and how far a mean can be trusted.
+//! Mean and standard deviation over seeds, and confidence intervals.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How sure a confidence interval is to hold the truth.
+/// Confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// Mean and standard deviation of a few measurements.
@@ -11,12 +11,12 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Stat {
     /// The mean.
     pub mean: f64,
-    /// The sample standard deviation (over n - 1); `None` if there is one measurement only.
+    /// The sample standard deviation (over n - 1); `None` for a single measurement.
     pub sd: Option<f64>,
 }
 
 impl Stat {
-    /// Of some numbers; `None` if there is none.
+    /// Mean and standard deviation of these numbers; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         if values.is_empty() {
@@ -30,7 +30,7 @@ impl Stat {
         })
     }
 
-    /// Written as `5.62 ± 0.13`, both times `factor`, with so many decimals.
+    /// The text `5.62 ± 0.13`, with both numbers multiplied by `factor` and with this many decimals.
     pub fn show(&self, factor: f64, decimals: usize) -> String {
         let mean = self.mean * factor;
         match self.sd {
@@ -40,18 +40,18 @@ impl Stat {
     }
 }
 
-/// A mean and its 95 % confidence interval by Student's t: of measurements that are independent of each other and spread
-/// about evenly to both sides, as means of many runs are.
+/// A mean and its 95 % confidence interval by Student's t, which assumes independent measurements with a
+/// nearly symmetric distribution, such as means of many runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// Half of the interval's width; `None` if there is one measurement only: then nothing is known of it.
+    /// Half of the interval's width; `None` for a single measurement.
     pub half_width: Option<f64>,
 }
 
 impl Interval {
-    /// Of some numbers; `None` if there is none.
+    /// The interval of these numbers; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let stat = Stat::of(values)?;
         let n = values.len() as f64;
@@ -69,15 +69,15 @@ impl Interval {
             .map(|half| (self.mean - half, self.mean + half))
     }
 
-    /// Whether it is known that the truth is not 0.
+    /// Whether the interval excludes 0.
     pub fn is_certain(&self) -> bool {
         self.half_width.is_some_and(|half| self.mean.abs() > half)
     }
 }
 
-/// Decimals that leave three or four digits of the greatest number of a column.
-pub fn decimals(greatest: f64) -> usize {
-    match greatest.abs() {
+/// Number of decimals with which the maximum of a column has three or four digits.
+pub fn decimals(maximum: f64) -> usize {
+    match maximum.abs() {
         x if x >= 1000.0 => 0,
         x if x >= 10.0 => 1,
         x if x >= 1.0 => 2,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_and_spread() {
+    fn mean_and_standard_deviation_of_a_few_numbers() {
         let stat = Stat::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).expect("eight values");
         assert_eq!(stat.mean, 5.0);
         // Squares add up to 32; over n - 1 = 7.
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_as_wide_as_students_table_says() {
+    fn an_interval_has_the_width_of_students_table() {
         // Mean 4, standard deviation sqrt(10/4); t of 4 degrees of freedom is 2.776 in every table.
         let five = Interval::of(&[2.0, 3.0, 4.0, 5.0, 6.0]).expect("five values");
         let half = five.half_width.expect("several values");
@@ -118,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn of_one_measurement_and_of_none_nothing_is_certain() {
+    fn a_single_measurement_has_no_interval() {
         let one = Interval::of(&[7.0]).expect("one value");
         assert_eq!(
             (one.mean, one.half_width, one.is_certain()),
             (7.0, None, false)
         );
         assert_eq!(Interval::of(&[]), None);
-        // No difference at all, ever.
+        // An interval of width 0 around 0 includes 0.
         assert!(!Interval::of(&[0.0, 0.0]).expect("two").is_certain());
     }
 }

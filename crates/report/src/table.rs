@@ -1,4 +1,4 @@
-//! Results for people.
+//! Results as text tables.
 
 use crate::page;
 use crate::rows::Row;
@@ -7,11 +7,11 @@ use comfy_table::{
     Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
 };
 
-/// Of sentences in a table, where no terminal says how wide it is, and at most.
+/// Width of a table of sentences without a terminal, and its maximum.
 const USUAL_WIDTH: u16 = 120;
-const GREATEST_WIDTH: u16 = 130;
+const MAXIMUM_WIDTH: u16 = 130;
 
-/// One line below the heads: numbers carry the rest.
+/// One line below the heads, and no other lines.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
     .header_separator(LineStyle::none().fill('─').junction('─'))
@@ -19,12 +19,12 @@ const STYLE: TableStyle = TableStyle::new()
 
 /// A column of numbers.
 struct Quantity {
-    /// Its name and, below it, its unit; goodput's unit depends on the numbers.
+    /// Its name and, on a second line, its unit.
     head: &'static str,
-    /// From the row's unit to the shown one.
+    /// Converts the row's unit to the one that is shown.
     factor: f64,
     of: fn(&Row) -> Option<Stat>,
-    /// Fixed decimals; as the numbers need it when `None`.
+    /// Number of decimals; `None`: as many as the numbers need.
     decimals: Option<usize>,
 }
 
@@ -139,32 +139,32 @@ const QUANTITIES: [Quantity; 18] = [
     },
 ];
 
-/// What the columns of [`table`] mean, for a command's help.
+/// The meaning of the columns of [`table`], for a command's help.
 pub const COLUMNS: &str = "\
 goodput         data delivered to the applications, all flows together, mean ± standard deviation
-share           goodput over what the links could carry (headers included, flows sharing fairly)
+share           utilization: goodput over the capacity of the links (headers included, fair shares)
 RTT, RTT p95    mean and 95th percentile of the round-trip time
-cwnd            congestion window of a path, in the mean over time
-msg p50 ...     percentiles of the messages' latency, from their arrival at the sender to their delivery
-blocked         for how much of it a message was whole at the receiver and held behind others, in the mean
-delivered       messages that were delivered before the run ended, of those that arrived
-queue           mean wait in the queue that was longest
-resent, lost    data packets sent again, and lost for any cause, of those sent
-by NACK         data packets sent again because the receiver told that they came corrupted, of those sent
+cwnd            congestion window of a path, mean over time
+msg p50 ...     percentiles of the messages' latency, from arrival at the sender to delivery
+blocked         mean time that a complete message was held at the receiver behind others
+delivered       messages delivered before the end of the run, of those that arrived
+queue           mean wait in the queue with the longest wait
+resent, lost    data packets retransmitted, and lost for any cause, of those sent
+by NACK         data packets retransmitted after a negative acknowledgment, of those sent
 marked          data packets that arrived marked instead of dropped (ECN), of those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
-judged right    of the decisions random loss or congestion, by algorithms that make them
-done in         from a flow's start until all its data was delivered
-path changes    how often the law found that the path itself had changed, by laws that look, mean over the flows
-└ ROUTE         one path of the flows above: what came on it first, and its own RTT, window and losses";
+judged right    correct classifications of losses, by algorithms that classify them
+done in         time from a flow's start until all its data was delivered
+path changes    path changes detected, by algorithms that look for them, mean over the flows
+└ ROUTE         one path of the flows above: data it delivered first, its RTT, window and losses";
 
-/// A table of rows; columns that say nothing here are left out. Ends with a newline.
+/// A table of rows without the columns that do not apply. Ends with a newline.
 ///
-/// Sweep keys stand by their last word where that is unique: `loss` for `link.L.loss`. On a terminal that is too
-/// narrow for all standard deviations, goodput alone keeps its own.
+/// Sweep keys have their [short names](short_names). On a terminal that is too narrow for all standard
+/// deviations, only that of the goodput is shown.
 pub fn table(rows: &[Row]) -> String {
     let mut shown = columns(rows, true);
-    // Each column is followed by two spaces, the last by none.
+    // Two spaces follow each column but the last.
     let width: usize = shown.iter().map(|column| column.width() + 2).sum();
     if Table::new()
         .width()
@@ -182,7 +182,7 @@ pub fn table(rows: &[Row]) -> String {
     )
 }
 
-/// The same as [`table`] for a page: with all standard deviations, however wide that is.
+/// The same as [`table`] for a page, with all standard deviations.
 pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
     let shown = columns(rows, true);
     let column = |c: &Column| {
@@ -190,7 +190,7 @@ pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
         let (name, unit) = (words.next().unwrap_or_default(), words.next());
         page::Column {
             name: match unit.filter(|unit| !unit.is_empty()) {
-                // Some heads are words on two lines.
+                // The second line of some heads is not a unit.
                 Some(unit) if HEADS.contains(&c.head.as_str()) => format!("{name} {unit}"),
                 Some(unit) => format!("{name}, {unit}"),
                 None => name.to_owned(),
@@ -206,7 +206,7 @@ pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
     }
 }
 
-/// Heads whose second line is no unit.
+/// Heads whose second line is not a unit.
 const HEADS: [&str; 2] = ["judged\nright %", "path\nchanges"];
 
 fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
@@ -247,17 +247,17 @@ fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
     columns
 }
 
-/// Any table in the house's style; `right` says which columns hold numbers. Ends with a newline.
+/// A table in the project's style. `right`: the columns of numbers. Ends with a newline.
 pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
-    // Cells wrap on a terminal that is too narrow; nothing wraps in a file.
+    // Cells wrap on a narrow terminal, and never in a file.
     format!("{}\n", filled(heads, right, lines).trim_fmt())
 }
 
-/// The same for cells that are sentences: no wider than a page of text, even in a file.
+/// The same for cells with sentences: at most as wide as a page of text, even in a file.
 pub fn wrapped(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
     let mut table = filled(heads, right, lines);
     let width = table.width().unwrap_or(USUAL_WIDTH);
-    table.set_width(width.min(GREATEST_WIDTH));
+    table.set_width(width.min(MAXIMUM_WIDTH));
     format!("{}\n", table.trim_fmt())
 }
 
@@ -281,7 +281,7 @@ fn filled(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> Table {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));
     }
-    // A terminal that does not say how wide it is has no room for anything.
+    // A terminal of unknown width has the width 0: format as for a file.
     if table.width() == Some(0) {
         table.force_no_tty();
     }
@@ -314,12 +314,12 @@ impl Column {
     /// `None` if no row has a value.
     fn number(head: &str, quantity: &Quantity, rows: &[Row], spread: bool) -> Option<Self> {
         let stats: Vec<Option<Stat>> = rows.iter().map(quantity.of).collect();
-        let greatest = stats
+        let maximum = stats
             .iter()
             .flatten()
             .map(|stat| stat.mean * quantity.factor)
             .reduce(f64::max)?;
-        let decimals = quantity.decimals.unwrap_or(decimals(greatest));
+        let decimals = quantity.decimals.unwrap_or(decimals(maximum));
         let show = |stat: &Option<Stat>| match stat {
             Some(stat) if spread => stat.show(quantity.factor, decimals),
             Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, decimals),
@@ -333,8 +333,8 @@ impl Column {
     }
 }
 
-/// How people are shown the keys of a sweep: by their last word where that is unique, `loss` for `link.L.loss`. The count
-/// of a flow that has a name by that name.
+/// Short names of the keys of a sweep: the last word if it is unique (`loss` for `link.L.loss`), and the
+/// name of a flow for its count.
 pub fn short_names(keys: &[&str]) -> Vec<String> {
     let last = |key: &str| {
         let mut words = key.rsplit('.');
@@ -353,7 +353,7 @@ pub fn short_names(keys: &[&str]) -> Vec<String> {
     keys.iter().map(name).collect()
 }
 
-/// One column per swept key; the controller has its own.
+/// A column for each swept key except the controller.
 fn parameter_columns(rows: &[Row]) -> Vec<Column> {
     let Some(first) = rows.first() else {
         return Vec::new();
@@ -377,8 +377,8 @@ fn parameter_columns(rows: &[Row]) -> Vec<Column> {
 }
 
 fn rate_unit(rows: &[Row]) -> (f64, &'static str) {
-    let greatest = rows.iter().map(|row| row.goodput.mean).fold(0.0, f64::max);
-    match greatest {
+    let maximum = rows.iter().map(|row| row.goodput.mean).fold(0.0, f64::max);
+    match maximum {
         x if x >= 2e9 => (1e-9, "Gbit/s"),
         x if x >= 1e6 => (1e-6, "Mbit/s"),
         _ => (1e-3, "kbit/s"),

@@ -1,8 +1,8 @@
 //! Swept keys as columns.
 //!
-//! A key is a column under its own name (`link.L.loss`), with the values as they were written: numbers where all are numbers,
-//! else text. Where all are written with a unit of one kind, a second column has them as numbers in the base unit, and its name
-//! ends in that: `link.L.loss_ratio` has 0.01 for `1 %`.
+//! A key is a column of the same name (`link.L.loss`) with the values as written: numbers if all are
+//! numbers, otherwise text. If all have a unit of one kind, a second column has the numbers in the base
+//! unit, which ends its name: `link.L.loss_ratio` is 0.01 for `1 %`.
 
 use super::{Cell, Column, Kind};
 use crate::quantity::Quantity;
@@ -17,10 +17,10 @@ pub(super) struct Swept {
     unit: Option<Quantity>,
 }
 
-/// The keys that any of the runs has, in the order in which they first come.
+/// The keys of all runs, in the order of their first appearance.
 pub(super) fn swept(runs: &[Run<'_>]) -> Vec<Swept> {
     let mut all: Vec<(&str, Vec<&ParameterValue>)> = Vec::new();
-    // Runs of a point stand together.
+    // The runs of a point are adjacent.
     for runs in runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point)) {
         for Parameter { key, value } in runs[0].point.parameters() {
             match all.iter_mut().find(|(known, _)| known == key) {
@@ -63,15 +63,15 @@ fn unit(values: &[&ParameterValue]) -> Option<Quantity> {
 impl Swept {
     pub(super) fn columns(&self) -> impl Iterator<Item = Column> {
         let key = &self.key;
-        let written = Column::new(key, self.kind, "a swept key, as written");
+        let written = Column::new(key, self.kind, "value of the swept key, as written");
         let number = self.unit.map(|unit| {
             let name = format!("{key}_{}", unit.base);
-            Column::new(&name, Kind::Float, "the same as a number in the base unit")
+            Column::new(&name, Kind::Float, "the same in the base unit")
         });
         std::iter::once(written).chain(number)
     }
 
-    /// What stands in its columns in rows of this run.
+    /// The cells of its columns in rows of this run.
     pub(super) fn cells(&self, run: &Run<'_>) -> Vec<(String, Cell)> {
         let parameters = run.point.parameters().iter();
         let Some(parameter) = parameters.into_iter().find(|p| p.key == self.key) else {
