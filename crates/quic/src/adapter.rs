@@ -222,7 +222,7 @@ impl Inner {
             self.rtt.sample(now.since(sent));
         }
         let used = self.rounds.used(self.controller.cwnd().get(), app_limited);
-        let rate = self.rate.on_end(self.rtt.least());
+        let rate = self.rate.on_end(self.rtt.min());
         if app_limited {
             self.rate.on_app_limited(Bytes::new(in_flight));
         }
@@ -231,7 +231,7 @@ impl Inner {
             acked: Bytes::new(bytes),
             rtt: is_newest.then(|| self.rtt.latest()),
             srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.least(),
+            min_rtt: self.rtt.min(),
             in_flight: Bytes::new(in_flight),
             delivered: self.rate.delivered(),
             delivery_rate: rate.rate,
@@ -394,7 +394,7 @@ impl Inner {
             s.rtt = self.rtt.latest();
             s.srtt = self.rtt.smoothed();
             s.rttvar = self.rtt.variation();
-            s.min_rtt = self.rtt.least();
+            s.min_rtt = self.rtt.min();
             s.delivered = self.rate.delivered();
             count(s);
         });

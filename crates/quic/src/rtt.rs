@@ -1,9 +1,10 @@
-//! Round-trip times as the algorithms see them: unsmoothed samples, RFC 6298's mean, the least.
+//! Round-trip times as the algorithms see them: unsmoothed samples, SRTT and RTTVAR of RFC 6298, the
+//! minimum.
 //!
-//! noq hands its own estimate to the controller before it has taken in the acknowledgment it is about
-//! (333 ms at first), and subtracts the delay the peer says it added. The algorithms are held to one
-//! meaning in all their worlds: a sample is the time from sending the newest packet acknowledged to
-//! now (RFC 9002 section 5.1), the mean is RFC 6298 section 2's, nothing is subtracted.
+//! noq passes its own estimate to the controller before it has processed the acknowledgment at hand
+//! (333 ms at first), and subtracts the delay that the peer reports. The algorithms need the same
+//! definition on every transport: a sample is the time since the newest packet acknowledged was sent
+//! (RFC 9002 section 5.1), smoothed by RFC 6298 section 2, and nothing is subtracted.
 
 use whimbrel_cc::smoothed_rtt::SmoothedRtt;
 use whimbrel_units::Duration;
@@ -37,7 +38,7 @@ impl Rtt {
     }
 
     /// The minimum; zero before the first sample.
-    pub fn least(&self) -> Duration {
+    pub fn min(&self) -> Duration {
         self.min.unwrap_or(Duration::ZERO)
     }
 
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_and_variation_are_those_of_rfc_6298() {
+    fn srtt_and_rttvar_follow_rfc_6298() {
         let mut rtt = Rtt::default();
         assert_eq!(rtt.variation(), Duration::ZERO);
         rtt.sample(Duration::from_millis(100));

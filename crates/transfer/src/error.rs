@@ -132,12 +132,12 @@ mod tests {
             rustix::io::Errno::DQUOT,
             rustix::io::Errno::FBIG,
         ] {
-            let told = Error::file("/secret/place", "write")(error.into()).for_peer();
-            assert_eq!(told.reason, Reason::DiskFull);
-            assert!(!told.text.contains("secret"));
+            let refusal = Error::file("/secret/place", "write")(error.into()).for_peer();
+            assert_eq!(refusal.reason, Reason::DiskFull);
+            assert!(!refusal.text.contains("secret"));
         }
-        let told = Error::file("/secret/place", "write")(rustix::io::Errno::IO.into()).for_peer();
-        assert_eq!(told.reason, Reason::Internal);
-        assert!(!told.text.contains("secret"));
+        let refusal = Error::file("/secret/place", "write")(rustix::io::Errno::IO.into()).for_peer();
+        assert_eq!(refusal.reason, Reason::Internal);
+        assert!(!refusal.text.contains("secret"));
     }
 }

@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_loss_leaves_bandwidth_times_min_rtt_and_never_more() {
-        // 100 segments a second for 0.1 s: 10 segments.
+        // 100 segments per second for 0.1 s: 10 segments.
         let mut controller = measuring(30);
         assert_eq!(
             controller.on_loss(&loss(&controller, Time::ZERO)),

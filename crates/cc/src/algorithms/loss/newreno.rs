@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_what_is_in_flight() {
+    fn a_loss_halves_the_flight() {
         let mut controller = newreno(40);
         // An application that uses 30 of its 40 segments (RFC 5681 section 3.1: FlightSize, not
         // cwnd).

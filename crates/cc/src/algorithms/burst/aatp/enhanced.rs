@@ -169,7 +169,7 @@ impl BurstRule for Enhanced {
         let share = burst.share.filter(|_| self.fairness);
         rate.aim(share.map(|share| share.allocated));
         if self.at_once && share.is_some() {
-            rate.come_down();
+            rate.reduce_to_target();
         }
         let delta = share.map_or(0.0, |share| share.adapter);
         let verdict = |reduced, verdict| {

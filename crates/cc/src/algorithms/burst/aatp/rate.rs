@@ -136,7 +136,7 @@ impl SendingRate {
     }
 
     /// Reduces the rate to the target at once.
-    pub fn come_down(&mut self) {
+    pub fn reduce_to_target(&mut self) {
         let goal = self.target / self.packet_bits();
         self.packets_per_sec = self.packets_per_sec.min(goal);
     }

@@ -832,8 +832,8 @@ mod tests {
     }
 
     #[test]
-    fn on_a_short_path_it_takes_its_own_queue_for_a_competitors() {
-        // The weakness its header names: 25 packets of path, and no loss to stop 1/delta.
+    fn on_a_short_path_its_own_queue_looks_like_competition() {
+        // A limit that the header describes: 25 packets in flight, and no loss to stop 1/delta.
         for (controller, competes) in [("copa", true), ("copa?competitive=false", false)] {
             let mut path = path(5, 2000, &[controller]);
             path.run(Duration::from_secs(15));
@@ -843,7 +843,7 @@ mod tests {
     }
 
     #[test]
-    fn random_losses_do_not_slow_it_down() {
+    fn random_losses_do_not_reduce_the_window() {
         let mut controller = cruising(100);
         let mut now = Time::ZERO;
         for _ in 0..20 {
@@ -852,7 +852,7 @@ mod tests {
         }
         assert!(
             segments(&controller) > 140.0,
-            "at least 1/delta a round trip"
+            "at least 1/delta per round trip"
         );
     }
 }

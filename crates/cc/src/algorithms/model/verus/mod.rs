@@ -891,8 +891,8 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_too_small_for_r_costs_packets_but_does_not_run_away() {
-        // 500 packets in 40 ms and room for 50: no delay ever exceeds 44 ms.
+    fn a_buffer_too_small_for_r_causes_limited_losses() {
+        // 500 packets in 40 ms and a buffer of 50: no delay ever exceeds 44 ms.
         let mut path = path(100, 50, &["verus"]);
         path.run(Duration::from_secs(10));
         let (lost, delivered) = (path.flows[0].lost, path.flows[0].delivered);
