@@ -1,7 +1,7 @@
-//! `whimbrel compare`: algorithms on a path given by flags. Writes a scenario and runs that.
+//! `whimbrel compare`: algorithms on a path given by flags. Makes a scenario and runs it.
 
 use crate::one_run::Fix;
-use crate::page::Origin;
+use crate::origin::Origin;
 use crate::play::{PlayArgs, play};
 use clap::builder::ArgPredicate;
 use std::fmt::{Display, Write as _};
@@ -13,15 +13,15 @@ use whimbrel_cc::registry::{self, Feed};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_units::{Duration, Probability, Rate};
 
-/// Every algorithm of the table.
+/// The name for all algorithms.
 const EVERY: &str = "all";
-/// What is compared when nobody says: the textbook's, what the Internet runs, and a law of each kind that is made for
-/// lossy paths. A picture has colours for eight.
+/// The default algorithms: the textbook's, the most used ones, and one of each kind made for lossy
+/// paths. A picture has colors for eight.
 const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
-/// The same of laws that TCP carries: AATP has neither streams nor messages.
+/// The same without AATP, which has neither streams nor messages.
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
 
-/// Which flag sweeps which key.
+/// The keys of the scenario, and the flags that sweep them.
 const FLAGS: [(&str, &str); 7] = [
     ("link.L.rate", "--rate"),
     ("link.L.delay", "--rtt"),
@@ -34,8 +34,8 @@ const FLAGS: [(&str, &str); 7] = [
 
 /// Compare algorithms on a path
 ///
-/// One bottleneck link, given by flags; each run has flows of one algorithm only. Lists, separated by
-/// commas, are swept: every combination is run.
+/// The path is one bottleneck link, given by flags. Each run has flows of one algorithm only. A
+/// flag takes a list of values, separated by commas: every combination is run.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,27 +49,27 @@ Examples:
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
 
-For what the columns mean: whimbrel sim --help")]
+`whimbrel sim --help` explains the columns.")]
 pub struct CompareArgs {
     /// Rate of the bottleneck
     #[arg(long, default_value = "50 Mbit/s", value_delimiter = ',', value_parser = written::<Rate>)]
     rate: Vec<String>,
-    /// Round-trip time of the empty path
+    /// Base RTT, without queueing
     #[arg(long, default_value = "100 ms", value_delimiter = ',', value_parser = half)]
     rtt: Vec<String>,
-    /// What may wait at the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB`
+    /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB`
     #[arg(long, default_value = "1 bdp", value_delimiter = ',')]
     queue: Vec<String>,
     /// Random loss of data packets
     #[arg(long, default_value = "1 %", value_delimiter = ',', value_parser = written::<Probability>)]
     loss: Vec<String>,
-    /// Flows at once, all with the same algorithm
+    /// Number of concurrent flows, all with the same algorithm
     #[arg(long, default_value_t = 1, value_name = "N")]
     flows: u32,
-    /// How long, in the simulation's time
+    /// Duration, in simulated time
     #[arg(long, default_value = "30 s", value_parser = written::<Duration>)]
     duration: String,
-    /// Which algorithms, or `all`; see `whimbrel controllers`
+    /// Algorithms, or `all`; see `whimbrel controllers`
     #[arg(
         long,
         value_delimiter = ',',
@@ -81,26 +81,26 @@ pub struct CompareArgs {
         value_parser = choice
     )]
     controllers: Vec<String>,
-    /// Streams of a flow: what is lost on one holds up no other
+    /// Number of streams of a flow; a loss on one stream does not block the others
     #[arg(long, value_delimiter = ',', value_name = "N")]
     streams: Vec<u32>,
-    /// What a flow sends, instead of endless data: `20 kB every 10 ms`, `1 kB .. 50 kB every 20 ms`
+    /// Messages to send instead of endless data: `20 kB every 10 ms`, `1 kB .. 50 kB every 20 ms`
     #[arg(long, value_delimiter = ',')]
     messages: Vec<String>,
-    /// Runs of each combination, with different seeds
+    /// Number of runs of each combination, with different seeds
     #[arg(long, default_value_t = 3, value_name = "N")]
     seeds: u32,
-    /// How lost data is found
+    /// How senders detect lost data
     #[arg(long, default_value = "rack", value_parser = ["newreno", "sack", "rack"])]
     recovery: String,
-    /// Print the scenario file that these flags stand for, and run nothing
+    /// Print the scenario file for these flags and exit
     #[arg(long)]
     print_scenario: bool,
     #[command(flatten)]
     play: PlayArgs,
 }
 
-/// Checks that a `T` was written, and keeps the words.
+/// Checks that the text is a `T`, and keeps the text.
 fn written<T>(text: &str) -> Result<String, T::Err>
 where
     T: FromStr,
@@ -108,7 +108,7 @@ where
     text.parse::<T>().map(|_| text.trim().to_owned())
 }
 
-/// Checks that an algorithm was written, or all of them.
+/// Checks that the text names an algorithm, or all.
 fn choice(text: &str) -> Result<String, <Spec as FromStr>::Err> {
     match text.trim() {
         EVERY => Ok(EVERY.to_owned()),
@@ -121,7 +121,7 @@ fn half(text: &str) -> Result<String, whimbrel_units::ParseError> {
     Ok(exact(text.parse::<Duration>()? / 2))
 }
 
-/// A time as a scenario has it, short if that loses nothing.
+/// A time for a scenario file: rounded for the reader if that is exact, else in nanoseconds.
 pub fn exact(time: Duration) -> String {
     let short = time.to_string();
     if short.parse() == Ok(time) {
@@ -131,7 +131,7 @@ pub fn exact(time: Duration) -> String {
     }
 }
 
-/// Writes the scenario; runs it, or prints it.
+/// Makes the scenario, and runs or prints it.
 pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
     let text = scenario(&args);
     let scenario = Scenario::parse(&text, Path::new("compare"))?;
@@ -188,7 +188,7 @@ fn scenario(args: &CompareArgs) -> String {
         line(
             &mut flow,
             "start",
-            "\"0 s .. 1 s\"    # drawn evenly, so that flows are not in step",
+            "\"0 s .. 1 s\"    # uniformly distributed, so that flows are not in step",
         );
     }
     let streams: Vec<String> = args.streams.iter().map(u32::to_string).collect();
@@ -216,7 +216,7 @@ fn scenario(args: &CompareArgs) -> String {
     )
 }
 
-/// All algorithms, or those that TCP carries if they are to have streams or messages.
+/// All algorithms; with streams or messages, those that TCP carries.
 fn every(args: &CompareArgs) -> impl Iterator<Item = &'static registry::Entry> {
     let tcp = !args.streams.is_empty() || !args.messages.is_empty();
     registry::CONTROLLERS
@@ -230,7 +230,7 @@ fn line(text: &mut String, key: &str, value: impl Display) {
     let _ = writeln!(text, "{key} = {value}");
 }
 
-/// What all runs have in common; swept values are for others to say.
+/// The values that all runs have in common.
 fn title(args: &CompareArgs) -> String {
     let whole = |half: &String| {
         half.parse::<Duration>()

@@ -1,4 +1,4 @@
-//! `whimbrel controllers`: which algorithms there are.
+//! `whimbrel controllers`: lists the algorithms.
 
 use crate::failure::BadInput;
 use serde_json::{Value, json};
@@ -9,27 +9,29 @@ use whimbrel_cc::registry::{self, ClassifierEntry, Code, Entry, Feed, Parameter}
 
 /// List the congestion control algorithms, or show one and its code
 ///
-/// For each its name, what it is, where it comes from, what can be set, with default and range, and which transports carry
-/// it. Below them what tells random loss from congestion and can be put on them.
+/// Shows the name of each algorithm, a summary, its citation, its parameters with default and
+/// range, and the transports that carry it. Below them it lists the loss classifiers, which
+/// distinguish random loss from congestion and can be combined with an algorithm.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  whimbrel controllers                 all
-  whimbrel controllers cerl            one: what it is, and where its code lies
+  whimbrel controllers                 all algorithms
+  whimbrel controllers cerl            one algorithm and the files of its code
   whimbrel controllers cerl --code     its code
   whimbrel controllers cubic+cerl --code
 
-Set parameters wherever a controller is named, and put a discriminator on a law with a plus:
+Parameters follow a question mark, a loss classifier follows a plus sign:
   whimbrel compare --controllers cubic,cerl,cerl?A=0.6,cubic+cerl
 
---json prints a list of objects; `kind` is \"controller\" or \"discriminator\". Of a controller `carried_by` lists \
-the transports: \"tcp\" and \"aatp\" are the simulator's, \"quic\" that of `whimbrel send`. `code` lists the files; with --code \
-they have their `text`.")]
+--json prints a list of objects. `kind` is \"controller\" or \"discriminator\" (a loss
+classifier). `carried_by` lists the transports of a controller: \"tcp\" and \"aatp\" in
+the simulator, \"quic\" in `whimbrel send`. `code` lists the files, with their `text` if
+--code is given.")]
 pub struct ControllersArgs {
-    /// Only this one: a controller, a discriminator, or one with the other [default: all]
+    /// A controller, a loss classifier, or a combination of both [default: all]
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Print the code that it is made of, each file below its path
+    /// Print its code, each file with its path
     #[arg(long, requires = "name")]
     code: bool,
     /// Print JSON
@@ -37,18 +39,18 @@ pub struct ControllersArgs {
     json: bool,
 }
 
-/// What is shown: entries of the table, in order.
+/// The entries to show, in the order of the table.
 struct Chosen {
     controllers: Vec<&'static Entry>,
-    discriminators: Vec<&'static ClassifierEntry>,
+    classifiers: Vec<&'static ClassifierEntry>,
 }
 
-/// Prints the table, or of one what there is to know.
+/// Prints the table, or one entry.
 pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     let chosen = match &args.name {
         None => Chosen {
             controllers: registry::CONTROLLERS.to_vec(),
-            discriminators: registry::CLASSIFIERS.to_vec(),
+            classifiers: registry::CLASSIFIERS.to_vec(),
         },
         Some(name) => choose(name).map_err(BadInput::new)?,
     };
@@ -64,18 +66,18 @@ pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What people call so.
+/// The entries with this name.
 fn choose(name: &str) -> Result<Chosen, String> {
     let alone = registry::CLASSIFIERS.iter().find(|e| e.name == name);
     match name.parse::<Spec>() {
         Ok(spec) => Ok(Chosen {
             controllers: vec![spec.entry()],
-            discriminators: spec.classifier().into_iter().collect(),
+            classifiers: spec.classifier().into_iter().collect(),
         }),
         Err(error) => match alone {
             Some(entry) => Ok(Chosen {
                 controllers: Vec::new(),
-                discriminators: vec![entry],
+                classifiers: vec![entry],
             }),
             None => Err(format!("{error}; see `whimbrel controllers`")),
         },
@@ -85,8 +87,8 @@ fn choose(name: &str) -> Result<Chosen, String> {
 fn json(out: &mut impl Write, chosen: &Chosen, with_text: bool) -> io::Result<()> {
     let controllers = chosen.controllers.iter();
     let mut all: Vec<(Value, &[Code])> = controllers.map(|e| (entry_json(e), e.code)).collect();
-    let discriminators = chosen.discriminators.iter();
-    all.extend(discriminators.map(|e| (discriminator_json(e), e.code)));
+    let classifiers = chosen.classifiers.iter();
+    all.extend(classifiers.map(|e| (classifier_json(e), e.code)));
     let with_code = |(mut entry, code): (Value, &[Code])| {
         let file = |file: &Code| match with_text {
             true => json!({ "path": file.path, "text": file.text }),
@@ -100,10 +102,10 @@ fn json(out: &mut impl Write, chosen: &Chosen, with_text: bool) -> io::Result<()
     writeln!(out)
 }
 
-/// Each file once, below its path.
+/// Prints each file once, with its path.
 fn code(out: &mut impl Write, chosen: &Chosen) -> io::Result<()> {
-    let laws = chosen.controllers.iter().flat_map(|e| e.code);
-    let files = laws.chain(chosen.discriminators.iter().flat_map(|e| e.code));
+    let controllers = chosen.controllers.iter().flat_map(|e| e.code);
+    let files = controllers.chain(chosen.classifiers.iter().flat_map(|e| e.code));
     let mut printed: Vec<&Code> = Vec::new();
     for file in files {
         if !printed.contains(&file) {
@@ -116,9 +118,9 @@ fn code(out: &mut impl Write, chosen: &Chosen) -> io::Result<()> {
 
 fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result<()> {
     let names = chosen.controllers.iter().map(|e| e.name);
-    let names = names.chain(chosen.discriminators.iter().map(|e| e.name));
+    let names = names.chain(chosen.classifiers.iter().map(|e| e.name));
     let width = names.map(str::len).max().unwrap_or(0);
-    let lie = |code: &[Code]| {
+    let files = |code: &[Code]| {
         let paths: Vec<&str> = code.iter().map(|file| file.path).collect();
         one.map_or(String::new(), |_| format!("code: {}", paths.join(", ")))
     };
@@ -127,26 +129,30 @@ fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result
             Feed::Acknowledgments => "",
             Feed::Bursts => "carried by AATP, in the simulator only",
         };
-        let lines = [entry.summary, entry.citation, carried, &lie(entry.code)];
+        let lines = [entry.summary, entry.citation, carried, &files(entry.code)];
         show(out, width, entry.name, &lines, entry.parameters)?;
     }
     if one.is_none() {
         writeln!(
             out,
-            "Discriminators, put on any law that has none of its own with a plus, as in cubic+cerl:\n"
+            "Loss classifiers. Combine one with any controller that has none of its own, as in \
+             cubic+cerl:\n"
         )?;
     }
-    for entry in &chosen.discriminators {
-        let lines = [entry.summary, entry.citation, &lie(entry.code)];
+    for entry in &chosen.classifiers {
+        let lines = [entry.summary, entry.citation, &files(entry.code)];
         show(out, width, entry.name, &lines, entry.parameters)?;
     }
     if let Some(name) = one {
-        writeln!(out, "Read it: whimbrel controllers '{name}' --code")?;
+        writeln!(
+            out,
+            "To read the code: whimbrel controllers '{name}' --code"
+        )?;
     }
     Ok(())
 }
 
-/// A name, lines about it as far as they say something, and what can be set.
+/// Prints a name, its lines (without empty ones), and its parameters.
 fn show(
     out: &mut impl Write,
     width: usize,
@@ -165,17 +171,18 @@ fn show(
     writeln!(out)
 }
 
-/// A controller as people choose it for a real transfer.
+/// Parses a controller for a real transfer.
 ///
 /// # Errors
-/// If there is none such, or QUIC cannot carry it.
+/// If there is no such controller, or QUIC cannot carry it.
 pub fn for_transfers(text: &str) -> Result<Spec, String> {
     let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
     match spec.entry().feed {
         Feed::Acknowledgments => Ok(spec),
         Feed::Bursts => Err(format!(
-            "`{spec}` is carried by AATP, which exists in the simulator; real transfers are carried by QUIC: choose one of \
-             the others that `whimbrel controllers` lists, such as `cubic`"
+            "`{spec}` needs the transport AATP, which exists only in the simulator; real \
+             transfers use QUIC: choose another controller of `whimbrel controllers`, such as \
+             `cubic`"
         )),
     }
 }
@@ -189,8 +196,8 @@ fn parameter_line(parameter: &Parameter) -> String {
     } = parameter;
     match default {
         registry::Value::Number(_) => {
-            let (least, greatest) = parameter.range;
-            format!("{name}={default}  ({least} to {greatest})  {meaning}")
+            let (minimum, maximum) = parameter.range;
+            format!("{name}={default}  ({minimum} to {maximum})  {meaning}")
         }
         registry::Value::Switch(_) => format!("{name}={default}  (true or false)  {meaning}"),
         registry::Value::Text(_) => format!("{name}={default}  {meaning}"),
@@ -212,7 +219,7 @@ fn entry_json(entry: &Entry) -> Value {
     })
 }
 
-fn discriminator_json(entry: &ClassifierEntry) -> Value {
+fn classifier_json(entry: &ClassifierEntry) -> Value {
     json!({
         "name": entry.name,
         "kind": "discriminator",

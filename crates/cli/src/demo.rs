@@ -64,7 +64,7 @@ pub struct DemoArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Draw the data delivered over time, measured and predicted
-    #[arg(long, value_name = "FILE.svg", value_parser = crate::play::svg_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = crate::svg::svg_file)]
     picture: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

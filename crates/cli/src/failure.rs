@@ -1,15 +1,16 @@
-//! How the command fails: 2 for input that is wrong, 1 for everything else, quietly if nobody reads on.
+//! Exit status of a failed command: 2 for wrong input, 1 for other errors; success if the reader of
+//! a pipe has closed it.
 
 use std::fmt::{self, Display};
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
 
-/// Input that is wrong, and what to do about it.
+/// Wrong input; the text says how to correct it.
 #[derive(Debug)]
 pub struct BadInput(String);
 
 impl BadInput {
-    /// With this text.
+    /// An error with this text.
     pub fn new(text: impl Display) -> Self {
         Self(text.to_string())
     }
@@ -23,9 +24,9 @@ impl Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
-/// Prints an error to stderr and gives the exit status that goes with it.
+/// Prints an error to stderr and returns its exit status.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    // `whimbrel … | head`: the reader has seen enough.
+    // `whimbrel … | head`: the reader has closed the pipe.
     let pipe = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
     if error
         .chain()

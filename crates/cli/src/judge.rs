@@ -1,10 +1,12 @@
-//! `whimbrel judge`: decisions on losses against the truth, and what mistakes cost.
+//! `whimbrel judge`: compares decisions on losses with their true causes, and measures what
+//! mistakes cost.
 
 mod show;
 
 use crate::failure::BadInput;
-use crate::play::run_all;
-use crate::sim::read;
+use crate::runs::run_all;
+use crate::sim::{read, seeds_setting};
+use crate::svg::svg_file;
 use anyhow::Context;
 use serde::Serialize;
 use std::fs;
@@ -14,80 +16,96 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::decisions::{Judged, Mistake, Plan, discriminating};
+use whimbrel_experiment::judge::{Judged, Mistake, Plan, classifying};
 use whimbrel_report::figures;
 use whimbrel_sim::scenario::Setting;
 use whimbrel_sim::scenario::document::Document;
 
-/// The grid where no other is given.
+/// The default grid.
 const GRID: &str = include_str!("judge/grid.toml");
-/// Every law that discriminates.
+/// The name for all controllers that distinguish random loss from congestion.
 const EVERY: &str = "all";
 
-/// Judge the decisions random loss or congestion against the truth
+/// Judge decisions between random loss and congestion
 ///
-/// Runs algorithms that tell random loss from congestion over a grid of paths, counts their verdicts by what the
-/// losses really were, and says what the mistakes cost: the same paths with the same seeds are run again
-/// while the algorithm is told the truth.
+/// Runs algorithms that distinguish random loss from congestion over a grid of paths, and counts
+/// their decisions by the true causes of the losses. Measures what the mistakes cost: the same
+/// paths run again with the same seeds while the algorithm knows the true causes.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct JudgeArgs {
-    /// A scenario file, `-` for stdin, whose sweep is the grid [default: a built-in one, see --show]
+    /// A scenario file, `-` for stdin; its sweep is the grid [default: a built-in one, see --show]
     #[arg(value_name = "SCENARIO.toml")]
     scenario: Option<PathBuf>,
-    /// Which algorithms, one after the other in place of the judged flows' own, or `all` that discriminate [default: all
-    /// on the built-in grid, those that the file names on another]
+    /// Algorithms that the judged flows run in turn instead of their own, or `all`
+    ///
+    /// By default, all algorithms that distinguish random loss from congestion run on the built-in
+    /// grid; on another grid, those that the file names.
     #[arg(long, value_delimiter = ',', value_parser = choice)]
     controllers: Vec<Choice>,
-    /// Which of the flows of the file is judged, by name or number from 0 [default: those whose controller discriminates]
+    /// The judged flow, by name or number from 0
+    ///
+    /// By default, the flows whose controller distinguishes random loss from congestion are judged.
     #[arg(long, value_name = "FLOW")]
     flow: Option<String>,
-    /// Runs of each cell of the grid, with seeds 1 to N; stands over the file's own
+    /// Number of runs of each cell of the grid, with seeds 1 to N; overrides the file
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
-    /// Set a value over the file's own; takes its key out of the sweep. May be given several times
+    /// Override a value of the file and remove its key from the sweep; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<Setting>,
-    /// Run on so many threads [default: all cores]; results are the same on any number
+    /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Print JSON: every cell of the grid with its decisions and costs
     #[arg(long)]
     json: bool,
-    /// Draw where over the grid the mistakes are made
-    #[arg(long, value_name = "FILE.svg", value_parser = crate::play::svg_file)]
+    /// Draw the mistakes over the grid
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     picture: Option<PathBuf>,
-    /// Print the built-in grid's scenario file, and run nothing
-    #[arg(long, conflicts_with_all = ["scenario", "controllers", "flow", "seeds", "settings", "json", "picture"])]
+    /// Print the scenario file of the built-in grid and exit
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "scenario", "controllers", "flow", "seeds", "settings", "json", "picture",
+        ]
+    )]
     show: bool,
 }
 
 const HELP: &str = "\
 Examples:
-  whimbrel judge                                      all that discriminate, on the built-in grid
+  whimbrel judge                       all such algorithms, on the built-in grid
   whimbrel judge --controllers cerl,cubic+cerl --seeds 10
   whimbrel judge --set link.L.loss='1 %' --picture mistakes.svg
-  whimbrel judge --show > mine.toml                   a grid of your own
+  whimbrel judge --show > mine.toml    a grid of your own
   whimbrel judge mine.toml --controllers all
 
-What is judged:
-  Of a scenario file the flows whose controller discriminates. With --controllers these run each of the named
-  ones instead; if none discriminates as the file stands, its only flow with a controller does, or the one that
-  --flow says. All other flows are neighbours.
+Judged flows:
+  By default these are the flows of the file whose controller distinguishes
+  random loss from congestion. With --controllers, these flows run each named
+  algorithm in turn; if the file has no such flow, its only flow with a
+  controller does, or the flow that --flow chooses. All other flows are
+  neighbours.
 
-The truth:
-  A loss that the controller was asked about is congestion if a queue dropped any of the packets that were found missing then,
-  else random. Verdicts where nothing had been lost are shown apart. Marks (ECN) are no losses and do not count.
-  right     share of the verdicts that were right; misleads where one kind of loss is rare
-  balanced  mean of the shares of random losses and of congestion that were taken for what they were; 50 % is
-            what always saying the same would give
+Decisions:
+  A loss is congestion if a queue dropped any of the packets that were missing
+  when the controller decided, else random. Decisions after which no packet
+  proved lost are counted separately. Marks (ECN) are not losses.
+  right     fraction of right decisions; misleading where one kind of loss is
+            rare
+  balanced  mean of the fractions of random losses and of congestion that were
+            recognized; always giving the same answer results in 50 %
 
-What mistakes cost:
-  The same runs with the controller told the truth (`oracle = \"random\"`, `\"congestion\"`, `\"everything\"` in a scenario).
-  Differences are taken seed by seed, with their 95 % interval over the seeds; where it includes 0, nothing is
-  certain. Correcting one kind of mistake changes how many losses there are and how often the other mistake is
-  made, so the two do not add up; told of both is the best it can do with perfect knowledge. AATP's
-  controllers cannot be told: their decisions are judged, not the costs.";
+Costs of mistakes:
+  The same runs with a controller that knows the true causes (in a scenario:
+  `oracle = \"random\"`, `\"congestion\"` or `\"everything\"`). Differences are taken
+  for each seed, with their 95 % interval over the seeds; a difference whose
+  interval includes 0 is not significant. Correcting one kind of mistake changes
+  the number of losses and the number of mistakes of the other kind, so the two
+  differences do not add up. With both, the controller does its best with
+  perfect knowledge. Controllers of AATP cannot use an oracle: their decisions
+  are counted, but their costs are not measured.";
 
 /// One algorithm, or all.
 #[derive(Debug, Clone)]
@@ -103,9 +121,9 @@ fn choice(text: &str) -> Result<Choice, <Spec as FromStr>::Err> {
     }
 }
 
-/// What JSON tells.
+/// The JSON output.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Results<'a> {
     scenario: &'a str,
     judged: &'a [Judged],
 }
@@ -124,10 +142,7 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     };
     let mut settings = args.settings;
     if let Some(seeds) = args.seeds {
-        settings.push(Setting {
-            key: "run.seeds".to_owned(),
-            value: seeds.to_string(),
-        });
+        settings.push(seeds_setting(seeds));
     }
     let controllers = controllers(&args.controllers, args.scenario.is_none());
     let document = Document::parse(&text, &path)?;
@@ -138,11 +153,11 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     }
     let name = path.display().to_string();
     if args.json {
-        let told = Told {
+        let results = Results {
             scenario: &name,
             judged: &judged,
         };
-        serde_json::to_writer_pretty(&mut out, &told).map_err(io::Error::from)?;
+        serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
         write!(out, "{}", show::text(&judged))?;
@@ -151,15 +166,15 @@ pub fn run(args: JudgeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each once, in order. None: those of the scenario.
+/// The chosen controllers, each once, in order; empty for those of the scenario.
 fn controllers(choices: &[Choice], built_in: bool) -> Vec<Spec> {
     if choices.is_empty() && built_in {
-        return discriminating();
+        return classifying();
     }
     let mut all: Vec<Spec> = Vec::new();
     for choice in choices {
         let these = match choice {
-            Choice::Every => discriminating(),
+            Choice::Every => classifying(),
             Choice::One(spec) => vec![(**spec).clone()],
         };
         for spec in these {
@@ -172,9 +187,9 @@ fn controllers(choices: &[Choice], built_in: bool) -> Vec<Spec> {
 }
 
 fn draw(judged: &[Judged], path: &Path) -> anyhow::Result<()> {
-    if judged.iter().all(|law| law.axes.is_empty()) {
+    if judged.iter().all(|one| one.axes.is_empty()) {
         return Err(BadInput::new(
-            "a picture shows mistakes over a grid: the scenario needs a [sweep]",
+            "--picture shows mistakes over a grid: the scenario needs a [sweep]",
         )
         .into());
     }
@@ -185,11 +200,11 @@ fn draw(judged: &[Judged], path: &Path) -> anyhow::Result<()> {
     let mistakes = [
         (
             Mistake::RandomForCongestion,
-            "Random loss taken for congestion",
+            "Random loss mistaken for congestion",
         ),
         (
             Mistake::CongestionForRandom,
-            "Congestion taken for random loss",
+            "Congestion mistaken for random loss",
         ),
     ];
     let figures: Vec<_> = mistakes.iter().filter_map(figure).collect();

@@ -1,31 +1,34 @@
-//! The `whimbrel` command: parses, calls, prints; decides nothing.
+//! The `whimbrel` command: parses arguments, calls the libraries, prints results.
 
-mod aside;
+mod atomic_file;
 mod compare;
 mod controllers;
 mod demo;
 mod failure;
 mod judge;
 mod link;
-mod made;
 mod model;
 mod one_run;
+mod origin;
 mod page;
 mod play;
+mod provenance;
 mod reproduce;
+mod runs;
 mod save;
 mod send;
 mod serve;
 mod sim;
+mod svg;
 mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Congestion control, simulated and for real.
+/// Congestion control in simulation and in real transfers.
 ///
-/// One implementation of each algorithm runs in a packet-level simulator and in encrypted transfers; one
-/// description of a path is simulated, or emulated for real traffic.
+/// Each algorithm has one implementation, which runs in a packet-level simulator and in encrypted
+/// transfers. Each path has one description, which is simulated, or emulated for real traffic.
 #[derive(Parser)]
 #[command(name = "whimbrel", version, after_help = EXAMPLES)]
 struct Cli {
@@ -35,17 +38,18 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  whimbrel compare                         the usual algorithms on 50 Mbit/s, 100 ms, 1 % loss
-  whimbrel compare --loss 0%,0.1%,1%,5%    ... on four of them
-  whimbrel compare --print-scenario        ... as a scenario file, to be changed
+  whimbrel compare                         common algorithms at 50 Mbit/s, 100 ms, 1 % loss
+  whimbrel compare --loss 0%,0.1%,1%,5%    the same at four loss rates
+  whimbrel compare --print-scenario        the same as a scenario file
   whimbrel sim path.toml                   run a scenario file
-  whimbrel controllers                     which algorithms there are, from which papers
-  whimbrel judge                           who tells random loss from congestion, and what mistakes cost
-  whimbrel model                           what theory says of random loss, beside the simulator
-  whimbrel reproduce                       the papers' figures again, with verdicts
-  whimbrel serve DIR                       take files over QUIC
-  whimbrel send FILE HOST                  bring one there, with any of the algorithms
-  whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2    any program behind an emulated path";
+  whimbrel controllers                     list the algorithms and their papers
+  whimbrel judge                           decisions between random loss and congestion
+  whimbrel model                           formulas for random loss, and the simulator
+  whimbrel reproduce                       the papers' figures, with verdicts
+  whimbrel serve DIR                       receive files over QUIC
+  whimbrel send FILE HOST                  send a file with any of the algorithms
+  whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2
+                                           run any program behind an emulated path";
 
 #[derive(Subcommand)]
 enum Command {

@@ -1,10 +1,11 @@
-//! `whimbrel model`: what theory says of random loss, beside what the simulator says of the same path.
+//! `whimbrel model`: compares formulas for throughput under random loss with the simulator.
 
 mod show;
 mod simulated;
 mod theory;
 
 use crate::failure::BadInput;
+use crate::svg::svg_file;
 use anyhow::Context;
 use std::fs;
 use std::io::{self, Write};
@@ -14,17 +15,18 @@ use std::process::ExitCode;
 use whimbrel_model::Law;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
-/// Hold theory against the simulator
+/// Compare formulas with the simulator
 ///
-/// Throughput of one flow over the chance that a packet is corrupted, as a share of what the link carries: by closed
-/// forms and a Markov chain, and simulated on the same path.
+/// Computes the throughput of one flow over the packet error probability, in percent of the
+/// capacity of the link: with closed forms, with a Markov chain, and by simulation of the same
+/// path.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct ModelArgs {
     /// Rate of the link
     #[arg(long, default_value = "5 Mbit/s")]
     rate: Rate,
-    /// Propagation there and back; a packet's own time on the link comes on top
+    /// Round-trip propagation delay, without the transmission time of a packet
     #[arg(long, default_value = "70 ms")]
     rtt: Duration,
     /// Payload of a packet
@@ -33,68 +35,80 @@ pub struct ModelArgs {
     /// Headers of a packet
     #[arg(long, default_value = "52 B")]
     header: Bytes,
-    /// How many packets may wait before the link [default: as many as it holds]
+    /// Buffer size in packets [default: as many as the link holds]
     #[arg(long, value_name = "PACKETS")]
     buffer: Option<u64>,
-    /// The retransmission timer's least time, which PFTK takes for the first timeout
+    /// Minimum retransmission timeout, which is the first timeout in PFTK
     #[arg(long, default_value = "1 s")]
     min_rto: Duration,
-    /// The least packet error probability
+    /// Minimum packet error probability
     #[arg(long, default_value = "0.01 %")]
     from: Probability,
-    /// The greatest one
+    /// Maximum packet error probability
     #[arg(long, default_value = "10 %")]
     to: Probability,
-    /// How many between them, each the same factor above the one before
-    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Number of probabilities, spaced by a constant factor
+    #[arg(
+        long,
+        default_value_t = 7,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     points: u32,
-    /// Simulated runs of each point, with different seeds; 0: theory alone
+    /// Number of simulated runs of each point, with different seeds; 0: formulas only
     #[arg(long, default_value_t = 3, value_name = "N")]
     seeds: u32,
-    /// How long each simulated run is, in its own time
+    /// Duration of each simulated run, in simulated time
     #[arg(long, default_value = "300 s")]
     duration: Duration,
-    /// How the simulated flows find lost data
+    /// How the simulated senders detect lost data
     #[arg(long, default_value = "rack", value_parser = ["newreno", "sack", "rack"])]
     recovery: String,
-    /// Print the scenario file that is simulated, and run nothing
+    /// Print the scenario file of the simulation and exit
     #[arg(long)]
     print_scenario: bool,
-    /// Run on so many threads [default: all cores]; results are the same on any number
+    /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     /// Draw throughput over the packet error probability
-    #[arg(long, value_name = "FILE.svg", value_parser = crate::play::svg_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
 }
 
 const HELP: &str = "\
 Examples:
-  whimbrel model                                        the emulated link of the TCP-NACK paper
+  whimbrel model                                the link of the TCP-NACK paper
   whimbrel model --rate 50Mbit/s --rtt 100ms --points 13 --plot theory.svg
-  whimbrel model --recovery newreno --seeds 10          what repairing one loss each round trip costs
-  whimbrel model --buffer 5 --seeds 0                   theory alone, at once
-  whimbrel model --print-scenario > path.toml           what is simulated, to be changed
+  whimbrel model --recovery newreno --seeds 10  with one repair each round trip
+  whimbrel model --buffer 5 --seeds 0           formulas only, no simulation
+  whimbrel model --print-scenario > path.toml   the simulated scenario, to edit
 
-Columns, all in percent of what the link carries:
-  simulated  payload that arrived, mean of the seeds ± standard deviation
-  chain      the Markov chain over congestion avoidance of the TCP-NACK paper: what all cycles deliver over how long they
-             take; what no NACK can tell of, as the headers were struck, is lost
-  + flight   the same, where what was sent behind a lost packet counts, too: the most that there can be
-  (15) (16)  the same chain as the paper sums it: the mean of the cycles' rates, in which short cycles count as much as
-             long ones; every corruption is told of
-  PFTK       Padhye and others 1998: with timeouts, each for --min-rto, and no window above link and buffer
-  Mathis     1.31/(RTT*sqrt(p)): halving and growing alone
-  PFTK and Mathis are of Reno and know no link; they are cut off at what it carries.
+Columns, all in percent of the capacity of the link:
+  simulated  delivered payload, mean over the seeds ± standard deviation
+  chain      the Markov chain over congestion avoidance of the TCP-NACK paper:
+             what all cycles deliver over their total time; corruption that no
+             NACK can report, because it hit the headers, is a loss
+  + flight   the same with the data that was sent after a lost packet: an upper
+             bound
+  (15) (16)  the same chain with the sum of the paper: the mean of the cycles'
+             rates, with equal weight for short and long cycles; NACKs report
+             every corruption
+  PFTK       Padhye and others 1998: with timeouts of --min-rto each, and the
+             window limited to link and buffer
+  Mathis     1.31/(RTT*sqrt(p)): multiplicative decrease and additive increase
+             only
+  PFTK and Mathis describe Reno without a link; they are limited to its
+  capacity.
 
-What the models do not know:
-  Slow start, and ACKs for every second packet (the simulator sends one for each here). The chain knows no timeouts either: with
-  --recovery newreno four of ten losses end in one at 10 % errors.";
+Not in the models:
+  Slow start, and ACKs for every second packet (the simulator sends one for each
+  packet here). The chain has no timeouts, either: with --recovery newreno four
+  of ten losses end in one at 10 % errors.";
 
-/// One of the laws that the chain knows, with or without NACK.
+/// A controller that the chain models, with or without NACK.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     /// The simulator's controller.
@@ -131,7 +145,7 @@ impl ModelArgs {
         self.mss.saturating_add(self.header)
     }
 
-    /// As many packets as the link holds when nobody says otherwise.
+    /// The buffer size in packets; by default, as many as the link holds.
     fn buffer(&self) -> u64 {
         self.buffer.unwrap_or_else(|| {
             let under_way = self.rate.bytes_in(self.rtt).get();
@@ -139,12 +153,14 @@ impl ModelArgs {
         })
     }
 
-    /// The probabilities, rounded to three digits so that what is shown is what is run.
+    /// The probabilities, rounded to three digits so that the printed values are the simulated
+    /// ones.
     fn errors(&self) -> Result<Vec<Probability>, BadInput> {
         let (from, to) = (self.from.get(), self.to.get());
         if from <= 0.0 || to >= 1.0 || from > to {
             return Err(BadInput::new(
-                "packet error probabilities must lie between 0 % and 100 %, --from not above --to",
+                "packet error probabilities must be between 0 % and 100 %, and --from not above \
+                 --to",
             ));
         }
         let steps = f64::from(self.points.max(2) - 1);
@@ -157,7 +173,7 @@ impl ModelArgs {
     }
 }
 
-/// Asks all models and the simulator.
+/// Computes all models and runs the simulator.
 pub fn run(args: ModelArgs) -> anyhow::Result<ExitCode> {
     let errors = args.errors()?;
     if args.print_scenario {

@@ -1,27 +1,28 @@
-//! What is of one run (a trace, a report as iperf3's) needs a scenario that is one, and says which values would make it so.
+//! Outputs of a single run (a trace, a file in iperf3's format) need a scenario with one
+//! combination; the error names values that select one.
 
 use crate::failure::BadInput;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Job;
 
-/// How a command takes a value that makes a sweep one run.
+/// How the user selects one run of a sweep.
 #[derive(Clone, Copy)]
 pub enum Fix {
     /// By a key of the scenario: `--set link.L.loss='1 %'`.
     Set,
-    /// By flags of its own: which key has which.
+    /// By the command's own flags: pairs of key and flag.
     Flags(&'static [(&'static str, &'static str)]),
 }
 
-/// The only combination of a scenario, with its first seed, for `what`.
+/// The only combination of a scenario, with its first seed, for the output `what`.
 ///
 /// # Errors
-/// If it has several, with values to choose.
+/// If it has several combinations; the message names values to select one.
 pub fn only<'a>(scenario: &'a Scenario, fix: Fix, what: &str) -> Result<Job<'a>, BadInput> {
     let points = scenario.points();
     let [point] = points else {
         return Err(BadInput::new(format!(
-            "{what} is of one run, and there are {} combinations; choose one, e.g. {}",
+            "{what} needs one run, but the scenario has {} combinations; select one, e.g. {}",
             points.len(),
             choices(points, fix)
         )));
@@ -29,12 +30,12 @@ pub fn only<'a>(scenario: &'a Scenario, fix: Fix, what: &str) -> Result<Job<'a>,
     match point.seeds().first() {
         Some(&seed) => Ok(Job { point, seed }),
         None => Err(BadInput::new(format!(
-            "{what} is of one run, and there are no seeds"
+            "{what} needs one run, but the scenario has no seeds"
         ))),
     }
 }
 
-/// The first value of each key that has several, as it is given.
+/// The first value of each key that has several values, as the user writes it.
 fn choices(points: &[Point], fix: Fix) -> String {
     let mut choices: Vec<(&str, Vec<String>)> = Vec::new();
     for parameter in points.iter().flat_map(Point::parameters) {
@@ -51,7 +52,7 @@ fn choices(points: &[Point], fix: Fix) -> String {
         match fix {
             Fix::Set => format!("--set {key}='{value}'"),
             Fix::Flags(flags) => match flags.iter().find(|(of, _)| of == key) {
-                // The delay of each direction is given as a round trip.
+                // The flag takes the round-trip time, the key the delay of each direction.
                 Some((_, "--rtt")) => "--rtt with one value".to_owned(),
                 Some((_, flag)) => format!("{flag} '{value}'"),
                 None => format!("one value of {key}"),

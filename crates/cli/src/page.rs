@@ -1,9 +1,9 @@
-//! `--report FILE.html` of `sim` and `compare`: what the runs of a scenario show, as a page.
+//! `--report FILE.html` of `sim` and `compare`: an HTML page with the results of a scenario.
 
-use crate::aside;
-use crate::made;
-use crate::one_run::Fix;
-use crate::play::{run_first_seeds, sampled};
+use crate::atomic_file;
+use crate::origin::Origin;
+use crate::provenance;
+use crate::runs::{run_first_seeds, sampled};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
@@ -13,19 +13,8 @@ use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Run;
 
-/// Where a scenario comes from.
-pub struct Origin<'a> {
-    /// What stands above what comes of it.
-    pub title: &'a str,
-    /// How its file is called.
-    pub path: &'a Path,
-    /// What the file says.
-    pub text: &'a str,
-    /// How a value is given that makes a sweep one run.
-    pub fix: Fix,
-}
-
-/// Writes the page of runs that are done. Runs a few of them once more with samples, if the scenario has none of its own.
+/// Writes the page of finished runs. If the scenario sets no samples, runs a few points once more
+/// with samples.
 pub fn write(
     path: &Path,
     scenario: &Scenario,
@@ -41,7 +30,7 @@ pub fn write(
     };
     let sampled = if few.is_some() { &again } else { runs };
     let title = match origin.title {
-        "" => "What the runs show".to_owned(),
+        "" => "Simulation results".to_owned(),
         title => title.to_owned(),
     };
     let section = Section {
@@ -68,24 +57,24 @@ pub fn write(
         made: made(begin),
         sections: vec![section],
     };
-    aside::write(path, |to| whimbrel_report::html(&report, to))
+    atomic_file::write(path, |to| whimbrel_report::html(&report, to))
 }
 
-/// The few points of a scenario that are shown over time, and those that are `wanted` besides, sampled; `None` if its runs are
-/// sampled anyway.
-pub fn over_time(scenario: &Scenario, wanted: impl Fn(&Point) -> bool) -> Option<Scenario> {
-    let by_itself = scenario
+/// The few points of a scenario that figures show over time, and those that `also` selects, with
+/// samples; `None` if the scenario itself sets samples.
+pub fn over_time(scenario: &Scenario, also: impl Fn(&Point) -> bool) -> Option<Scenario> {
+    let is_sampled = scenario
         .points()
         .iter()
         .all(|point| point.sample().is_some());
-    (!by_itself).then(|| sampled(&figures::choose::few(scenario, wanted)))
+    (!is_sampled).then(|| sampled(&figures::choose::few(scenario, also)))
 }
 
-/// How it was made.
+/// The provenance of a page: command, version, cores, and the time since `begin`.
 pub fn made(begin: Instant) -> Vec<Fact> {
     let mut made = vec![
-        Fact::new("command", made::command()),
-        Fact::new("version", made::VERSION),
+        Fact::new("command", provenance::command()),
+        Fact::new("version", provenance::VERSION),
     ];
     if let Ok(cores) = std::thread::available_parallelism() {
         made.push(Fact::new("cores", cores.to_string()));
@@ -95,9 +84,9 @@ pub fn made(begin: Instant) -> Vec<Fact> {
     made
 }
 
-/// What the scenario sets, and with which seeds it was run.
+/// The settings of the scenario, and the seeds of its runs.
 fn facts(origin: &Origin<'_>, scenario: &Scenario) -> Vec<Fact> {
-    // It was read before.
+    // The text was parsed before, so this succeeds.
     let document = Document::parse(origin.text, origin.path).ok();
     let settings = document.iter().flat_map(Document::settings);
     let mut facts: Vec<Fact> = settings
@@ -105,10 +94,10 @@ fn facts(origin: &Origin<'_>, scenario: &Scenario) -> Vec<Fact> {
         .collect();
     let seeds = scenario.points().first().map_or(&[][..], Point::seeds);
     let all: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let said = match seeds {
+    let seeds = match seeds {
         [first, .., last] if last - first + 1 == seeds.len() as u64 => format!("{first} to {last}"),
         _ => all.join(", "),
     };
-    facts.push(Fact::new("seeds", said));
+    facts.push(Fact::new("seeds", seeds));
     facts
 }

@@ -1,11 +1,11 @@
-//! `--save` and `--iperf3` of `sim` and `compare`: results in files that other tools read.
+//! `--save` and `--iperf3` of `sim` and `compare`: result files for other tools.
 
-use crate::aside::Aside;
+use crate::atomic_file::AtomicFile;
 use crate::failure::BadInput;
-use crate::made;
 use crate::one_run::{self, Fix};
-use crate::page::Origin;
-use crate::play::run_all;
+use crate::origin::Origin;
+use crate::provenance;
+use crate::runs::run_all;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -17,33 +17,36 @@ use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
 use whimbrel_units::{Duration, nearest};
 
-/// Time between samples where nobody says.
+/// Default time between samples.
 const SAMPLE: Duration = Duration::from_millis(100);
-/// Time between iperf3's reports where nobody says: iperf3's own.
+/// Default time between the reports of `--iperf3`: iperf3's own default.
 const IPERF3_INTERVAL: Duration = Duration::from_secs(1);
-/// Most samples of a run, of each flow and link.
-const MOST_SAMPLES: u64 = 1_000_000;
-/// The least time between samples.
-const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+/// Maximum number of samples of a flow or link in a run.
+const MAX_SAMPLES: u64 = 1_000_000;
+/// Minimum time between samples.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What to save, and how.
+/// Which results to save, and how.
 #[derive(clap::Args)]
 pub struct SaveArgs {
-    /// Save results for other tools, as CSV or Parquet by the file's ending; may be given several times
+    /// Save results as CSV or Parquet, chosen by the extension; may be repeated
     ///
-    /// FILE alone has a row for each flow of each run. TABLE=FILE saves another table: runs, flows, paths, streams, links,
-    /// destinations, and over time samples, link-samples, destination-samples, episodes (of loss). Names of columns are those
-    /// of --json, joined by `_`; swept keys are columns too, with a second one in base units: link.L.loss_ratio is 0.01 for
-    /// `1 %`. docs/reference/formats.md has all of them, and how to read them with DuckDB and pandas.
+    /// FILE alone saves a row for each flow of each run. TABLE=FILE saves another table: runs,
+    /// flows, paths, streams, links, destinations, and over time samples, link-samples,
+    /// destination-samples, episodes (of loss). Columns have the names of --json, joined by `_`.
+    /// Swept keys are columns, too, with another column in base units: link.L.loss_ratio is 0.01
+    /// for `1 %`. docs/reference/formats.md lists all columns and shows how to read the files with
+    /// DuckDB and pandas.
     #[arg(long = "save", value_name = "[TABLE=]FILE.csv|.parquet")]
     save: Vec<Save>,
-    /// Save a run as `iperf3 -J` would have printed it, for programs that read that
+    /// Save one run in the format of `iperf3 -J`
     ///
-    /// Of one run: the only combination, with the first seed. What a simulation has not (hosts, dates, processors) is left out.
+    /// The scenario must have one combination; its first seed is saved. What a simulation does not
+    /// have (hosts, dates, processors) is left out.
     #[arg(long, value_name = "FILE.json")]
     iperf3: Option<PathBuf>,
-    /// Time between samples of --save [default: the scenario's `sample`, or 100 ms], and between reports of --iperf3
-    /// [default: 1 s]
+    /// Time between samples of --save [default: the scenario's `sample`, or 100 ms] and between
+    /// reports of --iperf3 [default: 1 s]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     interval: Option<Duration>,
 }
@@ -52,8 +55,8 @@ fn interval(text: &str) -> Result<Duration, String> {
     let time: Duration = text
         .parse()
         .map_err(|e: whimbrel_units::ParseError| e.to_string())?;
-    if time < LEAST_INTERVAL {
-        return Err(format!("must be {LEAST_INTERVAL} or more"));
+    if time < MIN_INTERVAL {
+        return Err(format!("must be at least {MIN_INTERVAL}"));
     }
     Ok(time)
 }
@@ -82,7 +85,7 @@ impl FromStr for Save {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (table, path) = match text.split_once('=') {
-            // A path with a `=` somewhere is a path; one that looks like TABLE=FILE is written ./TABLE=FILE.
+            // A path may contain `=`: write ./TABLE=FILE for a file of that name.
             Some((table, path)) if !table.contains(['/', '.']) => (
                 table
                     .parse()
@@ -103,7 +106,8 @@ impl FromStr for Save {
             let near = ending.and_then(|ending| nearest(&ending, known.map(|(name, _)| *name)));
             let meant = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
             return Err(format!(
-                "`{}` does not say by its ending how to save it{meant}; the endings are .csv and .parquet",
+                "the extension of `{}` is not a format{meant}; \
+                 the extensions are .csv and .parquet",
                 path.display()
             ));
         };
@@ -120,28 +124,32 @@ impl FromStr for Save {
     }
 }
 
-/// Files that are open, to be written when the runs are done.
+/// Open files, to be written when the runs are done.
 pub struct Saving<'a> {
     args: &'a SaveArgs,
-    tables: Vec<(&'a Save, Aside)>,
-    iperf3: Option<(Job<'a>, Aside)>,
+    tables: Vec<(&'a Save, AtomicFile)>,
+    iperf3: Option<(Job<'a>, AtomicFile)>,
 }
 
 impl<'a> Saving<'a> {
-    /// Opens all files, so that one that cannot be written is known before long work begins.
+    /// Opens all files, so that an error appears before long work begins.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or the options do not fit the scenario.
     pub fn open(args: &'a SaveArgs, scenario: &'a Scenario, fix: Fix) -> anyhow::Result<Self> {
         if args.interval.is_some() && args.iperf3.is_none() && !args.wants_samples() {
             return Err(BadInput::new(
-                "--interval is the time between samples, and none are asked for: add --save samples=FILE or --iperf3 FILE",
+                "--interval needs a file with samples: add --save samples=FILE or --iperf3 FILE",
             )
             .into());
         }
         let longest = scenario.points().iter().map(Point::duration).max();
         if let (Some(interval), Some(longest)) = (args.interval, longest)
-            && longest.as_nanos() / interval.as_nanos().max(1) > MOST_SAMPLES
+            && longest.as_nanos() / interval.as_nanos().max(1) > MAX_SAMPLES
         {
             return Err(BadInput::new(format!(
-                "--interval {interval} gives more than {MOST_SAMPLES} samples in a run of {longest}: make it longer"
+                "--interval {interval} gives more than {MAX_SAMPLES} samples in a run of {longest}: \
+                 choose a longer interval"
             ))
             .into());
         }
@@ -149,18 +157,15 @@ impl<'a> Saving<'a> {
         let paths: Vec<&PathBuf> = paths.collect();
         for (i, path) in paths.iter().enumerate() {
             if paths[..i].contains(path) {
-                let text = format!(
-                    "{} is to be saved twice: give each its own name",
-                    path.display()
-                );
+                let text = format!("{} is saved twice: choose different files", path.display());
                 return Err(BadInput::new(text).into());
             }
         }
         let iperf3 = match &args.iperf3 {
-            Some(path) => Some((measured(scenario, fix)?, Aside::open(path)?)),
+            Some(path) => Some((measured(scenario, fix)?, AtomicFile::open(path)?)),
             None => None,
         };
-        let open = |save: &'a Save| Ok((save, Aside::open(&save.path)?));
+        let open = |save: &'a Save| Ok((save, AtomicFile::open(&save.path)?));
         Ok(Self {
             args,
             tables: args.save.iter().map(open).collect::<anyhow::Result<_>>()?,
@@ -168,7 +173,12 @@ impl<'a> Saving<'a> {
         })
     }
 
-    /// Writes all files. `runs` are all of the scenario; What is to be sampled and was not is run once more: the runs that are printed stay free of samples that nobody asked for.
+    /// Writes all files. `runs` are all runs of the scenario. Tables over time that need other
+    /// samples than the scenario sets come from another run, so that the printed results do not
+    /// change.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
     pub fn write(
         self,
         scenario: &Scenario,
@@ -186,15 +196,15 @@ impl<'a> Saving<'a> {
             Some(scenario) => run_all(&sweep::jobs(scenario.points()), threads)?,
             None => Vec::new(),
         };
-        for (save, aside) in self.tables {
+        for (save, file) in self.tables {
             let of_samples = save.table.is_of_samples() && resampled.is_some();
             let frame = Frame::new(save.table, if of_samples { &again } else { runs });
-            aside.finish(|to| match save.format {
+            file.finish(|to| match save.format {
                 Format::Csv => whimbrel_report::csv(&frame, to),
                 Format::Parquet => whimbrel_report::parquet(&frame, &made, to),
             })?;
         }
-        if let Some((job, aside)) = self.iperf3 {
+        if let Some((job, file)) = self.iperf3 {
             let length = self.args.interval.unwrap_or(IPERF3_INTERVAL);
             let mut network = job.point.network(job.seed);
             network.sample = Some(length);
@@ -203,8 +213,8 @@ impl<'a> Saving<'a> {
                 "" => format!("seed {}", job.seed),
                 title => format!("{title}, seed {}", job.seed),
             };
-            let test = Test::of_run(&outcome, length, made::VERSION, &title);
-            aside.finish(|to| {
+            let test = Test::of_run(&outcome, length, provenance::VERSION, &title);
+            file.finish(|to| {
                 serde_json::to_writer_pretty(&mut *to, &test).map_err(io::Error::from)?;
                 writeln!(to)
             })?;
@@ -218,7 +228,7 @@ impl SaveArgs {
         self.save.iter().any(|save| save.table.is_of_samples())
     }
 
-    /// The scenario with the samples that are asked for, unless it has them.
+    /// The scenario with the requested samples; `None` if it already sets them.
     fn resampled(&self, scenario: &Scenario) -> Option<Scenario> {
         let wanted = |point: &Point| self.interval.or(point.sample()).unwrap_or(SAMPLE);
         let points = scenario.points();
@@ -232,23 +242,23 @@ impl SaveArgs {
     }
 }
 
-/// The run that `iperf3`'s file is of.
+/// The run that `--iperf3` saves.
 fn measured(scenario: &Scenario, fix: Fix) -> Result<Job<'_>, BadInput> {
     let job = one_run::only(scenario, fix, "--iperf3")?;
     let flows = job.point.flows();
     let controlled = flows
         .iter()
         .any(|flow| flow.count > 0 && flow.controller.is_some());
-    controlled
-        .then_some(job)
-        .ok_or_else(|| BadInput::new("--iperf3 is of TCP and AATP flows, and there are none"))
+    controlled.then_some(job).ok_or_else(|| {
+        BadInput::new("--iperf3 needs a TCP or AATP flow, but the scenario has none")
+    })
 }
 
-/// How the results came about.
+/// The provenance of the results.
 fn made(scenario: &str) -> Vec<Fact> {
     vec![
-        Fact::new("version", made::VERSION),
-        Fact::new("command", made::command()),
+        Fact::new("version", provenance::VERSION),
+        Fact::new("command", provenance::command()),
         Fact::new("scenario", scenario),
     ]
 }
@@ -258,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_and_its_file_are_written_together() {
+    fn a_table_name_may_precede_the_file() {
         let parquet = if whimbrel_report::PARQUET {
             Ok((
                 Table::LinkSamples,
@@ -282,13 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_ending_or_table_names_the_right_ones() {
+    fn a_wrong_extension_or_table_name_reports_the_right_ones() {
         let error = |text: &str| text.parse::<Save>().expect_err("wrong");
         assert!(error("a.cvs").contains("did you mean .csv?"));
         assert!(error("a.parq").contains("did you mean .parquet?"));
         for text in ["a", "a.xlsx", ".csv", ""] {
             assert!(
-                error(text).contains("the endings are .csv and .parquet"),
+                error(text).contains("the extensions are .csv and .parquet"),
                 "{text}"
             );
         }

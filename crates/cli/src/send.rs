@@ -1,4 +1,4 @@
-//! `whimbrel send`: brings a file to a server.
+//! `whimbrel send`: sends a file to a server.
 
 use crate::controllers::for_transfers;
 use crate::failure::BadInput;
@@ -16,44 +16,50 @@ use whimbrel_transfer::{
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
-/// The environment variable a token is taken from, so that it need not stand in a list of processes.
+/// The environment variable with the token, which keeps the token out of the list of processes.
 const TOKEN_VARIABLE: &str = "WHIMBREL_TOKEN";
-/// Time between points of a trace where nobody says.
+/// Default time between points of a trace.
 const TRACE_INTERVAL: Duration = Duration::from_millis(100);
-/// Length of intervals where nobody says: iperf3's.
+/// Default length of intervals: iperf3's default.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// The server said no.
+/// Exit status: the server refused the file.
 const REFUSED: u8 = 3;
-/// The server is not known, or not who it should be.
+/// Exit status: the server is unknown, or its fingerprint is wrong.
 const UNTRUSTED: u8 = 4;
-/// Stopped by Ctrl-C: 128 + SIGINT.
+/// Exit status: stopped by Ctrl-C, 128 + SIGINT.
 const STOPPED: u8 = 130;
 
 /// Send a file to a server, over QUIC
 ///
-/// The congestion controller is any that `whimbrel controllers` lists, but for those that AATP carries. The command
-/// returns when the server has checked the file's hash and has it on disk under its name.
+/// The congestion controller is any of `whimbrel controllers` except those that AATP carries. The
+/// command returns when the server has verified the file's hash and stored the file on disk under
+/// its name.
 ///
-/// A server is known by its fingerprint: give it once, it is remembered after that. On the machine that serves, neither
-/// token nor fingerprint is needed.
+/// A fingerprint identifies the server. Give it once; it is remembered after that. On the machine
+/// that runs the server, token and fingerprint are not needed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 --json prints one object:
   name, bytes            as stored
-  seconds, goodput_bps   from the request to the server's word that the file is stored
-  connect_seconds        what came before: the name and the handshake
+  seconds, goodput_bps   from the request to the server's confirmation
+  connect_seconds        before the request: name resolution and handshake
   sent_packets, lost_packets, mtu_bytes
   rtt_ms, min_rtt_ms, cwnd_bytes      at the end
   controller, loss_episodes, reductions, timeouts, spurious
-  verdicts               {congestion, random}: episodes by what they were taken for; null if it does not tell
-  blake3                 the file's hash; the server computed the same
-  samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes, rtt_ms, delivered_bytes}]
-  intervals              what happened in each second (or --interval), in the names and units of `iperf3 -J`:
-                         [{streams: [{start, end, seconds, bytes, bits_per_second, retransmits, snd_cwnd, rtt, rttvar,
-                         pmtu, ...}], sum}]; times in s since the request, rtt and rttvar in us; bytes were acknowledged
-                         and have QUIC's own overhead, retransmits are packets taken for lost
-Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server; 4 the server is not known or not the
-one it should be; 130 stopped by Ctrl-C.
+  verdicts               {congestion, random}: episodes by the controller's
+                         decision; null if it makes no such decisions
+  blake3                 the file's hash, which the server has verified
+  samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes,
+                         rtt_ms, delivered_bytes}]
+  intervals              one for each second (or --interval), with the names and
+                         units of `iperf3 -J`: [{streams: [{start, end, seconds,
+                         bytes, bits_per_second, retransmits, snd_cwnd, rtt,
+                         rttvar, pmtu, ...}], sum}]; times are in s since the
+                         request, rtt and rttvar in us; bytes are acknowledged
+                         bytes with QUIC's overhead; retransmits are packets
+                         declared lost
+Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
+server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel send movie.mp4 example.org --token ... --fingerprint ...
@@ -61,22 +67,22 @@ Examples:
   whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --json --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
-    /// The file
+    /// The file to send
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
     #[arg(value_name = "HOST")]
     server: ServerAddress,
-    /// The token `whimbrel serve` prints; else it is taken from WHIMBREL_TOKEN
+    /// The token that `whimbrel serve` prints [default: the variable WHIMBREL_TOKEN]
     #[arg(long)]
     token: Option<Token>,
-    /// The fingerprint `whimbrel serve` prints; remembered once the server has proved it
+    /// The fingerprint that `whimbrel serve` prints; remembered when the server has proved it
     #[arg(long)]
     fingerprint: Option<Fingerprint>,
-    /// Congestion controller, with parameters if need be: cerl?A=0.6
+    /// Congestion controller, optionally with parameters: cerl?A=0.6
     #[arg(long, default_value = "cubic", value_parser = for_transfers)]
     controller: Spec,
-    /// Name it is to have there [default: its own]
+    /// Name of the stored file [default: the file's own name]
     #[arg(long)]
     name: Option<String>,
     /// Print one JSON object
@@ -85,39 +91,40 @@ pub struct SendArgs {
     /// Write cwnd, RTT and bytes in flight over time to a CSV file
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Put the same into the JSON object
+    /// Include these values in the JSON object
     #[arg(long, requires = "json")]
     samples: bool,
-    /// Time between two points of them [default: 100 ms], and length of the intervals of --json [default: 1 s]
+    /// Time between such points [default: 100 ms] and length of the intervals of --json [default: 1
+    /// s]
     #[arg(long, value_name = "TIME")]
     interval: Option<Duration>,
-    /// Log every packet and what the controller did, as qlog: a file DIR/*.sqlog, for qvis and its like
+    /// Log every packet and the state of the controller as qlog, in a file DIR/*.sqlog
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Most that the qlog files in DIR may take up together; the log ends there, the transfer goes on
+    /// Maximum size of all qlog files in DIR; at the limit the log ends and the transfer continues
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
     qlog_limit: Bytes,
-    /// Where servers are remembered [default: ~/.local/state/whimbrel]
+    /// Directory with the known servers [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
 }
 
-/// Sends and shows how it went.
+/// Sends the file and shows the result.
 pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     let (as_json, with_samples, trace) = (args.json, args.samples, args.trace.clone());
-    // Better to fail before the transfer than after it.
+    // Fail before the transfer rather than after it.
     let mut trace = match &trace {
         Some(path) => {
             let file = fs::File::create(path);
             Some((
                 path,
-                file.with_context(|| format!("{}: cannot write", path.display()))?,
+                file.with_context(|| format!("cannot write {}", path.display()))?,
             ))
         }
         None => None,
     };
     let options = options(args)?;
-    let runtime = tokio::runtime::Runtime::new().context("the runtime does not start")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = bar();
     let result = runtime.block_on(async {
         let progress = |p: whimbrel_transfer::Progress| {
@@ -139,7 +146,7 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     if let Some((path, file)) = &mut trace {
         let points = summary.samples.as_deref().unwrap_or_default();
         csv(&mut io::BufWriter::new(file), points)
-            .with_context(|| format!("{}: cannot write", path.display()))?;
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if !with_samples {
         summary.samples = None;
@@ -158,7 +165,7 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `--json` prints.
+/// The JSON output.
 #[derive(serde::Serialize)]
 struct Printed<'a> {
     #[serde(flatten)]
@@ -166,7 +173,7 @@ struct Printed<'a> {
     intervals: Vec<iperf3::Interval>,
 }
 
-/// The transfer's intervals in iperf3's names.
+/// The intervals of the transfer, in iperf3's format.
 fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
     let point = |sample: &IntervalSample| iperf3::Point {
         at: sample.at,
@@ -219,17 +226,17 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
         None => {
             let own = own_identity(state.as_deref())?.ok_or_else(|| {
                 BadInput::new(format!(
-                    "a token is needed: --token TOKEN or {TOKEN_VARIABLE}; `whimbrel serve` prints it"
+                    "a token is required: use --token TOKEN or {TOKEN_VARIABLE}; \
+                     `whimbrel serve` prints the token"
                 ))
             })?;
             let pinned = match &known {
                 Some(known) => known.get(&args.server.to_string())?,
                 None => None,
             };
-            // Our own token goes to nobody but ourselves.
+            // The token of this machine is sent to this machine only.
             if *fingerprint.or(pinned).get_or_insert(own.fingerprint()) != own.fingerprint() {
-                let text =
-                    "this server is another than the one this machine's token is for: give --token";
+                let text = "this machine's token is for another server: use --token";
                 return Err(BadInput::new(text).into());
             }
             fingerprint = Some(own.fingerprint());
@@ -250,7 +257,7 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
     Ok(options)
 }
 
-/// The identity `whimbrel serve` made on this machine, if it ever ran here.
+/// The identity that `whimbrel serve` created on this machine, if any.
 fn own_identity(state: Option<&Path>) -> Result<Option<Identity>, Error> {
     match state.filter(|s| s.join("token").exists()) {
         Some(state) => Identity::load_or_create(state).map(Some),
@@ -258,7 +265,7 @@ fn own_identity(state: Option<&Path>) -> Result<Option<Identity>, Error> {
     }
 }
 
-/// Hidden by itself where stderr is no terminal.
+/// The progress bar; hidden if stderr is not a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let template = "{wide_bar} {bytes}/{total_bytes}  {binary_bytes_per_sec}  {eta} left";
@@ -283,7 +290,7 @@ fn show(out: &mut impl Write, s: &Summary) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{}: cwnd {}, RTT {:.1} ms (least {:.1} ms), {} of {} packets lost ({share:.2} %)",
+        "{}: cwnd {}, RTT {:.1} ms (min {:.1} ms), {} of {} packets lost ({share:.2} %)",
         s.controller,
         Bytes::new(s.cwnd_bytes),
         s.rtt_ms,
@@ -293,13 +300,13 @@ fn show(out: &mut impl Write, s: &Summary) -> io::Result<()> {
     )?;
     write!(
         out,
-        "{} episodes of loss, {} reduced the window",
+        "{} episodes of loss, {} reductions of the window",
         s.loss_episodes, s.reductions
     )?;
     match s.verdicts {
         Some(v) => writeln!(
             out,
-            "; taken for congestion {}, for random loss {}",
+            "; decisions: congestion {}, random loss {}",
             v.congestion, v.random
         )?,
         None => writeln!(out)?,

@@ -1,4 +1,4 @@
-//! `whimbrel serve`: takes files into a directory.
+//! `whimbrel serve`: receives files into a directory.
 
 use crate::failure::BadInput;
 use anyhow::Context;
@@ -16,20 +16,22 @@ use whimbrel_transfer::{
 };
 use whimbrel_units::Bytes;
 
-/// Take files into a directory, over QUIC
+/// Receive files into a directory, over QUIC
 ///
-/// Whoever has the token may store files in DIR, under plain names, and nothing else: nothing is read, listed or
-/// written elsewhere. A file appears under its name when it is whole, its hash is right and it is on disk.
+/// A client with the token can store files in DIR, under plain names, and do nothing else: it
+/// cannot read or list files, or write elsewhere. A file appears under its name when it is
+/// complete, its hash is verified, and it is on disk.
 ///
-/// The first start makes a key, a certificate and a token. `whimbrel send` knows this server by the certificate's
-/// fingerprint; pass it and the token on by a way you trust.
+/// The first start creates a key, a certificate and a token. `whimbrel send` identifies this server
+/// by the fingerprint of the certificate. Pass token and fingerprint on over a channel that you
+/// trust.
 #[derive(clap::Args)]
 #[command(after_help = "\
-With --json each line of output is one object with an `event`:
+With --json, each line of output is one object with an `event`:
   listening  address, fingerprint, token
   stored     peer, name, bytes, seconds, goodput_bps, blake3
   failed     peer, name (or null), error
-Exit status: 0 when it was stopped (or --once was served), 1 if it failed, 2 for wrong usage.
+Exit status: 0 if stopped, or after the file of --once; 1 failed; 2 wrong usage.
 
 Examples:
   whimbrel serve /srv/inbox
@@ -39,31 +41,34 @@ pub struct ServeArgs {
     /// Directory to store files in
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// UDP address to listen on; port 0 takes any [default: port 4440 of every address]
+    /// UDP address to listen on; port 0 chooses a free port [default: port 4440 on all addresses]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Stop after the first file that was stored
+    /// Stop after the first stored file
     #[arg(long)]
     once: bool,
-    /// Replace files of the same name, which are refused otherwise
+    /// Replace existing files; by default files with existing names are refused
     #[arg(long)]
     overwrite: bool,
-    /// Largest file taken
+    /// Maximum size of a file
     #[arg(long, value_name = "SIZE", default_value = "1 TiB")]
     max_size: Bytes,
-    /// Most connections at once; each may hold up to 64 MiB of memory
+    /// Maximum number of connections; each may use up to 64 MiB of memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
-    /// Where key, certificate and token are kept [default: ~/.local/state/whimbrel]
+    /// Directory of key, certificate and token [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
-    /// Log every packet, as qlog: a file DIR/*.sqlog for each connection
+    /// Log every packet as qlog, in a file DIR/*.sqlog for each connection
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Most that the qlog files in DIR may take up together, one at most a sixteenth of it; logs end there, transfers go on
+    /// Maximum size of all qlog files in DIR
+    ///
+    /// One file has at most a sixteenth of it. At the limit the log ends and the transfer
+    /// continues.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
     qlog_limit: Bytes,
-    /// Print JSON, one object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }
@@ -71,11 +76,10 @@ pub struct ServeArgs {
 /// Serves until it is stopped.
 pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let state = args.identity.clone().or_else(default_state_dir);
-    let state =
-        state.ok_or_else(|| BadInput::new("HOME is not set: say where with --identity DIR"))?;
+    let state = state.ok_or_else(|| BadInput::new("HOME is not set: use --identity DIR"))?;
     let identity = Identity::load_or_create(&state)?;
     let qlog = match &args.qlog {
-        // So that one peer cannot leave nothing for the others.
+        // The limit of one file keeps one peer from using all of it.
         Some(path) => Some(QlogFolder::open(
             path,
             args.qlog_limit,
@@ -83,7 +87,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         )?),
         None => None,
     };
-    let runtime = tokio::runtime::Runtime::new().context("the runtime does not start")?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let limits = Limits {
         file: args.max_size,
         connections: args.max_connections,
@@ -103,7 +107,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         };
         let server = match args.listen {
             Some(listen) => bind(listen)?,
-            // Every address: both families, or IPv4 alone where there is no IPv6.
+            // All addresses: both families, or IPv4 only on a host without IPv6.
             None => match bind(([0u16; 8], DEFAULT_PORT).into()) {
                 Err(Error::Socket { cause, .. }) if cause.kind() != io::ErrorKind::AddrInUse => {
                     bind(([0u8; 4], DEFAULT_PORT).into())?
@@ -117,7 +121,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let out = Mutex::new(io::stdout());
         announce(&args, address, &identity)?;
         let stored = std::sync::Arc::new(Notify::new());
-        let told = std::sync::Arc::clone(&stored);
+        let notified = std::sync::Arc::clone(&stored);
         let (once, as_json) = (args.once, args.json);
         let on_event = move |event: Event| {
             let line = if as_json {
@@ -125,12 +129,12 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             } else {
                 event_line(&event)
             };
-            // Nobody reading is no reason to stop serving.
+            // The server continues if nobody reads its output.
             if let Ok(mut out) = out.lock() {
                 writeln!(out, "{line}").ok();
             }
             if matches!(event, Event::Stored { .. }) && once {
-                told.notify_one();
+                notified.notify_one();
             }
         };
         let stop = async {
@@ -172,11 +176,11 @@ fn announce(args: &ServeArgs, address: SocketAddr, identity: &Identity) -> io::R
     )
 }
 
-/// Why a file was not stored, as whoever runs the server should read it.
+/// Why a file was not stored, for the operator of the server.
 fn why(error: &Error) -> String {
     match error {
         Error::Refused(refusal) => refusal.to_string(),
-        Error::Lost(why) => format!("the connection was lost: {why}"),
+        Error::Lost(why) => format!("connection lost: {why}"),
         other => other.to_string(),
     }
 }
@@ -204,7 +208,7 @@ fn event_line(event: &Event) -> String {
             peer,
             name: None,
             error,
-        } => format!("turned away {peer}: {}", why(error)),
+        } => format!("rejected {peer}: {}", why(error)),
         other => format!("{other:?}"),
     }
 }

@@ -1,8 +1,8 @@
-//! `whimbrel sim`: run a scenario file.
+//! `whimbrel sim`: runs a scenario file.
 
 use crate::failure::BadInput;
 use crate::one_run::Fix;
-use crate::page::Origin;
+use crate::origin::Origin;
 use crate::play::{PlayArgs, play};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use whimbrel_sim::scenario::{Scenario, Setting};
 
 /// Simulate a scenario file
 ///
-/// Runs every combination of the file's sweep with every seed, on all cores, and prints a row for each
-/// combination: mean ± standard deviation over the seeds.
+/// Runs every combination of the file's sweep with every seed, on all cores. Prints a row for each
+/// combination, with the mean and standard deviation over the seeds.
 #[derive(clap::Args)]
 #[command(after_help = format!("{EXAMPLES}\n\nColumns:\n{}", whimbrel_report::COLUMNS))]
 pub struct SimArgs {
     /// The scenario file, `-` for stdin
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
-    /// Runs of each combination, with seeds 1 to N; stands over the file's own
+    /// Number of runs of each combination, with seeds 1 to N; overrides the file
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
-    /// Set a value over the file's own; takes its key out of the sweep. May be given several times
+    /// Override a value of the file and remove its key from the sweep; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<Setting>,
     #[command(flatten)]
@@ -35,20 +35,20 @@ A scenario file:
   [link.L]
   rate  = \"8 Mbit/s\"         # or { trace = \"file\" } in mahimahi's format
   delay = \"50 ms\"            # or steps: [[\"0 s\", \"25 ms\"], [\"5 s\", \"300 ms\"]]
-  queue = \"1 bdp\"            # or \"50 packets\", \"64 kB\"; none: never overflows
-  loss  = \"1 %\"              # of the data direction
+  queue = \"1 bdp\"            # or \"50 packets\", \"64 kB\"; default: unlimited
+  loss  = \"1 %\"              # in the direction of the data
 
   [[flow]]
   count = 10
   controller = \"cerl\"
-  route = [\"L\"]              # \"NAME*\": a copy of its own for each flow
-  start = \"0 s .. 5 s\"       # drawn evenly
+  route = [\"L\"]              # \"NAME*\": a separate copy for each flow
+  start = \"0 s .. 5 s\"       # uniformly distributed
 
   [run]
   duration = \"100 s\"
   seeds = 10
 
-  [sweep]                    # every combination
+  [sweep]                    # all combinations
   \"link.L.loss\" = [\"0 %\", \"1 %\", \"5 %\"]
   \"flow.controller\" = [\"newreno\", \"cubic\", \"cerl\"]
 
@@ -63,10 +63,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     let (text, path) = read(&args.scenario)?;
     let mut settings = args.settings;
     if let Some(seeds) = args.seeds {
-        settings.push(Setting {
-            key: "run.seeds".to_owned(),
-            value: seeds.to_string(),
-        });
+        settings.push(seeds_setting(seeds));
     }
     let scenario = Scenario::from_document(Document::parse(&text, &path)?, &settings)?;
     let title = path
@@ -82,7 +79,18 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A scenario's text, and how errors call its file.
+/// The setting of the flag `--seeds`.
+pub fn seeds_setting(seeds: u32) -> Setting {
+    Setting {
+        key: "run.seeds".to_owned(),
+        value: seeds.to_string(),
+    }
+}
+
+/// Reads a scenario file, or stdin for `-`. Returns its text, and its path for error messages.
+///
+/// # Errors
+/// If it cannot be read.
 pub fn read(path: &Path) -> anyhow::Result<(String, PathBuf)> {
     if path == Path::new("-") {
         let mut text = String::new();
@@ -95,7 +103,7 @@ pub fn read(path: &Path) -> anyhow::Result<(String, PathBuf)> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| {
         BadInput::new(format!(
-            "cannot read {}: {error}; see `whimbrel sim --help` for what it holds",
+            "cannot read {}: {error}; `whimbrel sim --help` shows an example of a scenario",
             path.display()
         ))
     })?;

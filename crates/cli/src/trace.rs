@@ -1,6 +1,6 @@
-//! `--trace`: one run of `sim` or `compare`, packet by packet, in files that other programs read.
+//! `--trace` of `sim` and `compare`: one run packet by packet, in files for other programs.
 
-use crate::aside::{self, Aside};
+use crate::atomic_file::{self, AtomicFile};
 use crate::failure::BadInput;
 use crate::one_run::{self, Fix};
 use anyhow::Context;
@@ -12,14 +12,16 @@ use whimbrel_sim::Network;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::Job;
 
-/// What to write of a run's packets.
+/// Which traces to write.
 #[derive(clap::Args)]
 pub struct TraceArgs {
-    /// Write a run packet by packet, with the truth about each loss: .pcapng for Wireshark, .sqlog for qlog's tools, .qlog for
-    /// qvis. Of one combination, with its first seed. May be given several times
+    /// Write one run packet by packet, with the true cause of each loss; may be repeated
+    ///
+    /// The extension chooses the format: .pcapng (for Wireshark), .sqlog (qlog) or .qlog (qlog 0.3,
+    /// for qvis). The scenario must have one combination; its first seed is traced.
     #[arg(long = "trace", value_name = "FILE", value_parser = TraceFile::parse)]
     files: Vec<TraceFile>,
-    /// At which end of the flows a trace is taken
+    /// The end of the flows at which the trace is taken
     #[arg(
         long = "trace-at",
         value_enum,
@@ -29,12 +31,12 @@ pub struct TraceArgs {
     at: At,
 }
 
-/// At which end a trace is taken.
+/// The end of the flows at which a trace is taken.
 #[derive(Clone, Copy, ValueEnum)]
 enum At {
-    /// Data as it leaves, acknowledgments as they come
+    /// Data when it is sent, acknowledgments when they arrive
     Sender,
-    /// Data as it comes, acknowledgments as they leave
+    /// Data when it arrives, acknowledgments when they are sent
     Receiver,
 }
 
@@ -47,7 +49,7 @@ impl From<At> for Vantage {
     }
 }
 
-/// A file that is asked for.
+/// A trace file.
 #[derive(Clone)]
 struct TraceFile {
     path: PathBuf,
@@ -69,17 +71,24 @@ impl TraceFile {
             Some("sqlog") => Format::Qlog(Dialect::Current),
             Some("qlog") => Format::Qlog(Dialect::Older),
             Some("pcap") => {
-                return Err("old pcap has no room for comments, where the truth about losses stands; write .pcapng".to_owned());
+                return Err(
+                    "the old pcap format has no comments, which state the true cause of \
+                            each loss; use .pcapng"
+                        .to_owned(),
+                );
             }
             _ => {
-                return Err("the ending says what is written: .pcapng (for Wireshark), .sqlog (qlog) or .qlog (qlog 0.3, for \
-                     qvis)".to_owned());
+                return Err(
+                    "the extension must be .pcapng (for Wireshark), .sqlog (qlog) or .qlog \
+                            (qlog 0.3, for qvis)"
+                        .to_owned(),
+                );
             }
         };
         Ok(Self { path, format })
     }
 
-    /// Where the log of a flow goes, of so many.
+    /// The path of the log of one of the flows.
     fn of_flow(&self, flow: usize, flows: usize) -> PathBuf {
         if flows == 1 {
             return self.path.clone();
@@ -92,22 +101,22 @@ impl TraceFile {
 }
 
 impl TraceArgs {
-    /// Before anything is run: the run that a trace is of, if one is asked for and can be written.
+    /// The run to trace, if the user requested a trace. Call it before any run.
     ///
     /// # Errors
-    /// If the scenario is more than one run, or a file cannot be made.
+    /// If the scenario has several combinations, or a file cannot be written.
     pub fn check<'a>(&self, scenario: &'a Scenario, fix: Fix) -> anyhow::Result<Option<Job<'a>>> {
         if self.files.is_empty() {
             return Ok(None);
         }
         let job = one_run::only(scenario, fix, "--trace")?;
         for file in &self.files {
-            aside::check(&file.path)?;
+            atomic_file::check(&file.path)?;
         }
         Ok(Some(job))
     }
 
-    /// Writes what is asked for, of the run that [`check`](Self::check) gave.
+    /// Writes the traces of the run that [`check`](Self::check) returned.
     ///
     /// # Errors
     /// If a file cannot be written, or the run is too long for a trace.
@@ -121,20 +130,20 @@ impl TraceArgs {
 
     fn write_one(&self, file: &TraceFile, network: &Network) -> anyhow::Result<()> {
         let flows = network.flows.len();
-        let mut asides = Vec::new();
+        let mut files = Vec::new();
         let written = match file.format {
             Format::Pcapng => {
-                let mut aside = Aside::open(&file.path)?;
-                let written = trace::pcapng(network, self.at.into(), aside.writer());
-                asides.push(aside);
+                let mut open = AtomicFile::open(&file.path)?;
+                let written = trace::pcapng(network, self.at.into(), open.writer());
+                files.push(open);
                 written
             }
             Format::Qlog(dialect) => {
                 let open = |flow| {
-                    let aside =
-                        Aside::open(&file.of_flow(flow, flows)).map_err(io::Error::other)?;
-                    let out = BufWriter::new(aside.handle()?);
-                    asides.push(aside);
+                    let path = file.of_flow(flow, flows);
+                    let file = AtomicFile::open(&path).map_err(io::Error::other)?;
+                    let out = BufWriter::new(file.handle()?);
+                    files.push(file);
                     Ok(out)
                 };
                 trace::qlog(network, self.at.into(), dialect, open)
@@ -143,11 +152,11 @@ impl TraceArgs {
         written
             .map_err(bad_input)
             .with_context(|| format!("cannot write {}", file.path.display()))?;
-        asides.into_iter().try_for_each(Aside::keep)
+        files.into_iter().try_for_each(AtomicFile::keep)
     }
 }
 
-/// What is too large for a trace is for the user to mend; what cannot be written is not.
+/// A run that is too large for a trace is wrong input; a file that cannot be written is not.
 fn bad_input(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Write(error) => error.into(),

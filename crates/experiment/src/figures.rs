@@ -1,26 +1,27 @@
-//! What an experiment shows: what its author asked for, the paper's numbers beside ours, its measures over its sweep, and what
-//! its runs show by themselves.
+//! The figures of an experiment: those that its file defines, the paper's numbers beside the
+//! measured ones, its measures over its sweep, and the figures of any runs.
 
+use crate::claim::AssessedRow;
 use crate::drawing::{Drawing, Kind, Of, Quantity};
-use crate::{Experiment, JudgedRow, Measure, RowSpec, Window};
+use crate::experiment::{Experiment, RowSpec};
+use crate::measure::{Measure, Period};
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, BesideRow, Figure, Plot};
 use whimbrel_report::figures::{self, Measured, Setting, Swept, is_called, is_controller};
-use whimbrel_sim::scenario::Point;
 use whimbrel_sim::sweep::Run;
 
-/// So many settings of one figure of an author are shown.
+/// Maximum number of settings that one figure of an experiment file shows.
 const SETTINGS: usize = 4;
-/// So many measures, and so many keys for each, have figures that nobody asked for.
+/// Maximum number of measures, and of keys for each, that get a figure by default.
 const MEASURES: usize = 3;
 const KEYS: usize = 3;
 
 impl Experiment {
-    /// Its figures, of the rows that its runs were [judged](Self::judge) by, of the runs, and of `sampled`: some of them over
-    /// time. What its author asked for comes first.
+    /// Its figures, from the rows of its [assessment](Self::assess), the runs, and `sampled`: some
+    /// of the runs with samples over time. The figures that its file defines come first.
     pub fn figures(
         &self,
-        rows: &[JudgedRow],
+        rows: &[AssessedRow],
         runs: &[Run<'_>],
         sampled: &[Run<'_>],
     ) -> Vec<Figure> {
@@ -45,15 +46,10 @@ impl Experiment {
         found
     }
 
-    /// Whether one of its figures shows what happens over time at this point, so that it has to be run with samples.
-    pub fn wants(&self, point: &Point) -> bool {
-        self.drawings.iter().any(|drawing| drawing.wants(point))
-    }
-
-    /// The rows that have a number of the paper's, a figure for each unit.
-    fn beside(&self, rows: &[JudgedRow]) -> Vec<Figure> {
-        // Rows are judged in their order.
-        let all: Vec<(&RowSpec, &JudgedRow)> = self.rows.iter().zip(rows).collect();
+    /// The rows with a number of the paper: a figure for each unit.
+    fn beside(&self, rows: &[AssessedRow]) -> Vec<Figure> {
+        // The assessment has the rows in the same order.
+        let all: Vec<(&RowSpec, &AssessedRow)> = self.rows.iter().zip(rows).collect();
         let with_number = || all.iter().filter(|(_, row)| row.paper.is_some());
         let mut units: Vec<&str> = Vec::new();
         for (_, row) in with_number() {
@@ -77,7 +73,7 @@ impl Experiment {
             };
             Figure {
                 id: "beside".to_owned(),
-                title: "The paper's numbers beside ours".to_owned(),
+                title: "The paper's numbers and the measured ones".to_owned(),
                 caption: format!("{}. Bars: standard deviation over the seeds.", self.place),
                 plot: Plot::Beside {
                     value: Axis::new(label, *unit),
@@ -96,37 +92,37 @@ impl Experiment {
         units.iter().map(of_unit).collect()
     }
 
-    /// What its rows measure, over the keys of its sweep.
+    /// The measures of its rows over the keys of its sweep.
     fn over_sweep(&self, runs: &[&Run<'_>]) -> Vec<Figure> {
         let keys = Swept::of(runs);
-        let mut asked: Vec<(Measure, Option<Window>)> = Vec::new();
+        let mut measures: Vec<(Measure, Option<Period>)> = Vec::new();
         for row in &self.rows {
-            if !asked.contains(&(row.measure, row.window)) {
-                asked.push((row.measure, row.window));
+            if !measures.contains(&(row.measure, row.period)) {
+                measures.push((row.measure, row.period));
             }
         }
         let mut all = Vec::new();
-        for (measure, window) in asked.into_iter().take(MEASURES) {
+        for (measure, period) in measures.into_iter().take(MEASURES) {
             let mut flows: Vec<&str> = Vec::new();
             let rows = self.rows.iter();
-            for row in rows.filter(|row| row.measure == measure && row.window == window) {
+            for row in rows.filter(|row| row.measure == measure && row.period == period) {
                 if let Some(name) = row.flows.as_deref().filter(|name| !flows.contains(name)) {
                     flows.push(name);
                 }
             }
-            let whose = |run: &Run<'_>| {
+            let lines = |run: &Run<'_>| {
                 if flows.is_empty() {
-                    vec![(together(run), alone(run), measure.of(run, None, window))]
+                    vec![(together(run), alone(run), measure.of(run, None, period))]
                 } else {
                     let of = |name: &&str| {
                         let controller = controller_of(run, name);
-                        let label = called(name, controller.as_deref(), flows.len() > 1);
-                        (label, controller, measure.of(run, Some(name), window))
+                        let label = label_of(name, controller.as_deref(), flows.len() > 1);
+                        (label, controller, measure.of(run, Some(name), period))
                     };
                     flows.iter().map(of).collect()
                 }
             };
-            let Some(measured) = Measured::new(axis(measure), runs, whose) else {
+            let Some(measured) = Measured::new(axis(measure), runs, lines) else {
                 continue;
             };
             for key in keys.iter().take(KEYS) {
@@ -137,7 +133,7 @@ impl Experiment {
     }
 }
 
-/// What an author asked for.
+/// A figure that the experiment file defines, for each setting.
 fn drawn(drawing: &Drawing, runs: &[&Run<'_>], sampled: &[&Run<'_>]) -> Vec<Figure> {
     let takes = |run: &&&Run<'_>| drawing.at.takes(run.point.parameters());
     let runs: Vec<&Run<'_>> = runs.iter().filter(takes).copied().collect();
@@ -182,16 +178,17 @@ fn drawn(drawing: &Drawing, runs: &[&Run<'_>], sampled: &[&Run<'_>]) -> Vec<Figu
     all
 }
 
-/// The keys of the sweep, but for the one whose values are the series: it is not held.
+/// The keys of the sweep without the key whose values are the series: it is not held constant.
 fn without_series(keys: &[Swept], y: &Quantity) -> Vec<Swept> {
     let mut keys = keys.to_vec();
     keys.retain(|key| y.series.as_ref() != Some(&key.key));
     keys
 }
 
-/// What a figure measures. If a key of its axes is a controller, lines are called by laws without their parameters.
+/// The values of a figure. If a key of its axes is the controller, the labels of the lines have no
+/// parameters.
 fn measured(y: &Quantity, runs: &[&Run<'_>], over_controllers: bool) -> Option<Measured> {
-    let law = |name: String| match over_controllers {
+    let plain = |name: String| match over_controllers {
         true => name.split('?').next().unwrap_or_default().to_owned(),
         false => name,
     };
@@ -201,8 +198,8 @@ fn measured(y: &Quantity, runs: &[&Run<'_>], over_controllers: bool) -> Option<M
     all.dedup();
     let several = all.len() > 1;
     Measured::new(axis(y.measure), runs, |run| {
-        let whose = law(y.flows.clone().unwrap_or_else(|| together(run)));
-        let value = y.measure.of(run, y.flows.as_deref(), y.window);
+        let whose = plain(y.flows.clone().unwrap_or_else(|| together(run)));
+        let value = y.measure.of(run, y.flows.as_deref(), y.period);
         let label = match &series {
             Some(key) => {
                 let value = key.value(run.point.parameters()).unwrap_or_default();
@@ -219,7 +216,7 @@ fn measured(y: &Quantity, runs: &[&Run<'_>], over_controllers: bool) -> Option<M
             Some(name) => controller_of(run, name),
             None => alone(run),
         };
-        vec![(label, protocol.map(law), value)]
+        vec![(label, protocol.map(plain), value)]
     })
 }
 
@@ -227,8 +224,8 @@ fn axis(measure: Measure) -> Axis {
     Axis::new(measure.name(), measure.unit())
 }
 
-/// What flows of this name, which is theirs or their controller's, are called: by their controller, which may be swept.
-fn called(name: &str, controller: Option<&str>, beside_others: bool) -> String {
+/// The label of the flows with this name or controller: their controller, which may be swept.
+fn label_of(name: &str, controller: Option<&str>, beside_others: bool) -> String {
     match controller {
         Some(controller) if controller != name && beside_others => format!("{controller}, {name}"),
         Some(controller) => controller.to_owned(),
@@ -247,14 +244,14 @@ fn alone(run: &Run<'_>) -> Option<String> {
     Some(one)
 }
 
-/// The controller of the flows that are called so.
+/// The controller of the flows with this name or controller.
 fn controller_of(run: &Run<'_>, name: &str) -> Option<String> {
     let flows = run.outcome.flows.iter();
-    let mut mine = flows.filter(|flow| is_called(flow, name));
-    mine.find_map(|flow| flow.controller.clone())
+    let mut named = flows.filter(|flow| is_called(flow, name));
+    named.find_map(|flow| flow.controller.clone())
 }
 
-/// Of which protocol a row is, if it is of one: of its flows, or where it was measured.
+/// The controller that a row measures: of its flows, or of its points. `None` if there are several.
 fn protocol(row: &RowSpec) -> Option<String> {
     let is_one = |name: &&str| name.parse::<Spec>().is_ok();
     let flows = row.flows.as_deref().filter(is_one);

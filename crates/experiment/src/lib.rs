@@ -1,91 +1,94 @@
-//! The papers' experiments: scenario, what is measured, and the paper's numbers, as data. A new figure is a new file.
+//! Experiments: a paper's scenario, measures and numbers as data. A new figure is a new file.
 //!
-//! An experiment is a [scenario file](whimbrel_sim::scenario) with a table `[experiment]` more (so that
-//! `whimbrel sim` runs it too), at `experiments/PAPER/NAME.toml`:
+//! An experiment is a [scenario file](whimbrel_sim::scenario) with an additional table
+//! `[experiment]`, at `experiments/PAPER/NAME.toml`; `whimbrel sim` runs it too:
 //!
 //! ```toml
-//! [experiment]
-//! paper = "T. Saedi, MSc thesis, Lakehead University, 2019"
-//! place = "Fig 3.5, section 3.2.1.1; gains in section 3.3"
-//! claim = "CERL beats NewReno at every loss rate below 10 %"   # one sentence
-//! note = "The queue is not given: 50 packets is ns-2's default"  # how open points were read; may be left out
-//! measure = "mean flow goodput"            # of every row that names none
-//! tolerance = "25 %"                       # of every row that names none
-//! scenario = "topology-1.toml"             # a scenario file beside this one, instead of [link], [flow], ... here
+//! [experiment] paper = "T. Saedi, MSc thesis, Lakehead University, 2019" place = "Fig 3.5, section
+//! 3.2.1.1; gains in section 3.3" claim = "CERL beats NewReno at every loss rate below 10 %"   #
+//! one sentence note = "The queue is not given: 50 packets is ns-2's default"  # optional: open
+//! points of the paper measure = "mean flow goodput"            # default for all rows tolerance =
+//! "25 %"                       # default for all rows scenario = "topology-1.toml"             #
+//! optional: a scenario file in this folder, instead of
+//!                                          # [link], [flow], ... here
 //!
 //! [[experiment.row]]
 //! label = "CERL over {over}"
-//! where = { "flow.controller" = "cerl" }   # points of the sweep; a list means any of them. The measure's mean over all
-//! over = { "flow.controller" = ["newreno", "cubic"] }  # gain in % over the same points but with this; a list: a row each
-//! paper = [83, 46]                         # one number per row; left out if the paper gives none
+//! where = { "flow.controller" = "cerl" }   # points of the sweep; a list: any of these values.
+//!                                          # The row is the mean of the measure over all points
+//! over = { "flow.controller" = ["newreno", "cubic"] }  # gain in % over the same points with this
+//!                                          # value; a list: one row each
+//! paper = [83, 46]                         # one number for each row; optional
 //!
 //! [[experiment.row]]
 //! label = "CERL at {link.L.loss}"
 //! where = { "flow.controller" = "cerl" }
-//! each = "link.L.loss"                     # a row for each of this key's values
+//! each = "link.L.loss"                     # one row for each value of this key
 //!
-//! [[experiment.order]]                     # claims that each is greater than the next
+//! [[experiment.order]]                     # claims that each value gives more than the next
 //! key = "flow.controller"
 //! greatest_first = ["cerl", "cubic", "newreno"]
 //! where = { "link.L.loss" = ["1 %", "2 %"] }
 //!
-//! [[experiment.figure]]                    # what the paper's figure shows
-//! title = "Mean flow goodput over loss"
-//! kind = "lines"
-//! x = "link.L.loss"                        # a key of the sweep
-//! y = "mean flow goodput"                  # a measure; left out: the experiment's
-//! series = "flow.controller"               # a key of the sweep; left out: this
-//! where = { "link.L.delay" = "50 ms" }     # points of the sweep; other keys are held at their middle value
+//! [[experiment.figure]]                    # what the paper's figure shows title = "Mean flow
+//! goodput over loss" kind = "lines" x = "link.L.loss"                        # a key of the sweep
+//! y = "mean flow goodput"                  # a measure; default: the experiment's series =
+//! "flow.controller"               # a key of the sweep; this is the default where = {
+//! "link.L.delay" = "50 ms" }     # points of the sweep; other keys keep their middle value
 //! ```
 //!
-//! A row's number is the [measure](Measure) averaged over the points for each seed; what is shown is the mean and
-//! standard deviation over the seeds. `flows = "cerl"` looks only at flows with this controller or name. `from = "20 s"`
-//! and `to = "40 s"` (either may be left out) look only at that part of the run, for measures that can be taken from
-//! samples; the scenario must then say how often to `sample`. An order takes these keys, too.
+//! A row's number is the [measure](Measure), averaged over the points for each seed; reports show
+//! its mean and standard deviation over the seeds. `flows = "cerl"` restricts it to the flows with
+//! this controller or name. `from = "20 s"` and `to = "40 s"` (both optional) restrict it to a
+//! period of the run; this works for measures that can be computed from samples, and the scenario
+//! must set the interval `sample`. An order takes these keys, too.
 //!
-//! A row is **judged** if it has a paper's number (right if within `tolerance` of it, relative to the paper's number) or
-//! a bound, `above = 0` or `below = 5`. An order makes one row for each neighbouring pair: the gain, judged by `above =
-//! 0`; `each` asks for it at every value. The verdict: all judged rows right, it *holds*; some, *in part*; none, it *does
-//! not hold*.
+//! A row has an **expected value** if it has the paper's number (right within `tolerance`, relative
+//! to the paper's number) or a bound, `above = 0` or `below = 5`. An order makes one row for each
+//! neighboring pair: the gain, with the bound `above = 0`; with `each`, for every value of that
+//! key. The verdict on the claim is *holds* if all rows with an expected value are right, *in part*
+//! if some are, and *does not hold* if none is.
 //!
-//! **Figures.** A report shows by itself the paper's numbers beside ours, each measure of the rows over the keys of the sweep, and
-//! what [any runs show](mod@whimbrel_report::figures). `[[experiment.figure]]` says what the paper's figure shows where that is not
-//! among them, or should come first. Each has a `title`, a `kind`, and a `where` if it is not of all points:
+//! **Figures.** By default a report shows the paper's numbers beside the measured ones, each
+//! measure of the rows over the keys of the sweep, and the [figures of any
+//! runs](mod@whimbrel_report::figures). `[[experiment.figure]]` adds what the paper's figure shows,
+//! or puts it first. Each has a `title`, a `kind`, and optionally a `where`:
 //!
 //! | kind | keys | what it draws |
 //! |---|---|---|
-//! | `lines` | `x`, `y`, `series`, `flows`, `from`, `to` | a measure over a key of the sweep, a line for each series |
-//! | `heat` | `x`, `rows`, `y`, `series`, `flows`, `from`, `to` | a measure over two keys, a map for each series |
-//! | `time` | `show`, `flows` | over time: `cwnd`, `rate`, `rtt`, `queue` (if nothing is said), `in flight`, `ack spacing` |
-//! | `tradeoff` | | throughput against the 95th percentile of the delay, a mark for each run |
-//! | `cdf` | `x`, `flows` | a distribution: `rtt`, `delay` (one way), `message latency`; or `flows`: goodput, completion times |
+//! | `lines` | `x`, `y`, `series`, `flows`, `from`, `to` | a measure over a key of the sweep, with a line for each series |
+//! | `heat` | `x`, `rows`, `y`, `series`, `flows`, `from`, `to` | a measure over two keys, with a map for each series |
+//! | `time` | `show`, `flows` | over time: `cwnd`, `rate`, `rtt`, `queue` (these by default), `in flight`, `ack spacing` |
+//! | `tradeoff` | | throughput against the 95th percentile of the delay, with a mark for each run |
+//! | `cdf` | `x`, `flows` | a distribution: `rtt`, `delay` (one way), `message latency`; or `flows`: goodput and completion times |
 //! | `sequence` | `flows` | data sent and delivered over time |
 //! | `shares` | | how flows share a link over time, and how fairly |
-//! | `confusion` | | decisions on losses against what they were |
+//! | `confusion` | | decisions on losses against their true causes |
 //!
-//! `flows` are called by their controller or name. `x` may be `flow.controller` if its values differ in one number
-//! (`cerl?A=0.5`, `cerl?A=0.6`). What is over time is of the first seed, and needs samples: points that a figure's `where` names
-//! are run once more with samples if the scenario does not `sample`. Where it says nothing, the points are those in the middle of
-//! the sweep. At most four settings of a figure are drawn.
+//! `flows` names flows by their controller or name. `x` may be `flow.controller` if its values
+//! differ in one number (`cerl?A=0.5`, `cerl?A=0.6`). Figures over time show the first seed and
+//! need samples: if the scenario has no `sample`, the points that a figure's `where` selects run
+//! once more with samples. Without a `where`, a figure shows the points in the middle of the sweep.
+//! One figure shows at most four settings.
 
-pub mod decisions;
+mod claim;
 mod drawing;
+mod embedded;
+mod experiment;
 mod figures;
-mod judge;
+pub mod judge;
 mod library;
 mod measure;
-mod path;
 mod read;
-mod recovery;
-mod settings;
+mod selection;
+mod traces;
+
 #[cfg(test)]
 mod tests;
-mod view;
-mod window;
 
+pub use claim::{AssessedRow, Assessment, ClaimVerdict, Difference};
 pub use drawing::{Drawing, Flows, Kind, Of, Quantity};
-pub use judge::{Difference, JudgedRow, Judgement, Verdict};
+pub use experiment::{Experiment, RowSpec};
 pub use library::{File, Library, LibraryError};
-pub use measure::Measure;
-pub use read::{Experiment, RowSpec, Selection};
-pub use window::Window;
+pub use measure::{Measure, Period};
+pub use selection::Selection;

@@ -1,68 +1,69 @@
-//! Where experiments are: in a folder, or compiled in.
+//! Libraries of experiments: a folder, or the one that is compiled in.
 
-use crate::Experiment;
-use include_dir::{Dir, include_dir};
+use crate::embedded::{EMBEDDED, embedded};
+use crate::experiment::Experiment;
+use crate::read;
+use crate::traces::trace_paths;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use whimbrel_sim::scenario::ScenarioError;
-use whimbrel_sim::scenario::document::{Document, Node, Value};
+use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, unknown};
 
-/// How many seconds each scenario takes, by its id.
+/// The file with the run time of each scenario in seconds, by the scenario's id.
 const SECONDS: &str = "seconds.toml";
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
-
-/// A place that has experiments, as `PAPER/NAME.toml`.
+/// A collection of experiments, `PAPER/NAME.toml` each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Library {
     /// A folder.
     Folder(PathBuf),
-    /// Those that this program was built with.
+    /// The experiments that are compiled into this program.
     Embedded,
 }
 
-/// A file that an experiment is made of.
+/// A file that an experiment uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// What it is called below the library, `cerl/fig-3.5.toml`; `None` if it lies elsewhere.
+    /// Its path below the library, e.g. `cerl/fig-3.5.toml`; `None` if it is elsewhere.
     pub name: Option<String>,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says.
+    /// Its content.
     pub text: Cow<'static, str>,
 }
 
-/// Why experiments cannot be had.
+/// Why experiments cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// An experiment is wrong.
+    /// An experiment has a mistake.
     #[error(transparent)]
     Wrong(#[from] ScenarioError),
     /// The folder or a file of it cannot be read.
     #[error("cannot read {path}: {error}")]
     Unreadable {
-        /// What.
+        /// The file or folder.
         path: String,
-        /// Why not.
+        /// The cause.
         error: std::io::Error,
     },
-    /// There is none by that name.
+    /// No experiment has that name.
     #[error("{0}; see `whimbrel reproduce --list`")]
     Unknown(String),
-    /// The file that says how long scenarios take is wrong.
+    /// The file with the run times of the scenarios has a mistake.
     #[error("{path}: {why}")]
     Seconds {
-        /// Which.
+        /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The mistake.
         why: String,
     },
 }
 
 impl Library {
-    /// The folder `experiments` here or in a folder above, if there is one; else what was built in.
+    /// The folder `experiments` here or in a folder above if there is one, else the compiled-in
+    /// experiments.
     pub fn nearest(here: &Path) -> Self {
         let found = here.ancestors().map(|folder| folder.join("experiments"));
         let is_one = |folder: &PathBuf| names_in(folder).is_ok_and(|names| !names.is_empty());
@@ -72,58 +73,69 @@ impl Library {
             .map_or(Self::Embedded, Self::Folder)
     }
 
-    /// The experiment called `asked`; if there is none, those whose ids begin with it, in alphabetical order. An id begins with
-    /// whole words and numbers: `cerl/fig-3` is all of chapter 3, and `cerl/fig-3.1` is not `cerl/fig-3.10`. All, if nothing
-    /// is asked for.
+    /// The experiment with the id `name`, or else all experiments whose ids begin with `name`, in
+    /// alphabetical order. Only whole words and numbers match: `cerl/fig-3` matches all of chapter
+    /// 3, and `cerl/fig-3.1` does not match `cerl/fig-3.10`. An empty name matches all.
     ///
     /// # Errors
-    /// If there is none, or one of them is wrong.
-    pub fn experiments(&self, asked: &str) -> Result<Vec<Experiment>, LibraryError> {
-        let names = self.names()?;
-        if let Some(name) = names.iter().find(|name| id_of(name) == asked)
-            && let Some(experiment) = self.experiment(name)?
+    /// If no experiment matches, or one that matches has a mistake.
+    pub fn experiments(&self, name: &str) -> Result<Vec<Experiment>, LibraryError> {
+        let files = self.names()?;
+        if let Some(file) = files.iter().find(|file| id_of(file) == name)
+            && let Some(experiment) = self.experiment(file)?
         {
             return Ok(vec![experiment]);
         }
         let mut found = Vec::new();
-        for name in names.iter().filter(|name| begins(id_of(name), asked)) {
-            found.extend(self.experiment(name)?);
+        for file in files.iter().filter(|file| begins(id_of(file), name)) {
+            found.extend(self.experiment(file)?);
         }
         if found.is_empty() {
-            return Err(self.unknown(asked, &names));
+            return Err(self.unknown(name, &files));
         }
         Ok(found)
     }
 
-    /// The experiment in a file. `None` if it is a scenario: those that experiments share lie here too.
+    /// Reads the experiment `id` from its file. A file that its key `scenario` names must be in
+    /// this library.
+    ///
+    /// # Errors
+    /// The first mistake in the file or its scenario, with file, line, key and the nearest right
+    /// word.
+    pub fn read(&self, id: &str, document: Document) -> Result<Experiment, ScenarioError> {
+        read::experiment(id, document, |field| self.document(id, field))
+    }
+
+    /// The experiment in a file; `None` if the file is a scenario that experiments share.
     fn experiment(&self, name: &str) -> Result<Option<Experiment>, LibraryError> {
         let document = self.parse(name, &self.text(name)?)?;
         if !Experiment::is_one(&document) {
             return Ok(None);
         }
-        Ok(Some(Experiment::read(id_of(name), document, self)?))
+        Ok(Some(self.read(id_of(name), document)?))
     }
 
-    fn unknown(&self, asked: &str, names: &[String]) -> LibraryError {
-        if names.iter().any(|name| id_of(name) == asked) {
-            let sharing = names
+    fn unknown(&self, name: &str, files: &[String]) -> LibraryError {
+        if files.iter().any(|file| id_of(file) == name) {
+            let sharing = files
                 .iter()
-                .filter_map(|name| self.experiment(name).ok().flatten())
-                .filter(|experiment| experiment.scenario_id == asked)
+                .filter_map(|file| self.experiment(file).ok().flatten())
+                .filter(|experiment| experiment.scenario_id == name)
                 .map(|experiment| experiment.id);
             let sharing: Vec<String> = sharing.collect();
             return LibraryError::Unknown(format!(
-                "`{asked}` is a scenario, not an experiment: run it with `whimbrel sim {}`, or what is judged by it: {}",
-                self.path(&format!("{asked}.toml")).display(),
+                "`{name}` is a scenario, not an experiment: run it with `whimbrel sim {}`, or run an \
+                 experiment that uses it: {}",
+                self.path(&format!("{name}.toml")).display(),
                 sharing.join(", ")
             ));
         }
-        let known = names.iter().filter(|name| self.holds_experiment(name));
-        let ids: Vec<&str> = known.map(|name| id_of(name)).collect();
+        let known = files.iter().filter(|file| self.holds_experiment(file));
+        let ids: Vec<&str> = known.map(|file| id_of(file)).collect();
         let papers: Vec<&str> = ids.iter().filter_map(|id| id.split('/').next()).collect();
-        // A word without a slash is meant to be a paper's.
-        let known = if asked.contains('/') { ids } else { papers };
-        LibraryError::Unknown(unknown("experiment", asked, known.iter().copied()))
+        // A word without a slash is meant as the name of a paper.
+        let known = if name.contains('/') { ids } else { papers };
+        LibraryError::Unknown(unknown("experiment", name, known.iter().copied()))
     }
 
     fn holds_experiment(&self, name: &str) -> bool {
@@ -132,11 +144,11 @@ impl Library {
         document.is_some_and(|document| Experiment::is_one(&document))
     }
 
-    /// The files that decide an experiment's result, besides the program: its own file, its scenario's
-    /// file if that is another one, and the traces that the scenario names, except missing ones.
+    /// The files that determine the result of an experiment: its own file, its scenario's file if
+    /// that is another one, and the traces that the scenario names, except missing ones.
     ///
     /// # Errors
-    /// If one cannot be read.
+    /// If a file cannot be read.
     pub fn files(&self, experiment: &Experiment) -> Result<Vec<File>, LibraryError> {
         let mut ids = vec![&experiment.id];
         if experiment.scenario_id != experiment.id {
@@ -176,10 +188,11 @@ impl Library {
         Ok(files)
     }
 
-    /// How many seconds a scenario took on two cores, by its id: what `seconds.toml` says, if there is one.
+    /// The run time of each scenario on two cores, in seconds, by the scenario's id: the content of
+    /// `seconds.toml`, or nothing if that file does not exist.
     ///
     /// # Errors
-    /// If that file cannot be read, or is wrong.
+    /// If the file cannot be read, or has a mistake.
     pub fn seconds(&self) -> Result<BTreeMap<String, f64>, LibraryError> {
         let text = match self.text(SECONDS) {
             Ok(text) => text,
@@ -199,19 +212,16 @@ impl Library {
         for (id, seconds) in &seconds {
             if !(seconds.is_finite() && *seconds > 0.0) {
                 return Err(wrong(format!(
-                    "`{id}` takes {seconds} seconds; it must be more than none"
+                    "`{id}` has {seconds} seconds; it must be above 0"
                 )));
             }
         }
         Ok(seconds)
     }
 
-    /// The scenario that the experiment `id` names in `field`, a file beside it, and that file's id.
-    pub(crate) fn document(
-        &self,
-        id: &str,
-        field: &Field<'_>,
-    ) -> Result<(String, Document), ScenarioError> {
+    /// The id and content of the scenario file that the experiment `id` names in `field`. The file
+    /// is in the experiment's folder.
+    fn document(&self, id: &str, field: &Field<'_>) -> Result<(String, Document), ScenarioError> {
         let name = match id.rsplit_once('/') {
             Some((folder, _)) => format!("{folder}/{}", field.text()?),
             None => field.text()?.to_owned(),
@@ -221,7 +231,7 @@ impl Library {
         Ok((id_of(&name).to_owned(), document))
     }
 
-    /// What a file says; the traces that it names are built in as it is.
+    /// Parses a file. The traces that a compiled-in file names are compiled in, too.
     fn parse(&self, name: &str, text: &str) -> Result<Document, ScenarioError> {
         let mut document = Document::parse(text, &self.path(name))?;
         if let Self::Embedded = self {
@@ -261,7 +271,7 @@ impl Library {
         }
     }
 
-    /// How errors call a file.
+    /// The path of a file, for the reader.
     fn path(&self, name: &str) -> PathBuf {
         match self {
             Self::Folder(folder) => folder.join(name),
@@ -269,7 +279,7 @@ impl Library {
         }
     }
 
-    /// What the file at this path is called below the library. `None` if it is not below.
+    /// A file's path below the library; `None` if it is elsewhere.
     fn name(&self, path: &Path) -> Option<String> {
         let name = path.strip_prefix(self.path("")).ok()?;
         let plain = |part| matches!(part, Component::Normal(_));
@@ -279,78 +289,19 @@ impl Library {
     }
 }
 
-/// The text of a file that was compiled in, by its path.
-fn embedded(path: &Path) -> Option<&'static str> {
-    let name = path.strip_prefix("experiments").ok()?;
-    EMBEDDED.get_file(name)?.contents_utf8()
-}
-
-/// The traces that a scenario names and that are neither compiled in nor on the disk. Recorded traces
-/// are not part of this repository.
-pub(crate) fn missing_traces(document: &Document) -> Vec<PathBuf> {
-    let mut missing = trace_paths(document);
-    missing.retain(|path| (document.built_in)(path).is_none() && !path.exists());
-    missing
-}
-
-/// The document with a short trace in place of each missing one, so that the rest can be checked.
-pub(crate) fn with_stand_ins(mut document: Document) -> Document {
-    document.built_in = |path| embedded(path).or((!path.exists()).then_some("1\n"));
-    document
-}
-
-/// The paths of the traces that a scenario names, each once.
-fn trace_paths(document: &Document) -> Vec<PathBuf> {
-    let mut names = Vec::new();
-    named_traces(&document.root, &mut names);
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for path in names.iter().map(|name| document.folder.join(name)) {
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    paths
-}
-
-/// Whether an id begins with these whole words and numbers.
+/// Whether an id begins with these words and numbers, as whole words and numbers.
 fn begins(id: &str, with: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric();
     id.strip_prefix(with)
         .is_some_and(|rest| with.is_empty() || !with.ends_with(inside) || !rest.starts_with(inside))
 }
 
-/// The files that a scenario's links name as traces, where it is written and in its sweep.
-fn named_traces<'a>(node: &'a Node, into: &mut Vec<&'a str>) {
-    match &node.value {
-        Value::Table(table) => {
-            for entry in &table.entries {
-                if entry.key == "trace" || entry.key.ends_with(".trace") {
-                    texts(&entry.node, into);
-                } else {
-                    named_traces(&entry.node, into);
-                }
-            }
-        }
-        Value::List(items) => items.iter().for_each(|item| named_traces(item, into)),
-        _ => {}
-    }
-}
-
-/// A text, or the texts of a list.
-fn texts<'a>(node: &'a Node, into: &mut Vec<&'a str>) {
-    match &node.value {
-        Value::Text(text) => into.push(text),
-        Value::List(items) => items.iter().for_each(|item| texts(item, into)),
-        _ => {}
-    }
-}
-
-/// What a file is called: `PAPER/NAME`.
+/// The id of a file: `PAPER/NAME`.
 fn id_of(name: &str) -> &str {
     name.trim_end_matches(".toml")
 }
 
-/// `PAPER/NAME.toml` in a folder.
+/// All files `PAPER/NAME.toml` in a folder.
 fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for paper in std::fs::read_dir(folder)? {

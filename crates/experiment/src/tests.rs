@@ -1,12 +1,11 @@
-//! What an experiment's author writes, what becomes of it, and what they are told when it is wrong.
+//! Experiment files: how they are read, and what mistakes in them report.
 
-use crate::{Experiment, Library, Window};
+mod figures;
+
+use crate::{Experiment, Library, Period};
 use std::path::Path;
-use whimbrel_report::figure::{Figure, Plot};
-use whimbrel_report::figures::choose;
+use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::document::Document;
-use whimbrel_sim::scenario::{ScenarioError, Setting};
-use whimbrel_sim::sweep;
 use whimbrel_units::{Duration, Time};
 
 const SCENARIO: &str = r#"
@@ -23,11 +22,11 @@ fn read(experiment: &str) -> Result<Experiment, ScenarioError> {
         "[experiment]\npaper = \"P\"\nplace = \"Q\"\nclaim = \"C\"\nmeasure = \"jain\"\n{experiment}\n{SCENARIO}"
     );
     let document = Document::parse(&text, Path::new("a.toml"))?;
-    Experiment::read("p/a", document, &Library::Embedded)
+    Library::Embedded.read("p/a", document)
 }
 
 #[test]
-fn lists_make_rows_and_take_the_papers_numbers_in_order() {
+fn lists_make_rows_in_the_order_of_the_papers_numbers() {
     let experiment = read(
         "tolerance = \"5 %\"\n[[experiment.row]]\nlabel = \"CERL over {over} at {link.L.loss}\"\nwhere = { \"flow.controller\" = \"cerl\" }\n\
          over = { \"flow.controller\" = [\"newreno\", \"cubic\"] }\neach = \"link.L.loss\"\npaper = [1, 2, 3, 4, 5, 6]\n",
@@ -55,7 +54,7 @@ fn lists_make_rows_and_take_the_papers_numbers_in_order() {
 }
 
 #[test]
-fn an_order_is_a_gain_above_zero_for_each_neighbouring_pair() {
+fn an_order_expects_a_gain_for_each_neighboring_pair() {
     let experiment = read(
         "[[experiment.order]]\nkey = \"flow.controller\"\ngreatest_first = [\"cerl\", \"cubic\", \"newreno\"]\n\
          where = { \"link.L.loss\" = [\"1 %\", \"2 %\"] }\neach = \"link.L.loss\"\n",
@@ -75,7 +74,7 @@ fn an_order_is_a_gain_above_zero_for_each_neighbouring_pair() {
 }
 
 #[test]
-fn mistakes_name_file_line_key_and_the_nearest_right_word() {
+fn mistakes_name_file_line_key_and_the_nearest_word() {
     let row = |text: &str| format!("[[experiment.row]]\n{text}\nabove = 0");
     for (text, expected) in [
         (
@@ -96,11 +95,11 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         ),
         (
             row("label = \"\"\npaper = [1, 2]"),
-            "a.toml:8: experiment.row.paper: there are 2 of the paper's numbers for 1 rows",
+            "a.toml:8: experiment.row.paper: has 2 numbers for 1 rows",
         ),
         (
             row("label = \"\"").replace("above = 0", ""),
-            "a.toml:1: experiment: nothing here can be judged: give a row the paper's number (`paper = 46`) or a bound (`above = 0`), or write [[experiment.order]]",
+            "a.toml:1: experiment: no row has an expected value: give a row the paper's number (`paper = 46`) or a bound (`above = 0`), or add [[experiment.order]]",
         ),
         (
             row("label = \"\"") + "\n[link.M]\nlos = 1",
@@ -108,18 +107,18 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
         ),
         (
             row("label = \"\"\nmeasure = \"loss\"\nfrom = \"1 s\""),
-            "a.toml:9: experiment.row.from: is for measures that can be taken of a part of a run: `total goodput`, \
+            "a.toml:9: experiment.row.from: applies only to measures that can be restricted to a part of the run: `total goodput`, \
              `mean flow goodput`, `total throughput`, `mean flow throughput`, `transmitted`, `delivered`, `sending rate`, \
              `share`, `jain`, `weighted fairness`, `convergence time`, `mean cwnd`, `greatest cwnd`, `least cwnd`, `mean ack spacing`, \
              `ack spacing jitter`, `recovery time`, `share recovery time`, `refill`",
         ),
         (
             row("label = \"\"\nfrom = \"1 s\""),
-            "a.toml:5: experiment.measure: is taken from samples; say how often under [run]: `sample = \"100 ms\"`",
+            "a.toml:5: experiment.measure: needs samples; set their interval under [run]: `sample = \"100 ms\"`",
         ),
         (
             row("label = \"\"\nmeasure = \"convergence time\""),
-            "a.toml:8: experiment.row.measure: is taken from samples; say how often under [run]: `sample = \"100 ms\"`",
+            "a.toml:8: experiment.row.measure: needs samples; set their interval under [run]: `sample = \"100 ms\"`",
         ),
         (
             row("label = \"\"\nto = \"70 s\""),
@@ -144,7 +143,7 @@ fn mistakes_name_file_line_key_and_the_nearest_right_word() {
 }
 
 #[test]
-fn a_row_may_look_at_a_part_of_the_run() {
+fn a_row_can_be_restricted_to_a_period() {
     let experiment = read(
         "[[experiment.row]]\nlabel = \"\"\nabove = 0\nfrom = \"20 s\"\n\
          [[experiment.order]]\nkey = \"flow.controller\"\ngreatest_first = [\"cerl\", \"cubic\"]\nto = \"30 s\"\n\
@@ -152,20 +151,20 @@ fn a_row_may_look_at_a_part_of_the_run() {
     )
     .expect("an experiment");
     let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
-    let part = |from, to| {
-        Some(Window {
+    let period = |from, to| {
+        Some(Period {
             from: at(from),
             to: at(to),
         })
     };
-    assert_eq!(experiment.rows[0].window, part(20, 60));
-    assert_eq!(experiment.rows[1].window, part(0, 30));
+    assert_eq!(experiment.rows[0].period, period(20, 60));
+    assert_eq!(experiment.rows[1].period, period(0, 30));
 }
 
 #[test]
-fn an_id_is_asked_for_whole_or_by_the_words_it_begins_with() {
-    let ids = |asked: &str| -> Vec<String> {
-        let found = Library::Embedded.experiments(asked);
+fn an_id_matches_in_full_or_by_its_first_words() {
+    let ids = |name: &str| -> Vec<String> {
+        let found = Library::Embedded.experiments(name);
         let found = found.unwrap_or_default().into_iter();
         found.map(|experiment| experiment.id).collect()
     };
@@ -183,9 +182,9 @@ fn an_id_is_asked_for_whole_or_by_the_words_it_begins_with() {
 }
 
 #[test]
-fn who_asks_for_what_there_is_not_is_told_the_nearest() {
-    let error = |asked| {
-        let error = Library::Embedded.experiments(asked).expect_err("none");
+fn an_unknown_name_reports_the_nearest_one() {
+    let error = |name| {
+        let error = Library::Embedded.experiments(name).expect_err("none");
         error.to_string()
     };
     assert_eq!(
@@ -202,7 +201,7 @@ fn who_asks_for_what_there_is_not_is_told_the_nearest() {
 }
 
 #[test]
-fn an_experiments_files_are_its_own_and_its_scenario() {
+fn the_files_of_an_experiment_include_its_scenario() {
     let names = |id| -> Vec<String> {
         let experiment = Library::Embedded.experiments(id).expect("one").remove(0);
         let files = Library::Embedded.files(&experiment).expect("files");
@@ -243,20 +242,20 @@ fn traced() -> (tempfile::TempDir, Library) {
 }
 
 #[test]
-fn an_experiment_without_its_traces_is_read_but_does_not_run() {
+fn an_experiment_without_its_traces_can_be_read_but_not_run() {
     let (folder, library) = traced();
     let experiment = library.experiments("paper").expect("one").remove(0);
     let names = ["../traces/capacity.txt", "../traces/delay.txt"];
     let missing = names.map(|name| folder.path().join("paper").join(name));
     assert_eq!(experiment.missing_traces, missing);
     let files = library.files(&experiment).expect("files");
-    assert_eq!(files.len(), 1, "its own only");
+    assert_eq!(files.len(), 1, "only its own file");
     let error = experiment.scenario(&[]).expect_err("no trace").to_string();
     assert!(error.contains("cannot read the trace"), "{error}");
 }
 
 #[test]
-fn an_experiments_traces_are_among_its_files() {
+fn the_files_of_an_experiment_include_its_traces() {
     let (folder, library) = traced();
     let traces = folder.path().join("traces");
     std::fs::create_dir(&traces).expect("a folder");
@@ -271,7 +270,7 @@ fn an_experiments_traces_are_among_its_files() {
 }
 
 #[test]
-fn whatever_seconds_are_told_of_is_a_scenario_of_an_experiment() {
+fn run_times_are_listed_only_for_scenarios_of_experiments() {
     let all = Library::Embedded.experiments("").expect("experiments");
     for (id, seconds) in Library::Embedded.seconds().expect("seconds") {
         assert!(
@@ -283,125 +282,12 @@ fn whatever_seconds_are_told_of_is_a_scenario_of_an_experiment() {
 }
 
 #[test]
-fn every_experiment_that_is_built_in_can_be_read() {
+fn every_compiled_in_experiment_can_be_read() {
     let all = Library::Embedded.experiments("").expect("experiments");
     assert!(all.iter().any(|experiment| experiment.id == "cerl/fig-3.5"));
     let cerl = Library::Embedded.experiments("cerl/fig-3.5").expect("one");
     assert_eq!(
         cerl[0].scenario(&[]).expect("a scenario").points().len(),
         2 * 11 * 9
-    );
-}
-
-/// Runs the points of an experiment that its figures over time need, or all if they are few, with one seed, sampled 400 times.
-fn drawn(id: &str) -> Vec<Figure> {
-    let all = Library::Embedded.experiments(id).expect("built in");
-    let experiment = all.iter().find(|e| e.id == id).expect("its id");
-    let seeds = Setting {
-        key: "run.seeds".to_owned(),
-        value: "1".to_owned(),
-    };
-    let scenario = experiment.scenario(&[seeds]).expect("a scenario");
-    let all = scenario.points().len() <= 4;
-    let mut few = choose::few(&scenario, |point| all || experiment.wants(point));
-    few.set_sample(few.points()[0].duration() / 400);
-    let runs = sweep::run_all(&sweep::jobs(few.points()), None, || {}).expect("threads");
-    experiment.figures(&experiment.judge(&runs).rows, &runs, &runs)
-}
-
-fn series(figure: &Figure, panel: usize) -> Vec<&str> {
-    let Plot::Panels { panels, .. } = &figure.plot else {
-        panic!("{}", figure.title)
-    };
-    panels[panel]
-        .series
-        .iter()
-        .map(|s| s.label.as_str())
-        .collect()
-}
-
-#[test]
-fn what_an_author_asked_for_comes_first_and_shows_what_it_says() {
-    let all = drawn("emfast/fig-4");
-    assert_eq!(all[0].id, "emfast/fig-4/time");
-    assert_eq!(
-        all[0].title,
-        "Spacing of acknowledgments, FAST and MFAST alone"
-    );
-    let laws = ["fast?alpha=6&every=2", "mfast?alpha=6&every=2"];
-    assert_eq!(series(&all[0], 0), laws);
-    assert_eq!(series(&all[0], 1), laws);
-
-    let shares = drawn("enhanced-aatp/fig-9-two-flows");
-    let titles: Vec<&str> = shares.iter().take(2).map(|f| f.title.as_str()).collect();
-    let expected = ["priority 1", "priority 8"];
-    for (title, at) in titles.iter().zip(expected) {
-        assert!(
-            title.starts_with("Fig 9 a to d") && title.ends_with(at),
-            "{title}"
-        );
-    }
-    assert_eq!(series(&shares[1], 0), ["first", "second"]);
-    // The second has 89 % in the end, as the paper says.
-    let Plot::Panels { panels, .. } = &shares[1].plot else {
-        panic!("panels")
-    };
-    let [_, last] = panels[0].series[1].points.last().expect("some");
-    assert!((last - 89.0).abs() < 4.5, "{last}");
-    // What the runs show by themselves is the same figure: it comes once.
-    let same = shares.iter().filter(|f| f.plot == shares[1].plot).count();
-    assert_eq!(same, 1);
-    let mut ids: Vec<&str> = shares.iter().map(|f| f.id.as_str()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), shares.len());
-}
-
-#[test]
-fn sequence_numbers_are_of_the_point_that_the_paper_shows() {
-    let all = drawn("cerl/fig-4.28");
-    assert_eq!(all[0].title, "Sequence numbers, 1 % lost");
-    let labels = series(&all[0], 0);
-    assert!(
-        labels.contains(&"cerl-plus-printed")
-            && labels.contains(&"newreno beside cerl-plus-printed"),
-        "{labels:?}"
-    );
-}
-
-#[test]
-fn the_papers_numbers_stand_beside_ours_by_unit_and_protocol() {
-    let experiment = read(
-        "tolerance = \"5 %\"\n[[experiment.row]]\nlabel = \"A\"\nwhere = { \"flow.controller\" = \"cerl\" }\npaper = 1\n\
-         [[experiment.row]]\nlabel = \"B\"\nflows = \"cubic\"\npaper = 2\n[[experiment.row]]\nlabel = \"C\"\nmeasure = \"loss\"\npaper = 3\n\
-         [[experiment.figure]]\ntitle = \"J\"\nkind = \"lines\"\nx = \"link.L.loss\"\nwhere = { \"flow.controller\" = [\"cubic\", \"cerl\"] }\n",
-    )
-    .expect("an experiment");
-    let short = [
-        "link.L.rate=1 Mbit/s",
-        "link.L.delay=10 ms",
-        "run.duration=2 s",
-    ];
-    let short: Vec<Setting> = short
-        .iter()
-        .map(|s| s.parse().expect("a setting"))
-        .collect();
-    let scenario = experiment.scenario(&short).expect("a scenario");
-    let runs = sweep::run_all(&sweep::jobs(scenario.points()), None, || {}).expect("threads");
-    let all = experiment.figures(&experiment.judge(&runs).rows, &runs, &runs);
-    assert_eq!(series(&all[0], 0), ["cubic", "cerl"]);
-    let beside: Vec<(&str, Vec<Option<&str>>)> = all
-        .iter()
-        .filter_map(|figure| match &figure.plot {
-            Plot::Beside { value, rows } => {
-                let protocols = rows.iter().map(|row| row.protocol.as_deref());
-                Some((value.unit.as_str(), protocols.collect()))
-            }
-            _ => None,
-        })
-        .collect();
-    assert_eq!(
-        beside,
-        [("", vec![Some("cerl"), Some("cubic")]), ("%", vec![None])]
     );
 }

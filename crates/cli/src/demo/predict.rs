@@ -1,7 +1,7 @@
 //! What the simulator predicts for the path: the same file, with a transport configured like noq.
 
 use super::{DemoArgs, LARGEST};
-use crate::play;
+use crate::runs;
 use std::path::Path;
 use whimbrel_cc::Spec;
 use whimbrel_sim::scenario::Scenario;
@@ -45,7 +45,7 @@ pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Prediction>> {
 /// [`STEP`], at most [`LARGEST`].
 fn suitable_size(args: &DemoArgs, controller: &Spec) -> anyhow::Result<Bytes> {
     let scenario = Scenario::parse(&text(args, controller, None), Path::new("demo"))?;
-    let runs = play::run_all(&sweep::jobs(scenario.points()), None)?;
+    let runs = runs::run_all(&sweep::jobs(scenario.points()), None)?;
     let delivered = |run: &sweep::Run<'_>| run.outcome.flows[0].delivered.get();
     let mut delivered: Vec<u64> = runs.iter().map(delivered).collect();
     delivered.sort_unstable();
@@ -55,7 +55,7 @@ fn suitable_size(args: &DemoArgs, controller: &Spec) -> anyhow::Result<Bytes> {
 
 fn prediction(args: &DemoArgs, controller: &Spec, size: Bytes) -> anyhow::Result<Prediction> {
     let scenario = Scenario::parse(&text(args, controller, Some(size)), Path::new("demo"))?;
-    let mut runs = play::run_all(&sweep::jobs(scenario.points()), None)?;
+    let mut runs = runs::run_all(&sweep::jobs(scenario.points()), None)?;
     let time = |run: &sweep::Run<'_>| {
         let flow = &run.outcome.flows[0];
         flow.completion.unwrap_or(flow.active)

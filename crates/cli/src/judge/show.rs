@@ -1,78 +1,78 @@
-//! What `judge` prints.
+//! The text that `judge` prints.
 
 use std::fmt::Write as _;
-use whimbrel_experiment::decisions::{Axis, Cell, Effect, Judged, Mistake, Whose};
+use whimbrel_experiment::judge::{Axis, Cell, Effect, Judged, Mistake, Scope};
 use whimbrel_report::{Interval, decimals, plain, short_names};
 use whimbrel_sim::Oracle;
 
-/// How many of the worst cells are named.
+/// Maximum number of the worst cells to list.
 const WORST: usize = 3;
-/// Both kinds, and how sentences call them.
+/// Both kinds of mistakes, the oracle that corrects each, and their names.
 const MISTAKES: [(Mistake, Oracle, &str); 2] = [
     (
         Mistake::RandomForCongestion,
         Oracle::Random,
-        "Random loss taken for congestion",
+        "Random loss mistaken for congestion",
     ),
     (
         Mistake::CongestionForRandom,
         Oracle::Congestion,
-        "Congestion taken for random loss",
+        "Congestion mistaken for random loss",
     ),
 ];
 
-/// Each law, and all of them beside each other.
+/// The results of each controller, and a comparison of all.
 pub fn text(judged: &[Judged]) -> String {
-    let mut text: String = judged.iter().map(law).collect();
+    let mut text: String = judged.iter().map(one).collect();
     if judged.len() > 1 {
         text += &summary(judged);
     }
     text
 }
 
-fn law(law: &Judged) -> String {
+fn one(judged: &Judged) -> String {
     let Judged {
         controller,
         seeds,
         decisions,
         cells,
         ..
-    } = law;
+    } = judged;
     let mut text = format!(
-        "{controller}\n{} x {}: {} verdicts on losses; {} more where nothing had been lost\n\n",
+        "{controller}\n{} x {}: {} decisions on losses, and {} where no packet was lost\n\n",
         several(cells.len(), "cell"),
         several(*seeds, "seed"),
         decisions.random() + decisions.congestion(),
         decisions.spurious
     );
-    text += &matrix(law);
+    text += &matrix(judged);
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "right: {}, balanced {}; in the mean of the cells {}, balanced {}\n",
+        "right: {}, balanced {}; mean of the cells {}, balanced {}\n",
         percent(decisions.accuracy()),
         percent(decisions.balanced_accuracy()),
-        percent(law.cell_means.accuracy),
-        percent(law.cell_means.balanced_accuracy)
+        percent(judged.cell_means.accuracy),
+        percent(judged.cell_means.balanced_accuracy)
     );
-    text += &effects(law);
-    text += &costs(law);
-    if !law.axes.is_empty() {
-        text += &margins(&law.axes);
-        text += &worst(law);
+    text += &effects(judged);
+    text += &costs(judged);
+    if !judged.axes.is_empty() {
+        text += &margins(&judged.axes);
+        text += &worst(judged);
     }
     text + "\n"
 }
 
-/// Rows: what it was; columns: what it was taken for.
-fn matrix(law: &Judged) -> String {
-    let (d, means) = (&law.decisions, law.cell_means);
+/// The confusion matrix. Rows: the true cause; columns: the decision.
+fn matrix(judged: &Judged) -> String {
+    let (d, means) = (&judged.decisions, judged.cell_means);
     let heads = [
         "",
-        "taken for\nrandom",
+        "decided\nrandom",
         "\n%",
         "mean of\ncells %",
-        "taken for\ncongestion",
+        "decided\ncongestion",
         "\n%",
         "mean of\ncells %",
     ]
@@ -102,17 +102,17 @@ fn matrix(law: &Judged) -> String {
     plain(&heads, &[false, true, true, true, true, true, true], &lines)
 }
 
-/// What it does as it judges, and what telling it the truth changes.
+/// The quantities with the controller's own decisions, and what each oracle changes.
 fn effects(Judged { effects, seeds, .. }: &Judged) -> String {
-    let told = [Oracle::Random, Oracle::Congestion, Oracle::Everything];
-    let any = |oracle: &Oracle| effects.iter().any(|e| e.told(*oracle).is_some());
-    let told: Vec<Oracle> = told.into_iter().filter(any).collect();
-    let mut heads = ["", "", "as it judges"].map(str::to_owned).to_vec();
-    heads.extend(told.iter().map(|oracle| {
+    let oracles = [Oracle::Random, Oracle::Congestion, Oracle::Everything];
+    let any = |oracle: &Oracle| effects.iter().any(|e| e.increase(*oracle).is_some());
+    let oracles: Vec<Oracle> = oracles.into_iter().filter(any).collect();
+    let mut heads = ["", "", "own\ndecisions"].map(str::to_owned).to_vec();
+    heads.extend(oracles.iter().map(|oracle| {
         match oracle {
-            Oracle::Random => "told of\nrandom loss",
-            Oracle::Congestion => "told of\ncongestion",
-            Oracle::Nothing | Oracle::Everything => "told of\nboth",
+            Oracle::Random => "with oracle:\nrandom loss",
+            Oracle::Congestion => "with oracle:\ncongestion",
+            Oracle::Nothing | Oracle::Everything => "with oracle:\nboth",
         }
         .to_owned()
     }));
@@ -123,33 +123,33 @@ fn effects(Judged { effects, seeds, .. }: &Judged) -> String {
             effect.unit.to_owned(),
             format!("{:.digits$}", effect.own),
         ];
-        line.extend(told.iter().map(|oracle| change(effect, *oracle)));
+        line.extend(oracles.iter().map(|oracle| change(effect, *oracle)));
         line
     };
     let lines: Vec<Vec<String>> = effects.iter().map(line).collect();
     let right = [false, false, true, true, true, true];
     let mut text = plain(&heads, &right, &lines);
-    if !told.is_empty() {
+    if !oracles.is_empty() {
         text += if *seeds > 1 {
-            "means of the cells; what changes ± its 95 % interval, in brackets where nothing is certain\n"
+            "means of the cells; changes with their 95 % interval, in brackets if not significant\n"
         } else {
-            "means of the cells; with one seed nothing is certain about what changes\n"
+            "means of the cells; one seed does not show whether changes are significant\n"
         };
     }
     text + "\n"
 }
 
-/// What each kind of mistake costs, in sentences.
-fn costs(law: &Judged) -> String {
+/// The costs of each kind of mistake, in sentences.
+fn costs(judged: &Judged) -> String {
     let mut text = String::new();
     for (mistake, oracle, name) in MISTAKES {
-        let (could, made) = mistake.count(&law.decisions);
+        let (could, made) = mistake.count(&judged.decisions);
         let costs = match made {
-            0 if could == 0 => "there was none to judge".to_owned(),
-            0 => format!("never, {could} times judged"),
-            _ => match cost(&law.effects, oracle) {
+            0 if could == 0 => "no such decisions".to_owned(),
+            0 => format!("never in {could} decisions"),
+            _ => match cost(&judged.effects, oracle) {
                 Some(cost) => cost,
-                None => "what it costs is not known".to_owned(),
+                None => "costs not measured".to_owned(),
             },
         };
         let _ = writeln!(text, "{name}: {costs}");
@@ -157,25 +157,25 @@ fn costs(law: &Judged) -> String {
     text + "\n"
 }
 
-/// What a mistake does to those whom it harms: the opposite of what telling the truth changes.
+/// The cost of a mistake for the flows that it harms: the opposite of what the oracle changes.
 fn cost(effects: &[Effect], oracle: Oracle) -> Option<String> {
-    let harmed = |effect: &&Effect| (effect.whose == Whose::Judged) == (oracle == Oracle::Random);
+    let harmed = |effect: &&Effect| (effect.scope == Scope::Judged) == (oracle == Oracle::Random);
     let one = |effect: &Effect| {
-        let told = effect.told(oracle)?;
+        let increase = effect.increase(oracle)?;
         let Effect {
             quantity,
             unit,
             own,
             ..
         } = effect;
-        if !told.is_certain() {
-            return Some(format!("{quantity}: nothing certain"));
+        if !increase.is_certain() {
+            return Some(format!("{quantity}: not significant"));
         }
         let caused = Interval {
-            mean: -told.mean,
-            ..told
+            mean: -increase.mean,
+            ..increase
         };
-        // A share of a share would be misread.
+        // A percentage of a percentage would be misread.
         let relative = if *own > 0.0 && *unit != "%" {
             format!(" ({:+.0} %)", 100.0 * caused.mean / own)
         } else {
@@ -194,9 +194,9 @@ fn margins(axes: &[Axis]) -> String {
         "",
         "",
         "random\nlosses",
-        "taken for\ncongestion %",
+        "mistaken for\ncongestion %",
         "\ncongestion",
-        "taken for\nrandom %",
+        "mistaken for\nrandom %",
         "right\n%",
         "balanced\n%",
     ]
@@ -222,14 +222,15 @@ fn margins(axes: &[Axis]) -> String {
         }
     }
     let right = [false, true, true, true, true, true, true, true];
-    plain(&heads, &right, &lines) + "shares: means of the cells, in which each counts alike\n\n"
+    plain(&heads, &right, &lines)
+        + "percentages: means of the cells, with equal weight for each\n\n"
 }
 
 /// The cells in which each mistake is made most often.
-fn worst(law: &Judged) -> String {
+fn worst(judged: &Judged) -> String {
     let mut text = String::new();
     for (mistake, _, name) in MISTAKES {
-        let cells = law.worst(mistake);
+        let cells = judged.worst(mistake);
         if cells.is_empty() {
             continue;
         }
@@ -253,7 +254,7 @@ fn place(cell: &Cell) -> String {
     all.join(", ")
 }
 
-/// All laws beside each other, in the order in which they were judged.
+/// A comparison of all controllers, in the order in which they were judged.
 fn summary(judged: &[Judged]) -> String {
     let heads = [
         "",
@@ -262,16 +263,16 @@ fn summary(judged: &[Judged]) -> String {
         "random for\ncongestion %",
         "congestion\nfor random %",
         "goodput\nMbit/s",
-        "told of\nrandom loss",
-        "told of\ncongestion",
-        "told of\nboth",
+        "with oracle:\nrandom loss",
+        "with oracle:\ncongestion",
+        "with oracle:\nboth",
     ]
     .map(str::to_owned);
-    let line = |law: &Judged| {
-        let means = law.cell_means;
-        let goodput = law.effects.iter().find(|e| e.whose == Whose::Judged);
+    let line = |one: &Judged| {
+        let means = one.cell_means;
+        let goodput = one.effects.iter().find(|e| e.scope == Scope::Judged);
         let mut line = vec![
-            law.controller.clone(),
+            one.controller.clone(),
             number(means.accuracy),
             number(means.balanced_accuracy),
             number(means.random_mistaken),
@@ -285,17 +286,17 @@ fn summary(judged: &[Judged]) -> String {
     };
     let right = [false, true, true, true, true, true, true, true, true];
     let lines: Vec<Vec<String>> = judged.iter().map(line).collect();
-    plain(&heads, &right, &lines) + "shares: means of the cells\n"
+    plain(&heads, &right, &lines) + "percentages: means of the cells\n"
 }
 
-/// How telling a law so much changes a quantity.
+/// How an oracle changes a quantity; in brackets if that is not significant.
 fn change(effect: &Effect, oracle: Oracle) -> String {
     let digits = decimals(effect.own);
-    match effect.told(oracle) {
+    match effect.increase(oracle) {
         None => "-".to_owned(),
-        Some(told) if told.mean == 0.0 => "0".to_owned(),
-        Some(told) if told.is_certain() => signed(told, digits),
-        Some(told) => format!("({})", signed(told, digits)),
+        Some(increase) if increase.mean == 0.0 => "0".to_owned(),
+        Some(increase) if increase.is_certain() => signed(increase, digits),
+        Some(increase) => format!("({})", signed(increase, digits)),
     }
 }
 

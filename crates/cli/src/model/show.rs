@@ -1,4 +1,4 @@
-//! What `model` prints and draws.
+//! The text, JSON and picture of `model`.
 
 use super::theory::{Prediction, Theory};
 use super::{FLOWS, Flow, ModelArgs};
@@ -7,7 +7,7 @@ use whimbrel_report::figures::{Response, response};
 use whimbrel_report::{Stat, plain};
 use whimbrel_units::Probability;
 
-/// Everything that was found.
+/// All results.
 #[derive(Serialize)]
 pub struct Results {
     path: PathJson,
@@ -20,7 +20,7 @@ struct PathJson {
     rate_bps: u64,
     rtt_s: f64,
     packet_bytes: u64,
-    /// What the link carries of payload.
+    /// Payload that the link carries.
     payload_bps: f64,
     pipe_packets: u64,
     buffer_packets: u64,
@@ -29,12 +29,12 @@ struct PathJson {
     duration_s: f64,
 }
 
-/// One flow at one packet error probability; shares of what the link carries.
+/// One flow at one packet error probability; fractions of the capacity of the link.
 #[derive(Serialize)]
 struct Point {
     controller: &'static str,
     packet_error: f64,
-    /// One for each seed.
+    /// One value for each seed.
     simulated: Vec<f64>,
     chain: f64,
     with_flight: f64,
@@ -46,7 +46,7 @@ struct Point {
 }
 
 impl Results {
-    /// Puts theory and measurement side by side.
+    /// Combines models and simulation.
     pub fn new(
         args: &ModelArgs,
         errors: Vec<Probability>,
@@ -91,7 +91,7 @@ impl Results {
         Self { path, points }
     }
 
-    /// For people.
+    /// The table.
     pub fn text(&self) -> String {
         let heads = [
             "controller",
@@ -124,13 +124,14 @@ impl Results {
             ..
         } = &self.path;
         format!(
-            "{} Mbit/s, RTT {:.1} ms: the link holds {pipe_packets} packets of {packet_bytes} B, its buffer {buffer_packets}",
+            "{} Mbit/s, RTT {:.1} ms: the link holds {pipe_packets} packets of {packet_bytes} B, \
+             its buffer {buffer_packets}",
             *rate_bps as f64 / 1e6,
             rtt_s * 1e3,
         )
     }
 
-    /// The picture. `None` if there are not two packet error probabilities.
+    /// The picture; `None` with fewer than two packet error probabilities.
     pub fn picture(&self) -> Option<String> {
         let mut all: Vec<Response> = FLOWS.iter().map(|flow| self.band(flow)).collect();
         all.push(self.closed_form("PFTK", |point| point.pftk));
@@ -144,7 +145,7 @@ impl Results {
         Some(whimbrel_report::svg(&[figure]))
     }
 
-    /// From the chain alone to the chain with what was under way, and what was simulated.
+    /// From the chain to the chain with the flight, and the simulated values.
     fn band(&self, flow: &Flow) -> Response {
         let points = || {
             let points = self.points.iter();

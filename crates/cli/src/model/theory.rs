@@ -1,32 +1,32 @@
-//! What the models say, as shares of what the link carries.
+//! The models, as fractions of the capacity of the link.
 
 use super::{FLOWS, Flow, ModelArgs};
 use crate::failure::BadInput;
-use crate::play::Progress;
+use crate::runs::Progress;
 use whimbrel_model::{Acks, Law, Losses, ModelError, Path, Receiver, Sender, mathis, pftk, solve};
 use whimbrel_units::Probability;
 
-/// Of all flows at all points.
+/// The predictions for all flows at all points.
 pub struct Theory {
     pub path: Path,
-    /// For each of [`FLOWS`] one for each point.
+    /// For each of [`FLOWS`], one prediction for each point.
     pub flows: Vec<Vec<Prediction>>,
 }
 
-/// Of one flow at one point.
+/// The predictions for one flow at one point.
 pub struct Prediction {
-    /// What the chain delivers in the long run.
+    /// Long-run delivery of the chain.
     pub chain: f64,
-    /// The same with what was under way behind lost packets.
+    /// The same with the data that was in flight after lost packets.
     pub with_flight: f64,
     /// Equation (15) or (16).
     pub equation: f64,
-    /// Of Reno without NACK only.
+    /// Only for Reno without NACK.
     pub pftk: Option<f64>,
     pub mathis: Option<f64>,
 }
 
-/// Asks the models.
+/// Computes all predictions.
 pub fn all(args: &ModelArgs, errors: &[Probability]) -> Result<Theory, BadInput> {
     let path =
         Path::new(args.rate, args.rtt, args.packet(), args.buffer()).map_err(BadInput::new)?;
@@ -54,7 +54,7 @@ fn predict(
             Receiver::Silent
         }
     };
-    // One changed bit strikes the headers as often as they are long.
+    // The probability that a changed bit is in the headers is their fraction of the packet.
     let struck = args.header.get() as f64 / args.packet().get() as f64;
     let struck = Probability::new(struck).unwrap_or_default();
     let equation = solve(path, flow.law, receiver(Probability::ZERO), p)?.mean_of_cycles;

@@ -1,11 +1,11 @@
-//! Experiments that share a scenario, and so its runs.
+//! Experiments that share a scenario, and therefore its runs.
 
-use super::Task;
-use super::keep::Keep;
+use super::cache::Cache;
 use super::progress::Progress;
-use super::told::{Reproduced, Told};
+use super::result::{ExperimentResult, Reproduced};
+use super::task::Task;
 use crate::page::over_time;
-use crate::play::first_seeds;
+use crate::runs::first_seeds;
 use jiff::Timestamp;
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Tasks in order, those together that share a scenario.
+    /// The tasks in order, grouped by scenario.
     pub fn all(tasks: &'a [Task]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for task in tasks {
@@ -31,50 +31,54 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// Whose runs they share.
+    /// The id of the common scenario.
     pub fn scenario_id(&self) -> &'a str {
         &self.tasks[0].experiment.scenario_id
     }
 
-    /// Whom people see running: the first that is not kept. `None` if all are.
-    pub fn running(&self) -> Option<&'a str> {
-        self.to_run().next().map(|task| task.experiment.id.as_str())
+    /// Whether an experiment of the group has to run.
+    pub fn must_run(&self) -> bool {
+        self.to_run().next().is_some()
     }
 
+    /// The tasks without a cached result.
     fn to_run(&self) -> impl Iterator<Item = &'a Task> {
         let tasks = self.tasks.iter().copied();
-        tasks.filter(|task| task.kept.is_none())
+        tasks.filter(|task| task.cached.is_none())
     }
 
-    /// Runs the scenario unless all is kept, and judges what is not. Keeps it.
+    /// Runs the scenario unless all results are cached, assesses the missing experiments, and
+    /// caches their results.
     pub fn reproduce(
         &self,
-        keep: Option<&Keep>,
+        cache: Option<&Cache>,
         seeds: Option<&Setting>,
         threads: Option<NonZeroUsize>,
         progress: &Progress,
-    ) -> anyhow::Result<Vec<Told<'a>>> {
-        let mut fresh = match self.running() {
-            Some(_) => self.run(seeds, threads, progress)?.into_iter(),
-            None => Vec::new().into_iter(),
+    ) -> anyhow::Result<Vec<ExperimentResult<'a>>> {
+        let mut fresh = if self.must_run() {
+            self.run(seeds, threads, progress)?.into_iter()
+        } else {
+            Vec::new().into_iter()
         };
         let mut all = Vec::new();
         for task in &self.tasks {
-            let told =
-                |reproduced, kept| Told::new(&task.experiment, &task.files, reproduced, kept);
-            if let Some(kept) = &task.kept {
-                all.push(told(kept.clone(), true));
+            let result = |reproduced, cached| {
+                ExperimentResult::new(&task.experiment, &task.files, reproduced, cached)
+            };
+            if let Some(cached) = &task.cached {
+                all.push(result(cached.clone(), true));
             } else if let Some(new) = fresh.next() {
-                if let (Some(keep), Some(key)) = (keep, &task.key) {
-                    keep.write(key, &new);
+                if let (Some(cache), Some(key)) = (cache, &task.key) {
+                    cache.write(key, &new);
                 }
-                all.push(told(new, false));
+                all.push(result(new, false));
             }
         }
         Ok(all)
     }
 
-    /// Of each task that is not kept, in order.
+    /// The results of the tasks to run, in order.
     fn run(
         &self,
         seeds: Option<&Setting>,
@@ -86,32 +90,35 @@ impl<'a> Group<'a> {
         let scenario = self.tasks[0].experiment.scenario(&seeds)?;
         let over_time = OverTime::new(&scenario, self.to_run());
         let jobs = sweep::jobs(scenario.points());
-        progress.begin(self, jobs.len() + over_time.jobs());
+        let first = self.to_run().next();
+        let name = first.map_or("", |task| task.experiment.id.as_str());
+        progress.begin(self.scenario_id(), name, jobs.len() + over_time.jobs());
         let runs = sweep::run_all(&jobs, threads, || progress.step())?;
         let sampled = over_time.run(threads, progress)?;
         let seconds = begin.elapsed().as_secs_f64();
         progress.end();
         let at = Timestamp::now();
-        let judge = |(i, task): (usize, &Task)| {
-            let judgement = task.experiment.judge(&runs);
+        let assess = |(i, task): (usize, &Task)| {
+            let assessment = task.experiment.assess(&runs);
             let sampled = over_time.of[i].map_or(&runs, |few| &sampled[few]);
-            let figures = task.experiment.figures(&judgement.rows, &runs, sampled);
+            let figures = task.experiment.figures(&assessment.rows, &runs, sampled);
             Reproduced {
-                judgement,
+                assessment,
                 figures,
                 seconds,
                 at,
             }
         };
-        Ok(self.to_run().enumerate().map(judge).collect())
+        Ok(self.to_run().enumerate().map(assess).collect())
     }
 }
 
-/// The few points of a scenario that experiments show over time: they are run once more, with samples.
+/// The few points of a scenario that figures show over time: they run once more, with samples.
 struct OverTime {
-    /// Each once: experiments that show the same share its runs. What is shown of one must not depend on what else is asked for.
+    /// The sets of points. Experiments with the same set share its runs. What one experiment shows
+    /// does not depend on the other experiments of the command.
     few: Vec<Scenario>,
-    /// Which of them each experiment shows; `None`: its runs are sampled anyway.
+    /// The set of each experiment; `None` if the scenario itself sets samples.
     of: Vec<Option<usize>>,
 }
 
@@ -120,7 +127,7 @@ impl OverTime {
         let mut few: Vec<Scenario> = Vec::new();
         let mut of = Vec::new();
         for task in tasks {
-            let own = over_time(scenario, |point| task.experiment.wants(point));
+            let own = over_time(scenario, |point| task.experiment.needs_samples(point));
             of.push(own.map(|own| {
                 let known = few.iter().position(|other| same_points(other, &own));
                 known.unwrap_or_else(|| {

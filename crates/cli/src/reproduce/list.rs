@@ -1,13 +1,13 @@
-//! `whimbrel reproduce --list`: what there is.
+//! `whimbrel reproduce --list`: lists the experiments.
 
-use super::Task;
+use super::result::by_paper;
+use super::task::Task;
 use super::text::{bold, duration};
-use super::told::by_paper;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// Prints all, with the seconds that their scenarios take as far as is known.
+/// Prints all experiments, with the known run times of their scenarios.
 pub fn print(tasks: &[Task], seconds: &BTreeMap<String, f64>, as_json: bool) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     if as_json {
@@ -20,7 +20,7 @@ pub fn print(tasks: &[Task], seconds: &BTreeMap<String, f64>, as_json: bool) -> 
 
 fn object(task: &Task, seconds: &BTreeMap<String, f64>) -> Value {
     let experiment = &task.experiment;
-    let kept = task.kept.as_ref();
+    let cached = task.cached.as_ref();
     json!({
         "id": experiment.id,
         "paper": experiment.paper,
@@ -28,17 +28,17 @@ fn object(task: &Task, seconds: &BTreeMap<String, f64>) -> Value {
         "claim": experiment.claim,
         "scenario": experiment.scenario_id,
         "seconds": seconds.get(&experiment.scenario_id),
-        "verdict": kept.map(|kept| kept.judgement.verdict),
-        "kept": kept.map(|kept| kept.at),
+        "verdict": cached.map(|cached| cached.assessment.verdict),
+        "kept": cached.map(|cached| cached.at),
         "missing_traces": experiment.missing_traces,
     })
 }
 
 fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
-    let any_kept = tasks.iter().any(|task| task.kept.is_some());
-    let mut heads = vec!["id", "where", "what it shows", "seconds"];
-    if any_kept {
-        heads.push("here");
+    let any_cached = tasks.iter().any(|task| task.cached.is_some());
+    let mut heads = vec!["id", "where", "claim", "seconds"];
+    if any_cached {
+        heads.push("verdict");
     }
     let heads: Vec<String> = heads.into_iter().map(str::to_owned).collect();
     let mut text = String::new();
@@ -62,8 +62,8 @@ fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
                 experiment.claim.clone(),
                 seconds,
             ];
-            if any_kept {
-                let verdict = task.kept.as_ref().map(|kept| kept.judgement.verdict);
+            if any_cached {
+                let verdict = task.cached.as_ref().map(|cached| cached.assessment.verdict);
                 line.push(verdict.map_or(String::new(), |verdict| verdict.to_string()));
             }
             line
@@ -87,18 +87,20 @@ fn ending(
         .filter_map(|id| seconds.get(id).copied())
         .collect();
     let shared = if scenarios.len() < experiments {
-        "In brackets: shares the runs of one above, and takes no time beside it.\n"
+        "In brackets: shares the runs of an experiment above and takes no additional time.\n"
     } else {
         ""
     };
     let unknown = match scenarios.len() - known.len() {
         0 => String::new(),
-        n => format!(" and {n} that nobody has timed (?)"),
+        1 => ", and 1 scenario has no known run time (?)".to_owned(),
+        n => format!(", and {n} scenarios have no known run time (?)"),
     };
     let all = known.iter().fold(0.0, |sum, seconds| sum + seconds);
     format!(
-        "Seconds are those of two cores, or of this machine where it has run it.\n{shared}Experiments: {experiments}. All together \
-         take {}{unknown}.\nRun one with `whimbrel reproduce ID`, a paper with the word before the slash.\n",
+        "Run times are those of two cores, or of this machine if it has run the experiment.\n\
+         {shared}Experiments: {experiments}. Total run time: {}{unknown}.\n\
+         Run one with `whimbrel reproduce ID`, or all of a paper with the word before the slash.\n",
         duration(all)
     )
 }

@@ -1,19 +1,19 @@
-//! What came of experiments as a page: a section for each, under its paper.
+//! The results of experiments as an HTML page: a section for each, grouped by paper.
 
+use super::result::ExperimentResult;
 use super::text::{duration, rows, when};
-use super::told::Told;
 use crate::page::made;
 use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::Code;
-use whimbrel_experiment::Verdict;
+use whimbrel_experiment::ClaimVerdict;
 use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
 
-/// The page of what took since `begin`.
-pub fn page(all: &[Told<'_>], begin: Instant) -> Report {
+/// The page; the work began at `begin`.
+pub fn page(all: &[ExperimentResult<'_>], begin: Instant) -> Report {
     let (title, summary) = match all {
-        [one] => (format!("{} again", one.id), String::new()),
-        _ => ("The papers' figures again".to_owned(), summary(all)),
+        [one] => (format!("{}, reproduced", one.id), String::new()),
+        _ => ("The papers' figures, reproduced".to_owned(), summary(all)),
     };
     Report {
         title,
@@ -23,27 +23,31 @@ pub fn page(all: &[Told<'_>], begin: Instant) -> Report {
     }
 }
 
-fn summary(all: &[Told<'_>]) -> String {
-    let count = |verdict| all.iter().filter(|told| told.verdict == verdict).count();
+fn summary(all: &[ExperimentResult<'_>]) -> String {
+    let count = |verdict| {
+        all.iter()
+            .filter(|result| result.verdict == verdict)
+            .count()
+    };
     format!(
-        "Of {} experiments {} hold, {} hold in part, and {} do not hold.",
+        "Of {} experiments, {} hold, {} hold in part, and {} do not hold.",
         all.len(),
-        count(Verdict::Holds),
-        count(Verdict::InPart),
-        count(Verdict::DoesNotHold)
+        count(ClaimVerdict::Holds),
+        count(ClaimVerdict::InPart),
+        count(ClaimVerdict::DoesNotHold)
     )
 }
 
-fn section(told: &Told<'_>) -> Section {
-    let (heads, right, lines) = rows(&told.rows);
+fn section(result: &ExperimentResult<'_>) -> Section {
+    let (heads, right, lines) = rows(&result.rows);
     let column = |(name, number): (String, bool)| Column { name, number };
     let names = [
         "what",
         "unit",
         "paper",
         "measured",
-        "differs by",
-        "right if",
+        "difference",
+        "expected",
         "verdict",
     ];
     let heads = heads.into_iter().zip(names);
@@ -54,75 +58,76 @@ fn section(told: &Told<'_>) -> Section {
             head
         }
     });
-    let note = told.note.map(|note| format!("Read as: {note}"));
+    let note = result.note.map(|note| format!("Interpretation: {note}"));
     Section {
-        id: told.id.to_owned(),
-        title: told.id.to_owned(),
-        group: told.paper.to_owned(),
+        id: result.id.to_owned(),
+        title: result.id.to_owned(),
+        group: result.paper.to_owned(),
         text: note.into_iter().collect(),
-        facts: facts(told),
+        facts: facts(result),
         finding: Some(Finding {
-            place: told.place.to_owned(),
-            claim: told.claim.to_owned(),
-            verdict: told.verdict.to_string(),
-            reason: told.reason.clone(),
+            place: result.place.to_owned(),
+            claim: result.claim.to_owned(),
+            verdict: result.verdict.to_string(),
+            reason: result.reason.clone(),
         }),
         tables: vec![Table {
-            caption: "The paper's numbers and ours, mean ± standard deviation over the seeds"
+            caption: "The paper's numbers and the measured ones, \
+                      mean ± standard deviation over the seeds"
                 .to_owned(),
             columns: named.zip(right).map(column).collect(),
             rows: lines,
         }],
-        figures: told.figures.clone(),
-        sources: sources(told),
+        figures: result.figures.clone(),
+        sources: sources(result),
     }
 }
 
-fn facts(told: &Told<'_>) -> Vec<Fact> {
-    let settings = told.experiment.settings().into_iter();
+fn facts(result: &ExperimentResult<'_>) -> Vec<Fact> {
+    let settings = result.experiment.settings().into_iter();
     let mut facts: Vec<Fact> = settings
         .map(|(name, value)| Fact::new(name, value))
         .collect();
-    facts.push(Fact::new("run time", duration(told.seconds)));
-    if let Some(at) = told.kept {
+    facts.push(Fact::new("run time", duration(result.seconds)));
+    if let Some(at) = result.cached {
         facts.push(Fact::new("run at", when(at)));
     }
     facts.push(Fact::new(
-        "run it again",
-        format!("whimbrel reproduce {} --again", told.id),
+        "to run it again",
+        format!("whimbrel reproduce {} --again", result.id),
     ));
     facts
 }
 
-/// Its files but for traces, which nobody reads, and the code of all that takes part.
-fn sources(told: &Told<'_>) -> Vec<Source> {
+/// Its files without traces, and the code of its controllers.
+fn sources(result: &ExperimentResult<'_>) -> Vec<Source> {
     let mut all = Vec::new();
-    for file in told.files {
+    for file in result.files {
         let Some(name) = file.name.as_ref().filter(|name| name.ends_with(".toml")) else {
             continue;
         };
-        let own = name.trim_end_matches(".toml") == told.id;
+        let own = name.trim_end_matches(".toml") == result.id;
         all.push(Source {
             title: if own { "experiment" } else { "scenario" }.to_owned(),
             path: format!("experiments/{name}"),
             text: file.text.to_string(),
         });
     }
-    for name in told.experiment.controllers() {
-        // Its scenario was read: it names what there is.
+    for name in result.experiment.controllers() {
+        // The scenario was checked, so this succeeds.
         let Ok(spec) = name.parse::<Spec>() else {
             continue;
         };
-        let law = spec.entry();
-        add_code(law.name, law.code, &mut all);
-        if let Some(discriminator) = spec.classifier() {
-            add_code(discriminator.name, discriminator.code, &mut all);
+        let entry = spec.entry();
+        add_code(entry.name, entry.code, &mut all);
+        if let Some(classifier) = spec.classifier() {
+            add_code(classifier.name, classifier.code, &mut all);
         }
     }
     all
 }
 
-/// Its files, but for those that are there already.
+/// Adds the files of an algorithm that are not in the list yet.
 fn add_code(name: &str, code: &[Code], to: &mut Vec<Source>) {
     for (i, file) in code.iter().enumerate() {
         if to.iter().any(|source| source.path == file.path) {

@@ -1,52 +1,49 @@
-//! How far it is, and how long it will take: over all that is to be run.
+//! The progress bar over all scenarios to run, with the expected time left.
 
-use super::group::Group;
+use crate::runs::PATIENCE;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Work that takes less is over before a bar could be read.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// What a scenario is taken to last that nobody has timed, when none was.
+/// Expected run time of a scenario in seconds if no run time is known.
 const UNKNOWN: f64 = 5.0;
-/// The message says what runs, and how long all will take.
+/// The message is the running experiment and the expected time left.
 const TEMPLATE: &str = "{wide_bar} {msg}";
-/// How much of all must be done until the time it took counts as much as what was expected.
+/// The fraction of all work after which the measured speed counts as much as the expected speed.
 const TRUST: f64 = 0.05;
 
-/// A bar on stderr, if the work lasts and somebody looks; it goes when this does.
+/// A progress bar on stderr, if stderr is a terminal and the work takes longer than [`PATIENCE`];
+/// dropping it removes it.
 pub struct Progress {
     bar: ProgressBar,
     begin: Instant,
-    /// What each scenario is taken to last in seconds; those that have nothing to run are not in it.
+    /// Expected run time of each scenario to run, in seconds.
     expected: BTreeMap<String, f64>,
     work: Mutex<Work>,
 }
 
-/// How far it is, in seconds as they were expected.
+/// The state of the work, in expected seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Work {
-    /// Of all scenarios.
+    /// All scenarios.
     all: f64,
-    /// Of those that are done.
+    /// The finished scenarios.
     done: f64,
-    /// Of the one that runs.
+    /// The running scenario.
     running: f64,
-    /// Its runs that are done, and all its runs.
+    /// Its finished runs, and all its runs.
     runs: (usize, usize),
 }
 
 impl Progress {
-    /// Of what is to be run of these, which took so many seconds before, as far as is known.
-    pub fn new(groups: &[Group<'_>], known: &BTreeMap<String, f64>) -> Self {
-        let to_run = groups.iter().filter(|group| group.running().is_some());
-        let ids = to_run.map(|group| group.scenario_id());
+    /// For the scenarios with these ids; `known` are known run times in seconds.
+    pub fn new<'a>(ids: impl Iterator<Item = &'a str>, known: &BTreeMap<String, f64>) -> Self {
         let expected = expected(ids, known);
         let all: f64 = expected.values().sum();
         let bar = ProgressBar::with_draw_target(Some(millis(all)), ProgressDrawTarget::hidden());
-        // The template is ours and tested: if it were wrong, the bar would look plain.
+        // The template is constant and tested; without it the bar has the default style.
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
@@ -63,15 +60,14 @@ impl Progress {
         }
     }
 
-    /// A group's scenario is run now, in so many runs.
-    pub fn begin(&self, group: &Group<'_>, runs: usize) {
-        let expected = self.expected.get(group.scenario_id());
+    /// A scenario starts, with this many runs; `name` is the experiment to show.
+    pub fn begin(&self, scenario_id: &str, name: &str, runs: usize) {
+        let expected = self.expected.get(scenario_id);
         self.change(|work| {
             work.running = expected.copied().unwrap_or(0.0);
             work.runs = (0, runs);
         });
-        self.bar
-            .set_prefix(group.running().unwrap_or("").to_owned());
+        self.bar.set_prefix(name.to_owned());
     }
 
     /// One of its runs is done.
@@ -80,7 +76,7 @@ impl Progress {
         self.show(&work);
     }
 
-    /// All are.
+    /// All its runs are done.
     pub fn end(&self) {
         let work = self.change(|work| {
             work.done += work.running;
@@ -90,8 +86,8 @@ impl Progress {
         self.show(&work);
     }
 
-    /// Prints while the bar is away.
-    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    /// Prints while the bar is hidden.
+    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
 
@@ -99,7 +95,7 @@ impl Progress {
         let mut work = self
             .work
             .lock()
-            .expect("nothing panics while it holds the lock");
+            .expect("no thread panics while it holds the lock");
         change(&mut work);
         *work
     }
@@ -134,8 +130,9 @@ impl Work {
         self.done + self.running * share
     }
 
-    /// How many seconds are left after so many. This machine is as much slower than expected as it was so far; at first,
-    /// when little is done, that says little.
+    /// Expected seconds left after `elapsed` seconds. The remaining work is expected to be as much
+    /// slower than expected as the finished work was; at first, when little is finished, the
+    /// expectation counts more.
     fn left(&self, elapsed: f64) -> f64 {
         let past = self.past();
         let trusted = TRUST * self.all;
@@ -146,7 +143,7 @@ impl Work {
     }
 }
 
-/// Of each scenario: what is known, or else the middle of what is known of others.
+/// The expected run time of each scenario: the known one, or else the median of all known ones.
 fn expected<'a>(
     ids: impl Iterator<Item = &'a str>,
     known: &BTreeMap<String, f64>,
@@ -162,7 +159,7 @@ fn millis(seconds: f64) -> u64 {
     (seconds * 1000.0) as u64
 }
 
-/// A span as people say it: `40 s`, `4 min`.
+/// A time for the reader: `40 s`, `4 min`.
 fn words(seconds: f64) -> String {
     if seconds < 90.0 {
         format!("{seconds:.0} s")
@@ -186,40 +183,40 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_has_the_look_that_it_was_given() {
+    fn the_template_is_valid() {
         assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
     }
 
     #[test]
-    fn before_anything_is_done_what_was_expected_is_left() {
+    fn at_the_beginning_the_expected_time_is_left() {
         assert_eq!(work(0.0, 10.0, (0, 8)).left(0.0), 100.0);
     }
 
     #[test]
-    fn on_a_machine_that_is_as_fast_time_left_and_time_past_are_what_was_expected() {
+    fn at_the_expected_speed_the_expected_time_is_left() {
         // Half of the second scenario: 10 + 15 seconds.
         let left = work(10.0, 30.0, (4, 8)).left(25.0);
         assert!((left - 75.0).abs() < 1e-9, "{left}");
     }
 
     #[test]
-    fn a_machine_of_half_the_speed_is_believed_more_and_more() {
+    fn a_slow_machine_gains_weight_with_finished_work() {
         let early = work(0.0, 10.0, (1, 10)).left(2.0);
         let late = work(40.0, 60.0, (30, 60)).left(140.0);
-        // One second's worth took two: with 5 to trust, 99 times 7/6.
+        // One expected second took two: with 5 s of trust, 99 times 7/6.
         assert!((early - 115.5).abs() < 1e-9, "{early}");
-        // 70 took 140: 30 times 145/75, and nearly 60.
+        // 70 expected seconds took 140: 30 times 145/75, nearly 60.
         assert!((late - 58.0).abs() < 1e-9, "{late}");
     }
 
     #[test]
-    fn all_done_is_nothing_left() {
+    fn nothing_is_left_when_all_is_done() {
         assert_eq!(work(100.0, 0.0, (0, 0)).left(321.0), 0.0);
         assert_eq!(work(0.0, 0.0, (0, 0)).past(), 0.0);
     }
 
     #[test]
-    fn a_scenario_that_nobody_timed_is_taken_for_an_ordinary_one() {
+    fn a_scenario_without_known_run_time_takes_the_median() {
         let known = [("a", 1.0), ("b", 4.0), ("c", 90.0)];
         let known = known.map(|(id, seconds)| (id.to_owned(), seconds)).into();
         let found = expected(["new", "c"].into_iter(), &known);
@@ -231,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_told_in_seconds_or_minutes() {
+    fn times_are_shown_in_seconds_or_minutes() {
         assert_eq!(
             [0.4, 89.0, 91.0, 400.0].map(words),
             ["0 s", "89 s", "2 min", "7 min"]

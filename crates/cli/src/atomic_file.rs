@@ -1,0 +1,200 @@
+//! Output files that are written to a temporary file and renamed when they are complete, so that an
+//! incomplete file never has the name of a complete one.
+
+use anyhow::Context;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
+
+/// The prefix of temporary file names.
+pub const PREFIX: &str = ".whimbrel-";
+
+/// Checks that a file can be written, before long work begins.
+///
+/// # Errors
+/// If it cannot.
+pub fn check(path: &Path) -> anyhow::Result<()> {
+    AtomicFile::open(path).map(drop)
+}
+
+/// Creates a folder if it does not exist, and checks that files can be written to it.
+///
+/// # Errors
+/// If it cannot.
+pub fn check_folder(folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)
+        .and_then(|()| AtomicFile::opened(&folder.join("any")))
+        .map(drop)
+        .with_context(|| format!("cannot write to {}", folder.display()))
+}
+
+/// Writes a file. An earlier file stays until the new one is complete.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    AtomicFile::open(path)?.finish(content)
+}
+
+/// A file that is being written. Dropping it unfinished removes it.
+pub struct AtomicFile {
+    /// The path as the user gave it.
+    path: PathBuf,
+    output: Output,
+}
+
+enum Output {
+    /// A regular file: a temporary file in the folder of the target.
+    Plain {
+        temporary: BufWriter<NamedTempFile>,
+        target: PathBuf,
+    },
+    /// A pipe or a device, which must not be replaced.
+    Special(BufWriter<File>),
+}
+
+impl AtomicFile {
+    /// Opens it, so that an error appears before long work begins.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        Self::opened(path).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn opened(path: &Path) -> io::Result<Self> {
+        // The target of a symbolic link is replaced; the link stays.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let output = match fs::metadata(&target) {
+            Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(there) if !there.is_file() => Output::Special(BufWriter::new(
+                OpenOptions::new().write(true).open(&target)?,
+            )),
+            _ => {
+                let folder = match target.parent() {
+                    Some(folder) if folder != Path::new("") => folder,
+                    _ => Path::new("."),
+                };
+                let mut builder = Builder::new();
+                builder.prefix(PREFIX);
+                // The usual permissions of a new file: as the umask allows.
+                #[cfg(unix)]
+                {
+                    use std::os::unix::fs::PermissionsExt;
+                    builder.permissions(fs::Permissions::from_mode(0o666));
+                }
+                let temporary = BufWriter::new(builder.tempfile_in(folder)?);
+                Output::Plain { temporary, target }
+            }
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            output,
+        })
+    }
+
+    /// The writer for its content.
+    pub fn writer(&mut self) -> &mut (dyn Write + Send) {
+        match &mut self.output {
+            Output::Plain { temporary, .. } => temporary,
+            Output::Special(file) => file,
+        }
+    }
+
+    /// Another handle to it, which continues at the end of the last write. Flush the
+    /// [writer](Self::writer) first.
+    ///
+    /// # Errors
+    /// If the handle cannot be duplicated.
+    pub fn handle(&self) -> io::Result<File> {
+        match &self.output {
+            Output::Plain { temporary, .. } => temporary.get_ref().as_file().try_clone(),
+            Output::Special(file) => file.get_ref().try_clone(),
+        }
+    }
+
+    /// Gives the complete file its name.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn keep(self) -> anyhow::Result<()> {
+        let kept = match self.output {
+            Output::Plain { temporary, target } => temporary
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)
+                .and_then(|temporary| temporary.persist(target).map_err(io::Error::from))
+                .map(drop),
+            Output::Special(mut file) => file.flush(),
+        };
+        kept.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// Writes its content, and gives it its name.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(
+        mut self,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        content(self.writer()).with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.keep()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let name = |entry: io::Result<fs::DirEntry>| {
+            let name = entry.expect("an entry").file_name();
+            name.into_string().expect("UTF-8")
+        };
+        entries.map(name).collect()
+    }
+
+    #[test]
+    fn a_file_has_its_name_only_when_it_is_complete() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.csv");
+        fs::write(&path, "old").expect("written");
+        let file = AtomicFile::open(&path).expect("it can be written");
+        let fails = file.finish(|to| {
+            to.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(fails.is_err());
+        assert_eq!(fs::read(&path).expect("there"), b"old");
+        assert_eq!(
+            names(folder.path()),
+            ["a.csv"],
+            "the temporary file is removed"
+        );
+        let file = AtomicFile::open(&path).expect("it can be written");
+        file.finish(|to| to.write_all(b"new")).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"new");
+        assert_eq!(names(folder.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn an_unwritable_path_fails_on_opening() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for path in [folder.path().to_owned(), folder.path().join("no/a.csv")] {
+            let error = AtomicFile::open(&path).map(|_| ()).expect_err("impossible");
+            assert!(error.to_string().contains(&*path.to_string_lossy()));
+        }
+    }
+
+    #[test]
+    fn a_device_is_written_to_but_not_replaced() {
+        let file = AtomicFile::open(Path::new("/dev/null")).expect("it can be written");
+        file.finish(|to| to.write_all(b"gone")).expect("written");
+        assert!(!fs::metadata("/dev/null").expect("there").is_file());
+    }
+}

@@ -1,0 +1,41 @@
+//! The provenance of a result: program version and command line.
+
+/// The program and its version.
+pub const VERSION: &str = concat!("whimbrel ", env!("CARGO_PKG_VERSION"));
+
+/// The command line of this process, quoted for a shell.
+pub fn command() -> String {
+    line(std::env::args())
+}
+
+fn line(words: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./+=:,%@".contains(c);
+    let quoted = |(i, word): (usize, String)| match i {
+        0 => "whimbrel".to_owned(),
+        _ if !word.is_empty() && word.chars().all(plain) => word,
+        _ => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    let words: Vec<String> = words.enumerate().map(quoted).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_quoted_for_a_shell() {
+        let words = [
+            "/opt/bin/whimbrel",
+            "sim",
+            "a b.toml",
+            "--set",
+            "x='1 %'",
+            "",
+        ];
+        assert_eq!(
+            line(words.map(str::to_owned).into_iter()),
+            r"whimbrel sim 'a b.toml' --set 'x='\''1 %'\''' ''"
+        );
+    }
+}

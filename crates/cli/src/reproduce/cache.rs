@@ -1,0 +1,298 @@
+//! The cache of results, so that an interrupted command continues where it stopped, and known
+//! results are not computed again.
+//!
+//! Each result has its own file in a folder. The name of the file ends in the key: a BLAKE3 hash
+//! over everything that determines the result, which is this program, byte for byte, the
+//! experiment's files, and the settings. Another program, an edited file or other seeds have
+//! another key, so the cache never returns a stale result. A file begins with a BLAKE3 hash over
+//! its key and its content: truncated or changed files are ignored.
+
+use super::result::Reproduced;
+use crate::atomic_file;
+use anyhow::{Context, anyhow};
+use blake3::{Hash, Hasher};
+use etcetera::{BaseStrategy, choose_base_strategy};
+use std::fs::{self, File as Disk};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use whimbrel_experiment::File;
+use whimbrel_sim::scenario::Setting;
+
+/// The extension of files with a result.
+const EXTENSION: &str = ".kept";
+/// Maximum size of a file.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Maximum number and total size of files. A full set of results is a hundred files of a few MB in
+/// total; a change of the program makes another set.
+const MAX_FILES: usize = 1000;
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A folder with results.
+pub struct Cache {
+    folder: PathBuf,
+    program: Hash,
+}
+
+/// The key of a result: the experiment, and everything that determines the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    file: String,
+    hash: Hash,
+}
+
+impl Cache {
+    /// The cache in `folder`, or by default in the user's cache folder.
+    ///
+    /// # Errors
+    /// If the user's cache folder is unknown, or this program cannot be read.
+    pub fn open(folder: Option<&Path>) -> anyhow::Result<Self> {
+        let folder = match folder {
+            Some(folder) => folder.to_owned(),
+            None => choose_base_strategy()?.cache_dir().join("whimbrel"),
+        };
+        Ok(Self {
+            folder: folder.join("reproduced"),
+            program: program().context("cannot read this program")?,
+        })
+    }
+
+    /// The same for writing: creates the folder, and removes the oldest results beyond the limits.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if the folder cannot be written to.
+    pub fn open_to_write(folder: Option<&Path>) -> anyhow::Result<Self> {
+        let cache = Self::open(folder)?;
+        atomic_file::check_folder(&cache.folder)?;
+        cache.clean(MAX_FILES, MAX_BYTES);
+        Ok(cache)
+    }
+
+    /// The key of an experiment with these files, run with this setting.
+    pub fn key(&self, id: &str, files: &[File], setting: Option<&Setting>) -> Key {
+        let mut hasher = Hasher::new();
+        // Each part with its length, so that the hash is unambiguous.
+        let mut add = |part: &[u8]| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        };
+        add(self.program.as_bytes());
+        add(id.as_bytes());
+        for file in files {
+            add(file.name.as_deref().unwrap_or_default().as_bytes());
+            add(file.text.as_bytes());
+        }
+        for part in setting.iter().flat_map(|s| [&s.key, &s.value]) {
+            add(part.as_bytes());
+        }
+        let hash = hasher.finalize();
+        let plain = |c: char| {
+            let stays = c.is_ascii_alphanumeric() || ".-".contains(c);
+            if stays { c } else { '_' }
+        };
+        let name: String = id.chars().map(plain).take(80).collect();
+        let file = format!("{name}-{}{EXTENSION}", &hash.to_hex()[..32]);
+        Key { file, hash }
+    }
+
+    /// The result with this key; `None` if there is none, or its file is damaged.
+    pub fn read(&self, key: &Key) -> Option<Reproduced> {
+        let mut bytes = Vec::new();
+        let disk = Disk::open(self.folder.join(&key.file)).ok()?;
+        disk.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+        let (seal, body) = bytes.split_at_checked(blake3::OUT_LEN * 2)?;
+        let seal = Hash::from_hex(seal).ok()?;
+        (seal == sealed(key, body))
+            .then(|| serde_json::from_slice(body).ok())
+            .flatten()
+    }
+
+    /// Stores a result. A failure is only a warning: the result itself is not lost.
+    pub fn write(&self, key: &Key, result: &Reproduced) {
+        if let Err(error) = self.try_write(key, result) {
+            eprintln!("warning: cannot store the result {}: {error:#}", key.file);
+        }
+    }
+
+    fn try_write(&self, key: &Key, result: &Reproduced) -> anyhow::Result<()> {
+        let body = serde_json::to_vec(result)?;
+        let seal = sealed(key, &body).to_hex();
+        if (seal.len() + body.len()) as u64 > MAX_FILE_BYTES {
+            return Err(anyhow!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
+        }
+        atomic_file::write(&self.folder.join(&key.file), |to| {
+            to.write_all(seal.as_bytes())?;
+            to.write_all(&body)
+        })
+    }
+
+    /// Removes the oldest results beyond these limits. Other files stay.
+    fn clean(&self, max_files: usize, max_bytes: u64) {
+        let mut all: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_own = name.ends_with(EXTENSION) || name.starts_with(atomic_file::PREFIX);
+            if let (true, Ok(about)) = (is_own, entry.metadata())
+                && let Ok(modified) = about.modified()
+            {
+                all.push((modified, about.len(), entry.path()));
+            }
+        }
+        all.sort();
+        let (mut files, mut bytes) = (0, 0);
+        for (_, length, path) in all.iter().rev() {
+            files += 1;
+            bytes += length;
+            if files > max_files || bytes > max_bytes {
+                // Another process may have removed it.
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+fn sealed(key: &Key, body: &[u8]) -> Hash {
+    let mut hasher = Hasher::new();
+    hasher.update(key.hash.as_bytes());
+    hasher.update(body);
+    hasher.finalize()
+}
+
+/// A BLAKE3 hash over this program; on Linux over the running one, even if its file was replaced.
+fn program() -> std::io::Result<Hash> {
+    let running = Path::new("/proc/self/exe");
+    let disk = match Disk::open(running) {
+        Ok(disk) => disk,
+        Err(_) => Disk::open(std::env::current_exe()?)?,
+    };
+    let mut hasher = Hasher::new();
+    hasher.update_reader(disk)?;
+    Ok(hasher.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use std::borrow::Cow;
+    use whimbrel_experiment::{AssessedRow, Assessment, ClaimVerdict};
+
+    fn result() -> Reproduced {
+        let row = AssessedRow {
+            label: "CERL's".to_owned(),
+            unit: "%".to_owned(),
+            paper: Some(46.0),
+            // Numbers whose last bit is lost if they are not read exactly.
+            measured: Some(0.1 + 0.2),
+            measured_stddev: Some(1.0 / 3.0),
+            expected: "46 ± 1".to_owned(),
+            right: Some(false),
+        };
+        Reproduced {
+            assessment: Assessment {
+                verdict: ClaimVerdict::InPart,
+                reason: "1 of 2 right".to_owned(),
+                rows: vec![row],
+            },
+            figures: Vec::new(),
+            seconds: 12.5,
+            at: Timestamp::from_second(1_795_190_591).expect("a time"),
+        }
+    }
+
+    fn file(text: &'static str) -> File {
+        File {
+            name: Some("p/a.toml".to_owned()),
+            path: PathBuf::from("/x/p/a.toml"),
+            text: Cow::Borrowed(text),
+        }
+    }
+
+    #[test]
+    fn a_result_is_read_back_exactly() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let key = cache.key("p/a", &[file("a")], None);
+        assert_eq!(cache.read(&key), None);
+        cache.write(&key, &result());
+        assert_eq!(cache.read(&key), Some(result()));
+    }
+
+    #[test]
+    fn other_files_settings_and_names_have_other_keys() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let setting = |value: &str| Setting {
+            key: "run.seeds".to_owned(),
+            value: value.to_owned(),
+        };
+        let keys = [
+            cache.key("p/a", &[file("a")], None),
+            cache.key("p/b", &[file("a")], None),
+            cache.key("p/a", &[file("b")], None),
+            cache.key("p/a", &[file("a"), file("")], None),
+            cache.key("p/a", &[file("a")], Some(&setting("1"))),
+            cache.key("p/a", &[file("a")], Some(&setting("2"))),
+        ];
+        for (i, key) in keys.iter().enumerate() {
+            assert!(!keys[..i].contains(key), "{i}");
+        }
+        // A file under the wrong name is ignored.
+        cache.write(&keys[0], &result());
+        let folder = &cache.folder;
+        fs::copy(folder.join(&keys[0].file), folder.join(&keys[1].file)).expect("a copy");
+        assert_eq!(cache.read(&keys[1]), None);
+    }
+
+    #[test]
+    fn truncated_and_changed_files_are_ignored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let key = cache.key("p/a", &[file("a")], None);
+        cache.write(&key, &result());
+        let path = cache.folder.join(&key.file);
+        let whole = fs::read(&path).expect("a file");
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).expect("written");
+            assert_eq!(cache.read(&key), None, "{length} bytes");
+        }
+        for i in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[i] ^= 2;
+            fs::write(&path, &changed).expect("written");
+            assert_eq!(cache.read(&key), None, "byte {i}");
+        }
+        fs::write(&path, &whole).expect("written");
+        assert_eq!(cache.read(&key), Some(result()));
+    }
+
+    #[test]
+    fn only_the_newest_results_stay_and_other_files_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let old = |name: &str, age: u64| {
+            let path = cache.folder.join(name);
+            fs::write(&path, [0; 10]).expect("written");
+            let disk = Disk::options().write(true).open(path).expect("a file");
+            let then = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 - age);
+            disk.set_modified(then).expect("a time");
+        };
+        let begun = format!("{}x", atomic_file::PREFIX);
+        for (age, name) in ["a.kept", "b.kept", &begun, "c.kept"].iter().enumerate() {
+            old(name, age as u64);
+        }
+        old("mine.txt", 9);
+        let names = || {
+            let entries = fs::read_dir(&cache.folder).expect("a folder");
+            let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("one").file_name();
+            let mut names: Vec<_> = entries.map(name).collect();
+            names.sort();
+            names
+        };
+        cache.clean(2, 1000);
+        assert_eq!(names(), ["a.kept", "b.kept", "mine.txt"]);
+        cache.clean(2, 19);
+        assert_eq!(names(), ["a.kept", "mine.txt"]);
+    }
+}

@@ -1,0 +1,212 @@
+//! The result of an experiment: as the cache stores it, and as JSON shows it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use whimbrel_experiment::{AssessedRow, Assessment, ClaimVerdict, Difference, Experiment, File};
+use whimbrel_report::figure::Figure;
+
+/// How the `paper` of an experiment begins that goes beyond the papers.
+const NO_PAPER: &str = "None";
+
+/// The result of an experiment, as the cache stores it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reproduced {
+    /// Its rows and its verdict.
+    pub assessment: Assessment,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+    /// Run time of its scenario; experiments that share a scenario share its runs.
+    pub seconds: f64,
+    /// The time when the runs were finished.
+    pub at: Timestamp,
+}
+
+/// The result of an experiment, as JSON shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExperimentResult<'a> {
+    pub id: &'a str,
+    pub paper: &'a str,
+    pub place: &'a str,
+    pub claim: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'a str>,
+    pub verdict: ClaimVerdict,
+    pub reason: String,
+    /// The id of the scenario: its file below experiments/, without the extension.
+    pub scenario: &'a str,
+    pub rows: Vec<ResultRow>,
+    /// Run time of the scenario; experiments that share a scenario share its runs.
+    pub seconds: f64,
+    /// The time when a cached result was computed; `None` for a new result.
+    #[serde(rename = "kept")]
+    pub cached: Option<Timestamp>,
+    #[serde(skip)]
+    pub figures: Vec<Figure>,
+    #[serde(skip)]
+    pub experiment: &'a Experiment,
+    #[serde(skip)]
+    pub files: &'a [File],
+}
+
+/// One row, as JSON shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResultRow {
+    #[serde(flatten)]
+    pub row: AssessedRow,
+    /// The measured value minus the paper's number, in the unit below.
+    pub difference: Option<f64>,
+    /// The unit of the difference: `% of the paper`, `points`, or the row's own.
+    pub difference_unit: Option<String>,
+}
+
+impl<'a> ExperimentResult<'a> {
+    /// The result of an experiment with these files; `cached` if it is from the cache.
+    pub fn new(
+        experiment: &'a Experiment,
+        files: &'a [File],
+        reproduced: Reproduced,
+        cached: bool,
+    ) -> Self {
+        let Reproduced {
+            assessment,
+            figures,
+            seconds,
+            at,
+        } = reproduced;
+        Self {
+            id: &experiment.id,
+            paper: &experiment.paper,
+            place: &experiment.place,
+            claim: &experiment.claim,
+            note: experiment.note.as_deref(),
+            verdict: assessment.verdict,
+            reason: assessment.reason,
+            scenario: &experiment.scenario_id,
+            rows: assessment.rows.into_iter().map(ResultRow::new).collect(),
+            seconds,
+            cached: cached.then_some(at),
+            figures,
+            experiment,
+            files,
+        }
+    }
+
+    /// The folder of the experiment, which is a short name for the paper.
+    pub fn folder(&self) -> &'a str {
+        folder(self.id)
+    }
+}
+
+/// The folder of an experiment.
+pub fn folder(id: &str) -> &str {
+    id.split_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The position of an experiment among others: by paper; experiments beyond the paper last.
+pub fn place(experiment: &Experiment) -> impl Ord + use<> {
+    let id = &experiment.id;
+    let beyond = experiment.paper.starts_with(NO_PAPER);
+    (folder(id).to_owned(), beyond, order(id))
+}
+
+/// The position of an id among others, in the order of its numbers: 3.5 before 3.10.
+fn order(id: &str) -> Vec<(u64, String)> {
+    let digit = |c: char| c.is_ascii_digit();
+    let mut parts = Vec::new();
+    let mut rest = id;
+    while !rest.is_empty() {
+        let number = &rest[..rest.find(|c| !digit(c)).unwrap_or(rest.len())];
+        rest = &rest[number.len()..];
+        let text = &rest[..rest.find(digit).unwrap_or(rest.len())];
+        rest = &rest[text.len()..];
+        // A number that does not fit comes last.
+        let value = if number.is_empty() {
+            0
+        } else {
+            number.parse().unwrap_or(u64::MAX)
+        };
+        parts.push((value, text.to_owned()));
+    }
+    parts
+}
+
+/// Groups by folder and paper, in order. Experiments beyond the paper are a separate group of the
+/// same folder.
+pub fn by_paper<T>(all: &[T], id: impl Fn(&T) -> &str, paper: impl Fn(&T) -> &str) -> Vec<Vec<&T>> {
+    let mut groups: Vec<Vec<&T>> = Vec::new();
+    for one in all {
+        let same = |group: &&mut Vec<&T>| {
+            folder(id(group[0])) == folder(id(one)) && paper(group[0]) == paper(one)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+impl ResultRow {
+    fn new(row: AssessedRow) -> Self {
+        let difference = row.difference().map(|difference| match difference {
+            Difference::Percent(value) => (value, "% of the paper".to_owned()),
+            Difference::Points(value) => (value, "points".to_owned()),
+            Difference::Absolute(value) => (value, row.unit.clone()),
+        });
+        let (difference, difference_unit) = difference.unzip();
+        Self {
+            row,
+            difference,
+            difference_unit,
+        }
+    }
+}
+
+/// Writes the results as JSON.
+pub fn json(all: &[ExperimentResult<'_>], mut to: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut to, all)?;
+    writeln!(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_ordered_by_their_numbers() {
+        let mut ids = [
+            "b/table-1",
+            "a/fig-3.10",
+            "a/fig-4.2",
+            "a/fig-3.9",
+            "a/fig-3.5",
+            "a/any",
+            "a/fig-3.5-b",
+        ];
+        ids.sort_by_key(|id| order(id));
+        assert_eq!(
+            ids,
+            [
+                "a/any",
+                "a/fig-3.5",
+                "a/fig-3.5-b",
+                "a/fig-3.9",
+                "a/fig-3.10",
+                "a/fig-4.2",
+                "b/table-1"
+            ]
+        );
+    }
+
+    #[test]
+    fn experiments_beyond_a_paper_are_a_separate_group() {
+        let all = [("a/1", "P"), ("a/2", "none"), ("a/3", "P"), ("b/1", "none")];
+        let groups = by_paper(&all, |one| one.0, |one| one.1);
+        let ids: Vec<Vec<&str>> = groups
+            .iter()
+            .map(|group| group.iter().map(|one| one.0).collect())
+            .collect();
+        assert_eq!(ids, [vec!["a/1", "a/3"], vec!["a/2"], vec!["b/1"]]);
+    }
+}

@@ -1,0 +1,100 @@
+//! `whimbrel compare`.
+
+use super::support::*;
+use serde_json::Value;
+
+#[test]
+fn compare_prints_the_scenario_that_sim_runs() {
+    let flags = [
+        "compare",
+        "--rate",
+        "10Mbit/s",
+        "--loss",
+        "0.5%,1%",
+        "--rtt",
+        "33ms",
+        "--flows",
+        "2",
+        "--duration",
+        "3s",
+    ];
+    let with = |more: &[&'static str]| whimbrel(&[&flags[..], more].concat());
+    let scenario = stdout(&with(&["--print-scenario"]));
+    let runs = |all: Value| {
+        let runs = list(&all["runs"]).iter().cloned();
+        runs.into_iter()
+            .map(|run| run["flows"].clone())
+            .collect::<Vec<_>>()
+    };
+    let piped = runs(json(&piped(&["sim", "-", "--json"], &scenario)));
+    assert_eq!(piped, runs(json(&with(&["--json"]))));
+    // Two losses, three seeds, five algorithms.
+    assert_eq!(piped.len(), 2 * 3 * 5);
+}
+
+#[test]
+fn streams_and_messages_work_with_all_controllers_of_tcp() {
+    let flags = ["--messages", "20 kB every 10 ms", "--streams", "1,8"];
+    let printed = |more: &[&'static str]| {
+        stdout(&whimbrel(
+            &[&["compare", "--print-scenario"], &flags[..], more].concat(),
+        ))
+    };
+    let usual = printed(&[]);
+    for line in [
+        "messages = \"20 kB every 10 ms\"",
+        "\"flow.streams\" = [1, 8]",
+        "\"flow.controller\" = [\"newreno\", \"cubic\", \"bbr\", \"cerl\"]",
+    ] {
+        assert!(usual.lines().any(|l| l == line), "no {line} in\n{usual}");
+    }
+    let all = printed(&["--controllers", "all"]);
+    assert!(all.contains("\"lia\"") && !all.contains("aatp"), "{all}");
+    let run = ["--duration", "2s", "--seeds", "1", "--controllers", "bbr"];
+    let table = stdout(&whimbrel(&[&["compare"], &flags[..], &run].concat()));
+    assert!(
+        table.contains("msg p99") && table.contains("blocked"),
+        "{table}"
+    );
+}
+
+#[test]
+fn all_algorithms_can_be_compared() {
+    let printed = ["compare", "--print-scenario", "--controllers"];
+    let scenario = |controllers| stdout(&whimbrel(&[&printed[..], &[controllers]].concat()));
+    let all = scenario("all");
+    let listed = json(&whimbrel(&["controllers", "--json"]));
+    let controllers = list(&listed).iter();
+    for controller in controllers.filter(|c| c["kind"] == "controller") {
+        assert!(all.contains(&controller["name"].to_string()), "{all}");
+    }
+    assert!(scenario("all,cubic+cerl").contains("\"cubic+cerl\""));
+}
+
+#[test]
+fn a_picture_does_not_change_the_results() {
+    let folder = folder();
+    let path = path_in(&folder, "a.svg");
+    let plain = [
+        "compare",
+        "--duration",
+        "3s",
+        "--seeds",
+        "2",
+        "--controllers",
+        "cubic,cerl",
+    ];
+    let drawn = stdout(&whimbrel(&[&plain[..], &["--plot", &path]].concat()));
+    assert_eq!(drawn, stdout(&whimbrel(&plain)));
+    let svg = std::fs::read_to_string(path).expect("a picture");
+    assert_contains(
+        &svg,
+        &[
+            "<svg",
+            "cubic",
+            "cerl",
+            "congestion window",
+            "50 Mbit/s, RTT 100 ms, queue 1 bdp, loss 1 %",
+        ],
+    );
+}

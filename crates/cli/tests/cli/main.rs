@@ -1,0 +1,16 @@
+//! The `whimbrel` command end to end: real processes, their output and exit status.
+
+mod adding_an_experiment;
+mod compare;
+mod controllers;
+mod demo;
+mod errors;
+mod formats;
+mod judge;
+mod model;
+mod page;
+mod reproduce;
+mod results;
+mod sim;
+mod support;
+mod trace;

@@ -1,0 +1,108 @@
+//! `--report FILE.html`: the figures of the page, read back from it.
+
+use super::support::*;
+use serde_json::Value;
+use std::fs;
+
+/// The data of the figures of a page, in order.
+fn figures(page: &str) -> Vec<Value> {
+    let scripts = page.split("<script type=\"application/json\">").skip(1);
+    let data = scripts.filter_map(|piece| piece.split_once("</script>"));
+    data.map(|(text, _)| parse(text)).collect()
+}
+
+fn ids(figures: &[Value]) -> Vec<&str> {
+    figures.iter().filter_map(|f| f["id"].as_str()).collect()
+}
+
+/// A page written with these arguments.
+fn made(args: &[&str]) -> String {
+    let folder = folder();
+    let all = [args, &["--report", "page.html"]].concat();
+    let output = whimbrel_in(folder.path(), &all);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(names(folder.path()), ["page.html"], "nothing else is left");
+    fs::read_to_string(folder.path().join("page.html")).expect("a page")
+}
+
+const COMPARE: [&str; 7] = [
+    "compare",
+    "--loss",
+    "0%,1%",
+    "--duration",
+    "3s",
+    "--controllers",
+    "newreno,cerl",
+];
+
+#[test]
+fn a_comparison_has_the_figures_of_its_runs() {
+    let page = made(&COMPARE);
+    let all = figures(&page);
+    let expected = [
+        "time",
+        "tradeoff",
+        "tradeoff-2",
+        "over-loss",
+        "sequence",
+        "rtt-cdf",
+        "delay-cdf",
+        "confusion",
+    ];
+    assert_eq!(ids(&all), expected, "in this order");
+    let capacity = &all[0]["plot"]["panels"][1]["series"][0];
+    assert_eq!(capacity["form"], "shade");
+    assert_eq!(
+        capacity["points"],
+        serde_json::json!([[0.0, 50.0], [3.0, 50.0]])
+    );
+    // The command line, and its scenario.
+    assert!(page.contains("whimbrel compare --loss 0%,1% --duration 3s"));
+    assert!(page.contains("controller") && page.contains("[link.L]"));
+}
+
+#[test]
+fn figures_do_not_depend_on_the_number_of_threads() {
+    let on = |threads: &str| {
+        let page = made(&[&COMPARE[..], &["--threads", threads]].concat());
+        figures(&page)
+    };
+    assert_eq!(on("1"), on("2"));
+}
+
+#[test]
+fn runs_with_samples_are_not_run_again() {
+    let folder = folder();
+    let scenario = "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"10 packets\"\n[[flow]]\nroute = [\"L\"]\n\
+                [run]\nduration = \"4 s\"\nsample = \"500 ms\"\n";
+    fs::write(folder.path().join("path.toml"), scenario).expect("written");
+    let output = whimbrel_in(
+        folder.path(),
+        &["sim", "path.toml", "--report", "page.html"],
+    );
+    assert!(output.status.success());
+    let page = fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    let all = figures(&page);
+    let window = &all[0]["plot"]["panels"][0]["series"][0]["points"];
+    // Every 500 ms for 4 s, as in the file.
+    assert_eq!(
+        (ids(&all)[0], window.as_array().map(Vec::len)),
+        ("time", Some(8))
+    );
+}
+
+#[test]
+fn an_unwritable_page_fails_before_any_run() {
+    let folder = folder();
+    // 10000 simulated seconds would take minutes.
+    let args = [
+        "compare",
+        "--duration",
+        "10000s",
+        "--report",
+        "nowhere/page.html",
+    ];
+    let output = whimbrel_in(folder.path(), &args);
+    let error = fails(&output, 1);
+    assert!(error.contains("cannot write nowhere/page.html"), "{error}");
+}

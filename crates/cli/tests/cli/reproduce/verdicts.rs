@@ -1,0 +1,201 @@
+//! Verdicts, printed and as JSON.
+
+use super::*;
+
+#[test]
+fn an_experiment_has_a_verdict_in_text_and_json() {
+    let place = Place::new();
+    let all = place.json(&["paper"]);
+    let result = &all[0];
+    assert_eq!(
+        [
+            &result["id"],
+            &result["paper"],
+            &result["place"],
+            &result["scenario"]
+        ],
+        ["paper/fig-1", "A paper", "Fig 1", "paper/fig-1"]
+    );
+    assert_eq!(result["verdict"], "in part");
+    assert!(
+        result["reason"]
+            .as_str()
+            .expect("a string")
+            .starts_with("1 of 2 right; wrong: CERL's RTT: "),
+        "{result}"
+    );
+    let gain = &result["rows"][0];
+    assert_eq!([&gain["label"], &gain["unit"]], ["newreno", "%"]);
+    assert_eq!([&gain["paper"], &gain["difference"]], [&Value::Null; 2]);
+    assert!(gain["measured"].as_f64().expect("a number") > 50.0);
+    assert!(gain["measured_stddev"].as_f64().expect("a number") > 0.0);
+    // 100 ms and a little for the queue instead of 1 s: about 90 % less.
+    let rtt = &result["rows"][1];
+    assert_eq!(
+        [&rtt["paper"], &rtt["right"]],
+        [&Value::from(1000.0), &Value::from(false)]
+    );
+    assert_eq!(rtt["difference_unit"], "% of the paper");
+    let difference = rtt["difference"].as_f64().expect("a number");
+    assert!((-90.0..-75.0).contains(&difference), "{difference}");
+    assert!(result["seconds"].as_f64().expect("a number") > 0.0);
+
+    let shown = place.run(&[]);
+    assert_contains(
+        &shown,
+        &[
+            "paper/fig-1\nA paper\nFig 1\nClaim: CERL is faster",
+            "in part: 1 of 2 right",
+            "difference",
+            "1000 ± 100",
+            "whimbrel reproduce paper/fig-1 --print-scenario",
+            "whimbrel controllers 'newreno' --code",
+        ],
+    );
+    assert!(!shown.contains('\u{1b}'), "no color without a terminal");
+    // The same file is a scenario.
+    let sim = command()
+        .arg("sim")
+        .arg(place.at("experiments/paper/fig-1.toml"))
+        .output();
+    stdout(&sim.expect("the command runs"));
+}
+
+#[test]
+fn experiments_are_chosen_by_id_or_its_first_words() {
+    let place = Place::new();
+    for name in ["fig-1-b", "fig-10", "shared"] {
+        place.write(
+            &format!("paper/{name}.toml"),
+            &format!("{EXPERIMENT}{SCENARIO}"),
+        );
+    }
+    place.write("paper/shared.toml", SCENARIO);
+    place.write("other/fig-1.toml", &format!("{EXPERIMENT}{SCENARIO}"));
+    let ids = |args: &[&str]| -> Vec<String> {
+        let all = place.json(&[&["--list"], args].concat());
+        let id = |one: &Value| one["id"].as_str().expect("a string").to_owned();
+        all.iter().map(id).collect()
+    };
+    let all = [
+        "other/fig-1",
+        "paper/fig-1",
+        "paper/fig-1-b",
+        "paper/fig-10",
+    ];
+    assert_eq!(ids(&[]), all);
+    assert_eq!(ids(&["paper/fig-1"]), all[1..2]);
+    assert_eq!(ids(&["paper"]), all[1..]);
+    assert_eq!(
+        ids(&["paper/fig-10", "other", "paper/fig-1"]),
+        [all[0], all[1], all[3]]
+    );
+    let error = |name: &str| {
+        let output = place.command(&[name]).output().expect("the command runs");
+        fails(&output, 2)
+    };
+    assert!(error("paper/fig-2").contains("unknown experiment `paper/fig-2`, did you mean `paper/fig-1`?; see `whimbrel reproduce --list`"));
+    assert!(error("papre").contains("did you mean `paper`?"));
+    assert!(error("paper/shared").contains("`paper/shared` is a scenario, not an experiment"));
+}
+
+#[test]
+fn a_mistake_in_a_file_is_reported_before_any_run() {
+    let place = Place::new();
+    place.write(
+        "paper/fig-2.toml",
+        &format!("{EXPERIMENT}{SCENARIO}").replace("rtt mean", "rtt men"),
+    );
+    let output = place.command(&[]).output().expect("the command runs");
+    let error = fails(&output, 2);
+    assert!(
+        error.ends_with("paper/fig-2.toml:16: experiment.row.measure: unknown measure `rtt men`, did you mean `rtt mean`?\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn several_experiments_end_with_a_summary_by_paper() {
+    let place = Place::new();
+    let right = format!("{EXPERIMENT}{SCENARIO}").replace("paper = 1000\n", "above = 100\n");
+    place.write("paper/fig-2.toml", &right);
+    let wrong = right
+        .replace("above = 50", "below = -50")
+        .replace("above = 100", "below = 100");
+    place.write("other/table-1.toml", &wrong.replace("A paper", "Another"));
+    let shown = place.run(&[]);
+    let summary = shown.split("Summary\n").nth(1).expect("a summary");
+    let lines: Vec<Vec<&str>> = summary
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    // experiments, hold, in part, do not hold
+    for line in [
+        &["other", "Another", "1", "0", "0", "1"][..],
+        &["paper", "A", "paper", "2", "1", "1", "0"],
+        &["all", "3", "1", "1", "1"],
+        &[
+            "other/table-1",
+            "does",
+            "not",
+            "hold",
+            "0",
+            "of",
+            "2",
+            "right;",
+        ],
+        &["paper/fig-1", "in", "part", "1", "of", "2", "right;"],
+        &["paper/fig-2", "holds", "2", "of", "2", "right"],
+    ] {
+        assert!(
+            lines.iter().any(|found| found.starts_with(line)),
+            "no {line:?} in\n{summary}"
+        );
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let place = Place::new();
+    let on = |threads| timeless(&place.json(&["--again", "--threads", threads]));
+    assert_eq!(on("1"), on("2"));
+}
+
+#[test]
+fn experiments_without_their_traces_are_left_out() {
+    let place = Place::new();
+    let traced = SCENARIO.replace("\"10 Mbit/s\"", "{ trace = \"../../traces/a.txt\" }");
+    place.write("paper/fig-2.toml", &format!("{EXPERIMENT}{traced}"));
+    let output = place
+        .command(&["paper", "--json"])
+        .output()
+        .expect("the command runs");
+    assert!(output.status.success());
+    let all = list_of(&text(&output.stdout));
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0]["id"], "paper/fig-1");
+    let note = text(&output.stderr);
+    assert!(
+        note.starts_with("note: paper/fig-2 is not run: it needs a trace")
+            && note.contains("traces/a.txt")
+            && note.lines().count() == 1,
+        "{note}"
+    );
+    // Alone it is an error.
+    let alone = place
+        .command(&["paper/fig-2"])
+        .output()
+        .expect("the command runs");
+    assert!(fails(&alone, 2).contains("paper/fig-2 is not run"));
+    let list = place.run(&["--list"]);
+    let line = list.lines().find(|line| line.contains("paper/fig-2"));
+    assert!(
+        line.is_some_and(|line| line.contains("needs a trace")),
+        "{list}"
+    );
+    // With the trace it runs.
+    let traces = place.at("traces");
+    fs::create_dir(&traces).expect("a folder");
+    fs::write(traces.join("a.txt"), "1\n2\n").expect("written");
+    assert_eq!(place.json(&["paper"]).len(), 2);
+}

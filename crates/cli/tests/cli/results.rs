@@ -1,0 +1,102 @@
+//! docs/results.md and the summary in README.md have the current experiments. `make results` writes
+//! them.
+
+use super::support::*;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+const BEGIN: &str = "<!-- summary: written by `make results` -->\n";
+const END: &str = "\n<!-- /summary -->";
+
+fn read(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(name)).expect(name)
+}
+
+fn summary(text: &str) -> &str {
+    let (_, rest) = text.split_once(BEGIN).expect("a summary begins");
+    rest.split_once(END).expect("and ends").0
+}
+
+/// The cells of the lines of a Markdown table, without its heads.
+fn cells(table: &str) -> Vec<Vec<&str>> {
+    let lines = table.lines().filter(|line| line.starts_with("| "));
+    lines
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .filter(|cells: &Vec<&str>| !["paper", "experiment"].contains(&cells[0]))
+        .collect()
+}
+
+/// The verdict of every experiment in docs/results.md, by its id.
+fn verdicts(results: &str) -> BTreeMap<String, String> {
+    let (_, lines) = results.split_once(END).expect("a summary");
+    let verdict = |cells: Vec<&str>| {
+        let id = cells[0]
+            .trim_start_matches('[')
+            .split(']')
+            .next()
+            .expect("an id");
+        assert_eq!(cells[0], format!("[{id}](../experiments/{id}.toml)"));
+        (id.to_owned(), cells[3].to_owned())
+    };
+    cells(lines).into_iter().map(verdict).collect()
+}
+
+#[test]
+fn the_results_are_those_of_the_current_experiments() {
+    let experiments = json(&whimbrel(&["reproduce", "--list", "--json"]));
+    let id = |one: &Value| one["id"].as_str().expect("a string").to_owned();
+    let ids: BTreeSet<String> = list(&experiments).iter().map(id).collect();
+    let results: BTreeSet<String> = verdicts(&read("docs/results.md")).into_keys().collect();
+    let hint = "run `make results`";
+    // An experiment that needs a trace has a result only on a machine that has the trace.
+    let needs_trace = |one: &&Value| !list(&one["missing_traces"]).is_empty();
+    let optional = list(&experiments).iter().filter(needs_trace);
+    let optional: BTreeSet<String> = optional.map(id).collect();
+    let missing: Vec<_> = ids
+        .difference(&results)
+        .filter(|id| !optional.contains(*id))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/results.md has no {missing:?}: {hint}"
+    );
+    let gone: Vec<_> = results.difference(&ids).collect();
+    assert!(
+        gone.is_empty(),
+        "docs/results.md has {gone:?}, which do not exist: {hint}"
+    );
+}
+
+#[test]
+fn the_summary_counts_the_results_and_is_in_the_readme() {
+    let results = read("docs/results.md");
+    let verdicts = verdicts(&results);
+    let count = |verdict: &str| {
+        verdicts
+            .values()
+            .filter(|v| *v == verdict)
+            .count()
+            .to_string()
+    };
+    let counted = [
+        "all".to_owned(),
+        verdicts.len().to_string(),
+        count("holds"),
+        count("in part"),
+        count("does not hold"),
+    ];
+    let table = cells(summary(&results));
+    let all = table.last().expect("a line for all");
+    assert_eq!(all[..5], counted);
+    // The lines of the papers add up.
+    for (column, total) in counted.iter().enumerate().skip(1) {
+        let number = |cells: &Vec<&str>| cells[column].parse::<usize>().expect("a number");
+        let sum: usize = table[..table.len() - 1].iter().map(number).sum();
+        assert_eq!(sum.to_string(), *total, "column {column}");
+    }
+    let readme = read("README.md");
+    assert_eq!(summary(&readme).replace("](docs/", "]("), summary(&results));
+}

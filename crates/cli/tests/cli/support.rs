@@ -1,0 +1,121 @@
+//! How tests run the command and check its output.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// The command, with nothing on stdin.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whimbrel"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs the command.
+pub fn whimbrel(args: &[&str]) -> Output {
+    let output = command().args(args).output();
+    output.expect("the command runs")
+}
+
+/// Runs the command in a folder.
+pub fn whimbrel_in(folder: &Path, args: &[&str]) -> Output {
+    let output = command().current_dir(folder).args(args).output();
+    output.expect("the command runs")
+}
+
+/// Runs the command with this input on stdin.
+pub fn piped(args: &[&str], input: &str) -> Output {
+    let mut child = command()
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that does not read its input may have ended by now.
+    let _ = child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(input.as_bytes());
+    child.wait_with_output().expect("the command ends")
+}
+
+/// Output as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// The output of a command that succeeds and prints nothing on stderr.
+pub fn stdout(output: &Output) -> String {
+    let error = text(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert_eq!(error, "", "nothing on stderr without a terminal");
+    text(&output.stdout)
+}
+
+/// The JSON that a command prints.
+pub fn json(output: &Output) -> Value {
+    parse(&stdout(output))
+}
+
+/// Parses JSON.
+pub fn parse(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// The error of a command that fails with this status and prints nothing on stdout.
+pub fn fails(output: &Output, status: i32) -> String {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{error}");
+    assert_eq!(text(&output.stdout), "");
+    error
+}
+
+/// The error of a command that refuses its input: status 2, nothing on stdout.
+pub fn refused(args: &[&str], input: &str) -> String {
+    fails(&piped(args, input), 2)
+}
+
+/// A temporary folder.
+pub fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// The path of a file in a folder, as an argument.
+pub fn path_in(folder: &TempDir, name: &str) -> String {
+    let path = folder.path().join(name);
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// The names of the files in a folder, sorted.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let mut names: Vec<String> = entries
+        .map(|entry| name(entry).to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Asserts that a text contains all of these words.
+pub fn assert_contains(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "no {word:?} in\n{text}");
+    }
+}
+
+/// A number in JSON, by its path.
+pub fn number(value: &Value, path: &str) -> f64 {
+    let found = value.pointer(path).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no number {path} in {value}"))
+}
+
+/// A list in JSON.
+pub fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}

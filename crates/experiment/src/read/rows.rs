@@ -1,0 +1,219 @@
+//! Reads `[[experiment.row]]` and `[[experiment.order]]`.
+
+use super::reader::Reader;
+use crate::experiment::RowSpec;
+use crate::selection::Selection;
+use whimbrel_sim::scenario::ScenarioError;
+use whimbrel_sim::scenario::document::Value;
+use whimbrel_sim::scenario::fields::{Field, Fields};
+use whimbrel_units::Probability;
+
+const ROW_KEYS: [&str; 12] = [
+    "label",
+    "where",
+    "over",
+    "each",
+    "paper",
+    "measure",
+    "flows",
+    "from",
+    "to",
+    "tolerance",
+    "above",
+    "below",
+];
+const ORDER_KEYS: [&str; 8] = [
+    "key",
+    "greatest_first",
+    "where",
+    "each",
+    "measure",
+    "flows",
+    "from",
+    "to",
+];
+
+impl Reader<'_> {
+    /// Reads all rows and orders.
+    pub(super) fn rows(&self) -> Result<Vec<RowSpec>, ScenarioError> {
+        let mut rows = Vec::new();
+        for (key, keys) in [("row", &ROW_KEYS[..]), ("order", &ORDER_KEYS[..])] {
+            let Some(all) = self.fields.get(key) else {
+                continue;
+            };
+            for field in all.list()? {
+                let fields = field.fields()?;
+                fields.only(keys)?;
+                rows.extend(if key == "row" {
+                    self.row(&fields)?
+                } else {
+                    self.order(&fields)?
+                });
+            }
+        }
+        if rows
+            .iter()
+            .all(|row| row.paper.is_none() && row.above.is_none() && row.below.is_none())
+        {
+            return Err(self.fields.fail(
+                "no row has an expected value: give a row the paper's number (`paper = 46`) or a \
+                 bound (`above = 0`), or add [[experiment.order]]",
+            ));
+        }
+        Ok(rows)
+    }
+
+    /// Reads one `[[experiment.row]]`: one row, or one for each value of `each` or `over`.
+    fn row(&self, fields: &Fields<'_>) -> Result<Vec<RowSpec>, ScenarioError> {
+        let label = fields.required("label", "\"CERL over NewReno\"")?.text()?;
+        let at = self.selection(fields.get("where"))?;
+        let number = |key| fields.get(key).map(|field| field.number()).transpose();
+        let (above, below) = (number("above")?, number("below")?);
+        let base = RowSpec {
+            label: label.to_owned(),
+            above,
+            below,
+            ..self.base(fields)?
+        };
+        let mut rows = Vec::new();
+        for (label, at) in self.each(fields, &base.label, &at)? {
+            let row = RowSpec {
+                label,
+                at: at.clone(),
+                ..base.clone()
+            };
+            match fields.get("over") {
+                None => rows.push(row),
+                Some(over) => {
+                    let (key, values) = self.over(&over)?;
+                    for value in values {
+                        let label = row.label.replace("{over}", &value);
+                        rows.push(RowSpec {
+                            label,
+                            over: Some(at.with(&key, &value)),
+                            ..row.clone()
+                        });
+                    }
+                }
+            }
+        }
+        let Some(field) = fields.get("paper") else {
+            return Ok(rows);
+        };
+        let numbers: Vec<f64> = match field.value() {
+            Value::List(_) => field
+                .list()?
+                .iter()
+                .map(Field::number)
+                .collect::<Result<_, _>>()?,
+            _ => vec![field.number()?],
+        };
+        if numbers.len() != rows.len() {
+            let (numbers, rows) = (numbers.len(), rows.len());
+            return Err(field.fail(format!("has {numbers} numbers for {rows} rows")));
+        }
+        for (row, number) in rows.iter_mut().zip(numbers) {
+            row.paper = Some(number);
+        }
+        Ok(rows)
+    }
+
+    /// Reads one `[[experiment.order]]`: a row for each neighboring pair.
+    fn order(&self, fields: &Fields<'_>) -> Result<Vec<RowSpec>, ScenarioError> {
+        let key = fields.required("key", "\"flow.controller\"")?;
+        let order = fields.required("greatest_first", "[\"cerl\", \"newreno\"]")?;
+        let values: Vec<&str> = order
+            .list()?
+            .iter()
+            .map(Field::text)
+            .collect::<Result<_, _>>()?;
+        if values.len() < 2 {
+            return Err(order.fail("an order needs at least two values"));
+        }
+        let key_name = self.known_key(&key, key.text()?)?;
+        for value in &values {
+            self.known_value(&order, &key_name, value)?;
+        }
+        let base = RowSpec {
+            above: Some(0.0),
+            ..self.base(fields)?
+        };
+        let mut rows = Vec::new();
+        for (suffix, at) in self.each(fields, "", &self.selection(fields.get("where"))?)? {
+            for pair in values.windows(2) {
+                rows.push(RowSpec {
+                    label: format!("{} over {}{suffix}", pair[0], pair[1]),
+                    at: at.with(&key_name, pair[0]),
+                    over: Some(at.with(&key_name, pair[1])),
+                    ..base.clone()
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What a row and an order have in common, with the experiment's values as defaults.
+    fn base(&self, fields: &Fields<'_>) -> Result<RowSpec, ScenarioError> {
+        let (measure, period) = self.measure(fields, "measure")?;
+        let tolerance = fields.get("tolerance").or(self.fields.get("tolerance"));
+        let tolerance: Probability =
+            tolerance.map_or(Ok(Probability::ZERO), |field| field.parse())?;
+        Ok(RowSpec {
+            label: String::new(),
+            measure,
+            flows: fields
+                .get("flows")
+                .map(|field| field.text().map(str::to_owned))
+                .transpose()?,
+            period,
+            at: Selection::default(),
+            over: None,
+            paper: None,
+            tolerance: tolerance.get(),
+            above: None,
+            below: None,
+        })
+    }
+
+    /// The labels and points of the rows that `each` makes.
+    fn each(
+        &self,
+        fields: &Fields<'_>,
+        label: &str,
+        at: &Selection,
+    ) -> Result<Vec<(String, Selection)>, ScenarioError> {
+        let Some(field) = fields.get("each") else {
+            return Ok(vec![(label.to_owned(), at.clone())]);
+        };
+        let key = self.known_key(&field, field.text()?)?;
+        let chosen = at.values(&key).map(<[String]>::to_vec);
+        let placeholder = format!("{{{key}}}");
+        let labelled = |value: &String| {
+            let label = if label.contains(&placeholder) {
+                label.replace(&placeholder, value)
+            } else {
+                format!(
+                    "{label}, {} {value}",
+                    key.rsplit('.').next().unwrap_or(&key)
+                )
+            };
+            (label, at.with(&key, value))
+        };
+        Ok(chosen
+            .unwrap_or_else(|| self.values(&key))
+            .iter()
+            .map(labelled)
+            .collect())
+    }
+
+    /// The key that `over` compares by, and its values.
+    fn over(&self, field: &Field<'_>) -> Result<(String, Vec<String>), ScenarioError> {
+        let fields = field.fields()?;
+        let mut all = fields.all();
+        match (all.next(), all.next()) {
+            (Some((key, field)), None) => self.choice(key, &field),
+            _ => Err(field
+                .fail("must have one key, e.g. `over = { \"flow.controller\" = \"newreno\" }`")),
+        }
+    }
+}
