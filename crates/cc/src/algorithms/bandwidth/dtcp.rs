@@ -254,9 +254,9 @@ mod tests {
         path.run(Duration::from_secs(20));
         path.loss = 0.01;
         let (before, span) = (path.flows[0].delivered, Duration::from_secs(60));
-        let (_, most) = path.run(span);
+        let (_, max) = path.run(span);
         let got = path.flows[0].rate_since(before, span).as_bits_per_sec();
         assert!(got > 7_000_000, "{got}");
-        assert!(most <= 51);
+        assert!(max <= 51);
     }
 }

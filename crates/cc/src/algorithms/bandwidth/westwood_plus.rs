@@ -187,16 +187,16 @@ mod tests {
         path.run(Duration::from_secs(60));
         // By then the window oscillates between the 101 segments of the path and 100 more in the
         // queue.
-        let (mut least, mut greatest) = (f64::MAX, 0.0f64);
+        let (mut min, mut max) = (f64::MAX, 0.0f64);
         let before = path.flows[0].delivered;
         for _ in 0..6000 {
             path.run(Duration::from_millis(10));
             let window = segments(&*path.flows[0].controller);
-            least = least.min(window);
-            greatest = greatest.max(window);
+            min = min.min(window);
+            max = max.max(window);
         }
-        assert!((95.0..103.0).contains(&least), "{least}");
-        assert!((200.0..206.0).contains(&greatest), "{greatest}");
+        assert!((95.0..103.0).contains(&min), "{min}");
+        assert!((200.0..206.0).contains(&max), "{max}");
         let rate = (path.flows[0].delivered - before) / MSS / 60;
         assert!(rate >= 990, "{rate}");
     }

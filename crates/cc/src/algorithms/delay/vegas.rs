@@ -330,12 +330,12 @@ mod tests {
             path.run(Duration::from_secs(30));
             let delivered = path.flows[0].delivered;
             // The count includes the packet in transmission, which is no queue in the RTT.
-            let (mean, most) = path.run(Duration::from_secs(30));
+            let (mean, max) = path.run(Duration::from_secs(30));
             assert!(
                 (2.0..=5.5).contains(&mean),
                 "{mbit} Mbit/s, {ms} ms: {mean}"
             );
-            assert!(most <= 8, "{most}");
+            assert!(max <= 8, "{max}");
             let got = path.flows[0].rate_since(delivered, Duration::from_secs(30));
             assert!(got.as_bits_per_sec() as f64 > 0.99 * rate.as_bits_per_sec() as f64);
             assert_eq!(path.flows[0].lost, 0);

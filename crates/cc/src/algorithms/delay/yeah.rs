@@ -57,11 +57,11 @@ use crate::interface::{Ack, Loss, LossResponse, Timeout};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, Values, code};
 use whimbrel_units::Bytes;
 
-const fn number(name: &'static str, default: f64, most: f64, meaning: &'static str) -> Parameter {
+const fn number(name: &'static str, default: f64, max: f64, meaning: &'static str) -> Parameter {
     Parameter {
         name,
         default: Value::Number(default),
-        range: (0.0, most),
+        range: (0.0, max),
         meaning,
     }
 }
@@ -448,10 +448,10 @@ mod tests {
         path.run(Duration::from_secs(60));
         let (lost, delivered) = (path.flows[0].lost, path.flows[0].delivered);
         let span = Duration::from_secs(60);
-        let (mean, most) = path.run(span);
+        let (mean, max) = path.run(span);
         assert_eq!(path.flows[0].lost, lost, "the buffer does not overflow");
         // It detects a queue of 80 after the window has grown for another two round trips.
-        assert!((90..130).contains(&most), "{most}");
+        assert!((90..130).contains(&max), "{max}");
         assert!(mean < 80.0, "{mean}");
         let got = path.flows[0].rate_since(delivered, span).as_bits_per_sec();
         // Drained twice, the window is about 7 % below the BDP for a few round trips.

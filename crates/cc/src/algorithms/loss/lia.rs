@@ -72,16 +72,16 @@ impl Default for Lia {
 /// Ratio of the first term of (1) to the second, at most 1: `alpha*cwnd_own/cwnd_total`. The total
 /// in alpha cancels.
 fn share(paths: &[Sibling], own: usize) -> f64 {
-    let (mut greatest, mut sum) = (0.0_f64, 0.0);
+    let (mut max, mut sum) = (0.0_f64, 0.0);
     for path in paths.iter().filter(|path| !path.srtt.is_zero()) {
         let (cwnd, rtt) = (path.cwnd.get() as f64, path.srtt.as_secs_f64());
-        greatest = greatest.max(cwnd / (rtt * rtt));
+        max = max.max(cwnd / (rtt * rtt));
         sum += cwnd / rtt;
     }
     let Some(own) = paths.get(own).filter(|_| sum > 0.0) else {
         return 1.0;
     };
-    (own.cwnd.get() as f64 * greatest / (sum * sum)).min(1.0)
+    (own.cwnd.get() as f64 * max / (sum * sum)).min(1.0)
 }
 
 impl IncreaseDecrease for Lia {

@@ -68,17 +68,13 @@ struct Mveno {
 
 /// delta for these paths; paths without an RTT sample do not count.
 fn weight(paths: &[Sibling]) -> f64 {
-    let (mut greatest, mut sum) = (0.0f64, 0.0);
+    let (mut max, mut sum) = (0.0f64, 0.0);
     for path in paths.iter().filter(|path| !path.srtt.is_zero()) {
         let rate = path.cwnd.get() as f64 / path.srtt.as_secs_f64();
-        greatest = greatest.max(rate);
+        max = max.max(rate);
         sum += rate;
     }
-    if sum > 0.0 {
-        (greatest / sum).powi(2)
-    } else {
-        1.0
-    }
+    if sum > 0.0 { (max / sum).powi(2) } else { 1.0 }
 }
 
 impl Rule for Mveno {

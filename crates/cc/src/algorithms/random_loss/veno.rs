@@ -329,15 +329,15 @@ mod tests {
             path.loss = loss;
             path.add(built("veno", 10), Duration::from_millis(100));
             path.run(Duration::from_secs(20));
-            let mut least = f64::MAX;
+            let mut min = f64::MAX;
             for _ in 0..600 {
                 path.run(Duration::from_millis(100));
-                least = least.min(segments(&*path.flows[0].controller));
+                min = min.min(segments(&*path.flows[0].controller));
             }
-            (least, path.flows[0].delivered)
+            (min, path.flows[0].delivered)
         };
-        let (least, delivered) = least_of(0.0);
-        assert!((74.0..78.0).contains(&least), "half of 150: {least}");
+        let (min, delivered) = least_of(0.0);
+        assert!((74.0..78.0).contains(&min), "half of 150: {min}");
         // The window falls to 75 of the 100 packets, and the link is idle for a moment.
         assert!(delivered > 76_000_000, "{delivered}");
     }

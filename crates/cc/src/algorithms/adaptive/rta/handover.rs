@@ -50,8 +50,8 @@ impl Boost {
             // Independent of `before`: reordered packets may have reduced it repeatedly.
             (Self::Measured, false) => holds,
             (Self::Paper, true) => {
-                let most = holds.saturating_mul(MAX_GAIN);
-                before.max(before.saturating_mul(PAPER).min(most))
+                let max = holds.saturating_mul(MAX_GAIN);
+                before.max(before.saturating_mul(PAPER).min(max))
             }
             (Self::Paper, false) => before / PAPER,
         }
@@ -61,7 +61,7 @@ impl Boost {
 /// Round-trip times of the current path.
 #[derive(Debug, Clone, Copy, Default)]
 struct PathRtt {
-    least: Duration,
+    min: Duration,
     /// RFC 6298 section 2, equation 2.3.
     smoothed: Duration,
 }
@@ -69,13 +69,13 @@ struct PathRtt {
 impl PathRtt {
     fn new(rtt: Duration) -> Self {
         Self {
-            least: rtt,
+            min: rtt,
             smoothed: rtt,
         }
     }
 
     fn add(&mut self, rtt: Duration) {
-        self.least = self.least.min(rtt);
+        self.min = self.min.min(rtt);
         self.smoothed = self.smoothed - self.smoothed / 8 + rtt / 8;
     }
 }
@@ -218,8 +218,8 @@ impl<P: PathChange> Adaptive<P> {
         change: Change,
         rate: Option<Rate>,
     ) -> Box<dyn Controller> {
-        let least = self.setup.mss.get().saturating_mul(2);
-        let window = self.boost.window(before, change, rate).max(least);
+        let min = self.setup.mss.get().saturating_mul(2);
+        let window = self.boost.window(before, change, rate).max(min);
         let window = Bytes::new(window);
         let pace = Rate::over(window, change.to);
         let (span, old) = match change.is_longer() {
@@ -272,7 +272,7 @@ impl<P: PathChange> Controller for Adaptive<P> {
         self.controller.on_ack(&Ack {
             rtt: heard.rtt,
             srtt: self.rtt.smoothed,
-            min_rtt: self.rtt.least,
+            min_rtt: self.rtt.min,
             in_recovery: ack.in_recovery || self.handover.is_some(),
             ..*ack
         });
@@ -627,8 +627,8 @@ mod tests {
     fn changes_of_a_long_queue(controller: &str) -> u64 {
         let mut link = Bottleneck::new(Rate::from_bits_per_sec(10_000_000), 1_500);
         link.add(built(controller, 10), ms(50));
-        let (_, most) = link.run(Duration::from_secs(60));
-        assert_eq!(most, 1_501, "{controller} fills it");
+        let (_, max) = link.run(Duration::from_secs(60));
+        assert_eq!(max, 1_501, "{controller} fills it");
         link.flows[0].controller.path_changes().expect("it looks")
     }
 

@@ -319,14 +319,14 @@ mod tests {
         let mut controller = started("enhanced-aatp", OC3);
         assert_eq!(controller.on_burst(&burst(18_000, 1, 0.0)), RANDOM);
         // Without an increase the smallest stretch exceeds LTD: 1 ns of 18 ms.
-        let least = BurstReport {
+        let min = BurstReport {
             spans: Some(Spans {
                 sent: Duration::from_millis(18),
                 received: Duration::from_nanos(18_000_001),
             }),
             ..burst(18_000, 1, 0.0)
         };
-        assert_eq!(controller.on_burst(&least), CONGESTION);
+        assert_eq!(controller.on_burst(&min), CONGESTION);
     }
 
     #[test]

@@ -148,8 +148,8 @@ impl SendingRate {
         let seconds = interval.as_secs_f64();
         let one_per_interval = if seconds > 0.0 { 1.0 / seconds } else { 0.0 };
         let before = self.packets_per_sec;
-        let least = before.min(one_per_interval);
-        self.packets_per_sec = (before / (1.0 + DECREASE * self.efficiency())).max(least);
+        let min = before.min(one_per_interval);
+        self.packets_per_sec = (before / (1.0 + DECREASE * self.efficiency())).max(min);
     }
 
     /// The plan of the next burst.

@@ -415,7 +415,7 @@ mod tests {
     fn rtts_are_averaged_over_a_third_of_a_window_or_256_samples() {
         // From 100 to 200 ms. 50 samples are three times a third of a window of 50, and a fifth of
         // 256.
-        for (text, least, most) in [("fast", 190.0, 199.0), ("fast?memory=256", 110.0, 125.0)] {
+        for (text, min, max) in [("fast", 190.0, 199.0), ("fast?memory=256", 110.0, 125.0)] {
             let mut rule: WindowController<Fast> = WindowController::new(
                 &crate::testing::setup(50),
                 Fast {
@@ -432,7 +432,7 @@ mod tests {
             }
             let (base, rtt) = rule.rule.times().expect("samples");
             assert!((base * 1e3 - 100.0).abs() < 1e-6);
-            assert!((least..most).contains(&(rtt * 1e3)), "{text}: {rtt}");
+            assert!((min..max).contains(&(rtt * 1e3)), "{text}: {rtt}");
         }
     }
 
@@ -493,12 +493,12 @@ mod tests {
             path.add(built(&format!("fast?alpha={alpha}"), 2), MS * ms);
             path.run(Duration::from_secs(40));
             let delivered = path.flows[0].delivered;
-            let (mean, most) = path.run(Duration::from_secs(20));
+            let (mean, max) = path.run(Duration::from_secs(20));
             // The count includes the packet in transmission, which is no queue in the RTT: alpha,
             // or one more.
             let alpha = f64::from(alpha);
             assert!((alpha - 0.5..alpha + 1.5).contains(&mean), "{mean}");
-            assert!((most as f64) < alpha + 4.0, "{most}");
+            assert!((max as f64) < alpha + 4.0, "{max}");
             let got = path.flows[0].rate_since(delivered, Duration::from_secs(20));
             assert!(got.as_bits_per_sec() as f64 > 0.99 * rate.as_bits_per_sec() as f64);
             assert_eq!(path.flows[0].lost, 0);

@@ -30,7 +30,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    fn greatest(&self) -> u64 {
+    fn max(&self) -> u64 {
         self.halves[0].max(self.halves[1])
     }
 
@@ -109,8 +109,8 @@ impl Bbr {
         if !self.full_bw_reached {
             return 0;
         }
-        let most = self.bw().bytes_in(MAX_SILENCE).get();
-        self.aggregation.greatest().min(most)
+        let max = self.bw().bytes_in(MAX_SILENCE).get();
+        self.aggregation.max().min(max)
     }
 
     /// `bbr_update_cycle_phase`
@@ -188,7 +188,7 @@ impl Bbr {
             .min_rtt
             .is_some_and(|(_, seen)| sample.now > seen + window);
         if let Some(rtt) = sample.rtt
-            && (expired || self.min_rtt.is_none_or(|(least, _)| rtt < least))
+            && (expired || self.min_rtt.is_none_or(|(min, _)| rtt < min))
         {
             self.min_rtt = Some((rtt, sample.now));
         }

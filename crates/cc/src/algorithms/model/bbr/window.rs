@@ -20,10 +20,9 @@ impl Bbr {
     /// The burst that Linux would hand down at once, bytes `bbr_tso_segs_goal`.
     pub(super) fn burst(&self) -> u64 {
         let bytes = self.pacing_rate.as_bytes_per_sec() / BURSTS_A_SECOND;
-        let least = if self.pacing_rate < SLOW { 1 } else { 2 };
+        let min = if self.pacing_rate < SLOW { 1 } else { 2 };
         let segments = bytes.min(MAX_BYTES) / self.mss;
-        self.mss
-            .saturating_mul(segments.max(least).min(MAX_SEGMENTS))
+        self.mss.saturating_mul(segments.max(min).min(MAX_SEGMENTS))
     }
 
     /// Adds space for whole bursts, and for a probe to raise even a small flight

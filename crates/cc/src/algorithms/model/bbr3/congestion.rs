@@ -95,8 +95,8 @@ impl Bbr3 {
         self.prev_probe_too_high = true;
         self.is_bw_probe_sample = false;
         if !app_limited {
-            let least = Bytes::new(self.target_inflight()).mul_f64(self.config.beta);
-            self.inflight_longterm = in_flight.max(least.get());
+            let min = Bytes::new(self.target_inflight()).mul_f64(self.config.beta);
+            self.inflight_longterm = in_flight.max(min.get());
         }
         if self.state == State::Up {
             self.undo.state = Some(State::Up);
@@ -150,8 +150,8 @@ impl Bbr3 {
         }
         let beta = self.config.beta;
         self.bw_shortterm = self.bw_latest.max(self.bw_shortterm.mul_f64(beta));
-        let least = Bytes::new(self.inflight_shortterm).mul_f64(beta).get();
-        self.inflight_shortterm = self.inflight_latest.max(least);
+        let min = Bytes::new(self.inflight_shortterm).mul_f64(beta).get();
+        self.inflight_shortterm = self.inflight_latest.max(min);
     }
 
     /// `ResetShortTermModel`

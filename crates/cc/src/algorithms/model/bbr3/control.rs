@@ -103,11 +103,11 @@ impl Bbr3 {
 
     /// `SetCwnd`
     pub(super) fn set_cwnd(&mut self, sample: &Sample) {
-        let most = self.max_inflight();
+        let max = self.max_inflight();
         let grown = self.cwnd.saturating_add(sample.acked);
         if self.full_bw_reached {
-            self.cwnd = grown.min(most);
-        } else if self.cwnd < most || self.delivered < self.initial_window {
+            self.cwnd = grown.min(max);
+        } else if self.cwnd < max || self.delivered < self.initial_window {
             self.cwnd = grown;
         }
         self.cwnd = self.cwnd.max(self.min_window());

@@ -20,14 +20,14 @@ impl Bbr3 {
         let stamp = self.probe_rtt_min.map(|(_, stamp)| stamp);
         self.probe_rtt_expired = stamp.is_some_and(|stamp| now > stamp + INTERVAL);
         if let Some(rtt) = sample.rtt
-            && (self.probe_rtt_expired || self.probe_rtt_min.is_none_or(|(least, _)| rtt < least))
+            && (self.probe_rtt_expired || self.probe_rtt_min.is_none_or(|(min, _)| rtt < min))
         {
             self.probe_rtt_min = Some((rtt, now));
         }
         if let Some((delay, stamp)) = self.probe_rtt_min
             && self
                 .min_rtt
-                .is_none_or(|(least, since)| delay < least || now > since + MIN_RTT_WINDOW)
+                .is_none_or(|(min, since)| delay < min || now > since + MIN_RTT_WINDOW)
         {
             self.min_rtt = Some((delay, stamp));
         }

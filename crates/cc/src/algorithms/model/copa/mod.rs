@@ -176,11 +176,11 @@ struct Velocity {
 #[derive(Debug, Clone)]
 struct Delays {
     /// RTTmin.
-    least: Extreme,
+    min: Extreme,
     /// RTTstanding.
     standing: Extreme,
     /// RTTmax.
-    greatest: Extreme,
+    max: Extreme,
 }
 
 /// The mode and its delta.
@@ -270,8 +270,8 @@ impl Copa {
         self.velocity.bound(delta * packets);
         let step = self.velocity.v / (delta * packets) * acked;
         if !room {
-            let least = self.mss.saturating_mul(MIN_PACKETS) as f64;
-            self.cwnd = (self.cwnd - step).max(least.min(self.cwnd));
+            let min = self.mss.saturating_mul(MIN_PACKETS) as f64;
+            self.cwnd = (self.cwnd - step).max(min.min(self.cwnd));
         } else if Window::may_grow(ack) {
             self.cwnd += step;
         }
@@ -328,30 +328,30 @@ impl Velocity {
         }
     }
 
-    /// Limits v to `greatest`, but not below 1.
-    fn bound(&mut self, greatest: f64) {
-        self.v = self.v.min(greatest).max(1.0);
+    /// Limits v to `max`, but not below 1.
+    fn bound(&mut self, max: f64) {
+        self.v = self.v.min(max).max(1.0);
     }
 }
 
 impl Delays {
     fn new() -> Self {
         Self {
-            least: Extreme::new(Kind::Min),
+            min: Extreme::new(Kind::Min),
             standing: Extreme::new(Kind::Min),
-            greatest: Extreme::new(Kind::Max),
+            max: Extreme::new(Kind::Max),
         }
     }
 
     fn add(&mut self, now: Time, rtt: Duration, srtt: Duration) {
-        self.least.add(now, rtt, MIN_RTT_SPAN);
+        self.min.add(now, rtt, MIN_RTT_SPAN);
         self.standing.add(now, rtt, (srtt / 2).min(MIN_RTT_SPAN));
         let span = srtt.mul_f64(MAX_RTT_ROUNDS as f64).min(MIN_RTT_SPAN);
-        self.greatest.add(now, rtt, span);
+        self.max.add(now, rtt, span);
     }
 
-    fn least(&self) -> Duration {
-        self.least.get().unwrap_or_default()
+    fn min(&self) -> Duration {
+        self.min.get().unwrap_or_default()
     }
 
     fn standing(&self) -> Duration {
@@ -360,12 +360,12 @@ impl Delays {
 
     /// dq; zero before the first sample.
     fn queueing(&self) -> Duration {
-        self.standing() - self.least()
+        self.standing() - self.min()
     }
 
     /// Whether the queue is nearly empty (section 2.2).
     fn nearly_empty(&self) -> bool {
-        let range = self.greatest.get().unwrap_or_default() - self.least();
+        let range = self.max.get().unwrap_or_default() - self.min();
         let queueing = self.queueing();
         queueing.is_zero() || queueing < range.mul_f64(NEARLY)
     }
@@ -530,7 +530,7 @@ mod tests {
         // packets/s, which is 12 packets in 48 ms.
         for (packets, expected) in [(10, 10.2), (13, 13.0 - 1.0 / 6.5)] {
             let mut controller = cruising(packets);
-            controller.delays.least.add(Time::ZERO, RTT, MIN_RTT_SPAN);
+            controller.delays.min.add(Time::ZERO, RTT, MIN_RTT_SPAN);
             ack(&mut controller, Time::ZERO + MS * 100, MS * 48);
             assert!(
                 (segments(&controller) - expected).abs() < 0.001,
@@ -573,7 +573,7 @@ mod tests {
     fn a_velocity_gained_upwards_does_not_apply_downwards() {
         for (turn, expected) in [(true, 1.0), (false, 8.0)] {
             let mut controller = cruising(100).turn(turn);
-            controller.delays.least.add(Time::ZERO, RTT, MIN_RTT_SPAN);
+            controller.delays.min.add(Time::ZERO, RTT, MIN_RTT_SPAN);
             controller.velocity = Velocity {
                 v: 8.0,
                 direction: Ordering::Greater,
@@ -770,12 +770,12 @@ mod tests {
             let mut path = path(mbit, 2000, &["copa"]);
             path.run(Duration::from_secs(5));
             let before = path.flows[0].delivered;
-            let (mean, most) = path.run(Duration::from_secs(5));
+            let (mean, max) = path.run(Duration::from_secs(5));
             let rate = path.flows[0].rate_since(before, Duration::from_secs(5));
             let used = rate.as_bits_per_sec() as f64 / (mbit as f64 * 1e6);
             assert!(used > 0.99, "{mbit} Mbit/s: {used}");
             assert!((2.5..6.0).contains(&mean), "{mbit} Mbit/s: {mean}");
-            assert!(most <= 30, "{mbit} Mbit/s: {most}");
+            assert!(max <= 30, "{mbit} Mbit/s: {max}");
         }
     }
 
@@ -783,12 +783,12 @@ mod tests {
     fn in_equilibrium_an_oscillation_takes_five_round_trips() {
         let mut path = path(100, 2000, &["copa?competitive=false"]);
         path.run(Duration::from_secs(10));
-        let (mut least, mut most, mut turns, mut up) = (f64::MAX, 0f64, 0, true);
+        let (mut min, mut max, mut turns, mut up) = (f64::MAX, 0f64, 0, true);
         let mut last = segments(&*path.flows[0].controller);
         for _ in 0..400 {
             path.run(MS * 10);
             let cwnd = segments(&*path.flows[0].controller);
-            (least, most) = (least.min(cwnd), most.max(cwnd));
+            (min, max) = (min.min(cwnd), max.max(cwnd));
             if cwnd != last && (cwnd > last) != up {
                 (turns, up) = (turns + 1, !up);
             }
@@ -797,9 +797,9 @@ mod tests {
         // 100 round trips: 20 oscillations with two changes of direction each, by figure 1 of the
         // paper, which rounds up to half round trips.
         assert!((40..=54).contains(&turns), "{turns}");
-        assert!((3.0..=6.0).contains(&(most - least)), "{least} to {most}");
+        assert!((3.0..=6.0).contains(&(max - min)), "{min} to {max}");
         // The path holds 500 packets and the one in transmission.
-        assert!(least > 500.0 && most < 508.0, "{least} to {most}");
+        assert!(min > 500.0 && max < 508.0, "{min} to {max}");
     }
 
     #[test]
@@ -817,16 +817,11 @@ mod tests {
 
     #[test]
     fn competitive_mode_keeps_a_fair_share_beside_newreno() {
-        for (controller, least, most) in
-            [("copa", 0.35, 0.65), ("copa?competitive=false", 0.0, 0.1)]
-        {
+        for (controller, min, max) in [("copa", 0.35, 0.65), ("copa?competitive=false", 0.0, 0.1)] {
             let mut path = path(50, 250, &[controller, "newreno"]);
             path.run(Duration::from_secs(10));
             let shares = shares(&mut path, Duration::from_secs(50));
-            assert!(
-                (least..most).contains(&shares[0]),
-                "{controller}: {shares:?}"
-            );
+            assert!((min..max).contains(&shares[0]), "{controller}: {shares:?}");
             assert!(shares[0] + shares[1] > 0.9, "{controller}: {shares:?}");
         }
     }

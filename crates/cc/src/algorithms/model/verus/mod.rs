@@ -227,9 +227,9 @@ enum Phase {
 #[derive(Debug, Clone, Copy)]
 struct Delays {
     /// D_min, above zero.
-    least: f64,
+    min: f64,
     /// D_max; `None` before the first epoch has ended.
-    greatest: Option<f64>,
+    max: Option<f64>,
     /// D_est.
     target: f64,
 }
@@ -239,7 +239,7 @@ struct Delays {
 struct Epoch {
     ends: Time,
     /// Maximum delay of its ACKs, seconds; `None` without ACKs.
-    greatest: Option<f64>,
+    max: Option<f64>,
     /// Whether the window may grow, by the latest ACK.
     may_grow: bool,
     /// When the latest ACK arrived, or sending began.
@@ -267,7 +267,7 @@ impl Verus {
             delays: None,
             epoch: Epoch {
                 ends: Time::ZERO + tuning.epoch,
-                greatest: None,
+                max: None,
                 may_grow: false,
                 heard: Time::ZERO,
             },
@@ -285,8 +285,8 @@ impl Verus {
 
     /// Sets W to `bytes`, within its bounds.
     fn set_cwnd(&mut self, bytes: f64) {
-        let least = self.mss as f64;
-        self.cwnd = bytes.min(MAX_WINDOW).max(least);
+        let min = self.mss as f64;
+        self.cwnd = bytes.min(MAX_WINDOW).max(min);
     }
 
     /// Processes the epochs that have ended by `now`.
@@ -306,7 +306,7 @@ impl Verus {
 
     /// The window estimator (equation 4) and the sending of the next epoch (equation 5).
     fn end_epoch(&mut self) {
-        let sampled = self.epoch.greatest.take();
+        let sampled = self.epoch.max.take();
         let outstanding = self.packets(self.in_flight);
         let silent = self.epoch.ends.since(self.epoch.heard).as_secs_f64();
         let n = self.epochs_per_round_trip();
@@ -360,7 +360,7 @@ impl Verus {
     fn leave_recovery(&mut self) {
         self.phase = Phase::Tracking;
         // Measurements during a recovery are discarded.
-        self.epoch.greatest = None;
+        self.epoch.max = None;
         self.anchor();
     }
 
@@ -368,7 +368,7 @@ impl Verus {
     fn anchor(&mut self) {
         let delay = self.profile.delay(self.cwnd / self.mss as f64);
         if let (Some(delays), Some(delay)) = (&mut self.delays, delay) {
-            delays.target = delay.max(delays.least);
+            delays.target = delay.max(delays.min);
         }
     }
 
@@ -390,8 +390,8 @@ impl Verus {
         if self.phase != Phase::Recovery {
             self.profile.add(outstanding, delay);
         }
-        let least = self.delays.map_or(delay, |d| d.least);
-        if self.phase == Phase::SlowStart && delay > self.tuning.exit * least {
+        let min = self.delays.map_or(delay, |d| d.min);
+        if self.phase == Phase::SlowStart && delay > self.tuning.exit * min {
             self.lose(newest.in_flight.get(), ack.now);
         }
     }
@@ -408,8 +408,8 @@ impl Verus {
 impl Delays {
     fn new(delay: f64) -> Self {
         Self {
-            least: delay,
-            greatest: None,
+            min: delay,
+            max: None,
             target: delay,
         }
     }
@@ -417,10 +417,10 @@ impl Delays {
     /// The delay estimator, at the end of an epoch; `silent` is the time without an ACK. Returns
     /// whether D_max rises.
     fn estimate(&mut self, sampled: Option<f64>, silent: f64) -> bool {
-        let before = self.greatest.or(sampled).unwrap_or(self.least);
+        let before = self.max.or(sampled).unwrap_or(self.min);
         let sample = sampled.unwrap_or(before.max(silent));
         let now = KEEP * before + (1.0 - KEEP) * sample;
-        self.greatest = Some(now);
+        self.max = Some(now);
         now - before > NO_CHANGE
     }
 
@@ -433,19 +433,18 @@ impl Delays {
         } else if may_grow {
             self.target += tuning.up;
         }
-        self.target = self.target.max(self.least);
+        self.target = self.target.max(self.min);
     }
 
     fn too_long(&self, tuning: &Tuning) -> bool {
-        self.greatest
-            .is_some_and(|greatest| greatest > tuning.ratio * self.least)
+        self.max.is_some_and(|max| max > tuning.ratio * self.min)
     }
 
     /// Too long a delay with almost nothing outstanding is not a queue.
     fn correct_min_delay(&mut self, tuning: &Tuning, outstanding: f64) {
-        if self.too_long(tuning) && self.target <= self.least && outstanding < 2.0 {
-            self.least += RAISE;
-            self.target = self.least;
+        if self.too_long(tuning) && self.target <= self.min && outstanding < 2.0 {
+            self.min += RAISE;
+            self.target = self.min;
         }
     }
 }
@@ -484,8 +483,8 @@ impl Controller for Verus {
         if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) {
             let delay = rtt.as_secs_f64();
             let delays = self.delays.get_or_insert(Delays::new(delay));
-            delays.least = delays.least.min(delay);
-            self.epoch.greatest = Some(self.epoch.greatest.map_or(delay, |d| d.max(delay)));
+            delays.min = delays.min.min(delay);
+            self.epoch.max = Some(self.epoch.max.map_or(delay, |d| d.max(delay)));
             self.learn(ack, delay);
         }
         if self.epoch.may_grow {
@@ -531,7 +530,7 @@ impl Controller for Verus {
         }
         self.set_cwnd(0.0);
         if let Some(delays) = &mut self.delays {
-            delays.target = delays.least;
+            delays.target = delays.min;
             self.enter_recovery(timeout.now);
         }
     }
@@ -544,7 +543,7 @@ impl Controller for Verus {
             self.cwnd = before.cwnd;
             self.phase = before.phase;
             if let (Some(delays), Some(target)) = (&mut self.delays, before.target) {
-                delays.target = target.max(delays.least);
+                delays.target = target.max(delays.min);
             }
         }
     }
@@ -649,21 +648,21 @@ mod tests {
         let mut delays = Delays::new(0.04);
         assert!(!delays.estimate(Some(0.04), 0.0), "no previous value");
         assert!(delays.estimate(Some(0.05), 0.0));
-        let greatest = |delays: &Delays| delays.greatest.expect("an epoch has ended") * 1000.0;
-        assert!((greatest(&delays) - 48.0).abs() < 1e-9, "0.2*40 + 0.8*50");
+        let max = |delays: &Delays| delays.max.expect("an epoch has ended") * 1000.0;
+        assert!((max(&delays) - 48.0).abs() < 1e-9, "0.2*40 + 0.8*50");
         assert!(!delays.estimate(None, 0.01));
-        assert!((greatest(&delays) - 48.0).abs() < 1e-9);
+        assert!((max(&delays) - 48.0).abs() < 1e-9);
         assert!(delays.estimate(None, 0.06));
-        assert!((greatest(&delays) - 57.6).abs() < 1e-9, "0.2*48 + 0.8*60");
+        assert!((max(&delays) - 57.6).abs() < 1e-9, "0.2*48 + 0.8*60");
         assert!(!delays.estimate(Some(0.04), 0.0));
     }
 
     #[test]
     fn the_target_delay_follows_equation_4() {
-        let after = |greatest, target, rises| {
+        let after = |max, target, rises| {
             let mut delays = Delays {
-                least: 0.04,
-                greatest: Some(greatest),
+                min: 0.04,
+                max: Some(max),
                 target,
             };
             delays.update_target(&TUNING, rises, true);
@@ -826,8 +825,8 @@ mod tests {
         for i in 1..200 {
             ack(&mut controller, at(5 * i), 1, MS * 100);
         }
-        let least = controller.delays.expect("sampled").least;
-        assert!((0.05..=0.1).contains(&least), "{least}");
+        let min = controller.delays.expect("sampled").min;
+        assert!((0.05..=0.1).contains(&min), "{min}");
     }
 
     fn path(mbit: u64, room: usize, controllers: &[&str]) -> Bottleneck {
@@ -855,13 +854,13 @@ mod tests {
     fn at_a_constant_rate_the_delay_oscillates_around_r_times_min() {
         // 20 Mbit/s are 100 packets in 40 ms: fewer than (R-1)*100 packets wait, and the
         // oscillation reaches an empty queue.
-        for (controller, most) in [("verus", 100.0), ("verus?R=4", 300.0)] {
+        for (controller, max) in [("verus", 100.0), ("verus?R=4", 300.0)] {
             let mut path = path(20, 5000, &[controller]);
             path.run(Duration::from_secs(10));
             let (share, queued) = shares(&mut path, Duration::from_secs(20));
             assert!(share[0] > 0.98, "{controller}: {share:?}");
             assert!(
-                (0.5 * most..1.1 * most).contains(&queued),
+                (0.5 * max..1.1 * max).contains(&queued),
                 "{controller}: {queued}"
             );
         }
