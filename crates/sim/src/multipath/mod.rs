@@ -59,8 +59,8 @@ impl<'a> Connection<'a> {
         let path = |(own, lane): (usize, &u32)| {
             let seed = Stream::Controller.seed(network.seed, *lane as usize);
             let ends = [
-                Endpoint::near(*lane, spec, seed).govern(own, lanes.len()),
-                Endpoint::far(*lane, spec, !seed).govern(own, lanes.len()),
+                Endpoint::near(*lane, spec, seed).multipath(own, lanes.len()),
+                Endpoint::far(*lane, spec, !seed).multipath(own, lanes.len()),
             ];
             Path::new(*lane, ends)
         };

@@ -1,8 +1,8 @@
-//! One end of a TCP connection: the handshake, and the halves that send and receive.
+//! One endpoint of a TCP connection: the handshake, the sending half and the receiving half.
 
 use super::forger::Forger;
 use super::receiver::{AckFields, Receiver};
-use super::sender::{Left, Mapping, Sender, Transmission, earliest};
+use super::sender::{Departed, Mapping, Sender, Transmission, earliest};
 use crate::counters::SenderCounters;
 use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
@@ -11,15 +11,15 @@ use crate::outcome::{LossEpisode, NackCounts};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
-/// RFC 6298 section 2.1, for the SYN.
+/// Initial timeout of the SYN (RFC 6298 section 2.1).
 const INITIAL_SYN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How far the handshake is.
+/// State of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Handshake {
-    /// The near end has not started, or the far end has heard nothing.
+    /// The near end has not started, or the far end has received nothing.
     Closed,
-    /// The near end has sent its SYN, so many times; it is sent again at `retry_at`.
+    /// The near end has sent its SYN `tries` times and retransmits it at `retry_at`.
     SynSent { tries: u32, retry_at: Time },
     /// The far end has answered a SYN.
     SynReceived,
@@ -27,19 +27,19 @@ enum Handshake {
     Established,
 }
 
-/// One end of a TCP connection.
+/// One endpoint of a TCP connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     lane: u32,
-    /// What all its packets have in common: their direction.
+    /// The direction of all its packets.
     direction: Flags,
     handshake: Handshake,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     header: u32,
-    /// Its connection says when it sends data, and which.
-    governed: bool,
-    /// Somebody beside this end sends NACKs in its name.
+    /// A multipath connection decides when it sends data, and which.
+    multipath: bool,
+    /// An attacker near this end sends NACKs in its name.
     forger: Option<Box<Forger>>,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
@@ -69,7 +69,7 @@ impl Endpoint {
         let settings: &TcpSettings = &tcp.settings;
         let sack = settings.recovery != Recovery::NewReno;
         let nack = tcp.nack();
-        // Beside the far end: it has the near end's data passing.
+        // The attacker is near the far end, where it sees the data of the near end.
         let forger = settings
             .forged_nacks
             .filter(|_| direction.has(Flags::BACKWARD))
@@ -81,18 +81,18 @@ impl Endpoint {
             sender: sends.then(|| Sender::new(&tcp.controller, tcp.size, settings, nack, seed)),
             receiver: receives.then(|| Receiver::new(settings, sack, nack != Nack::Off)),
             header: settings.header.get() as u32,
-            governed: false,
+            multipath: false,
             forger,
             one_way: Delays::new(),
             rtt: Delays::new(),
         }
     }
 
-    /// Makes it an end of path `own` of a connection that has so many `paths` and decides what is sent: it is offered by
-    /// [`Self::send_offered`].
-    pub fn govern(mut self, own: usize, paths: usize) -> Self {
-        self.governed = true;
-        self.sender = self.sender.map(|sender| sender.govern(own, paths));
+    /// Makes it an endpoint of path `own` of a multipath connection with this number of `paths`.
+    /// The connection offers its data through [`Self::send_offered`].
+    pub fn multipath(mut self, own: usize, paths: usize) -> Self {
+        self.multipath = true;
+        self.sender = self.sender.map(|sender| sender.multipath(own, paths));
         self
     }
 
@@ -106,22 +106,22 @@ impl Endpoint {
         self.sender.as_ref()
     }
 
-    /// The sending half, to be told what its connection knows.
+    /// The sending half, mutable.
     pub fn sender_mut(&mut self) -> Option<&mut Sender> {
         self.sender.as_mut()
     }
 
-    /// Segments delivered to its application.
+    /// Number of segments delivered to its application.
     pub fn delivered(&self) -> u32 {
         self.receiver.as_ref().map_or(0, Receiver::next)
     }
 
-    /// Data packets that arrived here marked.
+    /// Number of data packets that arrived here with a congestion mark.
     pub fn marked(&self) -> u64 {
         self.receiver.as_ref().map_or(0, Receiver::marked)
     }
 
-    /// What its sending half counted.
+    /// The counters of its sending half.
     pub fn counters(&self) -> SenderCounters {
         self.sender
             .as_ref()
@@ -129,7 +129,7 @@ impl Endpoint {
             .unwrap_or_default()
     }
 
-    /// NACKs that were sent from here and that came, if it knows any or they were forged.
+    /// Counts of NACKs sent from here and received here. `None` if NACKs are off and not forged.
     pub fn nacks(&self) -> Option<NackCounts> {
         let came = self.sender.as_ref().and_then(Sender::nacks);
         let sent = self.receiver.as_ref().and_then(Receiver::nacks);
@@ -141,14 +141,14 @@ impl Endpoint {
         })
     }
 
-    /// Its sending half notes episodes of loss from now on.
+    /// Records loss episodes of its sending half from now on.
     pub fn record_episodes(&mut self) {
         if let Some(sender) = &mut self.sender {
             sender.record_episodes();
         }
     }
 
-    /// The noted episodes of loss of its sending half, in order of time.
+    /// The recorded loss episodes of its sending half, in time order.
     pub fn episodes(&self) -> Vec<LossEpisode> {
         self.sender
             .as_ref()
@@ -156,7 +156,7 @@ impl Endpoint {
             .unwrap_or_default()
     }
 
-    /// When its next timer is due.
+    /// When its next timer expires.
     #[inline(always)]
     pub fn deadline(&self, now: Time) -> Option<Time> {
         let handshake = match self.handshake {
@@ -186,11 +186,13 @@ impl Endpoint {
         }
     }
 
-    /// A packet arrived intact. Returns how many segments it delivered to the application.
+    /// Invoked when a packet arrives intact. Returns the number of segments that it delivered to
+    /// the application.
     ///
-    /// This and what it sends by are the hottest of a run, and inlined where flows have one path; a second place that calls
-    /// them must not change that. So all that each acknowledgment and each segment passes is marked `inline(always)`, down to the
-    /// RTT's estimate: a call there costs as much as what it does.
+    /// This function and those that send are the hottest of a run, and are inlined for flows with
+    /// one path. A second caller must not change that, so everything on the way of an
+    /// acknowledgment and of a segment is marked `inline(always)`, down to the RTT estimator: a
+    /// call there costs as much as its work.
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) -> u32 {
         if packet.flags.opens() {
@@ -211,7 +213,8 @@ impl Endpoint {
             if let Some(receiver) = &mut self.receiver {
                 let received = receiver.on_data(now, packet);
                 in_order = received.in_order;
-                // Out of order: a duplicate ACK carries no data (RFC 5681 section 2), so none may wait for any.
+                // Out of order: a duplicate ACK carries no data (RFC 5681 section 2), so it is sent
+                // at once instead of on a data packet.
                 if received.ack_now && in_order == 0 {
                     self.send_ack(now, out);
                 } else {
@@ -244,8 +247,9 @@ impl Endpoint {
         }
     }
 
-    /// A packet arrived that is thrown away because its checksum is wrong. If the headers are whole, and it carried data that
-    /// is missing, a NACK asks for it. (An error there could name the wrong connection, or the wrong segment.)
+    /// Invoked when a packet arrives that is dropped because of its checksum. If its headers are
+    /// intact and it carried missing data, a NACK requests that data. (Corrupted headers could name
+    /// the wrong connection or the wrong segment.)
     pub fn on_corrupted(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
         let header = self.header + u32::from(packet.sack_bytes());
         let readable = packet.first_changed_bit() / 8 >= header;
@@ -253,16 +257,16 @@ impl Endpoint {
             return;
         }
         self.meet_timer(now, out);
-        let asks = self
+        let requested = self
             .receiver
             .as_mut()
             .is_some_and(|receiver| receiver.on_corrupted(packet.seg, packet.sent));
-        if asks {
+        if requested {
             self.send_nack(now, packet.seg, packet.sent, out);
         }
     }
 
-    /// `echo`: when the segment left that came corrupted.
+    /// Sends a NACK for a segment. `echo` is when the corrupted segment was sent.
     fn send_nack(&mut self, now: Time, seg: u32, echo: Time, out: &mut Vec<Packet>) {
         let mut nack = self.packet(now, Flags::NACK, 0, self.header, None);
         nack.set_nacked_segment(seg);
@@ -270,7 +274,7 @@ impl Endpoint {
         out.push(nack);
     }
 
-    /// A timer is due, or may be.
+    /// Invoked when a timer may have expired.
     pub fn on_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
         if let Handshake::SynSent { tries, retry_at } = self.handshake {
             if retry_at <= now {
@@ -297,7 +301,7 @@ impl Endpoint {
         }
     }
 
-    /// Notes what really became of a data packet that was sent from here.
+    /// Records the true cause of the drop of a data packet that was sent from here.
     pub fn note_drop(&mut self, packet: &Packet, cause: DropCause) {
         if let Some(sender) = &mut self.sender {
             sender.note_drop(packet.seg, packet.sent, cause);
@@ -318,7 +322,7 @@ impl Endpoint {
             receiver.on_syn(packet.sent);
         }
         if self.direction.has(Flags::BACKWARD) {
-            // The far end answers each SYN: an earlier answer may have been lost.
+            // The far end answers every SYN: an earlier answer may have been lost.
             if self.handshake == Handshake::Closed {
                 self.handshake = Handshake::SynReceived;
             }
@@ -334,7 +338,7 @@ impl Endpoint {
         }
     }
 
-    /// The other end has answered: data may flow, and the handshake gives the first RTT sample.
+    /// The peer has answered: data may flow, and the handshake gives the first RTT sample.
     fn on_established(&mut self, now: Time, packet: &Packet) {
         self.handshake = Handshake::Established;
         let rtt = (packet.echo > Time::ZERO).then(|| now.since(packet.echo));
@@ -346,10 +350,11 @@ impl Endpoint {
         }
     }
 
-    /// Sends what the sender may; true if anything left (it carried the acknowledgment too).
+    /// Sends all that the sender may send. Returns whether anything was sent; data packets carry
+    /// the acknowledgment.
     #[inline]
     fn send_data(&mut self, now: Time, out: &mut Vec<Packet>) -> bool {
-        if self.governed {
+        if self.multipath {
             return false;
         }
         let mut sent = false;
@@ -365,21 +370,22 @@ impl Endpoint {
         sent
     }
 
-    /// Sends one segment, if it may: what it must send again, else the data that its connection offers. Gives what left.
+    /// Sends one segment if allowed: a retransmission, or else the offered data. Returns what was
+    /// sent.
     pub fn send_offered(
         &mut self,
         now: Time,
         offer: Option<Mapping>,
         out: &mut Vec<Packet>,
-    ) -> Option<Left> {
+    ) -> Option<Departed> {
         let sender = self.sender.as_mut()?;
         sender.offer(offer);
         let next = sender.next_segment(now)?;
-        let left = sender.left(next.seg);
+        let sent = sender.departed(next.seg);
         let mut packet = self.data(now, next, None);
-        packet.set_connection_segment(left.mapping.data);
+        packet.set_connection_segment(sent.mapping.data);
         out.push(packet);
-        Some(left)
+        Some(sent)
     }
 
     #[inline]

@@ -1,7 +1,7 @@
-//! An attacker on the path who sends NACKs in the receiver's name.
+//! An attacker on the path that sends NACKs in the receiver's name.
 //!
-//! It stands beside the receiver, sees all that passes there, and sends one forged NACK after the other at a set rate. What it
-//! can do is what the sender believes: see `sender/nacks.rs`.
+//! It is near the receiver, sees all packets there, and sends forged NACKs at a fixed rate. Its
+//! effect depends on which NACKs the sender accepts: see `sender/nacks.rs`.
 
 use super::sender::earliest;
 use crate::network::{ForgedNacks, Sequences};
@@ -10,11 +10,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::RangeInclusive;
 use whimbrel_units::Time;
 
-/// The attacker at work.
+/// The attacker.
 #[derive(Debug)]
 pub(super) struct Forger {
     spec: ForgedNacks,
-    /// When the next one leaves, once the connection stands.
+    /// When it sends the next NACK; `None` before the connection is opened.
     next: Option<Time>,
     rng: Xoshiro256PlusPlus,
     pub sent: u64,
@@ -30,19 +30,20 @@ impl Forger {
         }
     }
 
-    /// The connection was opened: it begins, unless it already has.
+    /// Invoked when the connection is opened: starts the attacker unless it runs already.
     pub fn begin(&mut self, now: Time) {
         self.next = self.next.or(Some(now + self.spec.interval));
     }
 
-    /// When it acts next, or something else that is due before.
+    /// The earlier of `due` and the time of its next NACK.
     #[cold]
     pub fn before(&self, due: Option<Time>) -> Option<Time> {
         earliest(self.next, due)
     }
 
-    /// The segment and the echoed time that it forges now, if it is time and it has any. The receiver waits for the segments in
-    /// `window`, as far as they were seen, and `nacked` is what its own last NACK said.
+    /// The segment and the echoed time of a NACK that is due now. `window` are the segments between
+    /// the last acknowledgment and the newest data that arrived; `nacked` is the content of the
+    /// receiver's own last NACK.
     pub fn forge(
         &mut self,
         now: Time,
@@ -51,7 +52,7 @@ impl Forger {
     ) -> Option<(u32, Time)> {
         let due = self.next.filter(|next| *next <= now)?;
         self.next = Some(due + self.spec.interval);
-        // No segment was sent later than now: a sender that looks at the echoed time finds nothing wrong.
+        // No segment was sent later than now, so the echoed time passes the check of the sender.
         let forged = match self.spec.sequences {
             Sequences::Random => Some((self.rng.random(), now)),
             Sequences::InWindow => Some((self.rng.random_range(window), now)),

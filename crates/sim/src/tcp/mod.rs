@@ -1,7 +1,8 @@
-//! A TCP connection: two endpoints, each with the halves it needs.
+//! TCP: two endpoints, each with a sending half, a receiving half, or both.
 //!
-//! Sequence numbers count segments; a connection begins with a handshake (SYN, SYN/ACK) whose round trip is
-//! the first RTT sample. There is no tear-down: a flow is over when its data is acknowledged.
+//! Sequence numbers count segments. A connection begins with a handshake (SYN, SYN/ACK) whose round
+//! trip gives the first RTT sample. There is no teardown: a flow is complete when its data has
+//! arrived.
 
 mod endpoint;
 mod flow;
@@ -18,7 +19,7 @@ pub(crate) use trace::Trace;
 
 use whimbrel_units::Bytes;
 
-/// How many segments carry so many bytes (`u32::MAX` if they never end), and the bytes of the last of them.
+/// Number of segments for `size` bytes (`u32::MAX`: endless), and the payload of the last one.
 pub(crate) fn segments(size: Option<Bytes>, mss: Bytes) -> (u32, u32) {
     let Some(size) = size else {
         return (u32::MAX, mss.get() as u32);

@@ -1,34 +1,39 @@
-//! Negative acknowledgments (NACK): the receiver says which segment came corrupted.
+//! Negative acknowledgments (NACKs): the receiver reports which segment arrived corrupted.
 //!
-//! G. Olmedo et al., "Performance Analysis of a Novel TCP Protocol Algorithm Adapted to Wireless Networks", Future Internet 12(6),
-//! 101, 2020, sections 2.3.3 to 2.3.5; read in full.
+//! G. Olmedo et al., "Performance Analysis of a Novel TCP Protocol Algorithm Adapted to Wireless
+//! Networks", Future Internet 12(6), 101, 2020, sections 2.3.3 to 2.3.5; read in full.
 //!
-//! * A segment whose payload is corrupted and whose headers are not is answered at once by a packet with a NACK flag, whose
-//!   acknowledgment field holds the segment's sequence number. It acknowledges nothing. Where there are timestamps it echoes
-//!   the segment's.
-//! * The sender resends that segment at once, and leaves cwnd and ssthresh alone: [`sender/nacks.rs`](super::sender).
+//! * A segment with a corrupted payload and intact headers is answered at once by a packet with a
+//!   NACK flag, whose acknowledgment field holds the segment's sequence number. It acknowledges
+//!   nothing. With timestamps it echoes the timestamp of the segment.
+//! * The sender retransmits that segment at once and leaves cwnd and ssthresh unchanged:
+//!   [`sender/nacks.rs`](super::sender).
 //!
-//! **The physics.** A corrupted packet was not dropped by a queue, so it says nothing about congestion; and it has left the
-//! network, so that another may enter in its place.
+//! **The physics.** No queue dropped a corrupted packet, so it carries no information about
+//! congestion. It has left the network, so another packet may enter in its place.
 //!
-//! **Where the paper is silent.** Both ends bound how many NACKs they send and believe ([`Allowance`]). A checksum over headers
-//! and payload does not say where the error is; here the receiver is as clever as one with a checksum over the headers alone
-//! (R. Balan et al., "TCP HACK", INFOCOM 2001, of which the abstract was read).
+//! **Where the paper is silent.** Both ends limit how many NACKs they send and accept
+//! ([`Allowance`]). A checksum over headers and payload does not locate the error; this receiver
+//! knows as much as one with a separate checksum over the headers (R. Balan et al., "TCP HACK",
+//! INFOCOM 2001, of which the abstract was read).
 
-/// How many NACKs may be sent or believed: some at once, and then one for every two segments that arrive intact.
+/// Limit on the NACKs that are sent or accepted: some at once, then one for every two segments that
+/// arrive intact.
 ///
-/// So whoever makes one end send NACKs or the other believe them adds at most half of the packets that get through. A path
-/// that corrupts more than a third of its packets earns too few, and what they leave out is repaired as any loss is.
+/// An attacker who provokes or forges NACKs therefore adds at most half as many packets as get
+/// through. On a path that corrupts more than a third of its packets, some segments get no NACK;
+/// they are repaired as other losses are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
-    /// Segments that arrived and were not yet spent.
+    /// Number of arrived segments that no NACK has used up yet.
     earned: u32,
 }
 
 impl Allowance {
-    /// So many segments must arrive intact for one NACK.
+    /// Number of segments that must arrive intact for one NACK.
     const PRICE: u32 = 2;
-    /// At most so many NACKs in a row: the initial window of RFC 6928, what a sender may send unasked.
+    /// Maximum number of NACKs in a row: the initial window of RFC 6928, which a sender may send
+    /// without feedback.
     const MOST: u32 = 10;
 
     pub fn new() -> Self {
@@ -37,7 +42,7 @@ impl Allowance {
         }
     }
 
-    /// So many segments arrived intact.
+    /// Invoked when segments arrive intact.
     #[inline]
     pub fn earn(&mut self, segments: u32) {
         self.earned = self
@@ -46,7 +51,7 @@ impl Allowance {
             .min(Self::PRICE * Self::MOST);
     }
 
-    /// Whether one more is allowed; it is spent.
+    /// Uses up the allowance of one NACK. Returns whether there was one.
     pub fn take(&mut self) -> bool {
         let left = self.earned.checked_sub(Self::PRICE);
         self.earned = left.unwrap_or(self.earned);
@@ -59,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_nacks_are_free_and_then_two_segments_must_arrive_for_each() {
+    fn ten_nacks_are_free_then_each_needs_two_arrived_segments() {
         let mut allowance = Allowance::new();
         assert_eq!((0..20).filter(|_| allowance.take()).count(), 10);
         allowance.earn(1);

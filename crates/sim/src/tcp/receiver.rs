@@ -1,6 +1,8 @@
 //! The receiving half of a TCP endpoint: reassembly, SACK blocks (RFC 2018, RFC 2883), delayed
 //! acknowledgments (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2), timestamp echo (RFC 7323
-//! section 4.3), echo of congestion marks (RFC 3168 section 6.1.3). Its application reads at once, so the window it offers never closes.
+//! section 4.3), echo of congestion marks (RFC 3168 section 6.1.3).
+//!
+//! Its application reads at once, so the advertised window never closes.
 
 use super::nack::Allowance;
 use crate::engine::packet::{Block, Flags, Packet};
@@ -12,52 +14,53 @@ use whimbrel_units::{Duration, Time};
 /// The receiving half of a TCP endpoint.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// The next segment expected (RCV.NXT): all below it are with the application.
+    /// The next expected segment (RCV.NXT): the application has all below it.
     next: u32,
     beyond: Ranges,
-    /// Segments reported in recent SACK blocks, most recent first; each names the range it is now in.
+    /// Segments reported in recent SACK blocks, most recent first. Each stands for its current
+    /// range.
     reported: [Option<u32>; 3],
-    /// The last segment that came twice, until it is reported.
+    /// The last segment that arrived twice, until it is reported.
     duplicate: Option<u32>,
     /// TS.Recent and Last.ACK.sent of RFC 7323.
     ts_recent: Time,
     last_ack: u32,
-    /// A mark arrived, and since then no word that the sender has answered for it.
+    /// A mark arrived, and no CWR since then.
     ece: bool,
-    /// Segments that arrived marked.
+    /// Number of segments that arrived marked.
     marked: u64,
-    /// In-order segments not yet acknowledged.
+    /// Number of in-order segments not yet acknowledged.
     unacknowledged: u32,
-    /// When they must be, at the latest.
+    /// When they must be acknowledged at the latest.
     deadline: Option<Time>,
     ack_every: u32,
     ack_delay: Duration,
     sack: bool,
-    /// If it asks for corrupted segments.
-    asks: Option<Box<Asks>>,
+    /// State of the NACKs that it sends; `None`: it sends none.
+    nacks: Option<Box<SentNacks>>,
 }
 
-/// What it remembers of the NACKs that it sends.
+/// State of the NACKs that a receiver sends.
 #[derive(Debug)]
-struct Asks {
+struct SentNacks {
     allowance: Allowance,
-    /// Segments beyond the next that it takes.
+    /// The receive window in segments.
     window: u32,
-    /// The last one that it asked for, with its time.
+    /// The last segment that it requested, and when that segment was sent.
     last: Option<(u32, Time)>,
     sent: u64,
 }
 
-/// What an arriving segment asks for.
+/// The effect of an arriving segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Segments newly delivered to the application, in order.
+    /// Number of segments newly delivered to the application.
     pub in_order: u32,
     /// It must be acknowledged at once.
     pub ack_now: bool,
 }
 
-/// What an acknowledgment says.
+/// The fields of an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckFields {
     pub ack: u32,
@@ -83,8 +86,8 @@ impl Receiver {
             ack_every: settings.ack_every.max(1),
             ack_delay: settings.ack_delay,
             sack,
-            asks: nack.then(|| {
-                Box::new(Asks {
+            nacks: nack.then(|| {
+                Box::new(SentNacks {
                     allowance: Allowance::new(),
                     window: settings.window(),
                     last: None,
@@ -94,27 +97,27 @@ impl Receiver {
         }
     }
 
-    /// The next segment expected.
+    /// The next expected segment.
     pub fn next(&self) -> u32 {
         self.next
     }
 
-    /// Segments that arrived marked.
+    /// Number of segments that arrived marked.
     pub fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// NACKs that were sent, if it sends any.
+    /// Number of NACKs that it sent; `None`: it sends none.
     pub fn nacks(&self) -> Option<u64> {
-        self.asks.as_ref().map(|asks| asks.sent)
+        self.nacks.as_ref().map(|nacks| nacks.sent)
     }
 
-    /// The last segment that was asked for by a NACK, and the time that this echoed.
+    /// The segment of its last NACK, and the time that the NACK echoed.
     pub fn nacked(&self) -> Option<(u32, Time)> {
-        self.asks.as_ref().and_then(|asks| asks.last)
+        self.nacks.as_ref().and_then(|nacks| nacks.last)
     }
 
-    /// From the last acknowledgment to the newest segment that arrived, or the next to come.
+    /// From the last acknowledgment to the newest segment that arrived, or the next expected one.
     pub fn seen(&self) -> RangeInclusive<u32> {
         let newest = self
             .beyond
@@ -123,40 +126,41 @@ impl Receiver {
         self.last_ack..=newest
     }
 
-    /// A segment that was sent then arrived corrupted: whether a NACK asks for it.
+    /// Invoked when a segment that was sent at `sent` arrives corrupted. Returns whether a NACK
+    /// requests it.
     pub fn on_corrupted(&mut self, seg: u32, sent: Time) -> bool {
-        let Some(asks) = &mut self.asks else {
+        let Some(nacks) = &mut self.nacks else {
             return false;
         };
         let missing = seg
             .checked_sub(self.next)
-            .is_some_and(|ahead| ahead < asks.window && self.beyond.holding(seg).is_none());
-        let allowed = missing && asks.allowance.take();
+            .is_some_and(|ahead| ahead < nacks.window && self.beyond.holding(seg).is_none());
+        let allowed = missing && nacks.allowance.take();
         if allowed {
-            asks.last = Some((seg, sent));
-            asks.sent += 1;
+            nacks.last = Some((seg, sent));
+            nacks.sent += 1;
         }
         allowed
     }
 
-    /// When a delayed acknowledgment is due.
+    /// When the delayed acknowledgment is due.
     pub fn deadline(&self) -> Option<Time> {
         self.deadline
     }
 
-    /// The first packet of the connection arrived: its timestamp is the first to echo.
+    /// Invoked when the SYN arrives: its timestamp is the first to echo.
     pub fn on_syn(&mut self, sent: Time) {
         self.ts_recent = sent;
     }
 
-    /// A segment arrived intact.
+    /// Invoked when a segment arrives intact.
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, packet: &Packet) -> Received {
         let seg = packet.seg;
-        if let Some(asks) = &mut self.asks {
-            asks.allowance.earn(1);
+        if let Some(nacks) = &mut self.nacks {
+            nacks.allowance.earn(1);
         }
-        // A packet may end one echo and begin the next.
+        // A packet with CE and CWR ends one echo and begins the next.
         if packet.flags.has(Flags::CE) {
             self.ece = true;
             self.marked += 1;
@@ -171,7 +175,7 @@ impl Receiver {
             let mut ack_now = false;
             self.next += 1;
             if !self.beyond.is_empty() {
-                // RFC 5681 section 4.2: what fills a hole is acknowledged at once.
+                // RFC 5681 section 4.2: a segment that fills a hole is acknowledged at once.
                 ack_now = true;
                 if let Some(block) = self.beyond.holding(self.next) {
                     self.next = block.end;
@@ -207,7 +211,7 @@ impl Receiver {
         }
     }
 
-    /// Keeps `seg` as the most recent of the reported; one entry a range is enough.
+    /// Keeps `seg` as the most recently reported segment, with one entry per range.
     #[inline(always)]
     fn remember(&mut self, seg: u32) {
         let range = self.beyond.holding(seg);
@@ -223,7 +227,8 @@ impl Receiver {
         self.reported = recent;
     }
 
-    /// The fields of an acknowledgment that leaves now, alone or on data; nothing is owed after it.
+    /// The fields of an acknowledgment that leaves now, alone or on data. Afterwards no
+    /// acknowledgment is pending.
     #[inline]
     pub fn acknowledge(&mut self) -> AckFields {
         self.unacknowledged = 0;
@@ -246,7 +251,8 @@ impl Receiver {
     fn fill_sacks(&mut self, fields: &mut AckFields) {
         let mut used = 0;
         if let Some(seg) = self.duplicate {
-            // RFC 2883 section 4: the duplicate first, whatever lies below ACK or inside another block.
+            // RFC 2883 section 4: the duplicate comes first, even below the ACK or inside another
+            // block.
             fields.sacks[0] = Block {
                 start: seg,
                 end: seg + 1,

@@ -1,5 +1,5 @@
-//! What an observer is told of a TCP connection over one path: segments as bytes, the packet that
-//! last carried each, what senders find, and how their state changes.
+//! The trace of a TCP connection over one path for an observer: segments as bytes, the packet that
+//! last carried each, the findings of the senders, and changes of their state.
 
 use super::{Note, Sender, segments};
 use crate::engine::packet::{Block, Flags, Packet};
@@ -12,17 +12,17 @@ use whimbrel_units::Time;
 /// The trace of a connection over one path, or of one path of a multipath connection.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    /// What the near end sends, then what the far end sends.
+    /// The data of the near end, then of the far end.
     ways: [Way; 2],
     /// Header of every packet without SACK blocks, in bytes.
     header: u32,
-    /// The last segment. `None`: endless, or the connection decides what is sent.
+    /// The last segment. `None`: endless, or a path of a multipath connection.
     last: Option<u32>,
     is_multipath: bool,
     recovery: Recovery,
 }
 
-/// What one end sends: where its segments are among the bytes, and which packets carried them.
+/// The data of one end: the byte offsets of its segments, and the packets that carried them.
 #[derive(Debug, Default)]
 struct Way {
     /// Segments that were sent at least once.
@@ -101,7 +101,7 @@ impl Way {
 }
 
 impl Trace {
-    /// The trace of a connection, or of a path of one that decides what its paths send.
+    /// The trace of a connection, or of one path of a multipath connection.
     pub fn new(spec: &TcpFlow, is_multipath: bool) -> Self {
         let (total, _) = segments(spec.size, spec.settings.mss);
         Self {
@@ -162,7 +162,7 @@ impl Trace {
         }
     }
 
-    /// Reports what the sender of an end found since the last call.
+    /// Reports the findings of the sender of an end since the last call.
     pub fn findings(&mut self, end: End, sender: &mut Sender, report: &mut dyn FnMut(What)) {
         let mut by = match self.recovery {
             Recovery::NewReno | Recovery::Sack => Finding::Duplicates,

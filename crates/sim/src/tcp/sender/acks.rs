@@ -1,4 +1,5 @@
-//! What an acknowledgment means: what it delivered, how long that took, which episode it ends.
+//! Processing of an acknowledgment: what it delivered, its RTT sample, and the episode that it
+//! ends.
 
 use super::delivery::Delivery;
 use super::losses::Eifel;
@@ -10,12 +11,12 @@ use whimbrel_cc::delivery_rate::RateSample;
 use whimbrel_units::{Duration, Time};
 
 impl Sender {
-    /// An acknowledgment arrived. Returns the RTT sample that it gave.
+    /// Invoked when an acknowledgment arrives. Returns its RTT sample.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, packet: &Packet) -> Option<Duration> {
         let board = &mut self.board;
         if packet.ack > board.next() {
-            return None; // Acknowledges what was never sent (RFC 9293 section 3.10.7.4).
+            return None; // It acknowledges data that was never sent (RFC 9293 section 3.10.7.4).
         }
         self.marks.echoed = packet.flags.has(Flags::ECE);
         self.record.on_ack(now);
@@ -59,7 +60,8 @@ impl Sender {
         if let Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } = &mut self.phase
             && self.mode != Recovery::NewReno
         {
-            // RFC 6937, which the simulators have that `Sack` stands for, takes every acknowledgment for a safe one.
+            // `Sack` stands for simulators with RFC 6937, which treats every acknowledgment as
+            // safe.
             let safe = self.mode == Recovery::Sack || (advanced && self.rate.lost() == lost_before);
             prr.on_ack(delivery.segments, self.board.in_flight(), safe);
         }
@@ -72,9 +74,9 @@ impl Sender {
             if self.nacks.is_some() {
                 self.nacks_on_delivery(now, packet, una_before, &delivery);
             }
-            // A duplicate acknowledgment grows nothing either (RFC 5681 section 3.1), though it may deliver by SACK;
-            // unless losses that the window was kept for are being repaired, or a NACKed one is: then hardly any
-            // other comes.
+            // A duplicate acknowledgment must not grow the window (RFC 5681 section 3.1), although
+            // it may deliver data by SACK. It may while losses are repaired without a reduction, or
+            // a NACKed segment is: then almost all acknowledgments are duplicates.
             let reduced = reduced_before || self.phase.is_reducing();
             let suspicious = !advanced && self.phase.is_calm() && !self.excuses(self.board.una());
             if self.subflow.is_some() {
@@ -93,7 +95,7 @@ impl Sender {
                 cwnd_limited: self.cwnd_limited,
                 in_recovery: reduced || suspicious,
                 round_start,
-                // The receiver's clock when it answered: TSval (RFC 7323).
+                // The receiver's clock when it sent the acknowledgment: TSval (RFC 7323).
                 receiver_time: self.timestamps.then_some(packet.sent),
                 lost: self.rate.lost(),
                 newest: rate.newest,
@@ -103,9 +105,11 @@ impl Sender {
         sample
     }
 
-    /// With timestamps every acknowledgment that advances gives a sample (RFC 7323 section 4.1); without,
-    /// and for SACKs, only segments that were sent once do (Karn's algorithm, RFC 6298 section 3), and none if a
-    /// retransmission was acknowledged with them: they may have waited behind the hole that it filled.
+    /// The RTT sample of an acknowledgment. With timestamps, every acknowledgment that advances
+    /// gives one (RFC 7323 section 4.1). Without timestamps, and for SACKs, only segments that were
+    /// sent once do (Karn's algorithm, RFC 6298 section 3), and none if a retransmission was
+    /// acknowledged with them: their acknowledgment may have been delayed by the hole that it
+    /// filled.
     #[inline]
     fn rtt_sample(
         &self,
@@ -117,7 +121,7 @@ impl Sender {
         if self.timestamps && advanced {
             return Some(now.since(packet.echo));
         }
-        if advanced && delivery.any_sent_again {
+        if advanced && delivery.any_retransmitted {
             return None;
         }
         delivery
@@ -125,7 +129,8 @@ impl Sender {
             .map(|segment| now.since(segment.sent))
     }
 
-    /// The delivery rate, and whether a round trip begins: what was acknowledged was sent after the last began.
+    /// The delivery rate, and whether a new round trip begins: the acknowledged data was sent after
+    /// the last one began.
     #[inline(always)]
     fn on_delivery(&mut self, now: Time, delivery: &Delivery) -> (RateSample, bool) {
         let Some(newest) = delivery.newest else {
@@ -142,7 +147,8 @@ impl Sender {
         (self.rate.on_end(self.rtt.min_rtt()), round_start)
     }
 
-    /// New data was acknowledged: an episode may be over, and the timer starts anew (RFC 6298 section 5.3).
+    /// Invoked when new data is acknowledged: ends an episode, and restarts the timer (RFC 6298
+    /// section 5.3).
     #[inline(always)]
     fn on_advance(&mut self, now: Time) {
         let una = self.board.una();
@@ -154,7 +160,7 @@ impl Sender {
             Phase::Repair { until }
             | Phase::Recovery { until, .. }
             | Phase::StartedAgain { until } => una >= until,
-            // Not before the segment that carries CWR is acknowledged.
+            // The segment that carries CWR must be acknowledged.
             Phase::Marked { until, .. } => una > until,
         };
         if over || self.marks.end_kept(una) {

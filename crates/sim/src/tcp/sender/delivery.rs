@@ -1,26 +1,27 @@
-//! What an acknowledgment delivered.
+//! The segments that an acknowledgment delivered.
 
 use super::scoreboard::Segment;
 use whimbrel_units::Time;
 
-/// What one acknowledgment delivered.
+/// The segments that one acknowledgment newly delivered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Delivery {
-    /// Segments newly known to have arrived.
+    /// Their number.
     pub segments: u32,
-    /// The most recently sent of them.
+    /// The most recently sent segment.
     pub newest: Option<Segment>,
-    /// The most recently sent of them that was sent once only: its RTT is beyond doubt (Karn).
+    /// The most recently sent segment of those that were sent once: its RTT is unambiguous (Karn).
     pub newest_sent_once: Option<Segment>,
-    /// One of them was sent more than once.
-    pub any_sent_again: bool,
-    /// The one of them that was sent again last for a NACK, and when that was.
+    /// One of them was retransmitted.
+    pub any_retransmitted: bool,
+    /// The segment that was last retransmitted for a NACK, and when.
     pub nacked: Option<(u32, Time)>,
-    /// A segment sent once arrived after one that was sent later and lies beyond it: reordering.
+    /// The lowest segment of those that were sent once: reordering if it is below a delivered one.
     pub lowest_sent_once: Option<u32>,
 }
 
 impl Delivery {
+    /// Adds a segment.
     #[inline]
     pub fn add(&mut self, seg: u32, segment: &Segment) {
         self.segments += 1;
@@ -29,7 +30,7 @@ impl Delivery {
         if self.newest.as_ref().is_none_or(newer) {
             self.newest = Some(*segment);
         }
-        self.any_sent_again |= segment.retransmitted();
+        self.any_retransmitted |= segment.retransmitted();
         if !segment.retransmitted() {
             if self.newest_sent_once.as_ref().is_none_or(newer) {
                 self.newest_sent_once = Some(*segment);

@@ -1,5 +1,5 @@
-//! What a loss means: the episode it begins, the controller's verdict and the truth, mistakes that are taken
-//! back, and the retransmission timer.
+//! Processing of losses: episodes, the verdict of the controller and the truth, undoing of spurious
+//! reductions, and the retransmission timer.
 
 use super::prr::Prr;
 use super::record::Note;
@@ -12,31 +12,32 @@ use whimbrel_cc::{FastRecovery, Loss, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
 use whimbrel_units::Time;
 
-/// Eifel detection (RFC 3522): an acknowledgment that echoes a time before the first retransmission was
-/// caused by the original, so nothing had been lost.
+/// State of Eifel detection (RFC 3522): an acknowledgment that echoes a time before the first
+/// retransmission was caused by the original, so no segment had been lost.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Eifel {
-    /// Nothing was reduced, or it is known that it was right.
+    /// The window was not reduced, or the reduction was right.
     Off,
-    /// The window was reduced for the first unacknowledged segment, which was sent once so far.
+    /// The window was reduced for the first unacknowledged segment, which was sent once.
     Armed,
-    /// That segment was sent again then.
-    Resent(Time),
+    /// That segment was retransmitted at this time.
+    Retransmitted(Time),
 }
 
 impl Sender {
-    /// Takes a segment for lost and will send it again.
+    /// Marks a segment lost and queues it for retransmission. Returns whether it was not marked
+    /// yet.
     pub(super) fn mark_lost(&mut self, now: Time, seg: u32) -> bool {
         let new = self.board.mark_lost(seg);
         if new {
-            self.resend.push(Reverse(seg));
-            self.tell_lost(now, seg);
+            self.lost_queue.push(Reverse(seg));
+            self.report_lost(now, seg);
         }
         new
     }
 
-    /// Counts a segment's last transmission as lost, and tells the controller.
-    pub(super) fn tell_lost(&mut self, now: Time, seg: u32) {
+    /// Counts a segment's last transmission as lost and notifies the controller.
+    pub(super) fn report_lost(&mut self, now: Time, seg: u32) {
         let size = self.bytes(1);
         self.rate.on_lost(size);
         let segment = self.board.get(seg);
@@ -49,11 +50,11 @@ impl Sender {
         });
     }
 
-    /// Losses were found (the lowest is `lost_seg`; `truth` is what really became of them): asks the controller, and
-    /// begins a recovery or a repair. Called only when no recovery is under way.
+    /// Invoked when losses are found outside of a recovery: queries the controller and begins a
+    /// recovery or a repair. `lost_seg` is the lowest lost segment, `truth` the true cause.
     pub(super) fn begin_episode(&mut self, now: Time, lost_seg: u32, truth: Truth, flight: u32) {
         if let Phase::Marked { prr, .. } = self.phase {
-            // The window was reduced for this window of data (RFC 3168 section 6.1.2).
+            // The window was already reduced for this window of data (RFC 3168 section 6.1.2).
             let until = self.board.next();
             self.phase = Phase::Recovery { until, prr };
             return;
@@ -98,7 +99,7 @@ impl Sender {
         };
     }
 
-    /// An episode that is found now, before the controller knows of it.
+    /// An episode that begins now, before the controller is notified.
     fn episode(&self, now: Time, flight: u32) -> LossEpisode {
         LossEpisode {
             at: now,
@@ -111,8 +112,8 @@ impl Sender {
         }
     }
 
-    /// Everything from the first unacknowledged segment on is sent again in slow start: after a timeout, and where the
-    /// algorithm has no fast recovery.
+    /// Retransmits all segments from the first unacknowledged one on in slow start: after a
+    /// timeout, or if the algorithm has no fast recovery.
     fn start_again(&mut self, now: Time) {
         let una = self.board.una();
         self.arm_eifel(una);
@@ -130,7 +131,8 @@ impl Sender {
         self.duplicates.on_start_again(self.board.next());
     }
 
-    /// Only the segment that was believed lost proves anything, and only if it was not sent again before.
+    /// Arms Eifel detection if possible: the lost segment must be the first unacknowledged one and
+    /// must not have been retransmitted before.
     fn arm_eifel(&mut self, lost_seg: u32) {
         let usable = self.timestamps && self.mode == Recovery::Rack;
         let first = lost_seg == self.board.una() && !self.board.get(lost_seg).retransmitted();
@@ -141,15 +143,15 @@ impl Sender {
         };
     }
 
-    /// The first acknowledgment that advances after a reduction settles whether it was a mistake. As Linux,
-    /// which runs with RACK, does; the other modes stand for simulators that do not.
+    /// Checks with the first acknowledgment that advances after a reduction whether the reduction
+    /// was spurious. Linux does so with RACK; the other modes stand for simulators that do not.
     #[inline(always)]
     pub(super) fn check_spurious(&mut self, now: Time, packet: &Packet) {
-        let Eifel::Resent(resent) = self.eifel else {
+        let Eifel::Retransmitted(retransmitted) = self.eifel else {
             return;
         };
         self.eifel = Eifel::Off;
-        if packet.echo >= resent {
+        if packet.echo >= retransmitted {
             return;
         }
         self.counters.spurious += 1;
@@ -159,18 +161,18 @@ impl Sender {
         self.phase = Phase::Open;
         self.timed_out_una = None;
         for seg in self.board.una()..self.board.next() {
-            // What was NACKed, and waits to be sent again for that, is not taken back.
+            // A NACKed segment that waits for its retransmission stays marked.
             let owed = self.nacks.as_ref().is_some_and(|nacks| nacks.waits(seg));
             if !owed {
                 self.board.unmark_lost(seg);
             }
         }
-        self.resend.clear();
+        self.lost_queue.clear();
         self.rack.watch_again(&self.board);
     }
 
-    /// A tail loss probe repaired a loss before it was noticed: the window answers for it all the same
-    /// (RFC 8985 section 7.4.2).
+    /// Invoked when a tail loss probe has repaired a loss before it was detected: the controller is
+    /// notified of the loss (RFC 8985 section 7.4.2).
     pub(super) fn loss_repaired_by_probe(&mut self, now: Time, seg: u32, sent: Time, truth: Truth) {
         if !matches!(self.phase, Phase::Open) {
             return;
@@ -201,12 +203,12 @@ impl Sender {
         self.controller.on_recovery_end(now);
     }
 
-    /// Notes what really became of a transmission.
+    /// Records the true cause of the drop of a transmission.
     pub fn note_drop(&mut self, seg: u32, sent: Time, cause: DropCause) {
         self.board.note_drop(seg, sent, cause);
     }
 
-    /// Does what timers ask for at `now`.
+    /// Invoked when a timer may have expired.
     pub fn on_timer(&mut self, now: Time) {
         self.marks.echoed = false;
         if self.rto_at.is_some_and(|at| at <= now) {
@@ -216,7 +218,8 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer fired (RFC 6298 section 5.4 to 5.7; RFC 5681 section 3.1).
+    /// Invoked when the retransmission timer expires (RFC 6298 section 5.4 to 5.7; RFC 5681
+    /// section 3.1).
     fn on_rto(&mut self, now: Time) {
         let una = self.board.una();
         let flight = self.board.in_flight().max(1);

@@ -1,34 +1,36 @@
-//! What congestion marks mean to a sender (RFC 3168 section 6.1.2).
+//! The response of a sender to congestion marks (RFC 3168 section 6.1.2).
 //!
-//! An acknowledgment that echoes marks asks for the same reduction as a loss, without anything to repair. It is asked for at
-//! most once for a window of data, whatever the reason of the last one was. The first new segment after it carries CWR, upon
-//! which the receiver stops echoing; so the next mark counts when that segment is acknowledged, not sooner: what
-//! arrived before it still echoes the old ones (as in Linux, whose CWR state ends when more than `high_seq` is acknowledged).
+//! An acknowledgment that echoes marks requires the same reduction as a loss, but no repair. The
+//! window is reduced at most once per window of data, for marks or for losses. The first new
+//! segment after a reduction carries CWR, and the receiver then stops echoing. The next mark counts
+//! only when that segment is acknowledged: earlier acknowledgments still echo old marks. (In Linux
+//! the CWR state ends when more than `high_seq` is acknowledged.)
 //!
-//! The flight shrinks to the window by proportional rate reduction where losses would be repaired so; without SACK the sender
-//! waits until it has. A loss found meanwhile was sent before the reduction: it is repaired, and the window, which has been
-//! reduced for it already, stands.
+//! The flight shrinks to the window by proportional rate reduction in the modes that use it for
+//! losses; without SACK the sender pauses until the flight fits. A loss that is found during that
+//! time was sent before the reduction: it is repaired, and the window is not reduced again.
 //!
-//! A law that keeps its window for a mark has answered too: CWR is sent for it, or every later acknowledgment would
-//! carry old news, and it is asked again after a window of data. (DCTCP-like laws live on what each acknowledgment says.)
+//! If the controller does not reduce the window for a mark, this is a response too: CWR is sent,
+//! since otherwise all later acknowledgments would echo the old mark, and the controller is queried
+//! again after one window of data. (Algorithms like DCTCP use the mark of each acknowledgment.)
 
 use super::prr::Prr;
 use super::{Phase, Sender};
 use whimbrel_cc::{Loss, Signal};
 use whimbrel_units::{Bytes, Time};
 
-/// What a sender knows of marks.
+/// State of a sender about marks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks {
-    /// Data may be marked.
+    /// Data packets may be marked.
     pub on: bool,
-    /// The acknowledgment at hand echoes marks.
+    /// The current acknowledgment echoes marks.
     pub echoed: bool,
-    /// The next new segment tells that the window was answered for.
+    /// The next new segment carries CWR.
     cwr_due: bool,
-    /// No answer before more than this is acknowledged.
+    /// No further response before this segment is acknowledged.
     answered_until: u32,
-    /// The law kept its window for the last mark, and that window of data is not over.
+    /// The controller kept its window for the last mark, and that window of data is not over.
     kept: bool,
 }
 
@@ -43,24 +45,26 @@ impl Marks {
         }
     }
 
-    /// The window was answered for, by a reduction or not, when `next` was the next new segment.
+    /// Records a response, with or without a reduction, when `next` was the next new segment.
     pub fn answered(&mut self, next: u32) {
         self.cwr_due = self.on;
         self.answered_until = next;
         self.kept = false;
     }
 
-    /// An episode of loss began: its end is the next to be told of.
+    /// Invoked when a loss episode begins: the controller is notified of the end of that episode
+    /// instead.
     pub fn forget_kept(&mut self) {
         self.kept = false;
     }
 
-    /// Whether the new segment that leaves carries CWR.
+    /// Whether the new segment that is sent carries CWR.
     pub fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr_due)
     }
 
-    /// Data below `una` is acknowledged: whether it ends the window of data of a mark that was kept for.
+    /// Whether the acknowledgment of all data below `una` ends the window of data of a mark for
+    /// which the window was kept.
     pub fn end_kept(&mut self, una: u32) -> bool {
         let over = self.kept && una > self.answered_until;
         self.kept &= !over;
@@ -69,8 +73,9 @@ impl Marks {
 }
 
 impl Sender {
-    /// The acknowledgment at hand echoes marks: asks the controller, unless this window of data was answered for.
-    /// `sent` is when the newest segment that it acknowledges left, `flight` what was in flight before it.
+    /// Invoked when the current acknowledgment echoes marks: queries the controller, unless there
+    /// was a response for this window of data. `sent` is when the newest acknowledged segment was
+    /// sent, `flight` the flight before the acknowledgment.
     pub(super) fn answer_for_marks(&mut self, now: Time, sent: Time, flight: u32) {
         let answered = !matches!(self.phase, Phase::Open | Phase::Repair { .. });
         let una = self.board.una();

@@ -1,12 +1,14 @@
-//! The sending half of a TCP endpoint: what to send, when, and what an acknowledgment means.
+//! The sending half of a TCP endpoint: what to send and when, and how to process acknowledgments.
 //!
-//! What all recovery modes share is here and in [`acks`], [`losses`], [`marks`], [`nacks`] and [`transmit`]. How losses are
-//! found is in [`newreno`] (RFC 6582), [`sack`] (RFC 6675) and [`rack`] (RFC 8985).
+//! This file, [`acks`], [`losses`], [`marks`], [`nacks`] and [`transmit`] are common to all
+//! recovery modes. The modes that detect losses are in [`newreno`] (RFC 6582), [`sack`] (RFC 6675)
+//! and [`rack`] (RFC 8985).
 //!
-//! A loss that the controller does not reduce for (a discriminator took it for random) is repaired, but is no
-//! recovery in the sense of RFC 5681: the window goes on growing, and losses found meanwhile are judged
-//! anew. Otherwise a flow at 1 % loss with a window of some hundreds of segments would be in recovery for ever
-//! and its window would be frozen. Once it does reduce, losses of the same window are the same episode.
+//! A loss for which the controller does not reduce the window (a loss classifier took it for random
+//! loss) is repaired, but starts no recovery in the sense of RFC 5681: the window keeps growing,
+//! and the controller decides about each further loss. Otherwise a flow at 1 % loss with a window
+//! of some hundreds of segments would always be in recovery, with a frozen window. After a
+//! reduction, further losses of the same window belong to the same episode.
 
 mod acks;
 mod delivery;
@@ -43,36 +45,39 @@ use scoreboard::Scoreboard;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use subflow::Subflow;
-pub(crate) use subflow::{Left, Mapping};
+pub(crate) use subflow::{Departed, Mapping};
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Controller, Setup, Spec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Where the sender stands between losses.
+/// The loss recovery state of a sender.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// Nothing is being repaired.
+    /// No loss is being repaired.
     Open,
-    /// Losses are being repaired for which the window was not reduced.
+    /// Losses are being repaired without a reduction of the window.
     Repair {
-        /// First segment that had not been sent when it began: it ends when all below is acknowledged.
+        /// The first segment that was not yet sent when it began. It ends when all segments below
+        /// are acknowledged.
         until: u32,
     },
-    /// Losses are being repaired for which the window was reduced: fast recovery.
+    /// Fast recovery: the window was reduced, and losses are being repaired.
     Recovery {
         /// As above.
         until: u32,
-        /// Lets the flight shrink to ssthresh; NewReno mode inflates instead.
+        /// Shrinks the flight to ssthresh. NewReno mode inflates the window instead.
         prr: Prr,
     },
-    /// The window was reduced for marks, and nothing is missing.
+    /// The window was reduced for marks, and no segment is missing.
     Marked {
-        /// First segment that had not been sent when it began: it ends when that one is acknowledged.
+        /// The first segment that was not yet sent when it began. It ends when that segment is
+        /// acknowledged.
         until: u32,
         /// As above.
         prr: Prr,
     },
-    /// The retransmission timer fired, or the algorithm knows no fast recovery: everything is sent again in slow start.
+    /// The retransmission timer expired, or the algorithm has no fast recovery: all segments are
+    /// retransmitted in slow start.
     StartedAgain {
         /// As above.
         until: u32,
@@ -80,12 +85,12 @@ enum Phase {
 }
 
 impl Phase {
-    /// Nothing is missing, as far as the sender knows.
+    /// No segment is known to be missing.
     fn is_calm(self) -> bool {
         matches!(self, Self::Open | Self::Marked { .. })
     }
 
-    /// The flight is shrinking to a window that was reduced.
+    /// The flight is shrinking to a reduced window.
     fn is_reducing(self) -> bool {
         matches!(self, Self::Recovery { .. } | Self::Marked { .. })
     }
@@ -103,11 +108,11 @@ pub(crate) struct Sender {
     sack: SackJudge,
     rack: Rack,
     counters: SenderCounters,
-    /// Segments marked lost, lowest first; entries go stale and are checked when taken.
-    resend: BinaryHeap<Reverse<u32>>,
-    /// Segments there are to send in all; `u32::MAX`: endless.
+    /// Segments marked lost, lowest first. Entries may be stale and are checked when taken.
+    lost_queue: BinaryHeap<Reverse<u32>>,
+    /// Total number of segments to send; `u32::MAX`: endless.
     total: u32,
-    /// Payload of the last of them.
+    /// Payload of the last segment.
     last_payload: u32,
     mss: u32,
     header: u32,
@@ -116,25 +121,27 @@ pub(crate) struct Sender {
     timestamps: bool,
     oracle: Oracle,
     marks: Marks,
-    /// If it knows NACKs.
+    /// State of NACKs; `None`: they are off.
     nacks: Option<Box<Nacks>>,
-    /// When the oldest data times out.
+    /// When the retransmission timer expires.
     rto_at: Option<Time>,
-    /// Data that already timed out once and is still not acknowledged: ssthresh stays (RFC 5681).
+    /// The segment for which the timer already expired and which is still not acknowledged: a
+    /// further timeout leaves ssthresh unchanged (RFC 5681).
     timed_out_una: Option<u32>,
-    /// The round trip of the RTT estimator ends when all below is acknowledged.
+    /// The round trip of the RTT estimator ends when all segments below are acknowledged.
     rtt_round_ends: Option<u32>,
-    /// Whether the last reduction may still prove to have been a mistake.
+    /// Whether the last reduction may still turn out to be spurious.
     eifel: Eifel,
     pacer: Pacer,
-    /// The window, not the data, the peer or the pace, stopped the sender when it last stopped.
+    /// The congestion window stopped the sender when it last stopped, not lack of data, the receive
+    /// window or pacing.
     cwnd_limited: bool,
     rate: RateEstimator,
-    /// Transmissions so far, wrapping.
+    /// Number of transmissions so far, wrapping.
     transmissions: u32,
-    /// The round trip ends when this transmission or a later one is acknowledged.
+    /// The round trip ends when this or a later transmission is acknowledged.
     round_ends: u32,
-    /// What it has besides if its connection decides what it sends.
+    /// State of a subflow of a multipath connection.
     subflow: Option<Box<Subflow>>,
     record: Record,
 }
@@ -173,7 +180,7 @@ impl Sender {
             duplicates: DuplicateAcks::default(),
             sack: SackJudge::default(),
             rack: Rack::new(settings.recovery == Recovery::Rack && settings.tail_loss_probe),
-            resend: BinaryHeap::new(),
+            lost_queue: BinaryHeap::new(),
             total,
             last_payload,
             mss: mss.get() as u32,
@@ -198,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// What was counted so far.
+    /// Its counters.
     pub fn counters(&self) -> &SenderCounters {
         &self.counters
     }
@@ -218,7 +225,7 @@ impl Sender {
         self.bytes(self.board.in_flight())
     }
 
-    /// The window as the transport applies it: the controller's, with NewReno's inflation.
+    /// The window that the transport applies: the controller's, with NewReno's inflation.
     pub fn effective_cwnd(&self) -> Bytes {
         match (self.mode, self.phase) {
             (Recovery::NewReno, Phase::Repair { .. } | Phase::Recovery { .. }) => {
@@ -228,7 +235,7 @@ impl Sender {
         }
     }
 
-    /// How it stands, while its data is delivered at this rate. How much was delivered is for the caller to know.
+    /// A sample of its state; `rate` is the current delivery rate. The caller fills in `delivered`.
     pub fn sample(&self, now: Time, rate: Rate) -> FlowSample {
         FlowSample {
             at: now,
@@ -248,27 +255,27 @@ impl Sender {
         }
     }
 
-    /// Notes episodes of loss from now on.
+    /// Records loss episodes from now on.
     pub fn record_episodes(&mut self) {
         self.record.with_episodes();
     }
 
-    /// The noted episodes of loss, in order of time.
+    /// The recorded loss episodes, in time order.
     pub fn episodes(&self) -> &[LossEpisode] {
         self.record.episodes()
     }
 
-    /// It is watched from now on: it notes what it finds.
+    /// Records notes of its findings from now on, for an observer.
     pub fn watch(&mut self) {
         self.record.with_notes();
     }
 
-    /// What it found since this was last asked.
+    /// Takes the notes since the last call.
     pub fn take_notes(&mut self) -> impl Iterator<Item = Note> + '_ {
         self.record.take_notes()
     }
 
-    /// How it stands, as those see it who watch a run.
+    /// Its state as observers see it.
     pub fn state(&self, end: End) -> State {
         State {
             end,
@@ -291,12 +298,12 @@ impl Sender {
         }
     }
 
-    /// How often the controller found that the path itself had changed; `None` if it does not look.
+    /// Number of path changes that the controller detected; `None`: it does not detect them.
     pub fn path_changes(&self) -> Option<u64> {
         self.controller.path_changes()
     }
 
-    /// Payload of so many segments from the first on: the last one may be short.
+    /// Payload of the first `segments` segments, in bytes. The last one may be short.
     pub fn payload(&self, segments: u32) -> u64 {
         let full = u64::from(segments) * u64::from(self.mss);
         if segments == self.total {
@@ -306,12 +313,12 @@ impl Sender {
         }
     }
 
-    /// How many segments there are to send; `None`: endless.
+    /// Total number of segments to send; `None`: endless.
     pub fn total(&self) -> Option<u32> {
         (self.total != u32::MAX).then_some(self.total)
     }
 
-    /// No new data from now on: what was sent is still delivered.
+    /// Sends no new data from now on; sent data is still delivered.
     pub fn stop(&mut self) {
         if self.board.next() < self.total {
             self.total = self.board.next();
@@ -319,7 +326,7 @@ impl Sender {
         }
     }
 
-    /// When a timer is due, if any runs.
+    /// When its next timer expires; `None`: none runs.
     #[inline]
     pub fn deadline(&self, now: Time) -> Option<Time> {
         let timers = earliest(self.rto_at, self.rack.deadline());
@@ -330,7 +337,7 @@ impl Sender {
         }
     }
 
-    /// The handshake's round trip.
+    /// Invoked when the handshake completes; `rtt` is its round trip.
     pub fn on_handshake(&mut self, rtt: Option<Duration>) {
         if let Some(rtt) = rtt {
             self.rtt.add(rtt, true);
@@ -349,19 +356,19 @@ impl Sender {
     }
 }
 
-/// A segment that leaves.
+/// A segment to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transmission {
     pub seg: u32,
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     pub size: u32,
-    /// It may be marked.
+    /// It may be marked (ECT).
     pub ect: bool,
-    /// It tells that marks were answered for.
+    /// It reports that the sender has responded to marks (CWR).
     pub cwr: bool,
 }
 
-/// The earlier of two times, either of which may be never.
+/// The earlier of two times; `None` is never.
 pub(crate) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -1,34 +1,48 @@
-//! What a NACK means to a sender: one segment arrived corrupted.
+//! The response of a sender to a NACK, which reports that one segment arrived corrupted.
 //!
-//! * It is believed of a segment that is in flight, not sooner than half of the least round trip after that was last sent (no
-//!   answer is faster, so what is replayed finds its segment sent again too lately), and not after something that was sent later
-//!   arrived: the receiver saw it corrupted before that came. Who learns from the gap that a segment was lost is too late.
-//! * It echoes the corrupted segment's time (RFC 7323), which tells it from a NACK for an earlier transmission: that one may
-//!   come when the next is already under way. Without timestamps none is believed of what was sent again for anything but a
-//!   NACK: as long as each transmission was NACKed before the next, there is no doubt about which one is meant.
-//! * The segment is sent again at once, whatever the window says: it has left the network. Proportional rate reduction does not
-//!   count it either. A paced sender sends it as the next packet.
-//! * cwnd and ssthresh stay, no law hears of it.
-//! * The segment is remembered as NACKed until it is acknowledged or its timer fires. The hole that it leaves makes duplicate
-//!   acknowledgments for a round trip, which would begin a recovery and make all that was gained undone: the hole is excused.
-//!   Duplicate acknowledgments for it say no more than that packets have left the network. Without SACK each then lets
-//!   another leave, as in a recovery; with SACK the window grows by what they deliver.
-//! * Other holes are not excused: a segment that did not arrive at all is congestion, whatever lies beside it.
+//! A NACK is accepted only if all of these hold:
 //!
-//! Who forges a NACK in time cannot know what will be lost, so mostly names a segment that arrives intact. That shows: its
-//! acknowledgment comes sooner than what was sent again could have caused it, or echoes an earlier time. Such a sender has
-//! been lied to, and believes no more NACKs. What is left to an attacker is to make a connection what it would be without
-//! NACKs. A receiver that lies about its own losses, and holds back what would give it away, is not found out; it could always
-//! have taken more than its share (S. Savage et al., "TCP Congestion Control with a Misbehaving Receiver", 1999, known and
-//! not read again).
+//! * The segment is in flight.
+//! * At least half of the minimum RTT has passed since the segment was last sent. No answer is
+//!   faster, and a replayed NACK finds that its segment was retransmitted too recently.
+//! * No segment that was sent later has arrived: the receiver saw the corrupted segment before that
+//!   one. An attacker that learns of a loss from the gap is too late.
+//! * It belongs to the last transmission. It echoes the time of the corrupted segment (RFC 7323),
+//!   which identifies a NACK for an earlier transmission that arrives when the next one is already
+//!   in flight. Without timestamps no NACK is accepted for a segment that was retransmitted for
+//!   another reason than a NACK: as long as each transmission was NACKed before the next, the last
+//!   one is meant.
 //!
-//! When the segment is lost again: corrupted again, a second NACK tells. Otherwise its hole stays excused until the timer
-//! fires. RACK is better off: it judges the segment that was sent again by its own time, needs nothing to be excused, and
-//! finds the second loss when something that left later has arrived. That one was no corruption, so it is a loss as any.
+//! Then:
 //!
-//! With [`Nack::Unsuppressed`] nothing is excused: the segment is sent again at once, and then the duplicate acknowledgments
-//! begin a recovery, as they do in a kernel that was taught the first and nothing of the second. The hole is not sent a
-//! second time.
+//! * The segment is retransmitted at once, regardless of the window: it has left the network.
+//!   Proportional rate reduction does not count it. A paced sender sends it as the next packet.
+//! * cwnd and ssthresh do not change, and the controller is not notified.
+//! * The segment stays marked as NACKed until it is acknowledged or the timer expires. Its hole
+//!   causes duplicate acknowledgments for one round trip, which would begin a recovery and lose the
+//!   gain. The hole is therefore excused: duplicate acknowledgments for it only show that packets
+//!   have left the network. Without SACK each allows one more packet, as in a recovery; with SACK
+//!   the window grows by the data that they deliver.
+//! * Other holes are not excused: a segment that did not arrive at all indicates congestion, even
+//!   next to a corrupted one.
+//!
+//! **Forged NACKs.** An attacker that forges a NACK in time cannot know which segment will be lost,
+//! so it mostly names one that arrives intact. The sender detects this: the acknowledgment of that
+//! segment comes too soon for the retransmission, or echoes an earlier time. It then accepts no
+//! more NACKs, and the connection behaves as without them. A receiver that lies about its own
+//! losses and hides the evidence is not detected; such a receiver can take more than its share
+//! without NACKs too (S. Savage et al., "TCP Congestion Control with a Misbehaving Receiver", 1999,
+//! known and not read again).
+//!
+//! **A second loss.** If the retransmission is corrupted too, a second NACK reports it. If it is
+//! dropped, its hole stays excused until the timer expires. RACK does better: it judges the
+//! retransmission by its own time, needs no excuse, and detects the second loss when a segment that
+//! was sent later has arrived. That loss was not reported as corruption, so it is treated as any
+//! loss.
+//!
+//! With [`Nack::Unsuppressed`] no hole is excused: the segment is retransmitted at once, and then
+//! the duplicate acknowledgments begin a recovery, as in a kernel that implements only the
+//! retransmission. The segment is not retransmitted a second time.
 
 use super::Sender;
 use super::delivery::Delivery;
@@ -40,23 +54,24 @@ use crate::tcp::nack::Allowance;
 use std::collections::VecDeque;
 use whimbrel_units::{Duration, Time};
 
-/// What a sender remembers of NACKs.
+/// State of a sender about NACKs.
 #[derive(Debug)]
 pub(super) struct Nacks {
     allowance: Allowance,
-    /// Holes that were NACKed begin no recovery.
+    /// Holes of NACKed segments begin no recovery.
     pub excuses: bool,
-    /// A NACK proved to be false: no more are believed.
+    /// A NACK turned out to be false: no more are accepted.
     deceived: bool,
-    /// The last transmission, in their order, that is known to have arrived.
+    /// The most recently sent transmission that is known to have arrived.
     newest: Option<u32>,
-    /// Segments to be sent again at once, in the order of their NACKs; entries go stale and are checked when taken.
-    owed: VecDeque<u32>,
+    /// Segments to retransmit at once, in the order of their NACKs. Entries may be stale and are
+    /// checked when taken.
+    pending: VecDeque<u32>,
     pub counts: NackCounts,
 }
 
 impl Nacks {
-    /// Nothing, if NACKs are off.
+    /// The initial state; `None` if NACKs are off.
     pub fn new(nack: Nack) -> Option<Box<Self>> {
         (nack != Nack::Off).then(|| {
             Box::new(Self {
@@ -64,26 +79,26 @@ impl Nacks {
                 excuses: nack == Nack::On,
                 deceived: false,
                 newest: None,
-                owed: VecDeque::new(),
+                pending: VecDeque::new(),
                 counts: NackCounts::default(),
             })
         })
     }
 
-    /// Whether this segment waits to be sent again.
+    /// Whether a retransmission of this segment is pending.
     pub fn waits(&self, seg: u32) -> bool {
-        self.owed.contains(&seg)
+        self.pending.contains(&seg)
     }
 
-    /// Whether a segment waits to be sent again.
-    pub fn owes(&self) -> bool {
-        !self.owed.is_empty()
+    /// Whether any retransmission is pending.
+    pub fn has_retransmission(&self) -> bool {
+        !self.pending.is_empty()
     }
 
-    /// The next segment to be sent again at once.
+    /// Takes the next segment to retransmit.
     #[inline]
     pub fn take(&mut self, board: &Scoreboard) -> Option<u32> {
-        while let Some(seg) = self.owed.pop_front() {
+        while let Some(seg) = self.pending.pop_front() {
             if board.holds(seg) && board.get(seg).lost {
                 return Some(seg);
             }
@@ -93,28 +108,29 @@ impl Nacks {
 }
 
 impl Sender {
-    /// A NACK arrived.
+    /// Invoked when a NACK arrives.
     pub fn on_nack(&mut self, now: Time, packet: &Packet) {
         let seg = packet.nacked_segment();
-        let believed = self.believes(now, seg, packet.echo);
+        let accepted = self.accepts(now, seg, packet.echo);
         let Some(nacks) = &mut self.nacks else {
             return;
         };
-        if believed {
+        if accepted {
             nacks.counts.accepted += 1;
-            nacks.owed.push_back(seg);
+            nacks.pending.push_back(seg);
             self.board.mark_nacked(seg);
         } else {
             nacks.counts.refused += 1;
         }
     }
 
-    /// What became of NACKs, if it knows them.
+    /// Counts of NACKs; `None` if they are off.
     pub fn nacks(&self) -> Option<NackCounts> {
         self.nacks.as_ref().map(|nacks| nacks.counts)
     }
 
-    fn believes(&mut self, now: Time, seg: u32, echo: Time) -> bool {
+    /// Whether to accept a NACK: see the head of this file.
+    fn accepts(&mut self, now: Time, seg: u32, echo: Time) -> bool {
         let soonest = self.soonest();
         let Some(nacks) = self.nacks.as_mut().filter(|_| self.board.holds(seg)) else {
             return false;
@@ -122,27 +138,30 @@ impl Sender {
         let segment = self.board.get(seg);
         let in_flight = !segment.sacked && !segment.lost;
         let later = |newest: u32| newest.wrapping_sub(segment.transmission) as i32 > 0;
-        // Without SACK: more have arrived beyond the first hole than lie between it and this one.
+        // Without SACK: more segments have arrived beyond the first hole than lie between it and
+        // this segment.
         let arrived = self.duplicates.arrived(self.phase.is_calm());
         let passed =
             !segment.retransmitted() && arrived > (seg - self.board.una()).saturating_sub(1);
         let of_earlier = match self.timestamps {
             true => echo < segment.sent,
-            false => segment.again == Again::Resent,
+            false => segment.again == Again::Retransmitted,
         };
         let too_soon = now.since(segment.sent) < soonest;
         let too_late = nacks.newest.is_some_and(later) || passed;
-        let believable = in_flight && !of_earlier && !too_soon && !too_late;
-        believable && !nacks.deceived && nacks.allowance.take()
+        let plausible = in_flight && !of_earlier && !too_soon && !too_late;
+        plausible && !nacks.deceived && nacks.allowance.take()
     }
 
-    /// No answer comes sooner after what it answers. The least round trip that was measured may have a delayed acknowledgment
-    /// in it, and a queue that was never empty; so much that half of it is too long, it is taken not to have.
+    /// The minimum time from a transmission to a valid answer. The minimum measured RTT may contain
+    /// a delayed acknowledgment and a standing queue, so half of it is used; this assumes that they
+    /// are at most half of it.
     fn soonest(&self) -> Duration {
         self.rtt.min_rtt() / 2
     }
 
-    /// An acknowledgment delivered something; before it, all below `una` was acknowledged.
+    /// Invoked when an acknowledgment delivers data. `una` is the first unacknowledged segment
+    /// before it.
     pub(super) fn nacks_on_delivery(
         &mut self,
         now: Time,
@@ -164,7 +183,8 @@ impl Sender {
         }
         if let Some((seg, sent)) = delivery.nacked {
             let too_soon = now.since(sent) < soonest;
-            // What fills the first hole has its time echoed (RFC 7323 section 4.3).
+            // The segment that fills the first hole has its timestamp echoed (RFC 7323 section
+            // 4.3).
             let of_original = self.timestamps && seg == una && packet.echo < sent;
             if too_soon || of_original {
                 nacks.deceived = true;
@@ -174,14 +194,14 @@ impl Sender {
         }
     }
 
-    /// What became of the transmission that was NACKed, if a segment in flight was NACKed.
+    /// The true cause for the NACKed transmission of a segment; `None`: it was not NACKed.
     #[inline]
     pub(super) fn nacked(&self, seg: u32) -> Option<Truth> {
         let known = self.nacks.is_some() && self.board.holds(seg);
         known.then(|| self.board.get(seg).nacked()).flatten()
     }
 
-    /// Whether the hole that a segment leaves begins no recovery, because the segment was NACKed.
+    /// Whether the hole of a segment begins no recovery because the segment was NACKed.
     #[inline]
     pub(super) fn excuses(&self, seg: u32) -> bool {
         let excuses = self.nacks.as_ref().is_some_and(|nacks| nacks.excuses);
@@ -206,7 +226,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(1_000 + ms)
     }
 
-    /// Ten segments in flight since 0 ms on a path of 100 ms, under NewReno's law.
+    /// A NewReno sender with ten segments in flight since 0 ms and an RTT of 100 ms.
     fn sender(nack: Nack, recovery: Recovery) -> Sender {
         let settings = TcpSettings {
             recovery,
@@ -219,17 +239,17 @@ mod tests {
         sender
     }
 
-    /// All that leaves now.
+    /// All segments that are sent now.
     fn leave(sender: &mut Sender, now: Time) -> Vec<u32> {
         std::iter::from_fn(|| sender.next_segment(now).map(|sent| sent.seg)).collect()
     }
 
-    /// An acknowledgment with one SACK block arrives, and answers what was sent 100 ms before.
+    /// An acknowledgment with one SACK block arrives, for a segment that was sent 100 ms before.
     fn ack(sender: &mut Sender, now: Time, ack: u32, sacked: Range<u32>) -> Vec<u32> {
         echoing(sender, now, now - Duration::from_millis(100), ack, sacked)
     }
 
-    /// The same, for what was sent at `echo`.
+    /// The same for a segment that was sent at `echo`.
     fn echoing(
         sender: &mut Sender,
         now: Time,
@@ -261,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A NACK arrives that answers the last transmission, or pretends to.
+    /// A NACK arrives that echoes the current time, as for the last transmission.
     fn tell(sender: &mut Sender, now: Time, seg: u32) {
         sender.on_nack(now, &packet(now, now, seg));
     }
@@ -271,7 +291,7 @@ mod tests {
         leave(sender, now)
     }
 
-    /// Window, threshold and flight, in segments.
+    /// cwnd, ssthresh and flight in segments.
     fn state(sender: &Sender) -> (u64, Option<u64>, u64) {
         let ssthresh = sender.controller.ssthresh();
         (
@@ -282,14 +302,14 @@ mod tests {
     }
 
     fn counts(sender: &Sender) -> (u64, u64, u64) {
-        let counts = sender.nacks().expect("it knows them");
+        let counts = sender.nacks().expect("NACKs are on");
         (counts.accepted, counts.refused, counts.resent)
     }
 
     const ALL: [Recovery; 3] = [Recovery::NewReno, Recovery::Sack, Recovery::Rack];
 
     #[test]
-    fn a_nacked_segment_leaves_at_once_and_window_threshold_and_flight_are_as_they_were() {
+    fn a_nacked_segment_is_retransmitted_without_any_reduction() {
         for recovery in ALL {
             let mut sender = sender(Nack::On, recovery);
             assert_eq!(nack(&mut sender, at(100), 3), [3], "{recovery:?}");
@@ -300,44 +320,44 @@ mod tests {
     }
 
     #[test]
-    fn a_nack_for_what_is_not_in_flight_or_comes_too_soon_or_again_does_nothing() {
+    fn an_implausible_nack_has_no_effect() {
         let mut sender = sender(Nack::On, Recovery::Sack);
-        assert_eq!(nack(&mut sender, at(49), 3), [], "no answer is so fast");
+        assert_eq!(nack(&mut sender, at(49), 3), [], "too soon for an answer");
         ack(&mut sender, at(100), 1, 2..3);
         let before = state(&sender);
-        // 0 is acknowledged, 2 has arrived, and so 1 would have been told of before; 30 was not sent.
+        // 0 is acknowledged; 2 has arrived, so a NACK for 1 is too late; 30 was not sent.
         for seg in [0, 1, 2, 30, u32::MAX] {
             assert_eq!(nack(&mut sender, at(110), seg), [], "{seg}");
         }
         assert_eq!(nack(&mut sender, at(110), 3), [3]);
-        assert_eq!(nack(&mut sender, at(159), 3), [], "it was just sent again");
         assert_eq!(
-            nack(&mut sender, at(210), 3),
-            [3],
-            "it came corrupted again"
+            nack(&mut sender, at(159), 3),
+            [],
+            "it was just retransmitted"
         );
+        assert_eq!(nack(&mut sender, at(210), 3), [3], "it was corrupted again");
         assert_eq!((state(&sender), counts(&sender)), (before, (2, 7, 2)));
     }
 
     #[test]
-    fn a_timeout_that_was_a_mistake_forgets_no_segment_that_was_nacked_before() {
+    fn a_spurious_timeout_leaves_no_lost_segment_unqueued() {
         let mut sender = sender(Nack::On, Recovery::Rack);
         assert_eq!(nack(&mut sender, at(100), 3), [3]);
         sender.on_timer(at(5_000));
         assert_eq!(leave(&mut sender, at(5_000)), [0]);
-        // What was sent first arrives at last: nothing was lost.
+        // The original arrives late: nothing was lost.
         let sent = echoing(&mut sender, at(5_001), at(0), 1, 0..0);
         assert_eq!(sender.counters.spurious, 1);
         assert_eq!(
             sender.board.lost(),
             0,
-            "lost, and in no queue: never sent again"
+            "a lost segment in no queue would never be retransmitted"
         );
         assert!(sent.iter().all(|seg| *seg >= 10), "{sent:?}");
     }
 
     #[test]
-    fn a_sender_that_knows_no_nacks_believes_none() {
+    fn a_sender_with_nacks_off_ignores_them() {
         let mut sender = sender(Nack::Off, Recovery::Rack);
         assert_eq!(nack(&mut sender, at(100), 3), []);
         assert_eq!(state(&sender), (10, None, 10));
@@ -345,30 +365,31 @@ mod tests {
     }
 
     #[test]
-    fn without_sack_each_duplicate_of_a_nacked_hole_lets_one_leave_and_nothing_is_halved() {
+    fn without_sack_each_duplicate_of_a_nacked_hole_lets_one_leave() {
         let mut sender = sender(Nack::On, Recovery::NewReno);
         assert_eq!(nack(&mut sender, at(100), 0), [0]);
         for duplicate in 1..10 {
             let sent = ack(&mut sender, at(100 + duplicate), 0, 0..0);
             assert_eq!(sent, [9 + duplicate as u32]);
         }
-        // Segment 0 fills the hole: of ten that this acknowledges slow start counts two. 10 to 18 are in flight.
+        // Segment 0 fills the hole. Slow start counts two of the ten acknowledged segments. 10 to
+        // 18 are in flight.
         assert_eq!(ack(&mut sender, at(200), 10, 0..0), [19, 20, 21]);
         assert_eq!(state(&sender), (12, None, 12));
         assert!(matches!(sender.phase, Phase::Open));
     }
 
     #[test]
-    fn duplicates_too_many_let_more_leave_for_a_round_trip_and_no_longer() {
+    fn surplus_duplicates_inflate_for_one_round_trip_only() {
         let mut sender = sender(Nack::On, Recovery::NewReno);
         nack(&mut sender, at(100), 0);
-        // Twelve, of nine segments beyond the hole: 21 are sent in all.
+        // Twelve duplicates, although nine segments are beyond the hole: segments 10 to 21 leave.
         for duplicate in 1..13 {
             ack(&mut sender, at(100 + duplicate), 0, 0..0);
         }
         assert_eq!(sender.board.next(), 22);
         ack(&mut sender, at(200), 10, 0..0);
-        // Twelve of the window and the three too many.
+        // Twelve of the window and three surplus ones.
         assert_eq!(state(&sender), (12, None, 15));
         ack(&mut sender, at(203), 22, 0..0);
         let (window, _, flight) = state(&sender);
@@ -376,12 +397,12 @@ mod tests {
     }
 
     #[test]
-    fn with_sack_the_window_grows_by_what_arrives_beyond_a_nacked_hole() {
+    fn with_sack_the_window_grows_by_data_beyond_a_nacked_hole() {
         for recovery in [Recovery::Sack, Recovery::Rack] {
             let mut sender = sender(Nack::On, recovery);
             assert_eq!(nack(&mut sender, at(100), 0), [0]);
             for (duplicate, sent) in [(1, [10, 11]), (2, [12, 13]), (3, [14, 15])] {
-                // One more in its place, and one by which slow start grows.
+                // One segment replaces the delivered one; one is the growth of slow start.
                 let all = ack(&mut sender, at(100 + duplicate), 0, 1..1 + duplicate as u32);
                 assert_eq!(all, sent, "{recovery:?}");
             }
@@ -391,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn unsuppressed_the_duplicates_halve_the_window_and_the_hole_is_sent_once() {
+    fn unsuppressed_duplicates_halve_the_window() {
         for recovery in ALL {
             let mut sender = sender(Nack::Unsuppressed, recovery);
             sender.note_drop(0, at(0), DropCause::Random);
@@ -410,15 +431,16 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_segment_beside_a_corrupted_one_halves_the_window_as_ever() {
-        // 0 comes corrupted and 4 not at all: 1 to 3 and 5 to 9 arrive.
+    fn a_lost_segment_next_to_a_corrupted_one_halves_the_window() {
+        // 0 arrives corrupted and 4 is lost; 1 to 3 and 5 to 9 arrive.
         for recovery in [Recovery::Sack, Recovery::Rack] {
             let mut sender = sender(Nack::On, recovery);
             assert_eq!(nack(&mut sender, at(100), 0), [0]);
             ack(&mut sender, at(101), 0, 1..4);
             assert_eq!(sender.counters.episodes, 0);
             ack(&mut sender, at(102), 0, 5..8);
-            // Slow start grew by 2 for the first three; the flight was 12 when 4 was found lost.
+            // Slow start grew the window by 2 for the first three; the flight was 12 when the loss
+            // of 4 was detected.
             assert_eq!(
                 (sender.counters.episodes, state(&sender).1),
                 (1, Some(6)),
@@ -428,37 +450,39 @@ mod tests {
     }
 
     #[test]
-    fn without_sack_the_lost_one_is_found_once_the_corrupted_one_is_there() {
+    fn without_sack_a_loss_is_detected_after_the_nacked_hole_is_filled() {
         let mut sender = sender(Nack::On, Recovery::NewReno);
         nack(&mut sender, at(100), 0);
-        // 1 to 3 and 5 to 9 let 10 to 17 leave.
+        // The duplicates for 1 to 3 and 5 to 9 let 10 to 17 leave.
         for duplicate in 1..9 {
             ack(&mut sender, at(100 + duplicate), 0, 0..0);
         }
-        // 0 is there, 4 is missing; 4 to 17 are not acknowledged, of which 5 have arrived. Slow start: 12.
+        // 0 has arrived, 4 is missing. 4 to 17 are not acknowledged; 5 of them have arrived. Slow
+        // start has grown the window to 12.
         assert_eq!(ack(&mut sender, at(200), 4, 0..0), [18, 19, 20]);
         assert_eq!(state(&sender).0, 12);
         assert_eq!(ack(&mut sender, at(201), 4, 0..0).len(), 1);
         assert_eq!(ack(&mut sender, at(202), 4, 0..0).len(), 1);
         assert_eq!(sender.counters.episodes, 0);
-        // The third duplicate: 4 goes again, and the window is half of twelve.
+        // The third duplicate: 4 is retransmitted, and ssthresh is half of twelve.
         assert!(ack(&mut sender, at(203), 4, 0..0).contains(&4));
         assert_eq!((sender.counters.episodes, state(&sender).1), (1, Some(6)));
     }
 
     #[test]
-    fn rack_finds_that_what_was_sent_again_was_lost_and_takes_it_for_a_loss() {
+    fn rack_detects_the_loss_of_a_retransmission_for_a_nack() {
         let mut sender = sender(Nack::On, Recovery::Rack);
         nack(&mut sender, at(100), 0);
         ack(&mut sender, at(101), 0, 1..10);
         assert_eq!(sender.counters.episodes, 0);
-        // What left at 101 ms, after segment 0, has arrived; segment 0 has not.
+        // Segments that were sent at 101 ms, after the retransmission of 0, have arrived; 0 has
+        // not.
         ack(&mut sender, at(201), 0, 1..13);
         assert_eq!(sender.counters.episodes, 1);
     }
 
     #[test]
-    fn a_nacked_segment_that_is_lost_again_waits_for_the_timer_in_the_other_modes() {
+    fn other_modes_need_the_timer_if_that_retransmission_is_lost() {
         for recovery in [Recovery::NewReno, Recovery::Sack] {
             let mut sender = sender(Nack::On, recovery);
             nack(&mut sender, at(100), 0);
@@ -467,7 +491,7 @@ mod tests {
             }
             ack(&mut sender, at(300), 0, 1..15);
             assert_eq!((sender.counters.episodes, state(&sender).1), (0, None));
-            // The least timeout is a second, from when it was sent again.
+            // The minimum timeout is one second after the retransmission.
             assert_eq!(sender.deadline(at(300)), Some(at(1100)), "{recovery:?}");
             sender.on_timer(at(1100));
             assert_eq!(leave(&mut sender, at(1100)), [0]);
@@ -476,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nack_for_an_earlier_transmission_is_told_from_one_for_the_last() {
+    fn a_nack_for_an_earlier_transmission_is_ignored() {
         let mut sender = sender(Nack::On, Recovery::Sack);
         assert_eq!(nack(&mut sender, at(100), 3), [3]);
         for (echo, sent) in [(at(0), vec![]), (at(100), vec![3])] {
@@ -486,9 +510,9 @@ mod tests {
     }
 
     #[test]
-    fn without_sack_a_nack_is_too_late_when_more_duplicates_came_than_segments_lie_before_it() {
+    fn without_sack_duplicates_reveal_that_a_nack_is_too_late() {
         let mut sender = sender(Nack::On, Recovery::NewReno);
-        // One segment beyond the hole at 0 has arrived: it may be 1, and not what lies beyond 2.
+        // One segment beyond the hole at 0 has arrived: it may be 1, so a NACK for 2 is plausible.
         ack(&mut sender, at(101), 0, 0..0);
         assert_eq!(nack(&mut sender, at(101), 0), []);
         assert_eq!(nack(&mut sender, at(101), 1), []);
@@ -496,29 +520,29 @@ mod tests {
     }
 
     #[test]
-    fn a_nack_for_what_arrived_shows_and_none_is_believed_after_it() {
-        // Sent again at 100 ms; an acknowledgment 1 ms later is of the original.
+    fn after_a_detected_false_nack_none_is_accepted() {
+        // Retransmitted at 100 ms; an acknowledgment 1 ms later is for the original.
         let mut sender = sender(Nack::On, Recovery::Rack);
         nack(&mut sender, at(100), 3);
         ack(&mut sender, at(101), 5, 0..0);
-        assert_eq!(sender.nacks().expect("it knows them").mistaken, 1);
+        assert_eq!(sender.nacks().expect("NACKs are on").mistaken, 1);
         assert_eq!(nack(&mut sender, at(150), 7), []);
         assert_eq!(counts(&sender), (1, 1, 1));
     }
 
     #[test]
-    fn behind_a_long_queue_the_echoed_time_shows_it() {
-        // Round trips of 260 ms for once: a whole least one after segment 0 was sent again at 150 ms.
+    fn with_a_long_queue_the_echoed_time_reveals_a_false_nack() {
+        // An RTT of 260 ms: more than the minimum RTT after segment 0 was retransmitted at 150 ms.
         for (echo, mistaken) in [(at(0), 1), (at(150), 0)] {
             let mut sender = sender(Nack::On, Recovery::Rack);
             nack(&mut sender, at(150), 0);
             echoing(&mut sender, at(260), echo, 1, 0..0);
-            assert_eq!(sender.nacks().expect("it knows them").mistaken, mistaken);
+            assert_eq!(sender.nacks().expect("NACKs are on").mistaken, mistaken);
         }
     }
 
     #[test]
-    fn a_paced_sender_sends_it_next() {
+    fn a_paced_sender_sends_a_nacked_segment_next() {
         let settings = TcpSettings {
             pacing: Some(1.25),
             initial_window: 40,
@@ -527,12 +551,14 @@ mod tests {
         let newreno = "newreno".parse().expect("registered");
         let mut sender = Sender::new(&newreno, None, &settings, Nack::On, 1);
         sender.on_handshake(Some(Duration::from_millis(100)));
-        // 1.25 windows of 40 in 100 ms, 10 ms of it at once: three packets of 1500 bytes, then one each 2.07 ms.
+        // 1.25 windows of 40 packets per 100 ms, the first 10 ms at once: three packets of 1500
+        // bytes, then one every 2.07 ms.
         assert_eq!(leave(&mut sender, at(0)), [0, 1, 2]);
         for step in 1..50 {
             leave(&mut sender, at(2 * step));
         }
-        // Paced slow start grows the window to 50, which leaves room for twenty; 10 ms of it are four.
+        // Paced slow start grows the window to 50, with room for twenty; 10 ms of it are four
+        // packets.
         assert_eq!(ack(&mut sender, at(200), 10, 0..0), [40, 41, 42, 43]);
         tell(&mut sender, at(200), 12);
         tell(&mut sender, at(200), 11);
@@ -541,7 +567,7 @@ mod tests {
         assert_eq!(sent.collect::<Vec<_>>(), [12, 11, 44]);
     }
 
-    /// What may come to a sender.
+    /// An event of a sender.
     #[derive(Debug, Clone)]
     enum Event {
         Nack(u32),
@@ -559,10 +585,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever NACKs come, a NACK changes neither window nor flight, and what they make the sender send is bounded by what
-        /// arrives. The scoreboard is checked with each acknowledgment besides.
+        /// No NACK changes the window or the flight, and the retransmissions for NACKs are bounded
+        /// by the data that arrives. The scoreboard is checked with each acknowledgment.
         #[test]
-        fn no_nack_opens_the_window_or_costs_more_than_the_allowance(
+        fn nacks_change_no_window_and_stay_within_the_allowance(
             events in prop::collection::vec((event(), 0u64..80), 1..200),
             mode in 0usize..3,
             suppressed in any::<bool>(),

@@ -1,15 +1,18 @@
 //! Recovery without SACK (RFC 6582): three duplicate ACKs, inflation, partial acknowledgments.
 //!
-//! What the papers' simulators ran. RFC 6582's "Impatient" variant of section 4: only the first partial
-//! acknowledgment restarts the retransmission timer, so that a window with very many losses falls back to slow start. At
-//! the end of a recovery the window is ssthresh (option 2 of section 3.2 step 3).
+//! The simulators of the papers use it. This is the "Impatient" variant of RFC 6582 section 4: only
+//! the first partial acknowledgment restarts the retransmission timer, so that a window with very
+//! many losses falls back to slow start. At the end of a recovery the window is ssthresh (option 2
+//! of section 3.2 step 3).
 //!
-//! Two older ways are variations of it, and go with the algorithms that are named after them
-//! ([`FastRecovery`]). **Reno** (RFC 5681 section 3.2) leaves recovery with the first acknowledgment that advances, so a
-//! second hole in the same window takes three more duplicates, which halve the window again, or a timeout. **Tahoe** sends
-//! the hole again and everything after it in slow start.
+//! Two older methods are variants of it, used with the algorithms of the same name
+//! ([`FastRecovery`]). **Reno** (RFC 5681 section 3.2) leaves recovery with the first
+//! acknowledgment that advances, so a second hole in the same window needs three more duplicates,
+//! which halve the window again, or a timeout. **Tahoe** retransmits the hole and everything after
+//! it in slow start.
 //!
-//! A hole that shows in a partial acknowledgment while the window was not reduced is a loss of its own and is judged.
+//! A hole that a partial acknowledgment shows while the window was not reduced is a loss of its
+//! own, and the controller decides about it.
 
 use super::scoreboard::Scoreboard;
 use super::{Phase, Sender};
@@ -21,22 +24,22 @@ use whimbrel_units::Time;
 /// DupThresh of RFC 5681.
 const THRESHOLD: u32 = 3;
 
-/// Duplicate acknowledgments and the inflation that they cause.
+/// Duplicate acknowledgments and the window inflation that they cause.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DuplicateAcks {
     count: u32,
-    /// What is added to cwnd, in segments; negative after partial ACKs.
+    /// Inflation of cwnd in segments; negative after partial ACKs.
     inflation: i64,
-    /// What was counted for a NACKed hole had been sent before this segment: no count of it is left when all below is
+    /// Inflation that was counted for a NACKed hole ends when all segments below this one are
     /// acknowledged.
     counted_below: u32,
-    /// One beyond `recover` of RFC 6582: no new recovery before more than all below it is acknowledged.
+    /// `recover` of RFC 6582 plus one: no new recovery before this segment is acknowledged.
     recover: Option<u32>,
-    /// A segment to retransmit whatever the window says.
+    /// A segment to retransmit regardless of the window.
     retransmit: Option<u32>,
     /// A partial acknowledgment has already restarted the timer in this recovery.
     partial_seen: bool,
-    /// The last acknowledgment was a partial one, and not the first.
+    /// The last acknowledgment was partial and not the first such one.
     timer_runs_on: bool,
 }
 
@@ -50,18 +53,20 @@ impl DuplicateAcks {
         (i64::from(cwnd) + self.inflation).clamp(1, i64::from(u32::MAX)) as u32
     }
 
-    /// Segments that are known to have arrived beyond the first hole; `calm`: nothing is being repaired.
+    /// Number of segments known to have arrived beyond the first hole; `calm`: no loss is being
+    /// repaired.
     pub fn arrived(&self, calm: bool) -> u32 {
         let counted = if calm { i64::from(self.count) } else { 0 };
         u32::try_from(self.inflation + counted).unwrap_or(0)
     }
 
-    /// Whether a segment waits to be sent again.
-    pub fn owes(&self) -> bool {
+    /// Whether a retransmission is pending.
+    pub fn has_retransmission(&self) -> bool {
         self.retransmit.is_some()
     }
 
-    /// The segment that is to be sent again at once. One that had to wait for its pace may be acknowledged already.
+    /// Takes the pending retransmission, unless the segment was acknowledged while it waited for
+    /// pacing.
     pub fn take_retransmission(&mut self, board: &Scoreboard) -> Option<u32> {
         self.retransmit.take().filter(|seg| board.holds(*seg))
     }
@@ -70,7 +75,7 @@ impl DuplicateAcks {
         self.timer_runs_on
     }
 
-    /// A recovery is over.
+    /// Invoked when a recovery ends.
     pub fn reset(&mut self) {
         *self = Self {
             recover: self.recover,
@@ -78,7 +83,8 @@ impl DuplicateAcks {
         };
     }
 
-    /// RFC 6582 section 3.2 step 4: what was sent before everything is sent again starts no recovery.
+    /// Invoked when all segments are retransmitted: segments sent before start no recovery (RFC
+    /// 6582 section 3.2 step 4).
     pub fn on_start_again(&mut self, next: u32) {
         *self = Self {
             recover: Some(next),
@@ -110,7 +116,7 @@ impl Sender {
         let excused = self.phase.is_calm() && self.excuses(self.board.una());
         let d = &mut self.duplicates;
         if excused {
-            // It says no more than that a packet has left the network.
+            // It only shows that a packet has left the network.
             d.inflation += 1;
             d.counted_below = self.board.next();
             return;
@@ -118,12 +124,14 @@ impl Sender {
         d.count += 1;
         match self.phase {
             Phase::Repair { .. } | Phase::Recovery { .. } => d.inflation += 1,
-            // Strictly more (RFC 6582 section 3.2 step 2): what was sent twice makes duplicates of its own.
+            // Strictly greater (RFC 6582 section 3.2 step 2): segments that were sent twice cause
+            // duplicates of their own.
             Phase::Open | Phase::Marked { .. }
                 if d.count == THRESHOLD && d.recover.is_none_or(|r| self.board.una() > r) =>
             {
-                // What limited transmit sent is not part of the flight (RFC 3042, RFC 5681 section 3.2), nor what is known to
-                // have left the network while a NACKed hole was filled.
+                // Segments of limited transmit are not part of the flight (RFC 3042, RFC 5681
+                // section 3.2), nor are those known to have left the network while a NACKed hole
+                // was being filled.
                 let left = u32::try_from(d.inflation).unwrap_or(0);
                 let flight = in_flight.saturating_sub(left + THRESHOLD - 1).max(1);
                 d.inflation += i64::from(THRESHOLD);
@@ -138,7 +146,8 @@ impl Sender {
             Phase::Repair { until } | Phase::Recovery { until, .. } => until,
             Phase::Open | Phase::Marked { .. } | Phase::StartedAgain { .. } => {
                 self.duplicates.count = 0;
-                // Of what is known to have left, all that was acknowledged but the segment that filled the hole.
+                // The acknowledged segments, except the one that filled the hole, were counted as
+                // inflation.
                 let d = &mut self.duplicates;
                 let left = d.inflation - (i64::from(acked) - 1);
                 let any = ack < d.counted_below;
@@ -147,7 +156,7 @@ impl Sender {
             }
         };
         if ack >= until {
-            return; // A full acknowledgment: the sender ends the recovery.
+            return; // A full acknowledgment: the caller ends the recovery.
         }
         if let (Phase::Recovery { until, .. }, FastRecovery::UntilFirstAck) =
             (&mut self.phase, self.controller.fast_recovery())
@@ -156,18 +165,19 @@ impl Sender {
             self.duplicates.recover = None;
             return;
         }
-        // RFC 6582 section 3.2 step 3: deflate by what was acknowledged, add back one, resend the next hole.
+        // RFC 6582 section 3.2 step 3: deflate by the acknowledged segments, add one, retransmit
+        // the next hole.
         self.duplicates.inflation -= i64::from(acked) - 1;
         let hole = self.board.una();
         if self.excuses(hole) {
-            // It was sent again for its NACK.
+            // It was retransmitted for its NACK.
         } else if let Phase::Repair { .. } = self.phase {
             let flight = self.board.in_flight();
             let inflation = self.duplicates.inflation;
             self.newreno_found_hole(now, flight);
             self.duplicates.inflation = inflation;
         } else if self.nacked(hole).is_none() {
-            self.tell_lost(now, hole);
+            self.report_lost(now, hole);
             self.duplicates.retransmit = Some(hole);
         }
         self.duplicates.timer_runs_on = self.duplicates.partial_seen;
@@ -179,11 +189,11 @@ impl Sender {
         let nacked = self.nacked(hole);
         let truth = nacked.unwrap_or(Truth::from(self.board.get(hole).dropped));
         if nacked.is_some() {
-            // It was sent again already.
+            // It was retransmitted already.
         } else if self.controller.fast_recovery() == FastRecovery::Never {
             self.mark_lost(now, hole);
         } else {
-            self.tell_lost(now, hole);
+            self.report_lost(now, hole);
         }
         self.begin_episode(now, hole, truth, flight);
         if matches!(self.phase, Phase::Repair { .. } | Phase::Recovery { .. }) {
@@ -221,8 +231,8 @@ mod tests {
         sender.next_segment(now).map(|sent| sent.seg)
     }
 
-    /// A window of ten on a path of 100 ms, a packet each 10 ms; segment 1 is missing, and three duplicates come while the pace
-    /// holds everything back.
+    /// A sender with a window of ten, an RTT of 100 ms and one packet every 10 ms. Segment 1 is
+    /// missing, and three duplicates arrive while pacing blocks all packets.
     fn held() -> Sender {
         let settings = TcpSettings {
             recovery: Recovery::NewReno,
@@ -244,18 +254,22 @@ mod tests {
     }
 
     #[test]
-    fn a_paced_sender_wakes_for_what_it_must_send_again() {
+    fn a_paced_sender_wakes_for_a_retransmission() {
         let mut sender = held();
-        let due = sender.deadline(at(103)).expect("something waits");
+        let due = sender
+            .deadline(at(103))
+            .expect("a retransmission is pending");
         assert!(due < at(110), "{due}");
         assert_eq!(sender.next_segment(due).map(|sent| sent.seg), Some(1));
     }
 
     #[test]
-    fn what_was_to_be_sent_again_is_not_once_it_is_acknowledged() {
+    fn an_acknowledged_segment_is_not_retransmitted() {
         let mut sender = held();
         assert_eq!(ack(&mut sender, at(104), 5), None);
-        let due = sender.deadline(at(104)).expect("something waits");
+        let due = sender
+            .deadline(at(104))
+            .expect("a retransmission is pending");
         let next = sender.next_segment(due).map(|sent| sent.seg);
         assert!(next.is_none_or(|seg| seg >= 5), "{next:?}");
     }

@@ -1,23 +1,27 @@
-//! When the next packet may leave.
+//! Pacing: when the next packet may leave.
 //!
-//! A controller that sets a rate is obeyed packet by packet. Otherwise a sender may be told to spread its
-//! window: at a multiple of cwnd/srtt (RFC 9002 section 7.7 suggests 1.25), in bursts as QUIC stacks allow
-//! them: two milliseconds' worth, but 10 to 256 packets, and never more than 10 milliseconds' worth.
+//! The pacing rate of a controller is applied packet by packet. Otherwise the settings may pace the
+//! window at a multiple of cwnd/srtt (RFC 9002 section 7.7 suggests 1.25), in bursts as QUIC stacks
+//! allow them: two milliseconds of that rate, but 10 to 256 packets, and at most 10 milliseconds.
 
 use whimbrel_cc::Controller;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
+/// Usual length of a burst.
 const BURST: Duration = Duration::from_millis(2);
-const LEAST_BURST: u64 = 10;
-const GREATEST_BURST: u64 = 256;
-const LONGEST_BURST: Duration = Duration::from_millis(10);
+/// Minimum burst in packets.
+const MIN_BURST: u64 = 10;
+/// Maximum burst in packets.
+const MAX_BURST: u64 = 256;
+/// Maximum length of a burst; stronger than the minimum in packets.
+const MAX_BURST_TIME: Duration = Duration::from_millis(10);
 
-/// When the next packet may leave: a token bucket, kept as the time at which it is full again.
+/// A token bucket, represented by the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pacer {
-    /// Multiple of cwnd/srtt, if the window is to be spread.
+    /// Multiple of cwnd/srtt; `None`: the window is not paced.
     gain: Option<f64>,
-    /// When all that was sent would have left at the exact rate.
+    /// When the sent packets would have left at the exact rate.
     full_at: Time,
     until: Time,
 }
@@ -31,13 +35,13 @@ impl Pacer {
         }
     }
 
-    /// The next packet may not leave before this.
+    /// The earliest time at which the next packet may leave.
     #[inline]
     pub fn until(&self) -> Time {
         self.until
     }
 
-    /// A packet of `size` bytes left.
+    /// Invoked when a packet of `size` bytes is sent.
     #[inline]
     pub fn on_sent(&mut self, now: Time, size: u32, controller: &dyn Controller, srtt: Duration) {
         let size = Bytes::new(u64::from(size));
@@ -48,19 +52,19 @@ impl Pacer {
             let window_rate = Rate::over(controller.cwnd(), srtt);
             let rate = window_rate.mul_f64(gain);
             self.full_at = self.full_at.max(now) + rate.time_for(size);
-            // One more packet fits while the bucket, a burst large, is not used up.
+            // The next packet may leave while the bucket, which holds one burst, has room for it.
             let room = burst(window_rate, size) - size;
             self.until = self.full_at - rate.time_for(room);
         }
     }
 }
 
-/// How much may leave at once.
+/// The size of a burst.
 fn burst(rate: Rate, packet: Bytes) -> Bytes {
     let usual = rate
         .bytes_in(BURST)
-        .clamp(packet.times(LEAST_BURST), packet.times(GREATEST_BURST));
-    usual.min(rate.bytes_in(LONGEST_BURST).max(packet))
+        .clamp(packet.times(MIN_BURST), packet.times(MAX_BURST));
+    usual.min(rate.bytes_in(MAX_BURST_TIME).max(packet))
 }
 
 #[cfg(test)]
@@ -68,7 +72,8 @@ mod tests {
     use super::*;
     use whimbrel_cc::Setup;
 
-    /// Departures of ten packets of 1250 bytes with a window of `segments` of them, 100 ms, from rest.
+    /// Departure times in microseconds of ten packets of 1250 bytes, with a window of `segments`
+    /// packets and an RTT of 100 ms.
     fn departures(gain: Option<f64>, segments: u64) -> Vec<u64> {
         let mss = Bytes::new(1250);
         let setup = Setup {
@@ -94,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_gain_nothing_waits() {
+    fn without_a_gain_packets_are_not_paced() {
         assert_eq!(departures(None, 10), [0; 10]);
     }
 
     #[test]
     fn a_small_window_is_spread_evenly() {
-        // 10 packets in 100 ms, a quarter faster: one each 8 ms; 10 ms' worth is one packet.
+        // 10 packets per 100 ms, times 1.25: one every 8 ms. A burst of 10 ms is one packet.
         assert_eq!(
             departures(Some(1.25), 10),
             [0, 8, 16, 24, 32, 40, 48, 56, 64, 72].map(|ms| ms * 1000)
@@ -108,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn a_large_window_leaves_in_bursts_of_ten_milliseconds() {
-        // 40 packets in 100 ms: 10 ms are four packets; then one each 2 ms.
+    fn a_large_window_begins_with_a_burst_of_ten_milliseconds() {
+        // 40 packets per 100 ms: 10 ms are four packets; then one every 2 ms.
         assert_eq!(
             departures(Some(1.25), 40),
             [0, 0, 0, 0, 2, 4, 6, 8, 10, 12].map(|ms| ms * 1000)

@@ -1,32 +1,34 @@
-//! Proportional rate reduction: lets the flight shrink to ssthresh evenly over a recovery instead of stopping
-//! and then bursting.
+//! Proportional rate reduction: the flight shrinks to ssthresh evenly over a recovery, instead of a
+//! pause followed by a burst.
 //!
-//! M. Mathis, N. Cardwell, Y. Cheng, N. Dukkipati, "Proportional Rate Reduction (PRR)", RFC 9937, 2025, section 6.
+//! M. Mathis, N. Cardwell, Y. Cheng, N. Dukkipati, "Proportional Rate Reduction (PRR)", RFC 9937,
+//! 2025, section 6.
 //!
 //! * above ssthresh: `sent = ceil(prr_delivered*ssthresh/RecoverFS)`, counted over the recovery
-//! * at or below it: `max(prr_delivered - prr_out, DeliveredData)`, one sent for one delivered (PRR-CRB), and one
-//!   more on a SafeACK (PRR-SSRB), as far as ssthresh allows
+//! * at or below it: `max(prr_delivered - prr_out, DeliveredData)`, one sent for one delivered
+//!   (PRR-CRB), and one more on a SafeACK (PRR-SSRB), up to ssthresh
 //!
-//! **The physics.** The rate at which data arrives is what the path carries at the moment. While losses still come to
-//! light the queue is full, and more than one for one would be dropped as well: after a slow start the flight that
-//! overflowed the queue may be far above what fits, and so may be ssthresh. An acknowledgment that advances and shows no
-//! further loss (SafeACK) says that there is room. RFC 6937 knew no SafeACK, and its PRR-SSRB always allowed one
-//! more: that is every acknowledgment taken for a safe one.
+//! **The physics.** The rate at which data arrives is the rate of the path at that moment. While
+//! new losses are found, the queue is full, and sending more than is delivered would cause more
+//! drops: after slow start the flight that overflowed the queue may be far above what fits, and so
+//! may be ssthresh. An acknowledgment that advances and shows no further loss (SafeACK) indicates
+//! room. RFC 6937 has no SafeACK, and its PRR-SSRB always allows one more: this equals treating
+//! every acknowledgment as safe.
 
-/// One recovery's count. All in segments.
+/// The counts of one recovery, in segments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Prr {
     ssthresh: u32,
-    /// RecoverFS: the flight when the recovery began, before the acknowledgment that began it.
+    /// RecoverFS: the flight before the acknowledgment that began the recovery.
     flight: u32,
     delivered: u32,
     out: u32,
-    /// How many may be sent for the acknowledgment at hand.
+    /// How many may still be sent for the current acknowledgment.
     allowance: u32,
 }
 
 impl Prr {
-    /// Begins a recovery. The first retransmission goes out whatever the count says.
+    /// Begins a recovery. The first retransmission is always allowed.
     pub fn begin(ssthresh: u32, flight: u32) -> Self {
         Self {
             ssthresh,
@@ -37,8 +39,8 @@ impl Prr {
         }
     }
 
-    /// An acknowledgment delivered so many segments, and so many are in flight now. `safe`: it advanced and no further
-    /// loss was found with it.
+    /// Invoked for an acknowledgment that delivered this many segments; `in_flight` are in flight
+    /// afterwards. `safe`: it advanced and showed no further loss.
     pub fn on_ack(&mut self, delivered: u32, in_flight: u32, safe: bool) {
         if delivered == 0 {
             return;
@@ -51,18 +53,18 @@ impl Prr {
             let conserving = self.delivered.saturating_sub(self.out).max(delivered);
             (self.ssthresh - in_flight).min(conserving + u32::from(safe))
         };
-        // The first retransmission again, when it could not leave at once.
+        // The first retransmission stays allowed until it is sent.
         if self.out == 0 {
             self.allowance = self.allowance.max(1);
         }
     }
 
-    /// How many may be sent now.
+    /// How many segments may be sent now.
     pub fn allowance(&self) -> u32 {
         self.allowance
     }
 
-    /// One was sent.
+    /// Invoked when a segment is sent.
     pub fn on_sent(&mut self) {
         self.out += 1;
         self.allowance = self.allowance.saturating_sub(1);
@@ -75,8 +77,8 @@ mod tests {
 
     #[test]
     fn one_loss_of_twenty_sends_on_every_second_ack() {
-        // As figure 1 of RFC 6937 has it: cwnd 20, one loss, ssthresh 10: transmissions
-        // are spread over the round trip, one for every two acknowledgments.
+        // Figure 1 of RFC 6937: cwnd 20, one loss, ssthresh 10. Transmissions are spread over the
+        // round trip, one for every two acknowledgments.
         let mut prr = Prr::begin(10, 20);
         let mut in_flight = 19;
         let mut sent = vec![];
@@ -91,11 +93,12 @@ mod tests {
         }
         assert_eq!(in_flight, 10, "the flight ends at ssthresh");
         assert_eq!(sent.len(), 10, "{sent:?}");
-        // Even to the end, where the flight has come down to ssthresh and the bound takes over.
+        // Evenly spread until the flight is down to ssthresh, where the bound applies.
         assert_eq!(sent[..8], [1, 3, 5, 7, 9, 11, 13, 15]);
     }
 
-    /// The flights after each of ten acknowledgments of one segment, of which the first `lossy` find one more lost.
+    /// The flight after each of ten acknowledgments of one segment. With each of the first `lossy`
+    /// of them one more loss is found.
     fn flights(mut in_flight: u32, lossy: usize) -> Vec<u32> {
         let mut prr = Prr::begin(10, 20);
         let mut after = vec![];
@@ -112,17 +115,17 @@ mod tests {
     }
 
     #[test]
-    fn below_ssthresh_it_sends_one_for_one_while_losses_are_found_and_two_for_one_after() {
-        // ssthresh is 10, and all of the losses leave 9 in flight: the queue is as full as it was.
-        // Four acknowledgments each deliver one, find one lost and let one leave: one less in flight each time.
-        // Then each lets two leave, until there are 10 in flight again.
+    fn below_ssthresh_two_leave_per_ack_once_no_losses_are_found() {
+        // ssthresh is 10, and 9 are in flight after the first losses: the queue is still full. Four
+        // acknowledgments each deliver one, find one lost and let one leave: the flight shrinks by
+        // one each time. Then each lets two leave, until 10 are in flight again.
         assert_eq!(flights(9, 4), [8, 7, 6, 5, 6, 7, 8, 9, 10, 10]);
-        // Without any news of loss it is slow start from the first on.
+        // Without further losses it is slow start from the beginning.
         assert_eq!(flights(5, 0), [6, 7, 8, 9, 10, 10, 10, 10, 10, 10]);
     }
 
     #[test]
-    fn an_acknowledgment_that_delivers_nothing_lets_nothing_leave() {
+    fn an_ack_that_delivers_nothing_allows_nothing() {
         let mut prr = Prr::begin(10, 20);
         prr.on_sent();
         for _ in 0..5 {

@@ -1,12 +1,12 @@
 //! Time-based loss detection and tail loss probes (RFC 8985).
 //!
-//! A segment is lost when one that was sent later has arrived and a reordering window has passed since.
-//! Transmissions are kept in the order in which they left, so that only the oldest ones are ever looked at: the
-//! cost of an acknowledgment does not grow with the window.
+//! A segment is lost when one that was sent later has arrived and the reordering window has passed.
+//! Transmissions are kept in sending order, so that only the oldest ones are checked: the cost of
+//! an acknowledgment does not grow with the window.
 //!
-//! Departs from RFC 8985 in one point: where section 6.2 step 5 arms the reordering timer for the last of the
-//! segments that might be lost, it is armed for the first, and again for the next: a loss is noticed
-//! when it is due.
+//! It departs from RFC 8985 in one point. Section 6.2 step 5 arms the reordering timer for the last
+//! segment that may be lost; here it is armed for the first one and then for the next, so that each
+//! loss is detected when it is due.
 
 use super::delivery::Delivery;
 use super::scoreboard::{Scoreboard, Segment};
@@ -21,44 +21,46 @@ use whimbrel_units::{Duration, Time};
 const THRESHOLD: u32 = 3;
 /// Recoveries for which a widened reordering window is kept (section 6.2 step 4).
 const PERSIST: u32 = 16;
-/// Section 7.2: the probe timeout before any RTT sample.
+/// The probe timeout before any RTT sample (section 7.2).
 const NO_RTT_YET: Duration = Duration::from_secs(1);
-/// WCDelAckT of section 7.2: a lone segment's acknowledgment may be delayed by this.
+/// WCDelAckT of section 7.2: the maximum delay of the acknowledgment of a single segment.
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// State of RACK and TLP.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
     probes: bool,
-    /// Transmissions that may still be found lost, oldest first: segment and transmission number.
+    /// Transmissions that may still be lost, oldest first: segment and transmission number.
     transmissions: VecDeque<(u32, u32)>,
-    /// The number of the most recent transmission that was delivered (RACK.xmit_ts, RACK.end_seq).
+    /// Number of the most recently sent transmission that was delivered (RACK.xmit_ts,
+    /// RACK.end_seq).
     newest: Option<u32>,
     /// The RTT of that transmission (RACK.rtt).
     rtt: Duration,
-    /// One beyond the highest segment delivered (RACK.fack).
+    /// The highest delivered segment plus one (RACK.fack).
     fack: u32,
     reordering_seen: bool,
     /// Reordering window as a multiple of min_rtt/4, and for how many recoveries it stays widened.
     multiplier: u32,
     persist: u32,
-    /// A DSACK widens the window at most once a round trip: until this segment is acknowledged.
+    /// A DSACK widens the window at most once per round trip, which ends when this segment is
+    /// acknowledged.
     dsack_round: Option<u32>,
     reorder_at: Option<Time>,
     probe_at: Option<Time>,
-    /// The probe timer fired: a probe leaves next.
+    /// The probe timer expired: a probe is sent next.
     probe_due: bool,
     probe: Option<Probe>,
 }
 
-/// A tail loss probe under way (section 7.3).
+/// A tail loss probe in flight (section 7.3).
 #[derive(Debug, Clone, Copy)]
 struct Probe {
-    /// One beyond the probed segment: TLP.end_seq.
+    /// The probe segment plus one: TLP.end_seq.
     end: u32,
-    /// The probe sent old data again, whose first transmission met this.
-    resent: Option<Truth>,
-    /// When that first transmission left.
+    /// If the probe retransmitted old data: the true cause for the first transmission.
+    retransmitted: Option<Truth>,
+    /// When that first transmission was sent.
     sent: Time,
 }
 
@@ -81,7 +83,7 @@ impl Rack {
         }
     }
 
-    /// When its next timer is due.
+    /// When its next timer expires.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         earliest(self.reorder_at, self.probe_at)
@@ -92,7 +94,7 @@ impl Rack {
         self.transmissions.push_back((seg, transmission));
     }
 
-    /// The retransmission timer fired.
+    /// Invoked when the retransmission timer expires.
     pub fn on_timeout(&mut self) {
         self.reorder_at = None;
         self.probe_at = None;
@@ -100,12 +102,13 @@ impl Rack {
         self.probe = None;
     }
 
-    /// Section 6.3: whether the timer's firing makes this segment lost.
+    /// Whether this segment is lost when the retransmission timer expires (section 6.3).
     pub fn overdue(&self, now: Time, segment: &Segment) -> bool {
         segment.sent + self.rtt <= now
     }
 
-    /// Losses were taken back: everything that is neither acknowledged nor SACKed is watched again.
+    /// Invoked when losses are undone: tracks all segments that are neither acknowledged nor
+    /// SACKed.
     pub fn watch_again(&mut self, board: &Scoreboard) {
         let mut all: Vec<_> = (board.una()..board.next())
             .filter(|seg| !board.get(*seg).sacked)
@@ -115,7 +118,7 @@ impl Rack {
         self.transmissions = all.into();
     }
 
-    /// Arms the probe timer, or stops it where section 7.2 allows no probe.
+    /// Arms the probe timer, or stops it if section 7.2 allows no probe.
     #[inline(always)]
     pub fn rearm_probe(&mut self, now: Time, board: &Scoreboard, rtt: &RttEstimator, open: bool) {
         let allowed = self.probes
@@ -137,24 +140,26 @@ impl Rack {
         self.probe_at = Some(now + wait.min(rtt.rto()));
     }
 
-    /// Whether a probe must leave now.
+    /// Whether a probe must be sent now.
     #[inline]
     pub fn take_probe(&mut self) -> bool {
         std::mem::take(&mut self.probe_due)
     }
 
-    /// A probe leaves: new data, or old data whose first transmission met `resent`.
-    pub fn on_probe_sent(&mut self, seg: u32, resent: Option<Truth>, sent: Time) {
+    /// Invoked when a probe is sent. `retransmitted` is the true cause for the first transmission
+    /// of old data; `None`: the probe is new data.
+    pub fn on_probe_sent(&mut self, seg: u32, retransmitted: Option<Truth>, sent: Time) {
         self.probe = Some(Probe {
             end: seg + 1,
-            resent,
+            retransmitted,
             sent,
         });
         self.probe_at = None;
     }
 
-    /// Section 6.2 step 2: the most recently sent of what was delivered. A retransmission's
-    /// acknowledgment may be its original's: then it came too soon, or echoes an earlier time.
+    /// Section 6.2 step 2: updates the most recently sent delivered transmission. The
+    /// acknowledgment of a retransmitted segment may be for the original: then it arrives too soon
+    /// or echoes an earlier time.
     #[inline(always)]
     fn update(&mut self, now: Time, packet: &Packet, delivery: &Delivery, min_rtt: Duration) {
         let doubtful = |segment: &Segment| {
@@ -172,7 +177,7 @@ impl Rack {
         }
     }
 
-    /// Section 6.2 step 4.
+    /// The reordering window (section 6.2 step 4).
     fn reordering_window(
         &self,
         board: &Scoreboard,
@@ -185,7 +190,7 @@ impl Rack {
         (rtt.min_rtt() * u64::from(self.multiplier) / 4).min(rtt.srtt())
     }
 
-    /// The window that DSACKs widened narrows again after some recoveries without any.
+    /// Invoked at each episode: after 16 of them without a DSACK the widened window is reset.
     fn on_episode(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -193,7 +198,7 @@ impl Rack {
         }
     }
 
-    /// A DSACK says that a retransmission was not needed: section 6.2 step 4.
+    /// Invoked for a DSACK, which reports an unneeded retransmission (section 6.2 step 4).
     fn on_dsack(&mut self, board: &Scoreboard) {
         if self.dsack_round.is_none_or(|end| board.una() >= end) {
             self.dsack_round = Some(board.next());
@@ -216,7 +221,7 @@ impl Sender {
             self.rack.on_dsack(&self.board);
         }
         if delivery.segments > 0 {
-            // Section 6.2 step 3: a segment sent once arrived below one that had already arrived.
+            // Section 6.2 step 3: a segment that was sent once arrived below a delivered one.
             self.rack.reordering_seen |= delivery
                 .lowest_sent_once
                 .is_some_and(|low| low < self.rack.fack);
@@ -236,7 +241,7 @@ impl Sender {
         }
     }
 
-    /// Section 6.2 step 5: looks at the oldest transmissions until one is not yet due.
+    /// Section 6.2 step 5: checks the oldest transmissions until one is not yet due.
     fn rack_detect(&mut self, now: Time, in_flight: u32) {
         self.rack.reorder_at = None;
         let Some(newest) = self.rack.newest else {
@@ -282,8 +287,8 @@ impl Sender {
         }
     }
 
-    /// The truth about an earlier transmission that was NACKed, where its hole begins a recovery all the same: then it is
-    /// judged as if it had not been sent again.
+    /// The true cause for an earlier, NACKed transmission if NACKed holes begin a recovery as
+    /// others do: the controller then decides about it as if it had not been retransmitted.
     #[inline]
     fn unexcused(&self, segment: &Segment, transmission: u32) -> Option<Truth> {
         if self.nacks.as_ref()?.excuses {
@@ -299,15 +304,15 @@ impl Sender {
             self.rack_detect(now, in_flight);
         }
         if self.rack.probe_at.is_some_and(|at| at <= now) {
-            // Section 7.3: the probe, and then the retransmission timer, begin anew.
+            // Section 7.3: send a probe and restart the retransmission timer.
             self.rack.probe_at = None;
             self.rack.probe_due = true;
             self.restart_rto(now);
         }
     }
 
-    /// What the acknowledgment of a probe tells (section 7.4): a probe that had to send old data again,
-    /// and that no duplicate answered, has repaired a loss, which the window must answer for.
+    /// Processes the acknowledgment of a probe (section 7.4). A probe with old data that caused no
+    /// duplicate report has repaired a loss, for which the window is reduced.
     #[inline(always)]
     fn rack_process_probe(&mut self, now: Time, packet: &Packet) {
         let Some(probe) = self.rack.probe.filter(|probe| packet.ack >= probe.end) else {
@@ -315,7 +320,7 @@ impl Sender {
         };
         let duplicate = packet.flags.has(Flags::DSACK) && packet.sacks[0].end == probe.end;
         self.rack.probe = None;
-        if let (Some(truth), false) = (probe.resent, duplicate) {
+        if let (Some(truth), false) = (probe.retransmitted, duplicate) {
             self.loss_repaired_by_probe(now, probe.end - 1, probe.sent, truth);
         }
     }

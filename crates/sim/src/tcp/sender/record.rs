@@ -1,31 +1,31 @@
-//! What a sender notes for those who look at a run: when acknowledgments came, its episodes of loss, and what it finds as it
-//! finds it.
+//! What a sender records for observers: the times of acknowledgments, loss episodes, and notes of
+//! its findings.
 
 use crate::outcome::{LossEpisode, Truth};
 use whimbrel_cc::LossResponse;
 use whimbrel_units::{Duration, Time};
 
-/// What a sender notes.
+/// The records of a sender.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// When the newest two acknowledgments came, the newest last; [`Time::MAX`]: none yet.
+    /// Arrival times of the last two acknowledgments, newest last; [`Time::MAX`]: none yet.
     acks: [Time; 2],
-    /// Its episodes, if they are wanted: in a long run there may be very many.
+    /// Its loss episodes, if requested: a long run may have very many.
     episodes: Option<Vec<LossEpisode>>,
-    /// What was found since somebody last looked, if the run is watched.
+    /// Findings that were not taken yet, if the run is observed.
     notes: Option<Vec<Note>>,
 }
 
-/// Something that a sender found.
+/// A finding of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Note {
-    /// A segment is lost; with the truth about its last transmission.
+    /// A segment is lost; with the true cause for its last transmission.
     Lost(u32, Truth),
-    /// The controller judged an episode, of which this is the first segment.
+    /// The controller decided about an episode with this first segment.
     Judged(u32, Truth, LossResponse),
-    /// The retransmission timer fired.
+    /// The retransmission timer expired.
     TimedOut,
-    /// A reduction was a mistake.
+    /// A reduction was spurious and is undone.
     TakenBack,
 }
 
@@ -40,17 +40,17 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Notes episodes from now on.
+    /// Records loss episodes from now on.
     pub fn with_episodes(&mut self) {
         self.episodes.get_or_insert_default();
     }
 
-    /// Somebody looks at what is found from now on.
+    /// Records notes from now on.
     pub fn with_notes(&mut self) {
         self.notes.get_or_insert_default();
     }
 
-    /// Something was found.
+    /// Adds a note, if notes are recorded.
     #[inline]
     pub fn note(&mut self, note: Note) {
         if let Some(notes) = &mut self.notes {
@@ -58,31 +58,31 @@ impl Record {
         }
     }
 
-    /// What was found since this was last asked.
+    /// Takes the notes since the last call.
     pub fn take_notes(&mut self) -> impl Iterator<Item = Note> + '_ {
         self.notes.iter_mut().flat_map(|notes| notes.drain(..))
     }
 
-    /// An acknowledgment came.
+    /// Invoked when an acknowledgment arrives.
     #[inline]
     pub fn on_ack(&mut self, now: Time) {
         self.acks = [self.acks[1], now];
     }
 
-    /// The spacing of the newest two acknowledgments.
+    /// Time between the last two acknowledgments.
     pub fn ack_spacing(&self) -> Option<Duration> {
         let [last, newest] = self.acks;
         (last < Time::MAX).then(|| newest.since(last))
     }
 
-    /// An episode begins.
+    /// Begins an episode.
     pub fn begin(&mut self, episode: LossEpisode) {
         if let Some(episodes) = &mut self.episodes {
             episodes.push(episode);
         }
     }
 
-    /// Nothing is being repaired any more: episodes that a later one overtook are over too.
+    /// Ends all open episodes: no loss is being repaired any more.
     pub fn end(&mut self, now: Time) {
         let Some(episodes) = &mut self.episodes else {
             return;
@@ -95,7 +95,7 @@ impl Record {
         }
     }
 
-    /// The episodes, in order of time.
+    /// The episodes, in time order.
     pub fn episodes(&self) -> &[LossEpisode] {
         self.episodes.as_deref().unwrap_or_default()
     }

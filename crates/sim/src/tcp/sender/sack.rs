@@ -1,19 +1,19 @@
 //! Recovery by SACK (RFC 2018, RFC 6675), with the flight reduced by RFC 6937.
 //!
-//! A segment is lost when three segments beyond it were SACKed: with full-size segments this is what IsLost() of
-//! RFC 6675 section 4 comes to ("more than (DupThresh - 1) * SMSS bytes"). A retransmission that is lost
-//! again is not noticed before the timer (section 5.1): [`super::rack`] mends that.
+//! A segment is lost when three segments beyond it were SACKed. With full-size segments this equals
+//! IsLost() of RFC 6675 section 4 ("more than (DupThresh - 1) * SMSS bytes"). A lost retransmission
+//! is not detected before the timer expires (section 5.1); [`super::rack`] detects it.
 
 use super::{Phase, Sender};
 use crate::outcome::Truth;
 use whimbrel_units::Time;
 
-/// What SACK-based recovery remembers.
+/// State of SACK-based recovery.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SackJudge {
-    /// All segments below were judged: SACKed, lost, or retransmitted.
+    /// All segments below this one were judged: SACKed, lost, or retransmitted.
     below: u32,
-    /// The rescue retransmission of this recovery was made (NextSeg rule 4).
+    /// `until` of the recovery whose rescue retransmission was sent (NextSeg rule 4).
     rescued_until: u32,
 }
 
@@ -22,21 +22,22 @@ const THRESHOLD: u32 = 3;
 
 impl Sender {
     pub(super) fn sack_on_ack(&mut self, now: Time, in_flight: u32) {
-        // During StartedAgain everything is marked already, and RFC 6675 section 5.1 lets no recovery begin.
+        // During StartedAgain all segments are marked already, and RFC 6675 section 5.1 lets no
+        // recovery begin.
         if matches!(self.phase, Phase::StartedAgain { .. }) {
             return;
         }
         let Some(boundary) = self.board.ranges().nth_from_top(THRESHOLD) else {
             return;
         };
-        // What lies below the highest segment already judged was marked then.
+        // Segments below were judged by earlier acknowledgments.
         let from = self.sack.below.max(self.board.una());
         let mut found: Option<(u32, Truth)> = None;
         for seg in from..boundary {
             let segment = *self.board.get(seg);
             let truth = match self.nacked(seg) {
                 Some(_) if segment.sacked || self.excuses(seg) => continue,
-                // It was sent again already.
+                // It was retransmitted already.
                 Some(truth) => truth,
                 None if segment.retransmitted() || !self.mark_lost(now, seg) => continue,
                 None => Truth::from(segment.dropped),
@@ -51,8 +52,9 @@ impl Sender {
         }
     }
 
-    /// NextSeg rules 3 and 4 of RFC 6675: when nothing is known to be lost and no new data may be sent, the
-    /// lowest hole below what was SACKed is worth a guess, and once in a recovery the last segment is.
+    /// NextSeg rules 3 and 4 of RFC 6675: when nothing is known to be lost and no new data may be
+    /// sent, the lowest hole below the highest SACKed segment, or, once in a recovery, the last
+    /// segment.
     pub(super) fn sack_extra_segment(&mut self) -> Option<u32> {
         let Phase::Recovery { until, .. } = self.phase else {
             return None;

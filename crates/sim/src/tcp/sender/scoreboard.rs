@@ -1,6 +1,8 @@
-//! What a sender knows of each segment that it has sent and that is not yet acknowledged (RFC 6675's
-//! scoreboard). A ring, so that finding a segment costs nothing however large the window is, and counts
-//! that are kept as things happen, so that no acknowledgment walks the window.
+//! The scoreboard of RFC 6675: what a sender knows of each segment that is sent and not yet
+//! acknowledged.
+//!
+//! Segments are in a ring, so that a lookup costs the same for any window. Counts are updated with
+//! each event, so that no acknowledgment walks the window.
 
 use crate::engine::packet::Block;
 use crate::outcome::Truth;
@@ -14,50 +16,51 @@ use whimbrel_units::Time;
 pub(crate) struct Segment {
     /// When it was last sent.
     pub sent: Time,
-    /// What its delivery rate is measured from.
+    /// The state of the delivery rate estimator when it was last sent.
     pub tag: Tag,
-    /// Number of its last transmission, in the order of all transmissions.
+    /// Sequence number of its last transmission among all transmissions.
     pub transmission: u32,
-    /// The receiver has it, out of order.
+    /// The receiver has it out of order.
     pub sacked: bool,
-    /// Taken for lost, and not sent again since.
+    /// Marked lost, and not retransmitted since.
     pub lost: bool,
-    /// Whether it was sent more than once.
+    /// Whether and why it was retransmitted.
     pub again: Again,
-    /// The truth, which the sender's algorithms never see: what became of its last transmission.
+    /// The true cause if its last transmission was dropped. The sender's algorithms never use it.
     pub dropped: Option<DropCause>,
 }
 
-/// Whether a segment was sent more than once, and why.
+/// Whether a segment was retransmitted, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Again {
-    /// It was not.
+    /// It was sent once.
     #[default]
     Once,
-    /// It was, the last time because it was taken for lost, or as a probe.
-    Resent,
-    /// It was NACKed, and is sent again for no other reason; with the truth about what was NACKed.
+    /// The last retransmission was for a loss, or was a probe.
+    Retransmitted,
+    /// It was NACKed, and is retransmitted for that reason only; with the true cause of what was
+    /// NACKed.
     Nacked(Truth),
 }
 
 impl Segment {
-    /// It was sent more than once, or is about to be.
+    /// It was retransmitted, or is about to be.
     #[inline]
     pub fn retransmitted(&self) -> bool {
         !matches!(self.again, Again::Once)
     }
 
-    /// What became of the transmission that was NACKed, if it was.
+    /// The true cause for the NACKed transmission; `None`: it was not NACKed.
     #[inline]
     pub fn nacked(&self) -> Option<Truth> {
         match self.again {
             Again::Nacked(truth) => Some(truth),
-            Again::Once | Again::Resent => None,
+            Again::Once | Again::Retransmitted => None,
         }
     }
 }
 
-// There is one for every packet of a window, and how fast a simulation runs depends on their size.
+// There is one for every packet of a window; the speed of a simulation depends on this size.
 const _: () = assert!(size_of::<Segment>() == 48);
 
 /// All segments from the first unacknowledged to the last sent.
@@ -74,7 +77,8 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub fn new() -> Self {
         Self {
-            // Room for a small window. All of a ring is passed through in turn, so what is too much costs cache.
+            // Room for a small window. A sender passes through all of the ring, so unused room
+            // costs cache.
             ring: vec![Segment::default(); 16],
             una: 0,
             next: 0,
@@ -96,31 +100,31 @@ impl Scoreboard {
         self.next
     }
 
-    /// Segments sent and not cumulatively acknowledged.
+    /// Number of segments sent and not cumulatively acknowledged.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.next - self.una
     }
 
-    /// Segments that the receiver holds out of order.
+    /// Number of segments that the receiver holds out of order.
     #[inline]
     pub fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Segments taken for lost and not sent again.
+    /// Number of segments marked lost and not retransmitted.
     #[inline]
     pub fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// Segments on the network as far as the sender can tell: RFC 6675's pipe.
+    /// Estimated number of segments in the network: RFC 6675's pipe.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.next - self.una - self.sacked - self.lost
     }
 
-    /// What the receiver holds beyond the first hole.
+    /// The segments that the receiver holds beyond the first hole.
     pub fn ranges(&self) -> &Ranges {
         &self.ranges
     }
@@ -163,7 +167,7 @@ impl Scoreboard {
         seg
     }
 
-    /// Records that a segment was sent again. It is in flight again if it was taken for lost.
+    /// Records a retransmission. A lost segment is in flight again.
     pub fn send_again(&mut self, seg: u32, segment: Segment) {
         let before = *self.get(seg);
         debug_assert!(!before.sacked, "the receiver has segment {seg}");
@@ -171,7 +175,7 @@ impl Scoreboard {
         *self.get_mut(seg) = segment;
     }
 
-    /// Twice the room, every segment at its new place.
+    /// Doubles the ring and moves every segment to its new slot.
     #[cold]
     fn grow(&mut self) {
         let mut ring = vec![Segment::default(); self.ring.len() * 2];
@@ -181,7 +185,7 @@ impl Scoreboard {
         self.ring = ring;
     }
 
-    /// Everything below `ack` is acknowledged; calls `delivered` for what was not yet known to be.
+    /// Acknowledges all segments below `ack`; calls `delivered` for each newly delivered one.
     #[inline(always)]
     pub fn acknowledge(&mut self, ack: u32, mut delivered: impl FnMut(u32, &Segment)) {
         let ack = ack.min(self.next);
@@ -200,7 +204,8 @@ impl Scoreboard {
         }
     }
 
-    /// The receiver holds this range; calls `delivered` for what was not yet known to be.
+    /// Records that the receiver holds this range; calls `delivered` for each newly delivered
+    /// segment.
     #[inline(always)]
     pub fn sack(&mut self, block: Block, mut delivered: impl FnMut(u32, &Segment)) {
         let block = Block {
@@ -222,7 +227,7 @@ impl Scoreboard {
         });
     }
 
-    /// Takes a segment for lost. False if it already is, or the receiver has it.
+    /// Marks a segment lost. Returns false if it already is, or if the receiver has it.
     pub fn mark_lost(&mut self, seg: u32) -> bool {
         let segment = self.get_mut(seg);
         if segment.sacked || segment.lost {
@@ -233,7 +238,7 @@ impl Scoreboard {
         true
     }
 
-    /// Takes a segment, which is in flight, for corrupted: it has left the network.
+    /// Marks a segment in flight as corrupted: it has left the network.
     pub fn mark_nacked(&mut self, seg: u32) {
         if self.mark_lost(seg) {
             let segment = self.get_mut(seg);
@@ -241,7 +246,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes back that a segment was lost.
+    /// Undoes that a segment was marked lost.
     pub fn unmark_lost(&mut self, seg: u32) {
         let segment = self.get_mut(seg);
         let was = segment.lost;
@@ -249,14 +254,14 @@ impl Scoreboard {
         self.lost -= u32::from(was);
     }
 
-    /// Notes the truth about a segment's last transmission.
+    /// Records the true cause of the drop of a segment's last transmission.
     pub fn note_drop(&mut self, seg: u32, sent: Time, cause: DropCause) {
         if self.holds(seg) && self.get(seg).sent == sent {
             self.get_mut(seg).dropped = Some(cause);
         }
     }
 
-    /// Counts everything anew and compares: for tests, which call it at every acknowledgment.
+    /// Recomputes all counts and compares. Tests call it at every acknowledgment.
     #[cfg(test)]
     pub fn check(&self) {
         let all = || (self.una..self.next).map(|seg| (seg, self.get(seg)));

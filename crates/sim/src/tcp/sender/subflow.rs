@@ -1,9 +1,10 @@
-//! What a sender has besides if its connection decides what it sends: which data its segments carry, and, if it is one path of
-//! several (RFC 8684), what its law is told of the others.
+//! The state of a sender that is a subflow of a multipath connection: which data its segments
+//! carry, and, if there are several paths (RFC 8684), what its controller knows of the others.
 //!
-//! A subflow's own sequence numbers, recovery and window are those of any sender. It has nothing to send of its own: its
-//! connection offers it data, one segment at a time, and it takes what it may send. Which data a segment carries (the
-//! mapping of RFC 8684 section 3.3.1) stays the same however often the segment is sent.
+//! A subflow has the sequence numbers, recovery and window of any sender, but no data of its own:
+//! the connection offers it one segment of data at a time, and it takes the data when it may send.
+//! The data that a segment carries (the mapping of RFC 8684 section 3.3.1) stays the same in every
+//! retransmission.
 
 use super::Sender;
 use std::collections::VecDeque;
@@ -13,40 +14,42 @@ use whimbrel_units::Duration;
 /// Which data of its connection a segment carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// Its number among the segments of the connection.
+    /// Its segment number in the connection.
     pub data: u32,
-    /// Its bytes.
+    /// Its size in bytes.
     pub payload: u32,
 }
 
-/// A segment that left a subflow.
+/// A segment that a subflow sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct Departed {
+    /// The data that it carries.
     pub mapping: Mapping,
-    /// It took what was offered; otherwise it was sent again.
+    /// It carries newly offered data; otherwise it is a retransmission.
     pub is_new: bool,
 }
 
-/// A path of a connection that decides what is sent.
+/// The subflow state of a sender.
 #[derive(Debug)]
 pub(super) struct Subflow {
-    /// What the segments from `first` on carry, and whether another path was asked to carry it too.
+    /// The data of the segments from `first` on, and whether it was handed over to other paths.
     carried: VecDeque<(Mapping, bool)>,
     first: u32,
-    /// What the next new segment would carry.
+    /// The data that the next new segment would carry.
     offered: Option<Mapping>,
-    /// What it knows of the others, if it is one path of several.
+    /// What it knows of the other paths; `None`: there are none.
     siblings: Option<Siblings>,
 }
 
-/// One path of several.
+/// What one of several paths knows of all paths.
 #[derive(Debug)]
 struct Siblings {
-    /// All paths of the connection, and which of them this is.
+    /// All paths of the connection; `own` is the index of this one.
     paths: Vec<Sibling>,
     own: usize,
-    /// Least RTT sample of the round trip under way, and of the last whole one.
-    least: Option<Duration>,
+    /// Minimum RTT sample of the current round trip.
+    round_min: Option<Duration>,
+    /// Minimum RTT sample of the last complete round trip.
     round_rtt: Duration,
 }
 
@@ -56,8 +59,8 @@ impl Subflow {
         self.carried.get(at).map(|(mapping, _)| *mapping)
     }
 
-    /// Bytes that a segment carries; if it is the next new one, it takes what was offered. All below `una` is
-    /// acknowledged, and forgotten.
+    /// The payload of a segment in bytes. The next new segment takes the offered data. Segments
+    /// below `una` are acknowledged and forgotten.
     pub(super) fn payload(&mut self, seg: u32, una: u32) -> u32 {
         while self.first < una && !self.carried.is_empty() {
             self.carried.pop_front();
@@ -73,14 +76,15 @@ impl Subflow {
 }
 
 impl Sender {
-    /// Makes it path `own` of so many. The receive window is the connection's.
-    pub fn govern(mut self, own: usize, paths: usize) -> Self {
+    /// Makes it path `own` of a multipath connection with this number of `paths`. The connection
+    /// applies the receive window.
+    pub fn multipath(mut self, own: usize, paths: usize) -> Self {
         self.total = 0;
         self.window = u32::MAX;
         let siblings = (paths > 1).then(|| Siblings {
             paths: vec![self.sibling(); paths],
             own,
-            least: None,
+            round_min: None,
             round_rtt: Duration::ZERO,
         });
         self.subflow = Some(Box::new(Subflow {
@@ -96,7 +100,7 @@ impl Sender {
         self.subflow.as_mut().and_then(|s| s.siblings.as_mut())
     }
 
-    /// What the laws of other paths may know of this one.
+    /// What the controllers of other paths may know of this path.
     pub fn sibling(&self) -> Sibling {
         Sibling {
             cwnd: self.controller.cwnd(),
@@ -110,31 +114,32 @@ impl Sender {
         }
     }
 
-    /// How another path stands now.
+    /// Updates what is known of another path.
     pub fn set_sibling(&mut self, path: usize, sibling: Sibling) {
         if let Some(place) = self.siblings_mut().and_then(|s| s.paths.get_mut(path)) {
             *place = sibling;
         }
     }
 
-    /// Tells the law how all paths stand, before it hears of an acknowledgment. With one path it is told nothing.
+    /// Reports the state of all paths to the controller, before it is notified of an
+    /// acknowledgment. Does nothing if there is one path only.
     pub(super) fn tell_siblings(&mut self, sample: Option<Duration>, round_start: bool) {
         let mut now = self.sibling();
         let Some(siblings) = self.subflow.as_mut().and_then(|s| s.siblings.as_mut()) else {
             return;
         };
         if round_start {
-            siblings.round_rtt = siblings.least.take().unwrap_or(siblings.round_rtt);
+            siblings.round_rtt = siblings.round_min.take().unwrap_or(siblings.round_rtt);
             now.round_rtt = siblings.round_rtt;
         }
         if let Some(rtt) = sample {
-            siblings.least = Some(siblings.least.map_or(rtt, |least| least.min(rtt)));
+            siblings.round_min = Some(siblings.round_min.map_or(rtt, |min| min.min(rtt)));
         }
         siblings.paths[siblings.own] = now;
         self.controller.on_siblings(&siblings.paths, siblings.own);
     }
 
-    /// There is this to send, if anything is. Stands until the next offer.
+    /// Offers data to send; `None`: there is none. The offer is valid until the next one.
     pub fn offer(&mut self, offer: Option<Mapping>) {
         self.total = self.board.next().saturating_add(u32::from(offer.is_some()));
         if let Some(subflow) = &mut self.subflow {
@@ -142,10 +147,10 @@ impl Sender {
         }
     }
 
-    /// What a segment that just left carries.
-    pub fn left(&self, seg: u32) -> Left {
+    /// The segment that was just sent.
+    pub fn departed(&self, seg: u32) -> Departed {
         let subflow = self.subflow.as_ref();
-        Left {
+        Departed {
             mapping: subflow.and_then(|s| s.mapping(seg)).unwrap_or(Mapping {
                 data: 0,
                 payload: 0,
@@ -154,21 +159,21 @@ impl Sender {
         }
     }
 
-    /// Whether the other end is not known to have a segment.
+    /// Whether the peer is not known to have a segment.
     pub fn misses(&self, seg: u32) -> bool {
         self.board.holds(seg) && !self.board.get(seg).sacked
     }
 
-    /// All that the other end is not known to have and no other path was asked to carry, which is asked now: `ask` is
-    /// called for each segment and what it carries.
-    pub fn hand_over(&mut self, mut ask: impl FnMut(u32, Mapping)) {
+    /// Hands over to other paths all data that the peer is not known to have and that was not
+    /// handed over before. `take` is called with each segment and its data.
+    pub fn hand_over(&mut self, mut take: impl FnMut(u32, Mapping)) {
         let Some(subflow) = &mut self.subflow else {
             return;
         };
-        for (seg, (mapping, asked)) in (subflow.first..).zip(&mut subflow.carried) {
-            if !*asked && self.board.holds(seg) && !self.board.get(seg).sacked {
-                *asked = true;
-                ask(seg, *mapping);
+        for (seg, (mapping, handed)) in (subflow.first..).zip(&mut subflow.carried) {
+            if !*handed && self.board.holds(seg) && !self.board.get(seg).sacked {
+                *handed = true;
+                take(seg, *mapping);
             }
         }
     }
@@ -182,13 +187,17 @@ mod tests {
 
     fn sender() -> Sender {
         let newreno = "newreno".parse().expect("registered");
-        Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).govern(0, 2)
+        Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).multipath(0, 2)
     }
 
     #[test]
-    fn a_segment_carries_what_was_offered_when_it_first_left() {
+    fn a_segment_keeps_the_data_it_was_first_sent_with() {
         let mut sender = sender();
-        assert_eq!(sender.next_segment(Time::ZERO), None, "nothing of its own");
+        assert_eq!(
+            sender.next_segment(Time::ZERO),
+            None,
+            "it has no data of its own"
+        );
         let full = Mapping {
             data: 7,
             payload: 1448,
@@ -203,27 +212,29 @@ mod tests {
             // Headers of 52 bytes.
             assert_eq!((sent.seg, sent.size), (seg, mapping.payload + 52));
             let is_new = true;
-            assert_eq!(sender.left(seg), Left { mapping, is_new });
+            assert_eq!(sender.departed(seg), Departed { mapping, is_new });
             assert_eq!(
                 sender.next_segment(Time::ZERO),
                 None,
                 "one offer, one segment"
             );
         }
-        // The timer fires after a second: the first segment goes again, as it was, whatever is offered.
+        // After a timeout the first segment is retransmitted with its own data, not the offered
+        // data.
         let later = Time::ZERO + Duration::from_secs(5);
         sender.on_timer(later);
         sender.offer(Some(short));
         let again = sender.next_segment(later).expect("one may leave");
         assert_eq!((again.seg, again.size), (0, 1500));
-        let left = sender.left(0);
-        assert_eq!((left.mapping, left.is_new), (full, false));
+        let sent = sender.departed(0);
+        assert_eq!((sent.mapping, sent.is_new), (full, false));
     }
 
     #[test]
-    fn a_law_with_one_path_is_told_of_no_siblings() {
+    fn a_connection_with_one_path_has_no_siblings() {
         let newreno = "newreno".parse().expect("registered");
-        let alone = Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).govern(0, 1);
+        let alone =
+            Sender::new(&newreno, None, &TcpSettings::default(), Nack::Off, 1).multipath(0, 1);
         let knows = |sender: &Sender| {
             sender
                 .subflow
@@ -234,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_is_handed_over_once() {
+    fn data_in_flight_is_handed_over_once() {
         let mut sender = sender();
         let send = |data, sender: &mut Sender| {
             sender.offer(Some(Mapping {
@@ -257,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_round_trip_time_that_siblings_see_is_the_least_of_the_last_whole_round() {
+    fn siblings_see_the_minimum_rtt_of_the_last_complete_round() {
         let mut sender = sender();
         let seen: Vec<u64> = [(30, true), (20, false), (50, true), (60, false), (40, true)]
             .map(|(rtt, round_start)| {
@@ -265,7 +276,7 @@ mod tests {
                 sender.sibling().round_rtt.as_nanos() / 1_000_000
             })
             .to_vec();
-        // None is over until the third sample begins the second, whose least is 50.
+        // The first complete round ends with the third sample; the minimum of the second one is 50.
         assert_eq!(seen, [0, 0, 20, 20, 50]);
     }
 }

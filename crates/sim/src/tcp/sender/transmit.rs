@@ -1,4 +1,4 @@
-//! What leaves next, and whether it may.
+//! Which segment is sent next, and whether it may be sent.
 
 use super::losses::Eifel;
 use super::scoreboard::{Again, Segment};
@@ -10,10 +10,10 @@ use whimbrel_units::{Bytes, Time};
 
 impl Sender {
     pub(super) fn has_something_to_send(&self) -> bool {
-        !self.resend.is_empty()
+        !self.lost_queue.is_empty()
             || self.may_send_new()
-            || self.duplicates.owes()
-            || self.nacks.as_ref().is_some_and(|nacks| nacks.owes())
+            || self.duplicates.has_retransmission()
+            || self.nacks.as_ref().is_some_and(|n| n.has_retransmission())
     }
 
     #[inline]
@@ -45,7 +45,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to send now, if any may be. Call until it gives none.
+    /// The next segment to send now, if any may be sent. Call it until it returns `None`.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Transmission> {
         if self.pacer.until() > now {
@@ -63,22 +63,22 @@ impl Sender {
         Some(self.transmit(now, seg, false))
     }
 
-    /// Sends what was NACKed, whatever the window says.
+    /// Retransmits a NACKed segment, regardless of the window.
     #[inline(never)]
     fn answer_nack(&mut self, now: Time) -> Option<Transmission> {
         let seg = self.nacks.as_mut()?.take(&self.board)?;
         Some(self.transmit(now, seg, true))
     }
 
-    /// What leaves next if the window lets it.
+    /// The next segment, if the window allows one.
     #[inline(always)]
     fn allowed_segment(&mut self) -> Option<u32> {
-        // Its entry in `resend` is stale once it leaves, and goes when it is next looked at.
-        let resend = match self.next_lost() {
+        // After the retransmission its entry in `lost_queue` is stale; the next lookup removes it.
+        let lost = match self.next_lost() {
             None if self.mode == Recovery::Sack => self.sack_extra_segment(),
             lost => lost,
         };
-        if resend.is_none() && !self.may_send_new() {
+        if lost.is_none() && !self.may_send_new() {
             self.note_idle();
             return None;
         }
@@ -86,10 +86,11 @@ impl Sender {
             self.cwnd_limited = true;
             return None;
         }
-        Some(resend.unwrap_or(self.board.next()))
+        Some(lost.unwrap_or(self.board.next()))
     }
 
-    /// What leaves whatever the window says: NewReno's fast retransmission, a tail loss probe.
+    /// A segment that is sent regardless of the window: NewReno's fast retransmission, or a tail
+    /// loss probe.
     #[inline(always)]
     fn forced_segment(&mut self) -> Option<u32> {
         if let Some(seg) = self.duplicates.take_retransmission(&self.board) {
@@ -102,10 +103,10 @@ impl Sender {
         }
     }
 
-    /// A tail loss probe.
+    /// The segment of a tail loss probe.
     #[inline(never)]
     fn probe(&mut self) -> Option<u32> {
-        // RFC 8985 section 7.3: new data if there is any, else the last segment again.
+        // RFC 8985 section 7.3: new data if available, else the last segment.
         if self.may_send_new() {
             self.rack.on_probe_sent(self.board.next(), None, Time::ZERO);
             return Some(self.board.next());
@@ -124,19 +125,20 @@ impl Sender {
         Some(last)
     }
 
-    /// The lowest segment taken for lost; stale entries are thrown away.
+    /// The lowest lost segment. Stale entries are removed.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
-        while let Some(Reverse(seg)) = self.resend.peek().copied() {
+        while let Some(Reverse(seg)) = self.lost_queue.peek().copied() {
             if self.board.holds(seg) && self.board.get(seg).lost {
                 return Some(seg);
             }
-            self.resend.pop();
+            self.lost_queue.pop();
         }
         None
     }
 
-    /// Nothing to send though the window has room: samples are limited by the application from here on.
+    /// Invoked when there is nothing to send. If the window has room, delivery rate samples are
+    /// limited by the application from here on.
     fn note_idle(&mut self) {
         self.cwnd_limited = false;
         if self.board.in_flight() < self.cwnd() {
@@ -144,7 +146,7 @@ impl Sender {
         }
     }
 
-    /// `nacked`: it goes in the place of one that came corrupted.
+    /// Sends a segment. `nacked`: it is the retransmission of a NACKed segment.
     #[inline(always)]
     fn transmit(&mut self, now: Time, seg: u32, nacked: bool) -> Transmission {
         let in_flight = self.board.in_flight();
@@ -160,7 +162,7 @@ impl Sender {
         if again {
             let again = match self.board.get(seg).again {
                 Again::Nacked(truth) if nacked => Again::Nacked(truth),
-                _ => Again::Resent,
+                _ => Again::Retransmitted,
             };
             self.board.send_again(seg, Segment { again, ..segment });
             self.counters.retransmits += 1;
@@ -169,7 +171,7 @@ impl Sender {
                     nacks.counts.resent += 1;
                 }
             } else if let Eifel::Armed = self.eifel {
-                self.eifel = Eifel::Resent(now);
+                self.eifel = Eifel::Retransmitted(now);
             }
         } else {
             self.board.send_new(segment);
@@ -191,9 +193,10 @@ impl Sender {
         let size = payload + self.header;
         self.counters.packets += 1;
         self.counters.wire_bytes += u64::from(size);
-        // As Linux: the first unacknowledged segment, sent again, has its own full timeout; otherwise a
-        // retransmission that waits in the same queue as the original is overtaken by the timer.
-        // A NACK shows that the path works: what is sent again for it has its own timeout in all modes.
+        // As in Linux, the retransmission of the first unacknowledged segment has a full timeout of
+        // its own; otherwise the timer would expire while it waits in the same queue as the
+        // original. A NACK shows that the path works, so a NACKed segment has its own timeout in
+        // all modes.
         let own = self.mode == Recovery::Rack || nacked;
         let head_again = again && seg == self.board.una() && own;
         if self.rto_at.is_none() || head_again {
@@ -207,7 +210,7 @@ impl Sender {
             .on_sent(now, Bytes::new(u64::from(payload)), self.in_flight());
         self.pacer
             .on_sent(now, size, &*self.controller, self.rtt.srtt());
-        // RFC 3168 section 6.1.5: what is sent again may not be marked.
+        // RFC 3168 section 6.1.5: retransmissions must not be marked.
         let ect = self.marks.on && !again;
         Transmission {
             seg,
