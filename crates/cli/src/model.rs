@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use whimbrel_model::Law;
+use whimbrel_model::Formula;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Compare formulas with the simulator
@@ -113,29 +113,29 @@ Not in the models:
 struct Flow {
     /// The simulator's controller.
     controller: &'static str,
-    law: Law,
+    law: Formula,
     nacks: bool,
 }
 
 const FLOWS: [Flow; 4] = [
     Flow {
         controller: "reno",
-        law: Law::Reno,
+        law: Formula::Reno,
         nacks: false,
     },
     Flow {
         controller: "westwood",
-        law: Law::Westwood,
+        law: Formula::Westwood,
         nacks: false,
     },
     Flow {
         controller: "tcp-nack",
-        law: Law::Reno,
+        law: Formula::Reno,
         nacks: true,
     },
     Flow {
         controller: "tcp-nack-westwood",
-        law: Law::Westwood,
+        law: Formula::Westwood,
         nacks: true,
     },
 ];

@@ -1,29 +1,33 @@
-//! The Markov chain over the windows with which cycles begin. TCP-NACK paper, section 2.1, equations (13) and (14).
+//! The Markov chain over the windows with which cycles begin. TCP-NACK paper, section 2.1,
+//! equations (13) and (14).
 //!
-//! * (14) `Pr{n|i} = P*(1-P)^(n-1)` for n < n_of(i), and `(1-P)^(n-1)` for n = n_of(i): the cycle's first lost packet
+//! * (14) `Pr{n|i} = P*(1-P)^(n-1)` for n < n_of(i), and `(1-P)^(n-1)` for n = n_of(i): the
+//!   probability that n is the first lost packet of the cycle
 //! * (13) `p_ij = sum of Pr{n|i}` over the packets n whose loss leads from W_0 = i to W_0 = j
-//! * `pi = pi*p`: how often a cycle begins with each window in the long run
+//! * `pi = pi*p`: the stationary distribution, the fraction of cycles that begin with each window
 //!
-//! (14) sums to 1 as printed: `1 - (1-P)^(n_of-1)` and the rest.
+//! (14) sums to 1 as printed: `1 - (1-P)^(n_of-1)` for n < n_of, and the rest for n_of.
 //!
-//! pi is found by repetition from the least window, as a connection begins: `pi <- (pi + pi*p)/2`. The half does not change the
-//! distribution that is sought and keeps a chain that alternates between windows from doing so for ever.
-//! What is less probable than 10^-16 is left out; each row is made to sum to 1 again.
+//! pi is found by iteration from the minimum window, with which a connection begins:
+//! `pi <- (pi + pi*p)/2`. The averaging does not change the stationary distribution, and lets a
+//! chain that alternates between windows converge. Probabilities below 10^-16 are left out, and
+//! each row is normalized to sum to 1.
 
 use crate::cycle::Cycle;
 use crate::error::ModelError;
-use crate::law::{LEAST, Law};
+use crate::formula::{Formula, MIN_WINDOW};
 use crate::path::Path;
 use whimbrel_units::Probability;
 
-/// What is less probable is nothing.
+/// Smaller probabilities are treated as zero.
 const NEGLIGIBLE: f64 = 1e-16;
-/// So little may pi change in one step, in all windows together, when it is found.
+/// The iteration ends when pi changes by less than this in one step, summed over all windows.
 const CONVERGED: f64 = 1e-12;
-/// Reno needs less than a hundred steps; where nearly each first packet is lost, Westwood's window hardly moves.
+/// Maximum number of steps. Reno needs fewer than a hundred; Westwood's window hardly changes if
+/// nearly every first packet is lost.
 const STEPS: usize = 20_000;
 
-/// (14), for one W_0.
+/// (14) for one W_0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossOf {
     /// ln(1-P).
@@ -33,7 +37,7 @@ pub(crate) struct LossOf {
 }
 
 impl LossOf {
-    /// Packets are lost with this probability, and where the buffer overflows.
+    /// Packets are lost with probability `p`, and when the buffer overflows.
     pub fn new(cycle: &Cycle<'_>, p: Probability) -> Self {
         Self {
             survives: (-p.get()).ln_1p(),
@@ -41,9 +45,9 @@ impl LossOf {
         }
     }
 
-    /// `(1-P)^(n-1)`: none before packet n is lost.
+    /// `(1-P)^(n-1)`: the probability that no packet before n is lost.
     pub fn reaches(&self, n: u64) -> f64 {
-        // If all are lost, the logarithm is infinite: none before the first is lost all the same.
+        // For P = 1 the logarithm is infinite; the first packet is reached nevertheless.
         match n {
             0 | 1 => 1.0,
             n => ((n - 1) as f64 * self.survives).exp(),
@@ -55,7 +59,7 @@ impl LossOf {
         self.survives.exp()
     }
 
-    /// The sum of (14) from packet `first`, 1 or more, over so many packets up to n_of at most.
+    /// The sum of (14) over `packets` packets from `first` (1 or more) on, up to n_of.
     pub fn within(&self, first: u64, packets: u64) -> f64 {
         let reaches = self.reaches(first);
         if first + packets > self.overflows {
@@ -64,23 +68,26 @@ impl LossOf {
         reaches * -(packets as f64 * self.survives).exp_m1()
     }
 
-    /// Whether cycles that reach packet n need not be looked at.
+    /// Whether the probability of reaching packet n is negligible.
     pub fn is_over(&self, n: u64) -> bool {
         self.reaches(n) < NEGLIGIBLE
     }
 }
 
-/// How often a cycle begins with each window, least first: `(W_0, pi)`, those that are never left out.
+/// The stationary distribution as pairs `(W_0, pi)`, in ascending order of W_0, without zeros.
 pub(crate) fn stationary(
     path: &Path,
-    law: Law,
+    formula: Formula,
     p: Probability,
 ) -> Result<Vec<(u64, f64)>, ModelError> {
-    let least = Cycle { path, w_0: LEAST };
-    let windows = LEAST..=law.greatest(&least);
+    let smallest = Cycle {
+        path,
+        w_0: MIN_WINDOW,
+    };
+    let windows = MIN_WINDOW..=formula.max_window(&smallest);
     let rows: Vec<Vec<(usize, f64)>> = windows
         .clone()
-        .map(|w_0| row(&Cycle { path, w_0 }, law, p))
+        .map(|w_0| row(&Cycle { path, w_0 }, formula, p))
         .collect();
     let mut pi = vec![0.0; rows.len()];
     pi[0] = 1.0;
@@ -94,7 +101,7 @@ pub(crate) fn stationary(
         let change: f64 = pi.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
         pi = next;
         if change < CONVERGED {
-            // What is less is a rest of the least window that the search began with, or its error.
+            // Smaller values are remainders of the initial window, or numerical errors.
             pi.iter_mut()
                 .filter(|share| **share < CONVERGED)
                 .for_each(|share| *share = 0.0);
@@ -104,14 +111,14 @@ pub(crate) fn stationary(
             return Ok(windows.zip(shares).filter(visited).collect());
         }
     }
-    Err(ModelError::NotSettled)
+    Err(ModelError::NotConverged)
 }
 
-/// (13): where a cycle leads, as places in the list of windows, and how probable each is.
-fn row(cycle: &Cycle<'_>, law: Law, p: Probability) -> Vec<(usize, f64)> {
+/// (13): the probabilities of the next windows, as indices in the list of windows.
+fn row(cycle: &Cycle<'_>, formula: Formula, p: Probability) -> Vec<(usize, f64)> {
     let mut row: Vec<f64> = Vec::new();
-    law.next(cycle, &LossOf::new(cycle, p), |window, p| {
-        let to = (window - LEAST) as usize;
+    formula.next(cycle, &LossOf::new(cycle, p), |window, p| {
+        let to = (window - MIN_WINDOW) as usize;
         if row.len() <= to {
             row.resize(to + 1, 0.0);
         }
@@ -132,8 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_lost_packet_as_printed() {
-        // P = 1/2, W_C = 5, B = 2, W_0 = 4: 1/2, 1/4, ... and (1/2)^29 for packet 30, which overflows.
+    fn the_first_lost_packet_is_distributed_as_printed() {
+        // P = 1/2, W_C = 5, B = 2, W_0 = 4: 1/2, 1/4, ... and (1/2)^29 for packet 30, which
+        // overflows.
         let path = pipe::path(5, 2);
         let cycle = Cycle {
             path: &path,
@@ -148,36 +156,37 @@ mod tests {
 
     #[test]
     fn without_losses_reno_begins_with_half_of_what_overflows() {
-        // The burst of 8 overflows: 4, always.
+        // The burst of 8 overflows, so every cycle begins with 4.
         assert_eq!(
-            stationary(&pipe::path(5, 2), Law::Reno, p(0.0)),
+            stationary(&pipe::path(5, 2), Formula::Reno, p(0.0)),
             Ok(vec![(4, 1.0)])
         );
-        // A buffer above the pipe: half of 6 + 20 + 1 is 13, which fills the pipe more than twice.
+        // A buffer larger than the pipe: half of 6 + 20 + 1 is 13, more than twice the pipe.
         assert_eq!(
-            stationary(&pipe::path(6, 20), Law::Reno, p(0.0)),
+            stationary(&pipe::path(6, 20), Formula::Reno, p(0.0)),
             Ok(vec![(13, 1.0)])
         );
     }
 
     #[test]
     fn a_chain_of_two_windows_by_hand() {
-        // W_C = 5, B = 0, P = 1/2: the burst of 6 overflows, so W_0 is 2 or 3. From 2: bursts of 2 to 5 packets lead to 2, 6 to
-        // 3: p_23 = 2^-(2+3+4+5) = 2^-14. From 3: p_33 = 2^-(3+4+5) = 2^-12. pi_3 = p_23/(p_23 + 1 - p_33).
-        let found = stationary(&pipe::path(5, 0), Law::Reno, p(0.5)).expect("settles");
+        // W_C = 5, B = 0, P = 1/2: the burst of 6 overflows, so W_0 is 2 or 3. From 2: bursts of 2
+        // to 5 packets lead to 2, the burst of 6 to 3: p_23 = 2^-(2+3+4+5) = 2^-14. From 3: p_33 =
+        // 2^-(3+4+5) = 2^-12. pi_3 = p_23/(p_23 + 1 - p_33).
+        let found = stationary(&pipe::path(5, 0), Formula::Reno, p(0.5)).expect("converges");
         let pi_3 = 1.0 / 16_384.0 / (1.0 / 16_384.0 + 4095.0 / 4096.0);
         assert_eq!(found.len(), 2);
         assert!((found[1].1 - pi_3).abs() < 1e-10, "{found:?} {pi_3}");
     }
 
     #[test]
-    fn if_everything_is_lost_windows_stay_at_the_least() {
+    fn if_everything_is_lost_windows_stay_at_the_minimum() {
         assert_eq!(
-            stationary(&pipe::path(5, 2), Law::Reno, p(1.0)),
+            stationary(&pipe::path(5, 2), Formula::Reno, p(1.0)),
             Ok(vec![(2, 1.0)])
         );
         assert_eq!(
-            stationary(&pipe::path(5, 2), Law::Westwood, p(1.0)),
+            stationary(&pipe::path(5, 2), Formula::Westwood, p(1.0)),
             Ok(vec![(2, 1.0)])
         );
     }

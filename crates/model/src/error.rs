@@ -1,25 +1,28 @@
-//! Why a model says nothing.
+//! The error of a model that has no result.
 
-use crate::path::LARGEST_WINDOW;
+use crate::path::MAX_WINDOW;
 
-/// Why there is no result. Its text is meant to be shown to a person.
+/// Why there is no result. The text is meant for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// A link without rate, or packets without size.
-    #[error("a model's link needs a rate, and its packets a size")]
+    #[error("the link of a model needs a rate, and its packets a size")]
     NoRate,
-    /// The greatest window is below the least of two packets.
-    #[error("the link and its buffer hold {0} packet only: the model's least window is 2 packets")]
-    TooSmall(u64),
-    /// The greatest window is above what the chain is solved for.
+    /// The maximum window is below the minimum of two packets.
     #[error(
-        "the link and its buffer hold {0} packets: the Markov chain is solved for at most {LARGEST_WINDOW}; take a lower \
-         rate, a shorter delay, a smaller buffer or larger packets"
+        "the link and its buffer hold only {0} packet: the minimum window of the model is 2 packets"
+    )]
+    TooSmall(u64),
+    /// The maximum window is above the limit of the chain.
+    #[error(
+        "the link and its buffer hold {0} packets: the Markov chain is solved for at most \
+         {MAX_WINDOW}; use a lower rate, a shorter delay, a smaller buffer or larger packets"
     )]
     TooLarge(u64),
-    /// The stationary distribution was not found.
+    /// The iteration did not converge to a stationary distribution.
     #[error(
-        "the Markov chain did not settle: at a packet error probability so close to 1 windows hardly change"
+        "the Markov chain did not converge: with a packet error probability this close to 1 the window \
+         hardly changes"
     )]
-    NotSettled,
+    NotConverged,
 }

@@ -1,20 +1,22 @@
-//! The path of the chain: one link of a certain rate with a buffer before it, as in section 2.1 of the TCP-NACK paper.
+//! The path of the chain: one link of constant rate with a buffer, as in section 2.1 of the
+//! TCP-NACK paper.
 //!
 //! * `R_p = R_b/N_TCP`: packets per second
-//! * (2) `RTT = 1/R_p + tau_p`: of the empty path
-//! * `W_C = R_p*RTT`: what the link holds, one packet in service and the others under way
+//! * (2) `RTT = 1/R_p + tau_p`: the base RTT
+//! * `W_C = R_p*RTT`: the packets that the link holds, one in service and the others in propagation
 //! * (3) `W_max = W_C + B`
 //!
-//! The paper takes `W_C` for a whole number. It is rounded down here: with one packet more the pipe overflows into the
-//! buffer. `R_p*RTT` itself stays a real number where it measures time.
+//! The paper assumes that `W_C` is an integer. It is rounded down here: with one packet more the
+//! pipe overflows into the buffer. `R_p*RTT` stays a real number where it measures time.
 
 use crate::error::ModelError;
 use whimbrel_units::{Bytes, Duration, Rate};
 
-/// The greatest window in packets, `W_C + B`, that the chain is solved for. Work and memory grow with its square.
-pub const LARGEST_WINDOW: u64 = 2048;
+/// Maximum window `W_C + B` in packets that the chain is solved for. Work and memory grow with its
+/// square.
+pub const MAX_WINDOW: u64 = 2048;
 
-/// One link with a buffer before it.
+/// One link with a buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
     /// `R_p`.
@@ -28,11 +30,13 @@ pub struct Path {
 }
 
 impl Path {
-    /// A link of this rate; `propagation` is `tau_p`, there and back; `packet` the size of a data packet on the wire; `buffer`
-    /// how many packets may wait, the one in service not counted (of none the model is wrong: see `cycle.rs`).
+    /// A link of this rate. `propagation` is `tau_p`, the propagation delay in both directions
+    /// together; `packet` is the size of a data packet on the wire; `buffer` is the buffer size in
+    /// packets without the one in service (the model is wrong for 0: see `cycle.rs`).
     ///
     /// # Errors
-    /// Without a rate or a packet size, and if link and buffer hold fewer than 2 or more than [`LARGEST_WINDOW`] packets.
+    /// If the rate or the packet size is zero, or if link and buffer hold fewer than 2 or more than
+    /// [`MAX_WINDOW`] packets.
     pub fn new(
         rate: Rate,
         propagation: Duration,
@@ -49,7 +53,7 @@ impl Path {
         if largest < 2 {
             return Err(ModelError::TooSmall(largest));
         }
-        if largest > LARGEST_WINDOW {
+        if largest > MAX_WINDOW {
             return Err(ModelError::TooLarge(largest));
         }
         Ok(Self {
@@ -60,28 +64,28 @@ impl Path {
         })
     }
 
-    /// `R_p`: what the link carries, packets per second; above 0.
+    /// `R_p`: the rate of the link in packets per second; above 0.
     pub fn packets_per_second(&self) -> f64 {
         self.packets_per_second
     }
 
-    /// (2): round-trip time of the empty path, seconds; above 0.
+    /// (2): the base RTT in seconds; above 0.
     pub fn rtt(&self) -> f64 {
         self.rtt_in_slots / self.packets_per_second
     }
 
-    /// `R_p*RTT`: the same in times of one packet's service; 1 at least.
+    /// `R_p*RTT`: the base RTT in service times of one packet; at least 1.
     pub fn rtt_in_slots(&self) -> f64 {
         self.rtt_in_slots
     }
 
-    /// `W_C`: packets that the link holds without a queue; 1 at least.
+    /// `W_C`: the packets that the link holds without a queue; at least 1.
     pub fn pipe(&self) -> u64 {
         self.pipe
     }
 
-    /// (3) `W_max`: the greatest window that does not overflow the buffer, packets; 2 at least.
-    pub fn largest_window(&self) -> u64 {
+    /// (3) `W_max`: the maximum window that does not overflow the buffer, in packets; at least 2.
+    pub fn max_window(&self) -> u64 {
         self.pipe + self.buffer
     }
 }
@@ -92,18 +96,18 @@ mod tests {
 
     #[test]
     fn a_link_of_5_mbit_and_70_ms_holds_30_packets_of_1500_bytes() {
-        // 5 Mbit/s * 70 ms = 43 750 B = 29 packets and a part; with the one in service 30.
+        // 5 Mbit/s * 70 ms = 43 750 B = 29 packets and a fraction; 30 with the one in service.
         let rate = Rate::from_bits_per_sec(5_000_000);
         let path = Path::new(rate, Duration::from_millis(70), Bytes::new(1500), 20);
         let path = path.expect("a path");
-        assert_eq!((path.pipe(), path.largest_window()), (30, 50));
-        // 2.4 ms to serve a packet and 70 ms under way.
+        assert_eq!((path.pipe(), path.max_window()), (30, 50));
+        // 2.4 ms of service and 70 ms of propagation.
         assert!((path.rtt() - 0.0724).abs() < 1e-12);
         assert!((path.rtt_in_slots() - 30.1667).abs() < 1e-4);
     }
 
     #[test]
-    fn what_the_chain_cannot_be_solved_for_is_an_error() {
+    fn a_path_that_the_chain_cannot_handle_is_an_error() {
         let path = |bps, ms, buffer| {
             let (rate, delay) = (Rate::from_bits_per_sec(bps), Duration::from_millis(ms));
             Path::new(rate, delay, Bytes::new(1500), buffer)

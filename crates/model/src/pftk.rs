@@ -1,52 +1,56 @@
-//! PFTK: throughput of a Reno flow with retransmission timeouts and a greatest window.
+//! PFTK: throughput of a Reno flow with retransmission timeouts and a maximum window.
 //!
-//! J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical Validation",
-//! SIGCOMM 1998: the full equation (31) with (13), (24) and (28), and the approximation (32). What could be read is
-//! (31) and its parts for b = 2 in GÉANT's account (wiki.geant.org, "TCP throughput"), which numbers (13), (28) and
-//! (31) so, and the approximation in Linux's `tfrc_equation.c` (after RFC 3448, now RFC 5348 section 3.1) and in ns-2's
-//! `formula.h`. The rest is known and was not read again.
+//! J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Throughput: A Simple Model and its
+//! Empirical Validation", SIGCOMM 1998: the full equation (31) with (13), (24) and (28), and the
+//! approximation (32). The sources that were read are GÉANT's description of (31) and its parts for
+//! b = 2 (wiki.geant.org, "TCP throughput"), which uses the numbers (13), (28) and (31), and the
+//! approximation in Linux's `tfrc_equation.c` (after RFC 3448, now RFC 5348 section 3.1) and in
+//! ns-2's `formula.h`. The rest is known and was not read again.
 //!
-//! * (13) `E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2)`: the window at which a loss strikes
-//! * (24) `Q(w) = min(1, (1-(1-p)^3)*(1+(1-p)^3*(1-(1-p)^(w-3))) / (1-(1-p)^w))`: the share of losses that end in a timeout,
-//!   as fewer than three duplicate acknowledgments come back
+//! * (13) `E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2)`: the mean window at a loss
+//! * (24) `Q(w) = min(1, (1-(1-p)^3)*(1+(1-p)^3*(1-(1-p)^(w-3))) / (1-(1-p)^w))`: the fraction of
+//!   losses that end in a timeout, because fewer than three duplicate acknowledgments arrive
 //! * (28) `f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6`: the timeout doubles, six times
 //! * (31), `E[W] < W_m`: `((1-p)/p + E[W] + Q/(1-p)) / (RTT*(b/2*E[W]+1) + Q*T0*f/(1-p))`
 //! * (31), else: `((1-p)/p + W_m + Q/(1-p)) / (RTT*(b/8*W_m + (1-p)/(p*W_m) + 2) + Q*T0*f/(1-p))`
 //! * (32) `min(W_m/RTT, 1/(RTT*sqrt(2bp/3) + T0*min(1, 3*sqrt(3bp/8))*p*(1+32p^2)))`
 //!
-//! **The physics.** The numerator is what a cycle sends: the 1/p packets up to the loss, a window more until it is noticed,
-//! and what timeouts resend. The denominator is how long it takes: E[W] grows by 1/b each RTT from half of it, and timeouts.
+//! **The physics.** The numerator is the number of packets sent in a cycle: the 1/p packets up to
+//! the loss, one more window until it is detected, and the retransmissions of timeouts. The
+//! denominator is the duration of the cycle: the window grows from half of E[W] by 1/b per RTT;
+//! plus timeouts.
 //!
-//! **When it works.** Reno whose losses come together: after the first in a round all others of that round are lost too.
-//! **When not.** Losses drawn for each packet by itself hit rounds more gently, and SACK repairs several in a round, so that there
-//! are fewer timeouts than (24) says; a link of finite rate appears only as W_m. (31) counts what is **sent**, not what
-//! arrives: the difference is the share p, and in timeouts.
+//! **When it works.** Reno with correlated losses: after the first loss in a round all following
+//! packets of that round are lost too. **When not.** Independent losses hit fewer packets of a
+//! round, and SACK repairs several in one round, so there are fewer timeouts than (24) predicts. A
+//! link of finite rate appears only as W_m. (31) counts packets that are **sent**, not those that
+//! arrive: the difference is the fraction p, and retransmissions by timeouts.
 //!
-//! The exponent w - 3 of (24) is kept at 0 where the window is below 3: then Q is 1.
+//! The exponent w - 3 of (24) is set to 0 if the window is below 3: then Q is 1.
 //! Units: seconds, packets, packets per second.
 
 use whimbrel_units::Probability;
 
-/// What PFTK knows of a sender and its path.
+/// The parameters of a sender and its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sender {
-    /// Round-trip time, seconds; above 0.
+    /// Round-trip time in seconds; above 0.
     pub rtt: f64,
-    /// T0: the first retransmission timeout, seconds; 0 or more.
+    /// T0: the first retransmission timeout in seconds; 0 or more.
     pub first_timeout: f64,
-    /// b: packets that an acknowledgment acknowledges; 1 or more.
+    /// b: packets per acknowledgment; 1 or more.
     pub packets_per_ack: f64,
-    /// W_m: the greatest window, packets; 1 or more, infinite if there is none.
-    pub largest_window: f64,
+    /// W_m: the maximum window in packets; 1 or more, infinite if there is none.
+    pub max_window: f64,
 }
 
-/// The full equation (31): packets per second that are sent. Without losses, W_m each RTT.
+/// The full equation (31): packets sent per second. Without losses, W_m per RTT.
 pub fn pftk(sender: &Sender, p: Probability) -> f64 {
     let Sender {
         rtt,
         first_timeout: t0,
         packets_per_ack: b,
-        largest_window: w_m,
+        max_window: w_m,
     } = *sender;
     let p = p.get();
     if p <= 0.0 {
@@ -69,14 +73,14 @@ pub fn pftk(sender: &Sender, p: Probability) -> f64 {
     sent / (rtt * rounds + timeouts * t0 * backed_off(p))
 }
 
-/// (24) Q(w): the share of losses that end in a timeout.
+/// (24) Q(w): the fraction of losses that end in a timeout.
 fn to_timeout(p: f64, w: f64) -> f64 {
     let all = |packets: f64| (1.0 - p).powf(packets);
     let q = (1.0 - all(3.0)) * (1.0 + all(3.0) * (1.0 - all((w - 3.0).max(0.0)))) / (1.0 - all(w));
     q.min(1.0)
 }
 
-/// (28) f(p): the mean length of a row of timeouts, in T0, times 1 - p.
+/// (28) f(p): the mean length of a sequence of timeouts in units of T0, times 1 - p.
 fn backed_off(p: f64) -> f64 {
     let doubled = |sum: f64, k: i32| sum + 0.5 * (2.0 * p).powi(k);
     (1..=6).fold(1.0, doubled)
@@ -88,7 +92,7 @@ pub fn pftk_short(sender: &Sender, p: Probability) -> f64 {
         rtt,
         first_timeout: t0,
         packets_per_ack: b,
-        largest_window: w_m,
+        max_window: w_m,
     } = *sender;
     let p = p.get();
     let timeout = (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
@@ -105,19 +109,20 @@ mod tests {
 
     #[test]
     fn the_full_equation_at_2_percent_with_delayed_acks() {
-        // b = 2: E[W] = 2/3*(1 + sqrt(3*49 + 1)) = 8.7770; Q = 0.058808*1.103680/0.162488 = 0.39944, over 0.98 0.40759;
-        // f = 1.020833. (49 + 8.7770 + 0.4076) / (0.1*9.7770 + 0.40759*1.020833) = 58.185/1.39378 = 41.746.
+        // b = 2: E[W] = 2/3*(1 + sqrt(3*49 + 1)) = 8.7770; Q = 0.058808*1.103680/0.162488 =
+        // 0.39944, over 0.98 0.40759; f = 1.020833. (49 + 8.7770 + 0.4076) / (0.1*9.7770 +
+        // 0.40759*1.020833) = 58.185/1.39378 = 41.746.
         let sender = Sender {
             rtt: 0.1,
             first_timeout: 1.0,
             packets_per_ack: 2.0,
-            largest_window: f64::INFINITY,
+            max_window: f64::INFINITY,
         };
         assert!((pftk(&sender, p(0.02)) - 41.746).abs() < 2e-3);
         // W_m = 6: Q = 0.058808*1.055350/0.114158 = 0.54366, over 0.98 0.55475;
         // (49 + 6 + 0.5548) / (0.1*(1.5 + 49/6 + 2) + 0.55475*1.020833) = 55.555/1.73298 = 32.057.
         let limited = Sender {
-            largest_window: 6.0,
+            max_window: 6.0,
             ..sender
         };
         assert!((pftk(&limited, p(0.02)) - 32.057).abs() < 2e-3);
@@ -125,14 +130,15 @@ mod tests {
 
     #[test]
     fn the_approximation_is_the_equation_of_tfrc() {
-        // RFC 5348 section 3.1 with b = 1, t_RTO = 4 R is s/(R*f(p)); Linux tabulates f in its `tfrc_equation.c`.
-        // f(0.01 %) = 0.008172, f(1 %) = 0.089021, f(5 %) = 0.271305, in units of 10^-6. From 3*sqrt(3p/8) = 1 on, at
-        // p = 29.6 %, the RFC leaves out the minimum that (32) takes.
+        // RFC 5348 section 3.1 with b = 1, t_RTO = 4 R is s/(R*f(p)); Linux tabulates f in its
+        // `tfrc_equation.c`. f(0.01 %) = 0.008172, f(1 %) = 0.089021, f(5 %) = 0.271305, in units
+        // of 10^-6. From 3*sqrt(3p/8) = 1 on, at p = 29.6 %, the RFC leaves out the minimum that
+        // (32) takes.
         let sender = Sender {
             rtt: 1.0,
             first_timeout: 4.0,
             packets_per_ack: 1.0,
-            largest_window: f64::INFINITY,
+            max_window: f64::INFINITY,
         };
         for (share, f) in [
             (1e-4, 8172.0),
@@ -146,31 +152,32 @@ mod tests {
     }
 
     #[test]
-    fn where_losses_are_rare_pftk_is_the_square_root_law() {
+    fn for_rare_losses_pftk_equals_the_square_root_formula() {
         use crate::{Acks, Losses, mathis};
         let sender = Sender {
             rtt: 0.1,
             first_timeout: 1.0,
             packets_per_ack: 1.0,
-            largest_window: f64::INFINITY,
+            max_window: f64::INFINITY,
         };
-        let law = mathis(0.1, p(1e-8), Acks::Every, Losses::Periodic);
+        let formula = mathis(0.1, p(1e-8), Acks::Every, Losses::Periodic);
         for found in [pftk(&sender, p(1e-8)), pftk_short(&sender, p(1e-8))] {
-            assert!((found / law - 1.0).abs() < 1e-3, "{found} {law}");
+            assert!((found / formula - 1.0).abs() < 1e-3, "{found} {formula}");
         }
-        // At 10 % E[W] = 1 + sqrt(25) = 6, Q = 0.271*1.19756/0.468559 = 0.69263: two of three losses are timeouts of one second.
-        // (9 + 6 + 0.7696) / (0.1*4 + 0.7696*1.124992) = 15.7696/1.26579 = 12.458, less than a third of the law's 38.7.
+        // At 10 %: E[W] = 1 + sqrt(25) = 6, Q = 0.271*1.19756/0.468559 = 0.69263: two of three
+        // losses are timeouts of one second. (9 + 6 + 0.7696) / (0.1*4 + 0.7696*1.124992) =
+        // 15.7696/1.26579 = 12.458, less than a third of the 38.7 of the square root formula.
         assert!(mathis(0.1, p(0.1), Acks::Every, Losses::Periodic) > 38.0);
         assert!((pftk(&sender, p(0.1)) - 12.458).abs() < 2e-3);
     }
 
     #[test]
-    fn nothing_and_everything_lost_are_fine() {
+    fn loss_probabilities_of_zero_and_one_are_valid() {
         let sender = Sender {
             rtt: 0.1,
             first_timeout: 1.0,
             packets_per_ack: 1.0,
-            largest_window: 20.0,
+            max_window: 20.0,
         };
         assert_eq!(pftk(&sender, Probability::ZERO), 200.0);
         assert_eq!(pftk_short(&sender, Probability::ZERO), 200.0);

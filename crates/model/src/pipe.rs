@@ -1,18 +1,18 @@
-//! A window on a link with a buffer, played packet by packet in whole slots of one packet's service: what the formulas of a
-//! cycle are held against.
+//! A simulation of one window on a link with a buffer, packet by packet, in slots of one packet's
+//! service time. Tests compare the formulas of a cycle with it.
 
 use crate::path::Path;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Rate};
 
-/// A path of 1000 packets a second that holds `pipe` of them, and `buffer` in its queue.
+/// A path of 1000 packets per second that holds `pipe` packets, and `buffer` in its queue.
 pub fn path(pipe: u64, buffer: u64) -> Path {
     let rate = Rate::from_bits_per_sec(8_000_000);
     let delay = Duration::from_millis(pipe - 1);
     Path::new(rate, delay, Bytes::new(1000), buffer).expect("a path")
 }
 
-/// What came of a cycle in which nothing is lost but by overflow.
+/// The result of a cycle in which packets are lost only by overflow.
 pub struct Played {
     /// The packet that overflows.
     pub overflows: u64,
@@ -20,7 +20,8 @@ pub struct Played {
     pub acks: Vec<f64>,
 }
 
-/// Plays a cycle: `w_0` packets at once; each acknowledgment sends one, the last of a burst two.
+/// Simulates a cycle: `w_0` packets at once; each acknowledgment sends one packet, the last one of
+/// a burst two.
 pub fn play(pipe: u64, buffer: u64, w_0: u64) -> Played {
     let mut waiting: VecDeque<u64> = VecDeque::new();
     let mut serving: Option<u64> = None;
@@ -29,7 +30,7 @@ pub fn play(pipe: u64, buffer: u64, w_0: u64) -> Played {
     let (mut sent, mut burst_end, mut window) = (0, w_0, w_0);
     let mut to_send = w_0;
     for now in 0_u64.. {
-        // What was in service leaves, and is acknowledged pipe - 1 slots later.
+        // The packet in service leaves, and is acknowledged pipe - 1 slots later.
         if serving.take().is_some() {
             under_way.push_back(now + pipe - 1);
         }
@@ -49,7 +50,8 @@ pub fn play(pipe: u64, buffer: u64, w_0: u64) -> Played {
             if serving.is_none() {
                 serving = Some(sent);
             } else if (waiting.len() as u64) < buffer || sent <= w_0 {
-                // The first burst of a cycle does not come at once in truth: it has the buffer's packets in it already.
+                // The first burst never overflows: in reality it does not arrive at once, and
+                // includes the packets in the buffer.
                 waiting.push_back(sent);
             } else {
                 return Played {
@@ -62,7 +64,7 @@ pub fn play(pipe: u64, buffer: u64, w_0: u64) -> Played {
     unreachable!("the window grows until the buffer overflows");
 }
 
-/// Acknowledgments of what is still on its way.
+/// Adds the acknowledgments of packets that are still on their way.
 fn finish(
     mut acks: Vec<f64>,
     overflows: u64,

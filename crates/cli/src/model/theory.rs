@@ -3,7 +3,9 @@
 use super::{FLOWS, Flow, ModelArgs};
 use crate::failure::BadInput;
 use crate::runs::Progress;
-use whimbrel_model::{Acks, Law, Losses, ModelError, Path, Receiver, Sender, mathis, pftk, solve};
+use whimbrel_model::{
+    Acks, Formula, Losses, ModelError, Path, Receiver, Sender, mathis, pftk, solve,
+};
 use whimbrel_units::Probability;
 
 /// The predictions for all flows at all points.
@@ -47,9 +49,9 @@ fn predict(
     flow: &Flow,
     p: Probability,
 ) -> Result<Prediction, ModelError> {
-    let receiver = |unheard| {
+    let receiver = |unreported| {
         if flow.nacks {
-            Receiver::Nacks { unheard }
+            Receiver::Nacks { unreported }
         } else {
             Receiver::Silent
         }
@@ -59,13 +61,13 @@ fn predict(
     let struck = Probability::new(struck).unwrap_or_default();
     let equation = solve(path, flow.law, receiver(Probability::ZERO), p)?.mean_of_cycles;
     let solution = solve(path, flow.law, receiver(struck), p)?;
-    let of_reno = flow.law == Law::Reno && !flow.nacks;
+    let of_reno = flow.law == Formula::Reno && !flow.nacks;
     let share = |rate: f64| (rate / path.packets_per_second()).min(1.0);
     let sender = Sender {
         rtt: path.rtt(),
         first_timeout: args.min_rto.as_secs_f64(),
         packets_per_ack: 1.0,
-        largest_window: path.largest_window() as f64,
+        max_window: path.max_window() as f64,
     };
     Ok(Prediction {
         chain: solution.long_run,
