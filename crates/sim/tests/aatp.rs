@@ -1,6 +1,7 @@
-//! What an AATP connection must do on paths simple enough to work out by hand: 10 Mbit/s and 50 ms each way. A full
-//! packet of 1500 bytes takes 1.2 ms and carries 1429 bytes; an opening of 40 bytes takes 0.032 ms, its answer of 49
-//! bytes 0.0392 ms, the confirmation of a train 54 bytes and 0.0432 ms.
+//! Behaviour of an AATP connection on paths that can be calculated by hand: 10 Mbit/s and 50 ms
+//! each way. A full packet of 1500 bytes takes 1.2 ms and carries 1429 bytes; an opening of 40
+//! bytes takes 0.032 ms, its answer of 49 bytes 0.0392 ms, the confirmation of a train (54 bytes)
+//! 0.0432 ms.
 
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_net::{Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
@@ -12,7 +13,8 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 const PAYLOAD: u64 = 1429;
 const CAPACITY: Rate = Rate::from_bits_per_sec(10_000_000);
-/// Opening and answer; then ten trains of 2 to 20 packets, 110 in all, each a round trip with its confirmation.
+/// Opening and answer; then ten trains of 2 to 20 packets, 110 in total, each one round trip
+/// including its confirmation.
 const HANDSHAKE: f64 = 0.032 + 0.0392 + 100.0;
 const SET_UP: f64 = HANDSHAKE + 110.0 * 1.2 + 10.0 * (100.0 + 0.0432);
 
@@ -37,7 +39,7 @@ fn link(name: &str) -> NamedLink {
     }
 }
 
-/// One flow of so many full packets (endless if 0) over the path there and back.
+/// One flow of this number of full packets (endless if 0) over the path.
 fn path(controller: &str, packets: u64) -> Network {
     Network {
         links: vec![link("there"), link("back")],
@@ -80,7 +82,7 @@ fn aatp(network: &mut Network, index: usize) -> &mut AatpFlow {
     }
 }
 
-/// Nothing passes the link between these times, in ms.
+/// An outage of a link between these times in ms.
 fn outage(network: &mut Network, link: usize, from: f64, to: f64) {
     network.links[link].spec.loss.outages.push(Outage {
         from: at(from),
@@ -113,8 +115,8 @@ fn ten_trains_measure_the_path_in_ten_round_trips() {
 }
 
 #[test]
-fn a_burst_leaves_at_four_fifths_of_the_bandwidth_evenly_over_a_round_trip() {
-    // 8 Mbit/s: a packet each 1.5 ms; the 60 fit into the first burst.
+fn a_burst_is_paced_at_four_fifths_of_the_bandwidth() {
+    // 8 Mbit/s: one packet every 1.5 ms; 60 packets fit in the first burst.
     let (outcome, flow, _) = play(&path("enhanced-aatp", 60));
     near(
         flow.completion.expect("it completes"),
@@ -122,7 +124,7 @@ fn a_burst_leaves_at_four_fifths_of_the_bandwidth_evenly_over_a_round_trip() {
     );
     assert_eq!((flow.packets_sent, flow.retransmits), (60, 0));
     assert_eq!(flow.sent_on_wire, Bytes::new(60 * 1500));
-    // Spread out, no packet ever waited; but each train's did.
+    // Paced packets never wait in the queue; those of the trains do.
     assert_eq!(outcome.links[0].counters.most_waiting, 19);
     near(flow.one_way_delay.max, 51.2);
 }
@@ -146,7 +148,7 @@ fn a_last_packet_may_be_short() {
 }
 
 #[test]
-fn what_is_missing_is_asked_for_and_goes_again_once() {
+fn missing_packets_are_retransmitted_once() {
     let mut network = path("enhanced-aatp", 1000);
     // Packets 10 to 19 of the data: the k-th (from 0) leaves the link at SET_UP + 1.5 k + 1.2.
     let leaves = |k: f64| SET_UP + 1.5 * k + 1.2;
@@ -156,38 +158,38 @@ fn what_is_missing_is_asked_for_and_goes_again_once() {
     assert_eq!((flow.packets_sent, flow.retransmits), (1010, 10));
     assert_eq!(flow.delivered, Bytes::new(1000 * PAYLOAD));
     assert_eq!((flow.loss_episodes, flow.timeouts), (1, 0));
-    // Nothing was stretched and nothing was due to the queue: the law kept its rate, rightly.
+    // The burst was not stretched and no loss was due to the queue: keeping the rate was right.
     let judged = flow.discrimination.expect("it tells losses apart");
     assert_eq!((judged.random_as_random, judged.accuracy()), (1, Some(1.0)));
     assert_eq!(aatp.breaks, 0);
 }
 
 #[test]
-fn a_sender_goes_on_through_an_outage_and_answers_for_all_of_it_at_its_end() {
+fn a_sender_continues_in_an_outage_and_retransmits_all_after_it() {
     let mut quiet = path("enhanced-aatp", 4000);
     let (_, before, _) = play(&quiet);
     for link in [0, 1] {
         outage(&mut quiet, link, 3000.0, 5000.0);
     }
     let (_, flow, _) = play(&quiet);
-    // Two seconds at no less than 8 Mbit/s are 1333 packets and more.
+    // Two seconds at 8 Mbit/s or more are at least 1333 packets.
     assert!(flow.lost.outage > 1333, "{:?}", flow.lost);
     assert_eq!(
         flow.retransmits, flow.lost.outage,
-        "each lost packet goes again once"
+        "each lost packet is retransmitted once"
     );
-    // Once for the burst that it cut short, once for the twenty that followed.
+    // One decision for the burst that the outage cut short, one for the twenty that followed.
     assert_eq!(flow.loss_episodes, 2);
     assert_eq!(flow.delivered, Bytes::new(4000 * PAYLOAD));
-    // It costs the outage and what the rate did not grow meanwhile: less than a round trip more.
+    // The cost is the outage and the missed growth of the rate: less than one round trip more.
     let cost = flow.completion.expect("done") - before.completion.expect("done");
     assert!((2.0..2.2).contains(&cost.as_secs_f64()), "{cost}");
 }
 
 #[test]
-fn a_report_that_was_lost_comes_again_and_nothing_is_resent_for_it() {
+fn a_lost_report_is_repeated_without_retransmissions() {
     let mut network = path("enhanced-aatp", 1000);
-    // Only the way back is gone, for three bursts' reports.
+    // Only the reverse direction fails, for the reports of three bursts.
     outage(&mut network, 1, 2000.0, 2300.0);
     let (outcome, flow, _) = play(&network);
     assert!(outcome.links[1].counters.outage >= 3);
@@ -196,39 +198,42 @@ fn a_report_that_was_lost_comes_again_and_nothing_is_resent_for_it() {
 }
 
 #[test]
-fn the_law_hears_of_a_burst_only_before_it_hears_of_a_newer_one() {
+fn the_controller_is_notified_of_bursts_in_order() {
     let mut network = path("enhanced-aatp", 1000);
     let all = play(&network).2.bursts;
     // 1000 packets in bursts of 67 to 83.
     assert!((13..=15).contains(&all), "{all}");
-    // The reports of three bursts, a round trip apart, are lost; they come again with or after the fourth's.
+    // The reports of three bursts, one round trip apart, are lost; they are repeated with or after
+    // that of the fourth.
     outage(&mut network, 1, 2000.0, 2300.0);
     let told = play(&network).2.bursts;
     assert!((1..=3).contains(&(all - told)), "{told} of {all}");
 }
 
 #[test]
-fn a_lost_end_of_a_burst_is_no_longer_round_trip() {
+fn losing_the_end_of_a_burst_does_not_lengthen_the_rtt() {
     let mut network = path("enhanced-aatp", 300);
-    // The last seven of the 67 packets of the first burst: the receiver reports when the second begins.
+    // The last seven of the 67 packets of the first burst are lost: the receiver reports when the
+    // second burst begins.
     let leaves = |k: f64| SET_UP + 1.5 * k + 1.2;
     outage(&mut network, 0, leaves(60.0) - 0.3, leaves(66.0) + 0.3);
     let (_, flow, _) = play(&network);
     assert_eq!(flow.lost.outage, 7);
-    // A packet, 100 ms, and a SACK of 110 to 118 bytes.
+    // One packet, 100 ms, and a SACK of 110 to 118 bytes.
     near(flow.rtt.max, 1.2 + 100.0 + 118.0 * 8e-4);
 }
 
 #[test]
 fn acknowledgments_travel_on_data() {
     let (outcome, flow, aatp) = play(&path("enhanced-aatp", 1000));
-    // An opening and ten trains; when no data is left, the last bursts' ACKs and the end.
+    // An opening and ten trains; at the end of the data, the ACKs of the last bursts and the end
+    // message.
     let others = outcome.links[0].counters.offered - flow.packets_sent - 111;
     assert!(aatp.bursts > 10 && others <= 4, "{others}");
     // Both ends measure the round trip, (12) and (13).
-    // The run is over before the last ACK is there.
+    // The run ends before the last ACK arrives.
     assert_eq!(aatp.receiver_rtt.count, aatp.bursts - 1);
-    // The receiver's waits for the next data packet: at most 1.5 ms.
+    // The receiver's measurement includes the wait for the next data packet: at most 1.5 ms.
     let least = 100.0 + 0.088 + 1.2;
     let range = aatp.receiver_rtt.min.as_millis_f64()..=aatp.receiver_rtt.max.as_millis_f64();
     assert!(
@@ -238,11 +243,11 @@ fn acknowledgments_travel_on_data() {
 }
 
 #[test]
-fn a_hole_holds_nothing_up() {
+fn a_missing_packet_does_not_delay_others() {
     let mut network = path("enhanced-aatp", 0);
     let leaves = |k: f64| SET_UP + 1.5 * k + 1.2;
     outage(&mut network, 0, leaves(10.0) - 0.3, leaves(19.0) + 0.3);
-    // The 40th packet is just there, and nothing was resent yet.
+    // The 40th packet has just arrived, and nothing was retransmitted yet.
     network.duration = ms(leaves(39.0) + 50.1);
     let (_, flow, _) = play(&network);
     assert_eq!(flow.delivered, Bytes::new(30 * PAYLOAD));
@@ -266,15 +271,15 @@ fn a_node_forgets_a_flow_that_has_ended() {
 }
 
 #[test]
-fn the_end_of_the_data_is_sent_again_if_nothing_is_heard_of_it() {
+fn the_end_of_the_data_is_retransmitted_without_a_report() {
     let mut network = path("enhanced-aatp", 60);
-    // The last 20 of 60 packets, and there is no later burst that would tell.
+    // The last 20 of 60 packets are lost, and no later burst would reveal it.
     let leaves = |k: f64| SET_UP + 1.5 * k + 1.2;
     outage(&mut network, 0, leaves(40.0) - 0.3, leaves(59.0) + 0.3);
     let (_, flow, _) = play(&network);
     assert_eq!(flow.retransmits, 20);
     assert_eq!(flow.delivered, Bytes::new(60 * PAYLOAD));
-    // All of it: then only the sender's timer can know.
+    // All packets are lost: only the timer of the sender can detect it.
     let mut network = path("enhanced-aatp", 60);
     outage(&mut network, 0, leaves(0.0) - 0.3, leaves(59.0) + 0.3);
     let (_, flow, _) = play(&network);
@@ -283,7 +288,7 @@ fn the_end_of_the_data_is_sent_again_if_nothing_is_heard_of_it() {
 }
 
 #[test]
-fn the_circuit_breaker_halts_a_sender_that_hears_nothing_and_starts_it_anew() {
+fn the_circuit_breaker_stops_and_restarts_a_sender() {
     let mut network = path("enhanced-aatp", 4000);
     for link in [0, 1] {
         outage(&mut network, link, 3000.0, 13_000.0);
@@ -292,10 +297,10 @@ fn the_circuit_breaker_halts_a_sender_that_hears_nothing_and_starts_it_anew() {
     aatp(&mut network, 0).settings.circuit_breaker = Some(Duration::from_secs(3));
     let (_, flow, aatp) = play(&network);
     assert_eq!(aatp.breaks, 1);
-    // Ten round trips and a second are sooner than the 3 s asked for: 2 s of packets, not 10.
+    // Ten round trips and one second are shorter than the configured 3 s: 2 s of packets, not 10.
     let (sent, all) = (flow.lost.outage as f64, endless.lost.outage as f64);
     assert!((0.18..0.25).contains(&(sent / all)), "{sent} of {all}");
-    // It asks once a second, and measures the path again.
+    // It probes once per second, and measures the path again.
     let done = flow.completion.expect("it completes").as_secs_f64();
     let without = endless.completion.expect("it completes").as_secs_f64();
     assert!(
@@ -306,7 +311,7 @@ fn the_circuit_breaker_halts_a_sender_that_hears_nothing_and_starts_it_anew() {
 }
 
 #[test]
-fn a_new_estimate_follows_a_path_that_became_faster_and_without_one_the_rate_stays() {
+fn only_a_new_estimate_follows_a_path_that_became_faster() {
     let rates = |every: Option<Duration>| {
         let mut network = path("enhanced-aatp", 0);
         let steps = vec![
@@ -355,7 +360,7 @@ fn a_flow_that_stops_before_it_is_set_up_sends_nothing() {
 }
 
 #[test]
-fn three_flows_come_to_their_priorities_and_take_what_one_leaves() {
+fn three_flows_share_by_priority_and_reuse_what_one_leaves() {
     let mut network = path("enhanced-aatp", 0);
     network.duration = Duration::from_secs(120);
     network.sample = Some(Duration::from_secs(1));
@@ -404,6 +409,6 @@ fn aatp_without_enhancement_slows_down_for_every_loss() {
         flow.goodput.as_bits_per_sec() as f64 / 1e6
     };
     let (plain, enhanced) = (goodput("aatp"), goodput("enhanced-aatp"));
-    // At 1 % nearly every burst of 67 packets has a loss and is answered by a reduction.
+    // At 1 % loss nearly every burst of 67 packets has a loss and causes a reduction.
     assert!(plain < 0.6 * enhanced, "{plain} of {enhanced} Mbit/s");
 }

@@ -1,5 +1,6 @@
-//! TCP over managed queues, and what a sender does about marks. The path is 10 Mbit/s and 50 ms each way: a full packet of
-//! 1500 bytes takes 1.2 ms, 83 of them fill it, and data may leave 100.0832 ms after the start.
+//! TCP over queues with active queue management, and the response of a sender to marks. The path
+//! has 10 Mbit/s and 50 ms each way: a full packet of 1500 bytes takes 1.2 ms, 83 of them fill the
+//! path, and data may leave 100.0832 ms after the start.
 
 use whimbrel_net::{AqmSetting, Delay, LinkSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
@@ -35,7 +36,8 @@ fn link(name: &str, aqm: &str, queue: QueueLimit) -> NamedLink {
     }
 }
 
-/// Flows of so many segments each, endless if 0, over a path with this queue on the way there.
+/// Flows of `segments` segments each (endless if 0) over a path with this queue in the forward
+/// direction.
 fn path(controller: &str, aqm: &str, flows: u64, segments: u64, recovery: Recovery) -> Network {
     let tcp = TcpFlow {
         controller: controller.parse().expect("registered"),
@@ -88,10 +90,11 @@ fn play(network: &Network) -> (Outcome, FlowOutcome, LinkOutcome) {
 }
 
 #[test]
-fn the_packets_that_found_a_queue_are_marked_and_answered_for_once() {
+fn packets_that_find_a_queue_are_marked_and_cause_one_response() {
     for recovery in ALL {
-        // Ten at once: the first is in service, the k-th finds k - 2 waiting. 7 to 10 find more than 4.
-        // The eleventh leaves with the first acknowledgment, so that the others are heard before it arrives.
+        // Ten packets at once: the first is in service, the k-th finds k - 2 waiting; 7 to 10 find
+        // more than 4. The eleventh leaves with the first acknowledgment, so the others are
+        // acknowledged before it arrives.
         let network = path("newreno", "mark?threshold=4 packets", 1, 11, recovery);
         let (_, flow, link) = play(&network);
         assert_eq!((flow.marked, link.counters.marked), (4, 4));
@@ -104,10 +107,10 @@ fn the_packets_that_found_a_queue_are_marked_and_answered_for_once() {
 }
 
 #[test]
-fn a_mark_halves_the_flight_and_nothing_is_sent_again() {
+fn a_mark_halves_the_flight_without_retransmissions() {
     for recovery in ALL {
-        // Acknowledgments for 2, 4 and 6 let windows of 12, 14 and 16 out; the one for 8 echoes the first mark, with 16 in
-        // flight: at 100.1 + 8*1.2 + 50 and 50.04 back, 209.8 ms.
+        // Acknowledgments for 2, 4 and 6 allow windows of 12, 14 and 16; the one for 8 echoes the
+        // first mark, with 16 in flight: at 100.1 + 8*1.2 + 50 + 50.04 = 209.8 ms.
         let mut network = path("newreno", "mark?threshold=4 packets", 1, 0, recovery);
         network.sample = Some(ms(1.0));
         network.duration = ms(215.0);
@@ -122,24 +125,26 @@ fn a_mark_halves_the_flight_and_nothing_is_sent_again() {
 }
 
 #[test]
-fn the_flight_shrinks_by_one_for_two_with_sack_and_at_once_without() {
+fn with_sack_one_packet_leaves_for_two_after_a_mark() {
     let sent = |recovery| {
         let mut network = path("newreno", "mark?threshold=4 packets", 1, 0, recovery);
-        // At 209.8 ms 22 are sent, 16 of them in flight. The acknowledgment for 10 comes at 212.2.
+        // At 209.8 ms 22 are sent, 16 of them in flight. The acknowledgment for 10 arrives at 212.2
+        // ms.
         network.duration = ms(213.0);
         let (_, flow, _) = play(&network);
         flow.packets_sent
     };
-    // 8 are allowed: two delivered are one sent, and two more another one.
+    // 8 are allowed: one is sent for two delivered, and another one for the next two.
     assert_eq!(sent(Recovery::Sack), 24);
     assert_eq!(sent(Recovery::Rack), 24);
     assert_eq!(sent(Recovery::NewReno), 22);
 }
 
 #[test]
-fn a_loss_in_a_window_that_was_reduced_for_marks_is_repaired_and_not_answered_for_again() {
+fn a_loss_after_a_mark_in_the_same_window_does_not_reduce_again() {
     for recovery in ALL {
-        // As above, and segment 12 is lost: it leaves after the ten and 11, behind which it waits, 14.4 ms after it could.
+        // As above, and segment 12 is lost: it leaves after ten packets and 11, for which it waits
+        // 14.4 ms.
         let mut network = path("newreno", "mark?threshold=4 packets", 1, 40, recovery);
         let acknowledged = HANDSHAKE + 2.0 * PACKET + 100.04;
         let leaves = acknowledged + 2.0 * PACKET;
@@ -158,23 +163,25 @@ fn a_loss_in_a_window_that_was_reduced_for_marks_is_repaired_and_not_answered_fo
 }
 
 #[test]
-fn newreno_over_red_with_ecn_loses_nothing_and_keeps_the_queue_at_the_lower_threshold() {
-    // Beyond an average of 200 everything would be dropped; slow starts of all flows together stay below.
+fn newreno_over_red_with_ecn_loses_nothing_and_keeps_a_short_queue() {
+    // Above an average of 200 all packets would be dropped; the slow starts of all flows stay below
+    // it.
     let red = "red?min=20 packets&max=100 packets&weight=0.02";
     for recovery in ALL {
         let (outcome, flow, link) = play(&path("newreno", red, 4, 0, recovery));
         let lost: u64 = outcome.flows.iter().map(|f| f.lost.total()).sum();
         assert_eq!(lost + link.counters.early, 0, "{recovery:?}");
         assert!(flow.marked > 0 && flow.mark_episodes > 10);
-        // Four windows of about 25 take one mark in 25^2/1.5 = 400 packets: pb = 1/800, which RED has at an average of
-        // 20 + 80/800*10 = 21. Halving makes the queue swing below it.
+        // Each of four windows of about 25 gets one mark per 25^2/1.5 = 400 packets: pb = 1/800,
+        // which RED has at an average of 20 + 80/800*10 = 21. Halving makes the queue oscillate
+        // below it.
         assert!(
             (10.0..25.0).contains(&link.mean_queue),
             "{}",
             link.mean_queue
         );
         assert!(link.utilisation > 0.9, "{}", link.utilisation);
-        // The same without: RED drops about as often as it marked.
+        // Without ECN RED drops about as many packets as it marked.
         let plain = run(&without_ecn(path("newreno", red, 4, 0, recovery)));
         let dropped = plain.links[0].counters.early;
         let marked = link.counters.marked;
@@ -189,7 +196,7 @@ fn newreno_over_red_with_ecn_loses_nothing_and_keeps_the_queue_at_the_lower_thre
 }
 
 #[test]
-fn cubic_over_codel_keeps_five_milliseconds_of_queue_where_droptail_fills_its_own() {
+fn cubic_keeps_a_5_ms_queue_with_codel_and_a_full_one_without() {
     // One bandwidth-delay product: 125 kB, 100 ms.
     let bdp = QueueLimit::Bytes(Bytes::new(125_000));
     let over = |aqm, ecn| {
@@ -207,7 +214,7 @@ fn cubic_over_codel_keeps_five_milliseconds_of_queue_where_droptail_fills_its_ow
         assert!(codel.mean_wait < ms(8.0), "{}", codel.mean_wait);
         assert!(codel.utilisation > 0.8, "{}", codel.utilisation);
         let c = &codel.counters;
-        // Slow start overflows the queue before an interval is over.
+        // Slow start overflows the queue before one interval of CoDel has passed.
         assert_eq!(c.early > 5, !ecn, "{c:?}");
         assert_eq!(c.marked > 5, ecn, "{c:?}");
         assert_eq!(
@@ -218,7 +225,7 @@ fn cubic_over_codel_keeps_five_milliseconds_of_queue_where_droptail_fills_its_ow
 }
 
 #[test]
-fn early_drops_are_congestion_to_whoever_judges_a_discriminator() {
+fn early_drops_count_as_congestion_for_loss_classifiers() {
     let network = without_ecn(path("cerl", "codel", 4, 0, Recovery::Rack));
     let outcome = run(&network);
     for flow in &outcome.flows {
@@ -230,7 +237,7 @@ fn early_drops_are_congestion_to_whoever_judges_a_discriminator() {
 }
 
 #[test]
-fn marks_are_no_losses_to_judge() {
+fn marks_are_not_classified() {
     let network = path("cerl", "mark?threshold=20 packets", 1, 0, Recovery::Rack);
     let (_, flow, _) = play(&network);
     assert!(flow.mark_episodes > 10);
@@ -239,8 +246,8 @@ fn marks_are_no_losses_to_judge() {
 }
 
 #[test]
-fn a_law_that_keeps_its_window_for_a_mark_is_asked_once_a_window_of_data() {
-    // BBR (version 1) knows no marks. Its 60 s are at most 600 round trips.
+fn a_controller_that_ignores_marks_is_queried_once_per_window() {
+    // BBR (version 1) ignores marks. 60 s are at most 600 round trips.
     for recovery in ALL {
         let network = path("bbr", "mark?threshold=2 packets", 1, 0, recovery);
         let (_, flow, link) = play(&network);
@@ -254,13 +261,13 @@ fn a_law_that_keeps_its_window_for_a_mark_is_asked_once_a_window_of_data() {
         let (_, unable, _) = play(&without_ecn(network));
         assert_eq!(
             flow.delivered, unable.delivered,
-            "its window is none the smaller"
+            "its window is not reduced"
         );
     }
 }
 
 #[test]
-fn both_ends_of_a_two_way_flow_answer_for_marks() {
+fn both_ends_of_a_two_way_flow_respond_to_marks() {
     let mut network = path(
         "newreno",
         "mark?threshold=10 packets",

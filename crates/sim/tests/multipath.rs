@@ -1,4 +1,4 @@
-//! What a connection over several paths must do, on paths simple enough to work out by hand.
+//! Behaviour of a connection over several paths, on paths that can be calculated by hand.
 
 use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
@@ -19,7 +19,7 @@ fn mbit(rate: u64) -> ServiceSpec {
     )))
 }
 
-/// A path whose links have this service, half of this round-trip time each, and room for so many bytes.
+/// A path whose links have this service, half of this RTT each, and a buffer of `queue` bytes.
 fn path(service: ServiceSpec, rtt: u64, queue: u64) -> LinkSpec {
     LinkSpec {
         service,
@@ -29,7 +29,7 @@ fn path(service: ServiceSpec, rtt: u64, queue: u64) -> LinkSpec {
     }
 }
 
-/// One flow over these paths, each a link there and one back.
+/// One flow over these paths, each with one link per direction.
 fn network(controller: &str, size: Option<u64>, paths: &[LinkSpec]) -> Network {
     let link = |name: String, spec: &LinkSpec| NamedLink {
         name,
@@ -95,7 +95,7 @@ fn play(network: &Network) -> FlowOutcome {
     let flow = run(network).flows.swap_remove(0);
     let brought: Bytes = flow.paths.iter().map(|path| path.brought).sum();
     if flow.completion.is_some() && flow.paths.len() > 1 {
-        assert_eq!(brought, flow.delivered, "what came is what was delivered");
+        assert_eq!(brought, flow.delivered, "all arrived data was delivered");
     }
     flow
 }
@@ -114,17 +114,17 @@ fn usual() -> LinkSpec {
 }
 
 #[test]
-fn two_equal_paths_carry_twice_what_one_does() {
+fn two_equal_paths_carry_twice_as_much_as_one() {
     let one = play(&network("newreno", None, &[usual()]));
     let two = play(&network("newreno", None, &[usual(), usual()]));
-    // A packet of 1500 bytes carries 1448: at most 9.653 Mbit/s of a path of 10.
+    // A packet of 1500 bytes carries 1448: at most 9.653 Mbit/s on a path of 10 Mbit/s.
     let (one, two) = (mbits(one.goodput), mbits(two.goodput));
     assert!(one > 9.4 && one < 9.654, "{one}");
     assert!((two / one - 2.0).abs() < 0.02, "{two} beside {one}");
 }
 
 #[test]
-fn each_path_has_its_own_window_round_trip_and_losses() {
+fn each_path_has_its_own_window_rtt_and_losses() {
     let slow = path(mbit(2), 300, 75_000);
     let outcome = play(&network("newreno", None, &[usual(), slow]));
     let [fast, slow] = outcome.paths.as_slice() else {
@@ -134,8 +134,8 @@ fn each_path_has_its_own_window_round_trip_and_losses() {
         (fast.route.as_str(), slow.route.as_str()),
         ("there 0", "there 1")
     );
-    // 100 ms and a packet's time on the link, 1.2 ms. 300 ms and twice the time of a SYN of 52 bytes, 0.208 ms: the first path's
-    // SYN, sent when time begins, gives no sample.
+    // 100 ms plus 1.2 ms of transmission; 300 ms plus twice the 0.208 ms of a SYN of 52 bytes. The
+    // SYN of the first path, sent at time 0, gives no sample.
     let least = |path: &whimbrel_sim::PathOutcome| path.rtt.min.as_millis_f64();
     assert!((least(fast) - 101.2).abs() < 0.1, "{}", least(fast));
     assert!((least(slow) - 300.416).abs() < 0.001, "{}", least(slow));
@@ -145,18 +145,19 @@ fn each_path_has_its_own_window_round_trip_and_losses() {
     assert!(fast.lost.queue_overflow > 0 && slow.lost.queue_overflow > 0);
 }
 
-/// A path of 200 ms opens the connection and one of 10 ms joins; nothing takes time but the propagation, every
-/// segment is acknowledged. 40 segments in all, 10 in an initial window.
+/// A path of 200 ms opens the connection and one of 10 ms joins. Only propagation takes time, and
+/// every segment is acknowledged. There are 40 segments, 10 in an initial window.
 ///
-/// At 200 ms the slow path stands and takes 0 to 9. At 210 ms the fast one stands too. With all the window in the world it
-/// takes 10 to 19, at 220 ms, its window doubled, 20 to 39, which are there at 225 ms. The last to come are those of the
-/// slow path, at 300 ms.
+/// At 200 ms the slow path is established and takes 0 to 9. At 210 ms the fast path is established
+/// too. With an unlimited receive window it takes 10 to 19, and at 220 ms, with a doubled window,
+/// 20 to 39, which arrive at 225 ms. The segments of the slow path arrive last, at 300 ms.
 ///
-/// With room for 15 segments it takes 10 to 14 at 210 ms and is blocked: 0 is missing until 300 ms, and its Data ACK is
-/// back at 400 ms. The first nine of those ten ACKs make room for one segment each, the tenth for six, since 10 to 14 are
-/// there. The fast path comes first and takes 15 to 24, as many as its window has, the slow one the rest: 25 to 29. At 410 ms
-/// 15 to 24 are acknowledged, and the fast path takes 30 to 39. They are there at 415 ms, and wait for 25 to 29, which
-/// come at 500 ms.
+/// With a receive window of 15 segments it takes 10 to 14 at 210 ms and is blocked: 0 is missing
+/// until 300 ms, and its Data ACK arrives at 400 ms. The first nine of those ten ACKs make room for
+/// one segment each, the tenth for six, since 10 to 14 have arrived. The fast path is preferred and
+/// takes 15 to 24, its full window; the slow path takes the rest, 25 to 29. At 410 ms 15 to 24 are
+/// acknowledged, and the fast path takes 30 to 39. They arrive at 415 ms and wait for 25 to 29,
+/// which arrive at 500 ms.
 #[test]
 fn a_slow_path_blocks_a_fast_one_when_the_receive_window_is_small() {
     let mut network = network(
@@ -176,9 +177,10 @@ fn a_slow_path_blocks_a_fast_one_when_the_receive_window_is_small() {
 }
 
 #[test]
-fn where_several_may_send_the_path_of_the_least_round_trip_time_does() {
-    // 20 segments: the fast path, which opens the connection, sends 10 at 10 ms. They are acknowledged at 20 ms, long before
-    // the slow path stands, at 10 + 200 ms: it has nothing left to carry.
+fn the_path_with_the_minimum_rtt_is_preferred() {
+    // 20 segments: the fast path, which opens the connection, sends 10 at 10 ms. They are
+    // acknowledged at 20 ms, long before the slow path is established at 10 + 200 ms: no data is
+    // left for it.
     let paths = [10, 200].map(|rtt| path(ServiceSpec::Unlimited, rtt, 1_000_000));
     let outcome = play(&network("newreno", Some(20 * MSS), &paths));
     assert_eq!(completion_ms(&outcome), 25.0);
@@ -186,7 +188,7 @@ fn where_several_may_send_the_path_of_the_least_round_trip_time_does() {
 }
 
 #[test]
-fn a_path_that_dies_for_good_does_not_stop_the_flow() {
+fn a_permanent_failure_of_a_path_does_not_stop_the_flow() {
     for dead in [0, 1] {
         for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
             let mut network = network("newreno", Some(5_000_000), &[usual(), usual()]);
@@ -199,9 +201,10 @@ fn a_path_that_dies_for_good_does_not_stop_the_flow() {
             }
             let outcome = play(&network);
             assert_eq!(outcome.delivered, Bytes::new(5_000_000));
-            // At 1.5 s both had carried at most 1.3 s at 9.65 Mbit/s: 3.1 MB. The rest takes the other path alone at least
-            // (5 - 3.1)*8/9.65 = 1.5 s. What was stuck waits for a timer of 1 s or so, but the other path need not: it is
-            // done before one that has all to carry.
+            // By 1.5 s both paths have carried at most 1.3 s at 9.65 Mbit/s: 3.1 MB. The other path
+            // alone needs at least (5 - 3.1)*8/9.65 = 1.5 s for the rest. The stuck data waits for
+            // a timer of about 1 s while the other path sends on, so the flow completes before one
+            // with that path only.
             let took = completion_ms(&outcome);
             network.flows[0].routes.remove(dead);
             let alone = completion_ms(&play(&network));
@@ -218,7 +221,7 @@ fn a_path_that_dies_for_good_does_not_stop_the_flow() {
 }
 
 #[test]
-fn a_path_that_never_stood_changes_nothing() {
+fn a_path_that_is_never_established_has_no_effect() {
     let mut network = network("newreno", Some(1_000_000), &[usual(), usual()]);
     network.links[2].spec.loss.outages = vec![Outage {
         from: Time::ZERO,
@@ -231,7 +234,7 @@ fn a_path_that_never_stood_changes_nothing() {
 }
 
 #[test]
-fn a_path_that_comes_back_is_used_again() {
+fn a_path_that_recovers_is_used_again() {
     let mut network = network("newreno", Some(20_000_000), &[usual(), usual()]);
     for link in &mut network.links[..2] {
         link.spec.loss.outages = vec![Outage {
@@ -241,7 +244,7 @@ fn a_path_that_comes_back_is_used_again() {
     }
     let outcome = play(&network);
     assert_eq!(outcome.delivered, Bytes::new(20_000_000));
-    // 16.6 s at 9.65 Mbit/s on one path alone; both together carry it in 8.3 s.
+    // 16.6 s at 9.65 Mbit/s on one path; 8.3 s on both paths.
     assert!(
         completion_ms(&outcome) < 13_000.0,
         "{}",
@@ -252,7 +255,7 @@ fn a_path_that_comes_back_is_used_again() {
 }
 
 #[test]
-fn everything_arrives_once_and_in_order_over_lossy_paths_of_very_different_length() {
+fn all_data_arrives_in_order_over_lossy_paths_of_different_length() {
     for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
         for window in [1 << 30, 60 * MSS, MSS] {
             let mut paths = [path(mbit(10), 10, 50_000), path(mbit(5), 400, 50_000)];
@@ -273,27 +276,27 @@ fn everything_arrives_once_and_in_order_over_lossy_paths_of_very_different_lengt
 }
 
 #[test]
-fn a_flow_that_is_stopped_delivers_what_it_has_sent_and_ends() {
+fn a_stopped_flow_delivers_all_sent_data_and_ends() {
     let mut network = network("newreno", None, &[usual(), path(mbit(2), 300, 75_000)]);
     network.flows[0].stop = Some(Time::ZERO + ms(5000));
     let outcome = run(&network);
     let flow = &outcome.flows[0];
     let new = flow.packets_sent - flow.retransmits - flow.reinjected;
     assert_eq!(flow.delivered.get(), new * MSS);
-    // Queues of 100 and 300 ms, and a tail to repair.
+    // Queues of 100 and 300 ms, and losses at the end to repair.
     let after = outcome.duration.as_millis_f64() - 5000.0;
     assert!((50.0..3000.0).contains(&after), "{after}");
 }
 
 #[test]
-fn a_run_is_the_same_on_any_thread() {
+fn runs_on_different_threads_are_identical() {
     let mut paths = [path(mbit(10), 20, 50_000), path(mbit(5), 100, 50_000)];
     paths[0].loss.random = Probability::new(0.01).expect("a probability");
     let mut network = network("lia", None, &paths);
     network.duration = Duration::from_secs(10);
     network.sample = Some(ms(100));
     let here = run(&network);
-    // The second path stands at 20 + 100 ms.
+    // The second path is established at 20 + 100 ms.
     let samples = |path: usize| here.flows[0].paths[path].samples.len();
     assert_eq!((samples(0), samples(1)), (100, 99));
     std::thread::scope(|scope| {
@@ -304,7 +307,8 @@ fn a_run_is_the_same_on_any_thread() {
     });
 }
 
-/// A connection with two subflows over the same link, beside one NewReno flow: what it has over what that has.
+/// The goodput of a connection with two subflows over one link, relative to a NewReno flow on that
+/// link.
 fn beside_newreno(controller: &str) -> f64 {
     let mut network = network(controller, None, &[usual()]);
     let twice = vec![route(0), route(0)];
@@ -318,8 +322,8 @@ fn beside_newreno(controller: &str) -> f64 {
 }
 
 #[test]
-fn coupled_paths_take_of_a_shared_link_what_one_flow_would_and_uncoupled_ones_twice() {
-    // Loss by loss the paths are hit or not at random, and so are the shares.
+fn coupled_paths_take_the_share_of_one_flow_on_a_common_link() {
+    // Losses hit the paths at random, so the shares vary.
     let uncoupled = beside_newreno("newreno");
     assert!((1.6..2.4).contains(&uncoupled), "{uncoupled}");
     let coupled = beside_newreno("lia");
@@ -327,7 +331,7 @@ fn coupled_paths_take_of_a_shared_link_what_one_flow_would_and_uncoupled_ones_tw
 }
 
 #[test]
-fn coupled_paths_of_their_own_carry_at_least_what_the_best_of_them_would() {
+fn coupled_separate_paths_carry_at_least_as_much_as_the_best() {
     let mut paths = [path(mbit(10), 100, 125_000), path(mbit(4), 40, 20_000)];
     for loss in [0.0, 0.001] {
         paths[0].loss.random = Probability::new(loss).expect("a probability");

@@ -1,4 +1,4 @@
-//! Corrupted segments and NACKs over whole paths, worked out by hand.
+//! Corrupted segments and NACKs over complete paths, compared with calculations by hand.
 
 use std::path::Path;
 use whimbrel_sim::scenario::Scenario;
@@ -10,7 +10,8 @@ fn outcome(text: &str) -> Outcome {
     run(&scenario.points()[0].network(1))
 }
 
-/// One flow over a link of 8 Mbit/s and 25 ms each way that holds all that waits; `loss` and more keys of the flow.
+/// One flow over a link of 8 Mbit/s and 25 ms each way with an unlimited buffer; `loss` of the
+/// link, and further keys of the flow.
 fn flow(loss: &str, keys: &str) -> FlowOutcome {
     let text = format!(
         "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"25 ms\"\nloss = {loss}\n[[flow]]\nroute = [\"L\"]\ncontroller = \"newreno\"\n\
@@ -19,25 +20,25 @@ fn flow(loss: &str, keys: &str) -> FlowOutcome {
     outcome(&text).flows.remove(0)
 }
 
-/// How a connection repairs, as scenarios say it.
+/// The values of `recovery`.
 const RECOVERIES: [&str; 3] = ["newreno", "sack", "rack"];
 
 #[test]
-fn corruption_of_one_percent_costs_a_flow_with_nacks_next_to_nothing() {
+fn with_nacks_one_percent_corruption_costs_almost_nothing() {
     for recovery in RECOVERIES {
         let keys = |nack| format!("recovery = \"{recovery}\"\nnack = \"{nack}\"");
         let on = flow("{ corrupt = \"1 %\" }", &keys("on"));
-        let nacks = on.nacks.expect("it knows them");
-        // Of 1500 bytes 52 are headers: 3.47 % of what is corrupted is not told of.
-        let told = nacks.sent as f64 / on.lost.corrupted as f64;
-        assert!((0.94..0.99).contains(&told), "{recovery}: {told}");
+        let nacks = on.nacks.expect("NACKs are on");
+        // 52 of 1500 bytes are headers: 3.47 % of the corrupted packets cause no NACK.
+        let reported = nacks.sent as f64 / on.lost.corrupted as f64;
+        assert!((0.94..0.99).contains(&reported), "{recovery}: {reported}");
         assert!(on.lost.corrupted > 250, "{recovery}: {on:?}");
         let strange = (nacks.refused, nacks.mistaken, nacks.forged);
         assert_eq!(strange, (0, 0, 0), "{recovery}");
-        // One reduction for each of the others, about 14 in a minute.
-        let untold = on.lost.corrupted - nacks.sent;
+        // One reduction for each of the others, about 14 per minute.
+        let unreported = on.lost.corrupted - nacks.sent;
         assert!(
-            on.loss_episodes + on.timeouts <= untold + 5,
+            on.loss_episodes + on.timeouts <= unreported + 5,
             "{recovery}: {on:?}"
         );
         let off = flow("{ corrupt = \"1 %\" }", &keys("off"));
@@ -52,12 +53,12 @@ fn corruption_of_one_percent_costs_a_flow_with_nacks_next_to_nothing() {
 }
 
 #[test]
-fn what_is_sent_again_is_what_came_corrupted_and_nothing_is_sent_twice_for_nothing() {
+fn only_corrupted_segments_are_retransmitted() {
     for recovery in RECOVERIES {
         let keys = format!("recovery = \"{recovery}\"\nnack = \"on\"\nsize = \"10 MB\"");
         let flow = flow("{ corrupt = \"2 %\" }", &keys);
         assert_eq!(flow.delivered.get(), 10_000_000, "{recovery}");
-        // 10 MB are 6907 segments; each transmission but those that came corrupted delivers one.
+        // 10 MB are 6907 segments; each transmission that is not corrupted delivers one.
         assert_eq!(flow.packets_sent, 6907 + flow.retransmits, "{recovery}");
         let extra = flow.retransmits - flow.lost.corrupted;
         assert!(extra <= 3, "{recovery}: {flow:?}");
@@ -65,8 +66,9 @@ fn what_is_sent_again_is_what_came_corrupted_and_nothing_is_sent_twice_for_nothi
 }
 
 #[test]
-fn no_true_nack_is_taken_for_a_lie_and_few_are_refused() {
-    // A long path, a short one with a short queue, Wi-Fi, and one that loses too, both ways.
+fn no_true_nack_counts_as_false_and_few_are_refused() {
+    // A long path, a short one with a short queue, Wi-Fi, and one that also loses packets both
+    // ways.
     let paths = [
         "rate = \"10 Mbit/s\"\ndelay = \"300 ms\"\nqueue = \"1 bdp\"\nloss = { corrupt = \"2 %\" }",
         "rate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"20 packets\"\nloss = { corrupt = \"2 %\" }",
@@ -80,12 +82,12 @@ fn no_true_nack_is_taken_for_a_lie_and_few_are_refused() {
                 "[link.L]\n{path}\n[[flow]]\nroute = [\"L\"]\ncontroller = \"cubic\"\nnack = \"on\"\n\
                  recovery = \"{recovery}\"\ntimestamps = {timestamps}\n[run]\nduration = \"30 s\"\n"
             );
-            let nacks = outcome(&text).flows[0].nacks.expect("it knows them");
+            let nacks = outcome(&text).flows[0].nacks.expect("NACKs are on");
             assert_eq!(
                 nacks.mistaken, 0,
                 "{recovery} {timestamps} {path}: {nacks:?}"
             );
-            // Not those that are taken for lost by then, as after a timeout.
+            // A NACK is refused if its segment is already marked lost, e.g. after a timeout.
             let most = 20 + nacks.sent / 8;
             assert!(
                 nacks.sent > 50 && nacks.refused < most,
@@ -96,13 +98,13 @@ fn no_true_nack_is_taken_for_a_lie_and_few_are_refused() {
 }
 
 #[test]
-fn losses_that_nobody_can_be_told_of_are_repaired_as_ever() {
-    // No payload to speak of in the headers' shadow: with 1000 bytes of them, 64 of 1064 can be told of.
+fn losses_without_nacks_are_repaired_as_usual() {
+    // Headers of 1000 bytes and a payload of 64 bytes: a NACK is possible for 64 of 1064.
     let keys = "nack = \"on\"\nmss = \"64 B\"\nheader = \"1000 B\"";
     let hidden = flow("{ corrupt = \"3 %\" }", keys);
-    let told = hidden.nacks.expect("it knows them").sent as f64 / hidden.lost.corrupted as f64;
-    assert!((0.03..0.09).contains(&told), "{told}");
-    // What is lost outright is the same whether NACKs are known or not.
+    let reported = hidden.nacks.expect("NACKs are on").sent as f64 / hidden.lost.corrupted as f64;
+    assert!((0.03..0.09).contains(&reported), "{reported}");
+    // Dropped packets are treated the same with and without NACKs.
     for recovery in RECOVERIES {
         let keys = |nack| format!("recovery = \"{recovery}\"\nnack = \"{nack}\"");
         let (on, off) = (flow("\"1 %\"", &keys("on")), flow("\"1 %\"", &keys("off")));
@@ -112,8 +114,9 @@ fn losses_that_nobody_can_be_told_of_are_repaired_as_ever() {
 }
 
 #[test]
-fn corrupted_acknowledgments_and_nacks_are_thrown_away() {
-    // A fifth of what goes back is corrupted, NACKs among it: what they do not tell is repaired as ever.
+fn corrupted_acknowledgments_and_nacks_are_dropped() {
+    // A fifth of the packets in the reverse direction is corrupted, including NACKs: losses that
+    // they do not report are repaired as usual.
     for recovery in RECOVERIES {
         let text = format!(
             "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"25 ms\"\nloss = {{ corrupt = \"2 %\" }}\nreverse = {{ loss = {{ corrupt = \"20 %\" }} }}\n\
@@ -122,7 +125,7 @@ fn corrupted_acknowledgments_and_nacks_are_thrown_away() {
         let outcome = outcome(&text);
         let flow = &outcome.flows[0];
         assert_eq!(flow.delivered.get(), 2_000_000, "{recovery}: {flow:?}");
-        let nacks = flow.nacks.expect("the law asks for them");
+        let nacks = flow.nacks.expect("the controller enables them");
         let came = nacks.accepted + nacks.refused;
         assert!(
             came > nacks.sent * 6 / 10 && came < nacks.sent * 95 / 100,
@@ -132,7 +135,7 @@ fn corrupted_acknowledgments_and_nacks_are_thrown_away() {
 }
 
 #[test]
-fn both_ends_of_a_two_way_flow_and_all_paths_of_one_flow_know_nacks() {
+fn two_way_and_multipath_flows_support_nacks() {
     let two_way = flow(
         "{ corrupt = \"1 %\" }",
         "nack = \"on\"\ntwo_way = true\nsize = \"5 MB\"",
@@ -145,7 +148,7 @@ fn both_ends_of_a_two_way_flow_and_all_paths_of_one_flow_know_nacks() {
     let outcome = outcome(text);
     let flow = &outcome.flows[0];
     assert_eq!(flow.delivered.get(), 5_000_000);
-    let nacks = flow.nacks.expect("the law asks for them");
+    let nacks = flow.nacks.expect("the controller enables them");
     assert!(flow.paths.iter().all(|path| path.lost.corrupted > 0));
     assert!(
         nacks.accepted + 10 > nacks.sent && nacks.resent == nacks.accepted,
@@ -154,9 +157,9 @@ fn both_ends_of_a_two_way_flow_and_all_paths_of_one_flow_know_nacks() {
 }
 
 #[test]
-fn a_flood_of_forged_nacks_opens_no_window_and_costs_what_is_allowed() {
+fn forged_nacks_grow_no_window_and_cost_at_most_the_allowance() {
     for recovery in RECOVERIES {
-        // A queue that overflows: the window saws between its reductions.
+        // A queue that overflows: the window oscillates between its reductions.
         let run = |forged: &str| {
             let text = format!(
                 "[link.L]\nrate = \"8 Mbit/s\"\ndelay = \"25 ms\"\nqueue = \"20 packets\"\n[[flow]]\nroute = [\"L\"]\n\
@@ -182,10 +185,11 @@ fn a_flood_of_forged_nacks_opens_no_window_and_costs_what_is_allowed() {
             let (most, alone) = (most(&forged), most(&alone));
             assert!(most <= alone, "{recovery} {sequences}: {most}, {alone}");
             match sequences {
-                // One of 2^32 is as good as none; there is nothing to replay where nothing is corrupted.
+                // One of 2^32 numbers practically never matches; without corruption there is no
+                // NACK to replay.
                 "random" => assert_eq!(nacks.accepted, 0, "{recovery}"),
                 "replayed" => assert_eq!(nacks.forged, 0, "{recovery}"),
-                // The first that named what arrived intact was the last that was believed.
+                // After the first NACK for a segment that arrived intact no more are accepted.
                 _ => assert!(nacks.forged > 59_000 && nacks.mistaken > 0 && nacks.accepted <= 10),
             }
         }
@@ -193,14 +197,14 @@ fn a_flood_of_forged_nacks_opens_no_window_and_costs_what_is_allowed() {
 }
 
 #[test]
-fn a_nack_that_is_replayed_costs_nothing() {
+fn replayed_nacks_have_no_effect() {
     for recovery in RECOVERIES {
         let run = |forged: &str| {
             let keys = format!("recovery = \"{recovery}\"\nnack = \"on\"\n{forged}");
             flow("{ corrupt = \"1 %\" }", &keys)
         };
         let replayed = run("forged_nacks = { rate = 1000, sequences = \"replayed\" }");
-        let nacks = replayed.nacks.expect("it knows them");
+        let nacks = replayed.nacks.expect("NACKs are on");
         assert!(nacks.forged > 50_000, "{recovery}: {nacks:?}");
         assert_eq!(
             (nacks.mistaken, nacks.resent),
@@ -215,7 +219,7 @@ fn a_nack_that_is_replayed_costs_nothing() {
 }
 
 #[test]
-fn a_scenario_says_what_nacks_are() {
+fn mistakes_in_nack_settings_are_explained() {
     let error = |line: &str| {
         let text = format!("[link.L]\nrate = \"1 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\n{line}\n");
         let parsed = Scenario::parse(&text, Path::new("nack.toml"));
@@ -227,7 +231,7 @@ fn a_scenario_says_what_nacks_are() {
         "{wrong}"
     );
     let wrong = error("forged_nacks = { rate = 0 }");
-    assert!(wrong.contains("0.001 to 1000000 in a second"), "{wrong}");
+    assert!(wrong.contains("0.001 to 1000000 per second"), "{wrong}");
     let wrong = error("forged_nacks = { rate = 10, sequences = \"all\" }");
     assert!(wrong.contains("in-window"), "{wrong}");
     let wrong = error("forged_nacks = { sequences = \"random\" }");

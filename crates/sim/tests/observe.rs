@@ -1,4 +1,4 @@
-//! What an observer is told, on paths worked out by hand.
+//! The events that an observer receives, on paths that can be calculated by hand.
 
 use std::path::Path;
 use whimbrel_sim::observe::{Content, Data, End, Event, Fate, Finding, Observer, Segment, What};
@@ -15,7 +15,8 @@ impl Observer for Events {
     }
 }
 
-/// 12 Mbit/s: a full packet takes 1 ms, one of 52 bytes 34,666 ns (the simulator cuts off what is less than one). And 10 ms each way.
+/// 12 Mbit/s and 10 ms each way: a full packet takes 1 ms, one of 52 bytes 34,666 ns (fractions of
+/// a nanosecond are cut off).
 fn events(loss: &str, segments: u32) -> Vec<Event> {
     let text = format!(
         "[link.L]\nrate = \"12 Mbit/s\"\ndelay = \"10 ms\"\nloss = {loss}\n[[flow]]\ncontroller = \"newreno\"\n\
@@ -28,7 +29,7 @@ fn events(loss: &str, segments: u32) -> Vec<Event> {
     events.0
 }
 
-/// Packets that leave or come: when, whether they leave, whose they are, and the segment.
+/// Packets that are sent or arrive: the time, whether they are sent, the end, and the segment.
 fn packets(events: &[Event]) -> Vec<(u64, bool, End, Segment)> {
     let of = |event: &Event| match &event.what {
         What::Sent(packet) | What::Arrived(packet) => {
@@ -44,7 +45,7 @@ fn packets(events: &[Event]) -> Vec<(u64, bool, End, Segment)> {
 }
 
 #[test]
-fn a_short_flow_is_told_packet_by_packet() {
+fn a_short_flow_is_reported_packet_by_packet() {
     let packets = packets(&events("\"0 %\"", 3));
     let times: Vec<(u64, bool, End)> = packets
         .iter()
@@ -64,7 +65,7 @@ fn a_short_flow_is_told_packet_by_packet() {
         (answered + 12_000_000, false, Near),
         // Every second segment is acknowledged.
         (answered + 12_000_000, true, Far),
-        // The run is over with the last.
+        // The run ends with the last segment.
         (answered + 13_000_000, false, Near),
     ];
     assert_eq!(times, expected);
@@ -82,13 +83,15 @@ fn a_short_flow_is_told_packet_by_packet() {
     assert_eq!(segment(4).data, data(0, false));
     assert_eq!(segment(6).data, data(2896, true));
     assert_eq!((segment(9).ack, segment(9).data), (Some(2896), None));
-    // It answers the first of the two that it acknowledges (RFC 7323 section 4.3), which left when the handshake was over.
+    // It echoes the first of the two segments that it acknowledges (RFC 7323 section 4.3), which
+    // was sent at the end of the handshake.
     assert_eq!(segment(9).echo, Some(Time::from_nanos(answered)));
 }
 
 #[test]
-fn a_loss_is_told_with_its_fate_and_how_it_was_found() {
-    // What leaves the link's service from 21 ms on is lost: the first segment, of twenty. It leaves at 20.069332 ms.
+fn a_loss_is_reported_with_its_cause_and_how_it_was_detected() {
+    // A packet that leaves the service of the link at 21 ms is lost: the first of twenty segments,
+    // sent at 20.069332 ms.
     let events = events("{ drops = [\"21 ms\"] }", 20);
     let dropped = events.iter().find_map(|event| match &event.what {
         What::Dropped(packet, fate) => Some((event.at, packet.id, *fate)),
@@ -111,7 +114,7 @@ fn a_loss_is_told_with_its_fate_and_how_it_was_found() {
         (lost.id, lost.by, lost.end),
         (Some(id), Finding::Rack, End::Near)
     );
-    // No sooner than what left after it had come and was told of.
+    // Not before a segment that was sent later has arrived and is acknowledged.
     assert!(found.as_nanos() > 20_069_332 + 20_000_000);
     let again = packets(&events)
         .into_iter()

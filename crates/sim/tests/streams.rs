@@ -1,6 +1,6 @@
-//! Streams and messages over one connection, on a path simple enough to work out by hand: 10 Mbit/s and 50 ms each way. A
-//! SYN of 52 bytes takes 41.6 us, so the connection stands 100.0832 ms after the start; a full packet of 1500 bytes takes
-//! 1.2 ms, an acknowledgment 41.6 us.
+//! Streams and messages over one connection, on a path that can be calculated by hand: 10 Mbit/s
+//! and 50 ms each way. A SYN of 52 bytes takes 41.6 us, so the connection is established 100.0832
+//! ms after the start; a full packet of 1500 bytes takes 1.2 ms, an acknowledgment 41.6 us.
 
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
@@ -12,7 +12,7 @@ use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 const MSS: u64 = 1448;
 const STANDS: f64 = 100.0832;
-/// A segment's time on the link, and the delay behind it.
+/// Transmission time of a segment, and the propagation delay, in ms.
 const ONE_WAY: f64 = 51.2;
 
 fn ms(ms: f64) -> Duration {
@@ -68,7 +68,7 @@ fn tcp(network: &mut Network) -> &mut TcpFlow {
     }
 }
 
-/// Twenty messages of a segment each, one each 10 ms.
+/// Twenty messages of one segment each, one every 10 ms.
 fn twenty() -> Messages {
     Messages {
         min_size: Bytes::new(MSS),
@@ -85,8 +85,9 @@ fn play(network: &Network) -> (FlowOutcome, MessageOutcome) {
     (flow, messages)
 }
 
-/// Message 2 (from 0) is lost once; the law is told that the loss was random and keeps its window, which is never full.
-/// Without SACK: three duplicate acknowledgments, of messages 3, 4 and 5, ask for it.
+/// Message 2 (from 0) is lost once. The oracle classifies the loss as random, so the controller
+/// keeps its window, which is never full. Without SACK: three duplicate acknowledgments, for
+/// messages 3, 4 and 5, cause the retransmission.
 fn one_lost(streams: u32) -> (FlowOutcome, MessageOutcome) {
     let streams = Streams {
         count: streams,
@@ -110,38 +111,45 @@ fn one_lost(streams: u32) -> (FlowOutcome, MessageOutcome) {
 }
 
 #[test]
-fn an_undisturbed_message_takes_its_time_on_the_link_and_the_delay() {
+fn a_message_takes_its_transmission_time_and_the_delay() {
     let streams = Streams {
         messages: Some(twenty()),
         ..Streams::default()
     };
     let mut network = network("newreno", streams);
-    // A round trip holds ten messages, and acknowledgments are delayed: the usual ten segments are not quite enough.
+    // Ten messages arrive per round trip and acknowledgments are delayed, so an initial window of
+    // ten is slightly too small.
     tcp(&mut network).settings.initial_window = 40;
     let (flow, messages) = play(&network);
     assert!(near(messages.latency.min, ONE_WAY) && near(messages.latency.max, ONE_WAY));
     assert_eq!((messages.held, messages.blocked.max), (0, Duration::ZERO));
-    // The last comes 190 ms after the first, which is there when the connection stands.
+    // The last message arrives 190 ms after the first, which is there when the connection is
+    // established.
     let completion = flow.completion.expect("all are delivered");
     assert!(near(completion, STANDS + 190.0 + ONE_WAY), "{completion}");
     assert_eq!(flow.delivered, Bytes::new(20 * MSS));
-    assert!(flow.paths.is_empty(), "one path is no path of several");
+    assert!(
+        flow.paths.is_empty(),
+        "a single path is not reported as one of several"
+    );
 }
 
-/// Message 2 arrives at 120.0832 ms and is lost. Message 5, sent at 150.0832, makes the third duplicate at 251.3248 (51.2,
-/// 0.0416 and 50 ms later). The message comes at 302.5248: 182.4416 ms after its arrival. Message k comes, whole, at
-/// 151.2832 + 10 k: those up to 15 come before that.
+/// Message 2 is handed over at 120.0832 ms and is lost. Message 5, sent at 150.0832 ms, causes the
+/// third duplicate at 251.3248 ms (51.2, 0.0416 and 50 ms later). Message 2 arrives at 302.5248 ms,
+/// 182.4416 ms after it was handed over. Message k arrives at 151.2832 + 10 k ms: those up to 15
+/// arrive earlier.
 const REPAIRED: f64 = 182.4416;
 
 #[test]
-fn on_one_stream_a_lost_message_holds_up_all_behind_it_until_it_is_sent_again() {
+fn on_one_stream_a_lost_message_delays_all_later_ones() {
     let (flow, messages) = one_lost(1);
     assert!(
         near(messages.latency.max, REPAIRED),
         "{:?}",
         messages.latency
     );
-    // Messages 3 to 15, for 151.2416 - 10 k: message 3 for 121.2416, all together 796.1408, of 20 in the mean 39.80704.
+    // Messages 3 to 15 wait for 151.2416 - 10 k ms: message 3 for 121.2416 ms, all together
+    // 796.1408 ms, on average over 20 messages 39.80704 ms.
     assert_eq!(messages.held, 13);
     assert!(
         near(messages.blocked.max, 121.2416),
@@ -157,14 +165,15 @@ fn on_one_stream_a_lost_message_holds_up_all_behind_it_until_it_is_sent_again() 
 }
 
 #[test]
-fn on_two_streams_the_messages_of_the_other_come_a_round_trip_earlier() {
+fn on_two_streams_only_one_waits_for_the_lost_message() {
     let (flow, messages) = one_lost(2);
     assert!(
         near(messages.latency.max, REPAIRED),
         "{:?}",
         messages.latency
     );
-    // Messages 4, 6, ... 14: message 4 for 111.2416, all together 367.4496, of 20 in the mean 18.37248.
+    // Messages 4, 6, ... 14 wait: message 4 for 111.2416 ms, all together 367.4496 ms, on average
+    // over 20 messages 18.37248 ms.
     assert_eq!(messages.held, 6);
     assert!(
         near(messages.blocked.max, 111.2416),
@@ -176,13 +185,14 @@ fn on_two_streams_the_messages_of_the_other_come_a_round_trip_earlier() {
         "{:?}",
         messages.blocked
     );
-    // The odd ones never wait. Message 3 waited for 121 ms on one stream: a round trip and the two messages that it takes to
-    // notice the loss.
+    // Messages with odd numbers never wait. On one stream message 3 waited for 121 ms: one round
+    // trip and the two messages that are needed to detect the loss.
     let [even, odd] = flow.streams.as_slice() else {
         panic!("two streams");
     };
     assert!(near(odd.latency, ONE_WAY), "{odd:?}");
-    // Message 2 itself 131.2416 longer than the others, and those held: 49.86912 of ten in the mean.
+    // Message 2 takes 131.2416 ms longer than the others; with the waiting ones the mean of ten is
+    // 49.86912 ms.
     assert!(near(even.latency, ONE_WAY + 49.86912), "{even:?}");
     assert_eq!((even.messages, odd.messages), (10, 10));
     assert_eq!(even.delivered, Bytes::new(10 * MSS));
@@ -206,7 +216,7 @@ fn lossy(controller: &str, streams: u32) -> Network {
 }
 
 #[test]
-fn several_streams_send_what_one_does_under_any_law_and_only_deliver_earlier() {
+fn several_streams_send_as_one_does_and_deliver_earlier() {
     let laws = registry::CONTROLLERS.iter();
     for law in laws.filter(|entry| entry.feed == Feed::Acknowledgments) {
         for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
@@ -219,7 +229,7 @@ fn several_streams_send_what_one_does_under_any_law_and_only_deliver_earlier() {
             assert!(one.lost.total() > 0, "{}", law.name);
             assert!(one.streams.is_empty() && eight.streams.len() == 8);
             assert!(eight.delivered >= one.delivered, "{}", law.name);
-            // All else is the same, bit for bit: windows, round trips, losses, verdicts.
+            // Everything else is identical: windows, round trips, losses, verdicts.
             let rateless = |flow: &FlowOutcome| {
                 let mut flow = flow.clone();
                 flow.streams.clear();
@@ -256,14 +266,14 @@ fn mfast_is_fast_with_streams() {
 }
 
 #[test]
-fn bulk_data_is_split_over_its_streams_and_all_of_it_delivered() {
+fn bulk_data_is_split_over_its_streams_and_delivered() {
     let mut network = lossy("newreno", 3);
     tcp(&mut network).size = Some(Bytes::new(100_001));
     let flow = run(&network).flows.swap_remove(0);
     let parts: Vec<u64> = flow.streams.iter().map(|s| s.delivered.get()).collect();
     assert_eq!(parts, [33_334, 33_334, 33_333]);
     assert!(flow.completion.is_some() && flow.messages.is_none());
-    // Less than there are streams: those without a byte have nothing to send.
+    // Fewer bytes than streams: some streams have nothing to send.
     tcp(&mut network).size = Some(Bytes::new(2));
     let flow = run(&network).flows.swap_remove(0);
     assert_eq!((flow.delivered, flow.packets_sent), (Bytes::new(2), 2));
@@ -271,7 +281,7 @@ fn bulk_data_is_split_over_its_streams_and_all_of_it_delivered() {
 }
 
 #[test]
-fn bulk_data_that_is_stopped_ends_with_what_was_sent() {
+fn stopped_bulk_data_ends_with_the_sent_data() {
     let mut network = lossy("newreno", 4);
     network.flows[0].stop = Some(Time::ZERO + Duration::from_secs(5));
     let outcome = run(&network);
@@ -290,7 +300,7 @@ fn messages_that_arrived_before_a_stop_are_still_delivered() {
     let streams = Streams {
         count: 2,
         messages: Some(Messages {
-            // 1 MB each 100 ms are 80 Mbit/s on a link of 10.
+            // 1 MB every 100 ms is 80 Mbit/s on a link of 10 Mbit/s.
             min_size: Bytes::new(1_000_000),
             max_size: Bytes::new(1_000_000),
             every: ms(100.0),
@@ -302,7 +312,7 @@ fn messages_that_arrived_before_a_stop_are_still_delivered() {
     let mut network = network("newreno", streams);
     network.flows[0].stop = Some(Time::ZERO + ms(1000.0));
     let (flow, messages) = play(&network);
-    // At 100, 200 and so on to 900.0832 ms.
+    // Messages arrive every 100 ms, from 100.0832 to 900.0832 ms.
     assert_eq!((messages.arrived, messages.delivered), (9, 9));
     assert_eq!(flow.delivered, Bytes::new(9_000_000));
     assert!(
@@ -310,11 +320,11 @@ fn messages_that_arrived_before_a_stop_are_still_delivered() {
         "9 MB take 7.2 s: {}",
         flow.active
     );
-    assert_eq!(flow.completion, None, "it was told to stop");
+    assert_eq!(flow.completion, None, "it was stopped");
 }
 
 #[test]
-fn messages_that_are_not_delivered_when_the_run_ends_are_counted() {
+fn undelivered_messages_at_the_end_of_the_run_are_counted() {
     let streams = Streams {
         messages: Some(Messages {
             count: None,
@@ -325,14 +335,15 @@ fn messages_that_are_not_delivered_when_the_run_ends_are_counted() {
     let mut network = network("newreno", streams);
     network.duration = ms(1000.0);
     let (flow, messages) = play(&network);
-    // From 100.0832 ms on one each 10 ms: 90 until the end. What arrived from 948.8 on was not there: 5 of them.
+    // One message every 10 ms from 100.0832 ms on: 90 until the end. The five from 948.8 ms on are
+    // not delivered.
     assert_eq!((messages.arrived, messages.delivered), (90, 85));
     assert_eq!(messages.latency.count, 85);
     assert_eq!(flow.completion, None);
 }
 
 #[test]
-fn messages_arrive_the_same_under_every_law() {
+fn messages_arrive_at_the_same_times_with_every_controller() {
     let outcome = |controller: &str, seed| {
         let streams = Streams {
             count: 4,
@@ -352,7 +363,7 @@ fn messages_arrive_the_same_under_every_law() {
         (messages.arrived, flow.delivered)
     };
     let first = outcome("newreno", 1);
-    // 1495 in the mean in 29.9 s, of 10 kB: 4 Mbit/s.
+    // On average 1495 messages of 10 kB in 29.9 s: 4 Mbit/s.
     assert!((1300..1700).contains(&first.0), "{first:?}");
     assert_eq!(outcome("bbr", 1), first);
     assert_ne!(outcome("newreno", 2), first);

@@ -1,4 +1,5 @@
-//! A Wi-Fi channel under traffic: what one station alone gets, what two share, what acknowledgments cost.
+//! A Wi-Fi channel under load: the throughput of one station, of two, and the cost of
+//! acknowledgments.
 
 use whimbrel_net::{Delay, LinkSpec, QueueLimit, ServiceSpec, Side, WifiSpec};
 use whimbrel_sim::{
@@ -13,7 +14,7 @@ fn mbit(rate: f64) -> Rate {
     Rate::from_bits_per_sec((rate * 1e6) as u64)
 }
 
-/// Flows over one channel, given whether each sends forward.
+/// Flows over one channel; each with whether it sends in the forward direction.
 fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     let link = |name: &str, side| NamedLink {
         name: name.to_owned(),
@@ -47,7 +48,7 @@ fn channel(wifi: WifiSpec, flows: &[(Traffic, bool)]) -> Network {
     }
 }
 
-/// More than any channel of the tests carries.
+/// More traffic than any channel of these tests can carry.
 fn flood() -> Traffic {
     Traffic::Udp(UdpFlow {
         rate: mbit(700.0),
@@ -67,7 +68,7 @@ fn wifi(rate: f64) -> WifiSpec {
 }
 
 #[test]
-fn one_station_alone_gets_what_back_off_and_frames_leave() {
+fn one_station_gets_the_capacity_minus_the_mac_overhead() {
     for rate in [6.5, 65.0, 300.0] {
         let expected = wifi(rate).saturation(PACKET).as_bits_per_sec() as f64 / 1e6;
         let got = goodputs(&channel(wifi(rate), &[(flood(), true)]))[0];
@@ -75,13 +76,13 @@ fn one_station_alone_gets_what_back_off_and_frames_leave() {
             (got / expected - 1.0).abs() < 0.005,
             "{got} of {expected} at {rate}"
         );
-        // The air carries no more than its rate, and far less once overhead is paid.
+        // The throughput is below the rate, and far below it with all overhead.
         assert!(got < 0.96 * rate, "{got} of {rate}");
     }
 }
 
 #[test]
-fn two_stations_share_one_channel_evenly_and_have_no_more_than_one() {
+fn two_stations_share_the_channel_evenly_without_a_gain() {
     let alone = goodputs(&channel(wifi(65.0), &[(flood(), true)]))[0];
     let both = goodputs(&channel(wifi(65.0), &[(flood(), true), (flood(), false)]));
     assert!((both[0] / both[1] - 1.0).abs() < 0.05, "{both:?}");
@@ -89,7 +90,7 @@ fn two_stations_share_one_channel_evenly_and_have_no_more_than_one() {
 }
 
 #[test]
-fn acknowledgments_take_their_part_of_the_channel() {
+fn acknowledgments_use_part_of_the_channel() {
     let tcp = Traffic::Tcp(TcpFlow {
         controller: "newreno".parse().expect("registered"),
         size: None,
@@ -97,8 +98,9 @@ fn acknowledgments_take_their_part_of_the_channel() {
         streams: Streams::default(),
         settings: TcpSettings::default(),
     });
-    // Frame by frame, each ACK of 52 bytes costs an access of its own: preamble, back-off and answer cost it as
-    // much as a packet of data. One ACK for two packets: about 2/3 of what a flood gets in accesses.
+    // Without aggregation each ACK of 52 bytes needs a channel access: preamble, back-off and
+    // acknowledgment frame cost as much as for a data packet. With one ACK for two packets, data
+    // gets about 2/3 of the accesses.
     let single = WifiSpec {
         aggregation: None,
         ..wifi(65.0)
@@ -110,7 +112,7 @@ fn acknowledgments_take_their_part_of_the_channel() {
         (0.65..0.85).contains(&(got / flooded)),
         "{got} of {flooded}"
     );
-    // Aggregated, forty of them cost one.
+    // With aggregation forty ACKs need one access.
     let flooded = goodputs(&channel(wifi(65.0), &[(flood(), true)]))[0];
     let got = wire * goodputs(&channel(wifi(65.0), &[(tcp, true)]))[0];
     assert!(got / flooded > 0.9, "{got} of {flooded}");
