@@ -206,8 +206,8 @@ fn the_controller_is_notified_of_bursts_in_order() {
     // The reports of three bursts, one round trip apart, are lost; they are repeated with or after
     // that of the fourth.
     outage(&mut network, 1, 2000.0, 2300.0);
-    let told = play(&network).2.bursts;
-    assert!((1..=3).contains(&(all - told)), "{told} of {all}");
+    let reported = play(&network).2.bursts;
+    assert!((1..=3).contains(&(all - reported)), "{reported} of {all}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_loss_is_reported_with_its_cause_and_how_it_was_detected() {
     let again = packets(&events)
         .into_iter()
         .find(|(_, leaves, _, segment)| *leaves && segment.data.is_some_and(|data| data.again));
-    let (at, _, _, segment) = again.expect("it is sent again");
+    let (at, _, _, segment) = again.expect("it is retransmitted");
     assert_eq!(at, found.as_nanos());
     assert_eq!(segment.data.map(|data| data.offset), Some(lost.offset));
     let judged = events

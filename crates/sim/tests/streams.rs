@@ -217,18 +217,18 @@ fn lossy(controller: &str, streams: u32) -> Network {
 
 #[test]
 fn several_streams_send_as_one_does_and_deliver_earlier() {
-    let laws = registry::CONTROLLERS.iter();
-    for law in laws.filter(|entry| entry.feed == Feed::Acknowledgments) {
+    let controllers = registry::CONTROLLERS.iter();
+    for controller in controllers.filter(|entry| entry.feed == Feed::Acknowledgments) {
         for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
             let of = |streams| {
-                let mut network = lossy(law.name, streams);
+                let mut network = lossy(controller.name, streams);
                 tcp(&mut network).settings.recovery = recovery;
                 run(&network).flows.swap_remove(0)
             };
             let (one, eight) = (of(1), of(8));
-            assert!(one.lost.total() > 0, "{}", law.name);
+            assert!(one.lost.total() > 0, "{}", controller.name);
             assert!(one.streams.is_empty() && eight.streams.len() == 8);
-            assert!(eight.delivered >= one.delivered, "{}", law.name);
+            assert!(eight.delivered >= one.delivered, "{}", controller.name);
             // Everything else is identical: windows, round trips, losses, verdicts.
             let rateless = |flow: &FlowOutcome| {
                 let mut flow = flow.clone();
@@ -244,7 +244,7 @@ fn several_streams_send_as_one_does_and_deliver_earlier() {
                 rateless(&one),
                 rateless(&eight),
                 "{} {recovery:?}",
-                law.name
+                controller.name
             );
         }
     }
@@ -253,8 +253,8 @@ fn several_streams_send_as_one_does_and_deliver_earlier() {
 #[test]
 fn mfast_is_fast_with_streams() {
     // Tables 1 and 2 of the EMFAST paper have the same numbers for both.
-    let of = |law: &str, streams| {
-        let mut flow = run(&lossy(law, streams)).flows.swap_remove(0);
+    let of = |controller: &str, streams| {
+        let mut flow = run(&lossy(controller, streams)).flows.swap_remove(0);
         flow.controller = None;
         flow
     };

@@ -20,7 +20,7 @@
 /// Limit on the NACKs that are sent or accepted: some at once, then one for every two segments that
 /// arrive intact.
 ///
-/// An attacker who provokes or forges NACKs therefore adds at most half as many packets as get
+/// An attacker that provokes or forges NACKs therefore adds at most half as many packets as get
 /// through. On a path that corrupts more than a third of its packets, some segments get no NACK;
 /// they are repaired as other losses are.
 #[derive(Debug, Clone, Copy)]
