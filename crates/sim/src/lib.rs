@@ -1,6 +1,17 @@
 //! A packet-level simulator of transport protocols over paths.
 //!
-//! [`Network`] describes one run, [`run`] plays it, [`Outcome`] is what was measured.
+//! [`Network`] describes one run, [`run`] plays it, and [`Outcome`] is what was measured.
+//!
+//! | folder or file | contents |
+//! |---|---|
+//! | `scenario/`, `network` | scenario files; what they become for the engine |
+//! | `engine/` | events, links, lookahead, observation; it knows no protocol |
+//! | `flow/` | the interface of a flow, and the list of kinds |
+//! | `tcp/`, `multipath/`, `aatp/`, `udp/` | the kinds of flows |
+//! | `streams/` | the data of a multipath connection: streams and messages |
+//! | `outcome`, `observe`, `path_capacity` | what a run reports, and what a path offers |
+//! | `sweep` | all runs of a scenario on several threads |
+//! | `seed`, `rtt`, `ranges`, `measure`, `counters` | parts that several of them use |
 
 mod aatp;
 mod counters;
@@ -39,7 +50,7 @@ pub use whimbrel_cc::fairness::jain;
 use engine::world::World;
 use flow::dispatch::{AnyFlow, Shared};
 
-/// Plays one run and tells `observer` all that happens in it. The outcome is the same as that of
+/// Plays one run and reports its events to `observer`. The outcome is the same as that of
 /// [`run`], bit for bit.
 pub fn run_observed(network: &Network, observer: &mut dyn observe::Observer) -> Outcome {
     let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);

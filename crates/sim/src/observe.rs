@@ -257,7 +257,7 @@ pub struct State {
     pub pacing_rate: Option<Rate>,
     /// What the sender does about losses.
     pub stage: Stage,
-    /// What its controller does, in the words of the controller: `slow start`.
+    /// What its controller does, as it names it itself: `slow start`.
     pub phase: &'static str,
 }
 

@@ -572,7 +572,7 @@ pub struct FlowSample {
     pub path_changes: Option<u64>,
     /// Pacing rate of the controller, if it sets one.
     pub pacing_rate: Option<Rate>,
-    /// What the controller does, in the words of the controller.
+    /// What the controller does, as it names it itself.
     pub phase: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! Random streams. Each link and each source of randomness of a run has a stream of its own, so that
-//! the draws of one do not depend on how often another draws.
+//! Random streams. Each link and each source of randomness of a run has a stream of its own, so
+//! that the draws of one do not depend on how often another draws.
 
 /// What a random stream is for. Each has a salt, so that two of the same index differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! The transport of AATP: connections of its own over datagrams. It sends bulk data in paced bursts,
-//! each answered by a selective acknowledgment, and estimates the bandwidth from packet trains when
-//! it starts.
+//! The transport of AATP: connections of its own over datagrams. It sends bulk data in paced
+//! bursts, each answered by a selective acknowledgment, and estimates the bandwidth from packet
+//! trains when it starts.
 //!
-//! A. Briones, A. Mallorqui, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over Fairly
-//! Shared Heterogeneous Long Fat Networks", Electronics 10(9), 987, 2021, sections 4 and 5. Numbers
-//! in parentheses are equations of the paper.
+//! A. Briones, A. Mallorqui, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over
+//! Fairly Shared Heterogeneous Long Fat Networks", Electronics 10(9), 987, 2021, sections 4 and 5.
+//! Numbers in parentheses are equations of the paper.
 //!
 //! The controller decides how fast it sends ([`whimbrel_cc`]: `aatp`, `enhanced-aatp`). What the
 //! paper leaves open is decided, and explained, in [`trains`] (bandwidth), [`source`] (bursts,
@@ -50,7 +50,7 @@ pub(crate) struct Connection<'a> {
     source: Source,
     sink: Sink,
     lost: LossCounts,
-    /// The state that an observer was last told.
+    /// The state that was last reported to an observer.
     state: Option<State>,
 }
 
@@ -132,8 +132,8 @@ mod tests {
     use whimbrel_cc::fairness::{Adapter, Priority};
     use whimbrel_units::{Duration, Rate};
 
-    /// Timers that the test plays between two messages. A sender at a high rate has more; what is due
-    /// then is made up for with the next message.
+    /// Timers that the test plays between two messages. A sender at a high rate has more; what is
+    /// due then is made up for with the next message.
     const MAX_TIMERS: usize = 200;
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! It answers every burst with a SACK once the burst is over: when its last packet or a packet of a
 //! later burst has arrived, or when none has arrived for an interval. A packet of the burst that
-//! arrives later still counts as data, but the sender has been told that it is missing. The SACK is
+//! arrives later still counts as data, but the report has named it as missing. The SACK is
 //! retransmitted until its ACK arrives, so that no report is lost. The ACK also gives this end a
 //! round-trip sample (13).
 //!

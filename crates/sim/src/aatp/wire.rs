@@ -9,17 +9,21 @@
 //! | 1 | version (high four bits) and kind (low four bits) |
 //! | 4 | connection |
 //!
-//! | kind | then | from |
-//! |---|---|---|
-//! | 0 open | priority 1, full packet 2, packets to send 4 (all ones: endless) | sender |
-//! | 1 accept | known bandwidth 8, allocated 8 (bit/s; zero: none) | receiver |
-//! | 2 train | number 4, index 1, count 1; padded to a full packet | sender |
-//! | 3 train report | number 4, trains measured 1, bandwidth 8, allocated 8 | receiver |
-//! | 4 data | sequence 4, burst 4, index 4, count 4, interval 8 (ns), sent 8 (ns), acks 1 (0 or 1), burst 4 and part 1 of the SACK that it acknowledges; then the payload | sender |
-//! | 5 sack | burst 4, part 1, parts 1, flags 1, count 4, received 4, lost bursts before 4, sent span 8, received span 8, held 8, allocated 8, delivered 8, fairness 8, adapter 8, gaps 2, then for each gap start 4 and length 4 | receiver |
-//! | 6 ack | burst 4, part 1: sent if no data packet can carry it | sender |
-//! | 7 probe, 8 probe answer | nothing: does the path work again? | sender, receiver |
-//! | 9 close, 10 closed | nothing | sender, receiver |
+//! The fields of each kind follow, with their sizes in bytes. The sender sends kinds 0, 2, 4, 6, 7
+//! and 9, the receiver the others.
+//!
+//! * 0 open: priority 1, full packet 2, packets to send 4 (all ones: endless)
+//! * 1 accept: known bandwidth 8, allocated 8 (bit/s; zero: none)
+//! * 2 train: number 4, index 1, count 1; padded to a full packet
+//! * 3 train report: number 4, trains measured 1, bandwidth 8, allocated 8
+//! * 4 data: sequence 4, burst 4, index 4, count 4, interval 8 (ns), sent 8 (ns), acks 1 (0 or 1),
+//!   burst 4 and part 1 of the SACK that it acknowledges; then the payload
+//! * 5 sack: burst 4, part 1, parts 1, flags 1, count 4, received 4, lost bursts before 4, sent
+//!   span 8, received span 8, held 8, allocated 8, delivered 8, fairness 8, adapter 8, gaps 2, then
+//!   for each gap start 4 and length 4
+//! * 6 ack: burst 4, part 1; sent if no data packet can carry it
+//! * 7 probe, 8 probe answer: nothing; does the path work again?
+//! * 9 close, 10 closed: nothing
 //!
 //! The Jitter Ratio of a SACK is sent as the two spans that it is computed from ((10) of the
 //! paper), because a controller may need more than their ratio. Gaps name packets by their index in

@@ -2,8 +2,8 @@
 //! events and changes no result.
 //!
 //! * **Links.** A link that is only ever entered from one other link, which keeps its packets in
-//!   order, is entered as soon as a packet is on the link before it. The access link of a flow behind
-//!   a shared bottleneck needs no event.
+//!   order, is entered as soon as a packet is on the link before it. The access link of a flow
+//!   behind a shared bottleneck needs no event.
 //! * **Ends.** An end that only answers packets receives a packet as soon as it is on its last
 //!   link, if all packets reach the end over that link, in order, and if the end alone enters the
 //!   link that its answers go on. An end that only counts packets needs no link of its own. The end
@@ -13,8 +13,8 @@
 //! send first, and CoDel's decision depends on later packets. Nothing is computed ahead in a run
 //! that is sampled: a sample shows the queues and flows in between.
 //!
-//! A loss that is computed ahead is counted at once. Its sender is told the cause, for the record
-//! of its decisions, when the time of the loss has come ([`PendingLosses`]).
+//! A loss that is computed ahead is counted at once. Its sender learns the cause, for the record of
+//! its decisions, when the time of the loss has come ([`PendingLosses`]).
 
 use super::packet::Packet;
 use super::pipe::Pipe;

@@ -52,7 +52,7 @@ pub(crate) struct Unobserved;
 
 impl Observe for Unobserved {}
 
-/// An observer, and the events that it has not been told yet.
+/// An observer, and the events that it has not received yet.
 pub(crate) struct Observed<'o> {
     observer: &'o mut dyn Observer,
     /// Events that the clock has not reached.

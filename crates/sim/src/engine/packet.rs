@@ -6,19 +6,18 @@ use whimbrel_units::Time;
 /// A packet. Sequence numbers count segments of one MSS, from 0; `TcpFlow::size` bounds them to 32
 /// bits.
 ///
-/// `seg` and `ack` mean different things in different packets. The fields have the meaning of TCP;
-/// the methods give the others.
+/// `seg` and `ack` have the meaning of TCP: the segment that a data packet carries, and the
+/// cumulative acknowledgment. Some packets use them otherwise; the methods give these meanings:
 ///
-/// | packet | `seg` | `ack` |
+/// | packet | field | method |
 /// |---|---|---|
-/// | TCP data | the segment that it carries | cumulative acknowledgment |
-/// | TCP acknowledgment | 0 | cumulative acknowledgment |
-/// | NACK | 0 | [`nacked_segment`](Self::nacked_segment) |
-/// | data of a multipath connection | the segment of the subflow | [`connection_segment`](Self::connection_segment) |
-/// | acknowledgment of a multipath connection | [`data_ack`](Self::data_ack) | cumulative acknowledgment of the subflow |
-/// | AATP | [`payload_handle`](Self::payload_handle) | 0 |
-/// | UDP | sequence number of the datagram | 0 |
-/// | any with [`Flags::CORRUPTED`] | as above | [`first_changed_bit`](Self::first_changed_bit) |
+/// | NACK | `ack` | [`nacked_segment`](Self::nacked_segment) |
+/// | data of a multipath connection | `ack` | [`connection_segment`](Self::connection_segment) |
+/// | acknowledgment of a multipath connection | `seg` | [`data_ack`](Self::data_ack) |
+/// | AATP | `seg` | [`payload_handle`](Self::payload_handle) |
+/// | any with [`Flags::CORRUPTED`] | `ack` | [`first_changed_bit`](Self::first_changed_bit) |
+///
+/// In a UDP packet `seg` is the sequence number of the datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     /// When it leaves the link that it is on.
@@ -29,9 +28,9 @@ pub(crate) struct Packet {
     pub echo: Time,
     /// Its flow and the route of that flow; see [`routes`](super::routes).
     pub lane: u32,
-    /// The segment that a data packet carries, and other things; see the table.
+    /// The segment that a data packet carries; see the table.
     pub seg: u32,
-    /// The next segment that its sender expects, and other things; see the table.
+    /// The next segment that its sender expects; see the table.
     pub ack: u32,
     /// Size on the wire in bytes, at most the 65,535 of an IP packet.
     pub size: u16,

@@ -1,5 +1,5 @@
-//! The bytes of packets that carry encoded messages. A [`Packet`] has no room for them, so it carries
-//! a handle. Buffers are reused: nothing is allocated in steady state.
+//! The bytes of packets that carry encoded messages. A [`Packet`] has no room for them, so it
+//! carries a handle. Buffers are reused: nothing is allocated in steady state.
 
 use super::packet::Packet;
 

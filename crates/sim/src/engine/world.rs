@@ -82,7 +82,7 @@ impl<'a, S: SharedState, F: Flow<S>> World<'a, F, S, Unobserved> {
 }
 
 impl<'a, 'o, S: SharedState, F: Flow<S>> World<'a, F, S, Observed<'o>> {
-    /// The same run, and `observer` is told what happens.
+    /// The same run; `observer` receives its events.
     pub fn observed(
         network: &'a Network,
         shared: S,
@@ -331,7 +331,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         self.flows[flow].flow.losses(path)
     }
 
-    /// A packet is lost at `at`: its flow is told the cause when the clock is there.
+    /// A packet is lost at `at`. Its flow learns the cause when the clock has reached that time.
     fn on_loss(&mut self, at: Time, packet: &Packet, cause: DropCause) {
         if at > self.now {
             self.pending_losses.add(at, packet, cause);

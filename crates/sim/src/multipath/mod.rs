@@ -3,8 +3,8 @@
 //! when it is delivered; the connection decides which path sends it.
 //!
 //! Over several paths it is a model of MPTCP: A. Ford et al., "TCP Extensions for Multipath
-//! Operation with Multiple Addresses", RFC 8684, 2020. It has data sequence numbers besides those of
-//! the subflows, the mapping between the two, Data ACKs, one receive window for all paths, and
+//! Operation with Multiple Addresses", RFC 8684, 2020. It has data sequence numbers besides those
+//! of the subflows, the mapping between the two, Data ACKs, one receive window for all paths, and
 //! retransmission of data on another path. It has no options, keys or fallbacks: every packet
 //! carries the numbers, and no header grows by them.
 //!
@@ -13,11 +13,11 @@
 //!   with the lowest smoothed RTT does: minRTT, the default of Linux (C. Paasch et al.,
 //!   "Experimental Evaluation of Multipath TCP Schedulers", ACM SIGCOMM CSWS 2014, section 3).
 //! * A segment of the connection is delivered when all segments before it have arrived, on any
-//!   path. Segments beyond a hole are held and take room in the receive window: a slow path blocks a
-//!   fast one when the window is small.
+//!   path. Segments beyond a hole are held and take room in the receive window: a slow path blocks
+//!   a fast one when the window is small.
 //! * Data in flight on a path whose retransmission timer fires is offered to the other paths once,
-//!   before new data (section 3.3.6). The path retransmits it as well: its own sequence must have no
-//!   hole. The receiver discards duplicates.
+//!   before new data (section 3.3.6). The path retransmits it as well: its own sequence must have
+//!   no hole. The receiver discards duplicates.
 //! * When a Data ACK acknowledges all data, the paths fall silent, as after DATA_FIN.
 //!
 //! Decisions where the RFC leaves a choice:

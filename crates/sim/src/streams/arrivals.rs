@@ -60,11 +60,11 @@ impl Arrivals {
         let Messages {
             min_size, max_size, ..
         } = self.spec;
-        let least = min_size.get().max(1);
-        let size = if max_size.get() > least {
-            self.rng.random_range(least..=max_size.get())
+        let smallest = min_size.get().max(1);
+        let size = if max_size.get() > smallest {
+            self.rng.random_range(smallest..=max_size.get())
         } else {
-            least
+            smallest
         };
         let following = at + self.interval();
         self.left -= 1;
