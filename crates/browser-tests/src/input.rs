@@ -81,7 +81,8 @@ impl Chromium {
         .await
     }
 
-    /// Scrolls to a figure and waits until the page no longer moves (figures near it are drawn too).
+    /// Scrolls to a figure and waits until the page no longer moves (figures near it are drawn
+    /// too).
     pub async fn show(&self, figure: &str) {
         self.run(&format!(
             "document.getElementById('{figure}').scrollIntoView({{ block: 'center' }})"

@@ -16,8 +16,8 @@ pub enum Kind {
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, unique in a table. A unit is the last part of the name, or the one before the last:
-    /// `goodput_bps`, `rtt_ms_p95`.
+    /// Its name, unique in a table. A unit is the last part of the name, or the one before the
+    /// last: `goodput_bps`, `rtt_ms_p95`.
     pub name: String,
     /// The type of its cells. Each may be null.
     pub kind: Kind,

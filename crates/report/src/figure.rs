@@ -2,12 +2,12 @@
 //! [`svg`](crate::svg()) draw them.
 //!
 //! A [`Figure`] is one of four kinds of plot: [panels](Plot::Panels) of series over a common axis
-//! (windows over time, goodput over loss, distributions, throughput over delay),
-//! [heat maps](Plot::Heat), decisions against the truth ([`Plot::Confusion`]), and a paper's numbers
-//! with ours ([`Plot::Beside`]).
+//! (windows over time, goodput over loss, distributions, throughput over delay), [heat
+//! maps](Plot::Heat), decisions against the truth ([`Plot::Confusion`]), and a paper's numbers with
+//! ours ([`Plot::Beside`]).
 //!
-//! Everything that belongs to one protocol names it: a protocol has the same colour everywhere, and the
-//! page hides and shows it everywhere.
+//! Everything that belongs to one protocol names it: a protocol has the same colour everywhere, and
+//! the page hides and shows it everywhere.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_sim::Confusion;
@@ -76,8 +76,8 @@ pub enum Plot {
         /// Side by side.
         matrices: Vec<Matrix>,
     },
-    /// A paper's numbers and ours. Rows of very different sizes share a logarithmic axis if all numbers
-    /// are above zero; otherwise neighbours of like size and sign share an axis.
+    /// A paper's numbers and ours. Rows of very different sizes share a logarithmic axis if all
+    /// numbers are above zero; otherwise neighbours of like size and sign share an axis.
     Beside {
         /// The number and its unit.
         value: Axis,
@@ -122,12 +122,13 @@ pub struct Panel {
 /// One series of a panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Its protocol as chosen by the user (`cubic`, `cerl?A=0.6`); `None` if it belongs to the path or to
-    /// all protocols.
+    /// Its protocol as chosen by the user (`cubic`, `cerl?A=0.6`); `None` if it belongs to the path
+    /// or to all protocols.
     pub protocol: Option<String>,
-    /// Its name in the legend. Marks and dashed lines whose label begins with the label of a line of the
-    /// same panel and protocol (`cubic, loss` for the line `cubic`) are companions of that line: they have
-    /// its colour, and a mark or dash that is the same for all lines. The legend then has `loss` once.
+    /// Its name in the legend. Marks and dashed lines whose label begins with the label of a line
+    /// of the same panel and protocol (`cubic, loss` for the line `cubic`) are companions of that
+    /// line: they have its colour, and a mark or dash that is the same for all lines. The legend
+    /// then has `loss` once.
     pub label: String,
     /// How it is drawn.
     pub form: Form,

@@ -1,9 +1,9 @@
 //! A report as one HTML page that needs no network and no other file.
 //!
-//! Headings, claims, tables and files are plain HTML and need no scripts. A figure is its data as JSON,
-//! which the page's scripts draw when it comes into view (`assets/js`, with Apache ECharts). The
-//! Content-Security-Policy allows no request and no script except these two, identified by their hashes,
-//! so no text of a report can become a script.
+//! Headings, claims, tables and files are plain HTML and need no scripts. A figure is its data as
+//! JSON, which the page's scripts draw when it comes into view (`assets/js`, with Apache ECharts).
+//! The Content-Security-Policy allows no request and no script except these two, identified by
+//! their hashes, so no text of a report can become a script.
 
 use crate::figure::{Figure, Plot};
 use crate::page::{Fact, Report, Section, Source, Table};
@@ -232,7 +232,8 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> FigureView<'a> {
-    /// `drawn` maps the plots of earlier figures to their ids: experiments that share runs have equal plots.
+    /// `drawn` maps the plots of earlier figures to their ids: experiments that share runs have
+    /// equal plots.
     fn new(
         figure: &'a Figure,
         ids: &mut Ids,

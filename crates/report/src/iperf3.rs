@@ -1,16 +1,16 @@
 //! One run or one transfer with the names and units of the JSON that `iperf3 -J` prints.
 //!
 //! The names are those of iperf3's source (`iperf_api.c`: `print_interval_results`,
-//! `iperf_print_intermediate`, `iperf_print_results`, `iperf_on_test_start`; `iperf_tcp.c`): times in
-//! seconds, `rtt` and `rttvar` in microseconds, `snd_cwnd` and `pmtu` in bytes. Fields without a value are
-//! left out: a simulation has no hosts, ports, dates and processors, and the peer's window is not
-//! measured. Three things differ from iperf3:
+//! `iperf_print_intermediate`, `iperf_print_results`, `iperf_on_test_start`; `iperf_tcp.c`): times
+//! in seconds, `rtt` and `rttvar` in microseconds, `snd_cwnd` and `pmtu` in bytes. Fields without a
+//! value are left out: a simulation has no hosts, ports, dates and processors, and the peer's
+//! window is not measured. Three things differ from iperf3:
 //!
-//! * `bytes` counts bytes that arrived. iperf3's sender counts bytes that its socket accepted, which
-//!   includes those in flight.
+//! * `bytes` counts bytes that arrived. iperf3's sender counts bytes that its socket accepted,
+//!   which includes those in flight.
 //! * `socket` is the number of a stream, from 1; `connected` also has `flow` and `controller`.
-//! * The last interval of a stream ends with the stream. It has no `snd_cwnd`, `rtt` and `rttvar`, unless
-//!   the state was sampled at that moment.
+//! * The last interval of a stream ends with the stream. It has no `snd_cwnd`, `rtt` and `rttvar`,
+//!   unless the state was sampled at that moment.
 
 use serde::Serialize;
 use whimbrel_sim::{FlowOutcome, Outcome};
@@ -305,7 +305,8 @@ pub fn intervals_of(stream: &Stream) -> Vec<Interval> {
         .collect()
 }
 
-/// The intervals of this length in which a stream was active. A stream has at most one point in each.
+/// The intervals of this length in which a stream was active. A stream has at most one point in
+/// each.
 fn intervals(streams: &[Stream], length: Duration) -> Vec<Interval> {
     let length = length.as_nanos().max(1);
     let mut all: Vec<(u64, Vec<Part>)> = Vec::new();

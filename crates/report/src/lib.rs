@@ -1,13 +1,15 @@
 //! Results as text, data and figures.
 //!
 //! For people:
-//! * [`table()`]: one row for each point and controller, with the mean ± standard deviation over its seeds.
+//! * [`table()`]: one row for each point and controller, with the mean ± standard deviation over
+//!   its seeds.
 //! * [`html()`]: a page with [figures](figure) that needs nothing but a browser.
 //! * [`svg()`]: the same figures as a picture.
 //!
 //! For programs:
 //! * [`json()`]: every run with every flow, in base units.
-//! * [`frame`]: tables, as CSV ([`csv()`]) and Apache Parquet (`parquet`, with the feature of that name).
+//! * [`frame`]: tables, as CSV ([`csv()`]) and Apache Parquet (`parquet`, with the feature of that
+//!   name).
 //! * [`iperf3`]: one run or transfer as `iperf3 -J` prints it.
 //! * [`trace`]: one run packet by packet, as pcapng and qlog.
 

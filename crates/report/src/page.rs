@@ -1,5 +1,5 @@
-//! A report as data: sections with their figures, and how it was made. [`html`](crate::html()) writes it
-//! as a page.
+//! A report as data: sections with their figures, and how it was made. [`html`](crate::html())
+//! writes it as a page.
 
 use crate::figure::Figure;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Tables as Apache Parquet: typed columns, compressed with Snappy, which all readers support.
 //!
-//! Every column may be null. The file's metadata has the provenance of the runs and, as a JSON object
-//! under `columns`, the meaning of each column.
+//! Every column may be null. The file's metadata has the provenance of the runs and, as a JSON
+//! object under `columns`, the meaning of each column.
 
 use crate::frame::{Cell, Column, Frame, Kind};
 use crate::page::Fact;

@@ -6,8 +6,8 @@ use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, PathOutcome, Summary};
 use whimbrel_units::Duration;
 
-/// The flows of one controller at one point, or one of their paths: means and standard deviations over
-/// the seeds.
+/// The flows of one controller at one point, or one of their paths: means and standard deviations
+/// over the seeds.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The swept values.
@@ -18,8 +18,8 @@ pub struct Row {
     pub flows: usize,
     /// Total goodput of these flows, bits per second of the run.
     pub goodput: Stat,
-    /// Utilization: `goodput` over the [capacity](whimbrel_sim::scenario::Point::capacity) of the links,
-    /// if it is limited.
+    /// Utilization: `goodput` over the [capacity](whimbrel_sim::scenario::Point::capacity) of the
+    /// links, if it is limited.
     pub share: Option<Stat>,
     /// Mean RTT over all samples of these flows, seconds.
     pub rtt_mean: Option<Stat>,
@@ -38,8 +38,8 @@ pub struct Row {
     pub queue_delay: Option<Stat>,
     /// Data packets retransmitted over data packets sent.
     pub retransmits: Stat,
-    /// Data packets retransmitted after negative acknowledgments over data packets sent, if there were
-    /// any; not of a path.
+    /// Data packets retransmitted after negative acknowledgments over data packets sent, if there
+    /// were any; not of a path.
     pub nacked: Option<Stat>,
     /// Data packets lost for any cause over data packets sent.
     pub loss: Stat,
@@ -47,7 +47,8 @@ pub struct Row {
     pub marked: Option<Stat>,
     /// Jain's index of all flows of the run; not of a path.
     pub jain: Option<Stat>,
-    /// Fraction of correct decisions on losses, if the controller classifies losses and there were any.
+    /// Fraction of correct decisions on losses, if the controller classifies losses and there were
+    /// any.
     pub accuracy: Option<Stat>,
     /// Mean time from start to completion, seconds, if all these flows completed.
     pub completion: Option<Stat>,
@@ -220,7 +221,8 @@ fn messages<'a>(flows: &[&'a FlowOutcome]) -> Option<Vec<&'a MessageOutcome>> {
     flows.iter().map(|flow| flow.messages.as_ref()).collect()
 }
 
-/// A row of one route of a controller's flows. A path's goodput is the data that it delivered first.
+/// A row of one route of a controller's flows. A path's goodput is the data that it delivered
+/// first.
 fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
     let first = runs.first()?;
     let over = |measure: &dyn Fn(&Run<'_>, &[&PathOutcome]) -> Option<f64>| {
@@ -373,13 +375,13 @@ sample = "100 ms"
             ("udp", 1),
         ];
         assert_eq!(heads, expected);
-        // Each has 5 Mbit/s of its own towards `wifi`, and both share the 4 Mbit/s of `lte`; 1448 of 1500
-        // bytes are payload.
+        // Each has 5 Mbit/s of its own towards `wifi`, and both share the 4 Mbit/s of `lte`; 1448
+        // of 1500 bytes are payload.
         let goodput = |row: usize| rows[row].goodput.mean * 1e-6;
         assert!((8.8..9.66).contains(&goodput(1)), "{}", goodput(1));
         assert!((3.2..3.87).contains(&goodput(2)), "{}", goodput(2));
-        // Data behind a gap is not delivered yet: 10 Mbit/s for the 0.1 s that `lte` is behind, and for
-        // 0.2 s more after a loss there, is 3 Mbit in 10 s.
+        // Data behind a gap is not delivered yet: 10 Mbit/s for the 0.1 s that `lte` is behind, and
+        // for 0.2 s more after a loss there, is 3 Mbit in 10 s.
         let held = goodput(1) + goodput(2) - goodput(0);
         assert!((0.0..0.3).contains(&held), "{held}");
         assert!(rows[0].cwnd.is_none() && rows[1].cwnd.is_some());

@@ -30,7 +30,8 @@ impl Stat {
         })
     }
 
-    /// The text `5.62 ± 0.13`, with both numbers multiplied by `factor` and with this many decimals.
+    /// The text `5.62 ± 0.13`, with both numbers multiplied by `factor` and with this many
+    /// decimals.
     pub fn show(&self, factor: f64, decimals: usize) -> String {
         let mean = self.mean * factor;
         match self.sd {
@@ -40,8 +41,8 @@ impl Stat {
     }
 }
 
-/// A mean and its 95 % confidence interval by Student's t, which assumes independent measurements with a
-/// nearly symmetric distribution, such as means of many runs.
+/// A mean and its 95 % confidence interval by Student's t, which assumes independent measurements
+/// with a nearly symmetric distribution, such as means of many runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.

@@ -1,14 +1,15 @@
-//! How a protocol looks: a colour, a dash and a mark for each, by its name, on every page and in every
-//! picture.
+//! How a protocol looks: a colour, a dash and a mark for each, by its name, on every page and in
+//! every picture.
 //!
 //! The sixteen colours were found by a search that maximized their distances in CIELAB for normal,
-//! protan, deutan and tritan vision. Each has a light and a dark form, with a contrast of at least 3:1
-//! (WCAG 2.2, graphics) on the page's light and dark background. The algorithms that are compared most
-//! often have a colour of their own; the others share one with an algorithm that they rarely meet. No
-//! two algorithms have the same dash and mark, so a picture printed in grey can be read too.
+//! protan, deutan and tritan vision. Each has a light and a dark form, with a contrast of at least
+//! 3:1 (WCAG 2.2, graphics) on the page's light and dark background. The algorithms that are
+//! compared most often have a colour of their own; the others share one with an algorithm that they
+//! rarely meet. No two algorithms have the same dash and mark, so a picture printed in grey can be
+//! read too.
 //!
-//! An algorithm with parameters (`cerl?A=0.6`), with a loss classifier (`cubic+cerl`) or with a note
-//! (`newreno, lte`) has the hue of the algorithm in another lightness, dash and mark.
+//! An algorithm with parameters (`cerl?A=0.6`), with a loss classifier (`cubic+cerl`) or with a
+//! note (`newreno, lte`) has the hue of the algorithm in another lightness, dash and mark.
 //!
 //! An algorithm that is new in the registry gets a colour, dash and mark without an edit here.
 
@@ -79,8 +80,8 @@ const DASHES: [&[u8]; 7] = [
     &[12, 3, 2, 3, 2, 3],
 ];
 
-/// On white and on the dark page. The distance of any two of the first ten in CIELAB is at least 15 for
-/// each kind of vision.
+/// On white and on the dark page. The distance of any two of the first ten in CIELAB is at least 15
+/// for each kind of vision.
 const COLOURS: [(Colour, Colour); 16] = [
     hex(0x01_26ac, 0x33_94e5),
     hex(0xff_5d10, 0xef_6f16),
@@ -100,8 +101,8 @@ const COLOURS: [(Colour, Colour); 16] = [
     hex(0x59_1c77, 0x94_71bf),
 ];
 
-/// Algorithms whose colour was chosen by hand, so that neighbours in papers differ, with the index of
-/// their colour. The place in this list determines dash and mark.
+/// Algorithms whose colour was chosen by hand, so that neighbours in papers differ, with the index
+/// of their colour. The place in this list determines dash and mark.
 const CHOSEN: [(&str, usize); 40] = [
     // Those that are compared most often: a colour each.
     ("newreno", 0),
@@ -147,7 +148,8 @@ const CHOSEN: [(&str, usize); 40] = [
     ("lia", 8),
 ];
 
-/// All algorithms of the registry with the index of their colour: those of [`CHOSEN`], then the others.
+/// All algorithms of the registry with the index of their colour: those of [`CHOSEN`], then the
+/// others.
 static ALGORITHMS: LazyLock<Vec<(&'static str, usize)>> = LazyLock::new(|| {
     let mut all = CHOSEN.to_vec();
     for entry in CONTROLLERS {
@@ -182,12 +184,14 @@ const TONES: [[f64; 5]; 2] = [
     [0.14, 0.22, 0.35, 0.55, 0.85],
 ];
 
-/// The algorithm of a protocol: `cubic` of `cubic?C=0.6+cerl, lte`. `None` if it is not in the registry.
+/// The algorithm of a protocol: `cubic` of `cubic?C=0.6+cerl, lte`. `None` if it is not in the
+/// registry.
 pub fn algorithm(protocol: &str) -> Option<&'static str> {
     position(protocol).map(|at| ALGORITHMS[at].0)
 }
 
-/// The place of a protocol's algorithm. Names may end with a plus, so the longest name that fits counts.
+/// The place of a protocol's algorithm. Names may end with a plus, so the longest name that fits
+/// counts.
 fn position(protocol: &str) -> Option<usize> {
     let names = |name: &str| {
         protocol.strip_prefix(name).is_some_and(|rest| {
@@ -215,8 +219,8 @@ pub fn style(protocol: &str, variant: usize) -> Style {
     }
 }
 
-/// The order of protocols in lists: the algorithms that are compared most often first, each with its
-/// variants, then names of no algorithm.
+/// The order of protocols in lists: the algorithms that are compared most often first, each with
+/// its variants, then names of no algorithm.
 pub(crate) fn rank(protocol: &str) -> (usize, &str) {
     (position(protocol).unwrap_or(usize::MAX), protocol)
 }
@@ -233,7 +237,8 @@ fn place(name: &str) -> usize {
 }
 
 /// The variants of protocols that are shown together, so that no two look the same. Of those of one
-/// algorithm, the one without parameters, or else the first, has variant 0; the others follow in order.
+/// algorithm, the one without parameters, or else the first, has variant 0; the others follow in
+/// order.
 pub fn variants<'a>(protocols: &[&'a str]) -> Vec<(&'a str, usize)> {
     let bare = |name: &str| algorithm(name) == Some(name);
     let variant = |(i, name): (usize, &&'a str)| {
@@ -304,8 +309,8 @@ impl Colour {
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// The same hue with another luminance: scaled as far as red, green and blue allow, then mixed with
-    /// white.
+    /// The same hue with another luminance: scaled as far as red, green and blue allow, then mixed
+    /// with white.
     fn at(self, luminance: f64) -> Self {
         let light = self.linear();
         let brightest = light.iter().copied().fold(f64::EPSILON, f64::max);
@@ -345,8 +350,8 @@ mod tests {
     }
 
     /// Vision without one kind of cone: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A
-    /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009,
-    /// severity 1.0.
+    /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6),
+    /// 2009, severity 1.0.
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
         (
             "normal",

@@ -160,8 +160,8 @@ path changes    path changes detected, by algorithms that look for them, mean ov
 
 /// A table of rows without the columns that do not apply. Ends with a newline.
 ///
-/// Sweep keys have their [short names](short_names). On a terminal that is too narrow for all standard
-/// deviations, only that of the goodput is shown.
+/// Sweep keys have their [short names](short_names). On a terminal that is too narrow for all
+/// standard deviations, only that of the goodput is shown.
 pub fn table(rows: &[Row]) -> String {
     let mut shown = columns(rows, true);
     // Two spaces follow each column but the last.
@@ -333,8 +333,8 @@ impl Column {
     }
 }
 
-/// Short names of the keys of a sweep: the last word if it is unique (`loss` for `link.L.loss`), and the
-/// name of a flow for its count.
+/// Short names of the keys of a sweep: the last word if it is unique (`loss` for `link.L.loss`),
+/// and the name of a flow for its count.
 pub fn short_names(keys: &[&str]) -> Vec<String> {
     let last = |key: &str| {
         let mut words = key.rsplit('.');

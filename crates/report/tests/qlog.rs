@@ -1,4 +1,4 @@
-//! Logs of simulated runs, read back and held against what the simulator says of the same run.
+//! Logs of simulated runs, read back and compared with the outcome of the same run.
 
 use qlog::events::EventData;
 use qlog::events::quic::{PacketLostTrigger, QuicFrame};
@@ -95,7 +95,7 @@ fn events(log: &[u8]) -> Vec<Record> {
 }
 
 #[test]
-fn every_record_is_framed_and_read_back_and_times_never_fall() {
+fn records_are_framed_and_read_back_in_order_of_time() {
     for vantage in [Vantage::Sender, Vantage::Receiver] {
         for log in logs(&network(SEVERAL), vantage, Dialect::Current) {
             let text = String::from_utf8(log.clone()).expect("UTF-8");
@@ -122,9 +122,9 @@ fn every_record_is_framed_and_read_back_and_times_never_fall() {
     }
 }
 
-/// What a log says of packets.
+/// The packets of a log.
 #[derive(Default)]
-struct Told {
+struct Logged {
     sent: Vec<u64>,
     data: u64,
     acked: Vec<u64>,
@@ -134,17 +134,18 @@ struct Told {
     cwnd: Option<u64>,
 }
 
-fn told(log: &[u8]) -> Told {
-    let mut told = Told::default();
+fn logged(log: &[u8]) -> Logged {
+    let mut logged = Logged::default();
     for event in events(log) {
         match event {
             Record::Qlog(event) => match event.data {
                 EventData::QuicPacketSent(packet) => {
-                    told.sent
+                    logged
+                        .sent
                         .push(packet.header.packet_number.expect("a number"));
                     let stream = |frame: &QuicFrame| matches!(frame, QuicFrame::Stream { .. });
                     let frames = packet.frames.expect("frames");
-                    told.data += frames.iter().filter(|frame| stream(frame)).count() as u64;
+                    logged.data += frames.iter().filter(|frame| stream(frame)).count() as u64;
                 }
                 EventData::QuicPacketReceived(packet) => {
                     for frame in packet.frames.expect("frames") {
@@ -153,7 +154,8 @@ fn told(log: &[u8]) -> Told {
                             ..
                         } = frame
                         {
-                            told.acked
+                            logged
+                                .acked
                                 .extend(ranges.iter().flat_map(|r| r.as_range_inclusive()));
                         }
                     }
@@ -161,10 +163,10 @@ fn told(log: &[u8]) -> Told {
                 EventData::QuicPacketLost(lost) => {
                     let number = lost.header.and_then(|header| header.packet_number);
                     let trigger = lost.trigger.expect("a trigger");
-                    told.lost.push((number.expect("a number"), trigger));
+                    logged.lost.push((number.expect("a number"), trigger));
                 }
                 EventData::QuicMetricsUpdated(metrics) => {
-                    told.cwnd = metrics.congestion_window.or(told.cwnd);
+                    logged.cwnd = metrics.congestion_window.or(logged.cwnd);
                 }
                 _ => {}
             },
@@ -173,36 +175,42 @@ fn told(log: &[u8]) -> Told {
                 match event.name.as_str() {
                     "whimbrel:packet_dropped" if event.data["sender"] == "client" => {
                         let number = event.data["packet_number"].as_u64().expect("a number");
-                        told.dropped.push((number, word("cause").expect("a cause")));
+                        logged
+                            .dropped
+                            .push((number, word("cause").expect("a cause")));
                     }
                     "whimbrel:loss_judged" => {
                         let reduced = event.data["window_reduced"].as_bool().expect("known");
-                        told.judged
-                            .push((word("verdict"), word("truth").expect("known"), reduced));
+                        logged.judged.push((
+                            word("verdict"),
+                            word("truth").expect("known"),
+                            reduced,
+                        ));
                     }
                     _ => {}
                 }
             }
         }
     }
-    told
+    logged
 }
 
-fn check_against(told: &Told, flow: &FlowOutcome) {
-    assert_eq!(told.data, flow.packets_sent);
+fn check_against(logged: &Logged, flow: &FlowOutcome) {
+    assert_eq!(logged.data, flow.packets_sent);
     // The SYN is packet 0.
     let numbers: Vec<u64> = (0..=flow.packets_sent).collect();
-    assert_eq!(told.sent, numbers, "numbered as they leave, without gaps");
-    let caused = |cause: &str| told.dropped.iter().filter(|(_, c)| c == cause).count() as u64;
+    assert_eq!(logged.sent, numbers, "numbered as they leave, without gaps");
+    let caused = |cause: &str| logged.dropped.iter().filter(|(_, c)| c == cause).count() as u64;
     assert_eq!(caused("random_loss"), flow.lost.random);
     assert_eq!(caused("queue_overflow"), flow.lost.queue_overflow);
-    let dropped: BTreeSet<u64> = told.dropped.iter().map(|(number, _)| *number).collect();
-    let acked: BTreeSet<u64> = told.acked.iter().copied().collect();
+    let dropped: BTreeSet<u64> = logged.dropped.iter().map(|(number, _)| *number).collect();
+    let acked: BTreeSet<u64> = logged.acked.iter().copied().collect();
     assert!(
         acked.is_disjoint(&dropped),
         "what was dropped is not acknowledged"
     );
-    // Each packet but the SYN has one of two fates; the run is over before the last acknowledgments come.
+    // Each packet but the SYN was acknowledged or lost; the run ends before the last
+    // acknowledgments.
     let open = (1..=flow.packets_sent).filter(|n| !acked.contains(n) && !dropped.contains(n));
     let open: Vec<u64> = open.collect();
     assert!(
@@ -214,18 +222,18 @@ fn check_against(told: &Told, flow: &FlowOutcome) {
         let is = |(v, t, _): &&(Option<String>, String, bool)| {
             v.as_deref() == Some(verdict) && t == truth
         };
-        told.judged.iter().filter(is).count() as u64
+        logged.judged.iter().filter(is).count() as u64
     };
     assert_eq!(judged("random", "random"), verdicts.random_as_random);
     assert_eq!(
         judged("congestion", "congestion"),
         verdicts.congestion_as_congestion
     );
-    assert_eq!(told.judged.len() as u64, flow.loss_episodes);
+    assert_eq!(logged.judged.len() as u64, flow.loss_episodes);
 }
 
 #[test]
-fn packets_acknowledgments_losses_and_the_truth_are_those_of_the_run() {
+fn packets_losses_and_the_truth_agree_with_the_outcome() {
     let network = network(LOSSY);
     let outcome = run(&network);
     let flow = &outcome.flows[0];
@@ -235,35 +243,36 @@ fn packets_acknowledgments_losses_and_the_truth_are_those_of_the_run() {
         flow.lost
     );
     let logs = logs(&network, Vantage::Sender, Dialect::Current);
-    let told = told(&logs[0]);
-    check_against(&told, flow);
-    // RACK found them, or the timer did; and nearly all of them were lost indeed.
+    let logged = logged(&logs[0]);
+    check_against(&logged, flow);
+    // RACK or the timer detected them, and nearly all of them were really lost.
     let by_time =
         |(_, trigger): &&(u64, PacketLostTrigger)| *trigger == PacketLostTrigger::TimeThreshold;
-    assert!(told.lost.iter().filter(by_time).count() > 10);
-    let dropped: BTreeSet<u64> = told.dropped.iter().map(|(number, _)| *number).collect();
-    let rightly = told
+    assert!(logged.lost.iter().filter(by_time).count() > 10);
+    let dropped: BTreeSet<u64> = logged.dropped.iter().map(|(number, _)| *number).collect();
+    let rightly = logged
         .lost
         .iter()
         .filter(|(number, _)| dropped.contains(number))
         .count();
     assert!(
-        rightly * 10 >= told.lost.len() * 9,
+        rightly * 10 >= logged.lost.len() * 9,
         "{rightly} of {}",
-        told.lost.len()
+        logged.lost.len()
     );
-    assert!(told.cwnd.expect("told of") >= 2 * 1448);
+    assert!(logged.cwnd.expect("logged of") >= 2 * 1448);
 }
 
 #[test]
-fn the_older_dialect_is_what_qvis_asks_for() {
+fn the_older_dialect_has_what_qvis_requires() {
     let network = network(SEVERAL);
     let outcome = run(&network);
     let logs = logs(&network, Vantage::Sender, Dialect::Older);
     assert_eq!(logs.len(), 3);
     for log in &logs {
         let value: Value = serde_json::from_slice(log).expect("one JSON value");
-        // FileLoader looks for these two in the first 1024 bytes; QlogLoader knows 0.3 and nothing newer.
+        // FileLoader expects these in the first 1024 bytes; 0.3 is the newest version of
+        // QlogLoader.
         let head = String::from_utf8_lossy(&log[..200]).into_owned();
         assert!(
             head.contains("qlog_version") && head.contains("qlog_format"),

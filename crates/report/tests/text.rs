@@ -1,11 +1,11 @@
-//! The page without a browser: whatever a text says, the page holds it, and nothing of it is taken for the page's own.
+//! The page without a browser: it contains every text, and no text becomes markup or a script.
 
 use proptest::prelude::*;
 use std::fmt::Write;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_report::page::{Report, Section, Source};
 
-/// Texts of all that people and attackers write.
+/// Arbitrary texts, with pieces of markup.
 fn text() -> impl Strategy<Value = String> {
     let nasty = prop::sample::select(vec![
         "</script>",
@@ -82,14 +82,14 @@ fn page(report: &Report) -> String {
     String::from_utf8(page).expect("text")
 }
 
-/// What stands between the first of these two after `from`.
+/// The text between these two, from `from` on.
 fn between<'a>(page: &'a str, from: &str, start: &str, end: &str) -> &'a str {
     let after = &page[page.find(from).expect(from) + from.len()..];
     let after = &after[after.find(start).expect(start) + start.len()..];
     &after[..after.find(end).expect(end)]
 }
 
-/// As a browser reads it: the page escapes five characters, by their numbers.
+/// The text as a browser reads it: the page escapes five characters by their numbers.
 fn unescaped(html: &str) -> String {
     let mut text = html.to_owned();
     for (number, plain) in [
@@ -109,24 +109,24 @@ proptest! {
     fn any_text_is_held_and_ends_nothing(texts in prop::array::uniform6(text())) {
         let report = report(&texts);
         let page = page(&report);
-        // The page of the same shape without these texts has as many elements of these kinds.
+        // A page of the same shape with harmless texts has as many elements of these kinds.
         let plain = page_of_letters();
         for element in ["<script", "</script", "<h2", "<figure ", "<details", "<pre"] {
             let own = |page: &str| {
                 let before = page.find("<body>").expect("a body");
-                // The libraries' own code is the same on both.
+                // The libraries' code is the same on both.
                 page[before..].matches(element).count()
             };
             prop_assert_eq!(own(&page), own(&plain), "{}", element);
         }
-        // What a script reads is what was said.
+        // Scripts read the original text.
         let json = between(&page, "<figcaption>", "<script type=\"application/json\">", "</script>");
         let read: Figure = serde_json::from_str(json).expect("JSON");
         prop_assert_eq!(&read, &report.sections[0].figures[0]);
         let protocols = between(&page, "id=\"announce\"", "id=\"protocols\">", "</script>");
         let protocols: serde_json::Value = serde_json::from_str(protocols).expect("JSON");
         prop_assert_eq!(protocols[0]["name"].as_str(), Some(texts[5].as_str()));
-        // What a person reads, too.
+        // So do people.
         prop_assert_eq!(unescaped(between(&page, "<main", "<h1>", "</h1>")), texts[0].as_str());
         prop_assert_eq!(unescaped(between(&page, "<pre", "<code>", "</code>")), texts[4].as_str());
     }
@@ -137,7 +137,7 @@ fn page_of_letters() -> String {
 }
 
 #[test]
-fn a_megabyte_in_every_field_is_a_page_too() {
+fn a_page_can_have_a_megabyte_in_every_field() {
     let long = "0123456789 <&>\" ".repeat(65_536);
     let report = report(&std::array::from_fn(|_| long.clone()));
     let page = page(&report);
@@ -152,7 +152,7 @@ fn a_megabyte_in_every_field_is_a_page_too() {
 }
 
 #[test]
-fn the_same_text_is_kept_once_and_the_same_name_gets_two_links() {
+fn equal_texts_are_kept_once_and_equal_names_get_different_links() {
     let mut report = report(&["a", "fig 1", "c", "d", "the only text", "f"].map(str::to_owned));
     report.sections.push(report.sections[0].clone());
     report.sections[1].sources[0].path = "elsewhere".to_owned();
@@ -162,7 +162,7 @@ fn the_same_text_is_kept_once_and_the_same_name_gets_two_links() {
         page.contains("<code>the only text, elsewhere</code>"),
         "both paths"
     );
-    // Two sections and two figures wanted the same name.
+    // Two sections and two figures have the same name.
     for id in ["fig-1", "fig-1-2", "fig-1-3", "fig-1-4"] {
         let mut attribute = String::new();
         write!(attribute, " id=\"{id}\"").expect("a string");
@@ -170,9 +170,9 @@ fn the_same_text_is_kept_once_and_the_same_name_gets_two_links() {
     }
 }
 
-/// npm's package is what its registry says it is, and this file is that package's.
+/// The file has the hash that `assets/README.md` documents.
 #[test]
-fn the_library_is_the_one_that_was_published() {
+fn the_library_is_the_published_one() {
     let file = include_bytes!("../assets/echarts-6.1.0.min.js");
     let hash = ring::digest::digest(&ring::digest::SHA256, file);
     let hash: String = hash

@@ -1,4 +1,5 @@
-//! Captures of simulated runs as Wireshark's dissectors understand them, held against what the simulator says of the same run.
+//! Captures of simulated runs, decoded by Wireshark's dissectors and compared with the outcome of
+//! the same run.
 
 use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use whimbrel_sim::observe::{Content, End, Event, Observer, Packet, Segment, What
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::{Network, Outcome, run_observed};
 
-/// A capture of a run, and what the simulator says of it.
+/// A capture of a run, and its outcome.
 struct Captured {
     folder: tempfile::TempDir,
     outcome: Outcome,
@@ -54,8 +55,8 @@ impl Captured {
         self.folder.path().join("run.pcapng")
     }
 
-    /// What `tshark` says of the packets that a filter lets through: these fields of each. Several values of a field stand with
-    /// commas between them.
+    /// These fields of each packet that matches a filter, by `tshark`. Commas separate several
+    /// values of a field.
     fn fields(&self, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
         let mut args = vec!["-Y", filter, "-T", "fields", "-E", "separator=|"];
         fields.iter().for_each(|field| args.extend(["-e", field]));
@@ -64,12 +65,12 @@ impl Captured {
         text.lines().map(row).collect()
     }
 
-    /// How many packets a filter lets through.
+    /// Number of packets that match a filter.
     fn count(&self, filter: &str) -> usize {
         self.fields(filter, &["frame.number"]).len()
     }
 
-    /// Packets that pass at an end, in order.
+    /// Packets that are sent or received at an end, in order.
     fn passing(&self, end: End) -> Vec<(&Event, &Packet)> {
         self.events
             .iter()
@@ -136,7 +137,7 @@ duration = "60 s"
 "#;
 
 #[test]
-fn a_run_without_loss_is_a_capture_without_complaint() {
+fn a_capture_of_a_run_without_loss_has_no_warnings() {
     let captured = Captured::new(CLEAN, Vantage::Sender);
     assert_eq!(captured.count("_ws.malformed"), 0);
     // 0x400000 is `note`: warnings and errors are above it.
@@ -166,7 +167,7 @@ fn a_run_without_loss_is_a_capture_without_complaint() {
     assert_eq!((flags(&rows[0]).as_str(), rows[0][1].as_str()), ("S", "0"));
     assert_eq!((flags(&rows[1]).as_str(), rows[1][2].as_str()), ("AS", "1"));
     assert_eq!(rows[2][1..4], ["1", "1", "1448"]);
-    // 20 ms there and back, and 60 + 60 bytes at 10 Mbit/s less what the simulator's 52 take.
+    // 20 ms of base RTT, and 60 + 60 bytes at 10 Mbit/s instead of the simulator's 52.
     assert_eq!(rows[1][4], "0.040083200");
     // The last byte of 2 MB carries FIN; relative numbers begin at 1.
     let last = captured.fields("tcp.flags.fin == 1", &["tcp.seq", "tcp.len"]);
@@ -176,7 +177,7 @@ fn a_run_without_loss_is_a_capture_without_complaint() {
 }
 
 #[test]
-fn a_syn_offers_what_the_simulated_end_has() {
+fn a_syn_has_the_options_of_the_simulated_end() {
     let captured = Captured::new(CLEAN, Vantage::Sender);
     let fields = [
         "tcp.options.mss_val",
@@ -186,17 +187,18 @@ fn a_syn_offers_what_the_simulated_end_has() {
         "ip.len",
     ];
     let rows = captured.fields("tcp.flags.syn == 1", &fields);
-    // MSS: 1448 of data and 12 of timestamps (RFC 6691). A window of 1 GiB is the greatest that 14 bits of scale give.
+    // MSS: 1448 of data and 12 of timestamps (RFC 6691). 1 GiB is the maximum window with a scale
+    // of 14.
     assert_eq!(rows[0][0], "1460");
     assert!(!rows[0][1].is_empty());
     assert_eq!(rows[0][2], "14");
     assert_eq!((rows[0][3].as_str(), rows[0][4].as_str()), ("1", "60"));
-    // It answers after 20 ms, and its clock begins at 1.
+    // The SYN-ACK leaves after 20 ms, and timestamps begin at 1.
     assert_eq!(rows[1][3], "21");
 }
 
 #[test]
-fn checksums_are_right_for_the_whole_of_each_packet() {
+fn checksums_cover_the_whole_of_each_packet() {
     for (text, vantage) in [(LOSSY, Vantage::Sender), (AATP, Vantage::Receiver)] {
         let captured = Captured::new(text, vantage);
         let cut = std::fs::read(captured.file()).expect("a capture");
@@ -230,7 +232,7 @@ fn retransmissions_and_their_bytes_are_recognised() {
     let captured = Captured::new(LOSSY, Vantage::Sender);
     let flow = &captured.outcome.flows[0];
     assert!(flow.retransmits > 30);
-    // At the sender nothing is out of order: what is called so is a retransmission that came soon.
+    // At the sender nothing is out of order: packets reported so are early retransmissions.
     let again = captured.count("tcp.analysis.retransmission or tcp.analysis.out_of_order");
     assert_eq!(again as u64, flow.retransmits);
     assert_eq!(captured.count("tcp.analysis.lost_segment"), 0);
@@ -246,7 +248,7 @@ fn retransmissions_and_their_bytes_are_recognised() {
 }
 
 #[test]
-fn sacks_are_those_that_the_simulated_receiver_sent() {
+fn sack_blocks_are_those_of_the_simulated_receiver() {
     let captured = Captured::new(LOSSY, Vantage::Sender);
     let rows = captured.fields(
         "tcp.options.sack_le",
@@ -263,7 +265,7 @@ fn sacks_are_those_that_the_simulated_receiver_sent() {
             let all = row[at].split(',');
             all.map(|n| n.parse().expect("a number")).collect()
         };
-        // Relative numbers begin at 1; the FIN stands behind the last byte.
+        // Relative numbers begin at 1; the FIN follows the last byte.
         let begin = |range: &std::ops::Range<u64>| range.start + 1;
         let end = |range: &std::ops::Range<u64>| range.end + 1 + u64::from(range.end == total);
         assert_eq!(
@@ -279,7 +281,7 @@ fn sacks_are_those_that_the_simulated_receiver_sent() {
 }
 
 #[test]
-fn the_truth_about_each_loss_is_found_by_a_filter() {
+fn a_filter_finds_the_truth_about_each_loss() {
     let captured = Captured::new(LOSSY, Vantage::Sender);
     let lost = &captured.outcome.flows[0].lost;
     assert!(lost.random > 10 && lost.queue_overflow > 10, "{lost:?}");
@@ -287,7 +289,7 @@ fn the_truth_about_each_loss_is_found_by_a_filter() {
     assert_eq!(count("dropped on L: random loss"), lost.random);
     assert_eq!(count("queue overflow"), lost.queue_overflow);
     assert_eq!(count("dropped on"), lost.total());
-    // Each judgement stands once, with the truth beside it.
+    // Each decision is logged once, with the truth.
     let verdicts = captured.outcome.flows[0].discrimination.expect("it judges");
     let judged = |verdict: &str, truth: &str| {
         let text = format!("judged: {verdict} (truth: {truth})");
@@ -313,7 +315,7 @@ fn the_truth_about_each_loss_is_found_by_a_filter() {
 }
 
 #[test]
-fn round_trips_that_tshark_measures_are_those_of_the_simulation() {
+fn round_trips_measured_by_tshark_are_those_of_the_simulation() {
     let captured = Captured::new(CLEAN, Vantage::Sender);
     let rows = captured.fields(
         "tcp.analysis.ack_rtt and tcp.len == 0",
@@ -324,7 +326,8 @@ fn round_trips_that_tshark_measures_are_those_of_the_simulation() {
         .map(|row| row[0].parse().expect("a number"))
         .collect();
     let mean = rtts.iter().sum::<f64>() / rtts.len() as f64;
-    // Both take one for each acknowledgment; the simulator's goes by the first packet that it acknowledges, tshark's by the last.
+    // Both take a sample per acknowledgment: the simulator of the first packet acknowledged, tshark
+    // of the last.
     let simulated = captured.outcome.flows[0].rtt.mean.as_secs_f64();
     assert!(
         (mean / simulated - 1.0).abs() < 0.05,
@@ -333,7 +336,7 @@ fn round_trips_that_tshark_measures_are_those_of_the_simulation() {
 }
 
 #[test]
-fn marks_and_their_echoes_are_seen_at_the_receiver() {
+fn ecn_marks_and_their_echoes_are_captured_at_the_receiver() {
     let text = r#"
 [link.L]
 rate = "10 Mbit/s"
@@ -431,7 +434,7 @@ duration = "20 s"
 "#;
 
 #[test]
-fn aatp_is_datagrams_with_its_real_messages() {
+fn aatp_is_captured_as_datagrams_with_its_messages() {
     let captured = Captured::new(AATP, Vantage::Sender);
     let rows = captured.fields("udp", &["udp.length", "ip.len", "udp.payload"]);
     let passing = captured.passing(End::Near);
@@ -452,7 +455,7 @@ fn aatp_is_datagrams_with_its_real_messages() {
 }
 
 #[test]
-fn captures_of_both_ends_can_be_laid_side_by_side() {
+fn captures_of_both_ends_can_be_compared() {
     let data = |vantage| {
         let captured = Captured::new(LOSSY, vantage);
         let rows = captured.fields("tcp.len > 0", &["ip.id", "tcp.seq", "frame.time_epoch"]);
@@ -475,7 +478,7 @@ fn captures_of_both_ends_can_be_laid_side_by_side() {
     for row in &came {
         let left = left_at.get(&place(row)).expect("what came has left");
         let took = row[2].parse::<f64>().expect("a time") - left;
-        // 20 ms, 1.2 ms for itself, and at most twenty packets before it.
+        // 20 ms, 1.2 ms of transmission, and at most twenty packets in the queue.
         assert!(
             (0.0212 - 1e-6..0.0212 + 20.5 * 0.0012).contains(&took),
             "{took}"
@@ -483,6 +486,6 @@ fn captures_of_both_ends_can_be_laid_side_by_side() {
     }
     assert!(!dropped.is_empty());
     assert!(came.iter().all(|row| !dropped.contains(&row[0])));
-    // What neither came nor was dropped was under way when the run ended.
+    // Packets that neither arrived nor were dropped were in flight at the end of the run.
     assert!(left.len() - came.len() - dropped.len() < 60);
 }

@@ -1,4 +1,4 @@
-//! The page in a real browser: what people see, point at, press and print.
+//! The report's page in a real browser: drawing, pointer, keys, links, printing.
 
 mod report;
 
@@ -33,7 +33,7 @@ async fn opened(report: &Report) -> (Chromium, File) {
     (Chromium::open(&file.path, DESK).await, file)
 }
 
-/// Ends a test: the page said nothing against it.
+/// Ends a test; the page must have reported no error.
 async fn done(mut chromium: Chromium) {
     assert_eq!(chromium.complaints().await, Vec::<String>::new());
     chromium.close().await;
@@ -43,7 +43,7 @@ const CUBIC: &str = "#ff5d10";
 const NEWRENO: &str = "#0126ac";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_opens_draws_every_figure_and_fetches_nothing_but_itself() {
+async fn every_figure_is_drawn_and_nothing_but_the_page_is_fetched() {
     let report = report::report();
     let (mut chromium, file) = opened(&report).await;
     chromium.run("whimbrel.drawAll()").await;
@@ -61,7 +61,7 @@ async fn it_opens_draws_every_figure_and_fetches_nothing_but_itself() {
             ))
             .await;
         assert!(marks > 15, "{id} has {marks} marks");
-        // Nothing is drawn at no place.
+        // No coordinate is invalid.
         let broken: usize = chromium
             .value(&format!("(document.getElementById('{id}').querySelector('.chart').innerHTML.match(/NaN|Infinity|undefined/g) ?? []).length"))
             .await;
@@ -73,7 +73,7 @@ async fn it_opens_draws_every_figure_and_fetches_nothing_but_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_two_figures_show_is_on_the_page_once_and_drawn_twice() {
+async fn equal_plots_are_on_the_page_once_and_drawn_twice() {
     let mut report = report::report();
     let mut again = report.sections[0].figures[0].clone();
     again.id = "again".to_owned();
@@ -95,7 +95,7 @@ async fn what_two_figures_show_is_on_the_page_once_and_drawn_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_policy_lets_no_picture_and_no_script_in() {
+async fn the_policy_blocks_other_pictures_and_scripts() {
     let (mut chromium, _file) = opened(&report::report()).await;
     let refused: String = chromium
         .value(
@@ -117,8 +117,8 @@ async fn the_policy_lets_no_picture_and_no_script_in() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pointing_at_a_figure_shows_exact_values_with_units() {
     let (chromium, _file) = opened(&report::report()).await;
-    // At 30.5 s NewReno is at the 5th of its 60 steps: 1500 (20 + 0.9 * 5) = 36 750 bytes, CUBIC at the 35th of 90:
-    // 1500 (20 + 1.2 * 35) = 93 000; the capacity is 3.5 Mbit/s from 30 s on.
+    // At 30.5 s NewReno is at step 5 of 60: 1500 (20 + 0.9 * 5) = 36 750 bytes, CUBIC at step 35 of
+    // 90: 1500 (20 + 1.2 * 35) = 93 000 bytes; the capacity is 3.5 Mbit/s from 30 s.
     let at = chromium.place("demo/over-time", 0, [30.5, 100_000.0]).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
@@ -132,18 +132,19 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
     ] {
         assert!(tip.contains(part), "no {part} in {tip}");
     }
-    // A loss is read where it is.
+    // The mark of a loss.
     let at = chromium.place("demo/over-time", 0, [27.0, 187_500.0]).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
     assert!(tip.contains("cubic, loss 187.5 kB window reduced"), "{tip}");
-    // Of NewReno's points over loss the first is 10 / (1 + 0).
+    // NewReno's first point over loss is 10 / (1 + 0).
     let at = chromium.place("demo/over-loss", 0, [1e-4, 8.0]).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
     assert!(tip.contains("packet loss: 0.0001"), "{tip}");
     assert!(tip.contains("newreno 10 Mbit/s ± 0.1"), "{tip}");
-    // One run over an inverted logarithmic axis: CUBIC's seed 0 lies at 30 exp(0.5 (0 - 0.5)) = 23.36 ms, 4 + 1.4 (0 - 0.5) = 3.3.
+    // On an inverse logarithmic axis, CUBIC's seed 0 is at 30 exp(0.5 (0 - 0.5)) = 23.36 ms and
+    // 4 + 1.4 (0 - 0.5) = 3.3.
     let at = chromium.place("demo/pareto", 0, [23.364, 3.3]).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
@@ -168,10 +169,10 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
         tip.contains("paper 46 %") && tip.contains("ours 52 % ± 5.5"),
         "{tip}"
     );
-    // The first cell of the topmost row: 10 / 1 + 0.2 * 4.
+    // The first cell of the top row: 10 / 1 + 0.2 * 4.
     let at = chromium.text("demo/heat", "10.8").await;
     chromium.point(at).await;
-    // The scale's own end stands above the maps: the cell is below it.
+    // The scale above the maps has the same number at its end; the cell is below it.
     let at = chromium.place_of_nth_text("demo/heat", "10.8", 1).await;
     chromium.point(at).await;
     let tip = chromium.tip().await;
@@ -216,7 +217,8 @@ async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
         assert_eq!(legend, 0, "{figure}");
     }
     assert!(chromium.drawn_in("demo/over-loss", NEWRENO).await > 0);
-    // CUBIC's other variant is still there; the law's own box says that it is shown in part, and takes both.
+    // CUBIC's other variant is still shown; the box of the algorithm is half checked, and switches
+    // both.
     let part: bool = chromium
         .value("document.querySelector('#filter input[value=\"all of cubic\"]').indeterminate")
         .await;
@@ -228,7 +230,7 @@ async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
         .await;
     chromium.show("demo/pareto").await;
     chromium.wait(&format!("!{variant}")).await;
-    // `none` hides all, `all` brings all back.
+    // `none` hides all protocols and `all` shows them.
     chromium.run("[...document.querySelectorAll('#filter button')].find((b) => b.textContent === 'none').click()").await;
     chromium.show("demo/over-loss").await;
     chromium.wait("!document.getElementById('demo/over-loss').querySelector('.chart svg [stroke=\"#0126ac\"]')").await;
@@ -245,7 +247,7 @@ async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_a_verdict_three_clicks_lead_to_the_figure_the_scenario_and_the_code() {
+async fn links_lead_from_a_verdict_to_the_figure_the_scenario_and_the_code() {
     let (chromium, _file) = opened(&report::report()).await;
     let counts: String = chromium
         .value("document.querySelector('.counts').textContent")
@@ -294,14 +296,14 @@ async fn from_a_verdict_three_clicks_lead_to_the_figure_the_scenario_and_the_cod
             .await;
         assert!(shown.contains(text), "{shown}");
     }
-    // The same code is kept once, and says who uses it.
+    // Equal code is kept once and lists the sections that use it.
     let kept: usize = chromium
         .value("document.querySelectorAll('.sources details').length")
         .await;
     assert_eq!(kept, 4);
     let used: usize = chromium.value("document.getElementById('source/crates/cc/src/cerl.rs').querySelectorAll('.used a').length").await;
     assert_eq!(used, 3);
-    // No link leads nowhere.
+    // Every link has a target.
     let dead: Vec<String> = chromium
         .value("[...document.querySelectorAll('a[href^=\"#\"]')].map((a) => a.getAttribute('href')).filter((h) => !document.getElementById(h.slice(1)))")
         .await;
@@ -310,7 +312,7 @@ async fn from_a_verdict_three_clicks_lead_to_the_figure_the_scenario_and_the_cod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_reach_the_filter_and_a_figure_and_read_its_values_aloud() {
+async fn keys_reach_the_filter_and_a_figure_and_announce_its_values() {
     let (chromium, _file) = opened(&report::report()).await;
     chromium
         .run("document.getElementById('demo/over-time').scrollIntoView()")
@@ -378,7 +380,7 @@ async fn keys_reach_the_filter_and_a_figure_and_read_its_values_aloud() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_that_do_not_see_have_names_headings_and_tables() {
+async fn screen_readers_have_names_headings_and_tables() {
     let (chromium, _file) = opened(&report::report()).await;
     chromium.run("whimbrel.drawAll()").await;
     let labels: Vec<String> = chromium
@@ -390,7 +392,8 @@ async fn readers_that_do_not_see_have_names_headings_and_tables() {
         "{}",
         labels[0]
     );
-    // NewReno's window is from 1500 * 20 to 1500 (20 + 0.9 * 59) = 109 650 bytes, a bit less as a sum of doubles.
+    // NewReno's window is from 1500 * 20 to 1500 (20 + 0.9 * 59) = 109 650 bytes, slightly less in
+    // floating point.
     assert!(
         labels[0].contains("newreno, congestion window 30 kB to 109.6 kB"),
         "{}",
@@ -444,7 +447,7 @@ async fn readers_that_do_not_see_have_names_headings_and_tables() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dragging_looks_closer_and_the_reset_goes_back() {
+async fn dragging_zooms_and_the_button_resets_the_zoom() {
     let (chromium, _file) = opened(&report::report()).await;
     let from = chromium.place("demo/over-time", 0, [10.0, 150_000.0]).await;
     let to = chromium.place("demo/over-time", 0, [20.0, 100_000.0]).await;
@@ -471,7 +474,7 @@ async fn dragging_looks_closer_and_the_reset_goes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dark_paper_and_narrow_windows_have_their_figures_too() {
+async fn dark_pages_paper_and_narrow_windows_have_all_figures() {
     let (chromium, _file) = opened(&report::report()).await;
     chromium.emulate("screen", "dark").await;
     chromium.show("demo/over-time").await;
@@ -482,7 +485,7 @@ async fn dark_paper_and_narrow_windows_have_their_figures_too() {
         .value("getComputedStyle(document.body).backgroundColor")
         .await;
     assert_eq!(page, "rgb(20, 24, 29)");
-    // The button chooses the other, whatever the system says.
+    // The button overrides the system's theme.
     chromium
         .run("document.getElementById('theme').click(); document.getElementById('theme').click()")
         .await;
@@ -494,7 +497,7 @@ async fn dark_paper_and_narrow_windows_have_their_figures_too() {
     chromium
         .run("document.getElementById('theme').click()")
         .await;
-    // Paper: white in the dark too, all figures, and nothing to press.
+    // On paper: white even with the dark theme, all figures, no buttons.
     chromium.emulate("print", "dark").await;
     chromium
         .wait(
@@ -519,11 +522,11 @@ async fn dark_paper_and_narrow_windows_have_their_figures_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_figure_is_saved_as_a_picture_that_stands_alone() {
+async fn a_figure_is_saved_as_a_self_contained_picture() {
     let (chromium, _file) = opened(&report::report()).await;
     let ids: Vec<String> = chromium.value("whimbrel.figures()").await;
     for id in ids {
-        // As XML it is read more strictly than by any viewer.
+        // An XML parser is stricter than viewers.
         let read: (String, usize, usize) = chromium
             .value(&format!(
                 "(() => {{
@@ -556,7 +559,7 @@ async fn a_figure_is_saved_as_a_picture_that_stands_alone() {
     done(chromium).await;
 }
 
-/// What nobody means to draw, but somebody will.
+/// Plots of unusual values.
 fn odd() -> Report {
     let mut report = report::report();
     let panels = |y: Axis, x: Axis, series: Vec<Series>| Plot::Panels {
@@ -667,7 +670,7 @@ fn odd() -> Report {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_drawn_does_no_harm() {
+async fn plots_of_unusual_values_do_no_harm() {
     let report = odd();
     let (chromium, _file) = opened(&report).await;
     chromium.run("whimbrel.drawAll()").await;
@@ -677,7 +680,7 @@ async fn what_cannot_be_drawn_does_no_harm() {
             .value(&format!("document.getElementById('{id}').querySelector('.chart').innerHTML.match(/[^ ]*(NaN|Infinity|undefined)/g) ?? []"))
             .await;
         assert_eq!(broken, Vec::<String>::new(), "{figure:?}");
-        // Pointed at, stepped through, saved.
+        // Point at it, step through it and save it.
         chromium
             .run(&format!(
                 "const canvas = document.getElementById('{id}').querySelector('.chart');
@@ -694,9 +697,9 @@ async fn what_cannot_be_drawn_does_no_harm() {
     done(chromium).await;
 }
 
-/// Three hundred figures: those in view are drawn, the others wait.
+/// Three hundred figures: those in view are drawn, the others later.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_page_draws_what_is_in_view_and_all_when_asked() {
+async fn a_large_page_draws_the_figures_in_view_and_all_on_request() {
     let mut large = report::report();
     let one = large.sections[0].clone();
     large.sections = (0..100)
@@ -728,9 +731,9 @@ async fn a_large_page_draws_what_is_in_view_and_all_when_asked() {
     done(chromium).await;
 }
 
-/// Whatever a text says, it is shown as it is and does nothing.
+/// Any text is shown unchanged and never runs.
 #[tokio::test(flavor = "multi_thread")]
-async fn any_text_is_shown_as_it_is_and_runs_nothing() {
+async fn any_text_is_shown_unchanged_and_never_runs() {
     let nasty = "</script><script>window.pwned = 1</script><!-- \" ' & \u{2028} \u{202e}RTL\u{202c} 🐦 ]]> {{x}} </pre> \\u003c $& `${1}`";
     let mut report = report::report();
     report.title = nasty.to_owned();
@@ -789,7 +792,7 @@ async fn any_text_is_shown_as_it_is_and_runs_nothing() {
         ))
         .await;
     assert!(shown);
-    // A picture of it is still XML, and says it too.
+    // A picture of it is still XML and has the text.
     let pictured: bool = chromium
         .value("(() => { const read = new DOMParser().parseFromString(whimbrel.svg('demo/over-loss'), 'image/svg+xml'); return !read.querySelector('parsererror, script') && read.documentElement.textContent.includes('window.pwned'); })()")
         .await;

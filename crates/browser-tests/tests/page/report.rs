@@ -1,9 +1,9 @@
-//! A report with every kind of plot, of made-up numbers that look like measured ones.
+//! A report with every kind of plot, with invented numbers.
 
 use whimbrel_report::figure::*;
 use whimbrel_report::page::*;
 
-/// Numbers that look like noise and are the same every time: a Weyl sequence.
+/// Deterministic noise: a Weyl sequence.
 fn noise(i: usize) -> f64 {
     (i as f64 * 0.618_033_988_749_895).fract()
 }
@@ -123,7 +123,7 @@ const MANY: [&str; 10] = [
     "copa",
 ];
 
-/// Goodput over loss, with spread.
+/// Goodput over loss, with error bars.
 fn over_loss() -> Figure {
     let of = |(k, law): (usize, &&str)| {
         let points: Vec<[f64; 2]> = (0..9)
@@ -156,7 +156,7 @@ fn over_loss() -> Figure {
     )
 }
 
-/// Throughput over delay, as Pantheon draws it.
+/// Throughput over delay as in Pantheon's reports.
 fn pareto() -> Figure {
     let laws = ["cubic", "bbr", "vegas", "copa", "cubic+cerl"];
     let mut all = Vec::new();
@@ -196,7 +196,7 @@ fn pareto() -> Figure {
     )
 }
 
-/// How four flows shared a link.
+/// Shares of four flows on a link.
 fn shares() -> Figure {
     let part = |k: usize, i: usize| 0.15 + 0.1 * ((i + 5 * k) as f64 / 6.0).sin().abs();
     let all = |i: usize| (0..4).map(|k| part(k, i)).sum::<f64>();
@@ -312,7 +312,7 @@ fn confusion() -> Figure {
     )
 }
 
-/// Label, protocol, the paper's number, ours, and its standard deviation.
+/// Label, protocol, the paper's number, our number and its standard deviation.
 type Row<'a> = (
     &'a str,
     Option<&'a str>,

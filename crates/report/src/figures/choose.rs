@@ -1,15 +1,15 @@
-//! Which points of a sweep are run once more with samples, to be shown over time. All of them would take too long, and nobody
-//! could look at them.
+//! The points of a sweep that are run again with samples, for figures over time. All points would
+//! be too many to run and to read.
 
 use super::setting::{at, evenly, is_controller};
 use super::swept::Swept;
 use whimbrel_sim::scenario::{Point, Scenario};
 
-/// So many points are chosen by themselves, and so many more if they are wanted.
+/// Maximum number of points that are chosen by default, and of those that are wanted in addition.
 const MOST: usize = 12;
 
-/// The same scenario with few points: those where all keys but the controllers' are in the middle of their values, and those that
-/// are `wanted`.
+/// The same scenario with few points: those where all keys but the controllers' have their middle
+/// value, and those that are `wanted`.
 pub fn few(scenario: &Scenario, wanted: impl Fn(&Point) -> bool) -> Scenario {
     let points = scenario.points();
     let middle = middle(points);
@@ -28,7 +28,7 @@ pub fn few(scenario: &Scenario, wanted: impl Fn(&Point) -> bool) -> Scenario {
     few
 }
 
-/// How the setting is called in which each key has the value in the middle.
+/// The name of the setting in which each key has its middle value.
 fn middle(points: &[Point]) -> String {
     let Some(first) = points.first() else {
         return String::new();
@@ -73,7 +73,7 @@ route = ["L"]
     }
 
     #[test]
-    fn each_controller_is_chosen_in_the_middle_and_what_is_wanted_besides() {
+    fn middle_points_of_each_controller_and_wanted_points_are_chosen() {
         let scenario = Scenario::parse(SWEEP, Path::new("a.toml")).expect("a scenario");
         let chosen = few(&scenario, |_| false);
         assert_eq!(places(&chosen), ["1 % 50 ms newreno", "1 % 50 ms cubic"]);
@@ -84,7 +84,7 @@ route = ["L"]
         let chosen = few(&scenario, wanted);
         let expected = ["5 % 200 ms cubic", "1 % 50 ms newreno", "1 % 50 ms cubic"];
         assert_eq!(places(&chosen), expected);
-        // All are wanted: twelve of the 22 others.
+        // If all are wanted, twelve of the other 22 are chosen.
         assert_eq!(few(&scenario, |_| true).points().len(), 14);
     }
 }

@@ -1,4 +1,4 @@
-//! What controllers took losses for, and what they were.
+//! How controllers classified losses, against their true causes.
 
 use super::setting::settings;
 use super::sweep::by_controller;
@@ -6,15 +6,16 @@ use crate::figure::{Figure, Matrix, Plot};
 use whimbrel_sim::Confusion;
 use whimbrel_sim::sweep::Run;
 
-/// A matrix for each controller that tells random loss from congestion, over all runs. `None` if none was asked.
+/// A matrix for each controller that classifies losses, summed over all runs. `None` if there is
+/// none.
 pub fn confusion(runs: &[&Run<'_>]) -> Option<Figure> {
     let mut all: Vec<(String, Confusion)> = Vec::new();
     for run in runs {
         for (protocol, flows) in by_controller(run) {
-            for told in flows.iter().filter_map(|flow| flow.discrimination) {
+            for decisions in flows.iter().filter_map(|flow| flow.discrimination) {
                 match all.iter_mut().find(|(known, _)| *known == protocol) {
-                    Some((_, sum)) => *sum += told,
-                    None => all.push((protocol.clone(), told)),
+                    Some((_, sum)) => *sum += decisions,
+                    None => all.push((protocol.clone(), decisions)),
                 }
             }
         }
@@ -22,7 +23,7 @@ pub fn confusion(runs: &[&Run<'_>]) -> Option<Figure> {
     all.retain(|(_, sum)| sum.random() + sum.congestion() > 0);
     let places = settings(runs).len();
     let over = if places > 1 {
-        format!("all {} runs at {places} places of the sweep", runs.len())
+        format!("all {} runs at {places} points of the sweep", runs.len())
     } else {
         format!("{} runs", runs.len())
     };
@@ -30,8 +31,9 @@ pub fn confusion(runs: &[&Run<'_>]) -> Option<Figure> {
         id: "confusion".to_owned(),
         title: "Decisions on losses".to_owned(),
         caption: format!(
-            "What losses were, and what controllers took them for, summed over {over}. Random loss taken for congestion costs \
-             the flow itself, congestion taken for random loss costs all others."
+            "Causes of losses and how the controllers classified them, summed over {over}. Random \
+             loss classified as congestion costs the flow itself; congestion classified as random \
+             loss costs all others."
         ),
         plot: Plot::Confusion {
             matrices: all

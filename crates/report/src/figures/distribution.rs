@@ -1,4 +1,5 @@
-//! Distributions: how large a share of the packets, messages or flows had no more than this.
+//! Cumulative distributions of delays of packets and messages, and of goodput and completion times
+//! of flows.
 
 use super::over_time::series;
 use super::setting::{Setting, middle, settings};
@@ -8,21 +9,21 @@ use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Distribution, Distributions, FlowOutcome};
 
-/// Of fewer flows there is no distribution.
+/// Minimum number of flows of a distribution.
 const LEAST: usize = 5;
-/// Values over so many times the least are shown on a logarithmic axis.
+/// If the ratio of the maximum to the minimum is larger, the axis is logarithmic.
 const WIDE: f64 = 20.0;
-/// A line of flows has so many steps at most.
+/// Maximum number of steps of a line.
 const STEPS: usize = 400;
 
-/// Whose distribution.
+/// What is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delays {
-    /// Of round-trip times, one for each that was measured.
+    /// Round-trip times, one for each sample.
     Rtt,
-    /// Of the one-way delays of data packets.
+    /// One-way delays of data packets.
     OneWay,
-    /// Of the latency of messages.
+    /// Latencies of messages.
     Messages,
 }
 
@@ -35,7 +36,7 @@ impl Delays {
         }
     }
 
-    /// Id, title, axis, and what is counted.
+    /// Id, title, axis and what is counted.
     const fn words(self) -> [&'static str; 4] {
         match self {
             Self::Rtt => ["rtt-cdf", "Round-trip times", "RTT", "RTT samples"],
@@ -45,32 +46,32 @@ impl Delays {
     }
 }
 
-/// Of a setting's flows in its first seed, which must have been sampled. `None` if there is nothing.
+/// The distributions of a setting's sampled flows with its first seed. `None` if there are none.
 pub fn delays(setting: &Setting<'_>, of: Delays) -> Option<Figure> {
     let all = shown(setting)?;
     let [id, title, axis, counted] = of.words();
     let mut lines: Vec<Series> = Vec::new();
     for s in &all.shown {
-        // What is told of a connection is of all its paths.
+        // The distributions of a connection cover all its paths.
         let label = match s.path {
             Some(_) => beside(s.run, s.protocol),
             None => s.label.clone(),
         };
         let known = lines.iter().any(|line| line.label == label);
-        let Some(told) = s.flow.distributions.as_ref().filter(|_| !known) else {
+        let Some(distributions) = s.flow.distributions.as_ref().filter(|_| !known) else {
             continue;
         };
         let place = |(share, delay): &(u32, whimbrel_units::Duration)| {
             [delay.as_millis_f64(), f64::from(*share) * 1e-4]
         };
-        let places: Vec<Place> = of.of(told).quantiles.iter().map(place).collect();
+        let places: Vec<Place> = of.of(distributions).quantiles.iter().map(place).collect();
         if !places.is_empty() {
             lines.push(series(Some(s.protocol), &label, Form::Line, level(places)));
         }
     }
     (!lines.is_empty()).then(|| {
         let caption = format!(
-            "The share of the {counted} that had no more than this. {}",
+            "The fraction of the {counted} with at most this value. {}",
             all.chosen
         );
         let x = axis_of(axis, "ms", &lines);
@@ -78,8 +79,8 @@ pub fn delays(setting: &Setting<'_>, of: Delays) -> Option<Figure> {
     })
 }
 
-/// Of the goodput of flows, and of the time until they were complete, over all flows and seeds of the setting in the middle;
-/// those of which there are enough.
+/// The distributions of goodput and completion time over all flows and seeds of the middle setting,
+/// if there are enough flows.
 pub fn of_flows(runs: &[&Run<'_>]) -> Vec<Figure> {
     let all = settings(runs);
     let Some(setting) = middle(&all) else {
@@ -133,7 +134,8 @@ fn flows(
     };
     let lines: Vec<Series> = all.iter_mut().map(line).collect();
     (!lines.is_empty()).then(|| {
-        let caption = "The share of the flows that had no more than this, of all flows and seeds.";
+        let caption =
+            "The fraction of the flows with at most this value, over all flows and seeds.";
         let x = axis_of(axis, unit, &lines);
         cdf(
             id,
@@ -146,7 +148,7 @@ fn flows(
     })
 }
 
-/// The share of these values, which are in order, that are no greater: a step at each, or at each so many.
+/// The cumulative distribution of values in order, with a step at each value or at some of them.
 fn steps(values: &[f64]) -> Vec<Place> {
     let n = values.len();
     let each = n.div_ceil(STEPS);
@@ -160,7 +162,7 @@ fn steps(values: &[f64]) -> Vec<Place> {
         .collect()
 }
 
-/// Without the places in a run of equal values that are neither its first nor its last.
+/// The points without those between the first and the last of equal values.
 fn level(places: Vec<Place>) -> Vec<Place> {
     let same = |i: usize, j: usize| places.get(j).is_some_and(|p| p[0] == places[i][0]);
     let needed = |i: usize| i == 0 || !same(i, i - 1) || !same(i, i + 1);
@@ -194,7 +196,7 @@ fn cdf(
         plot: Plot::Panels {
             x,
             panels: vec![Panel {
-                y: Axis::new(format!("share of the {counted}"), "%"),
+                y: Axis::new(format!("fraction of the {counted}"), "%"),
                 series,
             }],
         },

@@ -26,15 +26,16 @@ impl HeatAxis {
 pub struct HeatMap {
     /// The controller.
     pub protocol: String,
-    /// The first is horizontal and the second vertical in each map; the others differ from map to map.
+    /// The first is horizontal and the second vertical in each map; the others differ from map to
+    /// map.
     pub axes: [HeatAxis; 4],
-    /// Fractions from 0 to 1, the first axis varying fastest; `None` where there is none. Cells that
-    /// are missing at the end have none either.
+    /// Fractions from 0 to 1, the first axis varying fastest; `None` where there is none. Cells
+    /// that are missing at the end have none either.
     pub cells: Vec<Option<f64>>,
 }
 
-/// A map in percent for each controller and each pair of values of the last two axes; all controllers
-/// have the same axes. `None` if there is no controller.
+/// A map in percent for each controller and each pair of values of the last two axes; all
+/// controllers have the same axes. `None` if there is no controller.
 pub fn heat_maps(title: &str, value: &str, all: &[HeatMap]) -> Option<Figure> {
     let [x, y, ..] = &all.first()?.axes;
     let categories = |axis: &HeatAxis| Categories {

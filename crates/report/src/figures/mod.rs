@@ -1,11 +1,11 @@
 //! Figures of runs.
 //!
-//! [`figures()`] returns all that apply to any runs. The parts of this module return each of them alone,
-//! of chosen runs, so that an experiment can have the figures of its paper.
+//! [`figures()`] returns all that apply to any runs. The parts of this module return each of them
+//! alone, of chosen runs, so that an experiment can have the figures of its paper.
 //!
-//! Runs that differ only in their controllers are a [setting](Setting): within one, behaviour over time
-//! is comparable. A sweep has too many settings to show all of them over time, so some are chosen, and
-//! captions say which.
+//! Runs that differ only in their controllers are a [setting](Setting): within one, behaviour over
+//! time is comparable. A sweep has too many settings to show all of them over time, so some are
+//! chosen, and captions say which.
 
 pub mod choose;
 mod confusion;
@@ -52,15 +52,16 @@ const SETTINGS: usize = 3;
 /// At most this many keys of a sweep have a figure of their own.
 const KEYS: usize = 4;
 
-/// All figures that apply to these runs. Those over time are of `sampled`, which are some of the runs
-/// with samples.
+/// All figures that apply to these runs. Those over time are of `sampled`, which are some of the
+/// runs with samples.
 pub fn figures(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     let mut all = unnumbered(runs, sampled);
     number(&mut all);
     all
 }
 
-/// The same, but ids may repeat: for callers that put other figures in front and then call [`number`].
+/// The same, but ids may repeat: for callers that put other figures in front and then call
+/// [`number`].
 pub fn unnumbered(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = runs.iter().collect();
     let sampled: Vec<&Run<'_>> = sampled.iter().collect();

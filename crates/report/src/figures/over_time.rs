@@ -2,8 +2,8 @@
 //!
 //! A rate is the mean over a hundredth of the run, with the capacity of the route as a shade: the
 //! distance between them is capacity that was unused or that other flows took. A window above the
-//! bandwidth-delay product shows as a queue and as a round-trip time above the base RTT, so the panels
-//! belong together.
+//! bandwidth-delay product shows as a queue and as a round-trip time above the base RTT, so the
+//! panels belong together.
 
 use super::events::{self, Event, Kind};
 use super::series::{Points, ack_spacing, goodput, maximum, pacing_rate};
@@ -20,8 +20,8 @@ const POINTS: usize = 6000;
 const SERIES: (usize, usize) = (100, 400);
 /// Rates are means over this many spans.
 const SPANS: u32 = 100;
-/// A pacing rate, which may be far above the capacity during startup, is cut off at this multiple of
-/// the capacity, or of the maximum goodput if the capacity is unknown.
+/// A pacing rate, which may be far above the capacity during startup, is cut off at this multiple
+/// of the capacity, or of the maximum goodput if the capacity is unknown.
 const HIGHEST_RATE: f64 = 2.0;
 
 /// What a panel shows over time.
@@ -55,8 +55,8 @@ impl Look {
     pub const USUAL: [Self; 4] = [Self::Cwnd, Self::Rate, Self::Rtt, Self::Queue];
 }
 
-/// These panels of a setting's flows with its first seed. `None` if nothing was sampled or all panels
-/// are empty.
+/// These panels of a setting's flows with its first seed. `None` if nothing was sampled or all
+/// panels are empty.
 pub fn over_time(setting: &Setting<'_>, looks: &[Look]) -> Option<Figure> {
     panels_over_time(&shown(setting)?, setting.titled("Over time"), looks)
 }

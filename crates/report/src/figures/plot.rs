@@ -7,9 +7,9 @@ use super::shown::{first_of_each_point, shown};
 use crate::figure::Figure;
 use whimbrel_sim::sweep::Run;
 
-/// What these sampled runs show. Of a sweep over several controllers this is its first setting; if all
-/// flows have the same controller, the first flow of each point. `title` goes in front of the setting.
-/// Empty if nothing was sampled.
+/// What these sampled runs show. Of a sweep over several controllers this is its first setting; if
+/// all flows have the same controller, the first flow of each point. `title` goes in front of the
+/// setting. Empty if nothing was sampled.
 pub fn plot(title: &str, runs: &[Run<'_>], looks: &[Look]) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = runs.iter().collect();
     let all = Setting {

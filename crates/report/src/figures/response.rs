@@ -10,14 +10,15 @@ pub struct Response {
     pub label: String,
     /// The controller; `None` for a closed form, which is no controller's own.
     pub protocol: Option<String>,
-    /// Predicted: x, and the minimum and maximum of y. Drawn as a band, or as a line if they are equal.
+    /// Predicted: x, and the minimum and maximum of y. Drawn as a band, or as a line if they are
+    /// equal.
     pub predicted: Vec<(f64, f64, f64)>,
     /// Measured: x and y. Empty if it was not measured.
     pub measured: Vec<(f64, f64)>,
 }
 
-/// Bands and lines of theory and marks of measurement over a logarithmic axis. `None` if there are not
-/// two different x, or if nothing is above 0.
+/// Bands and lines of theory and marks of measurement over a logarithmic axis. `None` if there are
+/// not two different x, or if nothing is above 0.
 pub fn response(title: &str, x: &str, y: &str, responses: &[Response]) -> Option<Figure> {
     let mut all = Vec::new();
     for response in responses {

@@ -13,8 +13,8 @@ use crate::quantity::{BYTES, unit_of};
 /// Maximum number of points of a series.
 const POINTS: usize = 150;
 
-/// Data delivered and data sent over time, of a setting's flows with its first seed. `None` if nothing
-/// was sampled.
+/// Data delivered and data sent over time, of a setting's flows with its first seed. `None` if
+/// nothing was sampled.
 pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
     let all = shown(setting)?;
     let curves: Vec<(Points, Points)> = all.shown.iter().map(grown).collect();
@@ -51,7 +51,8 @@ pub fn sequence(setting: &Setting<'_>) -> Option<Figure> {
     })
 }
 
-/// Bytes delivered and sent until each sample. A sample's rate is the mean since the sample before it.
+/// Bytes delivered and sent until each sample. A sample's rate is the mean since the sample before
+/// it.
 fn grown(s: &Shown<'_>) -> (Points, Points) {
     let interval = s.run.point.sample().unwrap_or_default().as_secs_f64();
     let mut bytes = 0.0;

@@ -12,7 +12,8 @@ pub(super) fn goodput(samples: &[FlowSample], end: f64, spans: usize) -> Points 
     means(samples.iter().map(rate), end, spans)
 }
 
-/// The pacing rate that the controller set, in bit/s, as means over `spans` spans; empty if it set none.
+/// The pacing rate that the controller set, in bit/s, as means over `spans` spans; empty if it set
+/// none.
 pub(super) fn pacing_rate(samples: &[FlowSample], end: f64, spans: usize) -> Points {
     let rate = |s: &FlowSample| {
         let rate = s.pacing_rate?;
@@ -27,8 +28,8 @@ pub(super) fn ack_spacing(samples: &[FlowSample]) -> Points {
     samples.iter().filter_map(spacing).collect()
 }
 
-/// The mean of the values in each of `spans` equal spans of the time until `end`, at the span's middle.
-/// Spans without values have none.
+/// The mean of the values in each of `spans` equal spans of the time until `end`, at the span's
+/// middle. Spans without values have none.
 pub(super) fn means(values: impl Iterator<Item = (f64, f64)>, end: f64, spans: usize) -> Points {
     let mut sums = vec![(0.0, 0_u32); spans];
     for (at, value) in values {

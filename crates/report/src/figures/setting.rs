@@ -1,18 +1,18 @@
-//! Runs that differ in nothing but their controllers and seeds.
+//! Runs that differ only in their controllers and seeds.
 
 use crate::table::short_names;
 use whimbrel_sim::FlowOutcome;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 
-/// All runs with the same swept values, those of controllers left out.
+/// All runs with the same swept values, except those of controllers.
 #[derive(Debug, Clone)]
 pub struct Setting<'a> {
-    /// The values, as people read them: `loss 1 %, delay 50 ms`; empty if nothing else is swept.
+    /// The values as text: `loss 1 %, delay 50 ms`; empty if nothing else is swept.
     pub at: String,
     /// The runs, in their order.
     pub runs: Vec<&'a Run<'a>>,
-    /// Only flows that are [called](is_called) so are shown over time; all that there are when `None`.
+    /// The [name](is_called) of the flows that are shown over time; `None` for all flows.
     pub flows: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Setting<'a> {
         points.filter_map(|runs| runs.first().copied())
     }
 
-    /// `title`, and where it was taken, if there are other places.
+    /// `title` with the swept values.
     pub(super) fn titled(&self, title: &str) -> String {
         if self.at.is_empty() {
             title.to_owned()
@@ -33,19 +33,19 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Whether a flow has this controller or this name: `web` is the name of `web` and of `web #3`.
+/// Whether a flow has this controller or this name (`web` is the name of `web` and of `web #3`).
 pub fn is_called(flow: &FlowOutcome, name: &str) -> bool {
     let own = flow.name.split_once(" #");
     let own = own.map_or(flow.name.as_str(), |(own, _)| own);
     own == name || flow.controller.as_deref() == Some(name)
 }
 
-/// Whether a key of a sweep says who runs what.
+/// Whether a key of a sweep is a controller.
 pub fn is_controller(key: &str) -> bool {
     key.starts_with("flow.") && key.ends_with(".controller")
 }
 
-/// All settings, in the order in which they first come up.
+/// All settings, in the order of their first runs.
 pub fn settings<'a>(runs: &[&'a Run<'a>]) -> Vec<Setting<'a>> {
     let mut all: Vec<Setting<'a>> = Vec::new();
     for run in runs {
@@ -62,16 +62,16 @@ pub fn settings<'a>(runs: &[&'a Run<'a>]) -> Vec<Setting<'a>> {
     all
 }
 
-/// What a point's values are, those of controllers left out.
+/// The values of a point as text, except those of controllers.
 pub(super) fn at(parameters: &[Parameter]) -> String {
     let keys: Vec<&str> = parameters.iter().map(|p| p.key.as_str()).collect();
     let named = short_names(&keys).into_iter().zip(parameters);
     let others = named.filter(|(_, p)| !is_controller(&p.key));
-    let said = others.map(|(name, p)| format!("{name} {}", p.value));
-    said.collect::<Vec<_>>().join(", ")
+    let values = others.map(|(name, p)| format!("{name} {}", p.value));
+    values.collect::<Vec<_>>().join(", ")
 }
 
-/// At most so many: the first, the last, and evenly between them.
+/// At most `most` items: the first, the last, and others evenly between them.
 pub fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let n = all.len();
     if n <= most {
@@ -86,7 +86,7 @@ pub fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
     all.filter(|(i, _)| chosen(*i)).map(|(_, x)| x).collect()
 }
 
-/// The one in the middle.
+/// The item in the middle.
 pub(super) fn middle<T>(all: &[T]) -> Option<&T> {
     all.get(all.len().saturating_sub(1) / 2)
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_are_chosen_evenly() {
+    fn items_are_chosen_evenly() {
         let of = |n: usize, most| evenly((0..n).collect(), most);
         assert_eq!(of(3, 4), [0, 1, 2]);
         assert_eq!(of(10, 4), [0, 3, 6, 9]);

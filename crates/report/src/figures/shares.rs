@@ -16,8 +16,8 @@ const PARTS: usize = 10;
 /// At most this many runs of a setting are shown.
 const RUNS: usize = 4;
 
-/// How flows shared the link that they have in common: a figure for each of some runs in which several
-/// flows do.
+/// How flows shared the link that they have in common: a figure for each of some runs in which
+/// several flows do.
 pub fn shares(setting: &Setting<'_>) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = setting
         .firsts()
@@ -36,7 +36,8 @@ pub fn shares(setting: &Setting<'_>) -> Vec<Figure> {
     evenly(runs, RUNS).iter().filter_map(of).collect()
 }
 
-/// How flows shared the destination that received them, of the first run in which one received several.
+/// How flows shared the destination that received them, of the first run in which one received
+/// several.
 pub(super) fn node_shares(runs: &[&Run<'_>]) -> Option<Figure> {
     runs.iter().find_map(|run| {
         let (node, flows) = shared_node(run)?;

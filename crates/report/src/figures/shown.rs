@@ -6,7 +6,8 @@ use whimbrel_sim::{
     FlowOutcome, FlowSample, LinkOutcome, LossEpisode, Network, PathOutcome, Route,
 };
 
-/// Of a single run with at most this many flows, all are shown; otherwise the first of each controller.
+/// Of a single run with at most this many flows, all are shown; otherwise the first of each
+/// controller.
 const FEW: usize = 4;
 /// At most this many flows are shown.
 const MOST: usize = 12;
@@ -102,7 +103,8 @@ fn sampled<'a>(
     flows.filter(move |(_, flow)| wanted(flow) && flow.samples.len() > 1)
 }
 
-/// The first flow with each label. `chosen` gets the number of flows shown and whether there are more.
+/// The first flow with each label. `chosen` gets the number of flows shown and whether there are
+/// more.
 fn collect<'a>(
     runs: &[&'a Run<'a>],
     name: Option<&str>,

@@ -1,4 +1,4 @@
-//! What changes over the keys of a sweep: a line for each controller, or a map of two keys.
+//! Measures over the keys of a sweep: a line for each controller, or a map over two keys.
 
 use super::over_time::series;
 use super::setting::evenly;
@@ -11,36 +11,37 @@ use whimbrel_sim::FlowOutcome;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 
-/// So many figures are made of one key, where others are held.
+/// Maximum number of figures of one key, with other keys held.
 const FIGURES: usize = 3;
-/// So many maps stand beside each other.
+/// Maximum number of maps of a figure.
 const MAPS: usize = 16;
 
-/// Something that was measured at each point of a sweep.
+/// A measure at each point of a sweep.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// What it is, and its unit.
+    /// Its name and unit.
     pub what: Axis,
-    /// All of it.
+    /// All numbers.
     pub cells: Vec<Cell>,
 }
 
-/// One number with its spread over the seeds.
+/// One number with its standard deviation over the seeds.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// Where.
+    /// The point.
     pub parameters: Vec<Parameter>,
-    /// What people read; what is called alike is on one line.
+    /// Its name; numbers with the same name are on one line.
     pub label: String,
-    /// Of which protocol, if it is of one.
+    /// Its protocol, if it belongs to one.
     pub protocol: Option<String>,
     /// The number.
     pub stat: Stat,
 }
 
 impl Measured {
-    /// Of runs in the order of [`jobs`](whimbrel_sim::sweep::jobs). `of` tells who was measured in a run, by label and protocol,
-    /// and the number. Left out where one of a point's seeds has none. `None` if nobody has any.
+    /// A measure of runs in the order of [`jobs`](whimbrel_sim::sweep::jobs). `of` returns label,
+    /// protocol and number of each item of a run. An item is left out at points where a seed has no
+    /// number. `None` if there are no numbers.
     pub fn new(
         what: Axis,
         runs: &[&Run<'_>],
@@ -69,7 +70,7 @@ impl Measured {
         (!cells.is_empty()).then_some(Self { what, cells })
     }
 
-    /// Of the flows of each controller together.
+    /// A measure of the flows of each controller together.
     pub(super) fn of_flows(
         what: Axis,
         runs: &[&Run<'_>],
@@ -83,7 +84,7 @@ impl Measured {
         })
     }
 
-    /// The labels, each once, in the order in which they first come up, with their protocols.
+    /// The labels with their protocols, each once, in the order of their first appearance.
     fn labels(&self) -> Vec<(&str, Option<&str>)> {
         let mut all: Vec<(&str, Option<&str>)> = Vec::new();
         for cell in &self.cells {
@@ -95,7 +96,7 @@ impl Measured {
     }
 }
 
-/// The flows of each controller, in the order in which they come up.
+/// The flows of each controller, in the order of their first appearance.
 pub(super) fn by_controller<'a>(run: &'a Run<'_>) -> Vec<(String, Vec<&'a FlowOutcome>)> {
     let mut all: Vec<(String, Vec<&FlowOutcome>)> = Vec::new();
     for flow in &run.outcome.flows {
@@ -110,7 +111,7 @@ pub(super) fn by_controller<'a>(run: &'a Run<'_>) -> Vec<(String, Vec<&'a FlowOu
     all
 }
 
-/// Where the other keys of a sweep are held: numbers at the middle, of others each in turn.
+/// Values at which the other keys of a sweep are held: the middle of numbers, each of other values.
 fn held<'a>(shown: &[&Swept], keys: &'a [Swept]) -> Vec<Vec<(&'a Swept, &'a str)>> {
     let mut all: Vec<Vec<(&Swept, &str)>> = vec![Vec::new()];
     for key in keys {
@@ -147,7 +148,7 @@ fn said(held: &[(&Swept, &str)]) -> String {
     each.collect()
 }
 
-/// Why there, for a caption.
+/// The reason for these values, for a caption.
 fn why(held: &[(&Swept, &str)]) -> String {
     let middle: Vec<&str> = held
         .iter()
@@ -161,8 +162,9 @@ fn why(held: &[(&Swept, &str)]) -> String {
     }
 }
 
-/// Measures over a key whose values are numbers, a panel each and a line for each label; a map of labels over a key whose values
-/// are not. `keys` are all of the sweep: the others are held.
+/// Measures over a key: if its values are numbers, a panel for each measure with a line for each
+/// label; otherwise a map of labels over the key. `keys` are all keys of the sweep; the others are
+/// held.
 pub fn lines(key: &Swept, keys: &[Swept], measured: &[&Measured]) -> Vec<Figure> {
     let Some(x) = key.axis() else {
         let maps = measured.iter();
@@ -210,7 +212,7 @@ pub fn lines(key: &Swept, keys: &[Swept], measured: &[&Measured]) -> Vec<Figure>
     held(&[key], keys).iter().filter_map(one).collect()
 }
 
-/// One label's line; `None` if it is of one place only.
+/// The line of a label; `None` if it has a single point.
 fn line(
     key: &Swept,
     measured: &Measured,
@@ -235,7 +237,8 @@ fn line(
     })
 }
 
-/// A measure over two keys, a map for each label. The others are held. `None` if there is nothing to show.
+/// A measure over two keys, with a map for each label; other keys are held. `None` if there are no
+/// numbers.
 pub fn heat(x: &Swept, y: &Swept, keys: &[Swept], measured: &Measured) -> Option<Figure> {
     let places = held(&[x, y], keys);
     let held = super::setting::middle(&places)?;
@@ -278,11 +281,11 @@ pub fn heat(x: &Swept, y: &Swept, keys: &[Swept], measured: &Measured) -> Option
     })
 }
 
-/// A measure over a key whose values are no numbers: from left to right, a row for each label.
+/// A measure over a key whose values are not numbers: a map with a row for each label.
 fn of_labels(key: &Swept, keys: &[Swept], measured: &Measured) -> Option<Figure> {
     let places = held(&[key], keys);
     let held = super::setting::middle(&places)?;
-    // From bottom to top: the first is to stand on top.
+    // Rows go from bottom to top; the first label is at the top.
     let labels: Vec<&str> = measured
         .labels()
         .into_iter()
@@ -338,7 +341,7 @@ pub(super) fn capital(text: &str) -> String {
         .map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
 }
 
-/// As a link has it.
+/// A text for an id.
 pub(super) fn slug(text: &str) -> String {
     let one = |c: char| {
         if c.is_ascii_alphanumeric() {

@@ -1,4 +1,4 @@
-//! A key of a sweep: its values, and if they are numbers, which.
+//! A key of a sweep and its values, as numbers if they are numbers.
 
 use super::setting::is_controller;
 use crate::figure::Axis;
@@ -8,25 +8,25 @@ use std::cmp::Reverse;
 use whimbrel_sim::scenario::{Parameter, ParameterValue};
 use whimbrel_sim::sweep::Run;
 
-/// Values over so many times the least are shown on a logarithmic axis.
+/// If the ratio of the maximum to the minimum is larger, the axis is logarithmic.
 const WIDE: f64 = 30.0;
 
-/// A key that has several values.
+/// A key with several values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Swept {
-    /// As written in `[sweep]`.
+    /// The key as in `[sweep]`.
     pub key: String,
-    /// As people are shown it: `loss`.
+    /// Its short name: `loss`.
     pub name: String,
-    /// As written, in their order.
+    /// The values as written, in their order.
     pub values: Vec<String>,
-    /// The same as numbers, if all are numbers of one kind, and their unit.
+    /// The values as numbers with their unit, if all are numbers of one kind.
     pub numbers: Option<(Vec<f64>, &'static str)>,
 }
 
 impl Swept {
-    /// Those keys of these runs that have several values, those of controllers left out: what a sweep is about first. That are
-    /// numbers before words, and of them the key with the most values.
+    /// The keys of these runs with several values, except controllers, the most important first:
+    /// keys with numbers before others, and those with more values before those with fewer.
     pub fn of(runs: &[&Run<'_>]) -> Vec<Self> {
         let Some(first) = runs.first() else {
             return Vec::new();
@@ -43,7 +43,7 @@ impl Swept {
         all
     }
 
-    /// One key of these runs, whatever it says; `None` if they have none.
+    /// One key of these runs; `None` if they do not have it.
     pub fn one(key: &str, runs: &[&Run<'_>]) -> Option<Self> {
         let parameters = runs.first()?.point.parameters();
         let keys: Vec<&str> = parameters.iter().map(|p| p.key.as_str()).collect();
@@ -77,13 +77,13 @@ impl Swept {
         }
     }
 
-    /// What a point has of it, as written.
+    /// The value of a point, as written.
     pub fn value(&self, parameters: &[Parameter]) -> Option<String> {
         let mine = parameters.iter().find(|p| p.key == self.key);
         mine.map(|p| p.value.to_string())
     }
 
-    /// The number that is written so.
+    /// The number of a value.
     pub(super) fn number(&self, value: &str) -> Option<f64> {
         let (numbers, _) = self.numbers.as_ref()?;
         let at = self.values.iter().position(|v| v == value)?;
@@ -101,14 +101,14 @@ impl Swept {
         })
     }
 
-    /// The value in the middle: of numbers by their size, of others as they stand.
+    /// The middle value: by size if the values are numbers, otherwise in their order.
     pub(super) fn middle(&self) -> Option<&str> {
         let numbers = self.numbers.as_ref().map(|(numbers, _)| numbers.as_slice());
         let at = middle_of(self.values.len(), numbers)?;
         self.values.get(at).map(String::as_str)
     }
 
-    /// Which of a key's values, each written once, is in the middle.
+    /// The index of the middle one of a key's distinct values.
     pub(super) fn middle_value(values: &[ParameterValue]) -> Option<usize> {
         let numbers = numbers(&values.iter().collect::<Vec<_>>());
         middle_of(
@@ -118,7 +118,7 @@ impl Swept {
     }
 }
 
-/// Of so many values, the one in the middle: the lower one of two.
+/// The index in the middle of this many values, the lower one of two.
 fn middle_of(count: usize, numbers: Option<&[f64]>) -> Option<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     if let Some(numbers) = numbers {
@@ -127,7 +127,8 @@ fn middle_of(count: usize, numbers: Option<&[f64]>) -> Option<usize> {
     order.get(count.saturating_sub(1) / 2).copied()
 }
 
-/// If all are one law with another number for the same parameter (`cerl?A=0.5`, `cerl?A=0.6`): its name, and the numbers.
+/// The name of a parameter and its numbers, if all are the same algorithm with different numbers
+/// for that parameter (`cerl?A=0.5`, `cerl?A=0.6`).
 fn parameter(values: &[String]) -> Option<(String, Vec<f64>)> {
     let (head, _) = values.first()?.rsplit_once('=')?;
     let number = |value: &String| {
@@ -140,7 +141,7 @@ fn parameter(values: &[String]) -> Option<(String, Vec<f64>)> {
     numbers.map(|numbers| (name.to_owned(), numbers))
 }
 
-/// All as numbers of one kind, in the unit that fits the greatest.
+/// All as numbers of one kind, in the unit that fits the maximum.
 fn numbers(values: &[&ParameterValue]) -> Option<(Vec<f64>, &'static str)> {
     let plain = |value: &&ParameterValue| match value {
         ParameterValue::Integer(n) => Some(*n as f64),

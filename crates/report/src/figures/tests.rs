@@ -1,4 +1,4 @@
-//! Figures of short runs, held against what can be worked out by hand.
+//! Figures of short runs, compared with values calculated by hand.
 
 use super::*;
 use crate::figure::{Form, Panel, Plot, Series};
@@ -7,7 +7,7 @@ use std::path::Path;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep;
 
-/// Figures of a scenario, sampled or not.
+/// All figures of a scenario.
 fn drawn(text: &str) -> Vec<Figure> {
     let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
     let runs = sweep::run_all(&sweep::jobs(scenario.points()), None, || {}).expect("threads");
@@ -20,7 +20,7 @@ fn drawn(text: &str) -> Vec<Figure> {
     all
 }
 
-/// What a page relies on.
+/// Checks the properties that the page relies on.
 fn sound(figure: &Figure) {
     assert!(!figure.title.is_empty() && figure.caption.ends_with('.'));
     let link = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
@@ -80,7 +80,7 @@ sample = "10 ms"
 "#;
 
 #[test]
-fn over_time_a_flow_stands_beside_what_its_way_would_carry() {
+fn figures_over_time_have_capacity_base_rtt_and_buffer_size() {
     let all = drawn(STEPS);
     let time = panels(find(&all, "time"));
     let names: Vec<&str> = time.iter().map(|panel| panel.y.label.as_str()).collect();
@@ -104,7 +104,8 @@ fn over_time_a_flow_stands_beside_what_its_way_would_carry() {
         ("Mbit/s", &steps[..])
     );
     assert_eq!(capacity.protocol, None);
-    // From 5 s to 9 s NewReno fills 8 Mbit/s with segments of 1448 in 1500 bytes, but for what it loses to a full queue.
+    // From 5 s to 9 s NewReno fills 8 Mbit/s with segments of 1448 of 1500 bytes, except for losses
+    // to a full queue.
     let goodput = &series(rate, Form::Line, "newreno").points;
     let then = goodput
         .iter()
@@ -114,7 +115,8 @@ fn over_time_a_flow_stands_beside_what_its_way_would_carry() {
     assert!((7.2..7.73).contains(&mean), "{mean}");
     let base = series(rtt, Form::Dashed, "base RTT");
     assert_eq!(base.points, [[0.0, 100.0], [20.0, 100.0]]);
-    // 40 packets of 1500 bytes at 4 Mbit/s: 120 ms; 3 ms for the packet before them, and 40 for a late acknowledgment.
+    // 40 packets of 1500 bytes at 4 Mbit/s: 120 ms; 3 ms for the packet in service, and 40 ms for a
+    // delayed acknowledgment.
     let srtt = &series(rtt, Form::Line, "newreno").points;
     let before = srtt.iter().filter(|p| p[0] < 15.0).map(|p| p[1]);
     let most = before.clone().fold(0.0, f64::max);
@@ -132,7 +134,7 @@ fn over_time_a_flow_stands_beside_what_its_way_would_carry() {
 }
 
 #[test]
-fn marks_tell_when_losses_were_found_and_what_became_of_them() {
+fn marks_show_when_losses_were_detected_and_repaired() {
     let all = drawn(STEPS);
     let cwnd = &panels(find(&all, "time"))[0];
     let timeout = series(cwnd, Form::Marks, "newreno, timeout");
@@ -150,7 +152,7 @@ fn marks_tell_when_losses_were_found_and_what_became_of_them() {
 }
 
 #[test]
-fn a_sequence_ends_with_what_was_delivered() {
+fn a_sequence_ends_with_the_delivered_data() {
     let all = drawn(STEPS);
     let panel = &panels(find(&all, "sequence"))[0];
     let scenario = Scenario::parse(STEPS, Path::new("a.toml")).expect("a scenario");
@@ -188,7 +190,7 @@ seeds = 3
 "#;
 
 #[test]
-fn a_sweep_is_drawn_as_its_table_says() {
+fn figures_of_a_sweep_agree_with_its_table() {
     let all = drawn(SWEEP);
     let scenario = Scenario::parse(SWEEP, Path::new("a.toml")).expect("a scenario");
     let runs = sweep::run_all(&sweep::jobs(scenario.points()), None, || {}).expect("threads");
@@ -219,8 +221,8 @@ fn a_sweep_is_drawn_as_its_table_says() {
         "packets lost",
     ];
     assert_eq!(names, expected);
-    // The second cell of the first row: three columns of delay, which has more values, two rows of loss, in the order in which
-    // they are written, over 10 Mbit/s.
+    // The second cell of the first row: three columns of delay, which has more values, and two rows
+    // of loss, in their order in the scenario; relative to 10 Mbit/s.
     let Plot::Heat { x, y, maps, .. } = &find(&all, "map-utilization-delay-loss").plot else {
         panic!("a map")
     };
@@ -238,7 +240,7 @@ fn each_run_is_a_mark_of_throughput_against_delay() {
         .filter(|f| f.id.starts_with("tradeoff"))
         .map(|f| f.title.as_str())
         .collect();
-    // The first, the last, and one between of six settings.
+    // The first, the last and one between of six settings.
     let expected = [
         "Throughput against delay, loss 2 %, delay 10 ms",
         "Throughput against delay, loss 2 %, delay 100 ms",
@@ -248,7 +250,8 @@ fn each_run_is_a_mark_of_throughput_against_delay() {
     let panel = &panels(find(&all, "tradeoff"))[0];
     let marks = series(panel, Form::Marks, "cubic");
     assert_eq!(marks.notes, ["seed 1", "seed 2", "seed 3"]);
-    // One way is 10 ms and 1.2 ms to send; the queue holds 20 ms more, or a packet of 1.2 ms if that is longer.
+    // Propagation takes 10 ms and transmission 1.2 ms; the queue adds at most 20 ms, or a packet of
+    // 1.2 ms if that is longer.
     assert!(
         marks
             .points
@@ -261,7 +264,7 @@ fn each_run_is_a_mark_of_throughput_against_delay() {
 }
 
 #[test]
-fn what_is_not_there_is_not_drawn() {
+fn figures_without_data_are_left_out() {
     let all = drawn(
         "[link.L]\nrate = \"5 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\n[run]\nduration = \"2 s\"\n",
     );
@@ -273,7 +276,7 @@ fn what_is_not_there_is_not_drawn() {
 }
 
 #[test]
-fn flows_that_share_a_link_have_shares_of_a_whole() {
+fn shares_of_flows_on_a_link_add_up_to_one() {
     let all = drawn(
         r#"
 [link.L]
@@ -305,9 +308,9 @@ sample = "20 ms"
     let before = cubic.points.iter().filter(|p| p[0] < 4.9);
     assert!(before.clone().count() > 10 && before.clone().all(|p| p[1] == 0.0));
     let jain = series(fair, Form::Line, "Jain's index");
-    // Of three flows it is between 1/3 and 1.
+    // The index of three flows is between 1/3 and 1.
     assert!(jain.points.iter().all(|p| (0.333..=1.0).contains(&p[1])));
-    // All three are shown over time, by name, and the queue that they meet once.
+    // All three are shown over time by name, and the queue that they share once.
     let time = panels(find(&all, "time"));
     let labels: Vec<&str> = time[1].series.iter().map(|s| s.label.as_str()).collect();
     assert_eq!(labels, ["capacity", "newreno #1", "newreno #2", "cubic"]);
@@ -319,7 +322,7 @@ sample = "20 ms"
 }
 
 #[test]
-fn distributions_have_all_of_what_was_measured() {
+fn distributions_contain_all_measurements() {
     let all = drawn(
         r#"
 [link.L]
@@ -361,13 +364,13 @@ sample = "20 ms"
             "{id}"
         );
     }
-    // Nothing is faster than light and the link: 25 ms and 0.6 ms for 1500 bytes, less for the rest of a message.
+    // At least 25 ms of propagation and 0.6 ms for 1500 bytes, less for the rest of a message.
     let least = line("delay-cdf")[0][0];
     assert!((25.0..25.7).contains(&least), "{least}");
     // Three flows with two seeds.
     let steps = line("completion-cdf").len();
     assert_eq!(steps, 1 + 6);
-    // 99 messages after the first, 20 ms each, and the last one's way.
+    // 99 messages after the first, one every 20 ms, and the delay of the last one.
     assert!(line("completion-cdf")[0][0] > 1.98 + 0.025);
 }
 
@@ -392,7 +395,7 @@ fn decisions_are_summed_over_all_runs() {
 }
 
 #[test]
-fn paths_of_a_connection_have_lines_and_capacities_of_their_own() {
+fn each_path_of_a_connection_has_its_line_and_its_capacity() {
     let all = drawn(
         r#"
 [link.wifi]
@@ -422,7 +425,7 @@ sample = "10 ms"
 }
 
 #[test]
-fn a_law_beside_others_is_told_apart_by_them() {
+fn a_controller_is_labelled_with_those_that_it_ran_beside() {
     let all = drawn(
         r#"
 [link.L]

@@ -1,16 +1,17 @@
-//! Fewer and shorter numbers that look the same.
+//! Fewer points and fewer digits for lines that look the same.
 //!
-//! S. Steinarsson, "Downsampling Time Series for Visual Representation", MSc thesis, University of Iceland, 2013: Largest
-//! Triangle Three Buckets. All points but the first and the last are put into buckets of equal count; of each the one is kept
-//! that makes the greatest triangle with the point kept before it and the mean of the next bucket. Peaks stay, which means would
-//! flatten.
+//! S. Steinarsson, "Downsampling Time Series for Visual Representation", MSc thesis, University of
+//! Iceland, 2013: Largest Triangle Three Buckets. All points but the first and the last are put
+//! into buckets of equal count. From each bucket the point is kept that makes the largest triangle
+//! with the point kept before it and the mean of the next bucket. This keeps peaks, which means
+//! would flatten.
 
 use crate::figure::{Figure, Plot};
 
 /// A place in a figure.
 pub(super) type Place = [f64; 2];
 
-/// At most so many of these points (three at least), which are in order of their first coordinate.
+/// At most `most` (at least three) of these points, which are in order of x.
 pub(super) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
     let most = most.max(3);
     let n = points.len();
@@ -18,7 +19,7 @@ pub(super) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
         return points;
     }
     let buckets = most - 2;
-    // Bucket b holds the points from `begin(b)` on; the last point has one of its own.
+    // Bucket b begins at point `begin(b)`; the last point is a bucket of its own.
     let begin = |b: usize| 1 + b * (n - 2) / buckets;
     let mut kept = Vec::with_capacity(most);
     kept.push(points[0]);
@@ -42,7 +43,7 @@ pub(super) fn thin(points: Vec<Place>, most: usize) -> Vec<Place> {
     kept
 }
 
-/// Numbers of five significant digits: what a picture can show, in half the space.
+/// Rounds numbers to five significant digits, which is what a picture can show, in half the space.
 pub(super) fn shorten(mut figure: Figure) -> Figure {
     let short = |x: &mut f64| *x = digits(*x);
     match &mut figure.plot {
@@ -71,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_peak_in_a_flat_line_stays_and_so_do_the_ends() {
+    fn a_peak_and_the_ends_of_a_line_are_kept() {
         let mut line: Vec<Place> = (0..1000).map(|i| [f64::from(i), 1.0]).collect();
         line[700][1] = 9.0;
         let thinned = thin(line, 20);
@@ -81,8 +82,9 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_triangle_is_kept() {
-        // One bucket between the ends: with (0, 0) and (4, 0) the greatest triangle has the farthest from the axis.
+    fn the_largest_triangle_is_kept() {
+        // One bucket between the ends: the largest triangle with (0, 0) and (4, 0) is that of the
+        // point farthest from the axis.
         let points = vec![[0.0, 0.0], [1.0, 1.0], [2.0, -3.0], [3.0, 2.0], [4.0, 0.0]];
         assert_eq!(thin(points, 3), [[0.0, 0.0], [2.0, -3.0], [4.0, 0.0]]);
     }
@@ -97,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_was_there_and_in_order(values in prop::collection::vec(-1e6..1e6, 0..300), most in 0_usize..100) {
+        fn kept_points_are_among_the_given_ones_and_in_order(values in prop::collection::vec(-1e6..1e6, 0..300), most in 0_usize..100) {
             let points: Vec<Place> = values.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
             let thinned = thin(points.clone(), most);
             prop_assert_eq!(thinned.len(), points.len().min(most.max(3)));

@@ -1,9 +1,10 @@
-//! Throughput against delay, as Pantheon's reports draw it (F. Y. Yan et al., "Pantheon: the training ground for Internet
-//! congestion-control research", USENIX ATC 2018): each run a mark, its 95th-percentile one-way delay from right to left,
-//! logarithmic; up and right is better.
+//! Throughput against delay, as in Pantheon's reports (F. Y. Yan et al., "Pantheon: the training
+//! ground for Internet congestion-control research", USENIX ATC 2018): each run is a mark, with its
+//! 95th-percentile one-way delay on a logarithmic axis from right to left, so up and right is
+//! better.
 //!
-//! An outline is one standard deviation around the mean of a protocol's runs: the ellipse of their covariance. It is of the
-//! delay's logarithm, because that is what the axis shows: of the delay itself it would not look like an ellipse.
+//! An outline is one standard deviation around the mean of a protocol's runs: the ellipse of the
+//! covariance with the logarithm of the delay, because the axis is logarithmic.
 
 use super::over_time::series;
 use super::setting::{at, evenly, settings};
@@ -14,11 +15,11 @@ use super::{mean_delay_p95, together};
 use crate::figure::{Axis, Figure, Form, Panel, Plot, Series};
 use whimbrel_sim::sweep::Run;
 
-/// So many settings have a figure.
+/// Maximum number of settings with a figure.
 const FIGURES: usize = 3;
-/// A covariance of fewer runs says nothing.
+/// Minimum number of runs of a covariance.
 const LEAST_RUNS: usize = 3;
-/// Points of an outline.
+/// Number of points of an outline.
 const CORNERS: u32 = 48;
 
 /// The marks of one label.
@@ -68,8 +69,9 @@ fn figure(all: &[Marks], title: &str) -> Option<Figure> {
             id: "tradeoff".to_owned(),
             title: title.to_owned(),
             caption: format!(
-                "Up and to the right is better. A mark is a run: what all flows of a protocol delivered together, and the 95th \
-                 percentile of their packets' one-way delay, mean over the flows.{outlined}"
+                "Up and to the right is better. A mark is a run: the total goodput of a protocol's \
+                 flows, and the 95th percentile of their packets' one-way delay, mean over the \
+                 flows.{outlined}"
             ),
             plot: Plot::Panels {
                 x: Axis {
@@ -86,7 +88,7 @@ fn figure(all: &[Marks], title: &str) -> Option<Figure> {
     })
 }
 
-/// A mark for each run and label; with the swept values in their notes if these differ.
+/// A mark for each run and label, with the swept values in its note if they differ.
 fn marks(runs: &[&Run<'_>], with_values: bool) -> Vec<Marks> {
     let mut all: Vec<Marks> = Vec::new();
     for run in runs {
@@ -119,7 +121,8 @@ fn marks(runs: &[&Run<'_>], with_values: bool) -> Vec<Marks> {
     all
 }
 
-/// One standard deviation around the mean of (log x, y). `None` of few places, or if all are the same.
+/// One standard deviation around the mean of (log x, y). `None` for few points, or if all are
+/// equal.
 fn outline(places: &[Place]) -> Option<Vec<Place>> {
     let n = places.len() as f64;
     if places.len() < LEAST_RUNS {
@@ -139,7 +142,8 @@ fn outline(places: &[Place]) -> Option<Vec<Place>> {
     if !(xx + yy).is_finite() || xx <= 0.0 && yy <= 0.0 {
         return None;
     }
-    // The unit circle through the Cholesky factor of the covariance; where x does not vary it is a line in y.
+    // The unit circle times the Cholesky factor of the covariance; a vertical line if x does not
+    // vary.
     let a = xx.max(0.0).sqrt();
     let b = if a > 0.0 { xy / a } else { 0.0 };
     let c = (yy - b * b).max(0.0).sqrt();
@@ -156,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_outline_is_a_standard_deviation_wide() {
-        // Delays of e^1, e^2, e^3 ms and 10 Mbit/s each: log 2 +- 1, no height.
+        // Delays of e^1, e^2, e^3 ms and 10 Mbit/s each: log 2 ± 1, no height.
         let e = std::f64::consts::E;
         let level = outline(&[[e, 10.0], [e * e, 10.0], [e * e * e, 10.0]]).expect("three");
         let (least, most) = level
@@ -168,7 +172,7 @@ mod tests {
         );
         assert!(level.iter().all(|p| (p[1] - 10.0).abs() < 1e-9));
         assert_eq!(level.first(), level.last(), "closed");
-        // Rates of 8, 10 and 12 at one delay: 10 +- 2.
+        // Rates of 8, 10 and 12 at one delay: 10 ± 2.
         let upright = outline(&[[5.0, 8.0], [5.0, 10.0], [5.0, 12.0]]).expect("three");
         let top = upright.iter().map(|p| p[1]).fold(0.0, f64::max);
         assert!((top - 12.0).abs() < 1e-9, "{top}");
@@ -177,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_outline_leans_as_its_runs_do() {
-        // On a line: more delay with more rate. Every corner lies on it.
+        // On a line, with more delay for more rate, every corner is on the line.
         let places: Vec<Place> = (1..=4)
             .map(|i| [f64::from(i).exp(), 3.0 * f64::from(i)])
             .collect();

@@ -1,12 +1,13 @@
 //! Results as tables for other tools: rows and typed columns, which [`csv`](crate::csv()) and
 //! `parquet` write.
 //!
-//! Names and values are those of [`json()`](crate::json()): a row is an object of it, with the members
-//! of inner objects flattened with `_` (`p95` of `rtt_ms` is `rtt_ms_p95`). A table has all its columns
-//! in every file; a cell without a value is null.
+//! Names and values are those of [`json()`](crate::json()): a row is an object of it, with the
+//! members of inner objects flattened with `_` (`p95` of `rtt_ms` is `rtt_ms_p95`). A table has all
+//! its columns in every file; a cell without a value is null.
 //!
 //! Tables are tidy: a row describes one thing and identifies its run by `run`, the swept keys and
-//! `seed`. `wall_s` is left out, so that the same runs give the same bytes on any number of threads.
+//! `seed`. `wall_s` is left out, so that the same runs give the same bytes on any number of
+//! threads.
 
 mod columns;
 mod swept;
@@ -173,8 +174,8 @@ impl<'a> Frame<'a> {
         &self.columns
     }
 
-    /// Calls `each` with each row, in the order of the runs and of their parts. A row has a cell for each
-    /// column, null or of the column's kind.
+    /// Calls `each` with each row, in the order of the runs and of their parts. A row has a cell
+    /// for each column, null or of the column's kind.
     ///
     /// # Errors
     /// The first error that `each` returns.
@@ -204,8 +205,8 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// Fills the rows of one run. `done` uses a row and then resets it to the cells that all rows of the
-    /// run share.
+    /// Fills the rows of one run. `done` uses a row and then resets it to the cells that all rows
+    /// of the run share.
     fn rows_of(
         &self,
         run: &Run<'_>,

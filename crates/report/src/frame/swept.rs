@@ -1,8 +1,8 @@
 //! Swept keys as columns.
 //!
-//! A key is a column of the same name (`link.L.loss`) with the values as written: numbers if all are
-//! numbers, otherwise text. If all have a unit of one kind, a second column has the numbers in the base
-//! unit, which ends its name: `link.L.loss_ratio` is 0.01 for `1 %`.
+//! A key is a column of the same name (`link.L.loss`) with the values as written: numbers if all
+//! are numbers, otherwise text. If all have a unit of one kind, a second column has the numbers in
+//! the base unit, which ends its name: `link.L.loss_ratio` is 0.01 for `1 %`.
 
 use super::{Cell, Column, Kind};
 use crate::quantity::Quantity;

@@ -8,7 +8,7 @@ use std::path::Path;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{jobs, run_all};
 
-/// All that a flow can be, and names that want quoting.
+/// All kinds of flows, and names that need quoting.
 const EVERYTHING: &str = r#"
 [link.L]
 rate = "10 Mbit/s"
@@ -76,7 +76,7 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
         .map_or(&[], |list| list)
 }
 
-/// What stands in an object and in those within it; lists apart.
+/// The members of an object and of its inner objects, except lists.
 fn flat(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     for (name, value) in value.as_object().into_iter().flatten() {
         let name = if prefix.is_empty() {
@@ -99,7 +99,7 @@ fn flat(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
 
 type Cells = BTreeMap<String, Value>;
 
-/// The rows of a table as a reader of `--json` would make them, without what says which run they are of.
+/// The rows of a table as built from `--json`, without the columns that identify the run.
 fn expected(table: Table, run: &Value) -> Vec<Cells> {
     let mut rows = Vec::new();
     let mut add = |keys: &[(&str, &Value)], what: &Value| {
@@ -170,7 +170,7 @@ fn expected(table: Table, run: &Value) -> Vec<Cells> {
     rows
 }
 
-/// A table's rows by the names of their columns, without nulls.
+/// A table's rows by the names of the columns, without nulls.
 fn rows(frame: &Frame<'_>) -> Vec<Cells> {
     let mut all = Vec::new();
     let add = |cells: &[Cell]| {
@@ -191,7 +191,7 @@ fn rows(frame: &Frame<'_>) -> Vec<Cells> {
 }
 
 #[test]
-fn every_measure_of_the_json_is_a_column_of_that_name_with_the_same_value() {
+fn every_field_of_the_json_is_a_column_with_the_same_name_and_value() {
     let scenario = scenario(EVERYTHING);
     let runs = play(&scenario);
     let printed = printed(&runs);
@@ -224,7 +224,7 @@ fn every_measure_of_the_json_is_a_column_of_that_name_with_the_same_value() {
             );
             for (name, value) in row {
                 let other = &expected[name];
-                // serde_json reads numbers to the last bit but one.
+                // serde_json may read a number with an error in its last bit.
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-15 * a.abs();
                 let same = match (value.as_f64(), other.as_f64()) {
                     (Some(a), Some(b)) => near(a, b),
@@ -237,7 +237,7 @@ fn every_measure_of_the_json_is_a_column_of_that_name_with_the_same_value() {
 }
 
 #[test]
-fn a_swept_value_has_a_column_in_base_units_where_all_have_one_kind_of_unit() {
+fn swept_values_of_one_kind_have_a_column_in_base_units() {
     let text = r#"
 [link.L]
 rate = "1 Mbit/s"
@@ -257,7 +257,7 @@ duration = "10 ms"
     let runs = play(&scenario);
     let frame = Frame::new(Table::Runs, &runs);
     let names: Vec<&str> = frame.columns().iter().map(|c| c.name.as_str()).collect();
-    // `1 bdp` and `64 kB` have nothing in common, and 0 could be anything.
+    // `1 bdp` and `64 kB` are of different kinds, and 0 could be of any kind.
     let swept = [
         "run",
         "link.L.rate",
@@ -279,7 +279,7 @@ duration = "10 ms"
     assert_eq!(last["link.L.loss_ratio"], 0.02);
 }
 
-/// What the `csv` crate reads, by the names in the header, without empty fields.
+/// The rows that the `csv` crate reads, without empty fields.
 fn read_csv(text: &[u8]) -> Vec<BTreeMap<String, String>> {
     let mut reader = ::csv::Reader::from_reader(text);
     let rows = reader.deserialize();
@@ -321,7 +321,7 @@ fn rows_read_back_from_csv_are_the_rows_written() {
 }
 
 #[test]
-fn tables_have_different_columns_and_their_names_are_known() {
+fn tables_are_documented_and_their_columns_are_unique() {
     for table in Table::ALL {
         assert_eq!(table.name().parse(), Ok(table));
         let documented = include_str!("../../../../docs/reference/formats.md");

@@ -28,8 +28,8 @@ struct RunJson<'a> {
     flows: List<'a, FlowOutcome>,
     /// Without the flows' own copies of links.
     links: Vec<LinkJson<'a>>,
-    /// Nodes that receive AATP flows, without those behind the flows' own copies of links, each of which
-    /// receives one flow.
+    /// Nodes that receive AATP flows, without those behind the flows' own copies of links, each of
+    /// which receives one flow.
     destinations: Vec<DestinationJson<'a>>,
 }
 
@@ -75,8 +75,8 @@ fn values(parameters: &[Parameter]) -> Map<String, Value> {
     all.map(|p| (p.key.clone(), value(&p.value))).collect()
 }
 
-/// The values of the sweep and, as `controller`, the controllers of the TCP and AATP flows, joined by
-/// ", " if they differ, null if there are none.
+/// The values of the sweep and, as `controller`, the controllers of the TCP and AATP flows, joined
+/// by ", " if they differ, null if there are none.
 fn of_point(point: &Point) -> Map<String, Value> {
     let mut map = values(point.parameters());
     let controllers = point.controllers();

@@ -7,8 +7,8 @@ use super::scale::Scale;
 use crate::figure::{Axis, Categories, Heat};
 use crate::style::Colour;
 
-/// Viridis (S. van der Walt, N. Smith, 2015): even steps to the eye, for any kind of colour vision and
-/// in grey.
+/// Viridis (S. van der Walt, N. Smith, 2015): even steps to the eye, for any kind of colour vision
+/// and in grey.
 const VIRIDIS: [[u8; 3]; 11] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x24, 0x75],

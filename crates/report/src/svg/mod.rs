@@ -2,8 +2,8 @@
 //! documentation.
 //!
 //! One file draws one kind of plot. They share what they draw on ([`canvas`]), axes and numbers
-//! ([`scale`]), and how series look ([`looks`], from [`style`](crate::style)). The background is white,
-//! and dashes and marks tell protocols apart without colours.
+//! ([`scale`]), and how series look ([`looks`], from [`style`](crate::style)). The background is
+//! white, and dashes and marks tell protocols apart without colours.
 
 mod beside;
 mod canvas;
@@ -36,7 +36,8 @@ struct Area {
     width: f64,
 }
 
-/// Draws figures below each other, each with its title, legend and caption. Returns the SVG document.
+/// Draws figures below each other, each with its title, legend and caption. Returns the SVG
+/// document.
 pub fn svg(figures: &[Figure]) -> String {
     let looks = Looks::new(figures);
     let mut canvas = Canvas::default();

@@ -129,8 +129,8 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// A range for these values. A linear one begins at zero if `from_zero`, unless all values lie in
-    /// a small part far from it; `room` leaves space at the ends.
+    /// A range for these values. A linear one begins at zero if `from_zero`, unless all values lie
+    /// in a small part far from it; `room` leaves space at the ends.
     pub fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,

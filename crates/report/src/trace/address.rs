@@ -1,8 +1,9 @@
-//! Who is who in a trace: addresses and ports of the simulated hosts.
+//! Addresses and ports of the simulated hosts.
 //!
-//! Flow n, counted from 1 in the order of the scenario, sends on its path p, counted from 0, from 10.p.x.y to
-//! 10.(128 + p).x.y, where n = 256 x + y. Its port is 49152 + n - 1 (the first of the ephemeral ports of RFC 6335), and begins
-//! anew after 16384 flows; that of the other end is 5201, iperf3's.
+//! Flow n, counted from 1 in the order of the scenario, sends on its path p, counted from 0, from
+//! 10.p.x.y to 10.(128 + p).x.y, where n = 256 x + y. Its port is 49152 + n - 1 (the first of the
+//! ephemeral ports of RFC 6335), which repeats after 16384 flows; the port of the other end is
+//! 5201, that of iperf3.
 
 use whimbrel_sim::Network;
 use whimbrel_sim::observe::End;
@@ -10,11 +11,11 @@ use whimbrel_sim::observe::End;
 /// The first ephemeral port (RFC 6335 section 6).
 const FIRST_PORT: usize = 49_152;
 const PORTS: usize = 16_384;
-/// iperf3's.
+/// The port of iperf3.
 const SERVER_PORT: u16 = 5201;
-/// The most flows that there are addresses for.
+/// Maximum number of flows with addresses.
 pub(super) const MOST_FLOWS: usize = 65_535;
-/// The most paths of a flow.
+/// Maximum number of paths of a flow.
 pub(super) const MOST_PATHS: usize = 128;
 
 /// An end of a path of a flow.
@@ -47,7 +48,7 @@ pub(super) fn address(flow: usize, path: usize, end: End) -> Address {
     }
 }
 
-/// Whether there are addresses for all of a network's flows.
+/// Whether all flows of a network have addresses.
 pub(super) fn has_room(network: &Network) -> bool {
     network.flows.len() <= MOST_FLOWS
         && network
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_counted_from_one_and_paths_are_nets_of_their_own() {
+    fn flows_are_counted_from_one_and_each_path_has_its_own_network() {
         let shown = |flow, path, end| address(flow, path, end).to_string();
         assert_eq!(shown(0, 0, End::Near), "10.0.0.1:49152");
         assert_eq!(shown(0, 0, End::Far), "10.128.0.1:5201");

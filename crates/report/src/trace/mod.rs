@@ -1,13 +1,14 @@
-//! One simulated run, packet by packet, in the formats that others read.
+//! One simulated run, packet by packet, in standard formats.
 //!
-//! * [`pcapng()`]: a capture, as `tcpdump` would take it at one of the ends, for Wireshark, `tshark` and `tcptrace`.
-//! * [`qlog()`]: a log of each connection, as a QUIC endpoint would write it, for qlog's tools.
+//! * [`pcapng()`]: a capture, as `tcpdump` takes it at one of the ends, for Wireshark, `tshark` and
+//!   `tcptrace`.
+//! * [`qlog()`]: a log of each connection, as a QUIC endpoint writes it, for qlog's tools.
 //!
-//! Both hold the truth besides: which link dropped a packet and why, and what the losses were that a controller judged. A
-//! capture has it in comments on packets, a log in events of its own.
+//! Both also have the truth: which link dropped a packet and why, and the causes of the losses that
+//! a controller classified. A capture has it in comments on packets, a log in events of its own.
 //!
-//! A run is the same each time it is played. So nothing is kept in memory until it is known what becomes of it: where a
-//! packet's fate is to stand beside the packet, the run is played twice, first to learn the fates of those that are lost.
+//! A run is deterministic, so it can be run twice: first to collect the fates of lost packets, then
+//! to write each packet with its fate. Packets are not kept in memory in between.
 
 mod address;
 mod pcapng;
@@ -21,18 +22,18 @@ use whimbrel_net::DropCause;
 use whimbrel_sim::Network;
 use whimbrel_sim::observe::{End, Event, Fate, Finding, Truth, What};
 
-/// From where a run is seen.
+/// The end at which a run is observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Vantage {
-    /// From the hosts that open the connections: data as it leaves, acknowledgments as they come.
+    /// The hosts that open the connections: they send data and receive acknowledgments.
     #[default]
     Sender,
-    /// From the hosts that answer.
+    /// The hosts that accept the connections.
     Receiver,
 }
 
 impl Vantage {
-    /// The end of each flow that is seen.
+    /// The end of each flow that is observed.
     const fn end(self) -> End {
         match self {
             Self::Sender => End::Near,
@@ -40,7 +41,7 @@ impl Vantage {
         }
     }
 
-    /// What people call it.
+    /// Its name.
     const fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -48,7 +49,7 @@ impl Vantage {
         }
     }
 
-    /// The packet that passes here, if one does.
+    /// The packet of an event, if it is sent or received at this end.
     fn sees(self, event: &Event) -> Option<&whimbrel_sim::observe::Packet> {
         match &event.what {
             What::Sent(packet) if packet.from == self.end() => Some(packet),
@@ -58,35 +59,35 @@ impl Vantage {
     }
 }
 
-/// Why there is no trace.
+/// A trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// It cannot be written.
+    /// The output failed.
     #[error("the trace cannot be written: {0}")]
     Write(#[from] std::io::Error),
-    /// So many packets pass.
+    /// Too many packets.
     #[error(
-        "{packets} packets pass there, and a trace of more than {most} is too large to be looked at; make the run shorter"
+        "a trace of {packets} packets is too large: {most} is the maximum; make the run shorter"
     )]
     TooLong {
-        /// How many.
+        /// Their number.
         packets: u64,
-        /// How many may.
+        /// The maximum.
         most: u64,
     },
-    /// So many flows there are.
+    /// Too many flows.
     #[error("the run has {flows} flows, and {what} has room for {most}; trace a run with fewer")]
     TooManyFlows {
-        /// How many.
+        /// Their number.
         flows: usize,
-        /// What is written.
+        /// The kind of trace.
         what: &'static str,
-        /// How many it has room for.
+        /// The maximum.
         most: usize,
     },
 }
 
-/// What became of a packet that was lost, in words.
+/// The fate of a lost packet as text.
 fn fate(network: &Network, fate: Fate) -> String {
     match fate {
         Fate::Dropped { link, cause } => {

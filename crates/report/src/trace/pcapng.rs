@@ -1,16 +1,21 @@
 //! A capture of a simulated run, as it would be taken at one of the ends.
 //!
-//! pcapng (draft-ietf-opsawg-pcapng): one section, one interface with raw IP packets (LINKTYPE_RAW), times in nanoseconds of the
-//! run, packets cut off behind their headers with their whole length beside. Who is who stands in [`address`](super::address),
-//! what packets hold in [`wire`](super::wire).
+//! pcapng (draft-ietf-opsawg-pcapng): one section, one interface with raw IP packets
+//! (LINKTYPE_RAW), times in nanoseconds of the run, packets truncated after their headers with
+//! their original length. Hosts have the addresses of [`address`](super::address), packets the
+//! contents of [`wire`](super::wire).
 //!
-//! The truth stands in comments (opt_comment) on the packets that it is about:
+//! The truth is in comments (opt_comment) on packets:
 //!
-//! * `dropped on L: queue overflow` (or `early drop`, `random loss`, `outage`, `contention`), `corrupted on the way: …`
-//! * `declared lost at 1.234567890 s by RACK` (or `duplicate acknowledgments`, `the retransmission timer`)
-//! * `judged: random (truth: congestion), window kept`: what a controller made of an episode that begins with this packet
+//! * `dropped on L: queue overflow` (or `early drop`, `random loss`, `outage`, `contention`),
+//!   `corrupted on the way: …`
+//! * `declared lost at 1.234567890 s by RACK` (or `duplicate acknowledgments`, `the retransmission
+//!   timer`)
+//! * `judged: random (truth: congestion), window kept`: a controller's decision on the loss episode
+//!   that begins with this packet
 //!
-//! What is lost on its way here is not seen here, and neither is what arrives corrupted: a network card throws it away.
+//! Packets that are lost before this end are not captured, and neither are corrupted ones, which a
+//! network card drops.
 
 use super::address::{MOST_FLOWS, address, has_room};
 use super::wire::Wire;
@@ -31,9 +36,9 @@ use whimbrel_sim::observe::{End, Event, Fate, Judged, Lost, Observer, What};
 use whimbrel_sim::{Network, Traffic, run_observed};
 use whimbrel_units::Time;
 
-/// The most packets of a capture: some gigabytes.
+/// Maximum number of packets of a capture, which has a few gigabytes then.
 pub const MOST_PACKETS: u64 = 20_000_000;
-/// The longest comment that an option has room for, less what UTF-8 may need at its end.
+/// Maximum length of a comment: that of an option, with a margin.
 const LONGEST_COMMENT: usize = 65_000;
 /// Nanoseconds, as a power of ten.
 const NANOSECONDS: u8 = 9;
@@ -41,15 +46,16 @@ const NANOSECONDS: u8 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
-/// Plays a run, twice, and writes what passes at one end of its flows.
+/// Runs a network twice and writes the packets at one end of its flows.
 ///
 /// # Errors
-/// If `out` cannot be written, the run has too many flows to have addresses, or more than [`MOST_PACKETS`] pass.
+/// If `out` cannot be written, the run has more flows than addresses, or more than [`MOST_PACKETS`]
+/// packets.
 pub fn pcapng(network: &Network, vantage: Vantage, out: impl Write) -> Result<(), TraceError> {
     capture(network, vantage, MOST_PACKETS, out)
 }
 
-/// The same, with another limit.
+/// The same with another maximum.
 fn capture(
     network: &Network,
     vantage: Vantage,
@@ -81,7 +87,7 @@ fn capture(
     }
 }
 
-/// What there is to say of a packet.
+/// A comment on a packet.
 #[derive(Debug, Clone, Copy)]
 enum Remark {
     Fate(Fate),
@@ -114,17 +120,17 @@ impl Remark {
     }
 }
 
-/// Seconds with all nine places.
+/// Seconds with nine decimals.
 fn seconds(at: Time) -> String {
     let ns = at.as_nanos();
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// Learns in a first run what there is to say of packets, and how many there are.
+/// The first run: collects the comments on packets and counts the packets.
 struct Remarks {
     vantage: Vantage,
     packets: u64,
-    /// Of each packet by its number; hardly any has one.
+    /// The comments by packet number; few packets have one.
     of: HashMap<u64, Vec<Remark>>,
 }
 
@@ -143,14 +149,14 @@ impl Observer for Remarks {
     }
 }
 
-/// Writes a capture in the second run.
+/// The second run: writes the capture.
 struct Capture<'n, W: Write> {
     network: &'n Network,
     remarks: Remarks,
     wire: Wire,
     writer: PcapNgWriter<W>,
     bytes: Vec<u8>,
-    /// The first failure; nothing is written after it.
+    /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
 
@@ -158,10 +164,10 @@ impl<'n, W: Write> Capture<'n, W> {
     fn new(network: &'n Network, remarks: Remarks, out: W) -> io::Result<Self> {
         let name = remarks.vantage.name();
         let section = SectionHeaderBlock {
-            // The same bytes on any machine.
+            // The same bytes on all machines.
             endianness: Endianness::Little,
             options: vec![
-                SectionHeaderOption::Comment(Cow::Owned(who(network))),
+                SectionHeaderOption::Comment(Cow::Owned(flow_list(network))),
                 SectionHeaderOption::UserApplication(Cow::Borrowed("whimbrel")),
             ],
             ..SectionHeaderBlock::default()
@@ -232,8 +238,8 @@ fn io_error(error: PcapError) -> io::Error {
     }
 }
 
-/// Which flow is which, for the head of the file: a line each, as many as there is room for.
-fn who(network: &Network) -> String {
+/// A list of the flows for the head of the file, a line for each, as far as they fit.
+fn flow_list(network: &Network) -> String {
     let mut text = format!(
         "A simulated run, seed {}. Times are seconds since it began.",
         network.seed
@@ -278,8 +284,9 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_more_packets_than_the_limit_is_refused_before_anything_is_written() {
-        // SYN there and back, four segments, and acknowledgments of every second and of the last.
+    fn a_run_with_too_many_packets_is_refused_before_writing() {
+        // SYN and SYN-ACK, four segments, and acknowledgments of every second segment and of the
+        // last.
         let mut bytes = Vec::new();
         let error = capture(&network(1), Vantage::Receiver, 7, &mut bytes).expect_err("eight");
         assert!(
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_full_is_an_error() {
+    fn a_full_disk_is_an_error() {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,34 +1,38 @@
 //! A log of each connection of a simulated run, as a QUIC endpoint would write it.
 //!
-//! qlog: draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12, in the form of streams of records (RFC
-//! 7464: `.sqlog`); or, for readers that stopped at it, version 0.3 of both in one JSON value (`.qlog`). qvis is such a reader:
-//! its loader refuses a file without `qlog_version` 0.3 or older, and its diagrams look for events called `transport:…` and
-//! `recovery:…` (its sources were read: QlogLoader, QlogLoaderV2, FileLoader, CongestionGraphD3Renderer).
+//! qlog: draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12, as a stream
+//! of records (RFC 7464, `.sqlog`); or version 0.3 of both as one JSON value (`.qlog`), for readers
+//! that support no newer one. qvis is such a reader: its loader refuses a file without
+//! `qlog_version` 0.3 or older, and its diagrams expect events named `transport:…` and `recovery:…`
+//! (see its sources: QlogLoader, QlogLoaderV2, FileLoader, CongestionGraphD3Renderer).
 //!
-//! **A simulated TCP as QUIC.** TCP acknowledges bytes, QUIC packets; and qlog's readers draw QUIC.
+//! **Simulated TCP as QUIC.** TCP acknowledges bytes and QUIC packets, and qlog's readers draw
+//! QUIC.
 //!
-//! * Each packet that an end sends on a path has the next packet number, retransmissions a new one as any. A SYN is an
-//!   `initial`, all others are `1RTT`. Lengths are those on the wire, headers of TCP and IP included.
-//! * Data is a frame of stream 0 at its place among the bytes, on a path of several among those of that path.
-//! * An acknowledgment is a frame with the numbers of the packets that it is the first to acknowledge. Which of several packets
-//!   with the same data that was, TCP does not say, and the simulator knows: the one that had come. One that tells nothing
-//!   new acknowledges the newest again.
-//! * What a path is, `path_id` says, if there are several.
-//! * Losses are found by `time_threshold` (RACK), `reordering_threshold` (duplicate acknowledgments, SACK) or `pto_expired` (the
-//!   retransmission timer). Metrics are told of when they change, and only those that did.
-//! * A negative acknowledgment, which QUIC does not know, is a frame of type `unknown`.
-//! * An AATP message is a frame of type `datagram`, as is a plain datagram.
+//! * Each packet that an end sends on a path has the next packet number, retransmissions included.
+//!   A SYN is an `initial` packet, all others are `1RTT`. Lengths are those on the wire, with the
+//!   headers of TCP and IP.
+//! * Data is a frame of stream 0 at its offset, on one of several paths at its offset on that path.
+//! * An acknowledgment is a frame with the numbers of the packets that it acknowledges first. If
+//!   several packets had the same data, it is the one that arrived, which the simulator knows and
+//!   TCP does not. An acknowledgment without news acknowledges the newest packet again.
+//! * `path_id` identifies a path, if there are several.
+//! * The trigger of a loss is `time_threshold` (RACK), `reordering_threshold` (duplicate
+//!   acknowledgments, SACK) or `pto_expired` (the retransmission timer). Metrics are logged when
+//!   they change.
+//! * A negative acknowledgment, which QUIC does not have, is a frame of type `unknown`.
+//! * An AATP message is a frame of type `datagram`, as is a UDP datagram.
 //!
-//! **The truth**, which no end knows, stands in events of a schema of its own, [`TRUTH`]:
+//! **The truth**, which no end knows, is in events of a schema of its own, [`TRUTH`]:
 //!
-//! | event | data |
-//! |---|---|
-//! | `whimbrel:packet_dropped` | `sender` (`client` or `server`), `packet_number`, `path_id`, `link`, `cause` |
-//! | `whimbrel:loss_judged` | `packet_number`, `path_id`, `verdict` (if the controller gave one), `truth`, `window_reduced` |
-//! | `whimbrel:reduction_undone` | `path_id` |
+//! * `whimbrel:packet_dropped`: `sender` (`client` or `server`), `packet_number`, `path_id`, `link`,
+//!   `cause`
+//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` (if the controller gave one), `truth`,
+//!   `window_reduced`
+//! * `whimbrel:reduction_undone`: `path_id`
 //!
-//! The main schema lets anybody name events by a URI of their own. The text of draft 13 was not to be had in full: what it
-//! asks for is taken from the library and from the drafts before it.
+//! The main schema allows private events under a URI. The full text of draft 13 was not available:
+//! its requirements are taken from the library and from earlier drafts.
 
 use super::{TraceError, Vantage, address, cause_word, link_name, truth_word};
 use ::qlog::events::quic::{
@@ -55,24 +59,24 @@ use whimbrel_sim::observe::{
 use whimbrel_sim::{FlowSpec, Network, Traffic, run_observed};
 use whimbrel_units::{Duration, Time};
 
-/// The schema of the events that tell the truth.
+/// The schema of the events about the truth.
 pub const TRUTH: &str = "urn:x-whimbrel:qlog:events:truth-01";
-/// The most flows: each has a file, and all are open at once.
+/// Maximum number of flows: each has a file, and all are open at once.
 pub const MOST_LOGS: usize = 200;
-/// Begins a record (RFC 7464).
+/// The separator in front of a record (RFC 7464).
 const RECORD: &[u8] = b"\x1e";
 
-/// How a log is written.
+/// The version of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// As the current drafts say, a stream of records: `.sqlog`.
+    /// The current drafts, a stream of records: `.sqlog`.
     Current,
-    /// Version 0.3, one JSON value: `.qlog`. The newest that qvis reads.
+    /// Version 0.3, one JSON value: `.qlog`. The newest version that qvis reads.
     Older,
 }
 
-/// Plays a run and writes a log for each of its flows, as one end would. `open` gives the place for the log of a flow, by its
-/// index.
+/// Runs a network and writes a log for each of its flows, as one of its ends. `open` opens the
+/// output for the flow of this index.
 ///
 /// # Errors
 /// If a log cannot be opened or written, or the run has more than [`MOST_LOGS`] flows.
@@ -121,7 +125,7 @@ pub fn qlog<W: Write>(
 struct Writing<'n, W> {
     network: &'n Network,
     logs: Vec<Log<W>>,
-    /// The first failure; nothing is written after it.
+    /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
 
@@ -137,46 +141,47 @@ impl<W: Write> Observer for Writing<'_, W> {
 struct Log<W> {
     vantage: Vantage,
     dialect: Dialect,
-    /// It has several paths.
+    /// Whether the flow has several paths.
     several: bool,
     paths: Vec<Path>,
-    /// The packet numbers of packets that are not yet known to have come.
+    /// Packet numbers of packets that have not arrived, by the simulator's number.
     numbers: HashMap<u64, u64>,
     out: W,
-    /// No event stands there yet.
+    /// No event has been written yet.
     first: bool,
 }
 
-/// What a log remembers of one path.
+/// State of one path.
 #[derive(Default)]
 struct Path {
-    /// The next packet number of near and far end.
+    /// The next packet number of the near and the far end.
     next: [u64; 2],
-    /// Data of each that came and was not acknowledged yet.
+    /// Data of each end that arrived and has not been acknowledged.
     came: [Came; 2],
     state: [Option<State>; 2],
 }
 
-/// Packets with data that came to the other end.
+/// Packets with data that arrived at the other end.
 #[derive(Default)]
 struct Came {
-    /// By the place of their data: when they came, where their data ends, and their numbers.
+    /// By the offset of their data: arrival times, ends of the data, and numbers.
     waiting: BTreeMap<u64, Vec<(Time, u64, u64)>>,
-    /// The last that was acknowledged.
+    /// The newest packet that was acknowledged.
     newest: Option<u64>,
 }
 
 impl Came {
-    /// An acknowledgment that was sent then covers these bytes: takes the numbers of the packets that had come.
+    /// Takes the numbers of the packets within `covered` that had arrived when the acknowledgment
+    /// was sent.
     fn take(&mut self, sent: Time, covered: Range<u64>, numbers: &mut Vec<u64>) {
         let mut empty = Vec::new();
         for (offset, packets) in self.waiting.range_mut(covered.clone()) {
             packets.retain(|(came, end, number)| {
-                let told = *came <= sent && *end <= covered.end;
-                if told {
+                let acknowledged = *came <= sent && *end <= covered.end;
+                if acknowledged {
                     numbers.push(*number);
                 }
-                !told
+                !acknowledged
             });
             if packets.is_empty() {
                 empty.push(*offset);
@@ -187,7 +192,7 @@ impl Came {
         }
     }
 
-    /// What an acknowledgment tells: ranges of packet numbers.
+    /// The ranges of packet numbers that an acknowledgment acknowledges.
     fn acknowledged(&mut self, sent: Time, segment: &Segment) -> Vec<AckRange> {
         let mut numbers = Vec::new();
         if let Some(ack) = segment.ack {
@@ -230,13 +235,13 @@ fn ms(at: Time) -> f64 {
     at.as_nanos() as f64 / 1e6
 }
 
-/// In milliseconds, if it is known and not what it was.
+/// In milliseconds, if it is known and has changed.
 fn changed_ms(now: Duration, before: Option<Duration>) -> Option<f32> {
     (!now.is_zero() && before != Some(now)).then_some((now.as_nanos() as f64 / 1e6) as f32)
 }
 
 impl<W: Write> Log<W> {
-    /// The head of the file, and who speaks with whom.
+    /// Writes the head of the file and the events of the start of each path.
     fn begin(&mut self, network: &Network, index: usize, spec: &FlowSpec) -> io::Result<()> {
         let title = format!(
             "flow {} ({}) of a simulated run, seed {}",
@@ -254,10 +259,10 @@ impl<W: Write> Log<W> {
                 "AATP under {}: its messages are shown as datagrams",
                 aatp.controller
             ),
-            Traffic::Udp(_) => "datagrams that nobody answers".to_owned(),
+            Traffic::Udp(_) => "UDP datagrams".to_owned(),
         };
         let description = format!(
-            "{what}. Times are milliseconds since the run began. The truth about losses stands in events \
+            "{what}. Times are milliseconds since the run began. The truth about losses is in events \
              called whimbrel:..."
         );
         let vantage_point = VantagePoint {
@@ -300,7 +305,7 @@ impl<W: Write> Log<W> {
                         "reference_time": 0,
                     },
                 });
-                // The events come last, one by one: the value is closed when the run is over.
+                // The events follow one by one; `finish` closes the value.
                 let head = json!({ "qlog_version": "0.3", "qlog_format": "JSON", "title": title });
                 let (head, trace) = (open_object(&head), open_object(&trace));
                 write!(self.out, "{head},\"traces\":[{trace},\"events\":[")?;
@@ -352,7 +357,7 @@ impl<W: Write> Log<W> {
         }
     }
 
-    /// An event that tells the truth.
+    /// Writes an event about the truth.
     fn truth(
         &mut self,
         at: Time,
@@ -378,7 +383,7 @@ impl<W: Write> Log<W> {
         }
     }
 
-    /// Writes an event with the names that version 0.3 has for things.
+    /// Writes an event with the names of version 0.3.
     fn older(&mut self, mut event: Value) -> io::Result<()> {
         if let Some(name) = event.get_mut("name") {
             let older = match name.as_str() {
@@ -480,7 +485,7 @@ impl<W: Write> Log<W> {
         }
     }
 
-    /// A packet passes.
+    /// Writes a packet that is sent or received at this end.
     fn packet(&mut self, at: Time, path: usize, packet: &Packet, number: u64) -> io::Result<()> {
         let raw = |length: u64| RawInfo {
             length: Some(length),
@@ -622,7 +627,8 @@ impl<W: Write> Log<W> {
         )
     }
 
-    /// The number of a packet that is taken for lost by mistake: it has come, and its sender has not heard of it.
+    /// The number of a packet that was declared lost by mistake: it arrived, but has not been
+    /// acknowledged.
     fn came_as(&self, path: usize, lost: &Lost) -> Option<u64> {
         let here = self.paths[path].came[place(lost.end)]
             .waiting
@@ -651,7 +657,7 @@ impl<W: Write> Log<W> {
         self.truth(at, "loss_judged", path, data)
     }
 
-    /// What is new in how the sender stands.
+    /// Writes the changes of a sender's state.
     fn state(&mut self, at: Time, path: usize, state: &State) -> io::Result<()> {
         let path_id = self.path_id(path);
         let before = self.paths[path].state[place(state.end)].replace(*state);
@@ -700,7 +706,8 @@ fn changed<T: PartialEq>(now: T, before: Option<T>) -> Option<T> {
     (before.as_ref() != Some(&now)).then_some(now)
 }
 
-/// What a sender is doing: qlog's `recovery`, or its law's own words (`slow_start`, `congestion_avoidance`).
+/// The congestion state: qlog's `recovery`, or the controller's phase (`slow_start`,
+/// `congestion_avoidance`).
 fn stage(state: &State) -> String {
     match state.stage {
         Stage::Open | Stage::StartedAgain => state.phase.replace(' ', "_"),
@@ -709,7 +716,7 @@ fn stage(state: &State) -> String {
     }
 }
 
-/// An object's text without its end, so that more may follow.
+/// The text of an object without its closing brace.
 fn open_object(value: &Value) -> String {
     let text = value.to_string();
     text.strip_suffix('}').unwrap_or(&text).to_owned()

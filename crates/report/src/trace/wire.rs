@@ -1,24 +1,30 @@
-//! Simulated packets as they would stand on the wire: IPv4 (RFC 791), TCP (RFC 9293) with its options, UDP (RFC 768).
+//! Simulated packets in wire format: IPv4 (RFC 791), TCP (RFC 9293) with its options, UDP (RFC
+//! 768).
 //!
-//! The payload is zeros. It counts in lengths and checksums, and is left out of what is captured, as with `tcpdump -s`.
+//! The payload is zeros. It counts in lengths and checksums but is not captured, as with `tcpdump
+//! -s`.
 //!
-//! What the simulated TCP does not keep and the wire must have:
+//! The wire format needs fields that the simulated TCP does not have:
 //!
-//! * Initial sequence numbers are 1,000,000,000 at the near end and 2,000,000,000 at the far end. A SYN takes one number; all
-//!   wrap at 2^32.
-//! * Options: on a SYN the MSS (RFC 6691: what options take is not taken off it), SACK if the recovery knows it, timestamps
-//!   (RFC 7323) if the connection has them, and a window scale. Timestamps are milliseconds of the run, and one. Where the
-//!   simulated end, which gets no data, keeps no timestamp to echo, it is that of the last packet that came.
-//! * The last segment of a flow's data carries FIN, and what acknowledges all of it acknowledges the FIN. The simulator tears no
-//!   connection down, so that nothing else of that is to be seen: no packet is made up.
-//! * With marks (RFC 3168) the SYN carries ECE and CWR, its answer ECE.
-//! * A negative acknowledgment carries the reserved bit 0x100, as in the kernel of its authors, and the sequence number in the
-//!   field of the acknowledgment, without ACK: it acknowledges nothing.
-//! * The IP identification is the packet's number, so that captures of both ends can be laid side by side.
+//! * Initial sequence numbers are 1,000,000,000 at the near end and 2,000,000,000 at the far end. A
+//!   SYN takes one number; all wrap at 2^32.
+//! * Options: on a SYN the MSS (RFC 6691: without subtracting the length of options), SACK if the
+//!   recovery uses it, timestamps (RFC 7323) if the connection has them, and a window scale.
+//!   Timestamps are milliseconds of the run plus one. If the simulated end keeps no timestamp to
+//!   echo because it receives no data, it echoes that of the last packet that it received.
+//! * The last segment of a flow's data has FIN, and the acknowledgment of all data acknowledges the
+//!   FIN. The simulator does not close connections, so there are no other packets of a connection's
+//!   end.
+//! * With ECN (RFC 3168) the SYN has ECE and CWR, and the SYN-ACK has ECE.
+//! * A negative acknowledgment has the reserved bit 0x100, as in the kernel of its authors, and the
+//!   sequence number in the acknowledgment field. It does not have ACK, because it acknowledges
+//!   nothing.
+//! * The IP identification is the packet's number, so that captures of both ends can be compared.
 //!
-//! The simulator counts a fixed header for each packet (`header`, 52 bytes: IP 20, TCP 20, timestamps 12) and SACK blocks on top
-//! of it. Where a scenario says otherwise, packets here have the length that their headers take, with the payload as simulated;
-//! so has a SYN, whose options are longer.
+//! The simulator counts a fixed header for each packet (`header`, 52 bytes: IP 20, TCP 20,
+//! timestamps 12) plus SACK blocks. If a scenario sets another header length, packets here have the
+//! length of their real headers plus the simulated payload; so does a SYN, whose options are
+//! longer.
 
 use super::address::{Address, address};
 use etherparse::checksum::Sum16BitWords;
@@ -28,12 +34,12 @@ use whimbrel_sim::observe::{Content, Ecn, End, Event, Packet, Segment, What};
 use whimbrel_sim::{Network, Recovery, TcpFlow, Traffic};
 use whimbrel_units::Time;
 
-/// The greatest length of an IPv4 packet.
+/// Maximum length of an IPv4 packet.
 const LONGEST: usize = 65_535;
-/// Window scaling ends here (RFC 7323 section 2.3).
-const GREATEST_SHIFT: u8 = 14;
+/// Maximum window scale (RFC 7323 section 2.3).
+const MAXIMUM_SHIFT: u8 = 14;
 const TTL: u8 = 64;
-/// What timestamps take of each segment.
+/// Length of the timestamps option with its padding.
 const TIMESTAMPS: u64 = 12;
 
 /// Initial sequence number of an end.
@@ -44,24 +50,24 @@ pub(super) const fn initial(end: End) -> u32 {
     }
 }
 
-/// Writes a run's packets. It must be told of every event.
+/// Writes the packets of a run. [`Wire::note`] must be called for every event.
 pub(super) struct Wire {
-    /// One for each path of each flow; a flow's begin at `first`.
+    /// All paths of all flows; those of a flow begin at index `first`.
     paths: Vec<Path>,
     first: Vec<usize>,
 }
 
-/// What is remembered of a path of a flow; of near and far end each.
+/// State of a path of a flow, for its near and its far end.
 struct Path {
     addresses: [Address; 2],
     tcp: Option<Options>,
-    /// When the last packet left that came there (TS.Recent).
+    /// Departure time of the last packet received at each end (TS.Recent).
     heard: [Option<Time>; 2],
-    /// Where its data ends, once the last of it was sent.
+    /// The end of each end's data, once its last segment has been sent.
     ends: [Option<u64>; 2],
 }
 
-/// What a connection agreed on.
+/// The options of a connection.
 #[derive(Clone, Copy)]
 struct Options {
     mss: u16,
@@ -77,14 +83,14 @@ impl Options {
         let settings = &tcp.settings;
         let options = if settings.timestamps { TIMESTAMPS } else { 0 };
         let window = settings.receive_window.get();
-        let shift = (0..GREATEST_SHIFT).find(|shift| window >> shift <= u64::from(u16::MAX));
+        let shift = (0..MAXIMUM_SHIFT).find(|shift| window >> shift <= u64::from(u16::MAX));
         Self {
             mss: clamped(settings.mss.get() + options),
             sack: settings.recovery != Recovery::NewReno,
             timestamps: settings.timestamps,
             marks: tcp.may_be_marked(),
             window,
-            shift: shift.unwrap_or(GREATEST_SHIFT),
+            shift: shift.unwrap_or(MAXIMUM_SHIFT),
         }
     }
 }
@@ -93,7 +99,7 @@ fn clamped(value: u64) -> u16 {
     u16::try_from(value).unwrap_or(u16::MAX)
 }
 
-/// Where an end's things are kept.
+/// The index of an end in arrays.
 const fn place(end: End) -> usize {
     match end {
         End::Near => 0,
@@ -101,7 +107,7 @@ const fn place(end: End) -> usize {
     }
 }
 
-/// Milliseconds of the run, and one: zero would say that there is none.
+/// Milliseconds of the run plus one: zero means that there is no timestamp.
 fn timestamp(time: Time) -> u32 {
     (time.as_nanos() / 1_000_000 + 1) as u32
 }
@@ -125,7 +131,7 @@ impl Wire {
         Self { paths, first }
     }
 
-    /// Something happened. Call it before [`Self::write`].
+    /// Updates the state from an event. Call it before [`Self::write`].
     pub fn note(&mut self, event: &Event) {
         let path = &mut self.paths[self.first[event.flow] + event.path];
         match &event.what {
@@ -141,7 +147,8 @@ impl Wire {
         }
     }
 
-    /// Writes a packet's headers, and what it has of contents other than zeros, to `bytes`. Gives its length on the wire.
+    /// Writes a packet's headers, and its contents unless they are zeros, to `bytes`. Returns its
+    /// length on the wire.
     pub fn write(&self, event: &Event, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         bytes.clear();
         let path = &self.paths[self.first[event.flow] + event.path];
@@ -184,7 +191,7 @@ impl Wire {
         bytes.extend_from_slice(&ip.to_bytes());
         let begin = bytes.len();
         bytes.extend_from_slice(&transport);
-        // The pseudo header of RFC 9293 section 3.1 and RFC 768, and what follows it; zeros add nothing.
+        // The pseudo header of RFC 9293 section 3.1 and RFC 768, and the data; zeros add nothing.
         let sum = Sum16BitWords::new()
             .add_4bytes(from.ip)
             .add_4bytes(to.ip)
@@ -201,7 +208,7 @@ impl Wire {
 }
 
 impl Path {
-    /// From whom to whom.
+    /// Source and destination of a packet from this end.
     fn way(&self, from: End) -> [Address; 2] {
         let [near, far] = self.addresses;
         match from {
@@ -210,7 +217,7 @@ impl Path {
         }
     }
 
-    /// A UDP header and what follows it that is no zeros; `rest` is how many of those follow.
+    /// A UDP header and a message; `rest` is the number of zeros that follow.
     fn udp(&self, packet: &Packet, message: &[u8], rest: usize) -> Vec<u8> {
         let [from, to] = self.way(packet.from);
         let header = UdpHeader {
@@ -224,13 +231,13 @@ impl Path {
         bytes
     }
 
-    /// The sequence number of a byte that an end sends. A FIN that was sent stands behind its last byte.
+    /// The sequence number behind data that ends at `offset`, a FIN included.
     fn number(&self, end: End, offset: u64) -> u32 {
         let fin = u32::from(self.ends[place(end)] == Some(offset));
         self.begin(end, offset).wrapping_add(fin)
     }
 
-    /// The same of a byte with which something begins.
+    /// The sequence number of data that begins at `offset`.
     fn begin(&self, end: End, offset: u64) -> u32 {
         initial(end).wrapping_add(1).wrapping_add(offset as u32)
     }
@@ -358,8 +365,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_wrap_behind_four_gibibytes() {
-        // The first sequence number is 1,000,000,000, and 2^32 is 4,294,967,296: byte 3,294,967,295 has number 0.
+    fn sequence_numbers_wrap_after_four_gibibytes() {
+        // The initial number is 1,000,000,000 and 2^32 is 4,294,967,296: byte 3,294,967,295 has
+        // number 0.
         let path = path();
         assert_eq!(path.begin(End::Near, 0), 1_000_000_001);
         assert_eq!(path.begin(End::Near, 3_294_967_294), u32::MAX);
@@ -380,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_as_linux_has_them() {
+    fn options_have_the_order_of_linux() {
         // MSS 1460; SACK permitted; timestamps 1235, none to echo; NOP; scale 5.
         let syn = Segment {
             syn: true,
