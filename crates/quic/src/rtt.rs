@@ -1,10 +1,10 @@
-//! Round-trip times as the algorithms see them: unsmoothed samples, SRTT and RTTVAR of RFC 6298, the
-//! minimum.
+//! Round-trip times as the algorithms see them: unsmoothed samples, SRTT and RTTVAR of RFC 6298,
+//! the minimum.
 //!
 //! noq passes its own estimate to the controller before it has processed the acknowledgment at hand
 //! (333 ms at first), and subtracts the delay that the peer reports. The algorithms need the same
-//! definition on every transport: a sample is the time since the newest packet acknowledged was sent
-//! (RFC 9002 section 5.1), smoothed by RFC 6298 section 2, and nothing is subtracted.
+//! definition on every transport: a sample is the time since the newest packet acknowledged was
+//! sent (RFC 9002 section 5.1), smoothed by RFC 6298 section 2, and nothing is subtracted.
 
 use whimbrel_cc::smoothed_rtt::SmoothedRtt;
 use whimbrel_units::Duration;

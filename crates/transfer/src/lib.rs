@@ -8,8 +8,8 @@
 //!   only, not the file, and no stream collects more gaps than noq allows.
 //! * A file appears under its name only when it is complete: it is written under a hidden name,
 //!   checked against the sender's BLAKE3 hash, flushed to disk, and then renamed.
-//! * The sender chooses the congestion controller: any of [`whimbrel_cc::registry::CONTROLLERS`] that needs
-//!   acknowledgments only.
+//! * The sender chooses the congestion controller: any of [`whimbrel_cc::registry::CONTROLLERS`]
+//!   that needs acknowledgments only.
 //!
 //! Both sides can log every packet as qlog ([`QlogFolder`]).
 //!
