@@ -1,5 +1,5 @@
-//! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs the programs, and
-//! shows the statistics of the path.
+//! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs the
+//! programs, and shows the statistics of the path.
 
 mod direction;
 mod scenario;
@@ -22,12 +22,14 @@ use whimbrel_units::{Bytes, Duration, ParseError, Rate, Time};
 
 /// Run a program behind an emulated path
 ///
-/// COMMAND runs at the near end of a path (10.77.0.1), in a network of its own that has only the path and a loopback. The
-/// command of --far runs at the far end (10.77.0.2). Without COMMAND, your shell runs. Needs root, or a system that lets
-/// every user make namespaces. The host's own network is never touched, and nothing stays behind, however it ends.
+/// COMMAND runs at the near end of a path (10.77.0.1), in a network of its own that has only the
+/// path and a loopback. The command of --far runs at the far end (10.77.0.2). Without COMMAND, your
+/// shell runs. Needs root, or a system that lets every user make namespaces. The host's own network
+/// is never touched, and nothing stays behind, however it ends.
 ///
-/// Both directions have the same rate, delay and outages, and a queue each, managed alike; random loss and corruption
-/// apply from near to far only. The --reverse-* flags say what differs from far to near.
+/// Both directions have the same rate, delay and outages, and a queue each, managed alike; random
+/// loss and corruption apply from near to far only. The --reverse-* flags say what differs from far
+/// to near.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Both commands find the addresses in WHIMBREL_NEAR and WHIMBREL_FAR, and the two networks in
@@ -45,7 +47,8 @@ Examples:
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
 pub struct LinkArgs {
-    /// Take the path from a scenario file: the path that `whimbrel sim` simulates. With a sweep, its first values
+    /// Take the path from a scenario file: the path that `whimbrel sim` simulates. With a sweep,
+    /// its first values
     #[arg(
         long,
         value_name = "FILE.toml",
@@ -63,7 +66,8 @@ pub struct LinkArgs {
     link: Option<String>,
     #[command(flatten)]
     forward: Forward,
-    /// An 802.11n Wi-Fi channel with this rate on the air instead of a rate; both directions share it
+    /// An 802.11n Wi-Fi channel with this rate on the air instead of a rate; both directions share
+    /// it
     #[arg(
         long,
         value_name = "RATE",
@@ -72,8 +76,8 @@ pub struct LinkArgs {
         help_heading = "Path"
     )]
     wifi: Option<WifiSpec>,
-    /// Recorded one-way delay of each direction instead, one value in milliseconds a line; it repeats, and packets keep
-    /// their order
+    /// Recorded one-way delay of each direction instead, one value in milliseconds a line; it
+    /// repeats, and packets keep their order
     #[arg(
         long,
         value_name = "FILE",
@@ -92,10 +96,12 @@ pub struct LinkArgs {
     /// Base RTT: twice the delay
     #[arg(long, conflicts_with_all = ["delay", "reverse-delay"], help_heading = "Path")]
     rtt: Option<Duration>,
-    /// A span in which everything is lost, both ways, such as `4 s..5 s` from COMMAND's start; repeatable
+    /// A span in which everything is lost, both ways, such as `4 s..5 s` from COMMAND's start;
+    /// repeatable
     #[arg(long, value_name = "FROM..TO", value_parser = outage, help_heading = "Path")]
     outage: Vec<Outage>,
-    /// An instant from COMMAND's start, such as `38 s`: the first packet from near to far then or later is lost; repeatable
+    /// An instant from COMMAND's start, such as `38 s`: the first packet from near to far then or
+    /// later is lost; repeatable
     #[arg(long, value_name = "AT", help_heading = "Path")]
     drop: Vec<Duration>,
     /// Determines which packets are lost and corrupted
@@ -104,13 +110,15 @@ pub struct LinkArgs {
     #[command(flatten)]
     reverse: Reverse,
 
-    /// Command at the far end, for `sh -c`; it starts first, has up to 2 s to open a socket, and ends with COMMAND
+    /// Command at the far end, for `sh -c`; it starts first, has up to 2 s to open a socket, and
+    /// ends with COMMAND
     #[arg(long, value_name = "COMMAND")]
     far: Option<OsString>,
     /// TCP congestion control of both ends, by the kernel's name [default: the host's]
     #[arg(long, value_name = "NAME")]
     tcp: Option<String>,
-    /// TCP of both ends negotiates ECN, so that a managed queue may mark its packets [default: as the host]
+    /// TCP of both ends negotiates ECN, so that a managed queue may mark its packets [default: as
+    /// the host]
     #[arg(long)]
     ecn: bool,
     /// Write the statistics of the path to a file, as JSON
@@ -124,7 +132,8 @@ pub struct LinkArgs {
     command: Vec<OsString>,
 }
 
-/// Runs the command behind the path. Its standard output is the command's alone; all else goes to standard error.
+/// Runs the command behind the path. Its standard output is the command's alone; all else goes to
+/// standard error.
 pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     let spec = match &args.scenario {
         Some(file) => scenario::path(file, args.link.as_deref(), args.seed)?,
@@ -316,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_are_alike_but_for_loss() {
+    fn both_directions_are_equal_except_loss() {
         let spec = spec(&[
             "--rate", "8 Mbit/s", "--rtt", "100 ms", "--loss", "1 %", "--outage", "4 s..5 s",
         ]);
@@ -333,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_said() {
+    fn reverse_flags_override_the_reverse_direction() {
         let spec = spec(&[
             "--rate",
             "8 Mbit/s",
@@ -368,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn wifi_is_one_channel_and_its_rate_is_the_queues() {
+    fn wifi_is_one_channel_and_its_rate_sizes_the_queue() {
         let spec = spec(&["--wifi", "65 Mbit/s", "--rtt", "8 ms", "--loss", "1 %"]);
         let rate = Rate::from_bits_per_sec(65_000_000);
         assert_eq!(spec.wifi.map(|wifi| wifi.rate()), Some(rate));
@@ -379,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn both_queues_are_managed_alike_unless_it_is_said() {
+    fn both_queues_have_the_same_management_unless_overridden() {
         let flags = ["--rate", "12 Mbit/s", "--aqm", "red?min=6 packets"];
         let alike = spec(&flags);
         let Some(Aqm::Red(red)) = alike.forward.aqm else {
@@ -404,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_delay_is_of_both_directions_and_a_drop_of_one() {
+    fn a_recorded_delay_applies_to_both_directions_and_a_drop_to_one() {
         use std::io::Write;
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
         file.write_all(b"10\n30\n").expect("written");
@@ -439,7 +448,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_a_path_without_limits() {
+    fn a_scenario_excludes_the_flags_of_both_directions() {
+        assert!(args(&["--scenario", "path.toml", "--seed", "2"]).is_ok());
+        for flag in ["--rate", "--reverse-rate", "--rtt"] {
+            let value = if flag == "--rtt" { "1 ms" } else { "1 Mbit/s" };
+            let error = args(&["--scenario", "path.toml", flag, value]).err();
+            let error = error.unwrap_or_else(|| panic!("{flag} was accepted"));
+            assert!(error.contains("cannot be used with"), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_flags_the_path_has_no_limits() {
         let spec = spec(&[]);
         assert_eq!(spec.forward, spec.backward);
         assert_eq!(spec.forward.service, ServiceSpec::Unlimited);
@@ -447,13 +467,13 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_what_follows_two_dashes() {
+    fn the_command_follows_two_dashes() {
         let args = args(&["--loss", "1%", "--", "ls", "-l", "--rate"]).expect("good flags");
         assert_eq!(args.command, ["ls", "-l", "--rate"]);
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_is_right() {
+    fn errors_name_the_mistake_and_the_remedy() {
         for (flags, says) in [
             (["--rate", "8 mbits"], "did you mean `Mbit/s`?"),
             (["--rate", "0 bit/s"], "--outage '4 s..5 s'"),

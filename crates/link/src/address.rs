@@ -1,5 +1,5 @@
-//! The addresses of the two ends. They exist only in the namespaces, so they do not collide with addresses
-//! outside.
+//! The addresses of the two ends. They exist only in the namespaces, so they do not collide with
+//! addresses outside.
 
 use std::net::Ipv4Addr;
 

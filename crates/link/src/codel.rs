@@ -39,8 +39,8 @@ impl Managed {
         None
     }
 
-    /// Advances the link to the present; afterwards [`next_departed`](Self::next_departed) returns the
-    /// packets that have left.
+    /// Advances the link to the present; afterwards [`next_departed`](Self::next_departed) returns
+    /// the packets that have left.
     pub fn advance_to_now(&mut self) {
         self.link.advance(self.clock.now(), &mut self.departed);
         self.waiting.known.extend(self.departed.drain(..));

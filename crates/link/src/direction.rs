@@ -103,8 +103,9 @@ impl<'a> Direction<'a> {
         self.report
     }
 
-    /// Writes packets that are due, at most one batch: arriving packets must not wait, because their time of
-    /// arrival is the time of reading. A write can be slow, because TCP processes the packet within it.
+    /// Writes packets that are due, at most one batch: arriving packets must not wait, because
+    /// their time of arrival is the time of reading. A write can be slow, because TCP processes the
+    /// packet within it.
     fn write_due(&mut self) {
         let mut now = self.clock.now();
         for _ in 0..BATCH {
@@ -112,7 +113,8 @@ impl<'a> Direction<'a> {
                 return;
             };
             self.lateness.record(now, packet.due);
-            // A TUN device accepts a packet at once, and refuses an invalid one, such as a corrupted packet.
+            // A TUN device accepts a packet at once, and refuses an invalid one, such as a
+            // corrupted packet.
             match write(self.to, packet.bytes()) {
                 Ok(_) => self.report.arrived += 1,
                 Err(_) => self.report.refused += 1,
@@ -128,7 +130,8 @@ impl<'a> Direction<'a> {
             let mut buffer = self.held.buffer();
             match read(self.from, buffer.as_mut_slice()) {
                 Ok(len) if len > 0 => self.take(buffer, len),
-                // No packet. Another error is not expected; sleeping until the next packet is right then too.
+                // No packet. Another error is not expected; sleeping until the next packet is right
+                // then too.
                 _ => {
                     self.held.recycle(buffer);
                     return count;
@@ -212,7 +215,8 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// Sleeps until a packet arrives, leaves a shared channel or a managed queue, or is due, or until the end.
+    /// Sleeps until a packet arrives, leaves a shared channel or a managed queue, or is due, or
+    /// until the end.
     fn sleep(&mut self, stop: &Stop) {
         let now = self.clock.now();
         let (event, woken) = match &self.carrier {

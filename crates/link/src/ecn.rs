@@ -1,8 +1,8 @@
 //! Congestion marks in the headers of IP packets (RFC 3168 section 5; RFC 8200 section 7 for IPv6).
 //!
-//! The field has two bits: 00 not ECN-capable, 01 and 10 ECN-capable, 11 congestion experienced. In IPv4
-//! they are the last two of the second byte, which the header's checksum covers; in IPv6 they are in the
-//! middle of it, and the header has no checksum.
+//! The field has two bits: 00 not ECN-capable, 01 and 10 ECN-capable, 11 congestion experienced. In
+//! IPv4 they are the last two of the second byte, which the header's checksum covers; in IPv6 they
+//! are in the middle of it, and the header has no checksum.
 
 /// Whether a packet may be marked. A packet that is already marked may be marked again.
 pub(crate) fn is_capable(packet: &[u8]) -> bool {
@@ -50,7 +50,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An IPv4 header whose checksum other texts compute as 0xb1e6 (RFC 1071's sum), with these ECN bits.
+    /// An IPv4 header whose checksum other texts compute as 0xb1e6 (RFC 1071's sum), with these ECN
+    /// bits.
     fn header(ecn: u8) -> [u8; 20] {
         let mut header = [
             0x45, ecn, 0x00, 0x3c, 0x1c, 0x46, 0x40, 0x00, 0x40, 0x06, 0, 0, 0xac, 0x10, 0x0a,

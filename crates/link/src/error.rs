@@ -5,7 +5,8 @@ use nix::errno::Errno;
 /// Why a path could not be set up. Its text is meant for users.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The process has more than one thread, so it can neither fork safely nor change its user namespace.
+    /// The process has more than one thread, so it can neither fork safely nor change its user
+    /// namespace.
     #[error("the path must be set up before the process starts threads, and it has {0}")]
     Threads(usize),
     /// The kernel refuses namespaces to this user.
@@ -89,8 +90,8 @@ impl LinkError {
     }
 }
 
-/// The text of [`LinkError::Congestion`]. Namespaces may use only what the administrator allows for all
-/// users.
+/// The text of [`LinkError::Congestion`]. Namespaces may use only what the administrator allows for
+/// all users.
 fn congestion(name: &str, known: bool, available: &str) -> String {
     if known {
         format!(

@@ -22,8 +22,9 @@ impl Packet {
     }
 }
 
-/// Packets in the order in which they are due; packets due at the same time in order of arrival. Buffers
-/// are reused: nothing is allocated after the number of packets in transit has reached its maximum.
+/// Packets in the order in which they are due; packets due at the same time in order of arrival.
+/// Buffers are reused: nothing is allocated after the number of packets in transit has reached its
+/// maximum.
 #[derive(Default)]
 pub(crate) struct Held {
     packets: VecDeque<Packet>,

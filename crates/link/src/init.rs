@@ -20,8 +20,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long COMMAND waits for the far command to open a socket. A far command that opens none (a client, a
-/// recorder) delays the start by this time.
+/// How long COMMAND waits for the far command to open a socket. A far command that opens none (a
+/// client, a recorder) delays the start by this time.
 const FAR_READY: Duration = Duration::from_secs(2);
 /// How long the far command has to end after SIGTERM.
 const FAR_END: Duration = Duration::from_secs(1);
@@ -101,7 +101,8 @@ pub(crate) enum Heard {
 
 impl Heard {
     pub fn from(info: &siginfo) -> Self {
-        // Signals sent by a process have a code of at most zero, signals sent by the kernel a greater one.
+        // Signals sent by a process have a code of at most zero, signals sent by the kernel a
+        // greater one.
         let by_process = info.ssi_code <= 0;
         match Signal::try_from(info.ssi_signo as i32) {
             Ok(Signal::SIGCHLD) => Self::Child,
@@ -112,8 +113,9 @@ impl Heard {
     }
 }
 
-/// Starts the process in a new PID namespace. The signals must already be blocked. `ours` and `theirs` are
-/// the two ends of the connection between the emulator and the process; `ours` is returned to the emulator.
+/// Starts the process in a new PID namespace. The signals must already be blocked. `ours` and
+/// `theirs` are the two ends of the connection between the emulator and the process; `ours` is
+/// returned to the emulator.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -126,13 +128,14 @@ pub(crate) fn spawn(
     let mut stack = vec![0_u8; 1 << 20];
     let mut ours = Some(ours);
     let child = Box::new(|| {
-        // Closes the child's copy, so that the child sees the connection close when the emulator dies.
+        // Closes the child's copy, so that the child sees the connection close when the emulator
+        // dies.
         drop(ours.take());
         isize::from(main(job, &mut theirs))
     });
-    // SAFETY: the process has a single thread (`run` has checked), so no lock is held by another and the
-    // child may do anything, as after `fork`; without CLONE_VM it works on its own copy of memory, the
-    // stack included; a mebibyte is ample for `main`, which does not recurse.
+    // SAFETY: the process has a single thread (`run` has checked), so no lock is held by another
+    // and the child may do anything, as after `fork`; without CLONE_VM it works on its own copy of
+    // memory, the stack included; a mebibyte is ample for `main`, which does not recurse.
     let pid = unsafe {
         clone(
             child,
@@ -226,7 +229,8 @@ fn start(command: &mut Command, job: &Job<'_>) -> io::Result<Pid> {
     let signals = job.signals;
     let unblock =
         move || sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None).map_err(io::Error::from);
-    // SAFETY: between fork and exec it makes one system call on a copied value and allocates nothing.
+    // SAFETY: between fork and exec it makes one system call on a copied value and allocates
+    // nothing.
     let child = unsafe { command.pre_exec(unblock) }.spawn()?;
     Ok(Pid::from_raw(child.id() as i32))
 }
@@ -271,8 +275,8 @@ impl Family {
         })
     }
 
-    /// Waits until the far command has opened a socket, at most [`FAR_READY`]. Returns its status if it ends
-    /// before.
+    /// Waits until the far command has opened a socket, at most [`FAR_READY`]. Returns its status
+    /// if it ends before.
     fn wait_until_far_is_ready(&mut self) -> Option<u8> {
         let until = Instant::now() + FAR_READY;
         while Instant::now() < until && !a_socket_is_open() {
@@ -328,8 +332,8 @@ impl Family {
         }
     }
 
-    /// Sends SIGTERM to the far command and waits a short time. If it does not end, the kernel kills it with
-    /// this process.
+    /// Sends SIGTERM to the far command and waits a short time. If it does not end, the kernel
+    /// kills it with this process.
     fn end_far(&mut self) {
         let Some(far) = self.far else { return };
         let _ = killpg(far, Signal::SIGTERM);
@@ -351,7 +355,8 @@ fn a_socket_is_open() -> bool {
     })
 }
 
-/// The path by which other processes can enter a namespace (`nsenter --net=PATH`) while this process lives.
+/// The path by which other processes can enter a namespace (`nsenter --net=PATH`) while this
+/// process lives.
 pub(crate) fn path_of(namespace: &File) -> String {
     use std::os::fd::AsRawFd;
     format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd())

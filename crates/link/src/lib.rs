@@ -4,15 +4,17 @@
 //!   namespace "near"                the emulator                 namespace "far"
 //!   COMMAND  <-> TUN 10.77.0.1  <-> one Link per direction  <->  TUN 10.77.0.2 <-> far command
 //! ```
-//! [`run`] makes two network namespaces with a TUN device in each and connects them. It reads a packet from
-//! one device, gets its fate from [`whimbrel_net::Link::offer`], holds it until it is due, and writes it to
-//! the other device. If the queue marks the packet, the mark is set in the packet's header (RFC 3168). On
-//! Wi-Fi both directions use one [`whimbrel_net::Wifi`]. The host's own network is never touched.
+//! [`run`] makes two network namespaces with a TUN device in each and connects them. It reads a
+//! packet from one device, gets its fate from [`whimbrel_net::Link::offer`], holds it until it is
+//! due, and writes it to the other device. If the queue marks the packet, the mark is set in the
+//! packet's header (RFC 3168). On Wi-Fi both directions use one [`whimbrel_net::Wifi`]. The host's
+//! own network is never touched.
 //!
-//! Everything vanishes with the process, however it ends: the namespaces and devices have no names and are
-//! held by open files alone; the commands run in a PID namespace, whose processes the kernel kills when
-//! the emulator dies. One thing takes longer: a connection that its process left with unsent data holds
-//! its buffers until TCP gives up, some seconds after the end, or minutes if the emulator was killed.
+//! Everything vanishes with the process, however it ends: the namespaces and devices have no names
+//! and are held by open files alone; the commands run in a PID namespace, whose processes the
+//! kernel kills when the emulator dies. One thing takes longer: a connection that its process left
+//! with unsent data holds its buffers until TCP gives up, some seconds after the end, or minutes if
+//! the emulator was killed.
 
 mod address;
 mod clock;
@@ -48,10 +50,10 @@ pub struct PathSpec {
     pub forward: LinkSpec,
     /// From the far namespace to the near one.
     pub backward: LinkSpec,
-    /// If set, both directions share this channel, with the near end and the far end as its stations. The
-    /// `service` of the directions is then not used.
+    /// If set, both directions share this channel, with the near end and the far end as its
+    /// stations. The `service` of the directions is then not used.
     pub wifi: Option<WifiSpec>,
-    /// Decides which packets are lost and corrupted, by their order in each direction. Arrival times depend
-    /// on real time, so two runs are similar but not identical.
+    /// Decides which packets are lost and corrupted, by their order in each direction. Arrival
+    /// times depend on real time, so two runs are similar but not identical.
     pub seed: u64,
 }

@@ -9,8 +9,8 @@ use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
-/// The maximum TCP buffer in the namespaces, in bytes: 1 Gbit/s x 1 s of RTT is 125 MB, and the kernel
-/// counts each segment's overhead too.
+/// The maximum TCP buffer in the namespaces, in bytes: 1 Gbit/s x 1 s of RTT is 125 MB, and the
+/// kernel counts each segment's overhead too.
 const MAX_TCP_BUFFER: u32 = 256 << 20;
 
 /// One end: a namespace and the TUN device in it.
@@ -23,13 +23,14 @@ pub(crate) struct End {
 
 impl Drop for End {
     /// Ends connections that their processes left with unsent data. Otherwise the kernel would keep
-    /// retransmitting for minutes, and the namespace would live as long. The buffers of such connections
-    /// count against `net.ipv4.tcp_mem`, which all namespaces of the host share; when it is used up, TCP
-    /// drops received segments, in later runs too. This is set only at the end, because an outage must not
-    /// break a connection whose process has ended. Best effort.
+    /// retransmitting for minutes, and the namespace would live as long. The buffers of such
+    /// connections count against `net.ipv4.tcp_mem`, which all namespaces of the host share; when
+    /// it is used up, TCP drops received segments, in later runs too. This is set only at the end,
+    /// because an outage must not break a connection whose process has ended. Best effort.
     fn drop(&mut self) {
         if setns(&self.namespace, CloneFlags::CLONE_NEWNET).is_ok() {
-            // TCP gives up when the second retransmission is due (tcp_orphan_retries, ip-sysctl.rst).
+            // TCP gives up when the second retransmission is due (tcp_orphan_retries,
+            // ip-sysctl.rst).
             let _ = fs::write("/proc/sys/net/ipv4/tcp_orphan_retries", "1");
         }
     }
@@ -43,8 +44,8 @@ pub(crate) struct Ends {
     pub notes: Vec<String>,
 }
 
-/// Makes both ends. Afterwards the calling thread is in its own network namespace if it has the right to
-/// return to it; otherwise (in a user namespace) it stays in the near one.
+/// Makes both ends. Afterwards the calling thread is in its own network namespace if it has the
+/// right to return to it; otherwise (in a user namespace) it stays in the near one.
 pub(crate) fn make(congestion: Option<&str>, ecn: bool) -> Result<Ends, LinkError> {
     let own = current()?;
     let mut notes = Vec::new();
@@ -82,8 +83,8 @@ fn enter_new() -> Result<(), LinkError> {
     let (uid, gid) = (geteuid(), getegid());
     let refused = |errno| LinkError::NotAllowed { errno };
     unshare(CloneFlags::CLONE_NEWUSER).map_err(refused)?;
-    // Root inside is the user outside, with rights over the namespaces that it makes and nothing else
-    // (user_namespaces(7)). `setgroups` must be denied before groups can be mapped.
+    // Root inside is the user outside, with rights over the namespaces that it makes and nothing
+    // else (user_namespaces(7)). `setgroups` must be denied before groups can be mapped.
     let write = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text)
             .map_err(LinkError::io("mapping the user into a user namespace"))
@@ -94,8 +95,8 @@ fn enter_new() -> Result<(), LinkError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(refused)
 }
 
-/// Configures TCP in the current namespace for large bandwidth-delay products, and so that runs do not
-/// influence each other.
+/// Configures TCP in the current namespace for large bandwidth-delay products, and so that runs do
+/// not influence each other.
 fn set_tcp(congestion: Option<&str>, ecn: bool, notes: &mut Vec<String>) -> Result<(), LinkError> {
     let ipv4 = |name: &str| format!("/proc/sys/net/ipv4/{name}");
     let settings = [
@@ -126,16 +127,16 @@ fn set_tcp(congestion: Option<&str>, ecn: bool, notes: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-/// Number of packets that the kernel dropped because the emulator did not read them in time. The calling
-/// thread enters the namespace.
+/// Number of packets that the kernel dropped because the emulator did not read them in time. The
+/// calling thread enters the namespace.
 pub(crate) fn missed(end: &End) -> Option<u64> {
     setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
     dropped_by(&table, tun::NAME)
 }
 
-/// The column "transmit, drop" of `/proc/net/dev`: after 8 columns of received traffic come bytes, packets,
-/// errors and drops.
+/// The column "transmit, drop" of `/proc/net/dev`: after 8 columns of received traffic come bytes,
+/// packets, errors and drops.
 fn dropped_by(table: &str, device: &str) -> Option<u64> {
     let line = table
         .lines()
@@ -143,16 +144,16 @@ fn dropped_by(table: &str, device: &str) -> Option<u64> {
     line.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// Number of segments that TCP at this end dropped on arrival for lack of memory. The calling thread
-/// enters the namespace.
+/// Number of segments that TCP at this end dropped on arrival for lack of memory. The calling
+/// thread enters the namespace.
 pub(crate) fn dropped_on_arrival(end: &End) -> Option<u64> {
     setns(&end.namespace, CloneFlags::CLONE_NEWNET).ok()?;
     let table = fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
     Some(dropped_by_tcp(&table))
 }
 
-/// Reads `/proc/net/netstat`, which has a line of names above a line of values. Sums three counters of
-/// segments: in order, out of order, and while the process held the socket.
+/// Reads `/proc/net/netstat`, which has a line of names above a line of values. Sums three counters
+/// of segments: in order, out of order, and while the process held the socket.
 fn dropped_by_tcp(table: &str) -> u64 {
     let mut lines = table.lines().filter_map(|l| l.strip_prefix("TcpExt:"));
     let (names, values) = (

@@ -1,5 +1,6 @@
-//! Sets the length of a device's transmit queue by rtnetlink(7), which allows it for the root of a user
-//! namespace (the ioctl requires root of the host). A netlink library would be larger than this crate.
+//! Sets the length of a device's transmit queue by rtnetlink(7), which allows it for the root of a
+//! user namespace (the ioctl requires root of the host). A netlink library would be larger than
+//! this crate.
 
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;

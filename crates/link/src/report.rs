@@ -21,10 +21,11 @@ pub struct Report {
 /// Statistics of one direction.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DirectionReport {
-    /// Counters of the emulated link. A packet counts as delivered when its fate is known, before it arrives.
+    /// Counters of the emulated link. A packet counts as delivered when its fate is known, before
+    /// it arrives.
     pub counters: Counters,
-    /// What the link could have carried in the time; `None` without a limit. On Wi-Fi, in packets of
-    /// [`MTU`](crate::MTU) with the other direction silent.
+    /// What the link could have carried in the time; `None` without a limit. On Wi-Fi, in packets
+    /// of [`MTU`](crate::MTU) with the other direction silent.
     pub capacity: Option<Bytes>,
     /// Packets written to the other end.
     pub arrived: u64,
@@ -32,8 +33,8 @@ pub struct DirectionReport {
     pub on_the_way: u64,
     /// Packets never offered to the link because the emulator's packet memory was full.
     pub out_of_memory: u64,
-    /// Packets never offered to the link because the kernel dropped them before the emulator read them: it
-    /// was too slow. `None` if the kernel's counter could not be read.
+    /// Packets never offered to the link because the kernel dropped them before the emulator read
+    /// them: it was too slow. `None` if the kernel's counter could not be read.
     pub missed: Option<u64>,
     /// Packets that the other end's kernel refused, such as those with a corrupted IP version.
     pub refused: u64,

@@ -28,8 +28,8 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// Optional settings of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// A command for `sh -c` in the far namespace. It starts first, has up to two seconds to open a socket,
-    /// and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
+    /// A command for `sh -c` in the far namespace. It starts first, has up to two seconds to open a
+    /// socket, and gets SIGTERM when COMMAND has ended. Its standard output goes to standard error.
     pub far: Option<OsString>,
     /// TCP congestion control in both namespaces, by the kernel's name; `None`: the host's.
     pub congestion: Option<String>,
@@ -51,12 +51,12 @@ pub(crate) struct Job<'a> {
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
 ///
-/// Time on the path (schedules, outages) counts from the start of the command. Both commands find the two
-/// addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for `nsenter
-/// --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`.
+/// Time on the path (schedules, outages) counts from the start of the command. Both commands find
+/// the two addresses in `WHIMBREL_NEAR` and `WHIMBREL_FAR`, and the paths of the namespaces for
+/// `nsenter --net=PATH` in `WHIMBREL_NEAR_NETNS` and `WHIMBREL_FAR_NETNS`.
 ///
-/// Must be called before the process starts any thread. Without root, it moves the process into a user
-/// namespace of its own, permanently.
+/// Must be called before the process starts any thread. Without root, it moves the process into a
+/// user namespace of its own, permanently.
 ///
 /// # Errors
 /// If the system does not allow it, or a command cannot be started: see [`LinkError`].
@@ -219,8 +219,8 @@ impl Drop for Blocked {
     }
 }
 
-/// A handle of the first process of the PID namespace. Dropping it kills the process and all that it
-/// started.
+/// A handle of the first process of the PID namespace. Dropping it kills the process and all that
+/// it started.
 struct Init {
     pid: Pid,
     control: BufReader<UnixStream>,

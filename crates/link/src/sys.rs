@@ -1,4 +1,5 @@
-//! System calls that no library wraps: interface requests and priorities. All their `unsafe` code is here.
+//! System calls that no library wraps: interface requests and priorities. All their `unsafe` code
+//! is here.
 
 use nix::errno::Errno;
 use std::net::Ipv4Addr;
@@ -60,19 +61,20 @@ impl InterfaceRequest {
 
     /// Makes the request on this socket or device.
     pub fn send(&mut self, fd: impl AsFd, request: libc::Ioctl) -> Result<(), Errno> {
-        // SAFETY: the requests that this crate makes all take a pointer to an `ifreq`, and keep it no longer
-        // than the call; `self.0` is one, wholly initialised.
+        // SAFETY: the requests that this crate makes all take a pointer to an `ifreq`, and keep it
+        // no longer than the call; `self.0` is one, wholly initialised.
         let result = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), request, &raw mut self.0) };
         Errno::result(result).map(drop)
     }
 }
 
-/// Gives the calling thread priority over others, if the user may. The emulator needs little time, and its
-/// work is caused by the commands' traffic, so it cannot starve them. Without priority it would be
-/// milliseconds late whenever the commands keep all cores busy.
+/// Gives the calling thread priority over others, if the user may. The emulator needs little time,
+/// and its work is caused by the commands' traffic, so it cannot starve them. Without priority it
+/// would be milliseconds late whenever the commands keep all cores busy.
 pub(crate) fn hurry() {
     let first = libc::sched_param { sched_priority: 1 };
-    // SAFETY: `first` is a valid `sched_param` that lives through the call; 0 is the calling thread.
+    // SAFETY: `first` is a valid `sched_param` that lives through the call; 0 is the calling
+    // thread.
     let real_time = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const first) };
     if real_time != 0 {
         // SAFETY: no pointers; 0 is the calling thread (on Linux, not the process).

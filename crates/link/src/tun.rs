@@ -11,12 +11,13 @@ use std::os::fd::OwnedFd;
 
 /// The interface's name in both namespaces.
 pub(crate) const NAME: &str = "whimbrel0";
-/// Number of packets that can wait between the kernel's IP layer and the emulator. If they do not fit, the
-/// kernel drops them before the path sees them. So this is larger than any burst that the emulator has to
-/// catch up with: TCP sends up to a window at once.
+/// Number of packets that can wait between the kernel's IP layer and the emulator. If they do not
+/// fit, the kernel drops them before the path sees them. So this is larger than any burst that the
+/// emulator has to catch up with: TCP sends up to a window at once.
 const RING: u32 = 20_000;
 
-/// Makes a TUN device in the current network namespace, with `address` on it, and brings it and the loopback up.
+/// Makes a TUN device in the current network namespace, with `address` on it, and brings it and the
+/// loopback up.
 pub(crate) fn make(address: Ipv4Addr) -> Result<OwnedFd, LinkError> {
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let tun = open("/dev/net/tun", flags, Mode::empty()).map_err(|errno| match errno {

@@ -1,9 +1,9 @@
 //! A Wi-Fi channel that both directions of the path share.
 //!
-//! Each direction's thread offers its packets and advances the channel to the present. Packets that leave
-//! then may belong to the other direction, whose thread is woken. The outcome depends on when packets
-//! arrive, not on when a thread runs: times are read while the channel is locked, and the channel is
-//! advanced before a packet is offered.
+//! Each direction's thread offers its packets and advances the channel to the present. Packets that
+//! leave then may belong to the other direction, whose thread is woken. The outcome depends on when
+//! packets arrive, not on when a thread runs: times are read while the channel is locked, and the
+//! channel is advanced before a packet is offered.
 
 use crate::clock::Clock;
 use crate::held::Buffer;
@@ -81,8 +81,8 @@ impl<'a> Station<'a> {
         }
     }
 
-    /// Advances the channel to the present; afterwards [`next_departed`](Self::next_departed) returns the
-    /// packets that have left.
+    /// Advances the channel to the present; afterwards [`next_departed`](Self::next_departed)
+    /// returns the packets that have left.
     pub fn advance_to_now(&mut self) {
         // An error means that the other direction did not signal.
         let _ = self.channel.wake[self.side as usize].read();

@@ -1,4 +1,5 @@
-//! How long `Link::offer` takes, for the common kinds of link: `cargo run --release -p whimbrel-net --example offer_speed`.
+//! How long `Link::offer` takes, for the common kinds of link: `cargo run --release -p whimbrel-net
+//! --example offer_speed`.
 
 use std::hint::black_box;
 use std::time::Instant;

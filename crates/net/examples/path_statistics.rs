@@ -5,9 +5,9 @@
 //! cargo run --release -p whimbrel-net --example path_statistics -- generated [PATHS [SECONDS]]
 //! ```
 //!
-//! CAPACITY is a trace in mahimahi's format, DELAY a recorded one-way delay (milliseconds, one line for
-//! each 10 ms) that holds for both directions. `generated` draws PATHS default low-orbit paths of
-//! SECONDS each and puts them together: the numbers are means over the paths.
+//! CAPACITY is a trace in mahimahi's format, DELAY a recorded one-way delay (milliseconds, one line
+//! for each 10 ms) that holds for both directions. `generated` draws PATHS default low-orbit paths
+//! of SECONDS each and puts them together: the numbers are means over the paths.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! What a Wi-Fi channel carries, by rate and aggregation, and how long a packet takes to work out:
 //! `cargo run --release -p whimbrel-net --example wifi_speed`.
 //!
-//! With arguments one case, as JSON: what `referee/wifi.py` holds against ns-3. `--rate=300000` (kbit/s, required),
-//! `--ampdu=65535` (bytes, 0 for none), `--rts=0`, `--bothWays=0`, `--aifsn=3`, `--packet=1500`, `--answer=0` (bytes
-//! of the other side's packets, if they are of another size), `--loss=0` (of frames), `--duration=10` (s), `--seed=1`;
-//! `--train=20 --gap=0.2`: instead of queues that are never empty so many packets at one instant, every so many
-//! seconds.
+//! With arguments one case, as JSON: what `referee/wifi.py` holds against ns-3. `--rate=300000`
+//! (kbit/s, required), `--ampdu=65535` (bytes, 0 for none), `--rts=0`, `--bothWays=0`, `--aifsn=3`,
+//! `--packet=1500`, `--answer=0` (bytes of the other side's packets, if they are of another size),
+//! `--loss=0` (of frames), `--duration=10` (s), `--seed=1`; `--train=20 --gap=0.2`: instead of
+//! queues that are never empty so many packets at one instant, every so many seconds.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -20,7 +20,8 @@ fn at_rest(spec: &WifiSpec, seed: u64) -> Wifi {
     Wifi::new(spec, [&direction, &direction], seed)
 }
 
-/// Keeps packets of these sizes waiting on these sides for so long; gives real nanoseconds per packet.
+/// Keeps packets of these sizes waiting on these sides for so long; gives real nanoseconds per
+/// packet.
 fn saturate(wifi: &mut Wifi, sides: &[(Side, u32)], duration: Duration) -> f64 {
     let until = Time::ZERO + duration;
     let mut left = Vec::new();
@@ -44,8 +45,8 @@ fn goodput(wifi: &Wifi, side: Side, seconds: f64) -> f64 {
     wifi.counters(side).delivered_bytes.get() as f64 * 8.0 / seconds
 }
 
-/// Sends trains of packets; gives how many and the mean of what each says of the bandwidth: the packets but the first,
-/// over the time from the first one's arrival to the last one's.
+/// Sends trains of packets; gives how many and the mean of what each says of the bandwidth: the
+/// packets but the first, over the time from the first one's arrival to the last one's.
 fn trains(wifi: &mut Wifi, packets: u32, size: u32, gap: Duration, count: u64) -> f64 {
     let mut sum = 0.0;
     let mut left = Vec::new();

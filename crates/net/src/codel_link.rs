@@ -1,9 +1,9 @@
 //! One direction of a link whose queue is managed by CoDel.
 //!
-//! Like a [`Link`](crate::Link), but a packet's fate is known only when it leaves the queue, because
-//! CoDel then looks at what has arrived behind it. Call [`advance`](CodelLink::advance) at
-//! [`next`](CodelLink::next) to get the fates. Times are those of a `Link`: while CoDel does not drop
-//! or mark, both give every packet the same fate to the nanosecond.
+//! Like a [`Link`](crate::Link), but a packet's fate is known only when it leaves the queue,
+//! because CoDel then looks at what has arrived behind it. Call [`advance`](CodelLink::advance) at
+//! [`next`](CodelLink::next) to get the fates. Times are those of a `Link`: while CoDel does not
+//! drop or mark, both give every packet the same fate to the nanosecond.
 
 use crate::aqm::{CoDel, CodelState, Fifo, Waiting};
 use crate::exit::Exit;
@@ -40,10 +40,10 @@ impl CodelLink {
         }
     }
 
-    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`: the
-    /// packet may be marked (RFC 3168). Advances the link to `now`: the fates of packets accepted before
-    /// are added to `departed`, and this packet's if it leaves the queue at once. Returns false if the
-    /// queue is full and the packet is dropped.
+    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`:
+    /// the packet may be marked (RFC 3168). Advances the link to `now`: the fates of packets
+    /// accepted before are added to `departed`, and this packet's if it leaves the queue at once.
+    /// Returns false if the queue is full and the packet is dropped.
     pub fn offer(&mut self, now: Time, size: u32, ect: bool, departed: &mut Vec<Fate>) -> bool {
         self.advance(now, departed);
         self.counters.offered += 1;
@@ -69,14 +69,14 @@ impl CodelLink {
         true
     }
 
-    /// When the next packet leaves the queue if none is offered before; `None` if the queue is empty or the
-    /// rate stays zero for ever.
+    /// When the next packet leaves the queue if none is offered before; `None` if the queue is
+    /// empty or the rate stays zero for ever.
     pub fn next(&self) -> Option<Time> {
         self.due.filter(|due| *due < Time::MAX)
     }
 
-    /// Advances the link to `now`. Adds the fates of packets that leave the queue to `departed`, in the
-    /// order in which they were accepted. Each fate is known before the packet comes out.
+    /// Advances the link to `now`. Adds the fates of packets that leave the queue to `departed`, in
+    /// the order in which they were accepted. Each fate is known before the packet comes out.
     pub fn advance(&mut self, now: Time, departed: &mut Vec<Fate>) {
         while let Some(due) = self.due.filter(|due| *due <= now) {
             let early = &mut self.counters.early;

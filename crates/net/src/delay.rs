@@ -1,26 +1,28 @@
 //! Propagation delay: constant, in steps, in steps that repeat, or recorded on a real path.
 //!
-//! **Order.** A packet whose last bit leaves the link at t comes out at t + d(t). If d falls faster than
-//! time passes, a packet would come out before the one in front of it. If the path itself changed (a
-//! hand-over to a shorter one), this happens: both paths exist, and the later packet arrives first. If
-//! one radio link was measured repeatedly, it cannot happen: a radio link is first in, first out. So a
-//! delay either lets packets overtake each other (the default of steps) or keeps their order (the
-//! default of a recorded delay). If order is kept, a packet comes out no earlier than the one before it:
-//! packets that would overtake it come out together with it.
+//! **Order.** A packet whose last bit leaves the link at t comes out at t + d(t). If d falls faster
+//! than time passes, a packet would come out before the one in front of it. If the path itself
+//! changed (a hand-over to a shorter one), this happens: both paths exist, and the later packet
+//! arrives first. If one radio link was measured repeatedly, it cannot happen: a radio link is
+//! first in, first out. So a delay either lets packets overtake each other (the default of steps)
+//! or keeps their order (the default of a recorded delay). If order is kept, a packet comes out no
+//! earlier than the one before it: packets that would overtake it come out together with it.
 //!
-//! **A recorded delay** is a text with a one-way delay in milliseconds on each line, one line for each
-//! interval of a set length; it repeats. This is the format of Z. Lai et al., "LeoCC: Making Internet
-//! Congestion Control Robust to LEO Satellite Dynamics", ACM SIGCOMM 2025, whose traces of Starlink have
-//! a line for each 10 ms (`traces/README.md` of github.com/SpaceNetLab/LeoCC: "the one-way delay"). Its
-//! shell (`leoreplayer`, a mahimahi with a changed `delay_queue.cc`) gives each packet the delay of the
-//! interval in which it arrives, and plays the same file in both directions, so that the round-trip time
-//! is twice the value. The differences here:
-//! * The interval is the one in which the packet's last bit leaves the link, as for all delays here.
+//! **A recorded delay** is a text with a one-way delay in milliseconds on each line, one line for
+//! each interval of a set length; it repeats. This is the format of Z. Lai et al., "LeoCC: Making
+//! Internet Congestion Control Robust to LEO Satellite Dynamics", ACM SIGCOMM 2025, whose traces of
+//! Starlink have a line for each 10 ms (`traces/README.md` of github.com/SpaceNetLab/LeoCC: "the
+//! one-way delay"). Its shell (`leoreplayer`, a mahimahi with a changed `delay_queue.cc`) gives
+//! each packet the delay of the interval in which it arrives, and plays the same file in both
+//! directions, so that the round-trip time is twice the value. The differences here:
+//! * The interval is the one in which the packet's last bit leaves the link, as for all delays
+//!   here.
 //! * The shell sorts packets by the time at which they are due, so that packets overtake each other
-//!   whenever the delay falls. A few milliseconds of jitter every 10 ms would reorder packets all the
-//!   time, which such a radio does not do. Here order is kept; [`Delay::in_order`] changes that.
-//! * Values may have decimals (the shell reads whole numbers). Empty lines are refused as there, except
-//!   at the end.
+//!   whenever the delay falls. A few milliseconds of jitter every 10 ms would reorder packets all
+//!   the time, which such a radio does not do. Here order is kept; [`Delay::in_order`] changes
+//!   that.
+//! * Values may have decimals (the shell reads whole numbers). Empty lines are refused as there,
+//!   except at the end.
 
 use crate::schedule::{Cursor, Schedule};
 use crate::trace::TraceError;
@@ -65,8 +67,8 @@ impl Delay {
         }
     }
 
-    /// A delay in steps of length `every` that repeat. Later packets can overtake earlier ones when the
-    /// delay falls.
+    /// A delay in steps of length `every` that repeat. Later packets can overtake earlier ones when
+    /// the delay falls.
     ///
     /// # Errors
     /// If `every` is zero.
@@ -74,8 +76,8 @@ impl Delay {
         Self::repeated(every, steps, false)
     }
 
-    /// A recorded delay with a value for each interval of length `every`; it repeats. Packets keep their
-    /// order.
+    /// A recorded delay with a value for each interval of length `every`; it repeats. Packets keep
+    /// their order.
     ///
     /// # Errors
     /// If `every` is zero.
@@ -97,7 +99,8 @@ impl Delay {
         })
     }
 
-    /// The same delay, where packets keep their order if `keep` is true, and may overtake each other if not.
+    /// The same delay, where packets keep their order if `keep` is true, and may overtake each
+    /// other if not.
     pub fn in_order(mut self, keep: bool) -> Self {
         self.keep_order = keep;
         self
@@ -108,8 +111,8 @@ impl Delay {
         self.keep_order || matches!(&self.course, Course::Steps(steps) if steps.is_constant())
     }
 
-    /// The delay of a packet whose last bit leaves the link at `time`, if it need not wait for the one
-    /// before it.
+    /// The delay of a packet whose last bit leaves the link at `time`, if it need not wait for the
+    /// one before it.
     pub fn at(&self, time: Time) -> Duration {
         match &self.course {
             Course::Steps(steps) => {
@@ -133,8 +136,8 @@ impl Delay {
         }
     }
 
-    /// The delay as one number, for sizing a queue: the maximum of steps, which were chosen; the mean of a
-    /// recorded delay, whose maximum is a rare event.
+    /// The delay as one number, for sizing a queue: the maximum of steps, which were chosen; the
+    /// mean of a recorded delay, whose maximum is a rare event.
     pub fn nominal(&self) -> Duration {
         match &self.course {
             Course::Steps(steps) => values(steps).max().unwrap_or_default(),
@@ -353,8 +356,8 @@ mod tests {
 
     #[test]
     fn packets_in_order_come_out_together_instead_of_overtaking() {
-        // 100 ms until 50 ms, then 20 ms: the packet that leaves at 49 ms comes out at 149 ms, and no later
-        // packet before it.
+        // 100 ms until 50 ms, then 20 ms: the packet that leaves at 49 ms comes out at 149 ms, and
+        // no later packet before it.
         let delay = Delay::cycle(
             ms(50),
             DelayTrace::new(vec![ms(100), ms(20)]).expect("delays"),

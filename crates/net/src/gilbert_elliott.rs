@@ -1,23 +1,26 @@
 //! Bursts of loss: a model with a good and a bad state, which loses more in the bad state.
 //!
-//! E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), 1960, for a
-//! good state without loss; E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels",
-//! BSTJ 42(5), 1963, for a loss probability in each state. There are two forms:
-//! * **By time**, like fading: exponential sojourn times with means `good` and `bad`, independent of
-//!   traffic. The fraction of time in the bad state is bad / (good + bad). The number of packets lost in
-//!   a bad span depends on the packet rate: slowing down makes bursts shorter in packets, not in seconds.
-//! * **By packet**, as in Linux's `netem` (`tc-netem(8)`, `loss gemodel p r 1-h 1-k`; `loss_gilb_ell` of
-//!   `net/sched/sch_netem.c`): before the next packet, the good state turns bad with probability p, the
-//!   bad state good with probability r. The fraction of packets that meet the bad state is p / (p + r),
-//!   in runs of 1/r packets on average. Silence does not end a bad state.
+//! E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), 1960,
+//! for a good state without loss; E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise
+//! Channels", BSTJ 42(5), 1963, for a loss probability in each state. There are two forms:
+//! * **By time**, like fading: exponential sojourn times with means `good` and `bad`, independent
+//!   of traffic. The fraction of time in the bad state is bad / (good + bad). The number of packets
+//!   lost in a bad span depends on the packet rate: slowing down makes bursts shorter in packets,
+//!   not in seconds.
+//! * **By packet**, as in Linux's `netem` (`tc-netem(8)`, `loss gemodel p r 1-h 1-k`;
+//!   `loss_gilb_ell` of `net/sched/sch_netem.c`): before the next packet, the good state turns bad
+//!   with probability p, the bad state good with probability r. The fraction of packets that meet
+//!   the bad state is p / (p + r), in runs of 1/r packets on average. Silence does not end a bad
+//!   state.
 //!
-//! The steady loss of both is: fraction bad x loss in the bad state + fraction good x loss in the good
-//! state.
+//! The steady loss of both is: fraction bad x loss in the bad state + fraction good x loss in the
+//! good state.
 //!
-//! Both begin in a state drawn with these fractions, so that the first packets are lost as often as all
-//! others; netem begins in the good state. By time, the seed alone determines the spans, whatever the
-//! traffic. The exception is more than 65536 spans between two packets: then the state is drawn anew,
-//! which has the same distribution because the state has no memory over that many spans.
+//! Both begin in a state drawn with these fractions, so that the first packets are lost as often as
+//! all others; netem begins in the good state. By time, the seed alone determines the spans,
+//! whatever the traffic. The exception is more than 65536 spans between two packets: then the state
+//! is drawn anew, which has the same distribution because the state has no memory over that many
+//! spans.
 
 use crate::impairment::{happens, threshold};
 use rand::RngExt;
@@ -65,8 +68,8 @@ impl GilbertElliott {
         Probability::new(share).unwrap_or_default()
     }
 
-    /// The long-run fraction of lost packets. By time, this holds for packets sent independently of the
-    /// state.
+    /// The long-run fraction of lost packets. By time, this holds for packets sent independently of
+    /// the state.
     pub fn steady_loss(&self) -> Probability {
         let (Self::ByTime {
             good_loss,
@@ -109,8 +112,8 @@ enum Turning {
 }
 
 impl Bursts {
-    /// Draws the states from one generator and the losses from another, so that the states do not depend on
-    /// the number of packets.
+    /// Draws the states from one generator and the losses from another, so that the states do not
+    /// depend on the number of packets.
     pub fn new(
         spec: &GilbertElliott,
         mut states: Xoshiro256PlusPlus,
@@ -254,8 +257,8 @@ mod tests {
 
     #[test]
     fn by_packet_losses_come_in_runs_of_one_over_r() {
-        // p / (p + r) = 0.005 / 0.205 = 2.44 %, in runs of 1 / 0.2 = 5 packets, with 1 / 0.005 = 200 packets
-        // in between.
+        // p / (p + r) = 0.005 / 0.205 = 2.44 %, in runs of 1 / 0.2 = 5 packets, with 1 / 0.005 =
+        // 200 packets in between.
         let lost = pattern(
             &gilbert(share(0.005), share(0.2)),
             1,
@@ -270,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_chain_without_memory_is_independent_random_loss() {
-        // p + r = 1: the next state does not depend on the current one. Runs are 1 / 0.9 = 1.11 long.
+        // p + r = 1: the next state does not depend on the current one. Runs are 1 / 0.9 = 1.11
+        // long.
         let lost = pattern(
             &gilbert(share(0.1), share(0.9)),
             2,
@@ -284,8 +288,8 @@ mod tests {
 
     #[test]
     fn by_time_a_run_lasts_a_bad_span_at_any_packet_rate() {
-        // Good for 90 ms, bad for 10 ms: 10 % lost. With a packet every 100 us, a run has
-        // 1 / (1 - e^(-0.01)) = 100.5 packets; with one every 1 ms, 1 / (1 - e^(-0.1)) = 10.5. Runs are
+        // Good for 90 ms, bad for 10 ms: 10 % lost. With a packet every 100 us, a run has 1 / (1 -
+        // e^(-0.01)) = 100.5 packets; with one every 1 ms, 1 / (1 - e^(-0.1)) = 10.5. Runs are
         // slightly longer, because a good span falls between two packets with probability 0.0055.
         for (gap, expected) in [(100, 100.5), (1_000, 10.57)] {
             let gap = Duration::from_micros(gap);

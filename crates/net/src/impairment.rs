@@ -1,12 +1,13 @@
-//! Impairments of packets in transit: random loss, bursts of loss, losses at set instants, corruption.
+//! Impairments of packets in transit: random loss, bursts of loss, losses at set instants,
+//! corruption.
 //!
 //! Loss and corruption draw from separate generators, once per packet: the same seed loses the same
 //! packets whatever other impairments are on.
 //!
-//! A packet is corrupted as in Linux's netem (`corrupt` in net/sched/sch_netem.c): one bit is flipped,
-//! each with the same probability. Netem's packet begins with the frame's header, which a link here does
-//! not have, and netem chooses among the bytes that the kernel holds contiguously. Noise that changes
-//! each bit independently is in `bit_errors.rs`.
+//! A packet is corrupted as in Linux's netem (`corrupt` in net/sched/sch_netem.c): one bit is
+//! flipped, each with the same probability. Netem's packet begins with the frame's header, which a
+//! link here does not have, and netem chooses among the bytes that the kernel holds contiguously.
+//! Noise that changes each bit independently is in `bit_errors.rs`.
 
 use crate::bit_errors::BitErrors;
 use crate::gilbert_elliott::Bursts;
@@ -36,8 +37,8 @@ pub(crate) struct Passage {
 }
 
 impl Impairment {
-    /// Draws from `rng` and from the streams up to five jumps ahead of it. `places`: the caller also
-    /// corrupts packets and calls [`Self::place`] for them.
+    /// Draws from `rng` and from the streams up to five jumps ahead of it. `places`: the caller
+    /// also corrupts packets and calls [`Self::place`] for them.
     pub fn new(spec: &LossSpec, rng: Xoshiro256PlusPlus, places: bool) -> Self {
         // Each stream begins 2^128 draws after the one before it: they never overlap.
         let ahead = |jumps: u32| {
@@ -65,7 +66,8 @@ impl Impairment {
         }
     }
 
-    /// The impairments of the next packet, of `size` bytes, which leaves at `at`. Times never go back.
+    /// The impairments of the next packet, of `size` bytes, which leaves at `at`. Times never go
+    /// back.
     #[inline(always)]
     pub fn pass(&mut self, at: Time, size: u32) -> Passage {
         let lost = self.random.happens();
@@ -90,7 +92,8 @@ impl Impairment {
         }
     }
 
-    /// The flipped bit of a corrupted packet of `size` bytes; bit 0 if no corruption was configured.
+    /// The flipped bit of a corrupted packet of `size` bytes; bit 0 if no corruption was
+    /// configured.
     #[cold]
     pub fn place(&mut self, size: u32) -> u32 {
         self.corruption.as_mut().map_or(0, |c| c.place(size))

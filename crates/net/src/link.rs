@@ -16,11 +16,11 @@ pub enum Fate {
     Delivered {
         /// When its last bit arrives. [`Time::MAX`] means never: the rate stays zero for ever.
         at: Time,
-        /// The first changed bit, counted from 0, if the packet was corrupted. Later bits may be changed
-        /// too.
+        /// The first changed bit, counted from 0, if the packet was corrupted. Later bits may be
+        /// changed too.
         corrupted: Option<u32>,
-        /// The queue marked it for congestion (CE of RFC 3168). Only packets offered as ECN-capable are
-        /// marked.
+        /// The queue marked it for congestion (CE of RFC 3168). Only packets offered as ECN-capable
+        /// are marked.
         marked: bool,
     },
     /// It is lost.
@@ -37,8 +37,8 @@ pub struct Backlog {
 }
 
 /// The counters of a link. Every offered packet is counted in exactly one of `delivered`,
-/// `queue_overflow`, `early`, `random`, `outage` and `contention`; on a Wi-Fi link and on a link with
-/// CoDel, once it has left the queue.
+/// `queue_overflow`, `early`, `random`, `outage` and `contention`; on a Wi-Fi link and on a link
+/// with CoDel, once it has left the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Packets offered.
@@ -105,8 +105,8 @@ impl Counters {
     }
 }
 
-/// One direction of a link. Packets must be offered in order of time. Its queue can have management that
-/// decides when packets arrive; for CoDel use [`CodelLink`](crate::CodelLink).
+/// One direction of a link. Packets must be offered in order of time. Its queue can have management
+/// that decides when packets arrive; for CoDel use [`CodelLink`](crate::CodelLink).
 #[derive(Debug, Clone)]
 pub struct Link {
     server: Server,
@@ -137,11 +137,11 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`: the packet
-    /// may be marked (RFC 3168).
+    /// Offers a packet of `size` bytes, headers included, at `now`, which never goes back. `ect`:
+    /// the packet may be marked (RFC 3168).
     ///
-    /// A simulation calls this for every packet on every link. It is always inlined, with all common code
-    /// below it: otherwise a second caller would cost a simulation 4 %.
+    /// A simulation calls this for every packet on every link. It is always inlined, with all
+    /// common code below it: otherwise a second caller would cost a simulation 4 %.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, size: u32, ect: bool) -> Fate {
         self.counters.offered += 1;
@@ -219,7 +219,8 @@ impl Link {
             self.waiting_bytes -= u64::from(*size);
             self.waiting.pop_front();
             if self.waiting.is_empty() {
-                // Starts again at the front of the buffer, so that a short queue stays in few cache lines.
+                // Starts again at the front of the buffer, so that a short queue stays in few cache
+                // lines.
                 self.waiting.clear();
             }
         }

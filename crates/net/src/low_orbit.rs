@@ -1,33 +1,35 @@
 //! A generated path over satellites in low Earth orbit.
 //!
-//! A terminal on the ground uses one satellite for some seconds, then another. At each hand-over the
-//! path holds packets for tens of milliseconds; then it has another capacity and another round-trip
-//! time. The generator draws such a path from a seed: a rate in steps and a one-way delay for each
-//! direction. The same seed gives the same path.
+//! A terminal on the ground uses one satellite for some seconds, then another. At each hand-over
+//! the path holds packets for tens of milliseconds; then it has another capacity and another
+//! round-trip time. The generator draws such a path from a seed: a rate in steps and a one-way
+//! delay for each direction. The same seed gives the same path.
 //!
 //! **The model**, direction by direction:
-//! * A hand-over takes place every [`interval`](LowOrbit::interval). The first one comes at a random
-//!   time within the first interval. Both directions change satellites together.
+//! * A hand-over takes place every [`interval`](LowOrbit::interval). The first one comes at a
+//!   random time within the first interval. Both directions change satellites together.
 //! * At a hand-over the rate is zero for a time drawn uniformly from [`hold`](LowOrbit::hold).
 //!   Packets wait in the queue; only a full queue drops them.
 //! * Satellite k carries `rate * (1 + s_k)`, with `s_k` uniform in ±[`spread`](LowOrbit::spread).
-//! * While a satellite is in use, its rate changes every 100 ms by a factor `1 + w_i`, with
-//!   `w_i = w_(i-1) / 2 + e_i` and `e_i` uniform in ±[`fading`](LowOrbit::fading)/2. So `|w_i|` stays
-//!   below `fading`, and neighbouring steps resemble each other. J. Garcia, S. Sundberg, A. Brunstrom,
-//!   "Modeling and predicting Starlink throughput with fine-grained burst characterization", Computer
-//!   Communications 234, 2025, found that the physical rate switches mainly to neighbouring rates.
+//! * While a satellite is in use, its rate changes every 100 ms by a factor `1 + w_i`, with `w_i =
+//!   w_(i-1) / 2 + e_i` and `e_i` uniform in ±[`fading`](LowOrbit::fading)/2. So `|w_i|` stays
+//!   below `fading`, and neighbouring steps resemble each other. J. Garcia, S. Sundberg, A.
+//!   Brunstrom, "Modeling and predicting Starlink throughput with fine-grained burst
+//!   characterization", Computer Communications 234, 2025, found that the physical rate switches
+//!   mainly to neighbouring rates.
 //! * The one-way delay is [`ground`](LowOrbit::ground), plus the way up to satellite k and down
 //!   again, uniform in [`space`](LowOrbit::space), plus jitter, uniform from zero to
 //!   [`jitter`](LowOrbit::jitter) and drawn anew every 10 ms. Packets keep their order.
 //!
-//! **Sources.** Every field's default says where its value comes from, or that it is ours: chosen so
-//! that the generated path resembles the recorded path of Z. Lai et al., "LeoCC: Making Internet
+//! **Sources.** Every field's default says where its value comes from, or that it is ours: chosen
+//! so that the generated path resembles the recorded path of Z. Lai et al., "LeoCC: Making Internet
 //! Congestion Control Robust to LEO Satellite Dynamics", ACM SIGCOMM 2025. `docs/low-orbit.md`
 //! compares the two paths' statistics; the example `path_statistics` computes them.
 //!
-//! **What is left out.** The delay does not drift while a satellite is in use: at 7.6 km/s a satellite
-//! moves 114 km in 15 s, which changes the one-way delay by less than 0.8 ms. There is no random loss:
-//! the link's `loss` adds it. Scheduling on the uplink, frames and weather are not modelled.
+//! **What is left out.** The delay does not drift while a satellite is in use: at 7.6 km/s a
+//! satellite moves 114 km in 15 s, which changes the one-way delay by less than 0.8 ms. There is no
+//! random loss: the link's `loss` adds it. Scheduling on the uplink, frames and weather are not
+//! modelled.
 
 use crate::delay::{Delay, DelayTrace};
 use crate::schedule::Schedule;
@@ -52,8 +54,9 @@ pub struct LowOrbit {
     /// Mean rate of the reverse direction. Default 50 Mbit/s: ours, so that acknowledgments do not
     /// limit a flow; LeoCC's replayer also plays one trace in both directions.
     pub reverse_rate: Rate,
-    /// Time between hand-overs. Default 15 s: H. B. Tanveer et al., "Making Sense of Constellations",
-    /// CoNEXT Companion 2023; N. Mohan et al., "A Multifaceted Look at Starlink Performance", WWW 2024.
+    /// Time between hand-overs. Default 15 s: H. B. Tanveer et al., "Making Sense of
+    /// Constellations", CoNEXT Companion 2023; N. Mohan et al., "A Multifaceted Look at Starlink
+    /// Performance", WWW 2024.
     pub interval: Duration,
     /// Minimum and maximum time for which a hand-over holds packets. Default 60 ms to 140 ms. The
     /// maximum is from A. Casparsen et al., "Statistical Characterization and Prediction of E2E
@@ -64,19 +67,21 @@ pub struct LowOrbit {
     /// ours; two satellites then differ by a sixth of the mean rate on average, as in the recorded
     /// trace.
     pub spread: f64,
-    /// By which part of a satellite's rate its rate changes, at most. From 0 to below 1. Default 0.3:
-    /// ours; the standard deviation is then 10 %, as in the recorded trace.
+    /// By which part of a satellite's rate its rate changes, at most. From 0 to below 1. Default
+    /// 0.3: ours; the standard deviation is then 10 %, as in the recorded trace.
     pub fading: f64,
-    /// One-way delay on the ground. Default 3 ms: ours. With the other defaults the minimum round-trip
-    /// time is 13.4 ms and the mean 21.2 ms; F. Michel et al., "A First Look at Starlink Performance",
-    /// IMC 2022, measured a minimum of 20 ms to servers at the gateway's exchange point.
+    /// One-way delay on the ground. Default 3 ms: ours. With the other defaults the minimum
+    /// round-trip time is 13.4 ms and the mean 21.2 ms; F. Michel et al., "A First Look at Starlink
+    /// Performance", IMC 2022, measured a minimum of 20 ms to servers at the gateway's exchange
+    /// point.
     pub ground: Duration,
-    /// Minimum and maximum time up to a satellite and down again. Default 3.7 ms to 7.5 ms: geometry,
-    /// at an altitude of 550 km from the zenith down to an elevation of 25° (Huston, 2024).
+    /// Minimum and maximum time up to a satellite and down again. Default 3.7 ms to 7.5 ms:
+    /// geometry, at an altitude of 550 km from the zenith down to an elevation of 25° (Huston,
+    /// 2024).
     pub space: (Duration, Duration),
     /// The maximum jitter of a direction. Default 4 ms: ours; the recorded trace has 8 ms to 12 ms
-    /// from its 5th to its 95th percentile. Huston's pings, one a second, changed by 6.7 ms on average
-    /// from one to the next, which includes the uplink's scheduling.
+    /// from its 5th to its 95th percentile. Huston's pings, one a second, changed by 6.7 ms on
+    /// average from one to the next, which includes the uplink's scheduling.
     pub jitter: Duration,
 }
 
@@ -128,8 +133,8 @@ struct Satellite {
 }
 
 impl LowOrbit {
-    /// One delay that stands for the path where a single number is needed: that of a satellite halfway
-    /// between the minimum and the maximum distance, with mean jitter.
+    /// One delay that stands for the path where a single number is needed: that of a satellite
+    /// halfway between the minimum and the maximum distance, with mean jitter.
     pub fn nominal_delay(&self) -> Duration {
         let (near, far) = self.space;
         self.ground + (near + far) / 2 + self.jitter / 2

@@ -1,10 +1,10 @@
 //! Outages: lookup in order of time, and random outages.
 //!
-//! A draw is uniform over all ways to place the outages in the span without overlap: subtract the length
-//! of all outages from the span, draw as many points in the rest, uniformly and independently, and
-//! insert one outage at each point. (The gaps are then the uniform spacings of R. Pyke, "Spacings",
-//! Journal of the Royal Statistical Society B 27(3), 1965.) Redrawing until no outages overlap gives the
-//! same distribution, but may never end.
+//! A draw is uniform over all ways to place the outages in the span without overlap: subtract the
+//! length of all outages from the span, draw as many points in the rest, uniformly and
+//! independently, and insert one outage at each point. (The gaps are then the uniform spacings of
+//! R. Pyke, "Spacings", Journal of the Royal Statistical Society B 27(3), 1965.) Redrawing until no
+//! outages overlap gives the same distribution, but may never end.
 
 use crate::spec::Outage;
 use rand::{RngExt, SeedableRng};
@@ -160,8 +160,9 @@ mod tests {
 
     #[test]
     fn all_gaps_have_the_same_mean_length() {
-        // Two outages of 2 s in 10 s leave 6 s for three gaps: 2 s each on average. The standard deviation of
-        // a uniform spacing is 6 x sqrt(1 x 2 / (3^2 x 4)) = 1.41 s; of the mean of 10 000 draws, 0.014 s.
+        // Two outages of 2 s in 10 s leave 6 s for three gaps: 2 s each on average. The standard
+        // deviation of a uniform spacing is 6 x sqrt(1 x 2 / (3^2 x 4)) = 1.41 s; of the mean of 10
+        // 000 draws, 0.014 s.
         let mut sums = [0.0; 3];
         for seed in 0..10_000 {
             let o = draw(2, 2, (0, 10), seed);
@@ -181,7 +182,8 @@ mod tests {
 
     #[test]
     fn the_begin_of_a_single_outage_is_uniform() {
-        // It begins in 0 to 8 s: a quarter of the draws in each 2 s, 2500 of 10 000, standard deviation 43.
+        // It begins in 0 to 8 s: a quarter of the draws in each 2 s, 2500 of 10 000, standard
+        // deviation 43.
         let mut bins = [0_i32; 4];
         for seed in 0..10_000 {
             let begin = draw(1, 2, (0, 10), seed)[0].from.as_secs_f64();

@@ -1,8 +1,9 @@
-//! Statistics of a path with hand-overs: capacity, round-trip time, holds, and what changes at a hold.
+//! Statistics of a path with hand-overs: capacity, round-trip time, holds, and what changes at a
+//! hold.
 //!
-//! They serve to compare a generated path ([`LowOrbit`](crate::LowOrbit)) with a recorded one. A hold
-//! is a span of at least 40 ms without capacity; recorded traces have gaps of up to 24 ms between
-//! hand-overs, and hold packets for 59 ms or longer. All other numbers leave the holds out.
+//! They serve to compare a generated path ([`LowOrbit`](crate::LowOrbit)) with a recorded one. A
+//! hold is a span of at least 40 ms without capacity; recorded traces have gaps of up to 24 ms
+//! between hand-overs, and hold packets for 59 ms or longer. All other numbers leave the holds out.
 
 use crate::delay::Delay;
 use crate::service::WORK_PER_BYTE;
@@ -17,8 +18,8 @@ const WINDOW: usize = 100;
 const HOLD: usize = 40;
 /// Ticks from one sample of the round-trip time to the next.
 const RTT_STEP: usize = 10;
-/// Ticks before and after a hold that belong to the hand-over: delays change a little earlier or later
-/// than the capacity.
+/// Ticks before and after a hold that belong to the hand-over: delays change a little earlier or
+/// later than the capacity.
 const MARGIN: usize = 200;
 
 /// Statistics of a path.
@@ -26,8 +27,8 @@ const MARGIN: usize = 200;
 pub struct PathStatistics {
     /// Capacity of the forward direction in Mbit/s, by samples of 100 ms outside the holds.
     pub capacity: Quantiles,
-    /// Standard deviation of those samples between two holds, as a part of their mean; the mean over
-    /// all spans between holds.
+    /// Standard deviation of those samples between two holds, as a part of their mean; the mean
+    /// over all spans between holds.
     pub fading: f64,
     /// Round-trip time of the empty path in ms, by samples of 10 ms outside the hand-overs.
     pub rtt: Quantiles,

@@ -14,9 +14,9 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// The buffer size on a link with this service and a path with this base RTT: x bdp are x times rate
-    /// times RTT in bytes, and at least one `packet`. `None` if it is written in bandwidth-delay products
-    /// and the link has no rate.
+    /// The buffer size on a link with this service and a path with this base RTT: x bdp are x times
+    /// rate times RTT in bytes, and at least one `packet`. `None` if it is written in
+    /// bandwidth-delay products and the link has no rate.
     pub fn limit(
         self,
         service: &ServiceSpec,

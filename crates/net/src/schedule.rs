@@ -50,8 +50,8 @@ impl<T: Copy> Schedule<T> {
     }
 }
 
-/// Reads a schedule at times that never go back, at a constant cost per reading: it accesses the schedule
-/// only when a step ends.
+/// Reads a schedule at times that never go back, at a constant cost per reading: it accesses the
+/// schedule only when a step ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<T> {
     /// The value of the last reading, and when it ends.

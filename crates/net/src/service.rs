@@ -1,9 +1,9 @@
-//! Service of packets, first in, first out. No packet overtakes another, so a packet's departure is known
-//! when it arrives: one event per hop.
+//! Service of packets, first in, first out. No packet overtakes another, so a packet's departure is
+//! known when it arrives: one event per hop.
 //!
-//! Times are whole nanoseconds, service times are not: at 100 Gbit/s a 66-byte packet takes 5.28 ns. The
-//! remainder of a rounded service time is carried over to the next packet, so that a busy link has
-//! exactly its rate for packets of any size.
+//! Times are whole nanoseconds, service times are not: at 100 Gbit/s a 66-byte packet takes 5.28
+//! ns. The remainder of a rounded service time is carried over to the next packet, so that a busy
+//! link has exactly its rate for packets of any size.
 
 use crate::schedule::Cursor;
 use crate::spec::ServiceSpec;
@@ -12,8 +12,8 @@ use crate::wireless::Radio;
 use std::sync::Arc;
 use whimbrel_units::{Duration, Rate, Time};
 
-/// The unit of work is a bit divided by 10^9: a link does its rate in bits per second as units of work per
-/// nanosecond, without rounding.
+/// The unit of work is a bit divided by 10^9: a link does its rate in bits per second as units of
+/// work per nanosecond, without rounding.
 pub(crate) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 /// The service of a packet.
@@ -30,8 +30,8 @@ pub(crate) struct Served {
 /// The transmission of a packet between two radios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OnAir {
-    /// When its last bit leaves. The link may be busy longer, because a radio may retransmit a frame that
-    /// has arrived.
+    /// When its last bit leaves. The link may be busy longer, because a radio may retransmit a
+    /// frame that has arrived.
     pub out: Time,
     pub reception: Reception,
 }
@@ -128,8 +128,8 @@ impl Server {
     }
 }
 
-/// A constant rate. Nearly all packets have one of two sizes (data, ACK), so their service times are
-/// cached: a division costs more than the rest of a hop.
+/// A constant rate. Nearly all packets have one of two sizes (data, ACK), so their service times
+/// are cached: a division costs more than the rest of a hop.
 #[derive(Debug, Clone)]
 struct Constant {
     rate: u64,
@@ -212,8 +212,8 @@ struct Steps {
 }
 
 impl Steps {
-    /// Serves a packet bit by bit at the rate in force, across steps. At a rate of zero it waits for the
-    /// next step.
+    /// Serves a packet bit by bit at the rate in force, across steps. At a rate of zero it waits
+    /// for the next step.
     fn serve(&mut self, begins: Time, size: u32, idle: bool) -> Time {
         let mut now = begins;
         let mut left = u128::from(size) * u128::from(WORK_PER_BYTE);

@@ -53,7 +53,8 @@ pub enum ServiceSpec {
 impl ServiceSpec {
     /// What the link can carry from time zero until `until`; `None` without a limit.
     ///
-    /// [`Counters::served_bytes`](crate::Counters::served_bytes) divided by it is the link's utilization.
+    /// [`Counters::served_bytes`](crate::Counters::served_bytes) divided by it is the link's
+    /// utilization.
     pub fn capacity(&self, until: Time) -> Option<Bytes> {
         match self {
             Self::Unlimited => None,
@@ -75,8 +76,8 @@ impl ServiceSpec {
         }
     }
 
-    /// The rate as one number: the maximum of the steps, the mean of a trace, or what a radio carries of
-    /// 1500-byte packets without shadowing; `None` without a limit.
+    /// The rate as one number: the maximum of the steps, the mean of a trace, or what a radio
+    /// carries of 1500-byte packets without shadowing; `None` without a limit.
     pub fn nominal_rate(&self) -> Option<Rate> {
         match self {
             Self::Unlimited => None,
@@ -87,9 +88,9 @@ impl ServiceSpec {
     }
 }
 
-/// The buffer size of a queue. The packet in service does not count (as in ns-2, ns-3 and Linux, where it
-/// is already in the device). On a trace, a packet waits for its opportunity, so only a partially sent
-/// packet does not count (as in mahimahi).
+/// The buffer size of a queue. The packet in service does not count (as in ns-2, ns-3 and Linux,
+/// where it is already in the device). On a trace, a packet waits for its opportunity, so only a
+/// partially sent packet does not count (as in mahimahi).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// Never overflows.
@@ -119,18 +120,19 @@ pub struct LossSpec {
     pub random: Probability,
     /// Packets are also lost in bursts. The cause of such a loss is [`DropCause::Random`].
     pub gilbert_elliott: Option<GilbertElliott>,
-    /// Each packet that is not lost is corrupted with this probability, independently: one of its bits is
-    /// flipped, each with the same probability.
+    /// Each packet that is not lost is corrupted with this probability, independently: one of its
+    /// bits is flipped, each with the same probability.
     pub corrupt: Probability,
-    /// Each bit of a packet, headers included, is also changed with this probability, independently.
+    /// Each bit of a packet, headers included, is also changed with this probability,
+    /// independently.
     pub bit_errors: Probability,
-    /// Spans during which every packet is lost, in any order. A packet is lost if its last bit leaves the
-    /// link within one.
+    /// Spans during which every packet is lost, in any order. A packet is lost if its last bit
+    /// leaves the link within one.
     pub outages: Vec<Outage>,
-    /// Instants at which one packet is lost, in any order. Each instant takes the first packet whose last
-    /// bit leaves the link then or later and that no earlier instant took, even if the packet would be lost
-    /// anyway. (A link does not know what a packet carries: it may be the one that opens a connection.) The
-    /// cause is [`DropCause::Random`].
+    /// Instants at which one packet is lost, in any order. Each instant takes the first packet
+    /// whose last bit leaves the link then or later and that no earlier instant took, even if the
+    /// packet would be lost anyway. (A link does not know what a packet carries: it may be the one
+    /// that opens a connection.) The cause is [`DropCause::Random`].
     pub drops: Vec<Time>,
 }
 

@@ -1,10 +1,11 @@
-//! Capacity traces in mahimahi's format: each line is a time in milliseconds at which the link may deliver
-//! 1504 bytes, an opportunity. The trace repeats from its last line's time on, so that a line `0`
-//! coincides with the last line of the previous round.
+//! Capacity traces in mahimahi's format: each line is a time in milliseconds at which the link may
+//! deliver 1504 bytes, an opportunity. The trace repeats from its last line's time on, so that a
+//! line `0` coincides with the last line of the previous round.
 //!
-//! R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015. Where the paper
-//! leaves details open, this follows mahimahi's `link_queue.cc`:
-//! - an opportunity serves packets that wait when it comes; a packet that arrives at the same time is late
+//! R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015. Where the
+//! paper leaves details open, this follows mahimahi's `link_queue.cc`:
+//! - an opportunity serves packets that wait when it comes; a packet that arrives at the same time
+//!   is late
 //! - small packets share an opportunity, a large packet takes several
 //! - the rest of an opportunity is lost if the queue is empty
 //! - a packet waits in the queue until the first opportunity that takes any part of it
@@ -17,8 +18,8 @@ use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Bytes that one opportunity delivers.
 const OPPORTUNITY: u32 = 1504;
-/// The maximum number of lines of a trace: an hour at 10 Gbit/s takes 3 billion, a recorded path a few
-/// million.
+/// The maximum number of lines of a trace: an hour at 10 Gbit/s takes 3 billion, a recorded path a
+/// few million.
 const MAX_LINES: usize = 50_000_000;
 
 /// A capacity trace.
@@ -44,8 +45,8 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// If a line is not a whole number of milliseconds or is earlier than the line before it (the error
-    /// names the line), or if the trace is empty or spans no time.
+    /// If a line is not a whole number of milliseconds or is earlier than the line before it (the
+    /// error names the line), or if the trace is empty or spans no time.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut opportunities = Vec::new();
         let mut last = 0;
@@ -137,7 +138,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The opportunity that takes the first bytes of a packet that arrives now, after all packets before it.
+    /// The opportunity that takes the first bytes of a packet that arrives now, after all packets
+    /// before it.
     pub fn begin(&mut self, now: Time) -> Time {
         if self.left_at <= now || self.left == 0 {
             self.left = OPPORTUNITY;
@@ -191,7 +193,8 @@ impl Reader {
                 self.next += skip + 1;
                 Time::from_nanos(base.saturating_add(*t))
             }
-            // Only if `now` is the maximum time: otherwise the round's last opportunity is still to come.
+            // Only if `now` is the maximum time: otherwise the round's last opportunity is still to
+            // come.
             None => Time::MAX,
         }
     }

@@ -1,4 +1,4 @@
-//! Managed queues on whole links: what they do with the link's own times.
+//! Queue management on whole links.
 
 mod common;
 
@@ -12,7 +12,8 @@ use whimbrel_units::{Bytes, Duration, Probability, Time};
 
 const EARLY: Fate = Fate::Dropped(DropCause::Early);
 
-/// Everything is chosen from three waiting packets on; 12 Mbit/s take 1 ms for a packet of 1500 bytes.
+/// Everything is chosen from three waiting packets on; 12 Mbit/s take 1 ms for a packet of 1500
+/// bytes.
 fn harsh() -> LinkSpec {
     LinkSpec {
         aqm: Some(Aqm::Red(Red {
@@ -30,7 +31,7 @@ fn harsh() -> LinkSpec {
 }
 
 #[test]
-fn red_sees_what_waits_and_not_the_packet_in_service() {
+fn red_counts_waiting_packets_and_not_the_one_in_service() {
     let mut link = Link::new(&harsh(), 1);
     // One in service, three wait; the fifth finds three.
     let fates: Vec<bool> = (0..6)
@@ -45,7 +46,7 @@ fn red_sees_what_waits_and_not_the_packet_in_service() {
 }
 
 #[test]
-fn a_full_queue_is_full_whatever_red_says() {
+fn a_full_queue_overflows_whatever_red_decides() {
     let spec = LinkSpec {
         queue: QueueLimit::Packets(2),
         ..harsh()
@@ -62,8 +63,9 @@ fn a_full_queue_is_full_whatever_red_says() {
 }
 
 #[test]
-fn a_long_silence_empties_the_average_and_a_short_one_does_not() {
-    // A weight of a half, both thresholds at 2. A burst finds 0, 0, 1, 2, 3 packets: averages 0, 0, 0.5, 1.25, 2.125.
+fn a_long_idle_time_resets_the_average_and_a_short_one_does_not() {
+    // A weight of a half, both thresholds at 2. A burst finds 0, 0, 1, 2, 3 packets: averages 0, 0,
+    // 0.5, 1.25, 2.125.
     let mut spec = harsh();
     if let Some(Aqm::Red(red)) = &mut spec.aqm {
         (red.min, red.max, red.weight) = (2.0, 2.0, 0.5);
@@ -76,23 +78,25 @@ fn a_long_silence_empties_the_average_and_a_short_one_does_not() {
     assert_eq!(passed(&mut link, ms(0)), 4);
     // They are served by 4 ms. Ten idle milliseconds leave a thousandth of 2.125.
     assert_eq!(passed(&mut link, ms(14)), 4);
-    // 2.125 again at 18 ms. With no idle time, averages of 1.06, 0.53, 0.77, 1.38, and then 2.19 as before.
+    // 2.125 again at 18 ms. With no idle time, averages of 1.06, 0.53, 0.77, 1.38, and then 2.19 as
+    // before.
     assert_eq!(passed(&mut link, ms(18)), 4);
     // With a weight of a sixteenth the second burst finds the average that the first one left.
     if let Some(Aqm::Red(red)) = &mut spec.aqm {
         (red.min, red.max, red.weight) = (0.5, 0.5, 0.0625);
     }
-    // 0, 0, 0.06, 0.18, 0.36; four idle packets' times leave 0.28: 0.26, 0.24, 0.29, 0.40, and 0.56 for the fifth.
+    // 0, 0, 0.06, 0.18, 0.36; four idle packets' times leave 0.28: 0.26, 0.24, 0.29, 0.40, and 0.56
+    // for the fifth.
     let mut slow = Link::new(&spec, 1);
     assert_eq!(passed(&mut slow, ms(0)), 5);
     let mut soon = slow.clone();
     assert_eq!(passed(&mut soon, ms(9)), 4);
-    // After a hundred nothing of it is left.
+    // After a hundred packets' times the average is zero.
     assert_eq!(passed(&mut slow, ms(105)), 5);
 }
 
 #[test]
-fn marks_do_not_depend_on_what_a_link_loses() {
+fn marks_do_not_depend_on_random_loss() {
     let mark = Mark {
         threshold: 1.0,
         unit: QueueUnit::Packets,
@@ -124,7 +128,8 @@ fn rfc(mtu: u64) -> CoDel {
     }
 }
 
-/// Twice what the link carries: a packet each half of a millisecond into 1 ms each. Gives the fates in order.
+/// Twice what the link carries: a packet each half of a millisecond into 1 ms each. Gives the fates
+/// in order.
 fn overload(link: &mut CodelLink, packets: u64, ect: bool) -> Vec<Fate> {
     let mut left = Vec::new();
     for i in 0..packets {
@@ -134,10 +139,11 @@ fn overload(link: &mut CodelLink, packets: u64, ect: bool) -> Vec<Fate> {
 }
 
 #[test]
-fn codel_drops_first_an_interval_after_packets_began_to_wait_too_long() {
-    // The k-th packet (from 0) comes at k/2 ms. Until the first drop it is taken from the queue at k ms, having waited k/2:
-    // 5 ms is reached by the tenth, at 10 ms. So packet 110, taken at 110 ms, is the first to be dropped, and 111 goes
-    // at once. The next is due at 210 ms, and every packet from 111 on is taken one millisecond sooner: it is 211.
+fn codel_drops_first_one_interval_after_waits_exceed_the_target() {
+    // The k-th packet (from 0) comes at k/2 ms. Until the first drop it is taken from the queue at
+    // k ms, having waited k/2: 5 ms is reached by the tenth, at 10 ms. So packet 110, taken at 110
+    // ms, is the first to be dropped, and 111 goes at once. The next is due at 210 ms, and every
+    // packet from 111 on is taken one millisecond sooner: it is 211.
     let mut link = CodelLink::new(&at_rate(mbit(12)), rfc(1500), 1);
     let fates = overload(&mut link, 440, false);
     let dropped: Vec<usize> = (0..fates.len()).filter(|i| fates[*i] == EARLY).collect();
@@ -157,7 +163,7 @@ fn codel_drops_first_an_interval_after_packets_began_to_wait_too_long() {
 }
 
 #[test]
-fn codel_marks_who_can_be_marked_when_it_would_have_dropped() {
+fn codel_marks_ecn_capable_packets_instead_of_dropping_them() {
     let mut link = CodelLink::new(&at_rate(mbit(12)), rfc(1500), 1);
     let fates = overload(&mut link, 440, true);
     let marked = |fate: &Fate| matches!(fate, Fate::Delivered { marked: true, .. });
@@ -167,9 +173,10 @@ fn codel_marks_who_can_be_marked_when_it_would_have_dropped() {
 }
 
 #[test]
-fn what_arrives_after_a_packet_decides_about_it() {
-    // Two packets wait for a second while a trace has no opportunity. If nothing comes behind the second, it is taken with
-    // an empty queue behind it, and nothing begins; if two more come, the first one taken starts the clock.
+fn later_arrivals_decide_a_packet_s_fate() {
+    // Two packets wait for a second while a trace has no opportunity. If nothing comes behind the
+    // second, it is taken with an empty queue behind it, and nothing begins; if two more come, the
+    // first one taken starts the clock.
     let trace = Arc::new(Trace::parse("1000\n1200\n1400\n1600\n1800\n").expect("a trace"));
     let spec = LinkSpec {
         service: ServiceSpec::Trace(trace),
@@ -188,12 +195,13 @@ fn what_arrives_after_a_packet_decides_about_it() {
         left
     };
     assert!(!run(0).contains(&EARLY));
-    // Taken at 1000 with three behind it (the clock starts), at 1200 the second is dropped: the same packet.
+    // Taken at 1000 with three behind it (the clock starts), at 1200 the second is dropped: the
+    // same packet.
     assert_eq!(run(2)[1], EARLY);
 }
 
 #[test]
-fn a_packet_that_fits_nowhere_is_refused_and_the_others_go_on() {
+fn a_packet_larger_than_the_buffer_is_dropped_and_others_pass() {
     let spec = LinkSpec {
         queue: QueueLimit::Packets(1),
         ..at_rate(mbit(12))

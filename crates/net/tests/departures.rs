@@ -1,4 +1,4 @@
-//! When packets come out, against times worked out by hand.
+//! Departure times compared with hand calculation.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn packets_that_arrive_together_leave_one_after_another() {
     assert_eq!(delivered(&mut link, ms(0), 1500), ms(12));
     assert_eq!(delivered(&mut link, ms(0), 1500), ms(24));
     assert_eq!(delivered(&mut link, ms(5), 40), us(24_320));
-    // Idle in between: the next is served on arrival.
+    // After an idle time the next packet is served on arrival.
     assert_eq!(delivered(&mut link, ms(100), 1500), ms(112));
     let counters = link.counters();
     assert_eq!(counters.waited, Duration::from_millis(12 + 19));
@@ -64,7 +64,7 @@ fn small_packets_do_not_exceed_the_rate_by_rounding() {
 }
 
 #[test]
-fn a_rate_step_takes_hold_within_a_packet() {
+fn a_rate_step_applies_within_a_packet() {
     // 1 Mbit/s for 6 ms carries half of 1500 B; 2 Mbit/s the other half in 3 ms.
     let steps = vec![
         (ms(0), mbit(1)),
@@ -95,7 +95,7 @@ fn a_packet_that_arrives_while_the_rate_is_zero_waits_for_the_next_step() {
 }
 
 #[test]
-fn a_rate_of_zero_for_good_is_never() {
+fn at_rate_zero_for_ever_a_packet_never_leaves() {
     let mut link = Link::new(&at_rate(Rate::ZERO), 1);
     assert_eq!(delivered(&mut link, ms(0), 40), Time::MAX);
     assert_eq!(delivered(&mut link, ms(9), 40), Time::MAX);

@@ -1,4 +1,4 @@
-//! What the channel does to packets: random loss, corruption, outages.
+//! Impairments: random loss, corruption, outages.
 
 mod common;
 
@@ -63,8 +63,8 @@ fn random_loss_has_its_probability() {
 }
 
 #[test]
-fn random_loss_comes_singly() {
-    // The share of losses right after a loss is the loss rate itself.
+fn random_losses_are_independent() {
+    // The fraction of losses directly after a loss is the loss rate itself.
     let spec = lossy(LossSpec {
         random: percent(10.0),
         ..LossSpec::default()
@@ -79,7 +79,7 @@ fn random_loss_comes_singly() {
 }
 
 #[test]
-fn never_and_always_are_exact() {
+fn probabilities_zero_and_one_are_exact() {
     assert!(!lost(&fates(&lossy(LossSpec::default()), 1, 1000)).contains(&true));
     let certain = lossy(LossSpec {
         random: Probability::ONE,
@@ -89,7 +89,7 @@ fn never_and_always_are_exact() {
 }
 
 #[test]
-fn corruption_is_marked_and_not_dropped() {
+fn a_corrupted_packet_is_delivered_and_reported() {
     let spec = lossy(LossSpec {
         corrupt: percent(1.0),
         ..LossSpec::default()
@@ -107,7 +107,8 @@ fn corruption_is_marked_and_not_dropped() {
     assert!(plausible(marked, PACKETS, 0.01), "{marked}");
 }
 
-/// Of packets of 1500 bytes whose first changed bit is known, the shares whose first 40 and first 52 bytes it lies in.
+/// Of packets of 1500 bytes whose first changed bit is known, the shares whose first 40 and first
+/// 52 bytes it lies in.
 fn in_headers(loss: LossSpec) -> (u64, [f64; 2]) {
     let mut link = Link::new(&lossy(loss), 11);
     let mut firsts = Vec::new();
@@ -126,7 +127,7 @@ fn in_headers(loss: LossSpec) -> (u64, [f64; 2]) {
 }
 
 #[test]
-fn one_flipped_bit_lies_in_the_headers_as_often_as_they_are_long() {
+fn a_flipped_bit_is_uniform_over_the_packet() {
     // Headers of 20 and 20 bytes in 1500: 2.67 %; with 12 bytes of timestamps 3.47 %.
     let (corrupted, [plain, timestamps]) = in_headers(LossSpec {
         corrupt: percent(100.0),
@@ -138,14 +139,15 @@ fn one_flipped_bit_lies_in_the_headers_as_often_as_they_are_long() {
 }
 
 #[test]
-fn rare_bit_errors_strike_whole_packets_by_their_length_and_anywhere_in_them() {
+fn rare_bit_errors_are_uniform_over_the_packet() {
     // 1 - (1 - 1e-6)^12000 = 1.193 %.
     let (corrupted, _) = in_headers(LossSpec {
         bit_errors: percent(1e-4),
         ..LossSpec::default()
     });
     assert!(plausible(corrupted, PACKETS, 0.011_928), "{corrupted}");
-    // At 1e-5 it is 11.31 %, of which 320 of 12,000 bits come first: (1 - (1 - 1e-5)^320)/0.1131 = 2.82 %.
+    // At 1e-5 it is 11.31 %, of which 320 of 12,000 bits come first: (1 - (1 - 1e-5)^320)/0.1131 =
+    // 2.82 %.
     let (corrupted, [plain, _]) = in_headers(LossSpec {
         bit_errors: percent(1e-3),
         ..LossSpec::default()
@@ -155,7 +157,7 @@ fn rare_bit_errors_strike_whole_packets_by_their_length_and_anywhere_in_them() {
 }
 
 #[test]
-fn corruption_and_loss_do_not_know_of_each_other() {
+fn corruption_and_loss_are_independent() {
     let both = LossSpec {
         random: percent(20.0),
         corrupt: percent(20.0),
@@ -171,7 +173,7 @@ fn corruption_and_loss_do_not_know_of_each_other() {
 }
 
 #[test]
-fn the_same_seed_loses_the_same_packets_whatever_else_is_on() {
+fn the_same_seed_loses_the_same_packets_with_other_impairments() {
     let random = percent(5.0);
     let plain = lossy(LossSpec {
         random,
@@ -218,7 +220,7 @@ fn the_same_seed_loses_the_same_packets_whatever_else_is_on() {
 }
 
 #[test]
-fn an_outage_begins_with_its_first_instant_and_ends_before_its_last() {
+fn an_outage_includes_its_begin_and_excludes_its_end() {
     // Out of order and overlapping on purpose.
     let outages = vec![
         Outage {
@@ -276,7 +278,7 @@ fn an_outage_counts_when_the_last_bit_leaves() {
         link.offer(ms(0), 1500, true),
         Fate::Dropped(DropCause::Outage)
     );
-    // What was lost used the link: this one leaves at 24 ms.
+    // The lost packet used the link: this one leaves at 24 ms.
     assert_eq!(
         link.offer(ms(0), 1500, true),
         Fate::Delivered {
@@ -287,8 +289,8 @@ fn an_outage_counts_when_the_last_bit_leaves() {
     );
 }
 
-/// Which packets of 1500 bytes, offered each 12 ms from 0 ms on, are lost at random; on 1 Mbit/s the last bit of one
-/// leaves when the next is offered.
+/// Which packets of 1500 bytes, offered each 12 ms from 0 ms on, are lost at random; on 1 Mbit/s
+/// the last bit of one leaves when the next is offered.
 fn taken(loss: LossSpec) -> Vec<usize> {
     let spec = LinkSpec {
         loss,
@@ -298,7 +300,7 @@ fn taken(loss: LossSpec) -> Vec<usize> {
     let fates: Vec<Fate> = (0..10)
         .map(|i| link.offer(ms(12 * i), 1500, true))
         .collect();
-    // CoDel, which is idle here, gives the same fates.
+    // CoDel, which drops nothing here, gives the same fates.
     let idle = CoDel {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
@@ -316,7 +318,7 @@ fn taken(loss: LossSpec) -> Vec<usize> {
 }
 
 #[test]
-fn a_drop_takes_the_first_packet_whose_last_bit_leaves_then_or_later() {
+fn a_drop_loses_the_first_packet_that_leaves_then_or_later() {
     let at = |drops: &[Time]| {
         taken(LossSpec {
             drops: drops.to_vec(),
@@ -334,7 +336,7 @@ fn a_drop_takes_the_first_packet_whose_last_bit_leaves_then_or_later() {
 }
 
 #[test]
-fn a_drop_moves_no_other_loss_and_is_used_up_by_a_packet_that_was_lost_anyway() {
+fn a_drop_changes_no_other_loss_and_can_take_a_lost_packet() {
     let random = LossSpec {
         random: percent(30.0),
         ..LossSpec::default()
@@ -346,7 +348,7 @@ fn a_drop_moves_no_other_loss_and_is_used_up_by_a_packet_that_was_lost_anyway() 
     expected.sort_unstable();
     expected.dedup();
     assert_eq!(taken(both), expected);
-    // Packets 3 and 4 fall into the outage, the drop is packet 3's.
+    // Packets 3 and 4 fall into the outage; the drop takes packet 3.
     let dark = LossSpec {
         outages: vec![Outage {
             from: ms(40),

@@ -1,5 +1,5 @@
-//! The generated low-orbit path: deterministic, in order, within its capacity, and with statistics in
-//! stated bands.
+//! The generated low-orbit path: deterministic, in order, within its capacity, and with statistics
+//! in stated bands.
 
 use proptest::prelude::*;
 use whimbrel_net::{

@@ -1,4 +1,4 @@
-//! What holds for every link and every arrival of packets.
+//! Properties of every link for any arrivals of packets.
 
 mod common;
 
@@ -92,8 +92,8 @@ fn codel() -> impl Strategy<Value = CoDel> {
     })
 }
 
-/// Plays a link with CoDel as a simulator does: at the times that it names, and when packets come. Gives all fates in the
-/// order of the packets.
+/// Plays a link with CoDel as a simulator does: at the times that it names, and when packets come.
+/// Gives all fates in the order of the packets.
 fn play(link: &mut CodelLink, arrivals: &[(Time, u32)], ect: impl Fn(usize) -> bool) -> Vec<Fate> {
     let mut fates = vec![None; arrivals.len()];
     let mut open = std::collections::VecDeque::new();
@@ -219,8 +219,8 @@ proptest! {
         for (now, size) in arrivals {
             link.offer(now, size, true);
             let held = link.backlog(now);
-            // One packet may always be there: the one that an idle link on a trace took, which waits for
-            // its opportunity.
+            // One packet may always be there: the one that an idle link on a trace took, which
+            // waits for its opportunity.
             match spec.queue {
                 QueueLimit::Unlimited => {}
                 QueueLimit::Packets(limit) => prop_assert!(held.packets <= limit.max(1)),
@@ -240,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn first_in_is_first_out_and_never_faster_than_the_link(
+    fn packets_keep_their_order_and_never_exceed_the_capacity(
         service in service(), arrivals in arrivals(),
     ) {
         let mut link = Link::new(&serving(service.clone()), 1);
@@ -259,7 +259,7 @@ proptest! {
         }
     }
 
-    /// While something waits, the link works at its full rate.
+    /// While packets wait, the link serves at its full rate.
     #[test]
     fn work_is_conserved(bps in 1_u64..100_000_000_000, arrivals in arrivals()) {
         let rate = Rate::from_bits_per_sec(bps);
@@ -279,9 +279,9 @@ proptest! {
         }
     }
 
-    /// A schedule that never changes serves as a constant does.
+    /// A schedule of equal steps serves like a constant rate.
     #[test]
-    fn equal_steps_are_no_steps(bps in 1_u64..100_000_000_000, arrivals in arrivals(), at in 1_u64..1_000_000_000) {
+    fn equal_steps_serve_like_a_constant_rate(bps in 1_u64..100_000_000_000, arrivals in arrivals(), at in 1_u64..1_000_000_000) {
         let rate = Rate::from_bits_per_sec(bps);
         let steps = vec![(Time::ZERO, rate), (Time::from_nanos(at), rate)];
         let steps = Schedule::steps(steps).expect("in order");
@@ -293,7 +293,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics_at_extreme_times_and_sizes(
+    fn extreme_times_and_sizes_do_not_panic(
         spec in spec(),
         packets in prop::collection::vec((any::<u64>(), 0_u32..2_000_000), 1..30),
     ) {
@@ -306,7 +306,7 @@ proptest! {
     }
 
     #[test]
-    fn with_marks_alone_every_packet_fares_as_in_a_droptail_queue(
+    fn with_mark_every_packet_has_the_fate_of_a_droptail_queue(
         spec in spec(), mark in mark(), arrivals in arrivals(), seed: u64,
     ) {
         let plain = LinkSpec { aqm: None, ..spec.clone() };
@@ -354,7 +354,7 @@ proptest! {
     }
 
     #[test]
-    fn codel_that_is_content_is_a_droptail_link_to_the_nanosecond(
+    fn codel_without_drops_equals_droptail_to_the_nanosecond(
         spec in spec(), arrivals in arrivals(), seed: u64,
     ) {
         let plain = LinkSpec { aqm: None, ..spec };

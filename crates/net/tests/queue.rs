@@ -1,4 +1,4 @@
-//! DropTail: who waits, and who finds no room.
+//! DropTail: which packets wait, and which find the buffer full.
 
 mod common;
 
@@ -45,14 +45,14 @@ fn the_packet_in_service_is_not_in_the_queue() {
 }
 
 #[test]
-fn a_queue_of_none_serves_one_at_a_time() {
+fn a_buffer_of_zero_packets_serves_one_at_a_time() {
     let mut link = Link::new(&limited(QueueLimit::Packets(0)), 1);
     assert_eq!(taken(&mut link, ms(0), &[1500, 1500]), [true, false]);
     assert_eq!(taken(&mut link, ms(12), &[1500, 1500]), [true, false]);
 }
 
 #[test]
-fn a_limit_in_bytes_takes_small_packets_where_large_ones_do_not_fit() {
+fn a_buffer_in_bytes_accepts_small_packets_where_large_do_not_fit() {
     let mut link = Link::new(&limited(QueueLimit::Bytes(Bytes::new(3000))), 1);
     // One in service; 1500 + 1000 wait; 501 do not fit, 500 do; then it is full.
     let sizes = [9000, 1500, 1000, 501, 500, 1];
@@ -64,7 +64,7 @@ fn a_limit_in_bytes_takes_small_packets_where_large_ones_do_not_fit() {
 }
 
 #[test]
-fn a_packet_larger_than_the_limit_passes_an_idle_link() {
+fn a_packet_larger_than_the_buffer_passes_an_idle_link() {
     let mut link = Link::new(&limited(QueueLimit::Bytes(Bytes::new(100))), 1);
     assert_eq!(
         taken(&mut link, ms(0), &[1500, 1500, 100]),

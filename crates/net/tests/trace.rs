@@ -1,4 +1,4 @@
-//! Traces, against departures that mahimahi's `link_queue.cc` gives.
+//! Traces, compared with departures of mahimahi's `link_queue.cc`.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn link(text: &str) -> Link {
 }
 
 #[test]
-fn each_line_lets_1504_bytes_go() {
+fn each_line_delivers_1504_bytes() {
     let mut link = link("2\n5\n9\n");
     assert_eq!(delivered(&mut link, ms(0), 1504), ms(2));
     assert_eq!(delivered(&mut link, ms(0), 1504), ms(5));
@@ -22,14 +22,14 @@ fn each_line_lets_1504_bytes_go() {
 }
 
 #[test]
-fn it_repeats_from_its_last_line() {
+fn a_trace_repeats_from_its_last_line() {
     let mut link = link("2\n5\n9\n");
     let times: Vec<_> = (0..7).map(|_| delivered(&mut link, ms(0), 1504)).collect();
     assert_eq!(times, [2, 5, 9, 11, 14, 18, 20].map(ms));
 }
 
 #[test]
-fn a_line_at_zero_coincides_with_the_end_of_the_round_before() {
+fn a_line_at_zero_coincides_with_the_end_of_the_previous_round() {
     let mut link = link("0\n4\n");
     // The opportunity at 0 has passed when the packets arrive.
     let times: Vec<_> = (0..5).map(|_| delivered(&mut link, ms(0), 1504)).collect();
@@ -37,14 +37,14 @@ fn a_line_at_zero_coincides_with_the_end_of_the_round_before() {
 }
 
 #[test]
-fn repeated_lines_are_as_many_opportunities() {
+fn each_repeated_line_is_an_opportunity() {
     let mut link = link("3\n3\n3\n10\n");
     let times: Vec<_> = (0..5).map(|_| delivered(&mut link, ms(0), 1504)).collect();
     assert_eq!(times, [3, 3, 3, 10, 13].map(ms));
 }
 
 #[test]
-fn small_packets_that_wait_share_an_opportunity() {
+fn small_waiting_packets_share_an_opportunity() {
     let mut link = link("3\n10\n");
     assert_eq!(delivered(&mut link, ms(0), 500), ms(3));
     assert_eq!(delivered(&mut link, ms(1), 500), ms(3));
@@ -53,7 +53,7 @@ fn small_packets_that_wait_share_an_opportunity() {
 }
 
 #[test]
-fn a_packet_that_comes_with_an_opportunity_is_late_for_it() {
+fn a_packet_that_arrives_with_an_opportunity_is_too_late() {
     let mut link = link("3\n10\n");
     assert_eq!(delivered(&mut link, ms(0), 500), ms(3));
     assert_eq!(delivered(&mut link, ms(3), 500), ms(10));
@@ -61,7 +61,7 @@ fn a_packet_that_comes_with_an_opportunity_is_late_for_it() {
 }
 
 #[test]
-fn a_packet_takes_what_is_left_and_goes_with_the_next() {
+fn a_packet_uses_the_rest_of_an_opportunity_and_the_next() {
     // 1000 of 1504, then 504 + 496 of the next, whose rest takes the small one.
     let mut link = link("3\n10\n");
     assert_eq!(delivered(&mut link, ms(0), 1000), ms(3));
@@ -72,7 +72,7 @@ fn a_packet_takes_what_is_left_and_goes_with_the_next() {
 }
 
 #[test]
-fn opportunities_that_find_nothing_are_lost() {
+fn opportunities_without_waiting_packets_are_lost() {
     let mut link = link("1\n2\n3\n1000\n");
     assert_eq!(delivered(&mut link, ms(0), 1504), ms(1));
     assert_eq!(delivered(&mut link, ms(3), 1504), ms(1000));
@@ -84,7 +84,7 @@ fn opportunities_that_find_nothing_are_lost() {
 }
 
 #[test]
-fn waiting_for_an_opportunity_is_waiting() {
+fn a_packet_before_its_opportunity_counts_as_waiting() {
     let mut link = link("100\n");
     delivered(&mut link, ms(40), 700);
     delivered(&mut link, ms(60), 700);
@@ -95,7 +95,7 @@ fn waiting_for_an_opportunity_is_waiting() {
 }
 
 #[test]
-fn its_rate_and_capacity() {
+fn rate_and_capacity_of_a_trace() {
     // 12 opportunities in 12 ms: 1504 B per ms.
     let text: String = (1..=12).map(|t| format!("{t}\n")).collect();
     let trace = Trace::parse(&text).expect("a trace");
@@ -107,7 +107,7 @@ fn its_rate_and_capacity() {
 }
 
 #[test]
-fn the_end_of_time_is_never() {
+fn the_end_of_time_does_not_overflow() {
     let mut link = link("1099511627775\n");
     for _ in 0..20_000_000 {
         if delivered(&mut link, ms(0), 1504) == Time::MAX {
@@ -121,7 +121,7 @@ fn the_end_of_time_is_never() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_its_line() {
+fn an_invalid_trace_is_refused_with_its_line() {
     let why = |text: &str| Trace::parse(text).expect_err(text).to_string();
     assert!(why("").contains("the trace is empty"), "{}", why(""));
     assert_eq!(
@@ -154,9 +154,10 @@ proptest! {
         }
     }
 
-    /// Mahimahi's algorithm written plainly: walk all opportunities, each serving who waits.
+    /// Mahimahi's algorithm in its simplest form: a walk over all opportunities, each serving
+    /// waiting packets.
     #[test]
-    fn departures_are_those_of_a_walk_over_all_opportunities(
+    fn departures_match_a_walk_over_all_opportunities(
         gaps in prop::collection::vec(0_u64..4, 1..12),
         packets in prop::collection::vec((0_u64..3_000, 1_u32..4_000), 1..40),
     ) {

@@ -12,8 +12,8 @@
 //! | [`Power`] | dBm | `20 dBm` |
 //! | [`Decibels`] | a ratio of powers | `4 dB`, `17 dBi` |
 //!
-//! The first four are integers, so that a simulation gives the same bits on every machine. Prefixes follow
-//! SI (`k` = 1000) and IEC (`Ki` = 1024).
+//! The first four are integers, so that a simulation gives the same bits on every machine. Prefixes
+//! follow SI (`k` = 1000) and IEC (`Ki` = 1024).
 
 mod bytes;
 mod parse;

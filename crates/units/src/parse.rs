@@ -12,7 +12,8 @@ impl ParseError {
     }
 }
 
-/// The word of `known` that is most similar to `word`, if one is similar enough to be what was meant.
+/// The word of `known` that is most similar to `word`, if one is similar enough to be what was
+/// meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -27,9 +28,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
-/// Reads `number unit`; `units` has the factor of each unit. `what` and `example` appear in the error: "a
-/// rate", "8 Mbit/s". A number without unit is accepted only if `""` is among the units, except zero, which
-/// is the same in every unit.
+/// Reads `number unit`; `units` has the factor of each unit. `what` and `example` appear in the
+/// error: "a rate", "8 Mbit/s". A number without unit is accepted only if `""` is among the units,
+/// except zero, which is the same in every unit.
 pub(crate) fn quantity(
     text: &str,
     units: &[(&str, f64)],

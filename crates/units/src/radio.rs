@@ -103,7 +103,8 @@ impl fmt::Display for Power {
     }
 }
 
-/// A ratio of powers in dB: a gain, a loss, a spread. Written `4 dB`, an antenna's gain also `17 dBi`.
+/// A ratio of powers in dB: a gain, a loss, a spread. Written `4 dB`, an antenna's gain also `17
+/// dBi`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Decibels(f64);
 

@@ -49,7 +49,8 @@ impl Rate {
             }
         }
     }
-    /// How long `bytes` take at this rate, rounded down to the nanosecond; [`Duration::MAX`] at rate zero.
+    /// How long `bytes` take at this rate, rounded down to the nanosecond; [`Duration::MAX`] at
+    /// rate zero.
     #[inline]
     pub fn time_for(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {

@@ -160,8 +160,8 @@ impl fmt::Display for Duration {
     }
 }
 
-/// An instant: nanoseconds since the origin of the clock that drives the code (the start of a simulated
-/// run, or of the process in real time).
+/// An instant: nanoseconds since the origin of the clock that drives the code (the start of a
+/// simulated run, or of the process in real time).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 

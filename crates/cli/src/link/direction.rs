@@ -16,8 +16,8 @@ pub struct Direction<'a> {
     pub corrupt: Probability,
 }
 
-/// Defines a struct with the flags of one direction. `$prefix` begins the name of each flag, `$way` says
-/// for help texts which direction loss strikes; then come the defaults that help texts state.
+/// Defines a struct with the flags of one direction. `$prefix` begins the name of each flag, `$way`
+/// says for help texts which direction loss strikes; then come the defaults that help texts state.
 macro_rules! direction_flags {
     (
         $(#[$doc:meta])*

@@ -1,4 +1,4 @@
-//! A path taken from a scenario file: what the simulator runs, real traffic crosses.
+//! A path from a scenario file: the same path that the simulator uses.
 
 use crate::failure::BadInput;
 use crate::sim;
@@ -8,11 +8,11 @@ use whimbrel_sim::NamedLink;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_units::nearest;
 
-/// How the mirrored direction of a link is called in a network.
+/// The suffix of the reverse direction's name in a network.
 const REVERSE: &str = " (reverse)";
 
-/// Both directions of a link of the scenario's first point: of the one called `name`, or of the only one that
-/// flows share.
+/// Both directions of a link of the scenario's first point: of the one called `name`, or of the
+/// only one that flows share.
 pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSpec> {
     let (text, file) = sim::read(file)?;
     let scenario = Scenario::parse(&text, &file)?;
@@ -31,7 +31,7 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
         (None, [only]) => only,
         (None, []) => {
             return Err(
-                BadInput::new(format!("{}: no link that flows share", file.display())).into(),
+                BadInput::new(format!("{}: no link is shared by flows", file.display())).into(),
             );
         }
         (None, several) => {
@@ -59,7 +59,7 @@ pub fn path(file: &Path, name: Option<&str>, seed: u64) -> anyhow::Result<PathSp
                 .map(|near| format!(", did you mean `{near}`"))
                 .unwrap_or_default();
             let text = format!(
-                "{}: no flow passes a shared link `{name}` there and back{hint}; known: {}",
+                "{}: no flow passes a shared link `{name}` in both directions{hint}; known: {}",
                 file.display(),
                 names.join(", ")
             );
@@ -95,7 +95,7 @@ route = ["own*", "down", "other"]
     }
 
     #[test]
-    fn a_link_is_emulated_as_it_is_simulated() {
+    fn the_emulated_link_equals_the_simulated_one() {
         let spec = path(file(TWO).path(), Some("down"), 7).expect("a path");
         // 8 Mbit/s times twice 300 ms.
         assert_eq!(spec.forward.queue, QueueLimit::Bytes(Bytes::new(600_000)));
@@ -103,7 +103,7 @@ route = ["own*", "down", "other"]
         assert_eq!(spec.forward.loss.random.get(), 0.01);
         assert!(
             spec.backward.loss.random.is_zero(),
-            "loss is of the written direction"
+            "loss applies to the forward direction only"
         );
         let steps = [(0, 50), (5, 300)].map(|(at, delay)| {
             let at = Time::ZERO + Duration::from_secs(at);
@@ -111,7 +111,7 @@ route = ["own*", "down", "other"]
         });
         let steps = Schedule::steps(steps.to_vec()).expect("in order");
         assert_eq!(spec.forward.delay, Delay::steps(steps));
-        assert_eq!(spec.backward.loss.outages.len(), 1, "outages are of both");
+        assert_eq!(spec.backward.loss.outages.len(), 1, "outages apply to both");
         assert_eq!(spec.seed, 7);
     }
 
@@ -130,7 +130,7 @@ route = ["own*", "down", "other"]
     }
 
     #[test]
-    fn both_directions_of_wifi_are_one_channel() {
+    fn both_directions_of_wifi_share_one_channel() {
         let text = TWO.replace("[link.other]", "[link.other]\nwifi = \"65 Mbit/s\"");
         let spec = path(file(&text).path(), Some("other"), 1).expect("a path");
         let rate = "65 Mbit/s".parse().expect("a rate");
@@ -158,7 +158,7 @@ route = ["own*", "down", "other"]
     }
 
     #[test]
-    fn which_link_is_asked_for_where_it_is_not_clear() {
+    fn an_ambiguous_or_unknown_link_is_an_error() {
         let two = file(TWO);
         let error = |name| {
             path(two.path(), name, 1)

@@ -1,11 +1,11 @@
-//! What happened on a path, for people and for programs.
+//! The statistics of a path, as a table and as JSON.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 use whimbrel_link::{DirectionReport, Report};
 use whimbrel_units::Duration;
 
-/// A table with a column per direction, and notes below it.
+/// A table with a column for each direction, and notes below it.
 pub fn table(report: &Report) -> String {
     let directions = [&report.forward, &report.backward];
     let mut lines: Vec<Vec<String>> = Vec::new();
@@ -20,7 +20,7 @@ pub fn table(report: &Report) -> String {
     line("packets delivered", &|d| {
         share(d.counters.delivered, d.counters.offered)
     });
-    line("lost: queue full", &|d| {
+    line("lost: buffer full", &|d| {
         share(d.counters.queue_overflow, d.counters.offered)
     });
     if directions.iter().any(|d| d.counters.early > 0) {
@@ -51,7 +51,7 @@ pub fn table(report: &Report) -> String {
     }
     line("mean rate", &|d| d.mean_rate(report.elapsed).to_string());
     if directions.iter().any(|d| d.utilisation().is_some()) {
-        line("of capacity", &|d| {
+        line("utilization", &|d| {
             d.utilisation()
                 .map_or_else(String::new, |u| format!("{:.1} %", u * 100.0))
         });
@@ -80,13 +80,13 @@ pub fn table(report: &Report) -> String {
     let missed = sum(|d| d.missed.unwrap_or(0));
     if missed > 0 {
         note(format!(
-            "{missed} packets were lost before the path saw them: this machine is too slow for the traffic"
+            "{missed} packets were lost before they reached the path: this machine is too slow for the traffic"
         ));
     }
     let unheld = sum(|d| d.out_of_memory);
     if unheld > 0 {
         note(format!(
-            "{unheld} packets were lost because too many were on their way: limit the queue or the delay"
+            "{unheld} packets were lost because too many were in transit: reduce the buffer size or the delay"
         ));
     }
     report.notes.iter().cloned().for_each(note);
@@ -109,7 +109,7 @@ fn us(span: Duration) -> String {
     format!("{:.0} us", span.as_millis_f64() * 1e3)
 }
 
-/// All numbers, in bytes, seconds and bits per second.
+/// All statistics, in bytes, seconds and bits per second.
 pub fn json(report: &Report) -> Value {
     json!({
         "status": report.status,

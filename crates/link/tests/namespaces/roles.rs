@@ -39,7 +39,8 @@ fn setting(name: &str) -> Option<f64> {
     env::var(name).ok()?.parse().ok()
 }
 
-/// `DELAY_ROW`: milliseconds, each of which holds for `DELAY_EVERY_MS`; with `OVERTAKE` packets may overtake each other.
+/// `DELAY_ROW`: milliseconds, each of which holds for `DELAY_EVERY_MS`; with `OVERTAKE` packets may
+/// overtake each other.
 fn recorded() -> Option<Delay> {
     let row = env::var("DELAY_ROW").ok()?.replace(' ', "\n");
     let every = whimbrel_units::Duration::from_millis(setting("DELAY_EVERY_MS")? as u64);
@@ -58,7 +59,8 @@ fn drops() -> Vec<Time> {
         .collect()
 }
 
-/// The emulator, its path from the environment. Shows `key value` lines about the path on standard error.
+/// The emulator, its path from the environment. Shows `key value` lines about the path on standard
+/// error.
 fn emulate(command: &[String]) -> ExitCode {
     let share = |name| Probability::new(setting(name).unwrap_or(0.0)).expect("a share");
     let ms = whimbrel_units::Duration::from_millis(setting("DELAY_MS").unwrap_or(0.0) as u64);
@@ -162,8 +164,8 @@ fn echo() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Packets that arrived here marked "congestion experienced", as the kernel counts them once it found their header's
-/// checksum right.
+/// Packets that arrived here marked "congestion experienced", as the kernel counts them once it
+/// found their header's checksum right.
 fn marked_here() -> u64 {
     let table = std::fs::read_to_string("/proc/self/net/netstat").expect("a table");
     let mut lines = table.lines().filter(|line| line.starts_with("IpExt:"));
@@ -175,8 +177,8 @@ fn marked_here() -> u64 {
         .expect("a number")
 }
 
-/// Counts datagrams, and says what it counted when asked: packets, payload bytes, microseconds from first to last, marked
-/// ones, those that a later one had overtaken.
+/// Counts datagrams, and says what it counted when asked: packets, payload bytes, microseconds from
+/// first to last, marked ones, those that a later one had overtaken.
 fn sink() -> ExitCode {
     let socket = far_socket();
     let mut buffer = [0; 2000];
@@ -202,7 +204,8 @@ fn sink() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Shows the least, the median and the greatest round-trip time of some datagrams to an echo, in microseconds.
+/// Shows the least, the median and the greatest round-trip time of some datagrams to an echo, in
+/// microseconds.
 fn rtt(count: u64) -> ExitCode {
     let socket = near_socket();
     let mut times: Vec<u128> = (0..count)
@@ -223,7 +226,8 @@ fn rtt(count: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Sends numbered datagrams of 1472 bytes (1500 with headers), so many in bursts of `burst` every `gap_us`; shows what the sink got.
+/// Sends numbered datagrams of 1472 bytes (1500 with headers), so many in bursts of `burst` every
+/// `gap_us`; shows what the sink got.
 fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
     let socket = near_socket();
     let start = Instant::now();

@@ -16,37 +16,37 @@ const TESTS: &[(&str, fn())] = &[
         a_round_trip_takes_twice_the_delay,
     ),
     (
-        "a_blast_gets_the_rate_of_the_link",
-        a_blast_gets_the_rate_of_the_link,
+        "an_overload_gets_the_rate_of_the_link",
+        an_overload_gets_the_rate_of_the_link,
     ),
     (
         "both_directions_share_a_wifi_channel",
         both_directions_share_a_wifi_channel,
     ),
     (
-        "a_managed_queue_marks_real_packets_that_may_be_marked",
-        a_managed_queue_marks_real_packets_that_may_be_marked,
+        "a_managed_queue_marks_ecn_capable_packets",
+        a_managed_queue_marks_ecn_capable_packets,
     ),
     ("codel_drops_or_marks_early", codel_drops_or_marks_early),
     (
-        "packets_are_lost_with_the_probability",
-        packets_are_lost_with_the_probability,
+        "packets_are_lost_with_the_set_probability",
+        packets_are_lost_with_the_set_probability,
     ),
     (
-        "a_recorded_delay_is_that_of_its_time",
-        a_recorded_delay_is_that_of_its_time,
+        "a_recorded_delay_follows_its_trace",
+        a_recorded_delay_follows_its_trace,
     ),
     (
-        "packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instants",
-        packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instants,
+        "order_is_kept_unless_disabled_and_set_drops_lose_packets",
+        order_is_kept_unless_disabled_and_set_drops_lose_packets,
     ),
     (
-        "checksums_catch_corrupted_packets",
-        checksums_catch_corrupted_packets,
+        "checksums_detect_corrupted_packets",
+        checksums_detect_corrupted_packets,
     ),
     (
-        "the_status_of_the_command_is_passed_on",
-        the_status_of_the_command_is_passed_on,
+        "the_exit_status_of_the_command_is_returned",
+        the_exit_status_of_the_command_is_returned,
     ),
     (
         "the_ends_have_their_own_networks",
@@ -58,13 +58,16 @@ const TESTS: &[(&str, fn())] = &[
     ),
     ("a_signal_reaches_the_command", a_signal_reaches_the_command),
     (
-        "nothing_is_left_of_a_killed_emulator",
-        nothing_is_left_of_a_killed_emulator,
+        "a_killed_emulator_leaves_nothing_behind",
+        a_killed_emulator_leaves_nothing_behind,
     ),
-    ("nothing_is_left_at_the_end", nothing_is_left_at_the_end),
     (
-        "tcp_gives_up_what_was_left_unsent",
-        tcp_gives_up_what_was_left_unsent,
+        "a_finished_run_leaves_nothing_behind",
+        a_finished_run_leaves_nothing_behind,
+    ),
+    (
+        "tcp_gives_up_unsent_data_of_ended_processes",
+        tcp_gives_up_unsent_data_of_ended_processes,
     ),
 ];
 
@@ -208,7 +211,7 @@ fn a_round_trip_takes_twice_the_delay() {
     });
 }
 
-fn a_blast_gets_the_rate_of_the_link() {
+fn an_overload_gets_the_rate_of_the_link() {
     // 20 Mbit/s for one second into 10 Mbit/s with a queue of 40.
     let settings = [
         ("RATE", "10e6"),
@@ -233,8 +236,8 @@ fn a_blast_gets_the_rate_of_the_link() {
 }
 
 fn both_directions_share_a_wifi_channel() {
-    // 32 bytes at 6.5 Mbit/s, 70 in a frame: 582 bits are 23 symbols of 4 us after a preamble of 36 us. So 128 us
-    // each way at least, and 5 ms behind the radio.
+    // 32 bytes at 6.5 Mbit/s, 70 in a frame: 582 bits are 23 symbols of 4 us after a preamble of 36
+    // us. So 128 us each way at least, and 5 ms behind the radio.
     let far = own("echo");
     let slow = [("WIFI", "6.5e6"), ("DELAY_MS", "5"), ("FAR", &far)];
     within_tries(|| {
@@ -252,8 +255,9 @@ fn both_directions_share_a_wifi_channel() {
             Err(seen.output)
         }
     });
-    // 30 Mbit/s for a second into 13.5 Mbit/s on the air: 5 packets in 5.484 ms, 7718 bytes, 1144 symbols of 54
-    // bits, so 36 + 4576 + 16 + 68 us, and 43 + 67.5 us to the next: 60 000 bits in 4806.5 us are 12.48 Mbit/s.
+    // 30 Mbit/s for a second into 13.5 Mbit/s on the air: 5 packets in 5.484 ms, 7718 bytes, 1144
+    // symbols of 54 bits, so 36 + 4576 + 16 + 68 us, and 43 + 67.5 us to the next: 60 000 bits in
+    // 4806.5 us are 12.48 Mbit/s.
     let far = own("sink");
     let settings = [("WIFI", "13.5e6"), ("QUEUE", "40"), ("FAR", &far)];
     within_tries(|| {
@@ -295,13 +299,14 @@ fn overload(aqm: &str, ect: bool) -> Outcome {
     seen
 }
 
-fn a_managed_queue_marks_real_packets_that_may_be_marked() {
+fn a_managed_queue_marks_ecn_capable_packets() {
     let unable = overload("mark?threshold=5 packets", false);
     assert_eq!((unable.value("marked"), unable.value("got_marked")), (0, 0));
     within_tries(|| {
         let seen = overload("mark?threshold=5 packets", true);
         assert_eq!(seen.value("early"), 0);
-        // The far kernel has found the checksums right. Questions that were asked again may have been marked later.
+        // The far kernel has found the checksums right. Questions that were asked again may have
+        // been marked later.
         let (marked, got) = (seen.value("marked"), seen.value("got_marked"));
         assert!(got <= marked, "{}", seen.output);
         if marked > 400 && got >= marked - 50 {
@@ -313,7 +318,8 @@ fn a_managed_queue_marks_real_packets_that_may_be_marked() {
 }
 
 fn codel_drops_or_marks_early() {
-    // The queue takes 48 ms. From 100 ms on one is chosen after 100 ms, 71 ms, 58 ms ...: some 20 in a second.
+    // The queue takes 48 ms. From 100 ms on one is chosen after 100 ms, 71 ms, 58 ms ...: some 20
+    // in a second.
     within_tries(|| {
         let (dropping, marking) = (overload("codel", false), overload("codel", true));
         assert_eq!(
@@ -333,7 +339,7 @@ fn codel_drops_or_marks_early() {
     });
 }
 
-fn packets_are_lost_with_the_probability() {
+fn packets_are_lost_with_the_set_probability() {
     let seen = shell(
         &[("LOSS", "0.1"), ("FAR", &own("sink"))],
         &own("blast 2000 20 1000"),
@@ -347,7 +353,7 @@ fn packets_are_lost_with_the_probability() {
     assert!(got > 0 && got <= 2000 - lost + 20, "{}", seen.output);
 }
 
-fn a_recorded_delay_is_that_of_its_time() {
+fn a_recorded_delay_follows_its_trace() {
     // Each way 10 ms for 300 ms, then 60 ms for 300 ms: twenty round trips take longer than either.
     let row = [("DELAY_ROW", "10 60"), ("DELAY_EVERY_MS", "300")];
     let far = own("echo");
@@ -365,7 +371,7 @@ fn a_recorded_delay_is_that_of_its_time() {
     });
 }
 
-fn packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instants() {
+fn order_is_kept_unless_disabled_and_set_drops_lose_packets() {
     let far = own("sink");
     let settings = [
         ("DELAY_ROW", "15 1"),
@@ -379,7 +385,8 @@ fn packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instant
     assert_eq!(kept.value("random"), 3, "{}", kept.output);
     assert_eq!(kept.value("overtaken"), 0, "{}", kept.output);
     assert!(kept.value("got") > 0, "{}", kept.output);
-    // At each of ten steps down those of the last 14 ms are overtaken, if the machine sends in time.
+    // At each of ten steps down those of the last 14 ms are overtaken, if the machine sends in
+    // time.
     within_tries(|| {
         let free = shell(&[&settings[..], &[("OVERTAKE", "1")]].concat(), &blast);
         assert_eq!(free.value("random"), 3, "{}", free.output);
@@ -391,7 +398,7 @@ fn packets_keep_their_order_unless_they_may_overtake_and_are_lost_at_set_instant
     });
 }
 
-fn checksums_catch_corrupted_packets() {
+fn checksums_detect_corrupted_packets() {
     let seen = shell(
         &[("CORRUPT", "0.5"), ("FAR", &own("sink"))],
         &own("blast 400 20 1000"),
@@ -402,7 +409,7 @@ fn checksums_catch_corrupted_packets() {
     assert!(got > 0 && got <= 400 - corrupted + 20, "{}", seen.output);
 }
 
-fn the_status_of_the_command_is_passed_on() {
+fn the_exit_status_of_the_command_is_returned() {
     assert_eq!(shell(&[], "exit 7").status, 7);
     assert_eq!(shell(&[], "kill -9 $$").status, 137);
     let missing = emulate(&[], &["no-such-program-anywhere"]);
@@ -469,7 +476,7 @@ fn a_signal_reaches_the_command() {
     }
 }
 
-fn nothing_is_left_of_a_killed_emulator() {
+fn a_killed_emulator_leaves_nothing_behind() {
     // Children, a daemon in a session of its own, and the far command.
     let command = "sleep 65432.1 & setsid sleep 65432.1 & trap '' TERM HUP INT; sleep 65432.1";
     let settings = [("FAR", "sleep 65432.1")];
@@ -492,7 +499,7 @@ fn nothing_is_left_of_a_killed_emulator() {
     });
 }
 
-fn nothing_is_left_at_the_end() {
+fn a_finished_run_leaves_nothing_behind() {
     let seen = shell(&[], "sleep 76543.2 & exit 0");
     assert_eq!(seen.status, 0);
     wait_for(|| holders("76543.2").is_empty());
@@ -543,9 +550,9 @@ fn orphans() -> u32 {
     words[at + 1].parse().expect("a number")
 }
 
-fn tcp_gives_up_what_was_left_unsent() {
-    // By default TCP retransmits eight times for such a connection, from 0.3 s on and twice as long each time: 150 s.
-    // With one: 0.3 s, then 0.6 s.
+fn tcp_gives_up_unsent_data_of_ended_processes() {
+    // By default TCP retransmits eight times for such a connection, from 0.3 s on and twice as long
+    // each time: 150 s. With one: 0.3 s, then 0.6 s.
     const SOON: Duration = Duration::from_secs(20);
     let before = orphans();
     let settings = [

@@ -1,16 +1,16 @@
 //! The averaged length of a queue, as in RED.
 //!
-//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
-//! Networking 1(4), 1993, section 4 and figure 2:
+//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM
+//! Transactions on Networking 1(4), 1993, section 4 and figure 2:
 //! * a packet arrives: `avg <- (1 - w)*avg + w*q`
-//! * after an idle time, before that: `m = idle/s`, `avg <- (1 - w)^m * avg`; s is the time that the link
-//!   takes for a packet
+//! * after an idle time, before that: `m = idle/s`, `avg <- (1 - w)^m * avg`; s is the time that
+//!   the link takes for a packet
 //!
-//! The physics: the average moves with arrivals, and none come while the link is idle. So the m packets
-//! are counted that could have passed an empty queue. The figure has the second line instead of the
-//! first. Here, as in ns-2's `red.cc` (`estimator(..., m + 1, ...)`) and in ns-3, both are applied:
-//! after an idle time too short for one packet the figure would leave the average unchanged, and with
-//! w = 1 it would never forget. m is a whole number, as there.
+//! The physics: the average moves with arrivals, and none come while the link is idle. So the m
+//! packets are counted that could have passed an empty queue. The figure has the second line
+//! instead of the first. Here, as in ns-2's `red.cc` (`estimator(..., m + 1, ...)`) and in ns-3,
+//! both are applied: after an idle time too short for one packet the figure would leave the average
+//! unchanged, and with w = 1 it would never forget. m is a whole number, as there.
 
 use whimbrel_units::Duration;
 
@@ -33,8 +33,8 @@ impl Average {
         }
     }
 
-    /// Counts an arriving packet that finds a queue of length `queue` and ends an idle time of length
-    /// `idle`. Returns the average.
+    /// Counts an arriving packet that finds a queue of length `queue` and ends an idle time of
+    /// length `idle`. Returns the average.
     pub fn arrive(&mut self, queue: f64, idle: Duration) -> f64 {
         // Zero stays zero: the common case for a short queue.
         if self.value != 0.0 {
@@ -77,7 +77,8 @@ mod tests {
         }
         // 1001 + (0.999^1001 - 1)/0.001: 0.999^1001 = 0.367328.
         assert!((last - 368.33).abs() < 0.01, "{last}");
-        // Section 4.2: with a weight of 0.0042 or less a burst of 50 packets stays below an average of 5.
+        // Section 4.2: with a weight of 0.0042 or less a burst of 50 packets stays below an average
+        // of 5.
         let mut average = Average::new(0.0042, Duration::from_millis(1));
         for queue in 1..=50 {
             last = average.arrive(f64::from(queue), Duration::ZERO);

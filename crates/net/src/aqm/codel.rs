@@ -1,37 +1,39 @@
 //! CoDel: drops or marks at the head of the queue when packets have waited too long for too long.
 //!
-//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC
-//! 8289, 2018, section 5.
+//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management",
+//! RFC 8289, 2018, section 5.
 //!
 //! For each packet taken from the queue:
-//! * The packet is good if it waited less than the *target*, or if at most one packet's bytes remain
-//!   behind it.
+//! * The packet is good if it waited less than the *target*, or if at most one packet's bytes
+//!   remain behind it.
 //! * The first packet that is not good starts the clock. After an *interval* without a good packet,
 //!   dropping begins: this packet is dropped and the next one taken.
-//! * While dropping, the next drop is due `interval/sqrt(count)` after the last one was due; count is
-//!   the number of drops in this episode.
+//! * While dropping, the next drop is due `interval/sqrt(count)` after the last one was due; count
+//!   is the number of drops in this episode.
 //! * One good packet ends the episode. If the next episode begins within 16 intervals, its count
 //!   starts at the number of drops of the last one, `count - lastcount`; otherwise at 1.
 //! * An ECN-capable packet is marked instead of dropped.
 //!
-//! **The physics.** A queue exists to absorb bursts; its delay then falls again soon. If the delay has
-//! not been below the target once during a round trip, the queue is a standing queue, which is of no
-//! use. TCP's rate falls with one over the square root of its loss rate, so drops at distances of
-//! `interval/sqrt(count)` slow it down linearly. Because they are times, the same two parameters fit
-//! any rate.
+//! **The physics.** A queue exists to absorb bursts; its delay then falls again soon. If the delay
+//! has not been below the target once during a round trip, the queue is a standing queue, which is
+//! of no use. TCP's rate falls with one over the square root of its loss rate, so drops at
+//! distances of `interval/sqrt(count)` slow it down linearly. Because they are times, the same two
+//! parameters fit any rate.
 //!
 //! **When it does not work.** With many flows, or flows that do not slow down, the drops come too
-//! slowly, and the queue stays above the target for long. CoDel is made for round-trip times of about
-//! the interval; flows with much longer ones get too little. A link that takes longer than the target
-//! for one packet keeps at most one packet waiting.
+//! slowly, and the queue stays above the target for long. CoDel is made for round-trip times of
+//! about the interval; flows with much longer ones get too little. A link that takes longer than
+//! the target for one packet keeps at most one packet waiting.
 //!
-//! **Marks.** The RFC leaves them to implementations. Here, as in Linux (`codel_impl.h`), a mark counts
-//! as a drop, and the marked packet is the one that leaves, so one turn marks at most one packet.
+//! **Marks.** The RFC leaves them to implementations. Here, as in Linux (`codel_impl.h`), a mark
+//! counts as a drop, and the marked packet is the one that leaves, so one turn marks at most one
+//! packet.
 //!
-//! **Sources.** The RFC's pseudo-code as it stands in ns-2's `codel.cc`, by its authors, and in Linux,
-//! whose rule for count the RFC adopted. Both were read, the RFC's own text only in parts. Where they
-//! differ, this follows the RFC: a drop is due at `now >= first_above` (Linux: `>`), the square root is
-//! exact (Linux: approximated), and the bytes are an MTU (ns-2: the largest packet seen).
+//! **Sources.** The RFC's pseudo-code as it stands in ns-2's `codel.cc`, by its authors, and in
+//! Linux, whose rule for count the RFC adopted. Both were read, the RFC's own text only in parts.
+//! Where they differ, this follows the RFC: a drop is due at `now >= first_above` (Linux: `>`), the
+//! square root is exact (Linux: approximated), and the bytes are an MTU (ns-2: the largest packet
+//! seen).
 
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Time};
@@ -41,8 +43,8 @@ use whimbrel_units::{Bytes, Duration, Time};
 pub struct CoDel {
     /// The waiting time that a standing queue may have (RFC 8289 section 4.3: 5 ms).
     pub target: Duration,
-    /// For how long packets may wait longer than the target: about one round-trip time (section 4.4:
-    /// 100 ms).
+    /// For how long packets may wait longer than the target: about one round-trip time (section
+    /// 4.4: 100 ms).
     pub interval: Duration,
     /// Bytes that may always wait: the size of the link's largest packet.
     pub mtu: Bytes,
@@ -124,7 +126,8 @@ impl CodelState {
         }
     }
 
-    /// Takes the packet that leaves next, if any. Calls `dropped` with each packet dropped before it.
+    /// Takes the packet that leaves next, if any. Calls `dropped` with each packet dropped before
+    /// it.
     pub fn dequeue(
         &mut self,
         now: Time,
@@ -221,8 +224,9 @@ mod tests {
         Time::from_nanos((ms * MS as f64) as u64)
     }
 
-    /// A queue in which every packet has waited 20 ms. Each millisecond one packet is taken, and the queue
-    /// is filled again. Returns the milliseconds at which packets were dropped, and at which marked.
+    /// A queue in which every packet has waited 20 ms. Each millisecond one packet is taken, and
+    /// the queue is filled again. Returns the milliseconds at which packets were dropped, and at
+    /// which marked.
     fn standing(codel: &mut CodelState, from: u64, until: u64, ect: bool) -> (Vec<u64>, Vec<u64>) {
         let (mut drops, mut marks) = (vec![], vec![]);
         let mut fifo = Fifo::default();
@@ -245,8 +249,8 @@ mod tests {
         (drops, marks)
     }
 
-    /// Drops at 1100, 1200, then 1100 + 100*(1 + 1/sqrt 2), + 1/sqrt 3 and so on: 1270.7, 1328.4, 1378.4, 1423.2,
-    /// 1464.0, 1501.8, each at the next packet.
+    /// Drops at 1100, 1200, then 1100 + 100*(1 + 1/sqrt 2), + 1/sqrt 3 and so on: 1270.7, 1328.4,
+    /// 1378.4, 1423.2, 1464.0, 1501.8, each at the next packet.
     const BY_HAND: [u64; 8] = [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464, 1_502];
 
     #[test]
@@ -275,8 +279,8 @@ mod tests {
         }
         codel.dequeue(at(1_503.0), &mut fifo, |_| panic!("it waited 1 ms"));
         assert!(!codel.dropping);
-        // Above the target again from 1510 on, so drops begin at 1610. The last episode had 8 - 1 = 7 drops,
-        // so the next one follows after 100/sqrt 7 = 37.8, then 100/sqrt 8 = 35.4.
+        // Above the target again from 1510 on, so drops begin at 1610. The last episode had 8 - 1 =
+        // 7 drops, so the next one follows after 100/sqrt 7 = 37.8, then 100/sqrt 8 = 35.4.
         let (drops, _) = standing(&mut codel, 1_510, 1_700, false);
         assert_eq!(drops, [1_610, 1_648, 1_684]);
     }

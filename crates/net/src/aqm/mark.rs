@@ -1,25 +1,25 @@
 //! Mark: marks every ECN-capable packet while the queue exceeds a threshold, and drops none.
 //!
 //! K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for Wireless IP Communications", IEEE JSAC 22(4), 2004,
-//! section III: the *congestion warning* of its routers, which mark all packets once the averaged queue
-//! exceeds one threshold. With a weight of 1, which uses the queue without averaging, it is the marking
-//! of M. Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM 2010, section 3.1, and RFC 8257
-//! section 3.1.
+//! section III: the *congestion warning* of its routers, which mark all packets once the averaged
+//! queue exceeds one threshold. With a weight of 1, which uses the queue without averaging, it is
+//! the marking of M. Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM 2010, section 3.1, and
+//! RFC 8257 section 3.1.
 //!
 //! * `avg <- (1 - w)*avg + w*q` for each arriving packet (see `average.rs`)
 //! * a packet is marked if `avg > threshold` and it is ECN-capable
 //!
 //! **The physics.** With RED, one mark among many packets makes a sender halve its window. Here all
-//! packets are marked, and the marks say only that there is a queue. The sender finds out by how much
-//! to slow down: TCP-Jersey by its estimate of the path's rate, DCTCP by the fraction of marked packets.
-//! For flows that are not ECN-capable, the queue is a DropTail queue.
+//! packets are marked, and the marks say only that there is a queue. The sender finds out by how
+//! much to slow down: TCP-Jersey by its estimate of the path's rate, DCTCP by the fraction of
+//! marked packets. For flows that are not ECN-capable, the queue is a DropTail queue.
 //!
-//! **When it does not work.** A sender that halves its window for a mark, as RFC 3168 requires, does so
-//! whenever the queue exceeds the threshold. The link then runs dry unless the threshold is about one
-//! bandwidth-delay product.
+//! **When it does not work.** A sender that halves its window for a mark, as RFC 3168 requires,
+//! does so whenever the queue exceeds the threshold. The link then runs dry unless the threshold is
+//! about one bandwidth-delay product.
 //!
-//! Neither paper could be read; this follows secondary sources and RFC 8257. The papers give thresholds
-//! for their own links. The default is the lower threshold that RED would have
+//! Neither paper could be read; this follows secondary sources and RFC 8257. The papers give
+//! thresholds for their own links. The default is the lower threshold that RED would have
 //! ([`AqmSetting`](super::AqmSetting)).
 
 use super::average::Average;

@@ -1,19 +1,21 @@
 //! Active queue management: queues that signal congestion before they are full.
 //!
-//! A DropTail queue gives no signal until it overflows, so senders fill it and keep it full. A managed
-//! queue drops some packets early, or marks those of ECN-capable senders (RFC 3168), which slow down
-//! without a loss. The buffer size is the [`QueueLimit`](crate::QueueLimit), with or without
-//! management.
+//! A DropTail queue gives no signal until it overflows, so senders fill it and keep it full. A
+//! managed queue drops some packets early, or marks those of ECN-capable senders (RFC 3168), which
+//! slow down without a loss. The buffer size is the [`QueueLimit`](crate::QueueLimit), with or
+//! without management.
 //!
 //! * [`Red`]: drops or marks at random, the more the longer the averaged queue (`red.rs`).
-//! * [`Mark`]: marks everything that can be marked while the queue exceeds a threshold, and drops nothing (`mark.rs`).
-//! * [`CoDel`]: drops or marks at the head, when packets have waited too long for too long (`codel.rs`).
+//! * [`Mark`]: marks everything that can be marked while the queue exceeds a threshold, and drops
+//!   nothing (`mark.rs`).
+//! * [`CoDel`]: drops or marks at the head, when packets have waited too long for too long
+//!   (`codel.rs`).
 //!
-//! RED and Mark decide when a packet arrives, by the queue at that time: a [`Link`](crate::Link) knows
-//! the packet's fate at once. CoDel decides when a packet leaves the queue, and looks at what has
-//! arrived behind it: with at most one packet's bytes behind it, the queue counts as short, however
-//! long the packet waited. The fate depends on later arrivals, so CoDel has a link of its own that
-//! reports fates afterwards, [`CodelLink`](crate::CodelLink).
+//! RED and Mark decide when a packet arrives, by the queue at that time: a [`Link`](crate::Link)
+//! knows the packet's fate at once. CoDel decides when a packet leaves the queue, and looks at what
+//! has arrived behind it: with at most one packet's bytes behind it, the queue counts as short,
+//! however long the packet waited. The fate depends on later arrivals, so CoDel has a link of its
+//! own that reports fates afterwards, [`CodelLink`](crate::CodelLink).
 
 mod average;
 mod codel;

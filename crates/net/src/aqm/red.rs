@@ -1,8 +1,8 @@
 //! RED: drops or marks packets at random, more often the longer the averaged queue.
 //!
 //! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM
-//! Transactions on Networking 1(4), 1993, figure 2; S. Floyd, "Recommendation on using the 'gentle_'
-//! variant of RED", 2000; for marks RFC 3168 section 7.
+//! Transactions on Networking 1(4), 1993, figure 2; S. Floyd, "Recommendation on using the
+//! 'gentle_' variant of RED", 2000; for marks RFC 3168 section 7.
 //!
 //! For each arriving packet, with the averaged queue avg (see `average.rs`):
 //! * `avg < min`, or at most one packet waits: it passes
@@ -14,30 +14,31 @@
 //!   packet is chosen with probability pa
 //! * a chosen packet is marked if it is ECN-capable, otherwise dropped
 //!
-//! **The physics.** Bursts of TCP make the queue long for a moment, congestion makes it long for a long
-//! time; the average tells them apart. Random choice spreads the signals in time, and over flows in
-//! proportion to their packets, so that not all flows slow down at once as they do after an overflow.
-//! The count spaces the chosen packets evenly (section 7: uniform from 1 to 1/pb), where independent
-//! draws would cluster.
+//! **The physics.** Bursts of TCP make the queue long for a moment, congestion makes it long for a
+//! long time; the average tells them apart. Random choice spreads the signals in time, and over
+//! flows in proportion to their packets, so that not all flows slow down at once as they do after
+//! an overflow. The count spaces the chosen packets evenly (section 7: uniform from 1 to 1/pb),
+//! where independent draws would cluster.
 //!
-//! **When it works.** If the thresholds fit the number of flows. The loss rate that N flows need is set
-//! by N, and the average settles where pb equals it. With too few flows the average oscillates around
-//! min, with too many it exceeds max. How to choose the parameters was never solved, which motivated
-//! CoDel.
+//! **When it works.** If the thresholds fit the number of flows. The loss rate that N flows need is
+//! set by N, and the average settles where pb equals it. With too few flows the average oscillates
+//! around min, with too many it exceeds max. How to choose the parameters was never solved, which
+//! motivated CoDel.
 //!
-//! **Marks above max.** RFC 3168 section 7 allows marking an ECN-capable packet where another one would
-//! be dropped, and recommends dropping instead of marking once the average exceeds the upper threshold.
-//! In gentle mode that threshold is 2*max, where dropping becomes certain (as in ns-3's `RedQueueDisc`
-//! with `UseHardDrop`; ns-2 stops marking at a separate probability, `mark_p_`).
+//! **Marks above max.** RFC 3168 section 7 allows marking an ECN-capable packet where another one
+//! would be dropped, and recommends dropping instead of marking once the average exceeds the upper
+//! threshold. In gentle mode that threshold is 2*max, where dropping becomes certain (as in ns-3's
+//! `RedQueueDisc` with `UseHardDrop`; ns-2 stops marking at a separate probability, `mark_p_`).
 //!
-//! **Sources.** The paper's pseudo-code was read in the documentation of INET's `REDQueue`, which repeats
-//! it; ns-2's `red.cc`, by Floyd, and ns-3's `red-queue-disc.cc`, made after it, were read. Where the
-//! paper says nothing, this follows ns-2: an overflow of the queue counts as the last chosen packet, and
-//! a packet that finds at most one packet waiting passes, however high the average still is. Without
-//! the second rule a link that has run dry keeps dropping until the average has come down, for a second
-//! or more with small weights, and stays dry: two to thirty flows at thresholds of 5 and 15 lose up to
-//! a fifth of their goodput. Not taken over: `wait`, which halves the rate of drops, and the rule that
-//! the first packet above min is never chosen. The paper has neither.
+//! **Sources.** The paper's pseudo-code was read in the documentation of INET's `REDQueue`, which
+//! repeats it; ns-2's `red.cc`, by Floyd, and ns-3's `red-queue-disc.cc`, made after it, were read.
+//! Where the paper says nothing, this follows ns-2: an overflow of the queue counts as the last
+//! chosen packet, and a packet that finds at most one packet waiting passes, however high the
+//! average still is. Without the second rule a link that has run dry keeps dropping until the
+//! average has come down, for a second or more with small weights, and stays dry: two to thirty
+//! flows at thresholds of 5 and 15 lose up to a fifth of their goodput. Not taken over: `wait`,
+//! which halves the rate of drops, and the rule that the first packet above min is never chosen.
+//! The paper has neither.
 
 use super::average::Average;
 use super::{AqmDecision, Arrival, QueueUnit};
@@ -55,14 +56,15 @@ pub struct Red {
     pub min: f64,
     /// The averaged queue at which packets are chosen with `max_p`, in `unit`; at least `min`.
     pub max: f64,
-    /// The unit of the queue's length. In bytes, large packets are chosen more often than small ones.
+    /// The unit of the queue's length. In bytes, large packets are chosen more often than small
+    /// ones.
     pub unit: QueueUnit,
     /// The probability pb at `max`.
     pub max_p: Probability,
     /// Weight of each arrival in the average, from 0 to 1.
     pub weight: f64,
-    /// If true, the probability rises to one from `max` to twice `max`; otherwise every packet is dropped
-    /// from `max` on.
+    /// If true, the probability rises to one from `max` to twice `max`; otherwise every packet is
+    /// dropped from `max` on.
     pub gentle: bool,
     /// Size of a typical packet.
     pub packet: Bytes,
@@ -146,7 +148,8 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
 
-    /// The parameters of the paper's figure 3: thresholds of 5 and 15 packets, max_p 1/50, weight 0.002.
+    /// The parameters of the paper's figure 3: thresholds of 5 and 15 packets, max_p 1/50, weight
+    /// 0.002.
     fn red() -> Red {
         Red {
             min: 5.0,
@@ -231,9 +234,9 @@ mod tests {
 
     #[test]
     fn distances_between_chosen_packets_are_uniform() {
-        // pb is 0.1. Figure 2 counts before it draws: pa = 0.1/(1 - 0.1*n), which is 1/9, 1/8, ... 1 for the
-        // n-th packet. So each distance from 1 to 9 has probability 1/9, and the mean is 5: of 90,000
-        // packets, 18,000 are chosen.
+        // pb is 0.1. Figure 2 counts before it draws: pa = 0.1/(1 - 0.1*n), which is 1/9, 1/8, ...
+        // 1 for the n-th packet. So each distance from 1 to 9 has probability 1/9, and the mean is
+        // 5: of 90,000 packets, 18,000 are chosen.
         let mut state = state(tenth());
         let mut distances = [0_u32; 11];
         let mut distance = 0;
@@ -247,7 +250,8 @@ mod tests {
             }
         }
         assert!((17_700..18_300).contains(&all), "{all}");
-        // 2000 each, standard deviation 42. The very first one, with count 0, may come a packet later.
+        // 2000 each, standard deviation 42. The very first one, with count 0, may come a packet
+        // later.
         for n in &distances[1..10] {
             assert!((1_800..2_200).contains(n), "{distances:?}");
         }
@@ -273,7 +277,8 @@ mod tests {
         assert_eq!(of(tenth(), 4), [AqmDecision::Pass]);
         assert!(!of(tenth(), 14).contains(&AqmDecision::Drop));
         assert!(of(tenth(), 14).contains(&AqmDecision::Mark));
-        // RFC 3168 section 7: above the upper threshold packets are dropped. In gentle mode it is 30.
+        // RFC 3168 section 7: above the upper threshold packets are dropped. In gentle mode it is
+        // 30.
         assert!(!of(tenth(), 29).contains(&AqmDecision::Drop));
         assert_eq!(of(tenth(), 30), [AqmDecision::Drop]);
         let harsh = Red {
@@ -297,14 +302,15 @@ mod tests {
             let all = (0..90_000).filter(|_| state.arrive(&arrival, true) == AqmDecision::Drop);
             all.count()
         };
-        // Full packets as above. At a tenth of the size pb = 0.01, and distances are uniform from 1 to 99 with
-        // a mean of 50.
+        // Full packets as above. At a tenth of the size pb = 0.01, and distances are uniform from 1
+        // to 99 with a mean of 50.
         assert!((17_700..18_300).contains(&chosen(1500)));
         assert!((1_700..1_900).contains(&chosen(150)), "{}", chosen(150));
         assert_eq!(chosen(0), 0);
     }
 
-    /// Offers 300 packets at once to an empty queue for 300. Returns the drops and the final average.
+    /// Offers 300 packets at once to an empty queue for 300. Returns the drops and the final
+    /// average.
     fn flood(red: Red) -> (usize, f64) {
         let mut state = state(red);
         let mut queue = 0;
@@ -316,9 +322,9 @@ mod tests {
 
     #[test]
     fn each_parameter_changes_the_drops_as_in_the_tests_of_ns_3() {
-        // red-queue-disc-test-suite.cc, tests 2 to 6: thresholds of 70 and 150 packets, max_p 1/50. With a
-        // weight of 0.002 the average of a queue of 0 to 299 ends at 300 - (1 - 0.998^300)/0.002 = 74.2, and
-        // almost no packet is dropped.
+        // red-queue-disc-test-suite.cc, tests 2 to 6: thresholds of 70 and 150 packets, max_p 1/50.
+        // With a weight of 0.002 the average of a queue of 0 to 299 ends at 300 - (1 -
+        // 0.998^300)/0.002 = 74.2, and almost no packet is dropped.
         let ns3 = Red {
             min: 70.0,
             max: 150.0,
@@ -354,7 +360,8 @@ mod tests {
     #[test]
     fn an_overflow_counts_as_the_last_packet_chosen() {
         let mut state = state(tenth());
-        // Without overflows, at most nine packets in a row are not chosen. Each overflow resets the count.
+        // Without overflows, at most nine packets in a row are not chosen. Each overflow resets the
+        // count.
         for _ in 0..1000 {
             assert_eq!(state.arrive(&finds(10), false), AqmDecision::Pass);
             assert_eq!(state.count, Some(0));

@@ -6,8 +6,9 @@ use crate::spec::{QueueLimit, ServiceSpec};
 use std::str::FromStr;
 use whimbrel_units::{Bytes, Duration, ParseError, Probability, nearest};
 
-/// Queue management as written: `red`, `red?min=5 packets&max=15 packets`, `codel?target=10 ms`, `mark`,
-/// `none`. Parameters that are left out get defaults that fit the link, in [`resolve`](Self::resolve).
+/// Queue management as written: `red`, `red?min=5 packets&max=15 packets`, `codel?target=10 ms`,
+/// `mark`, `none`. Parameters that are left out get defaults that fit the link, in
+/// [`resolve`](Self::resolve).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AqmSetting {
     /// `none`: DropTail.
@@ -43,8 +44,8 @@ pub enum AqmSetting {
 
 /// The names of all kinds.
 const KINDS: [&str; 4] = ["none", "red", "codel", "mark"];
-/// ns-2's `linterm_` of 10, which Floyd's "Discussions of setting parameters" (1997) recommends instead of
-/// the paper's 1/50.
+/// ns-2's `linterm_` of 10, which Floyd's "Discussions of setting parameters" (1997) recommends
+/// instead of the paper's 1/50.
 const MAX_P: f64 = 0.1;
 /// The minimum lower threshold in packets (ns-2's `thresh_`; the paper's figure 3).
 const MINIMUM_MIN: f64 = 5.0;
@@ -110,16 +111,17 @@ impl AqmSetting {
         Ok(())
     }
 
-    /// The parameters for a link with this service, on a path with this base RTT, whose full packets have
-    /// size `packet`. Defaults of parameters that are left out:
-    /// * RED's `min`: the packets that the link passes in 2.5 ms, at least 5; `max`: three times `min`;
-    ///   `weight`: `1 - exp(-1/C)`, C the packets that the link passes in a second, so that the average
-    ///   covers about a second (ns-2's automatic setting, after S. Floyd, R. Gummadi, S. Shenker, "Adaptive
-    ///   RED", 2001)
+    /// The parameters for a link with this service, on a path with this base RTT, whose full
+    /// packets have size `packet`. Defaults of parameters that are left out:
+    /// * RED's `min`: the packets that the link passes in 2.5 ms, at least 5; `max`: three times
+    ///   `min`; `weight`: `1 - exp(-1/C)`, C the packets that the link passes in a second, so that
+    ///   the average covers about a second (ns-2's automatic setting, after S. Floyd, R. Gummadi,
+    ///   S. Shenker, "Adaptive RED", 2001)
     /// * the threshold of `mark`: RED's `min`
     ///
     /// # Errors
-    /// If a threshold is in `bdp` and the link has no rate, or if the thresholds do not fit together.
+    /// If a threshold is in `bdp` and the link has no rate, or if the thresholds do not fit
+    /// together.
     pub fn resolve(
         self,
         service: &ServiceSpec,

@@ -1,15 +1,15 @@
 //! The back-off: when a station may send, after AIFS and a random number of idle slots.
 //!
-//! IEEE Std 802.11-2016, 10.22.2.2 and 10.22.2.4 (EDCA). After the channel becomes idle, slots begin at the
-//! end of AIFS. At the beginning of each slot, a station with a counter of zero sends, any other station
-//! counts down by one. So the slot in which another station begins counts too (in the older DCF it does
-//! not), as in Bianchi's model. While the channel stays idle, slots continue, and an arriving frame waits
-//! for the next one.
+//! IEEE Std 802.11-2016, 10.22.2.2 and 10.22.2.4 (EDCA). After the channel becomes idle, slots
+//! begin at the end of AIFS. At the beginning of each slot, a station with a counter of zero sends,
+//! any other station counts down by one. So the slot in which another station begins counts too (in
+//! the older DCF it does not), as in Bianchi's model. While the channel stays idle, slots continue,
+//! and an arriving frame waits for the next one.
 //!
 //! The counter is drawn from 0 to CW after each access, whether or not another frame waits
-//! (post-back-off), and when a frame arrives while the channel is busy and the counter is zero. CW is
-//! doubled (2 CW + 1, up to its maximum) after an access without acknowledgment. It is reset to the minimum
-//! after an acknowledgment or at the retry limit.
+//! (post-back-off), and when a frame arrives while the channel is busy and the counter is zero. CW
+//! is doubled (2 CW + 1, up to its maximum) after an access without acknowledgment. It is reset to
+//! the minimum after an acknowledgment or at the retry limit.
 
 use super::spec::WifiSpec;
 use rand::{Rng, RngExt};
@@ -58,8 +58,9 @@ impl BackOff {
         self.slots_begin + Duration::from_nanos(ns)
     }
 
-    /// The channel has become busy, which the station noticed at `noticed`: counts down the slots that began
-    /// before. `wants`: the station has a frame to send, which arrived too late for its slot.
+    /// The channel has become busy, which the station noticed at `noticed`: counts down the slots
+    /// that began before. `wants`: the station has a frame to send, which arrived too late for its
+    /// slot.
     pub fn freeze(&mut self, noticed: Time, wants: bool, rng: &mut impl Rng) {
         let passed = noticed.since(self.slots_begin).as_nanos();
         let counted = passed.div_ceil(self.slot.as_nanos());
@@ -144,7 +145,8 @@ mod tests {
 
     #[test]
     fn the_slot_of_another_access_counts_and_its_airtime_does_not() {
-        // The other station begins at 118, in the third slot, and is noticed at 127: 100, 109 and 118 count.
+        // The other station begins at 118, in the third slot, and is noticed at 127: 100, 109 and
+        // 118 count.
         let mut back_off = back_off(5);
         back_off.freeze(us(127), true, &mut rng());
         back_off.resume(us(1000));

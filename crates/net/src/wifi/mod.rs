@@ -1,62 +1,65 @@
-//! A Wi-Fi link: two stations, a client and its access point, that share one channel of IEEE 802.11n.
+//! A Wi-Fi link: two stations, a client and its access point, that share one channel of IEEE
+//! 802.11n.
 //!
-//! **Overview.** Only one station can be received at a time. A station with a frame to send waits until the
-//! channel has been idle for AIFS and then for a random number of slots. The station that counts down to
-//! zero first sends; the other stops counting and resumes when the channel is idle again. If both reach
-//! zero in the same slot, they collide: neither frame is received, both stations wait for an
-//! acknowledgment that does not come, and retry with a back-off drawn from twice as many slots. A received
-//! frame is acknowledged after SIFS. This overhead is about the same for a frame of 1 ms as for one of
-//! 30 us. So at high rates stations send many frames in one access (an aggregate), and the receiver
-//! reports which of them it received.
+//! **Overview.** Only one station can be received at a time. A station with a frame to send waits
+//! until the channel has been idle for AIFS and then for a random number of slots. The station that
+//! counts down to zero first sends; the other stops counting and resumes when the channel is idle
+//! again. If both reach zero in the same slot, they collide: neither frame is received, both
+//! stations wait for an acknowledgment that does not come, and retry with a back-off drawn from
+//! twice as many slots. A received frame is acknowledged after SIFS. This overhead is about the
+//! same for a frame of 1 ms as for one of 30 us. So at high rates stations send many frames in one
+//! access (an aggregate), and the receiver reports which of them it received.
 //!
-//! **Effects on a transport.** Both directions share the capacity, so acknowledgments use airtime of the
-//! data. Packets arrive in trains at the rate on the air, with a pause of one access in between. A lost
-//! frame delays the frames behind it, but does not reorder them. Packets given up at the retry limit are
-//! lost in trains too.
+//! **Effects on a transport.** Both directions share the capacity, so acknowledgments use airtime
+//! of the data. Packets arrive in trains at the rate on the air, with a pause of one access in
+//! between. A lost frame delays the frames behind it, but does not reorder them. Packets given up
+//! at the retry limit are lost in trains too.
 //!
 //! **Standard.** IEEE Std 802.11-2016, by clause in the files: `mode.rs` (19: frames on the air),
-//! `timing.rs` (9: frame sizes, intervals), `back_off.rs` (10.22.2: EDCA), `station.rs` (10.24: aggregates
-//! and block acknowledgments). Access is by EDCA in the category best effort, not by DCF, because a
-//! station that aggregates must use EDCA. Both stations have one access category and no TXOP beyond one
-//! frame (its limit is 0 for best effort, Table 9-137). G. Bianchi, "Performance Analysis of the IEEE
-//! 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000, computes the throughput of two
-//! saturated stations. The tests compare the code with it; his model has independent stations, while here
-//! each has only the other to collide with, which changes the collisions by 6 %. `referee/wifi.py`
-//! compares the goodput with ns-3.44: they agree to 2 %, and `referee/README.md` explains the differences.
+//! `timing.rs` (9: frame sizes, intervals), `back_off.rs` (10.22.2: EDCA), `station.rs` (10.24:
+//! aggregates and block acknowledgments). Access is by EDCA in the category best effort, not by
+//! DCF, because a station that aggregates must use EDCA. Both stations have one access category and
+//! no TXOP beyond one frame (its limit is 0 for best effort, Table 9-137). G. Bianchi, "Performance
+//! Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000, computes
+//! the throughput of two saturated stations. The tests compare the code with it; his model has
+//! independent stations, while here each has only the other to collide with, which changes the
+//! collisions by 6 %. `referee/wifi.py` compares the goodput with ns-3.44: they agree to 2 %, and
+//! `referee/README.md` explains the differences.
 //!
-//! **Order of events.** The other station notices an access at time t one slot later; if its own slot
-//! begins before that, both send. So collisions need no common slots, and stations whose slots are not
-//! aligned, as after a collision of frames of different length, are handled correctly. After an access,
-//! counted from its end:
+//! **Order of events.** The other station notices an access at time t one slot later; if its own
+//! slot begins before that, both send. So collisions need no common slots, and stations whose slots
+//! are not aligned, as after a collision of frames of different length, are handled correctly.
+//! After an access, counted from its end:
 //! * acknowledged: the slots of both stations begin AIFS after the acknowledgment
-//! * not acknowledged: the sender's AIFS begins when it stops waiting for the acknowledgment, SIFS + slot +
-//!   20 us after its own frame, and not before the channel is idle. A station that received a frame
-//!   incorrectly waits EIFS. After a collision both stations are senders.
+//! * not acknowledged: the sender's AIFS begins when it stops waiting for the acknowledgment, SIFS
+//!   + slot + 20 us after its own frame, and not before the channel is idle. A station that
+//!   received a frame incorrectly waits EIFS. After a collision both stations are senders.
 //!
-//! **When packets come out.** Each frame of an aggregate has its own checksum, and a receiver takes it as
-//! soon as its last symbol is decoded, not at the end of the aggregate. So the packets of an aggregate come
-//! out one after another, at the rate on the air. (Drivers that fetch several frames per interrupt may
-//! bunch them; this is not modelled.) A packet behind a missing one comes out together with it, or when the
-//! sender gives the missing one up.
+//! **When packets come out.** Each frame of an aggregate has its own checksum, and a receiver takes
+//! it as soon as its last symbol is decoded, not at the end of the aggregate. So the packets of an
+//! aggregate come out one after another, at the rate on the air. (Drivers that fetch several frames
+//! per interrupt may bunch them; this is not modelled.) A packet behind a missing one comes out
+//! together with it, or when the sender gives the missing one up.
 //!
-//! **Outages** belong to a direction and affect all that its sender sends, data and acknowledgments. Frames
-//! in an outage are not received (a whole aggregate if its preamble is not received), but the channel is
-//! sensed as busy, so the other station does not send. They are retransmitted as usual. An acknowledgment
-//! lost in an outage costs another transmission, but no packet: the receiver has the frame.
+//! **Outages** belong to a direction and affect all that its sender sends, data and
+//! acknowledgments. Frames in an outage are not received (a whole aggregate if its preamble is not
+//! received), but the channel is sensed as busy, so the other station does not send. They are
+//! retransmitted as usual. An acknowledgment lost in an outage costs another transmission, but no
+//! packet: the receiver has the frame.
 //!
-//! **Cause of a loss.** A packet is given up at the retry limit. Its cause is the last one in transit:
-//! [`DropCause::Outage`], or [`DropCause::Random`] for [`WifiSpec::frame_loss`]. It is
+//! **Cause of a loss.** A packet is given up at the retry limit. Its cause is the last one in
+//! transit: [`DropCause::Outage`], or [`DropCause::Random`] for [`WifiSpec::frame_loss`]. It is
 //! [`DropCause::Contention`] only if all transmissions collided.
 //!
 //! **A direction's other impairments** belong to the path behind the radio: random loss, bursts and
-//! corruption meet a packet once, after the receiving station has passed it on. Frames lost on the air,
-//! which are retransmitted, are [`WifiSpec::frame_loss`]. The delay also belongs to the path behind;
-//! propagation on the air takes less than a microsecond.
+//! corruption meet a packet once, after the receiving station has passed it on. Frames lost on the
+//! air, which are retransmitted, are [`WifiSpec::frame_loss`]. The delay also belongs to the path
+//! behind; propagation on the air takes less than a microsecond.
 //!
-//! **Simplifications.** The rate is constant. There are no beacons, power saving, other stations or noise
-//! of other channels. All packets form one sequence. An IP packet is one frame whatever its size (real
-//! frames end at 2304 bytes of payload). A sender learns of its failure when the channel becomes idle.
-//! There is no capture: of two colliding frames, the stronger is not received either.
+//! **Simplifications.** The rate is constant. There are no beacons, power saving, other stations or
+//! noise of other channels. All packets form one sequence. An IP packet is one frame whatever its
+//! size (real frames end at 2304 bytes of payload). A sender learns of its failure when the channel
+//! becomes idle. There is no capture: of two colliding frames, the stronger is not received either.
 
 mod back_off;
 mod mode;
@@ -98,8 +101,8 @@ impl Side {
     }
 }
 
-/// A packet that a station has delivered or given up. Packets of one side leave in the order in which they
-/// were accepted.
+/// A packet that a station has delivered or given up. Packets of one side leave in the order in
+/// which they were accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// The sender.
@@ -119,14 +122,14 @@ pub struct AirCounters {
     pub frames: u64,
     /// Number of these frames that did not collide and were not received.
     pub frames_lost: u64,
-    /// Time that its accesses kept the channel busy, including acknowledgments and gaps within an access. A
-    /// collision counts for both stations.
+    /// Time that its accesses kept the channel busy, including acknowledgments and gaps within an
+    /// access. A collision counts for both stations.
     pub airtime: Duration,
 }
 
-/// A Wi-Fi link: both directions and the channel that they share. When a packet leaves depends on what the
-/// other side does later. So, unlike a [`Link`](crate::Link), it reports fates afterwards: call
-/// [`advance`](Self::advance) at [`next`](Self::next).
+/// A Wi-Fi link: both directions and the channel that they share. When a packet leaves depends on
+/// what the other side does later. So, unlike a [`Link`](crate::Link), it reports fates afterwards:
+/// call [`advance`](Self::advance) at [`next`](Self::next).
 #[derive(Debug)]
 pub struct Wifi {
     timing: Timing,
@@ -159,8 +162,8 @@ enum Phase {
 }
 
 impl Wifi {
-    /// An idle channel. It uses the queue, loss and delay of the directions; their service is this channel, and
-    /// their queues are DropTail.
+    /// An idle channel. It uses the queue, loss and delay of the directions; their service is this
+    /// channel, and their queues are DropTail.
     pub fn new(spec: &WifiSpec, directions: [&LinkSpec; 2], seed: u64) -> Self {
         let timing = Timing::new(spec);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -184,8 +187,9 @@ impl Wifi {
         }
     }
 
-    /// Offers a packet of `size` bytes to a station's queue at `now`, which never goes back and is not after
-    /// [`next`](Self::next). Returns false if the queue is full and the packet is dropped.
+    /// Offers a packet of `size` bytes to a station's queue at `now`, which never goes back and is
+    /// not after [`next`](Self::next). Returns false if the queue is full and the packet is
+    /// dropped.
     pub fn offer(&mut self, now: Time, side: Side, size: u32) -> bool {
         let s = side as usize;
         let first = !self.stations[s].has_frames();
@@ -218,8 +222,8 @@ impl Wifi {
         }
     }
 
-    /// Advances the link to `now`. Adds the packets that leave to `departed`, in order of time. A packet is
-    /// reported before it comes out, at the latest when its access is noticed.
+    /// Advances the link to `now`. Adds the packets that leave to `departed`, in order of time. A
+    /// packet is reported before it comes out, at the latest when its access is noticed.
     pub fn advance(&mut self, now: Time, departed: &mut Vec<Departure>) {
         while let Some(at) = self.next().filter(|at| *at <= now) {
             match self.phase {

@@ -1,18 +1,18 @@
 //! The modes of the high-throughput (HT) physical layer, 802.11n, and the airtime of their frames.
 //!
 //! IEEE Std 802.11-2016, clause 19 (clause 20 of 802.11-2012):
-//! * a symbol carries N_DBPS data bits and takes 4 us, or 3.6 us with the short guard interval (Table 19-6).
-//!   N_DBPS is streams x data subcarriers (52 in 20 MHz, 108 in 40 MHz) x bits per subcarrier x code rate
-//!   (Tables 19-27 to 19-34); the rate is N_DBPS per symbol time
-//! * N_SYM = ceil((8 length + 16 + 6 N_ES) / N_DBPS) (19-32, without STBC): 16 service bits, and 6 tail bits
-//!   for each of N_ES encoders, one up to 300 Mbit/s and two above (the same tables)
-//! * HT-mixed preamble: L-STF 8, L-LTF 8, L-SIG 4, HT-SIG 8, HT-STF 4 us and HT-LTFs of 4 us each; 1, 2, 4, 4
-//!   of them for 1, 2, 3, 4 streams (Table 19-13: three streams need four)
-//! * TXTIME = preamble + N_SYM symbols, rounded up to a multiple of 4 us with the short guard interval (19-90,
-//!   19-91), because other stations count legacy symbols
+//! * a symbol carries N_DBPS data bits and takes 4 us, or 3.6 us with the short guard interval
+//!   (Table 19-6). N_DBPS is streams x data subcarriers (52 in 20 MHz, 108 in 40 MHz) x bits per
+//!   subcarrier x code rate (Tables 19-27 to 19-34); the rate is N_DBPS per symbol time
+//! * N_SYM = ceil((8 length + 16 + 6 N_ES) / N_DBPS) (19-32, without STBC): 16 service bits, and 6
+//!   tail bits for each of N_ES encoders, one up to 300 Mbit/s and two above (the same tables)
+//! * HT-mixed preamble: L-STF 8, L-LTF 8, L-SIG 4, HT-SIG 8, HT-STF 4 us and HT-LTFs of 4 us each;
+//!   1, 2, 4, 4 of them for 1, 2, 3, 4 streams (Table 19-13: three streams need four)
+//! * TXTIME = preamble + N_SYM symbols, rounded up to a multiple of 4 us with the short guard
+//!   interval (19-90, 19-91), because other stations count legacy symbols
 //!
-//! Modes with unequal modulation and MCS 32 (6 Mbit/s sent twice) are omitted: they are not in use. This is
-//! the 5 GHz band; in 2.4 GHz each frame is followed by 6 us of silence.
+//! Modes with unequal modulation and MCS 32 (6 Mbit/s sent twice) are omitted: they are not in use.
+//! This is the 5 GHz band; in 2.4 GHz each frame is followed by 6 us of silence.
 
 use std::fmt;
 use whimbrel_units::{Duration, Rate};
@@ -30,7 +30,8 @@ const TAIL_BITS: u64 = 6;
 /// Maximum difference of a written rate from the exact one: tables give one decimal of Mbit/s.
 const ROUNDING: u64 = 50_000;
 
-/// Bits on a subcarrier and the code rate, as numerator over denominator, for MCS 0 to 7 (Table 19-27).
+/// Bits on a subcarrier and the code rate, as numerator over denominator, for MCS 0 to 7 (Table
+/// 19-27).
 const MODULATIONS: [(u64, u64, u64); 8] = [
     (1, 1, 2),
     (2, 1, 2),
@@ -72,9 +73,10 @@ impl NoSuchRate {
 }
 
 impl HtMode {
-    /// The mode with this rate, written exactly or to one decimal of Mbit/s. If several modes have the rate, it
-    /// is the one with the fewest streams, then the narrowest channel, then the long guard interval: the
-    /// lowest requirements for a radio. So 30 Mbit/s is MCS 1 in 40 MHz with the short guard interval.
+    /// The mode with this rate, written exactly or to one decimal of Mbit/s. If several modes have
+    /// the rate, it is the one with the fewest streams, then the narrowest channel, then the long
+    /// guard interval: the lowest requirements for a radio. So 30 Mbit/s is MCS 1 in 40 MHz with
+    /// the short guard interval.
     ///
     /// # Errors
     /// If no mode has the rate; the error names the nearest rates.
@@ -150,8 +152,9 @@ impl HtMode {
         Duration::from_nanos(if self.short_guard { 3_600 } else { 4_000 })
     }
 
-    /// The mode of control frames: the fastest of the mandatory rates 6, 12 and 24 Mbit/s (17.2.3.3) that is not
-    /// faster than this modulation in a legacy frame (10.7.6.5.2 and Table 10-8).
+    /// The mode of control frames: the fastest of the mandatory rates 6, 12 and 24 Mbit/s
+    /// (17.2.3.3) that is not faster than this modulation in a legacy frame (10.7.6.5.2 and Table
+    /// 10-8).
     pub(super) const fn control(self) -> LegacyMode {
         match self.modulation().0 {
             1 => LegacyMode::BASIC_6,
@@ -259,7 +262,8 @@ mod tests {
 
     #[test]
     fn rates_match_the_tables() {
-        // Tables 19-27, 19-28, 19-31, 19-32, 19-34: N_DBPS and the rates with long and short guard intervals.
+        // Tables 19-27, 19-28, 19-31, 19-32, 19-34: N_DBPS and the rates with long and short guard
+        // intervals.
         let bps = |mcs: u8, wide: bool, short_guard: bool| HtMode {
             mcs,
             wide,
@@ -336,8 +340,8 @@ mod tests {
         let timing = mode(30_000).timing();
         assert_eq!(timing.frame(1538), Duration::from_micros(36 + 416));
         assert_eq!(timing.until_decoded(1538), Duration::from_micros(36 + 414));
-        // At 600 Mbit/s: four streams, so four HT-LTFs, and two encoders: (12304 + 28) / 2160 = 5.7: 6 of 3.6 us
-        // are 21.6 us, rounded up to 24.
+        // At 600 Mbit/s: four streams, so four HT-LTFs, and two encoders: (12304 + 28) / 2160 =
+        // 5.7: 6 of 3.6 us are 21.6 us, rounded up to 24.
         let fast = mode(600_000).timing();
         assert_eq!(fast.frame(1538), Duration::from_micros(20 + 12 + 16 + 24));
         // Three streams have four HT-LTFs too: 195 Mbit/s is MCS 23 in 20 MHz.
@@ -346,7 +350,8 @@ mod tests {
 
     #[test]
     fn control_frame_durations_match_hand_calculation() {
-        // An ACK of 14 bytes: 134 bits in symbols of 24, 48 and 96 bits: 6, 3 and 2 of 4 us after 20 us.
+        // An ACK of 14 bytes: 134 bits in symbols of 24, 48 and 96 bits: 6, 3 and 2 of 4 us after
+        // 20 us.
         let ack = |kbit| mode(kbit).control().frame(14);
         assert_eq!(ack(6_500), Duration::from_micros(44));
         assert_eq!(ack(30_000), Duration::from_micros(32));

@@ -11,11 +11,11 @@ pub struct WifiSpec {
     pub mode: HtMode,
     /// The maximum aggregate of one access; `None`: each access sends one frame.
     pub aggregation: Option<Aggregation>,
-    /// The maximum time of a frame or an aggregate on the air. A single frame that takes longer is sent
-    /// nevertheless.
+    /// The maximum time of a frame or an aggregate on the air. A single frame that takes longer is
+    /// sent nevertheless.
     pub longest: Duration,
-    /// The probability that a frame is not received, independently for each transmission and each frame of an
-    /// aggregate. Control frames, which are short and slow, are always received.
+    /// The probability that a frame is not received, independently for each transmission and each
+    /// frame of an aggregate. Control frames, which are short and slow, are always received.
     pub frame_loss: Probability,
     /// Whether each access begins with RTS and CTS.
     pub rts_cts: bool,
@@ -39,8 +39,8 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// The maximum that 802.11n allows: the PSDU's length has 16 bits (aPSDUMaxLength, Table 19-25), the bitmap
-    /// of a compressed block ACK has 64 bits (9.3.1.9.3).
+    /// The maximum that 802.11n allows: the PSDU's length has 16 bits (aPSDUMaxLength, Table
+    /// 19-25), the bitmap of a compressed block ACK has 64 bits (9.3.1.9.3).
     pub const MOST: Self = Self {
         bytes: 65_535,
         frames: 64,
@@ -48,10 +48,10 @@ impl Aggregation {
 }
 
 impl WifiSpec {
-    /// A channel at this rate with the standard's defaults: maximum aggregation, no losses but collisions, no
-    /// RTS, EDCA's best effort (Table 9-137: AIFSN 3, window 15 to 1023), seven tries (dot11ShortRetryLimit),
-    /// frames of up to 5.484 ms (aPPDUMaxTime of HT-mixed frames, Table 19-25: the maximum that the 12 bits of
-    /// length in L-SIG can announce at 6 Mbit/s).
+    /// A channel at this rate with the standard's defaults: maximum aggregation, no losses but
+    /// collisions, no RTS, EDCA's best effort (Table 9-137: AIFSN 3, window 15 to 1023), seven
+    /// tries (dot11ShortRetryLimit), frames of up to 5.484 ms (aPPDUMaxTime of HT-mixed frames,
+    /// Table 19-25: the maximum that the 12 bits of length in L-SIG can announce at 6 Mbit/s).
     ///
     /// # Errors
     /// If 802.11n does not have the rate.
@@ -74,8 +74,9 @@ impl WifiSpec {
         self.mode.rate()
     }
 
-    /// The throughput of one saturated station with packets of this size, alone on the channel and without
-    /// loss: the packets that fit into an access, divided by the mean time from one access to the next.
+    /// The throughput of one saturated station with packets of this size, alone on the channel and
+    /// without loss: the packets that fit into an access, divided by the mean time from one access
+    /// to the next.
     pub fn saturation(&self, packet: Bytes) -> Rate {
         let size = u32::try_from(packet.get()).unwrap_or(u32::MAX);
         let timing = Timing::new(self);

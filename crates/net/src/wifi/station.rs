@@ -1,13 +1,14 @@
 //! One station: its queue, and what its peer has received of it.
 //!
-//! Packets wait in the queue until an access takes them into the window: at most 64 consecutive frames, of
-//! which the first is not finished (the block acknowledgment's bitmap, IEEE Std 802.11-2016, 10.24.7). Each
-//! access retransmits the unfinished frames of the window, oldest first, and then takes packets from the
-//! queue. The receiver passes packets on in order (10.24.7.6): a packet received behind a missing one waits
-//! until the missing one is received or given up.
+//! Packets wait in the queue until an access takes them into the window: at most 64 consecutive
+//! frames, of which the first is not finished (the block acknowledgment's bitmap, IEEE Std
+//! 802.11-2016, 10.24.7). Each access retransmits the unfinished frames of the window, oldest
+//! first, and then takes packets from the queue. The receiver passes packets on in order
+//! (10.24.7.6): a packet received behind a missing one waits until the missing one is received or
+//! given up.
 //!
-//! When a sender gives a frame up, it notifies the receiver by a request that moves the receiver's window.
-//! Here the receiver knows at once, and the request takes no time.
+//! When a sender gives a frame up, it notifies the receiver by a request that moves the receiver's
+//! window. Here the receiver knows at once, and the request takes no time.
 
 use super::spec::WifiSpec;
 use super::timing::{Load, Timing};
@@ -33,7 +34,8 @@ struct Frame {
     received: bool,
     /// It was acknowledged or given up.
     finished: bool,
-    /// The cause of loss if it is given up: the last loss on the air, or contention if all tries collided.
+    /// The cause of loss if it is given up: the last loss on the air, or contention if all tries
+    /// collided.
     cause: DropCause,
 }
 
@@ -56,7 +58,8 @@ pub(super) struct Station {
     waiting: VecDeque<(Time, u32)>,
     waiting_bytes: u64,
     window: VecDeque<Frame>,
-    /// How many of the window's first frames have been passed on to the receiver's host, or are lost.
+    /// How many of the window's first frames have been passed on to the receiver's host, or are
+    /// lost.
     passed_on: usize,
     sent: Vec<Sent>,
     load: Load,
@@ -104,8 +107,8 @@ impl Station {
         !(self.window.is_empty() && self.waiting.is_empty())
     }
 
-    /// Adds a packet to the queue, if there is room. A packet that finds the station without frames always
-    /// has room: it is sent next.
+    /// Adds a packet to the queue, if there is room. A packet that finds the station without frames
+    /// always has room: it is sent next.
     pub fn join(&mut self, now: Time, size: u32) -> bool {
         self.counters.offered += 1;
         if self.has_frames()
@@ -174,7 +177,8 @@ impl Station {
         }
     }
 
-    /// Counts an access that occupied the channel for `airtime`, until its acknowledgment or failure.
+    /// Counts an access that occupied the channel for `airtime`, until its acknowledgment or
+    /// failure.
     pub fn count_access(&mut self, collided: bool, airtime: Duration) {
         self.air.accesses += 1;
         self.air.collisions += u64::from(collided);
@@ -182,8 +186,8 @@ impl Station {
         self.air.airtime = self.air.airtime.saturating_add(airtime);
     }
 
-    /// Sends the data of the access from `begins` on. Adds packets that the receiver passes on to `departed`.
-    /// Returns whether the receiver got any frame, so that it answers.
+    /// Sends the data of the access from `begins` on. Adds packets that the receiver passes on to
+    /// `departed`. Returns whether the receiver got any frame, so that it answers.
     pub fn transmit(
         &mut self,
         begins: Time,

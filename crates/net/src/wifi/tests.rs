@@ -1,4 +1,4 @@
-//! A whole channel at work.
+//! Tests of a whole channel.
 
 use super::*;
 use crate::spec::{DropCause, LossSpec, Outage, QueueLimit};
@@ -46,7 +46,7 @@ fn quiet(spec: &WifiSpec) -> Wifi {
     Wifi::new(spec, [&plain(), &plain()], 1)
 }
 
-/// Offers so many packets at once and plays to the end.
+/// Offers `packets` packets at once and advances to the end.
 fn burst(wifi: &mut Wifi, side: Side, packets: usize) -> Vec<Fate> {
     let mut left = Vec::new();
     for _ in 0..packets {
@@ -64,16 +64,16 @@ fn arrivals(fates: &[Fate]) -> Vec<Time> {
     fates.iter().map(at).collect()
 }
 
-/// When the slots of each station begin after the access under way.
+/// When the slots of each station begin after the current access.
 fn first_slots(wifi: &Wifi) -> [Time; 2] {
     wifi.back_offs.clone().map(|mut back_off| {
-        // Counts the counter down to nothing.
+        // Counts the counter down to zero.
         back_off.freeze(Time::MAX, false, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         back_off.expires(Time::ZERO)
     })
 }
 
-/// Keeps packets waiting on these sides for so long.
+/// Keeps packets waiting on these sides for `seconds`.
 fn saturate(mut wifi: Wifi, sides: &[Side], seconds: f64) -> Wifi {
     let until = Time::ZERO + Duration::from_secs_f64(seconds);
     let mut left = Vec::new();
@@ -96,8 +96,8 @@ fn mbit(wifi: &Wifi, side: Side, seconds: f64) -> f64 {
 }
 
 #[test]
-fn one_frame_takes_what_is_worked_out_by_hand() {
-    // Preamble, data symbols: decoded. To whole legacy symbols, SIFS, ACK: answered.
+fn one_frame_s_times_match_hand_calculation() {
+    // Preamble and data symbols: decoded. Rounded up to legacy symbols, SIFS, ACK: acknowledged.
     for (kbit, decoded_ns, answered_us) in [
         // 36 + 475 x 4 = 1936; + 16 + 44.
         (6_500, 1_936_000, 1_996),
@@ -125,8 +125,8 @@ fn one_frame_takes_what_is_worked_out_by_hand() {
 fn an_aggregate_comes_out_frame_by_frame() {
     let mut wifi = quiet(&spec(300_000));
     let at = arrivals(&burst(&mut wifi, Side::Forward, 42));
-    // 300 Mbit/s are 1080 bits per 3.6 us, after 40 us. The first frame ends with byte 1542: (12 336 + 22) / 1080 =
-    // 11.4; the second with 3086: 22.9; the last with 64 846: 480.4.
+    // 300 Mbit/s are 1080 bits per 3.6 us, after 40 us. The first frame ends with byte 1542: (12
+    // 336 + 22) / 1080 = 11.4; the second with 3086: 22.9; the last with 64 846: 480.4.
     assert_eq!(at[0], Time::from_nanos(40_000 + 12 * 3_600));
     assert_eq!(at[1], Time::from_nanos(40_000 + 23 * 3_600));
     assert_eq!(at[41], Time::from_nanos(40_000 + 481 * 3_600));
@@ -137,7 +137,7 @@ fn an_aggregate_comes_out_frame_by_frame() {
 }
 
 #[test]
-fn a_request_to_send_costs_two_short_frames_and_two_gaps() {
+fn rts_cts_takes_two_short_frames_and_two_gaps() {
     let wifi = &mut quiet(&WifiSpec {
         rts_cts: true,
         ..spec(300_000)
@@ -150,15 +150,15 @@ fn a_request_to_send_costs_two_short_frames_and_two_gaps() {
 }
 
 #[test]
-fn a_channel_long_idle_is_taken_at_the_next_slot() {
+fn after_a_long_idle_time_a_station_sends_at_the_next_slot() {
     let mut wifi = quiet(&spec(300_000));
     wifi.offer(us(1_000), Side::Reverse, PACKET);
     // 112 slots of 9 us.
     assert_eq!(wifi.next(), Some(us(1_008)));
-    // After it both wait AIFS and the sender its post-back-off: of 0 to 15 slots.
+    // Afterwards both wait AIFS, and the sender its post-back-off of 0 to 15 slots.
     let mut left = Vec::new();
     wifi.advance(us(1_200), &mut left);
-    // It had something to send until the answer came.
+    // It had a frame to send until the acknowledgment came.
     assert_eq!(
         wifi.counters(Side::Reverse).busy,
         Duration::from_micros(136)
@@ -170,12 +170,13 @@ fn a_channel_long_idle_is_taken_at_the_next_slot() {
 }
 
 #[test]
-fn alone_a_station_gets_what_is_worked_out_by_hand() {
+fn the_throughput_of_one_station_matches_hand_calculation() {
     // The access, AIFS of 43 us and 7.5 slots of back-off: 110.5 us between accesses on average.
     for (spec, packets, access) in [
         (single(6_500), 1, 1_996.0),
         (single(300_000), 1, 128.0),
-        // Two frames: 3086 bytes, (24 688 + 22) / 26 = 950.4: 951 x 4 + 36 + 16, block ACK 278 / 24: 12 x 4 + 20.
+        // Two frames: 3086 bytes, (24 688 + 22) / 26 = 950.4: 951 x 4 + 36 + 16, block ACK 278 /
+        // 24: 12 x 4 + 20.
         (spec(6_500), 2, 3_924.0),
         (spec(300_000), 42, 1_820.0),
         // 64 846 bytes: (518 768 + 28) / 2160 = 240.2: 241 x 3.6 = 867.6: 868 + 48 + 16 + 32.
@@ -184,7 +185,8 @@ fn alone_a_station_gets_what_is_worked_out_by_hand() {
         let expected = f64::from(packets) * 12_000.0 / (access + 110.5);
         let wifi = saturate(quiet(&spec), &[Side::Forward], 10.0);
         let got = mbit(&wifi, Side::Forward, 10.0);
-        // 5000 accesses or more, whose back-offs scatter by 41 us: to 0.03 % of a period of 2 ms, 0.1 % of 0.24 ms.
+        // 5000 accesses or more, whose back-offs scatter by 41 us: to 0.03 % of a period of 2 ms,
+        // 0.1 % of 0.24 ms.
         assert!((got / expected - 1.0).abs() < 0.005, "{got} {expected}");
         let said = spec.saturation(Bytes::new(PACKET.into()));
         let said = said.as_bits_per_sec() as f64 / 1e6;
@@ -193,8 +195,8 @@ fn alone_a_station_gets_what_is_worked_out_by_hand() {
     }
 }
 
-/// Bianchi's equations (7) and (9) for n = 2: how often a station that has not sent does so in a slot, tau; the same
-/// is the probability p that an access collides.
+/// Bianchi's equations (7) and (9) for n = 2: how often a station that has not sent does so in a
+/// slot, tau; the same is the probability p that an access collides.
 fn bianchi(window: f64, doublings: i32) -> f64 {
     let tau = |p: f64| {
         let doubled = 1.0 - 2.0 * p;
@@ -213,9 +215,10 @@ fn bianchi(window: f64, doublings: i32) -> f64 {
     low
 }
 
-/// The same without Bianchi's approximation that each station meets the other one in an average state: the chain of
-/// both together, from one access to the next. After an access either one station has drawn from the first window and
-/// the other one, which has doubled its own `stage` times, has slots left; or both have collided and drawn.
+/// The same without Bianchi's approximation that each station meets the other one in an average
+/// state: the chain of both together, from one access to the next. After an access either one
+/// station has drawn from the first window and the other one, which has doubled its own `stage`
+/// times, has slots left; or both have collided and drawn.
 fn exactly(first_window: usize, doublings: usize) -> f64 {
     let window = |stage: usize| first_window << stage;
     let share = |stage: usize| 1.0 / window(stage) as f64;
@@ -261,17 +264,18 @@ fn exactly(first_window: usize, doublings: usize) -> f64 {
         }
         (left, collided) = (left_then, collided_then);
     }
-    // A collision is an access of both.
+    // A collision is an access of both stations.
     2.0 * collisions / (1.0 + collisions)
 }
 
 #[test]
-fn two_stations_collide_as_often_as_bianchi_says() {
-    // What always draws from 32 slots has no memory of collisions, and Bianchi's approximation is none: 2 / 33.
+fn two_stations_collide_as_often_as_in_bianchi_s_model() {
+    // What always draws from 32 slots has no memory of collisions, and Bianchi's approximation is
+    // none: 2 / 33.
     assert!((bianchi(32.0, 0) - 2.0 / 33.0).abs() < 1e-9);
     assert!((exactly(32, 0) - 2.0 / 33.0).abs() < 1e-4);
-    // With doubling two stations, which have collided with each other, have both doubled. So they collide a little
-    // more often than with an average one: 11.1 % against 10.5 %.
+    // With doubling two stations, which have collided with each other, have both doubled. So they
+    // collide a little more often than with an average one: 11.1 % against 10.5 %.
     assert!((exactly(16, 6) - 0.1108).abs() < 0.000_5);
     for (cw_min, cw_max, doublings) in [(31, 31, 0), (15, 1023, 6), (7, 1023, 7)] {
         let spec = WifiSpec {
@@ -284,7 +288,7 @@ fn two_stations_collide_as_often_as_bianchi_says() {
         let approximate = bianchi(f64::from(cw_min) + 1.0, doublings);
         for side in Side::BOTH {
             let air = wifi.air(side);
-            // 16 000 collisions or more: to 0.8 %.
+            // At least 16 000 collisions determine the probability to 0.8 %.
             let seen = air.collisions as f64 / air.accesses as f64;
             assert!((seen / exact - 1.0).abs() < 0.025, "{seen} {exact}");
             assert!(
@@ -296,10 +300,11 @@ fn two_stations_collide_as_often_as_bianchi_says() {
 }
 
 #[test]
-fn two_stations_carry_what_bianchi_says_and_share_it_alike() {
+fn the_throughput_of_two_stations_matches_bianchi_s_model() {
     let wifi = saturate(quiet(&single(120_000)), &Side::BOTH, 60.0);
-    // A slot is idle, or one sends, or both: (13). At 120 Mbit/s 1538 bytes take 36 us and 12 326 / 432 = 28.5: 29
-    // symbols, 104.4: 108 us; an access 144 + 16 + 28, then AIFS; a collision 144, the wait for the answer 45, AIFS.
+    // A slot is idle, or one sends, or both: (13). At 120 Mbit/s 1538 bytes take 36 us and 12 326 /
+    // 432 = 28.5: 29 symbols, 104.4: 108 us; an access 144 + 16 + 28, then AIFS; a collision 144,
+    // the wait for the answer 45, AIFS.
     let tau = bianchi(16.0, 6);
     let (one, both) = (2.0 * tau * (1.0 - tau), tau * tau);
     let slot = 9.0 * (1.0 - one - both) + one * (188.0 + 43.0) + both * (144.0 + 45.0 + 43.0);
@@ -314,20 +319,21 @@ fn two_stations_carry_what_bianchi_says_and_share_it_alike() {
 }
 
 #[test]
-fn the_channel_is_one_for_both_directions() {
-    // Even without any back-off or collision 42 packets take 1820 + 43 us: 270.5 Mbit/s, half of it for each.
+fn both_directions_share_the_capacity_of_the_channel() {
+    // Even without any back-off or collision 42 packets take 1820 + 43 us: 270.5 Mbit/s, half of it
+    // for each.
     let wifi = saturate(quiet(&spec(300_000)), &Side::BOTH, 20.0);
     let [forward, reverse] = Side::BOTH.map(|side| mbit(&wifi, side, 20.0));
     assert!(forward + reverse < 270.5, "{forward} {reverse}");
     assert!(forward.max(reverse) < 0.55 * 270.5, "{forward} {reverse}");
     assert!(forward.min(reverse) > 0.4 * 270.5, "{forward} {reverse}");
     let busy = wifi.air(Side::Forward).airtime + wifi.air(Side::Reverse).airtime;
-    // Collisions count twice: one in ten.
+    // Collisions, one in ten, count twice.
     assert!(busy < Duration::from_secs(22));
 }
 
 #[test]
-fn requests_to_send_make_collisions_cheap() {
+fn rts_makes_collisions_short() {
     let rts = WifiSpec {
         rts_cts: true,
         ..single(6_500)
@@ -353,18 +359,18 @@ fn requests_to_send_make_collisions_cheap() {
 }
 
 #[test]
-fn who_collides_with_a_longer_frame_need_not_wait_for_its_answer() {
+fn after_colliding_with_a_longer_frame_no_timeout_is_left() {
     let mut wifi = quiet(&single(6_500));
     wifi.offer(Time::ZERO, Side::Forward, PACKET);
     wifi.offer(Time::ZERO, Side::Reverse, 40);
     wifi.advance(us(9), &mut Vec::new());
-    // 1936 us; 78 bytes are 646 bits, 25 symbols: 136 us. The one waits 45 us for an answer and AIFS from its own
-    // end, the other one has waited for its answer long ago.
+    // 1936 us; 78 bytes are 646 bits, 25 symbols: 136 us. The one waits 45 us for an answer and
+    // AIFS from its own end, the other one has waited for its answer long ago.
     assert_eq!(first_slots(&wifi), [us(1_936 + 45 + 43), us(1_936 + 43)]);
 }
 
 #[test]
-fn who_hears_what_it_does_not_understand_leaves_time_for_an_answer() {
+fn a_station_that_receives_an_incorrect_frame_waits_eifs() {
     let mut wifi = quiet(&WifiSpec {
         frame_loss: Probability::ONE,
         ..single(6_500)
@@ -380,8 +386,9 @@ fn who_hears_what_it_does_not_understand_leaves_time_for_an_answer() {
 }
 
 #[test]
-fn slots_that_have_come_apart_collide_when_they_overlap() {
-    // The reverse station's slots begin 4 us after the forward one's: too late to notice that it has begun.
+fn unaligned_slots_collide_when_they_overlap() {
+    // The reverse station's slots begin 4 us after the forward one's: too late to notice that it
+    // has begun.
     for (apart, collisions) in [(4, 1), (8, 1), (9, 0)] {
         let mut wifi = quiet(&single(6_500));
         wifi.back_offs[1].resume(us(apart));
@@ -395,7 +402,7 @@ fn slots_that_have_come_apart_collide_when_they_overlap() {
 }
 
 #[test]
-fn a_lost_frame_of_an_aggregate_is_sent_again_alone_and_holds_up_those_behind_it() {
+fn a_lost_frame_is_retransmitted_alone_and_delays_those_behind_it() {
     let lossy = WifiSpec {
         frame_loss: Probability::new(0.3).expect("a share"),
         ..spec(300_000)
@@ -412,7 +419,7 @@ fn a_lost_frame_of_an_aggregate_is_sent_again_alone_and_holds_up_those_behind_it
 }
 
 #[test]
-fn frames_lost_on_the_air_cost_capacity_and_hardly_a_packet() {
+fn frames_lost_on_the_air_take_capacity_and_lose_few_packets() {
     let lossy = WifiSpec {
         frame_loss: Probability::new(0.1).expect("a share"),
         ..single(120_000)
@@ -423,16 +430,16 @@ fn frames_lost_on_the_air_cost_capacity_and_hardly_a_packet() {
     assert!((seen - 0.1).abs() < 0.005, "{seen}");
     // Seven losses in a row: one packet in ten million.
     assert_eq!(counters.random, 0);
-    // Of 63 830 accesses 90 % deliver. One without an answer takes 144 + 45 + 43 us instead of 188 + 43; its second
-    // try backs off 15.5 slots instead of 7.5: on average 298.5 + 0.1 x (1 + 72) with 0.9 x 0.1 third tries and so
-    // on, near enough.
+    // Of 63 830 accesses 90 % deliver. One without an answer takes 144 + 45 + 43 us instead of 188
+    // + 43; its second try backs off 15.5 slots instead of 7.5: on average 298.5 + 0.1 x (1 + 72)
+    // with 0.9 x 0.1 third tries and so on, near enough.
     let expected = 0.9 * 12_000.0 / (298.5 + 0.1 * (1.0 + 72.0) + 0.01 * 144.0);
     let got = mbit(&wifi, Side::Forward, 20.0);
     assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
 }
 
 #[test]
-fn what_is_never_understood_is_given_up_after_seven_tries() {
+fn a_packet_never_received_is_given_up_after_seven_tries() {
     let mut wifi = quiet(&WifiSpec {
         frame_loss: Probability::ONE,
         ..spec(300_000)
@@ -446,8 +453,8 @@ fn what_is_never_understood_is_given_up_after_seven_tries() {
 }
 
 #[test]
-fn who_always_collides_is_given_up_after_seven_tries() {
-    // No back-off at all: both send again and again at the same time.
+fn a_packet_that_always_collides_is_given_up_after_seven_tries() {
+    // Without back-off both stations always send at the same time.
     let mut wifi = quiet(&WifiSpec {
         cw_min: 0,
         cw_max: 0,
@@ -470,8 +477,9 @@ fn who_always_collides_is_given_up_after_seven_tries() {
 }
 
 #[test]
-fn an_outage_of_data_delays_what_it_does_not_kill() {
-    // Seven tries at 120 Mbit/s take 7 x 232 us and back-offs of 7.5, 15.5, 31.5 ... slots: some 7 ms.
+fn a_short_outage_delays_packets_and_a_long_one_loses_them() {
+    // Seven tries at 120 Mbit/s take 7 x 232 us and back-offs of 7.5, 15.5, 31.5 ... slots: some 7
+    // ms.
     let run = |to| {
         let mut wifi = Wifi::new(&single(120_000), [&dark(0, to), &plain()], 3);
         let fates = burst(&mut wifi, Side::Forward, 1);
@@ -486,7 +494,7 @@ fn an_outage_of_data_delays_what_it_does_not_kill() {
 }
 
 #[test]
-fn an_outage_in_an_aggregate_takes_the_frames_in_it_and_one_in_its_preamble_all() {
+fn an_outage_loses_its_frames_and_in_the_preamble_all_of_them() {
     // Frames end each 41 us or so: those that end in 500 to 582 us are two.
     let lost = |from, to| {
         let mut wifi = Wifi::new(&spec(300_000), [&dark(from, to), &plain()], 1);
@@ -503,19 +511,19 @@ fn an_outage_in_an_aggregate_takes_the_frames_in_it_and_one_in_its_preamble_all(
 }
 
 #[test]
-fn a_lost_answer_costs_airtime_but_no_packet() {
-    // The other direction is dark for long: no acknowledgment comes back. Each packet is sent seven times, and
-    // comes out once.
+fn a_lost_acknowledgment_takes_airtime_but_loses_no_packet() {
+    // The other direction is dark for long: no acknowledgment comes back. Each packet is sent seven
+    // times, and comes out once.
     let mut wifi = Wifi::new(&single(120_000), [&plain(), &dark(0, 1_000_000)], 1);
     let at = arrivals(&burst(&mut wifi, Side::Forward, 2));
     assert_eq!(at.len(), 2);
     assert_eq!(at[0], Time::from_nanos(36_000 + 29 * 3_600));
     assert_eq!(wifi.counters(Side::Forward).delivered, 2);
-    // 144 + 16 + 28 us each time: the answer is sent, if in vain.
+    // 144 + 16 + 28 us each time: the acknowledgment is sent, but lost.
     let air = *wifi.air(Side::Forward);
     assert_eq!(air.accesses, 14);
     assert_eq!(air.airtime, Duration::from_micros(14 * 188));
-    // With a request to send no data is sent at all, as its answer is lost.
+    // With RTS no data is sent, because the CTS is lost.
     let rts = WifiSpec {
         rts_cts: true,
         ..single(120_000)
@@ -528,8 +536,9 @@ fn a_lost_answer_costs_airtime_but_no_packet() {
 }
 
 #[test]
-fn a_frame_that_is_missing_stops_the_window_64_frames_on() {
-    // 40 bytes at 300 Mbit/s: the first frame ends at 43.6 us, the second after the next symbol at 47.2.
+fn a_missing_frame_stops_the_window_after_64_frames() {
+    // 40 bytes at 300 Mbit/s: the first frame ends at 43.6 us, the second after the next symbol at
+    // 47.2.
     let mut wifi = Wifi::new(&spec(300_000), [&dark(41, 44), &plain()], 1);
     for _ in 0..100 {
         wifi.offer(Time::ZERO, Side::Forward, 40);
@@ -543,7 +552,7 @@ fn a_frame_that_is_missing_stops_the_window_64_frames_on() {
             frames.push(sent);
         }
     }
-    // All that the bitmap tells of; the missing one, though others wait; the others.
+    // All frames that the bitmap covers; then the missing one, though others wait; then the others.
     assert_eq!(frames, [0, 64, 65, 101]);
     assert_eq!(
         arrivals(&left.iter().map(|d| d.fate).collect::<Vec<_>>()).len(),
@@ -552,7 +561,7 @@ fn a_frame_that_is_missing_stops_the_window_64_frames_on() {
 }
 
 #[test]
-fn a_packet_that_comes_on_a_busy_channel_backs_off() {
+fn a_packet_that_finds_the_channel_busy_backs_off() {
     let mut seen = [false; 16];
     for seed in 0..400 {
         let mut wifi = Wifi::new(&single(6_500), [&plain(), &plain()], seed);
@@ -569,7 +578,7 @@ fn a_packet_that_comes_on_a_busy_channel_backs_off() {
 }
 
 #[test]
-fn what_lies_behind_the_radio_delays_loses_and_corrupts_once() {
+fn impairments_behind_the_radio_apply_once_per_packet() {
     let share = |p| Probability::new(p).expect("a share");
     let behind = LinkSpec {
         delay: Delay::constant(Duration::from_millis(50)),
@@ -595,7 +604,7 @@ fn what_lies_behind_the_radio_delays_loses_and_corrupts_once() {
 }
 
 #[test]
-fn what_lies_behind_the_radio_loses_at_set_instants_and_keeps_the_order_of_a_recorded_delay() {
+fn set_drops_and_recorded_delays_apply_behind_the_radio() {
     let row = DelayTrace::parse("50\n1\n").expect("a trace");
     let behind = LinkSpec {
         delay: Delay::recorded(Duration::from_micros(300), row).expect("intervals"),
@@ -609,12 +618,14 @@ fn what_lies_behind_the_radio_loses_at_set_instants_and_keeps_the_order_of_a_rec
     // After 40 us a packet each 41 us.
     let fates = burst(&mut wifi, Side::Forward, 42);
     let lost = |fate: &Fate| *fate == Fate::Dropped(DropCause::Random);
-    // The first three are understood at 83, 123 and 166 us: the drops take the first and the second.
+    // The first three are understood at 83, 123 and 166 us: the drops take the first and the
+    // second.
     let first: Vec<bool> = fates.iter().take(3).map(lost).collect();
     assert_eq!(first, [true, true, false]);
     assert_eq!(wifi.counters(Side::Forward).random, 2);
-    // Four more are until 300 us, with 50 ms each. Seven come until 600 us, 330 us the first and 576 us the last: with 1 ms
-    // they would be first, and come out with the last of the four. Then it is 50 ms again.
+    // Four more are until 300 us, with 50 ms each. Seven come until 600 us, 330 us the first and
+    // 576 us the last: with 1 ms they would be first, and come out with the last of the four. Then
+    // it is 50 ms again.
     let at = arrivals(&fates[2..]);
     assert!(at.is_sorted());
     assert!(at[3] > us(50_288) && at[3] < us(50_289), "{at:?}");
@@ -623,7 +634,7 @@ fn what_lies_behind_the_radio_loses_at_set_instants_and_keeps_the_order_of_a_rec
 }
 
 #[test]
-fn the_queue_holds_what_waits_and_not_what_is_on_the_air() {
+fn the_queue_counts_waiting_packets_and_not_those_on_the_air() {
     let few = LinkSpec {
         queue: QueueLimit::Packets(2),
         ..plain()
@@ -639,14 +650,15 @@ fn the_queue_holds_what_waits_and_not_what_is_on_the_air() {
     assert_eq!((backlog.packets, backlog.bytes), (2, Bytes::new(3_000)));
     let counters = wifi.counters(Side::Forward);
     assert_eq!((counters.queue_overflow, counters.offered), (1, 4));
-    // A queue without any room still passes what need not wait.
+    // A buffer of zero packets still passes a packet that need not wait.
     let none = LinkSpec {
         queue: QueueLimit::Packets(0),
         ..plain()
     };
     let mut bare = Wifi::new(&single(6_500), [&none, &plain()], 1);
     assert!(offer(&mut bare, 0) && !offer(&mut bare, 0));
-    // The first waited for nothing, the second for the channel: from 100 us to beyond the answer at 1996.
+    // The first waited for nothing, the second for the channel: from 100 us to beyond the answer at
+    // 1996.
     wifi.advance(us(3_000), &mut Vec::new());
     assert!(wifi.counters(Side::Forward).longest_wait >= Duration::from_micros(1_939));
 }
@@ -742,8 +754,8 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Plays it all; gives for each side when its accepted packets were offered, and the departures with the time at
-/// which they were told.
+/// Plays it all; gives for each side when its accepted packets were offered, and the departures
+/// with the time at which they were told.
 fn play(case: &Case) -> (Wifi, [Vec<Time>; 2], Vec<(Time, Departure)>) {
     let [forward, reverse] = &case.directions;
     let mut wifi = Wifi::new(&case.spec, [forward, reverse], case.seed);
@@ -782,7 +794,7 @@ proptest! {
             for ((when, departure), offered) in mine.into_iter().zip(offered) {
                 prop_assert!(when >= offered);
                 if let Fate::Delivered { at, .. } = departure.fate {
-                    // Nothing is on the air for less than a preamble.
+                    // A frame is on the air for at least a preamble.
                     prop_assert!(at >= last && at >= *when && at.since(*offered) >= Duration::from_micros(36));
                     last = at;
                 }
@@ -805,9 +817,9 @@ proptest! {
         prop_assert_eq!(play(&case).2, play(&case).2);
     }
 
-    /// How often one asks does not matter.
+    /// The number of calls does not matter.
     #[test]
-    fn what_happens_does_not_depend_on_when_one_looks(
+    fn the_outcome_does_not_depend_on_when_the_link_is_advanced(
         case in case(), looks in prop::collection::vec(0_u64..50_000_000, 1..30),
     ) {
         let [forward, reverse] = &case.directions;
@@ -826,7 +838,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics_at_extreme_times_sizes_and_limits(
+    fn extreme_times_sizes_and_limits_do_not_panic(
         case in case(), times in prop::collection::vec(any::<u64>(), 1..20), size: u32, longest: u64,
     ) {
         let mut times = times;

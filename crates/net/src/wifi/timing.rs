@@ -1,9 +1,9 @@
 //! The durations on a Wi-Fi channel, computed once.
 //!
 //! IEEE Std 802.11-2016. Data frames: the MAC header of a QoS data frame has 26 bytes (9.2.3, three
-//! addresses), the FCS 4, the LLC/SNAP header 8 (RFC 1042): 38 bytes around a packet, unencrypted (CCMP adds
-//! 16). In an aggregate, each frame follows a delimiter of 4 bytes and is padded to a multiple of 4, except
-//! the last one (9.7.1); its length must fit in the delimiter's 12 bits.
+//! addresses), the FCS 4, the LLC/SNAP header 8 (RFC 1042): 38 bytes around a packet, unencrypted
+//! (CCMP adds 16). In an aggregate, each frame follows a delimiter of 4 bytes and is padded to a
+//! multiple of 4, except the last one (9.7.1); its length must fit in the delimiter's 12 bits.
 
 use super::mode::{HtTiming, LegacyMode};
 use super::spec::{Aggregation, WifiSpec};
@@ -13,8 +13,8 @@ use whimbrel_units::Duration;
 const SLOT: Duration = Duration::from_micros(9);
 /// aSIFSTime (Table 19-25, 5 GHz).
 const SIFS: Duration = Duration::from_micros(16);
-/// aPHY-RX-START-Delay of OFDM, which control frames use (Table 17-21): from the start of a frame's signal
-/// until the receiver indicates it.
+/// aPHY-RX-START-Delay of OFDM, which control frames use (Table 17-21): from the start of a frame's
+/// signal until the receiver indicates it.
 const RX_START_DELAY: Duration = Duration::from_micros(20);
 /// Header, FCS and LLC/SNAP around a packet.
 const AROUND_PACKET: u64 = 26 + 4 + 8;
@@ -35,8 +35,8 @@ pub(super) struct Timing {
     pub sifs: Duration,
     /// Idle time before the back-off counts (10.22.2.4).
     pub aifs: Duration,
-    /// The idle time after a frame received incorrectly, from its end: EIFS - DIFS + AIFS (10.3.2.3.7), which
-    /// leaves time for an acknowledgment at 6 Mbit/s.
+    /// The idle time after a frame received incorrectly, from its end: EIFS - DIFS + AIFS
+    /// (10.3.2.3.7), which leaves time for an acknowledgment at 6 Mbit/s.
     pub eifs: Duration,
     /// How long a sender waits for the start of an acknowledgment (10.3.2.9).
     pub timeout: Duration,
@@ -122,8 +122,8 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Adds a packet if there is room; the first packet always has room. Returns where its frame ends in the
-    /// aggregate.
+    /// Adds a packet if there is room; the first packet always has room. Returns where its frame
+    /// ends in the aggregate.
     #[inline]
     pub fn take(&mut self, size: u32, timing: &Timing) -> Option<u64> {
         let frame = u64::from(size) + AROUND_PACKET;
@@ -173,13 +173,13 @@ mod tests {
 
     #[test]
     fn an_aggregate_is_limited_by_bytes_time_and_bitmap() {
-        // 4 + 1538 bytes, padded to 1544: 42 of them without the last padding are 64 846 bytes; 43 would be
-        // more than 65 535.
+        // 4 + 1538 bytes, padded to 1544: 42 of them without the last padding are 64 846 bytes; 43
+        // would be more than 65 535.
         let fast = Timing::new(&spec(300_000));
         let (load, count) = fast.full_load(1500);
         assert_eq!((count, load.bytes()), (42, 64_846));
-        // 5484 us at 6.5 Mbit/s: 1362 symbols after 36 us are 35 412 bits, 4423 bytes: two packets; three would
-        // be 4630.
+        // 5484 us at 6.5 Mbit/s: 1362 symbols after 36 us are 35 412 bits, 4423 bytes: two packets;
+        // three would be 4630.
         assert_eq!(packets(&spec(6_500), 1500), 2);
         // In the 10 ms of 802.11-2012, 8093 bytes: five, 7718.
         let longer = WifiSpec {

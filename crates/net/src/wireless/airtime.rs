@@ -1,28 +1,31 @@
-//! How long a packet keeps the radio busy.
+//! The airtime of a packet.
 //!
-//! **802.11** (DCF, IEEE Std 802.11-2016, 10.3 and clauses 15 to 18, whose values were held against secondary sources):
-//! idle for DIFS, a back-off of 0 to CW slots drawn evenly, the frame, SIFS, the acknowledgment. What is not acknowledged
-//! is sent again with CW doubled (2 CW + 1).
+//! **802.11** (DCF, IEEE Std 802.11-2016, 10.3 and clauses 15 to 18; the values were checked
+//! against secondary sources): idle for DIFS, a back-off uniform from 0 to CW slots, the frame,
+//! SIFS, the acknowledgment. A frame without acknowledgment is retransmitted with CW doubled (2 CW
+//! + 1).
 //!
 //! | | slot | SIFS | CW | before a frame's data | acknowledgment |
 //! |---|---|---|---|---|---|
 //! | DSSS, CCK | 20 us | 10 us | 31 to 1023 | 192 us (long preamble) | 14 bytes at 1 Mbit/s, above that at 2 |
 //! | OFDM of 802.11g | 9 us | 10 us | 15 to 1023 | 20 us; symbols of 4 us; 6 us of silence behind | 14 bytes at 6, 12 or 24 Mbit/s, not above the data's |
 //!
-//! DIFS = SIFS + 2 slots. The slot of 802.11b/g is 9 us, as nobody speaks 802.11b alone.
+//! DIFS = SIFS + 2 slots. The slot of 802.11b/g is 9 us, because no station uses 802.11b alone.
 //!
-//! **Far away** (10.3.2.9): the sender waits SIFS + slot + aPHY-RX-START-Delay for the beginning of the acknowledgment,
-//! which the air delays by twice the propagation. So the standard's slot of 9 us is enough for 1350 m and 20 us for 3000
-//! m. Beyond that every frame is sent again although it arrived, until its tries are used up, and the sender believes it
-//! lost. (Reported of Atheros cards with 802.11b: each frame sent 0.37 times more at 3.49 km, 6.9 times more at 3.83 km;
-//! madwifi-devel, 28 May 2009: they wait a little longer than that.) Radios for such distances are told them: 802.11's
-//! coverage class adds 3 us to slot and timeout for each 450 m begun, by which DIFS and each slot of back-off grow. The
-//! standard ends at class 31, 13.95 km; drivers go on, and so does this.
+//! **Long distances** (10.3.2.9): the sender waits SIFS + slot + aPHY-RX-START-Delay for the start
+//! of the acknowledgment, which twice the propagation delay postpones. So the standard's slot of 9
+//! us suffices for 1350 m, and 20 us for 3000 m. Beyond that, every frame is retransmitted up to
+//! the limit although it arrived, and the sender considers it lost. (Reported for Atheros cards
+//! with 802.11b: each frame sent 0.37 times more at 3.49 km, 6.9 times more at 3.83 km;
+//! madwifi-devel, 28 May 2009: they wait a little longer than that.) Radios for such distances are
+//! configured with them: 802.11's coverage class adds 3 us to slot and timeout for each 450 m
+//! begun, which extends DIFS and each slot of the back-off. The standard ends at class 31, 13.95
+//! km; drivers continue beyond it, and so does this model.
 //!
-//! **802.16**: no contention and no acknowledgment. Time is divided into frames of equal length, and each frame into the
-//! parts of both directions; a packet takes its share of the symbols of its direction's part, and goes on in the next if
-//! it does not fit. Of the symbols a set share is preambles, maps and gaps. Tries follow each other at once (a real ARQ
-//! block waits for its frame).
+//! **802.16**: no contention and no acknowledgment. Time is divided into frames of equal length,
+//! and each frame into a part for each direction. A packet uses symbols of its direction's part,
+//! and continues in the next frame if it does not fit. A set fraction of the symbols is preambles,
+//! maps and gaps. Tries follow each other at once (a real ARQ block waits for its frame).
 
 use super::mode::{Mode, Standard};
 use super::modulation::Modulation;
@@ -33,7 +36,7 @@ use whimbrel_units::{Duration, Time};
 const ACK_BITS: u64 = 14 * 8;
 /// Preamble and header of DSSS, long.
 const DSSS_PREAMBLE: Duration = Duration::from_micros(192);
-/// Preamble and SIGNAL of OFDM, and the silence that 802.11g adds behind a frame.
+/// Preamble and SIGNAL of OFDM, and the silence that 802.11g adds after a frame.
 const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
 const OFDM_SILENCE: Duration = Duration::from_micros(6);
 const OFDM_SYMBOL: Duration = Duration::from_micros(4);
@@ -41,7 +44,7 @@ const OFDM_SYMBOL: Duration = Duration::from_micros(4);
 const OFDM_EXTRA_BITS: u64 = 16 + 6;
 const SIFS: Duration = Duration::from_micros(10);
 const CW_MAX: u32 = 1023;
-/// A coverage class: metres, and what it adds to a slot.
+/// A coverage class: its metres, and the time that it adds to a slot.
 const CLASS_METRES: f64 = 450.0;
 const CLASS_TIME: Duration = Duration::from_micros(3);
 
@@ -51,21 +54,21 @@ pub(super) struct Airtime {
     /// Idle time before the back-off.
     pub idle: Duration,
     pub slot: Duration,
-    /// Slots of the first back-off at most, and of the last.
+    /// The maximum back-off of the first try and of the last, in slots.
     pub cw_min: u32,
     pub cw_max: u32,
     /// The frame itself.
     pub data: Duration,
-    /// From its end to that of its acknowledgment.
+    /// From the end of the frame to the end of its acknowledgment.
     pub answered: Duration,
-    /// From its end until the sender gives up waiting for one.
+    /// From the end of the frame until the sender stops waiting for an acknowledgment.
     pub unanswered: Duration,
-    /// Whether an acknowledgment is there before that.
+    /// Whether an acknowledgment arrives before that.
     pub in_time: bool,
 }
 
 impl Airtime {
-    /// Of a packet of so many bytes.
+    /// The times for a packet of `packet` bytes.
     pub fn new(spec: &WirelessSpec, mode: Mode, packet: u32) -> Self {
         let bits = spec.standard.frame_bytes(packet) * 8;
         if spec.standard == Standard::Dot16 {
@@ -89,7 +92,7 @@ impl Airtime {
             (Duration::from_micros(9), 15)
         };
         let there_and_back = spec.propagation() * 2;
-        // A radio that the standard's times serve is told nothing.
+        // No coverage class is needed where the standard's times suffice.
         let near = there_and_back <= slot;
         let classes = match spec.ack_timeout {
             AckTimeout::Adjusted if !near => (spec.metres() / CLASS_METRES).ceil() as u64,
@@ -109,11 +112,12 @@ impl Airtime {
         }
     }
 
-    /// Mean time that a packet takes when tries fail with `error`; `retries` more than one are allowed.
+    /// The mean time of a packet if a try fails with probability `error`, with at most `retries`
+    /// retransmissions.
     pub fn mean(&self, error: f64, retries: u32) -> f64 {
         let (idle, slot) = (self.idle.as_secs_f64(), self.slot.as_secs_f64());
         let data = self.data.as_secs_f64();
-        // What the sender takes for a failure.
+        // The probability that the sender considers a try failed.
         let fails = if self.in_time { error } else { 1.0 };
         let end =
             (1.0 - fails) * self.answered.as_secs_f64() + fails * self.unanswered.as_secs_f64();
@@ -128,13 +132,13 @@ impl Airtime {
         sum
     }
 
-    /// The window of the next try.
+    /// The contention window of the next try.
     pub fn wider(&self, cw: u32) -> u32 {
         (2 * cw + 1).min(self.cw_max)
     }
 }
 
-/// A frame of 802.11 with so many bits.
+/// The duration of an 802.11 frame with `bits` bits.
 fn frame(mode: Mode, bits: u64) -> Duration {
     let rate = mode.rate().as_bits_per_sec().max(1);
     match mode.modulation {
@@ -163,18 +167,18 @@ fn acknowledgment(mode: Mode) -> Duration {
     }
 }
 
-/// The part of each frame of 802.16 that a direction has.
+/// A direction's part of each 802.16 frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Subframe {
     /// Length of a frame; not zero.
     frame: u64,
-    /// Where the part begins in it, and how long it is; not zero.
+    /// Begin of the part in the frame, and its length; the length is not zero.
     from: u64,
     length: u64,
 }
 
 impl Subframe {
-    /// The written direction has the first part, the mirrored one the rest.
+    /// The forward direction has the first part, the mirrored direction the rest.
     pub fn new(spec: &WirelessSpec, mirrored: bool) -> Self {
         let frame = spec.frame.as_nanos().max(2);
         let first = ((frame as f64 * spec.share.get()) as u64).clamp(1, frame - 1);
@@ -190,17 +194,17 @@ impl Subframe {
         }
     }
 
-    /// The share of time that the part has.
+    /// The part's fraction of time.
     pub fn share(&self) -> f64 {
         self.length as f64 / self.frame as f64
     }
 
-    /// When `work` is done that begins then and goes on in this part of each frame only.
+    /// When `work` is done that begins at `begins` and proceeds only in this part of each frame.
     pub fn done(&self, begins: Time, work: Duration) -> Time {
         let [frame, from, length] = [self.frame, self.from, self.length].map(u128::from);
         let begins = u128::from(begins.as_nanos());
         let (number, at) = (begins / frame, begins % frame);
-        // Frames before the one in which it begins, and what of its part is gone.
+        // The frame in which it begins, and how much of that frame's part has passed.
         let (number, gone) = if at >= from + length {
             (number + 1, 0)
         } else {
@@ -235,8 +239,9 @@ mod tests {
 
     #[test]
     fn a_packet_at_11_mbits_takes_two_milliseconds() {
-        // 1536 bytes at 11 Mbit/s: 1117.1 us, so 1118 + 192; DIFS 50; back-off 15.5 slots of 20 in the mean; SIFS 10 and
-        // an acknowledgment of 192 + 112 / 2. Together 50 + 310 + 1310 + 10 + 248 = 1928 us: 6.2 Mbit/s.
+        // 1536 bytes at 11 Mbit/s: 1117.1 us, so 1118 + 192; DIFS 50; a mean back-off of 15.5 slots
+        // of 20; SIFS 10 and an acknowledgment of 192 + 112 / 2. The sum 50 + 310 + 1310 + 10 + 248
+        // = 1928 us: 6.2 Mbit/s.
         let near = spec(Standard::Dot11b, 0.0);
         let at = airtime(&near, 11.0);
         assert_eq!((at.idle, at.data, at.answered), (us(50), us(1310), us(258)));
@@ -245,7 +250,8 @@ mod tests {
 
     #[test]
     fn a_packet_at_54_mbits_takes_four_hundred_microseconds() {
-        // (16 + 6 + 1536 x 8) / 216 = 57.0: 57 symbols. 20 + 228 + 6; DIFS 28; 7.5 slots of 9; 10 + 20 + 2 x 4 + 6.
+        // (16 + 6 + 1536 x 8) / 216 = 57.0: 57 symbols. 20 + 228 + 6; DIFS 28; 7.5 slots of 9; 10 +
+        // 20 + 2 x 4 + 6.
         let near = spec(Standard::Dot11g, 0.0);
         let at = airtime(&near, 54.0);
         assert_eq!((at.idle, at.data, at.answered), (us(28), us(254), us(44)));
@@ -253,8 +259,9 @@ mod tests {
     }
 
     #[test]
-    fn tries_cost_time_with_ever_longer_back_offs() {
-        // Each try fails: 28 + 9 x 7.5 + 254 + timeout (10 + 9 + 20), then the same with 15.5 slots: 388.5 + 460.5.
+    fn each_try_takes_time_with_a_longer_back_off() {
+        // Each try fails: 28 + 9 x 7.5 + 254 + timeout (10 + 9 + 20), then the same with 15.5
+        // slots: 388.5 + 460.5.
         let near = spec(Standard::Dot11g, 0.0);
         let at = airtime(&near, 54.0);
         assert!(
@@ -262,12 +269,13 @@ mod tests {
             "{}",
             at.mean(1.0, 1)
         );
-        // Half of them: the first 28 + 67.5 + 254 + (44 + 39) / 2 = 391; the second is made half the time: 463 / 2.
+        // Half of them fail: the first takes 28 + 67.5 + 254 + (44 + 39) / 2 = 391; the second is
+        // needed half the time: 463 / 2.
         assert!((at.mean(0.5, 1) - (391e-6 + 231.5e-6)).abs() < 1e-9);
     }
 
     #[test]
-    fn the_standard_waits_long_enough_for_1350_metres_at_9_us_and_for_3000_at_20() {
+    fn the_standard_timeout_suffices_for_1350_and_3000_metres() {
         let in_time = |standard, metres, mbits| {
             let mut spec = spec(standard, metres);
             spec.ack_timeout = AckTimeout::Standard;
@@ -280,14 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn a_radio_told_of_the_distance_waits_and_its_slots_grow() {
-        // 92 km: 205 classes begun of 450 m, 615 us more; there and back 613.757 us.
+    fn a_radio_configured_for_the_distance_has_longer_slots() {
+        // 92 km: 205 begun classes of 450 m, 615 us more; round trip 613.757 us.
         let far = spec(Standard::Dot11g, 92_000.0);
         let at = airtime(&far, 54.0);
         assert!(at.in_time);
         assert_eq!((at.slot, at.idle), (us(624), us(10 + 2 * 624)));
         assert_eq!(at.answered.as_nanos(), 44_000 + 613_758);
-        // A mean back-off alone is 7.5 x 624 us: 6.6 ms for a packet instead of 0.4.
+        // The mean back-off alone is 7.5 x 624 us: 6.6 ms for a packet instead of 0.4.
         assert!(
             (at.mean(0.0, 6) - 6.850e-3).abs() < 2e-6,
             "{}",
@@ -296,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_of_dot16_takes_its_share_of_the_symbols() {
+    fn a_dot16_packet_takes_its_symbols_and_their_overhead() {
         // 1510 bytes at 37.699 Mbit/s: 320.43 us, of which 92 % are data.
         let mut wimax = spec(Standard::Dot16, 400.0);
         wimax.overhead = Probability::new(0.08).expect("a share");
@@ -313,8 +321,8 @@ mod tests {
     }
 
     #[test]
-    fn work_goes_on_in_the_directions_own_part_of_each_frame() {
-        // Frames of 5 ms, of which the written direction has the first 3.
+    fn work_proceeds_only_in_the_direction_s_part_of_each_frame() {
+        // Frames of 5 ms, of which the forward direction has the first 3.
         let mut wimax = spec(Standard::Dot16, 0.0);
         wimax.frame = Duration::from_millis(5);
         wimax.share = Probability::new(0.6).expect("a share");
@@ -328,7 +336,7 @@ mod tests {
         };
         assert_eq!(ms(1.0, 1.5, false), 2.5);
         assert_eq!(ms(1.0, 2.0, false), 3.0);
-        // 2 of the 2.5 ms fit; the rest is at the beginning of the next frame.
+        // 2 of the 2.5 ms fit; the rest is done at the beginning of the next frame.
         assert_eq!(ms(1.0, 2.5, false), 5.5);
         assert_eq!(ms(4.0, 1.0, false), 6.0);
         // 7 ms of work: 2, 3 and 2 of three frames.
@@ -339,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_time_nothing_overflows() {
+    fn the_end_of_time_does_not_overflow() {
         let wimax = spec(Standard::Dot16, 0.0);
         let done = Subframe::new(&wimax, false).done(Time::MAX, Duration::MAX);
         assert_eq!(done, Time::MAX);

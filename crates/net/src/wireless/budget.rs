@@ -1,14 +1,14 @@
-//! How strong a signal arrives: power, antennas, distance, noise.
+//! The link budget: power, antennas, distance, noise.
 //!
-//! **Log-distance path loss** (T. S. Rappaport, Wireless Communications: Principles and Practice, 2nd edition, (4.69);
-//! ns-3's `LogDistancePropagationLossModel`):
+//! **Log-distance path loss** (T. S. Rappaport, Wireless Communications: Principles and Practice,
+//! 2nd edition, (4.69); ns-3's `LogDistancePropagationLossModel`):
 //!
 //! ```text
 //! L(d) = L(d0) + 10 n log10(d / d0),   L(d0) = 20 log10(4 pi d0 f / c)
 //! ```
 //!
-//! with free space up to d0. The exponent n is 2 in free space, 2.7 to 3.5 in towns, 4 and more behind obstacles
-//! (Rappaport, Table 4.2). Nearer than d0 the loss is that of d0.
+//! with free space up to d0. The exponent n is 2 in free space, 2.7 to 3.5 in cities, 4 and more
+//! behind obstacles (Rappaport, Table 4.2). Below d0 the loss is that of d0.
 //!
 //! **Noise**: k T B at 290 K (-174 dBm in each hertz) and the receiver's noise figure.
 
@@ -19,14 +19,14 @@ pub(super) const LIGHT: f64 = 299_792_458.0;
 /// Boltzmann's constant times 290 K in milliwatts a hertz.
 const THERMAL: f64 = 1.380_649e-23 * 290.0 * 1e3;
 
-/// Loss of a path by its length, without shadowing.
+/// The path loss over a distance, without shadowing.
 pub(super) fn path_loss(
     distance: Distance,
     reference: Distance,
     frequency: Frequency,
     exponent: f64,
 ) -> Decibels {
-    // No antenna is nearer than a millimetre, and no radio slower than a hertz.
+    // Bounds of a millimetre and a hertz keep the logarithms finite.
     let d0 = reference.metres().max(1e-3);
     let d = distance.metres().max(d0);
     let free =
@@ -34,7 +34,7 @@ pub(super) fn path_loss(
     Decibels::new(free + 10.0 * exponent * (d / d0).log10())
 }
 
-/// The noise in a bandwidth.
+/// The noise power in a bandwidth.
 pub(super) fn noise(bandwidth: Frequency, figure: Decibels) -> Power {
     let thermal = 10.0 * (THERMAL * bandwidth.hertz().max(1.0)).log10();
     Power::from_dbm(thermal + figure.get())
@@ -54,7 +54,8 @@ mod tests {
             let (d, d0) = (Distance::from_metres(m), Distance::from_metres(1.0));
             path_loss(d, d0, ghz(5.15), exponent).get()
         };
-        // 46.6777 dB is ns-3's default at 1 m, of 5.15 GHz, with a speed of light of 3e8 m/s: 0.006 dB less.
+        // 46.6777 dB is ns-3's default for 1 m and 5.15 GHz, with a speed of light of 3e8 m/s:
+        // 0.006 dB less.
         assert!((loss(1.0, 3.0) - 46.6777).abs() < 0.007);
         assert!((loss(0.0, 3.0) - 46.6777).abs() < 0.007);
         // Two decades at n = 3: 60 dB.
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn free_space_over_ninety_two_kilometres_is_what_link_planners_say() {
+    fn free_space_loss_over_92_km_matches_itu_r_p_525() {
         // 32.45 + 20 log10(92 km) + 20 log10(5800 MHz) = 32.45 + 39.28 + 75.27 (ITU-R P.525).
         let d = Distance::from_metres(92_000.0);
         let loss = path_loss(d, Distance::from_metres(1.0), ghz(5.8), 2.0);
@@ -70,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn noise_of_a_channel_is_that_of_ns3() {
-        // -100.5522786 dBm in 22 MHz at 290 K, from its test of error rates.
+    fn the_noise_of_a_channel_matches_ns3() {
+        // -100.5522786 dBm in 22 MHz at 290 K, from ns-3's test of error rates.
         let found = noise(Frequency::from_hertz(22e6), Decibels::new(7.0)).dbm();
         assert!((found - (-100.552_278_6 + 7.0)).abs() < 0.002, "{found}");
     }
 
     #[test]
-    fn nonsense_stays_a_number() {
+    fn zero_distance_frequency_and_bandwidth_stay_finite() {
         let loss = path_loss(
             Distance::from_metres(0.0),
             Distance::from_metres(0.0),

@@ -1,31 +1,36 @@
-//! What codes make of bit errors: the convolutional code of 802.11 and 802.16, and 802.16's Reed-Solomon code around it.
+//! Error-correcting codes: the convolutional code of 802.11 and 802.16, and 802.16's Reed-Solomon
+//! code.
 //!
-//! **Convolutional code.** Constraint length 7, generators 133 and 171 (octal), punctured to the higher rates: the code of
-//! IEEE Std 802.11 (17.3.5.6 of the 2016 edition) and of IEEE Std 802.16 OFDM (8.3.3.2.2 of the 2009 edition). With hard
-//! decisions on a channel that turns each bit over with probability p, of a decoder's bits fewer are wrong than
+//! **Convolutional code.** Constraint length 7, generators 133 and 171 (octal), punctured to the
+//! higher rates: the code of IEEE Std 802.11 (17.3.5.6 of the 2016 edition) and of IEEE Std 802.16
+//! OFDM (8.3.3.2.2 of the 2009 edition). With hard decisions on bits that are flipped with
+//! probability p, the decoder's bit error rate is bounded by
 //!
 //! ```text
 //! Pb <= 1/(2k) sum_d c_d D^d,   D = sqrt(4 p (1 - p))
 //! ```
 //!
-//! for a rate of k bits in k+1, where c_d are the bit errors of all paths at distance d: the bound of G. Pei, T. R.
-//! Henderson, "Validation of OFDM error rate model in ns-3", Boeing 2010, with the c_d of P. Frenger, P. Orten, T.
-//! Ottosson, "Convolutional codes with optimum distance spectrum", IEEE Communications Letters 3(11), 1999 (rates 1/2,
-//! 2/3, 3/4) and of D. Haccoun, G. Begin, "High-rate punctured convolutional codes for Viterbi and sequential decoding",
-//! IEEE Transactions on Communications 37(11), 1989 (5/6). The numbers were read in ns-3's `nist-error-rate-model.cc`,
-//! not in these papers; they are facts about the code.
+//! for a rate of k bits in k+1, where c_d are the bit errors of all paths at distance d: the bound
+//! of G. Pei, T. R. Henderson, "Validation of OFDM error rate model in ns-3", Boeing 2010, with the
+//! c_d of P. Frenger, P. Orten, T. Ottosson, "Convolutional codes with optimum distance spectrum",
+//! IEEE Communications Letters 3(11), 1999 (rates 1/2, 2/3, 3/4) and of D. Haccoun, G. Begin,
+//! "High-rate punctured convolutional codes for Viterbi and sequential decoding", IEEE Transactions
+//! on Communications 37(11), 1989 (5/6). The numbers were read in ns-3's
+//! `nist-error-rate-model.cc`, not in these papers; they are facts about the code.
 //!
-//! **In plain words.** A decoder errs when noise makes a wrong path look nearer than the right one, and the nearest wrong
-//! paths matter most. The bound counts each wrong path for itself, so that below about half a decibel before the cliff it
-//! exceeds one; nothing works there anyway. Receivers that use soft decisions are about 2 dB better.
+//! **Overview.** A decoder errs when noise makes a wrong path look nearer than the right one; the
+//! nearest wrong paths matter most. The bound counts each wrong path separately, so it exceeds one
+//! about half a decibel below the threshold, where no frame is received anyway. Receivers with soft
+//! decisions are about 2 dB better.
 //!
-//! **Reed-Solomon code.** n bytes carry k; t = (n - k) / 2 wrong ones are put right. Around the convolutional code it
-//! corrects what that one left. Here each bit that the inner decoder left wrong is wrong by itself, so a byte is wrong
-//! with 1 - (1 - Pb)^8, and a block if more than t of its bytes are. Real decoders err in bursts of a few bytes, which
-//! the standard does not spread (its interleaver is before the inner decoder): with the same Pb fewer blocks are hit,
+//! **Reed-Solomon code.** n bytes carry k data bytes; up to t = (n - k) / 2 wrong bytes are
+//! corrected. It corrects errors that the convolutional code leaves. Here these bit errors are
+//! independent: a byte is wrong with probability 1 - (1 - Pb)^8, and a block is wrong if more than
+//! t of its bytes are. Real decoders err in bursts of a few bytes, which the standard does not
+//! spread (its interleaver is before the inner decoder): with the same Pb fewer blocks are hit,
 //! each by more wrong bytes.
 
-/// Rate of the convolutional code.
+/// The rate of the convolutional code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CodeRate {
     /// 1/2.
@@ -40,9 +45,9 @@ pub(super) enum CodeRate {
 
 /// Bit errors of all wrong paths by their distance.
 struct Spectrum {
-    /// Bits in for each step of the code.
+    /// Input bits per step of the code.
     bits: f64,
-    /// The least distance, and the step to the next that there is.
+    /// The minimum distance, and the step to the next distance.
     distance: i32,
     step: i32,
     errors: &'static [f64],
@@ -127,7 +132,7 @@ impl CodeRate {
         }
     }
 
-    /// The share of decoded bits that is wrong when the channel turns over this share; at most one half.
+    /// The bit error rate after decoding for this bit error rate before; at most one half.
     pub fn bit_error(self, channel: f64) -> f64 {
         let spectrum = self.spectrum();
         let d = (4.0 * channel * (1.0 - channel)).max(0.0).sqrt();
@@ -149,12 +154,14 @@ pub(super) struct ReedSolomon {
 }
 
 impl ReedSolomon {
-    /// The probability that a block is not put right when bits are wrong with this one, at most one half.
+    /// The probability that a block is not corrected at this bit error rate, which is at most one
+    /// half.
     pub fn block_error(self, bit_error: f64) -> f64 {
         let right = (1.0 - bit_error).powi(8);
         let wrong = 1.0 - right;
         let corrected = (self.n - self.k) / 2;
-        // Terms of the binomial distribution, each from the one before. The first is at least 2^-960.
+        // Terms of the binomial distribution, each computed from the one before. The first is at
+        // least 2^-960.
         let mut term = right.powi(self.n as i32);
         let mut sum = 0.0;
         for i in 0..=self.n {
@@ -173,18 +180,18 @@ mod tests {
 
     #[test]
     fn the_first_term_of_the_bound_is_the_free_distance() {
-        // p = 1e-4: D = sqrt(4e-4 x 0.9999) = 0.019 999. Rate 1/2: 36 D^10 / 2 = 18 x 1.0234e-17 (D^2 = 3.9996e-4), and
-        // 211 D^12 / 2 adds 0.23 %.
+        // p = 1e-4: D = sqrt(4e-4 x 0.9999) = 0.019 999. Rate 1/2: 36 D^10 / 2 = 18 x 1.0234e-17
+        // (D^2 = 3.9996e-4), and 211 D^12 / 2 adds 0.23 %.
         let half = CodeRate::Half.bit_error(1e-4);
         assert!((half / 1.845e-16 - 1.0).abs() < 0.003, "{half:e}");
-        // Rate 3/4: 42 D^5 / 6 = 7 x 3.1993e-9 = 2.2395e-8; 201 D^6 / 6 = 33.5 x 6.3981e-11 = 2.14e-9 more, then 3.2e-10
-        // and 4.5e-11.
+        // Rate 3/4: 42 D^5 / 6 = 7 x 3.1993e-9 = 2.2395e-8; 201 D^6 / 6 = 33.5 x 6.3981e-11 =
+        // 2.14e-9 more, then 3.2e-10 and 4.5e-11.
         let punctured = CodeRate::ThreeQuarters.bit_error(1e-4);
         assert!((punctured / 2.49e-8 - 1.0).abs() < 0.005, "{punctured:e}");
     }
 
     #[test]
-    fn a_channel_of_coins_leaves_coins() {
+    fn bit_errors_of_one_half_and_zero_stay_as_they_are() {
         let rates = [
             CodeRate::Half,
             CodeRate::TwoThirds,
@@ -198,12 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_lost_when_more_bytes_are_wrong_than_can_be_put_right() {
+    fn a_block_is_wrong_if_more_bytes_are_wrong_than_can_be_corrected() {
         // Without parity one wrong byte of 12 is enough: 1 - (1 - 0.001)^96 = 0.0916.
         let none = ReedSolomon { n: 12, k: 12 };
         assert!((none.block_error(0.001) - 0.0916).abs() < 1e-4);
-        // (40, 36) puts right 2. Bytes are wrong with 1 - 0.999^8 = 0.007 972. P(3) = C(40, 3) p^3 (1 - p)^37 = 9880 x
-        // 5.067e-7 x 0.7437 = 0.003 723; P(4) = 91 390 x 4.039e-9 x 0.7497 = 0.000 277; P(5) 0.000 016: 0.004 016.
+        // (40, 36) corrects 2 bytes. A byte is wrong with 1 - 0.999^8 = 0.007 972. P(3) = C(40, 3)
+        // p^3 (1 - p)^37 = 9880 x 5.067e-7 x 0.7437 = 0.003 723; P(4) = 91 390 x 4.039e-9 x 0.7497
+        // = 0.000 277; P(5) 0.000 016: the sum is 0.004 016.
         let two = ReedSolomon { n: 40, k: 36 };
         assert!((two.block_error(0.001) - 0.004_016).abs() < 5e-6);
         assert_eq!(two.block_error(0.0), 0.0);

@@ -1,29 +1,32 @@
-//! A radio link described by its distance: how often frames are not understood, what tries cost, what arrives.
+//! A radio link described by its distance: frame errors, retransmissions and their time.
 //!
-//! **The way from metres to packets.** Power, antennas and the distance give the received power ([`budget`]); obstacles
-//! shift it ([`shadowing`]); with the noise it is a ratio of signal to noise. Modulation and codes make of it the
-//! probability that a bit is wrong ([`modulation`], [`coding`]), the length of a frame makes of that the probability that
-//! the frame is not understood ([`mode`]). The radio sends it again so often, and each try costs time ([`airtime`]). What
-//! is never understood is dropped by the radio's own check or, where somebody switched that off, delivered with wrong
-//! bits.
+//! **From metres to packets.** Power, antennas and distance give the received power ([`budget`]),
+//! which obstacles change ([`shadowing`]). Received power and noise give the signal-to-noise ratio.
+//! Modulation and codes turn it into a bit error rate ([`modulation`], [`coding`]), and the length
+//! of a frame turns that into a frame error rate ([`mode`]). The radio retransmits failed frames up
+//! to a limit, and each try takes time ([`airtime`]). A packet that is never received correctly is
+//! dropped by the radio's checksum or, if configured, delivered with wrong bits.
 //!
-//! **In plain words.** Errors come as a cliff: 2 dB, a fifth of the distance, lie between a rate that works always and
-//! one that never does. A radio that chooses its rate steps back from the cliff, and one that sends again hides what is
-//! left: with 10 % of frames lost and seven tries, one packet in ten million is lost. So a transport sees a radio's
-//! errors as time, not as losses, unless tries are few, or the slowest rate is too fast.
+//! **Overview.** The error rate falls steeply: only 2 dB, a fifth of the distance, separate a rate
+//! that always works from one that never does. A radio that adapts its rate keeps a margin, and
+//! retransmissions hide the remaining errors: with 10 % of frames lost and seven tries, one packet
+//! in ten million is lost. So a transport sees a radio's errors as delay, not as loss, unless there
+//! are few tries or the slowest rate is too fast.
 //!
-//! **What TCP can know of corrupted packets.** 802.11 drops every frame with a wrong check sum (FCS) before anybody looks
-//! at it: no corrupted segment ever reaches TCP on such a link ([`WirelessSpec::deliver_corrupted`] = 0, the default).
-//! 802.16 checks a frame if the connection was set up so. A study of corruption that TCP sees has to set the share.
+//! **Corrupted packets.** 802.11 drops every frame with a wrong checksum (FCS), so no corrupted
+//! segment reaches TCP on such a link ([`WirelessSpec::deliver_corrupted`] = 0, the default).
+//! 802.16 checks a frame only if the connection is configured so. A study of corruption that TCP
+//! sees has to set the probability.
 //!
-//! **When to use it, and when not.** For one link whose ends do not contend: each direction has the air for itself
-//! (802.16 gives each its part of the frame; of 802.11 a direction that sends little, acknowledgments, hardly takes from
-//! the other). For stations that contend and aggregate there is [`Wifi`](crate::Wifi), which knows no distance.
-//! Interference, fading within a frame, antenna patterns and the curvature of the earth are not here; put them into
+//! **When to use it.** For one link whose ends do not contend: each direction has the air for
+//! itself. (802.16 gives each direction its part of the frame; on 802.11, a direction that sends
+//! only acknowledgments takes little from the other.) For stations that contend and aggregate, use
+//! [`Wifi`](crate::Wifi), which has no distance. Interference, fading within a frame, antenna
+//! patterns and the curvature of the earth are not modelled; account for them in
 //! [`WirelessSpec::loss`] or the noise figure.
 //!
-//! Both directions have errors of their own, drawn independently, with the same shadowing. Results depend on the last
-//! bits of the mathematical library's functions, unlike those of other links.
+//! The directions draw their errors independently and share the shadowing. Unlike on other links,
+//! results depend on the last bits of the functions of the mathematical library.
 
 mod airtime;
 mod budget;

@@ -1,27 +1,33 @@
-//! Radio standards and their modes: which rates there are, and how often a frame is not understood.
+//! Radio standards and their modes: rates and frame error rates.
 //!
-//! * **802.11b**: 1, 2, 5.5 and 11 Mbit/s (IEEE Std 802.11-2016, clauses 15 and 16), noise of 22 MHz as in ns-3.
-//! * **802.11g**: OFDM at 6 to 54 Mbit/s in 20 MHz (clauses 17 and 18, Table 17-4). **802.11b/g** has both.
-//! * **802.16 OFDM** (IEEE Std 802.16-2009, 8.3): 256 carriers, 192 of them with data, a Reed-Solomon code around the
-//!   convolutional one (Table 8-98 of the 2009 edition, 215 of 2004): BPSK 1/2 to 64-QAM 3/4. The sampling frequency is n
-//!   times the channel's width, rounded down to 8 kHz, where n is 8/7 for widths that are a multiple of 1.75 MHz, else
-//!   86/75 of 1.5, 144/125 of 1.25, 316/275 of 2.75, 57/50 of 2 MHz, and 8/7 for all others (8.3.2.4); a symbol takes 256
+//! * **802.11b**: 1, 2, 5.5 and 11 Mbit/s (IEEE Std 802.11-2016, clauses 15 and 16), noise of 22
+//!   MHz as in ns-3.
+//! * **802.11g**: OFDM at 6 to 54 Mbit/s in 20 MHz (clauses 17 and 18, Table 17-4). **802.11b/g**
+//!   has both.
+//! * **802.16 OFDM** (IEEE Std 802.16-2009, 8.3): 256 carriers, 192 of them with data, a
+//!   Reed-Solomon code around the convolutional one (Table 8-98 of the 2009 edition, 215 of 2004):
+//!   BPSK 1/2 to 64-QAM 3/4. The sampling frequency is n times the channel's width, rounded down to
+//!   8 kHz. n is 8/7 for widths that are a multiple of 1.75 MHz, else 86/75 of 1.5, 144/125 of
+//!   1.25, 316/275 of 2.75, 57/50 of 2 MHz, and 8/7 for all others (8.3.2.4). A symbol takes 256
 //!   samples and the guard interval, and carries 192 x bits x code rate.
 //!
-//! **Frame error.** Of the bits of a frame each is wrong by itself, with the probability that [`coding`](super::coding)
-//! and [`modulation`](super::modulation) give: 1 - (1 - Pb)^bits, of 802.16 by blocks. The preamble and the header of the
-//! physical layer, which are sent at the slowest rate, are taken as understood.
+//! **Frame error.** Each bit of a frame is wrong independently, with the probability that
+//! [`coding`](super::coding) and [`modulation`](super::modulation) give: 1 - (1 - Pb)^bits, in
+//! 802.16 by blocks. The preamble and the header of the physical layer, which are sent at the
+//! slowest rate, are always received.
 //!
-//! **How near this is to radios.** The errors of 802.11 are those of ns-3's NIST and DSSS models, whose tests' numbers
-//! stand below. They are of hard decisions: for 10 % of 1000-byte frames OFDM needs up to 2 dB more than the standard's
-//! sensitivities allow for, with the noise figure of 10 dB and the margin of 5 dB that they assume. 802.16's modes need 1
-//! to 3 dB less than its 2004 edition assumes (8.3.11.1: 6.4 dB for BPSK 1/2 to 24.4 dB for 64-QAM 3/4), and 1 to 2 dB
-//! more than its corrigendum 1 (3.0 to 21.0 dB).
+//! **Accuracy.** The errors of 802.11 are those of ns-3's NIST and DSSS models; the tests below use
+//! the numbers of ns-3's tests. They assume hard decisions: for 10 % of 1000-byte frames, OFDM
+//! needs up to 2 dB more than the standard's sensitivities allow, with the noise figure of 10 dB
+//! and the margin of 5 dB that they assume. 802.16's modes need 1 to 3 dB less than its 2004
+//! edition assumes (8.3.11.1: 6.4 dB for BPSK 1/2 to 24.4 dB for 64-QAM 3/4), and 1 to 2 dB more
+//! than its corrigendum 1 (3.0 to 21.0 dB).
 //!
-//! **Sources.** ns-3's code was read; the standards could not be. The 2004 assumptions of 802.16 were read in INETMANET's
-//! `ModulationsConsts.h` and in copies of the table; its codes, the rule for n, the corrigendum's numbers and the
-//! sensitivities of 802.11 are quoted from memory. The rule gives 37.7 Mbit/s for 10 MHz with a guard of 1/32, which
-//! Albentia's catalogue states for its 802.16 radios, and 12.7 Mbit/s for 3.5 MHz with 1/16, which a measured system had.
+//! **Sources.** ns-3's code was read; the standards could not be. The 2004 assumptions of 802.16
+//! were read in INETMANET's `ModulationsConsts.h` and in copies of the table; its codes, the rule
+//! for n, the corrigendum's numbers and the sensitivities of 802.11 are quoted from memory. The
+//! rule gives 37.7 Mbit/s for 10 MHz with a guard of 1/32, which Albentia's catalogue states for
+//! its 802.16 radios, and 12.7 Mbit/s for 3.5 MHz with 1/16, which a measured system had.
 
 use super::coding::{CodeRate, ReedSolomon};
 use super::modulation::{Constellation, Modulation, dsss_symbol_error};
@@ -33,7 +39,8 @@ use whimbrel_units::{Decibels, Frequency, ParseError, Rate, nearest};
 const FFT: f64 = 256.0;
 const USED_CARRIERS: f64 = 200.0;
 const DATA_CARRIERS: f64 = 192.0;
-/// A written rate is this near to the exact one, bits per second: people give one decimal of Mbit/s.
+/// Maximum difference of a written rate from the exact one, in bits per second: rates are written
+/// with one decimal of Mbit/s.
 const ROUNDING: u64 = 50_000;
 /// Header of an 802.11 data frame 24 bytes, frame check 4, LLC/SNAP 8 (RFC 1042).
 const AROUND_80211: u64 = 24 + 4 + 8;
@@ -54,7 +61,7 @@ pub enum Standard {
 }
 
 impl Standard {
-    /// All of them, as they are written.
+    /// All standards and their written names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("802.11b", Self::Dot11b),
         ("802.11g", Self::Dot11g),
@@ -67,7 +74,7 @@ impl Standard {
         !matches!(self, Self::Dot16)
     }
 
-    /// Bytes of a frame that carries a packet of so many.
+    /// The size of a frame that carries a packet of `packet` bytes.
     pub(super) const fn frame_bytes(self, packet: u32) -> u64 {
         let around = if self.is_dot11() {
             AROUND_80211
@@ -102,10 +109,11 @@ impl fmt::Display for Standard {
     }
 }
 
-/// How wide an 802.16 channel is, and how long the guard interval before each symbol. 802.11's are fixed.
+/// The width of an 802.16 channel, and the guard interval before each symbol. Those of 802.11 are
+/// fixed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Channelization {
-    /// Width of the channel; 1.25 to 28 MHz.
+    /// The width of the channel, from 1.25 to 28 MHz.
     pub width: Frequency,
     /// The guard interval is the symbol divided by this: 4, 8, 16 or 32.
     pub guard: u32,
@@ -121,7 +129,7 @@ impl Default for Channelization {
 }
 
 impl Channelization {
-    /// Samples a second (8.3.2.4).
+    /// Samples per second (8.3.2.4).
     fn sampling(self) -> f64 {
         const FACTORS: [(f64, f64); 5] = [
             (1.75e6, 8.0 / 7.0),
@@ -137,17 +145,18 @@ impl Channelization {
         };
         let factor = FACTORS.iter().find(|(step, _)| multiple(*step));
         let factor = factor.map_or(8.0 / 7.0, |(_, factor)| *factor);
-        // A hair more, so that a product that is a multiple is not rounded down to the next.
+        // The small addition keeps a product that is a multiple from being rounded down to the next
+        // one.
         (width * factor / 8000.0 + 1e-6).floor() * 8000.0
     }
 
-    /// Seconds of a symbol with its guard interval.
+    /// The duration of a symbol with its guard interval, in seconds.
     fn symbol(self) -> f64 {
         FFT / self.sampling() * (1.0 + 1.0 / f64::from(self.guard.max(1)))
     }
 }
 
-/// The noise's bandwidth.
+/// The bandwidth of the noise.
 pub(super) fn noise_bandwidth(mode: Mode, channel: Channelization) -> Frequency {
     Frequency::from_hertz(match mode.modulation {
         Modulation::Ofdm(_) if mode.reed_solomon.is_some() => {
@@ -161,7 +170,7 @@ pub(super) fn noise_bandwidth(mode: Mode, channel: Channelization) -> Frequency 
 /// One rate of a standard: modulation and codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode {
-    /// Of the payload on the air, bits per second.
+    /// The rate of the payload on the air, in bits per second.
     rate: u64,
     pub(super) modulation: Modulation,
     code: Option<CodeRate>,
@@ -188,7 +197,7 @@ impl Mode {
     /// The mode with this rate, exactly or to one decimal of Mbit/s.
     ///
     /// # Errors
-    /// If there is none; names all rates.
+    /// If no mode has the rate; the error names all rates.
     pub fn at(standard: Standard, channel: Channelization, rate: Rate) -> Result<Self, ParseError> {
         let modes = Self::all(standard, channel);
         let distance = |mode: &Self| mode.rate.abs_diff(rate.as_bits_per_sec());
@@ -205,12 +214,12 @@ impl Mode {
         }
     }
 
-    /// Rate of the payload on the air.
+    /// The rate of the payload on the air.
     pub fn rate(self) -> Rate {
         Rate::from_bits_per_sec(self.rate)
     }
 
-    /// Mbit/s with at most one decimal.
+    /// The rate in Mbit/s with at most one decimal.
     fn written_rate(self) -> String {
         let tenths = (self.rate + 50_000) / 100_000;
         match tenths % 10 {
@@ -219,7 +228,7 @@ impl Mode {
         }
     }
 
-    /// The probability that a frame of so many bytes is not understood at this ratio of signal to noise.
+    /// The frame error rate for frames of `bytes` bytes at this signal-to-noise ratio.
     pub(super) fn frame_error(self, bytes: u64, snr: Decibels) -> f64 {
         let (symbol_error, bits) = dsss_symbol_error(self.modulation, snr.ratio());
         let error = self
@@ -232,7 +241,7 @@ impl Mode {
             ),
             None => (error, bytes as f64 * 8.0 / bits),
         };
-        // 1 - (1 - e)^n, keeping the digits of little e.
+        // 1 - (1 - e)^n, computed so that a small e keeps its digits.
         (-(units * (-unit_error).ln_1p()).exp_m1()).clamp(0.0, 1.0)
     }
 }
@@ -312,7 +321,7 @@ mod tests {
 
     /// `src/wifi/test/wifi-error-rate-models-test.cc` of ns-3: frames of 2000 bytes.
     #[test]
-    fn ofdm_frames_are_understood_as_often_as_in_the_tests_of_ns3() {
+    fn ofdm_frame_success_rates_match_the_tests_of_ns3() {
         let table = [
             (6, 3.0, 0.020),
             (6, 4.0, 0.885),
@@ -341,7 +350,8 @@ mod tests {
         }
     }
 
-    /// The same file: 1024 bytes and 54 of headers, signals in dBm over the noise of 22 MHz at 290 K and a figure of 7 dB.
+    /// The same file: 1024 bytes and 54 of headers, signals in dBm over the noise of 22 MHz at 290
+    /// K and a figure of 7 dB.
     #[test]
     fn dsss_frames_are_understood_as_often_as_in_the_tests_of_ns3() {
         let noise = -100.552_278_6 + 7.0;
@@ -369,8 +379,9 @@ mod tests {
         }
     }
 
-    /// IEEE Std 802.11-2016, Table 17-18: least sensitivities for 10 % of 1000-byte frames, which 17.3.10.2 bases on a
-    /// noise figure of 10 dB and a margin of 5 dB: noise of 20 MHz is then at -101 + 15 = -86 dBm.
+    /// IEEE Std 802.11-2016, Table 17-18: least sensitivities for 10 % of 1000-byte frames, which
+    /// 17.3.10.2 bases on a noise figure of 10 dB and a margin of 5 dB: noise of 20 MHz is then at
+    /// -101 + 15 = -86 dBm.
     #[test]
     fn ofdm_needs_at_most_two_decibels_more_than_the_standard_allows_for() {
         let table = [
@@ -392,10 +403,11 @@ mod tests {
         }
     }
 
-    /// The ratios that IEEE Std 802.16-2004 assumes for a bit error of 1e-6 (8.3.11.1, Table 266). At this bit error a
-    /// frame of 1250 bytes, 10^4 bits, has an error in less than one of 100.
+    /// The signal-to-noise ratios that IEEE Std 802.16-2004 assumes for a bit error rate of 1e-6
+    /// (8.3.11.1, Table 266). At this rate fewer than one of 100 frames of 1250 bytes, 10^4 bits,
+    /// has an error.
     #[test]
-    fn dot16_needs_less_than_the_standard_assumes_by_no_more_than_four_decibels() {
+    fn dot16_needs_at_most_4_db_less_than_the_standard_assumes() {
         let assumed = [6.4, 9.4, 11.2, 16.4, 18.2, 22.7, 24.4];
         let modes = Mode::all(Standard::Dot16, Channelization::default());
         for (mode, snr) in modes.iter().zip(assumed) {
@@ -406,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_dot16_are_those_that_vendors_and_papers_state() {
+    fn rates_of_dot16_match_vendors_and_papers() {
         // Albentia's catalogue of ALB-250: 37.7 Mbit/s on the air at most, 10 MHz.
         let fastest = |channel| Mode::all(Standard::Dot16, channel)[6].rate();
         let at = |mhz: f64, guard| {
@@ -416,13 +428,13 @@ mod tests {
             })
         };
         assert_eq!(at(10.0, 32).as_bits_per_sec() / 100_000, 377);
-        // M. Tran et al., EURASIP JWCN 2009, 247436, Table 1: 12.7 Mbit/s with 3.5 MHz and a prefix of 1/16: 864 bits
-        // each 68 us.
+        // M. Tran et al., EURASIP JWCN 2009, 247436, Table 1: 12.7 Mbit/s with 3.5 MHz and a prefix
+        // of 1/16: 864 bits per 68 us.
         assert_eq!(at(3.5, 16).as_bits_per_sec() / 100_000, 127);
     }
 
     #[test]
-    fn noise_of_dot16_is_that_of_the_carriers_in_use() {
+    fn the_noise_bandwidth_of_dot16_is_that_of_the_carriers_in_use() {
         // 3.5 MHz: 4 MHz x 200 / 256 = 3.125 MHz.
         let channel = Channelization {
             width: Frequency::from_hertz(3.5e6),
@@ -433,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_frame_and_a_weaker_signal_are_understood_less_often() {
+    fn longer_frames_and_weaker_signals_have_more_errors() {
         for (_, standard) in Standard::ALL {
             for mode in Mode::all(standard, Channelization::default()) {
                 let mut last = 1.0;
@@ -451,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_refused_with_those_that_there_are() {
+    fn an_unknown_rate_is_refused_with_the_known_ones() {
         let error = Mode::at(Standard::Dot11b, Channelization::default(), mbits(540));
         let text = error.expect_err("no such rate").to_string();
         assert_eq!(

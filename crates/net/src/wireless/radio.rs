@@ -1,4 +1,4 @@
-//! A radio link at work: how long each packet takes, and what arrives.
+//! A radio link: how long each packet takes, and whether it is received.
 
 use super::airtime::{Airtime, Subframe};
 use super::mode::Mode;
@@ -17,31 +17,33 @@ pub(crate) struct Radio {
     link: Arc<Wireless>,
     shadowing: Shadowing,
     subframe: Option<Subframe>,
-    /// The mode in use and the signal in it.
+    /// The mode in use, and its signal-to-noise ratio.
     mode: Mode,
     snr: Decibels,
-    /// Nearly all packets have one of two sizes (data, ACK): what was worked out for them under this signal.
+    /// Results for the current signal, cached for two packet sizes: nearly all packets have one of
+    /// two sizes (data, ACK).
     known: [Option<Known>; 2],
     corrupted: u64,
     draws: Xoshiro256PlusPlus,
 }
 
-/// A size under a signal.
+/// Cached results for a packet size.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     size: u32,
     airtime: Airtime,
-    /// As a [`threshold`].
+    /// The frame error rate as a [`threshold`].
     error: u64,
 }
 
 impl Radio {
-    /// A link at rest. `seed` decides back-offs and errors; the shadowing has its own in `link`.
+    /// An idle link. `seed` decides back-offs and errors; the shadowing has its own seed in `link`.
     pub fn new(link: Arc<Wireless>, seed: u64) -> Self {
         let spec = link.spec();
         let shadowing = Shadowing::new(spec.shadowing, spec.coherence, link.seed());
         let (mode, snr) = link.mode(shadowing.now());
-        // 2^193 draws ahead of the channel's, and 2^192 of those of the queue's management.
+        // Begins 2^193 draws after the impairments' stream, and 2^192 after that of the queue
+        // management.
         let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
         draws.long_jump();
         draws.long_jump();
@@ -57,7 +59,7 @@ impl Radio {
         }
     }
 
-    /// Sends a packet that begins then: times never go back.
+    /// Sends a packet whose service begins at `begins`. Times never go back.
     pub fn serve(&mut self, begins: Time, size: u32) -> Served {
         if self.shadowing.follow(begins) {
             (self.mode, self.snr) = self.link.mode(self.shadowing.now());
@@ -73,7 +75,8 @@ impl Radio {
                 None => now + airtime.data,
             };
             let fails = happens(error, &mut self.draws);
-            // What was understood once arrived then; the rest is for the sender, who does not know.
+            // The first correct reception counts; later tries happen because the sender does not
+            // know of it.
             if !understood {
                 (out, understood) = (now, !fails);
             }

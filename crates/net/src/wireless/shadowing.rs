@@ -1,38 +1,41 @@
-//! What obstacles add to a path's loss or take from it.
+//! Shadowing: the change of a path's loss by obstacles.
 //!
-//! **Log-normal shadowing** (T. S. Rappaport, Wireless Communications, 2nd edition, (4.69a)): over places at the same
-//! distance the loss in dB is normal, with a standard deviation of 3 to 12 dB. A link whose ends stand still has one
-//! value, drawn for the run. Where ends or what is between them move, it wanders: M. Gudmundson, "Correlation model for
-//! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991, has an autocorrelation that falls
-//! exponentially with the way gone,
+//! **Log-normal shadowing** (T. S. Rappaport, Wireless Communications, 2nd edition, (4.69a)): over
+//! places at the same distance, the loss in dB has a normal distribution with a standard deviation
+//! of 3 to 12 dB. A link whose ends do not move has one value, drawn for the run. If the ends or
+//! obstacles move, the value changes: in M. Gudmundson, "Correlation model for shadow fading in
+//! mobile radio systems", Electronics Letters 27(23), 1991, the autocorrelation falls exponentially
+//! with the distance moved,
 //!
 //! ```text
 //! R(t) = sigma^2 exp(-t / T)
 //! ```
 //!
-//! written here with time for way: T is the coherence time. It is the first-order autoregressive process, here in steps
-//! of T/16, in which it hardly moves (0.35 sigma). Both directions of a link have the same values at the same times (a
-//! channel is reciprocal), and the seed decides them whatever is sent.
+//! written here with time instead of distance: T is the coherence time. This is a first-order
+//! autoregressive process, here in steps of T/16, each of which changes the value little (0.35
+//! sigma). Both directions of a link have the same values at the same times (radio propagation is
+//! reciprocal), and the seed determines them independently of traffic.
 //!
-//! Fast fading, of echoes within a wavelength, is not here: OFDM spreads a frame over it, and it is in no frame error of
-//! [`mode`](super::mode).
+//! Fast fading by echoes within a wavelength is not modelled: OFDM averages it over a frame, and
+//! the frame error rates of [`mode`](super::mode) do not include it.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::{Decibels, Duration, Time};
 
-/// Steps in a coherence time.
+/// Steps per coherence time.
 const STEPS: u64 = 16;
-/// Most steps followed from one packet to the next. After so many nothing is remembered, and the value is drawn anew.
-const MOST_STEPS: u32 = 1 << 14;
+/// The maximum number of steps followed from one packet to the next. After so many steps the
+/// process has no memory of its value, which is drawn anew.
+const MAX_STEPS: u32 = 1 << 14;
 
-/// The shadowing of a link at work.
+/// The shadowing of a link.
 #[derive(Debug, Clone)]
 pub(super) struct Shadowing {
     sigma: f64,
     /// In standard deviations.
     value: f64,
-    /// The length of a step and when the next begins, if it moves.
+    /// The length of a step and the time of the next one, if the value changes.
     step: Option<(Duration, Time)>,
     rng: Xoshiro256PlusPlus,
 }
@@ -52,12 +55,12 @@ impl Shadowing {
         }
     }
 
-    /// What it adds to the received power now.
+    /// The current change of the received power.
     pub fn now(&self) -> Decibels {
         Decibels::new(self.sigma * self.value)
     }
 
-    /// Follows it to `at`, which never goes back; true if it has moved.
+    /// Advances the value to `at`, which never goes back. Returns whether it has changed.
     #[inline]
     pub fn follow(&mut self, at: Time) -> bool {
         match self.step {
@@ -75,7 +78,7 @@ impl Shadowing {
         };
         let keep = (-1.0 / STEPS as f64).exp();
         let spread = (1.0 - keep * keep).sqrt();
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             if *next > at {
                 return;
             }
@@ -87,8 +90,8 @@ impl Shadowing {
     }
 }
 
-/// A number of the standard normal distribution (G. E. P. Box, M. E. Muller, Annals of Mathematical Statistics 29(2),
-/// 1958).
+/// Draws from the standard normal distribution (G. E. P. Box, M. E. Muller, Annals of Mathematical
+/// Statistics 29(2), 1958).
 fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
     let (u, v): (f64, f64) = (rng.random(), rng.random());
     // 1 - u is never zero.
@@ -102,7 +105,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn places_differ_by_the_standard_deviation() {
+    fn values_of_seeds_have_the_standard_deviation() {
         let values: Vec<f64> = (0..20_000)
             .map(|seed| Shadowing::new(Decibels::new(4.0), None, seed).now().get())
             .collect();
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_stands_still_keeps_its_value() {
+    fn without_coherence_time_or_deviation_the_value_stays() {
         let mut still = Shadowing::new(Decibels::new(4.0), None, 1);
         let before = still.now();
         assert!(!still.follow(Time::ZERO + SECOND * 1000));
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_coherence_time_it_remembers_a_share_of_one_over_e() {
+    fn the_autocorrelation_after_a_coherence_time_is_one_over_e() {
         let (mut now, mut square, mut product) = (Vec::new(), 0.0, 0.0);
         let mut moving = Shadowing::new(Decibels::new(1.0), Some(SECOND), 3);
         for second in 0..40_000 {
@@ -139,7 +142,7 @@ mod tests {
             square += pair[0] * pair[0];
             product += pair[0] * pair[1];
         }
-        // 0.3679; 40 000 values scatter it by 0.005.
+        // 0.3679, with a standard deviation of 0.005 for 40 000 values.
         assert!(
             (product / square - 0.367_9).abs() < 0.02,
             "{}",
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_it_whatever_is_sent() {
+    fn the_seed_determines_the_value_whatever_the_traffic() {
         let at = |every: u64| {
             let mut moving = Shadowing::new(Decibels::new(4.0), Some(SECOND), 5);
             for ms in (0..=10_000).step_by(every as usize) {
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_of_years_costs_no_time() {
+    fn years_of_silence_take_no_time() {
         let mut moving = Shadowing::new(Decibels::new(4.0), Some(Duration::from_nanos(1)), 7);
         for year in 1..100 {
             assert!(moving.follow(Time::ZERO + SECOND * (year * 31_536_000)));

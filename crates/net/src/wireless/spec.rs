@@ -1,4 +1,4 @@
-//! The description of a radio link, as data.
+//! The description of a radio link.
 
 use super::airtime::{Airtime, Subframe};
 use super::budget::{LIGHT, noise, path_loss};
@@ -7,81 +7,83 @@ use whimbrel_units::{
     Bytes, Decibels, Distance, Duration, Frequency, ParseError, Power, Probability, Rate,
 };
 
-/// The packet by which a rate is chosen and capacity stated.
+/// The packet size for choosing a rate and for the nominal rate.
 const REFERENCE_PACKET: u32 = 1500;
 
-/// Nothing is heard from farther away, metres; times stay small.
+/// The maximum distance in metres that propagation times count; no signal is received from farther
+/// away.
 const FARTHEST: f64 = 1e7;
 
-/// A radio link: who sends how loud over which distance.
+/// A radio link: its power, distance and standard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WirelessSpec {
     /// The radio standard.
     pub standard: Standard,
-    /// Between the antennas.
+    /// The distance between the antennas.
     pub distance: Distance,
     /// The rate on the air.
     pub rate: RadioRate,
-    /// How often a frame that was not understood is sent again at most.
+    /// The maximum number of retransmissions of a frame.
     pub retries: u32,
-    /// Of the packets that are still not understood then, the share that is delivered, with wrong bits. The radio's own
-    /// check drops the others, as all real 802.11 does with all of them (9.2.4.8, the FCS).
+    /// The probability that a packet that failed in all tries is delivered, with wrong bits.
+    /// Otherwise the radio's checksum drops it, as real 802.11 always does (9.2.4.8, the FCS).
     pub deliver_corrupted: Probability,
-    /// Power of the sender of the written direction.
+    /// The power of the forward direction's sender.
     pub power: Power,
-    /// Power of the other one.
+    /// The power of the reverse direction's sender.
     pub reverse_power: Power,
     /// Gains of both antennas together.
     pub gain: Decibels,
     /// Losses in cables, walls and by misalignment together.
     pub loss: Decibels,
-    /// What the receivers add to thermal noise.
+    /// The noise that receivers add to thermal noise.
     pub noise_figure: Decibels,
-    /// The carrier.
+    /// The carrier frequency.
     pub frequency: Frequency,
-    /// The channel of 802.16.
+    /// Width and guard interval of an 802.16 channel.
     pub channel: Channelization,
-    /// The exponent of the path's loss; 2 is free space.
+    /// The exponent of the path loss; 2 is free space.
     pub exponent: f64,
-    /// Up to here the loss is that of free space.
+    /// The distance up to which the loss is that of free space.
     pub reference: Distance,
     /// Standard deviation of the shadowing.
     pub shadowing: Decibels,
-    /// How long it lasts, or none if it never changes.
+    /// Coherence time of the shadowing; `None` if it never changes.
     pub coherence: Option<Duration>,
     /// How long 802.11 waits for acknowledgments.
     pub ack_timeout: AckTimeout,
     /// The length of 802.16's frames.
     pub frame: Duration,
-    /// The part of each frame that the written direction has.
+    /// The forward direction's part of each frame.
     pub share: Probability,
-    /// The share of 802.16's symbols that carries no packets: preambles, maps, gaps.
+    /// The fraction of 802.16's symbols that carries no packets: preambles, maps, gaps.
     pub overhead: Probability,
 }
 
-/// Which rate a radio uses.
+/// The rate that a radio uses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RadioRate {
     /// Always this one.
     Fixed(Rate),
-    /// The fastest at which fewer than this share of 1500-byte packets are not understood at the first try, by the signal
-    /// as it is at the moment; the slowest if there is none. It is what a radio does that knows its signal, as ns-3's
-    /// `IdealWifiManager`; real ones find out by trying, and lose more.
+    /// The fastest rate at which fewer than this fraction of 1500-byte packets fail at the first
+    /// try with the current signal; the slowest rate if there is none. A radio that knows its
+    /// signal does so, as ns-3's `IdealWifiManager`; real ones probe, and lose more.
     Auto(Probability),
 }
 
 /// How long a sender of 802.11 waits for an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckTimeout {
-    /// As the standard says: too short beyond 1350 m in 802.11g, 3000 m in 802.11b.
+    /// The standard's timeout: too short beyond 1350 m in 802.11g and 3000 m in 802.11b.
     Standard,
-    /// The radio was told the distance; its slots grow.
+    /// Adjusted to the distance; slots become longer.
     Adjusted,
 }
 
 impl WirelessSpec {
-    /// A radio of this standard with usual settings: 20 dBm and antennas without gain at both ends, the best rate, 7
-    /// tries in 802.11 (dot11ShortRetryLimit) and one in 802.16, no shadowing.
+    /// A radio of this standard with common settings: 20 dBm and antennas without gain at both
+    /// ends, the best rate, 7 tries in 802.11 (dot11ShortRetryLimit) and one in 802.16, no
+    /// shadowing.
     pub fn new(standard: Standard, distance: Distance) -> Self {
         let dot11 = standard.is_dot11();
         Self {
@@ -108,12 +110,12 @@ impl WirelessSpec {
         }
     }
 
-    /// How long the signal is under way.
+    /// The propagation delay.
     pub fn propagation(&self) -> Duration {
         Duration::from_secs_f64(self.metres() / LIGHT)
     }
 
-    /// The distance as far as it takes time.
+    /// The distance in metres, bounded.
     pub(super) fn metres(&self) -> f64 {
         self.distance.metres().min(FARTHEST)
     }
@@ -123,18 +125,19 @@ fn tenths(tenths: u8) -> Probability {
     Probability::new(f64::from(tenths) / 10.0).unwrap_or_default()
 }
 
-/// One direction of a radio link, with all worked out that does not change during a run.
+/// One direction of a radio link, with results computed that do not change during a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wireless {
     spec: WirelessSpec,
     mirrored: bool,
     seed: u64,
-    /// Modes that may be used, the slowest first, and from which ratio of signal to noise each is.
+    /// The available modes, the slowest first, and the signal-to-noise ratio from which each is
+    /// used.
     modes: Vec<(Mode, Decibels)>,
 }
 
 impl Wireless {
-    /// The written direction of a link.
+    /// The forward direction of a link.
     ///
     /// # Errors
     /// If the standard does not have the rate.
@@ -160,7 +163,8 @@ impl Wireless {
         })
     }
 
-    /// The same with another seed for the shadowing, which both directions of a link must share. Before that it is 0.
+    /// The same link with this seed of the shadowing, which both directions must share. The default
+    /// is 0.
     pub fn seeded(&self, seed: u64) -> Self {
         Self {
             seed,
@@ -168,7 +172,7 @@ impl Wireless {
         }
     }
 
-    /// The other direction.
+    /// The reverse direction.
     pub fn mirrored(&self) -> Self {
         Self {
             mirrored: !self.mirrored,
@@ -176,7 +180,7 @@ impl Wireless {
         }
     }
 
-    /// How the link is described.
+    /// The description of the link.
     pub fn spec(&self) -> &WirelessSpec {
         &self.spec
     }
@@ -190,7 +194,7 @@ impl Wireless {
         (!dot11).then(|| Subframe::new(&self.spec, self.mirrored))
     }
 
-    /// The power that arrives, without shadowing.
+    /// The received power, without shadowing.
     pub fn received(&self) -> Power {
         let spec = &self.spec;
         let sent = if self.mirrored {
@@ -202,7 +206,7 @@ impl Wireless {
         Power::from_dbm(sent.dbm() + spec.gain.get() - path.get() - spec.loss.get())
     }
 
-    /// The mode that is used when shadowing adds so much to the signal, and the ratio of signal to noise in it.
+    /// The mode used with this shadowing, and its signal-to-noise ratio.
     pub(super) fn mode(&self, shadowing: Decibels) -> (Mode, Decibels) {
         let received = self.received().dbm() + shadowing.get();
         let snr = |mode| {
@@ -220,7 +224,7 @@ impl Wireless {
         (mode, snr(mode))
     }
 
-    /// The ratio of signal to noise, without shadowing.
+    /// The signal-to-noise ratio, without shadowing.
     pub fn snr(&self) -> Decibels {
         self.mode(Decibels::default()).1
     }
@@ -230,21 +234,21 @@ impl Wireless {
         self.mode(Decibels::default()).0.rate()
     }
 
-    /// The probability that a try of a packet of so many bytes is not understood, without shadowing.
+    /// The probability that one try of a packet of `packet` bytes fails, without shadowing.
     pub fn frame_error(&self, packet: u32) -> Probability {
         let (mode, snr) = self.mode(Decibels::default());
         error(&self.spec, mode, snr, packet)
     }
 
-    /// The probability that a packet of so many bytes is not understood in all its tries, without shadowing.
+    /// The probability that all tries of a packet of `packet` bytes fail, without shadowing.
     pub fn residual_error(&self, packet: u32) -> Probability {
         let tries = self.spec.retries.saturating_add(1);
         let residual = self.frame_error(packet).get().powf(f64::from(tries));
         Probability::new(residual).unwrap_or_default()
     }
 
-    /// What it carries of packets of this size if it always has some, tries included and those lost for good too, without
-    /// shadowing.
+    /// The rate at which a saturated link serves packets of this size, without shadowing. It
+    /// includes packets that are lost after all tries.
     pub fn saturation(&self, packet: Bytes) -> Rate {
         let size = u32::try_from(packet.get()).unwrap_or(u32::MAX);
         let (mode, snr) = self.mode(Decibels::default());
@@ -266,7 +270,8 @@ pub(super) fn error(spec: &WirelessSpec, mode: Mode, snr: Decibels, packet: u32)
     Probability::new(error).unwrap_or(Probability::ONE)
 }
 
-/// The ratio of signal to noise from which fewer than `target` of such frames are not understood, to a thousandth of a dB.
+/// The signal-to-noise ratio from which fewer than `target` of such frames fail, to a thousandth of
+/// a dB.
 fn needed(mode: Mode, bytes: u64, target: Probability) -> Decibels {
     let (mut too_low, mut enough) = (-40.0, 60.0);
     while enough - too_low > 1e-3 {
@@ -293,9 +298,10 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_of_a_link_is_what_is_added_up_by_hand() {
-        // 20 dBm; 1 m at 2.437 GHz: 20 log10(4 pi 2.437e9 / c) = 40.18 dB; 100 m at 2.7: 54 dB. -74.18 dBm over -100.97 +
-        // 7 in 20 MHz: 19.78 dB. At 10 % of 1500 bytes 36 Mbit/s is the fastest (16.3 dB; 48 needs 21.2).
+    fn the_link_budget_matches_hand_calculation() {
+        // 20 dBm; 1 m at 2.437 GHz: 20 log10(4 pi 2.437e9 / c) = 40.18 dB; 100 m at 2.7: 54 dB.
+        // -74.18 dBm over -100.97 + 7 in 20 MHz: 19.78 dB. At 10 % of 1500 bytes 36 Mbit/s is the
+        // fastest (16.3 dB; 48 needs 21.2).
         let link = wireless(at(Standard::Dot11g, 100.0));
         assert!(
             (link.received().dbm() + 74.18).abs() < 0.01,
@@ -307,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_differ_by_their_powers_alone() {
+    fn directions_differ_only_by_their_powers() {
         let mut spec = at(Standard::Dot11g, 100.0);
         spec.reverse_power = Power::from_dbm(15.0);
         let there = wireless(spec);
@@ -317,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_fall_with_the_distance_until_nothing_is_understood() {
+    fn rates_fall_with_the_distance_until_no_packet_is_received() {
         for (_, standard) in Standard::ALL {
             let mut last = Rate::from_bits_per_sec(u64::MAX);
             let mut rates = Vec::new();
@@ -338,9 +344,9 @@ mod tests {
     }
 
     #[test]
-    fn tries_leave_the_error_to_their_power() {
-        // 24 Mbit/s at 13 dB: of 2000-byte frames 0.495 are understood (ns-3). A packet of 1964 is such a frame; in 3
-        // tries 0.505^3 = 0.1288 are not.
+    fn the_residual_error_is_the_frame_error_to_the_power_of_tries() {
+        // 24 Mbit/s at 13 dB: of 2000-byte frames 0.495 are received (ns-3). A packet of 1964 bytes
+        // is such a frame; 0.505^3 = 0.1288 fail in 3 tries.
         let mut spec = at(Standard::Dot11g, 1.0);
         spec.rate = RadioRate::Fixed(Rate::from_bits_per_sec(24_000_000));
         spec.retries = 2;
@@ -353,8 +359,9 @@ mod tests {
     }
 
     #[test]
-    fn dot16_carries_what_the_catalogue_says() {
-        // Albentia's ALB-250: 37.7 Mbit/s on the air are 34.4 of Ethernet, both directions together.
+    fn the_throughput_of_dot16_matches_a_vendor_s_catalogue() {
+        // Albentia's ALB-250: 37.7 Mbit/s on the air are 34.4 of Ethernet, both directions
+        // together.
         let mut spec = at(Standard::Dot16, 10.0);
         spec.share = Probability::new(0.7).expect("a share");
         let there = wireless(spec);
@@ -366,18 +373,19 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_that_come_too_late_cost_all_tries() {
-        // 4 km: 26.7 us there and back exceed the slot of 9 us: 7 tries a packet, though each is understood.
+    fn late_acknowledgments_use_up_all_tries() {
+        // 4 km: a round trip of 26.7 us exceeds the slot of 9 us: 7 tries per packet, though each
+        // is received.
         let mut spec = at(Standard::Dot11g, 4000.0);
         spec.gain = Decibels::new(60.0);
-        let told = wireless(spec.clone()).nominal_rate();
+        let adjusted = wireless(spec.clone()).nominal_rate();
         spec.ack_timeout = AckTimeout::Standard;
         let link = wireless(spec);
         assert!(link.residual_error(1500).get() < 1e-9);
-        let untold = link.nominal_rate();
+        let standard = link.nominal_rate();
         assert!(
-            untold.as_bits_per_sec() * 10 < told.as_bits_per_sec(),
-            "{untold} {told}"
+            standard.as_bits_per_sec() * 10 < adjusted.as_bits_per_sec(),
+            "{standard} {adjusted}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A radio link as packets see it.
+//! Tests of a radio link's effect on packets.
 
 use super::*;
 use crate::{DropCause, Fate, Link, LinkSpec, ServiceSpec};
@@ -21,7 +21,8 @@ fn link(spec: WirelessSpec, seed: u64) -> Link {
     Link::new(&spec, seed)
 }
 
-/// 802.11g at 24 Mbit/s with 13 dB: of frames of 2000 bytes, packets of 1964, 0.505 are not understood (ns-3's tests).
+/// 802.11g at 24 Mbit/s with 13 dB: of frames of 2000 bytes, packets of 1964, 0.505 are not
+/// understood (ns-3's tests).
 fn at_the_cliff(retries: u32) -> WirelessSpec {
     let mut at = spec(Standard::Dot11g, 1.0);
     at.rate = RadioRate::Fixed(Rate::from_bits_per_sec(24_000_000));
@@ -30,8 +31,8 @@ fn at_the_cliff(retries: u32) -> WirelessSpec {
     at
 }
 
-/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong bits, and when the last
-/// is done with.
+/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong
+/// bits, and when the last is done with.
 fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
     let (mut arrived, mut wrong, mut last) = (0, 0, Time::ZERO);
     for _ in 0..packets {
@@ -49,7 +50,7 @@ fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
 }
 
 #[test]
-fn each_try_has_the_frames_error_and_the_tries_its_power() {
+fn the_loss_rate_is_the_frame_error_to_the_power_of_tries() {
     // 0.505 of 40 000 are lost (standard deviation 0.0025), with 3 tries 0.1288 (0.0017).
     for (retries, lost) in [(0, 0.505), (2, 0.1288)] {
         let mut link = link(at_the_cliff(retries), 1);
@@ -62,7 +63,7 @@ fn each_try_has_the_frames_error_and_the_tries_its_power() {
 }
 
 #[test]
-fn what_is_not_understood_is_delivered_as_far_as_was_asked() {
+fn failed_packets_are_delivered_corrupted_with_the_set_probability() {
     let mut at = at_the_cliff(0);
     at.deliver_corrupted = Probability::ONE;
     let (arrived, wrong, _) = saturate(&mut link(at.clone(), 1), 40_000, 1964);
@@ -94,7 +95,7 @@ fn a_busy_link_carries_its_saturation() {
 }
 
 #[test]
-fn a_packet_whose_acknowledgment_comes_late_arrives_at_its_first_try() {
+fn a_packet_with_a_late_acknowledgment_arrives_at_the_first_try() {
     let mut far = spec(Standard::Dot11g, 4000.0);
     far.gain = Decibels::new(60.0);
     far.ack_timeout = AckTimeout::Standard;
@@ -106,7 +107,8 @@ fn a_packet_whose_acknowledgment_comes_late_arrives_at_its_first_try() {
     // 28 us, at most 15 slots of 9, and 254 at 54 Mbit/s.
     let first = arrives(Duration::ZERO);
     assert!(first <= Time::ZERO + Duration::from_micros(28 + 135 + 254));
-    // Seven times 28 + 254 + 39 us and their back-offs keep the link busy: the next waits longer than 2 ms.
+    // Seven times 28 + 254 + 39 us and their back-offs keep the link busy: the next waits longer
+    // than 2 ms.
     let second = arrives(Duration::ZERO);
     assert!(
         second > Time::ZERO + Duration::from_micros(7 * 321),
@@ -136,8 +138,9 @@ fn dot16_packets_wait_for_their_part_of_the_frame() {
 }
 
 #[test]
-fn moving_obstacles_turn_a_good_link_bad_for_a_while() {
-    // 6 dB to spare over the cliff of a fixed rate; shadowing of 6 dB reaches it for 16 % of the time.
+fn shadowing_that_moves_makes_losses_come_in_runs() {
+    // 6 dB to spare over the cliff of a fixed rate; shadowing of 6 dB reaches it for 16 % of the
+    // time.
     let mut at = at_the_cliff(0);
     at.loss = Decibels::new(at.loss.get() - 6.0);
     at.shadowing = Decibels::new(6.0);
@@ -158,7 +161,7 @@ fn moving_obstacles_turn_a_good_link_bad_for_a_while() {
 }
 
 #[test]
-fn both_directions_have_one_shadowing_and_each_run_its_own() {
+fn directions_share_the_shadowing_and_runs_do_not() {
     let mut at = spec(Standard::Dot11g, 100.0);
     at.shadowing = Decibels::new(8.0);
     let wireless = Wireless::new(at).expect("a rate");
@@ -199,7 +202,7 @@ fn the_same_seed_gives_the_same_fates() {
     assert_ne!(fates(1), fates(2));
 }
 
-/// Any number, the impossible ones too.
+/// Any number, invalid ones included.
 fn anything() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -300.0..300.0_f64,
@@ -258,7 +261,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whatever_the_link_each_packet_has_one_fate_and_none_overtakes(
+    fn every_packet_has_one_fate_and_none_overtakes(
         spec in any_link(),
         packets in prop::collection::vec((any_span(), prop_oneof![Just(1500_u32), any::<u32>()]), 1..40),
         mirrored in any::<bool>(),
