@@ -40,7 +40,7 @@ const FLAGS: [(&str, &str); 7] = [
 #[command(after_help = "\
 Examples:
   whimbrel compare
-  whimbrel compare --rate 1Gbit/s --rtt 90ms --loss 0% --controllers cubic,newreno
+  whimbrel compare --rate 1Gbit/s --rtt 90ms --loss 0% --controllers cubic,bbr
   whimbrel compare --loss 0%,0.1%,1%,5% --flows 4 --seeds 10
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
   whimbrel compare --loss 0%,1%,5% --report page.html

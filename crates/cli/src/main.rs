@@ -38,18 +38,18 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  whimbrel compare                         common algorithms at 50 Mbit/s, 100 ms, 1 % loss
-  whimbrel compare --loss 0%,0.1%,1%,5%    the same at four loss rates
-  whimbrel compare --print-scenario        the same as a scenario file
-  whimbrel sim path.toml                   run a scenario file
-  whimbrel controllers                     list the algorithms and their papers
-  whimbrel judge                           decisions between random loss and congestion
-  whimbrel model                           formulas for random loss, and the simulator
-  whimbrel reproduce                       the papers' figures, with verdicts
-  whimbrel serve DIR                       receive files over QUIC
-  whimbrel send FILE HOST                  send a file with any of the algorithms
+  whimbrel compare                        common algorithms on a lossy path
+  whimbrel compare --loss 0%,0.1%,1%,5%   the same at four loss rates
+  whimbrel compare --print-scenario       the same as a scenario file
+  whimbrel sim path.toml                  run a scenario file
+  whimbrel controllers                    list the algorithms and their papers
+  whimbrel judge                          decisions on the causes of losses
+  whimbrel model                          formulas compared with the simulator
+  whimbrel reproduce                      the papers' figures, with verdicts
+  whimbrel serve DIR                      receive files over QUIC
+  whimbrel send FILE HOST                 send a file with any algorithm
   whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2
-                                           run any program behind an emulated path";
+                                          run a program on an emulated path";
 
 #[derive(Subcommand)]
 enum Command {

@@ -91,7 +91,10 @@ fn draw(scenario: &Scenario, title: &str, args: &PlayArgs) -> anyhow::Result<Str
     looks.extend(args.plot_spacing.then_some(Look::AckSpacing));
     let figures = figures::plot(title, &runs, &looks);
     if figures.is_empty() {
-        return Err(BadInput::new("--plot needs a flow with a congestion controller, but the scenario has none").into());
+        return Err(BadInput::new(
+            "--plot needs a flow with a congestion controller, but the scenario has none",
+        )
+        .into());
     }
     Ok(whimbrel_report::svg(&figures))
 }

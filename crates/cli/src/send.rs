@@ -58,13 +58,13 @@ const STOPPED: u8 = 130;
                          request, rtt and rttvar in us; bytes are acknowledged
                          bytes with QUIC's overhead; retransmits are packets
                          declared lost
-Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
-server or wrong fingerprint; 130 stopped by Ctrl-C.
+Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server;
+4 unknown server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
   whimbrel send movie.mp4 example.org --token ... --fingerprint ...
   WHIMBREL_TOKEN=... whimbrel send movie.mp4 example.org
-  whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --json --trace cwnd.csv
+  whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
     /// The file to send

@@ -36,7 +36,7 @@ Exit status: 0 if stopped, or after the file of --once; 1 failed; 2 wrong usage.
 Examples:
   whimbrel serve /srv/inbox
   whimbrel serve . --once
-  whimbrel serve /srv/inbox --listen 192.0.2.1:4440 --max-size '10 GB' --overwrite")]
+  whimbrel serve . --listen 192.0.2.1:4440 --max-size '10 GB' --overwrite")]
 pub struct ServeArgs {
     /// Directory to store files in
     #[arg(value_name = "DIR")]

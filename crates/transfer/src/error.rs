@@ -136,7 +136,8 @@ mod tests {
             assert_eq!(refusal.reason, Reason::DiskFull);
             assert!(!refusal.text.contains("secret"));
         }
-        let refusal = Error::file("/secret/place", "write")(rustix::io::Errno::IO.into()).for_peer();
+        let refusal =
+            Error::file("/secret/place", "write")(rustix::io::Errno::IO.into()).for_peer();
         assert_eq!(refusal.reason, Reason::Internal);
         assert!(!refusal.text.contains("secret"));
     }

@@ -37,11 +37,11 @@ use whimbrel_sim::scenario::Setting;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  whimbrel reproduce --list                      list the experiments and their run times
+  whimbrel reproduce --list                      list experiments and run times
   whimbrel reproduce cerl/fig-3.5                run one experiment
-  whimbrel reproduce cerl/fig-4 emfast/table-1   all experiments of a chapter, and another one
-  whimbrel reproduce cerl --report out           all experiments of a paper, and a page with
-                                                 figures: out/index.html
+  whimbrel reproduce cerl/fig-4 emfast/table-1   a chapter, and one experiment
+  whimbrel reproduce cerl --report out           a paper, and a page with figures:
+                                                 out/index.html
   whimbrel reproduce                             all experiments
 
 From a paper's figure to its reproduction, its scenario and the code:
@@ -49,19 +49,19 @@ From a paper's figure to its reproduction, its scenario and the code:
   whimbrel reproduce cerl/fig-3.5 --print-scenario
   whimbrel controllers cerl --code
 
-Results are stored in $XDG_CACHE_HOME/whimbrel or ~/.cache/whimbrel, and are reused
-only while the program, the experiment's files and the settings are the same. The
-difference from the paper is in % of the paper's number; for numbers in % it is in
-percentage points.
+Results are stored in $XDG_CACHE_HOME/whimbrel or ~/.cache/whimbrel, and are
+reused only while the program, the experiment's files and the settings are the
+same. The difference from the paper is in % of the paper's number; for numbers
+in % it is in percentage points.
 
 The folder of a report has index.html (one page, which needs no other file),
-results.json (the output of --json), results.csv (a line for each row), and the files
-of the experiments below experiments/.
+results.json (the output of --json), results.csv (a line for each row), and the
+files of the experiments below experiments/.
 
 --json prints a list of objects with id, paper, place, claim, verdict (\"holds\",
-\"in part\" or \"does not hold\"), reason, scenario, rows (label, unit, paper, measured,
-measured_stddev, difference, ...), seconds, and kept: the time of a stored result,
-else null.")]
+\"in part\" or \"does not hold\"), reason, scenario, rows (label, unit, paper,
+measured, measured_stddev, difference, ...), seconds, and kept: the time of a
+stored result, else null.")]
 pub struct ReproduceArgs {
     /// Ids, or the words that ids begin with [default: all]
     #[arg(value_name = "ID")]
