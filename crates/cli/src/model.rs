@@ -113,29 +113,29 @@ Not in the models:
 struct Flow {
     /// The simulator's controller.
     controller: &'static str,
-    law: Formula,
+    formula: Formula,
     nacks: bool,
 }
 
 const FLOWS: [Flow; 4] = [
     Flow {
         controller: "reno",
-        law: Formula::Reno,
+        formula: Formula::Reno,
         nacks: false,
     },
     Flow {
         controller: "westwood",
-        law: Formula::Westwood,
+        formula: Formula::Westwood,
         nacks: false,
     },
     Flow {
         controller: "tcp-nack",
-        law: Formula::Reno,
+        formula: Formula::Reno,
         nacks: true,
     },
     Flow {
         controller: "tcp-nack-westwood",
-        law: Formula::Westwood,
+        formula: Formula::Westwood,
         nacks: true,
     },
 ];

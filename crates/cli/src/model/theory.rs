@@ -59,9 +59,9 @@ fn predict(
     // The probability that a changed bit is in the headers is their fraction of the packet.
     let struck = args.header.get() as f64 / args.packet().get() as f64;
     let struck = Probability::new(struck).unwrap_or_default();
-    let equation = solve(path, flow.law, receiver(Probability::ZERO), p)?.mean_of_cycles;
-    let solution = solve(path, flow.law, receiver(struck), p)?;
-    let of_reno = flow.law == Formula::Reno && !flow.nacks;
+    let equation = solve(path, flow.formula, receiver(Probability::ZERO), p)?.mean_of_cycles;
+    let solution = solve(path, flow.formula, receiver(struck), p)?;
+    let of_reno = flow.formula == Formula::Reno && !flow.nacks;
     let share = |rate: f64| (rate / path.packets_per_second()).min(1.0);
     let sender = Sender {
         rtt: path.rtt(),
