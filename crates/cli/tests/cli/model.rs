@@ -58,7 +58,7 @@ fn formulas_are_compared_with_the_simulator() {
         &["the link holds 30 packets", "westwood", "tcp-nack", "PFTK"],
     );
     let svg = std::fs::read_to_string(path).expect("a picture");
-    assert_contains(&svg, &["<svg", "<circle", "tcp-nack-westwood", "Mathis"]);
+    assert_contains(&svg, &["<svg", "<path", "tcp-nack-westwood", "Mathis"]);
 }
 
 #[test]
