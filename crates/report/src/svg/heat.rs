@@ -25,6 +25,9 @@ const VIRIDIS: [[u8; 3]; 11] = [
 const SMALL: f64 = 11.0;
 /// Between maps.
 const GAP: f64 = 24.0;
+/// Height of a line of a map's title, and width of the mark in front of it.
+const TITLE: f64 = 15.0;
+const KEY: f64 = 16.0;
 /// Width of the scale of colours.
 const BAR: f64 = 180.0;
 
@@ -91,23 +94,24 @@ pub(super) fn draw(
         [area.left + BAR + 12.0, top + 6.0],
         Font::new(12.0),
     );
-    let layout = Layout::new(area.width, x, y, maps.len());
+    let layout = Layout::new(area.width, x, y, maps);
     for (i, map) in maps.iter().enumerate() {
         let (column, row) = (i % layout.beside, i / layout.beside);
         let corner = [
             area.left + column as f64 * (layout.width() + GAP) + layout.labels,
-            top + 48.0 + row as f64 * layout.block() + 34.0,
+            top + 48.0 + row as f64 * layout.block() + layout.head,
         ];
-        let mut title = corner[0];
+        let mut title = corner[0] - layout.labels;
         if let Some(protocol) = &map.protocol {
             let look = looks.of(Some(protocol), 0);
-            let place = [title + 5.0, corner[1] - 24.0];
+            let place = [title + 5.0, corner[1] - layout.head + 10.0];
             canvas.mark(look.marker, place, 9.0, look.colour, false);
-            title += 16.0;
+            title += KEY;
         }
-        let room = layout.width() + GAP - (title - corner[0]) - layout.labels;
-        let label = fitted(&map.label, room.max(100.0), 12.0);
-        canvas.text(&label, [title, corner[1] - 24.0], Font::new(12.0).bold());
+        for (line, text) in layout.title(&map.label).into_iter().enumerate() {
+            let place = [title, corner[1] - layout.head + 10.0 + line as f64 * TITLE];
+            canvas.text(text, place, Font::new(12.0).bold());
+        }
         layout.names(canvas, corner, x, y);
         for (index, place) in layout.cells(corner) {
             let cell = map.cells.get(index).copied().flatten();
@@ -143,6 +147,8 @@ struct Layout {
     rows: usize,
     /// Maps in a row.
     beside: usize,
+    /// Room above a map for its title and the name of its rows.
+    head: f64,
     /// Room left of a map for the names of its rows.
     labels: f64,
     /// Width and height of a cell.
@@ -155,7 +161,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(width: f64, x: &Categories, y: &Categories, maps: usize) -> Self {
+    fn new(width: f64, x: &Categories, y: &Categories, maps: &[Heat]) -> Self {
         let (columns, rows) = (x.values.len().max(1), y.values.len());
         let widest = |names: &[String]| {
             let widths = names.iter().map(|name| text_width(name, SMALL));
@@ -167,16 +173,17 @@ impl Layout {
         let labels = 12.0 + side;
         // As many maps side by side as have room for cells that can be read.
         let fit = ((width + GAP) / (labels + GAP + columns as f64 * 34.0)) as usize;
-        let beside = fit.min(maps).max(1);
+        let beside = fit.min(maps.len()).max(1);
         let room = (width - GAP * (beside - 1) as f64) / beside as f64 - labels - 2.0;
         let widest = widest(&x.values);
         let wanted = (widest + 8.0).min(96.0).max(62.0);
         let size = (room / columns as f64).min(wanted).max(6.0);
         let turned = widest > size - 4.0;
-        Self {
+        let mut layout = Self {
             columns,
             rows,
             beside,
+            head: 34.0,
             labels,
             size,
             tall: size.clamp(16.0, 32.0),
@@ -186,7 +193,22 @@ impl Layout {
             } else {
                 20.0
             },
+        };
+        let lines = maps.iter().map(|map| layout.title(&map.label).len());
+        layout.head += TITLE * lines.max().unwrap_or(1).saturating_sub(1) as f64;
+        layout
+    }
+
+    /// The lines of a map's title, which are broken after commas.
+    fn title<'a>(&self, label: &'a str) -> Vec<&'a str> {
+        let room = self.width() + GAP - KEY;
+        let (mut lines, mut rest) = (Vec::new(), label);
+        while let Some(end) = line_end(rest, room) {
+            lines.push(rest[..end].trim_end());
+            rest = &rest[end..];
         }
+        lines.push(rest);
+        lines
     }
 
     /// Width and height of a map with its names.
@@ -195,7 +217,7 @@ impl Layout {
     }
 
     fn block(&self) -> f64 {
-        40.0 + self.rows as f64 * self.tall + self.under + 26.0
+        self.head + 6.0 + self.rows as f64 * self.tall + self.under + 26.0
     }
 
     /// The upper left corner of each cell, by its index; the first row is the lowest.
@@ -233,4 +255,16 @@ impl Layout {
         let centre = left + self.columns as f64 * self.size / 2.0;
         canvas.text(&x.label, [centre, below], middle);
     }
+}
+
+/// The end of the first line of a title, if it is too wide for a single one.
+fn line_end(title: &str, room: f64) -> Option<usize> {
+    let ends = title
+        .match_indices(", ")
+        .map(|(at, comma)| at + comma.len());
+    // Bold letters are wider than others.
+    let fits = |end: &usize| text_width(&title[..*end], 13.0) <= room;
+    let mut ends = ends.peekable();
+    let first = ends.peek().copied()?;
+    (!fits(&title.len())).then(|| ends.filter(fits).last().unwrap_or(first))
 }
