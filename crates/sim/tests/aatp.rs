@@ -68,7 +68,7 @@ fn flow(controller: &str, packets: u64) -> FlowSpec {
         traffic: Traffic::Aatp(AatpFlow {
             controller: controller.parse().expect("registered"),
             size: (packets > 0).then(|| Bytes::new(packets * PAYLOAD)),
-            priority: Priority::LEAST,
+            priority: Priority::LOWEST,
             destination: 0,
             settings: AatpSettings::default(),
         }),

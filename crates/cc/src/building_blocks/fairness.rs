@@ -65,9 +65,9 @@ pub struct Priority(u8);
 
 impl Priority {
     /// The lowest priority, and the default.
-    pub const LEAST: Self = Self(1);
+    pub const LOWEST: Self = Self(1);
     /// The highest priority.
-    pub const GREATEST: Self = Self(8);
+    pub const HIGHEST: Self = Self(8);
 
     /// Returns `None` unless `priority` is from 1 to 8.
     pub const fn new(priority: u8) -> Option<Self> {
@@ -85,7 +85,7 @@ impl Priority {
 
 impl Default for Priority {
     fn default() -> Self {
-        Self::LEAST
+        Self::LOWEST
     }
 }
 
@@ -114,7 +114,7 @@ pub fn weighted_fairness(flows: impl IntoIterator<Item = Flow>) -> f64 {
 }
 
 /// The minimum of V/Vm in (24): ten doublings below the allocation.
-const LEAST_EFFICIENCY: f64 = 1.0 / 1024.0;
+const MIN_EFFICIENCY: f64 = 1.0 / 1024.0;
 
 /// The adapter with its two parameters (24) (25).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,7 +155,7 @@ impl Adapter {
         let delivered = flow.delivered.as_bits_per_sec() as f64;
         let efficiency = delivered / flow.allocated.as_bits_per_sec() as f64;
         // log2(Vm/V) = -log2(V/Vm).
-        -transcendence * efficiency.max(LEAST_EFFICIENCY).log2()
+        -transcendence * efficiency.max(MIN_EFFICIENCY).log2()
     }
 }
 
@@ -221,8 +221,8 @@ mod tests {
         assert_eq!(share(&priorities([2, 4, 6])), [150, 300, 450]);
         assert_eq!(share(&priorities([3])), [900], "alone: all of it");
         assert_eq!((Priority::new(0), Priority::new(9)), (None, None));
-        assert_eq!(Priority::default(), Priority::LEAST);
-        assert_eq!(Priority::new(8), Some(Priority::GREATEST));
+        assert_eq!(Priority::default(), Priority::LOWEST);
+        assert_eq!(Priority::new(8), Some(Priority::HIGHEST));
     }
 
     #[test]

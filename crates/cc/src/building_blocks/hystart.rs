@@ -146,17 +146,17 @@ impl HyStart {
     }
 
     fn sample(&mut self, rtt: Duration) {
-        let least = self.this_round.map_or(rtt, |least| least.min(rtt));
-        self.this_round = Some(least);
+        let min = self.this_round.map_or(rtt, |min| min.min(rtt));
+        self.this_round = Some(min);
         self.samples = self.samples.saturating_add(1);
         if self.samples < N_RTT_SAMPLE {
             return;
         }
         match (&self.css, self.last_round) {
-            (Some(css), _) if least < css.baseline => self.css = None,
-            (None, Some(last)) if least >= last.saturating_add(threshold(last)) => {
+            (Some(css), _) if min < css.baseline => self.css = None,
+            (None, Some(last)) if min >= last.saturating_add(threshold(last)) => {
                 self.css = Some(Css {
-                    baseline: least,
+                    baseline: min,
                     rounds: 0,
                 });
             }

@@ -114,7 +114,7 @@ pub(crate) struct WindowController<R> {
     /// Window and rule before the last reduction, while it may still prove to be spurious.
     before: Option<(Window, R)>,
     /// [`Controller::transport_features`].
-    asks: TransportFeatures,
+    features: TransportFeatures,
 }
 
 impl<R: Rule> WindowController<R> {
@@ -124,13 +124,13 @@ impl<R: Rule> WindowController<R> {
             window: Window::new(setup),
             rule,
             before: None,
-            asks: TransportFeatures::NOTHING,
+            features: TransportFeatures::NOTHING,
         }
     }
 
     /// The same controller, with these requirements on its transport.
-    pub fn with_transport_features(self, asks: TransportFeatures) -> Self {
-        Self { asks, ..self }
+    pub fn with_transport_features(self, features: TransportFeatures) -> Self {
+        Self { features, ..self }
     }
 }
 
@@ -185,7 +185,7 @@ impl<R: Rule> Controller for WindowController<R> {
     }
 
     fn transport_features(&self) -> TransportFeatures {
-        self.asks
+        self.features
     }
 
     fn classifies_losses(&self) -> bool {

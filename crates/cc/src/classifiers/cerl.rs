@@ -51,11 +51,12 @@ pub(crate) const A: Parameter = Parameter {
     name: "A",
     default: Value::Number(0.55),
     range: (0.0, 1.0),
-    meaning: "fraction of the longest queue so far from which a loss is congestion; 0: every loss is",
+    meaning: "fraction of the longest queue so far from which a loss is congestion; 0: every \
+              loss is",
 };
 
-pub(crate) const CITATION: &str = "H. El-Ocla, \"TCP CERL: Congestion control enhancement over wireless networks\", \
-                        Wireless Networks 16(1), 2010";
+pub(crate) const CITATION: &str = "H. El-Ocla, \"TCP CERL: Congestion control enhancement over \
+                                   wireless networks\", Wireless Networks 16(1), 2010";
 
 /// CERL's entry among the loss classifiers.
 pub(crate) static ENTRY: ClassifierEntry = ClassifierEntry {

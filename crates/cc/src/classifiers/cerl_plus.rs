@@ -59,7 +59,8 @@ pub(crate) const POWER: Parameter = Parameter {
     name: "power",
     default: Value::Number(2.0),
     range: (0.0, 16.0),
-    meaning: "exponent of T/RTT_avg: how fast a standing queue lowers the threshold; 0: only the longest queue is congestion",
+    meaning: "exponent of T/RTT_avg: how fast a standing queue lowers the threshold; 0: only the \
+              longest queue is congestion",
 };
 
 pub(crate) const MEMORY: Parameter = Parameter {

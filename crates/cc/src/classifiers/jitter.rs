@@ -86,18 +86,20 @@ pub(crate) const LEVEL_A: Parameter = Parameter {
     name: "level_A",
     default: Value::Number(0.55),
     range: (0.0, 1.0),
-    meaning: "fraction of the longest queue so far above which a loss is congestion whatever the jitter",
+    meaning: "fraction of the longest queue so far above which a loss is congestion whatever \
+              the jitter",
 };
 
 pub(crate) const LEVEL_LEAST: Parameter = Parameter {
     name: "level_least",
     default: Value::Number(1.0),
     range: (0.0, 1000.0),
-    meaning: "minimum length in ms of the longest queue so far for the level test: the noise of round-trip times",
+    meaning: "minimum length in ms of the longest queue so far for the level test: the noise \
+              of round-trip times",
 };
 
-const CITATION: &str = "Briones et al., \"Wireless Loss Detection over Fairly Shared Heterogeneous Long Fat \
-                        Networks\", Electronics 10, 987, 2021";
+const CITATION: &str = "Briones et al., \"Wireless Loss Detection over Fairly Shared Heterogeneous \
+                        Long Fat Networks\", Electronics 10, 987, 2021";
 
 /// LTD's entry among the loss classifiers.
 pub(crate) static LTD: ClassifierEntry = ClassifierEntry {
@@ -118,7 +120,8 @@ pub(crate) static JITTER_OR_LEVEL: ClassifierEntry = ClassifierEntry {
         "estimators/rtt_stats.rs"
     ),
     summary: "a loss is random unless round trips are stretched or the queue is long",
-    citation: "Briones et al., Electronics 10, 987, 2021, with El-Ocla, Wireless Networks 16(1), 2010",
+    citation: "Briones et al., Electronics 10, 987, 2021, with El-Ocla, Wireless Networks \
+               16(1), 2010",
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR, LEVEL_A, LEVEL_LEAST],
     build: |values| Box::new(Ltd::new(Jitter::from(values), Some(Level::from(values)))),
 };
@@ -183,7 +186,7 @@ impl Jitter {
 pub(crate) struct Level {
     cerl: Cerl,
     /// A shorter queue is noise.
-    least: Duration,
+    min_queue: Duration,
     a: f64,
 }
 
@@ -193,7 +196,7 @@ impl Level {
         let a = values.number("level_A");
         Self {
             cerl: Cerl::new(a),
-            least: Duration::from_secs_f64(values.number("level_least") / 1000.0),
+            min_queue: Duration::from_secs_f64(values.number("level_least") / 1000.0),
             a,
         }
     }
@@ -205,7 +208,7 @@ impl Level {
 
     /// Whether the queue is long, relative to the longest one so far.
     pub fn is_high(&self) -> bool {
-        self.cerl.longest() >= self.least && self.cerl.level() == Some(Ordering::Greater)
+        self.cerl.longest() >= self.min_queue && self.cerl.level() == Some(Ordering::Greater)
     }
 
     /// Forgets all samples.
@@ -584,14 +587,14 @@ mod tests {
     #[test]
     fn a_queue_that_is_not_longer_than_the_noise_does_not_count() {
         // Two ms of noise, then a loss at the maximum: a long queue, unless the minimum is 5 ms.
-        for (least, expected) in [("1", Verdict::Congestion), ("5", Verdict::Random)] {
-            let spec = format!("jitter-or-level?level_least={least}");
+        for (min, expected) in [("1", Verdict::Congestion), ("5", Verdict::Random)] {
+            let spec = format!("jitter-or-level?level_least={min}");
             let mut flow = Flow::new(&spec);
             for ms in [100, 102, 100, 102] {
                 flow.rtt = Duration::from_millis(ms);
                 flow.round(10, 1000, 1000);
             }
-            assert_eq!(flow.verdict(), expected, "{least}");
+            assert_eq!(flow.verdict(), expected, "{min}");
         }
     }
 }

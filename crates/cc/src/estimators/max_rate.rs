@@ -19,7 +19,7 @@ pub(crate) struct MaxRate {
     /// Completed round trips.
     rounds: u64,
     /// The maximum of the completed ones.
-    greatest: WindowedMax,
+    max: WindowedMax,
     /// The maximum of the present one, bits per second.
     now: u64,
 }
@@ -29,7 +29,7 @@ impl MaxRate {
     pub fn of(rate: Option<Rate>) -> Self {
         let mut new = Self::default();
         if let Some(rate) = rate {
-            new.greatest.update(ROUNDS, 0, rate.as_bits_per_sec());
+            new.max.update(ROUNDS, 0, rate.as_bits_per_sec());
         }
         new
     }
@@ -40,19 +40,19 @@ impl MaxRate {
             let ended = std::mem::take(&mut self.now);
             self.rounds = self.rounds.saturating_add(1);
             if ended > 0 {
-                self.greatest.update(ROUNDS, self.rounds, ended);
+                self.max.update(ROUNDS, self.rounds, ended);
             }
         }
         let rate = ack.delivery_rate.map_or(0, Rate::as_bits_per_sec);
         // An application-limited sample is only a lower bound of the rate.
-        if !ack.app_limited || rate > self.greatest.get() {
+        if !ack.app_limited || rate > self.max.get() {
             self.now = self.now.max(rate);
         }
     }
 
     /// The rate, after the first measurement.
     pub fn get(&self) -> Option<Rate> {
-        Some(Rate::from_bits_per_sec(self.greatest.get())).filter(|rate| *rate > Rate::ZERO)
+        Some(Rate::from_bits_per_sec(self.max.get())).filter(|rate| *rate > Rate::ZERO)
     }
 }
 

@@ -14,7 +14,7 @@ use whimbrel_units::Duration;
 /// Statistics of the present round trip.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RoundRtt {
-    least: Option<Duration>,
+    min: Option<Duration>,
     sum: Duration,
     samples: u32,
     /// BaseRTT, of all round trips.
@@ -25,7 +25,7 @@ pub(crate) struct RoundRtt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Round {
     /// Its minimum.
-    pub least: Duration,
+    pub min: Duration,
     /// BaseRTT: the minimum of the entire connection so far.
     pub base: Duration,
     /// Its mean.
@@ -40,7 +40,7 @@ impl RoundRtt {
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Round> {
         let ended = if ack.round_start { self.end() } else { None };
         if let Some(rtt) = ack.rtt {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
             self.sum = self.sum.saturating_add(rtt);
             self.samples = self.samples.saturating_add(1);
@@ -50,9 +50,9 @@ impl RoundRtt {
 
     /// The statistics of the present round trip so far.
     pub fn so_far(&self) -> Option<Round> {
-        self.least.map(|least| Round {
-            least,
-            base: self.base.unwrap_or(least),
+        self.min.map(|min| Round {
+            min,
+            base: self.base.unwrap_or(min),
             mean: self.sum / u64::from(self.samples),
             samples: self.samples,
         })
@@ -107,15 +107,15 @@ mod tests {
         assert_eq!(rounds.on_ack(&ack(Some(160), false)), None);
         assert_eq!(rounds.on_ack(&ack(None, false)), None);
         let so_far = rounds.so_far().expect("begun");
-        assert_eq!((so_far.least, so_far.samples), (ms(100), 2));
+        assert_eq!((so_far.min, so_far.samples), (ms(100), 2));
         let round = rounds.on_ack(&ack(Some(300), true)).expect("over");
         assert_eq!(
-            (round.least, round.mean, round.samples),
+            (round.min, round.mean, round.samples),
             (ms(100), ms(130), 2)
         );
         let next = rounds.on_ack(&ack(None, true)).expect("over");
         assert_eq!(
-            (next.least, next.samples),
+            (next.min, next.samples),
             (ms(300), 1),
             "the ACK that begins a round trip belongs to it"
         );

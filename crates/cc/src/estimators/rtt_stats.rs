@@ -3,7 +3,7 @@
 
 use whimbrel_units::Duration;
 
-/// RTT statistics of a connection, with at min one sample.
+/// RTT statistics of a connection, with at least one sample.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RttStats {
     latest: Duration,

@@ -16,12 +16,12 @@ use whimbrel_units::{Duration, Rate};
 /// Distinguishes a changed path from a congested one.
 pub(crate) trait PathChange: Clone + Debug + Send + Sync + 'static {
     /// Processes an acknowledgment.
-    fn on_ack(&mut self, ack: &Ack) -> Heard;
+    fn on_ack(&mut self, ack: &Ack) -> Observation;
 }
 
 /// The interpretation of one acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Heard {
+pub(crate) struct Observation {
     /// The round-trip sample for the congestion control: `None` if there is no sample, or while it
     /// may be an outlier or the first of a new path.
     pub rtt: Option<Duration>,
@@ -29,7 +29,7 @@ pub(crate) struct Heard {
     pub change: Option<Change>,
 }
 
-impl Heard {
+impl Observation {
     /// A sample, or none, of an unchanged path.
     pub fn sample(rtt: Option<Duration>) -> Self {
         Self { rtt, change: None }

@@ -14,17 +14,17 @@
 //!
 //! * suspicion: a sample exceeds the maximum of the last 8 by more than `max(X/C, ds) + margin`:
 //!   the sender's own data explains X/C, and another flow's slow start `ds`
-//! * margin: 1/8 of that maximum, at min 5 ms, and at min the time of 14 600 bytes at C: the first
+//! * margin: 1/8 of that maximum, at least 5 ms, and at least the time of 14 600 bytes at C: the first
 //!   flight of another connection (RFC 6928), which may have arrived in between. A step of less
 //!   than an eighth would change the window by less than an eighth
 //! * confirmation: no sample returns to within the margin of the old ones, until three samples of
 //!   packets that were sent more than 1.25 old round-trip times, and more than 200 ms, after the
 //!   first suspicious one. By then the sender has feedback from the new path, or from after the
 //!   blackout; Starlink's handovers hold packets for up to 100 ms (LeoCC's trace, 2025)
-//! * the new path: the minimum of the last 8 samples; its rate: that of the last train of at min 8
+//! * the new path: the minimum of the last 8 samples; its rate: that of the last train of at least 8
 //!   acknowledgments, each of which arrived within the margin after the one before it
 //! * a shorter path: three samples in a row below the minimum of the path, and below the queue that
-//!   the last regular sample and `X/C - ds` leave, both by 1/8 of the minimum, at min 5 ms. No
+//!   the last regular sample and `X/C - ds` leave, both by 1/8 of the minimum, at least 5 ms. No
 //!   packet is faster than the path without queues. But that base RTT may never have been measured:
 //!   a queue that drains because less was sent is not a shorter path, only a better estimate of
 //!   this one
@@ -40,7 +40,7 @@
 
 use crate::estimators::max_rate::MaxRate;
 use crate::interface::{Ack, AtSending};
-use crate::path_change::{Change, Heard, PathChange};
+use crate::path_change::{Change, Observation, PathChange};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The RTT noise floor is the round-trip time divided by this.
@@ -259,7 +259,7 @@ impl RttStep {
     }
 
     /// Processes a sample that is too short for this path.
-    fn on_shorter(&mut self, rtt: Duration, base: Duration, sent: Sent) -> Heard {
+    fn on_shorter(&mut self, rtt: Duration, base: Duration, sent: Sent) -> Observation {
         let rate = self.rate.get();
         let shorter = self.shorter.get_or_insert(Shorter {
             samples: 0,
@@ -274,7 +274,7 @@ impl RttStep {
             rate,
         } = *shorter;
         if samples < IN_A_ROW {
-            return Heard::sample(None);
+            return Observation::sample(None);
         }
         let mut recent = Recent::default();
         recent.push(to);
@@ -284,23 +284,29 @@ impl RttStep {
             to,
             rate,
         };
-        Heard::change(rtt, change)
+        Observation::change(rtt, change)
     }
 
     /// Processes a sample during a suspicion.
-    fn on_suspected(&mut self, ack: &Ack, rtt: Duration, sent: Sent, mut it: Suspicion) -> Heard {
+    fn on_suspected(
+        &mut self,
+        ack: &Ack,
+        rtt: Duration,
+        sent: Sent,
+        mut it: Suspicion,
+    ) -> Observation {
         if rtt <= it.level {
             self.suspicion = None;
             self.recent.push(rtt);
             self.last = Some((sent, rtt));
-            return Heard::sample(Some(rtt));
+            return Observation::sample(Some(rtt));
         }
         it.samples.push(rtt);
         it.train.on_ack(ack);
         it.after += u32::from(sent.at > it.feedback);
         self.suspicion = Some(it);
         if it.after < IN_A_ROW {
-            return Heard::sample(None);
+            return Observation::sample(None);
         }
         let to = it.samples.min().unwrap_or(rtt);
         let old = self.rate.get();
@@ -312,15 +318,15 @@ impl RttStep {
             to,
             rate,
         };
-        Heard::change(rtt, change)
+        Observation::change(rtt, change)
     }
 }
 
 impl PathChange for RttStep {
-    fn on_ack(&mut self, ack: &Ack) -> Heard {
+    fn on_ack(&mut self, ack: &Ack) -> Observation {
         self.rate.on_ack(ack);
         let (Some(rtt), Some(newest)) = (ack.rtt, ack.newest) else {
-            return Heard::sample(ack.rtt);
+            return Observation::sample(ack.rtt);
         };
         let sent = Sent::of(newest);
         let base = *self.base.get_or_insert(rtt);
@@ -334,11 +340,11 @@ impl PathChange for RttStep {
         }
         self.suspicion = self.suspect(ack, rtt, sent);
         if self.suspicion.is_some() {
-            return Heard::sample(None);
+            return Observation::sample(None);
         }
         self.recent.push(rtt);
         self.last = Some((sent, rtt));
-        Heard::sample(Some(rtt))
+        Observation::sample(Some(rtt))
     }
 }
 
@@ -357,7 +363,7 @@ mod tests {
         step: RttStep,
         changes: Vec<Change>,
         /// Round-trip times that were passed on, ms.
-        heard: Vec<u64>,
+        passed_on: Vec<u64>,
         /// Bytes sent so far.
         total: u64,
     }
@@ -368,7 +374,7 @@ mod tests {
         fn packet(&mut self, sent: u64, rtt: u64, packets: u64) {
             self.total += packets * MSS;
             let at = Time::ZERO + ms(sent);
-            let heard = self.step.on_ack(&Ack {
+            let observed = self.step.on_ack(&Ack {
                 now: at + ms(rtt),
                 rtt: Some(ms(rtt)),
                 delivery_rate: Some(Rate::from_bytes_per_sec(1_000_000)),
@@ -382,9 +388,9 @@ mod tests {
                 }),
                 ..ACK
             });
-            self.changes.extend(heard.change);
-            self.heard
-                .extend(heard.rtt.map(|rtt| rtt.as_nanos() / 1_000_000));
+            self.changes.extend(observed.change);
+            self.passed_on
+                .extend(observed.rtt.map(|rtt| rtt.as_nanos() / 1_000_000));
         }
 
         /// One packet per millisecond of the interval, with these RTTs.
@@ -403,7 +409,7 @@ mod tests {
         // feedback: 401, 402 and, the third, 403.
         sender.packets(200..403, |_| 80);
         assert_eq!(sender.changes, []);
-        assert_eq!(sender.heard, [60; 200]);
+        assert_eq!(sender.passed_on, [60; 200]);
         sender.packets(403..600, |_| 80);
         let change = Change {
             from: ms(60),
@@ -412,7 +418,7 @@ mod tests {
         };
         assert_eq!(sender.changes, [change]);
         assert_eq!(sender.step.base(), Some(ms(80)));
-        assert_eq!(sender.heard.len(), 200 + 197);
+        assert_eq!(sender.passed_on.len(), 200 + 197);
     }
 
     #[test]
@@ -436,7 +442,7 @@ mod tests {
         }
         sender.packets(1_300..5_000, |_| 1_250);
         assert_eq!(sender.changes, []);
-        assert_eq!(sender.heard.len(), 100 + 1_200 + 3_700);
+        assert_eq!(sender.passed_on.len(), 100 + 1_200 + 3_700);
     }
 
     #[test]
@@ -466,8 +472,8 @@ mod tests {
         sender.packets(200..260, |_| 160);
         sender.packets(360..600, |_| 60);
         assert_eq!(sender.changes, []);
-        assert!(sender.heard.iter().all(|rtt| *rtt == 60));
-        assert_eq!(sender.heard.len(), 200 + 240);
+        assert!(sender.passed_on.iter().all(|rtt| *rtt == 60));
+        assert_eq!(sender.passed_on.len(), 200 + 240);
     }
 
     #[test]

@@ -27,7 +27,7 @@
 
 use crate::interface::Ack;
 use crate::path_change::rtt_step::RttStep;
-use crate::path_change::{Change, Heard, PathChange};
+use crate::path_change::{Change, Observation, PathChange};
 use whimbrel_units::Duration;
 
 /// The boundary between two ranges of round-trip times.
@@ -35,7 +35,7 @@ use whimbrel_units::Duration;
 pub(crate) struct Bound {
     /// Below this the path is in the lower range.
     pub down: Duration,
-    /// Above this the path is in the upper range; at min `down`.
+    /// Above this the path is in the upper range; at least `down`.
     pub up: Duration,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct ThreeSamples {
     /// RTT-Prev-Prev, RTT-Prev, RTT-Current.
     last: [Duration; 3],
     /// The last sample that was passed on.
-    heard: Duration,
+    passed_on: Duration,
     /// Knows the round-trip time of the path without queues.
     guard: Option<RttStep>,
 }
@@ -96,7 +96,7 @@ impl ThreeSamples {
             bounds,
             range: None,
             last: [Duration::ZERO; 3],
-            heard: Duration::ZERO,
+            passed_on: Duration::ZERO,
             guard: guard.then(RttStep::default),
         }
     }
@@ -109,18 +109,18 @@ impl ThreeSamples {
 }
 
 impl PathChange for ThreeSamples {
-    fn on_ack(&mut self, ack: &Ack) -> Heard {
+    fn on_ack(&mut self, ack: &Ack) -> Observation {
         let range = *self.range.get_or_insert_with(|| {
             let first = self.bounds.first(ack.min_rtt);
             self.last = [self.bounds.neutral(first); 3];
-            self.heard = ack.min_rtt;
+            self.passed_on = ack.min_rtt;
             first
         });
         if let Some(guard) = &mut self.guard {
             guard.on_ack(ack);
         }
         let Some(rtt) = ack.rtt else {
-            return Heard::sample(None);
+            return Observation::sample(None);
         };
         self.last = [self.last[1], self.last[2], rtt];
         let min = self.last[0].min(self.last[1]).min(rtt);
@@ -128,17 +128,17 @@ impl PathChange for ThreeSamples {
         let next = self.bounds.next(range, min, max);
         let change = next < range || (next > range && self.confirmed(range));
         if !change && next == range && self.bounds.next(range, rtt, rtt) != range {
-            return Heard::sample(None);
+            return Observation::sample(None);
         }
-        let from = self.heard;
-        self.heard = rtt;
+        let from = self.passed_on;
+        self.passed_on = rtt;
         if !change {
-            return Heard::sample(Some(rtt));
+            return Observation::sample(Some(rtt));
         }
         self.range = Some(next);
         let to = if next > range { min } else { max };
         let rate = None;
-        Heard::change(rtt, Change { from, to, rate })
+        Observation::change(rtt, Change { from, to, rate })
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// The rule with these boundaries, after a handshake with this round-trip time.
-    fn rule(handshake: u64, limits: &[(u64, u64)]) -> impl FnMut(u64) -> Heard {
+    fn rule(handshake: u64, limits: &[(u64, u64)]) -> impl FnMut(u64) -> Observation {
         let mut rule = ThreeSamples::new(bounds(limits), false);
         move |rtt| {
             rule.on_ack(&Ack {
@@ -184,7 +184,7 @@ mod tests {
             to: ms(801),
             rate: None,
         };
-        assert_eq!(rule(850), Heard::change(ms(850), change));
+        assert_eq!(rule(850), Observation::change(ms(850), change));
         assert_eq!(rule(850).change, None, "it has changed");
     }
 
@@ -201,13 +201,13 @@ mod tests {
             to: ms(499),
             rate: None,
         };
-        assert_eq!(rule(50), Heard::change(ms(50), change));
+        assert_eq!(rule(50), Observation::change(ms(50), change));
     }
 
     #[test]
     fn one_or_two_outliers_change_nothing_and_are_not_passed_on() {
         let mut rule = rule(50, PAPER);
-        for (rtt, heard) in [
+        for (rtt, passed_on) in [
             (60, true),
             (5_000, false),
             (61, true),
@@ -215,7 +215,10 @@ mod tests {
             (900, false),
             (700, true),
         ] {
-            assert_eq!(rule(rtt), Heard::sample(Some(ms(rtt)).filter(|_| heard)));
+            assert_eq!(
+                rule(rtt),
+                Observation::sample(Some(ms(rtt)).filter(|_| passed_on))
+            );
         }
     }
 
@@ -253,7 +256,7 @@ mod tests {
     fn without_bounds_nothing_changes() {
         let mut rule = rule(50, &[]);
         for rtt in [50, 5_000, 5_000, 5_000, 1, 1, 1] {
-            assert_eq!(rule(rtt), Heard::sample(Some(ms(rtt))));
+            assert_eq!(rule(rtt), Observation::sample(Some(ms(rtt))));
         }
     }
 }

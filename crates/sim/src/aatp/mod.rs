@@ -150,7 +150,7 @@ mod tests {
             let spec = AatpFlow {
                 controller: "enhanced-aatp".parse().expect("registered"),
                 size: None,
-                priority: Priority::LEAST,
+                priority: Priority::LOWEST,
                 destination: 0,
                 settings: AatpSettings {
                     circuit_breaker: breaker.then_some(Duration::from_secs(1)),

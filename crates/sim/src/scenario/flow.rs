@@ -270,12 +270,12 @@ fn read_bulk(
         Some(field) => field.switch()?.then_some(field),
     };
     let priority = match fields.get("priority") {
-        None => Priority::LEAST,
+        None => Priority::LOWEST,
         Some(field) => {
-            let (min, max) = (Priority::LEAST.get(), Priority::GREATEST.get());
+            let (min, max) = (Priority::LOWEST.get(), Priority::HIGHEST.get());
             let n = field.integer(min.into()..=max.into())?;
             let priority = u8::try_from(n).ok().and_then(Priority::new);
-            priority.unwrap_or(Priority::GREATEST)
+            priority.unwrap_or(Priority::HIGHEST)
         }
     };
     if Kind::of(&controller) == Kind::Tcp {

@@ -155,7 +155,7 @@ impl Rule for Vegas {
         if let (Some(_), Some(round)) = (ack.rtt, self.rounds.so_far())
             && round.samples == SAMPLES
         {
-            let backlog = queued(window.cwnd, round.base, round.least);
+            let backlog = queued(window.cwnd, round.base, round.min);
             self.decide(window, Some(backlog));
         }
         if window.in_slow_start() && self.doubles {

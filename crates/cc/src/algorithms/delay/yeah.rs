@@ -172,8 +172,8 @@ impl Yeah {
     /// Selects the mode of the next round trip at the end of one.
     fn choose(&mut self, window: &mut Window, round: &Round) {
         let base = round.base;
-        self.queue = queued(window.cwnd, base, round.least) / window.mss as f64;
-        let waiting = round.least - base;
+        self.queue = queued(window.cwnd, base, round.min) / window.mss as f64;
+        let waiting = round.min - base;
         if self.queue > self.q_max || waiting.as_secs_f64() * self.phi > base.as_secs_f64() {
             if self.queue > self.q_max {
                 self.decongest(window);

@@ -165,7 +165,7 @@ fn sizes_are_as_in_the_table() {
 #[test]
 fn invalid_fields_are_rejected() {
     let mut open = coded(&Message::Open(Open {
-        priority: Priority::GREATEST,
+        priority: Priority::HIGHEST,
         packet: 1500,
         packets: 1,
     }));

@@ -261,16 +261,16 @@ impl<P: PathChange> Controller for Adaptive<P> {
         };
         self.range = Some(range);
         self.delivered.on_ack(ack);
-        let heard = self.watch.on_ack(ack);
-        if let Some(change) = heard.change {
+        let observed = self.watch.on_ack(ack);
+        if let Some(change) = observed.change {
             self.on_change(ack.now, range, change);
         }
-        if let Some(sample) = heard.rtt {
+        if let Some(sample) = observed.rtt {
             self.rtt.add(sample);
         }
         self.handover = self.handover.filter(|handover| ack.now < handover.until);
         self.controller.on_ack(&Ack {
-            rtt: heard.rtt,
+            rtt: observed.rtt,
             srtt: self.rtt.smoothed,
             min_rtt: self.rtt.min,
             in_recovery: ack.in_recovery || self.handover.is_some(),
