@@ -1,6 +1,6 @@
 //! The table of algorithms and loss classifiers, and how people choose one by name.
 //!
-//! * [`entry`]: what an algorithm declares about itself. Algorithms import nothing else from here.
+//! * `entry`: what an algorithm declares about itself. Algorithms import nothing else from here.
 //! * `table`: [`CONTROLLERS`] and [`CLASSIFIERS`]. Only `spec` and this file import it.
 //! * `spec`: [`Spec`], a choice such as `cubic?C=0.6+cerl?A=0.7`, and its parser.
 //! * `code`: the source text of an algorithm.
