@@ -1,11 +1,11 @@
-//! What a Wi-Fi channel carries, by rate and aggregation, and how long a packet takes to work out:
+//! The throughput of a Wi-Fi channel by rate and aggregation, and the computing time per packet:
 //! `cargo run --release -p whimbrel-net --example wifi_speed`.
 //!
-//! With arguments one case, as JSON: what `referee/wifi.py` holds against ns-3. `--rate=300000`
+//! With arguments, one case as JSON, which `referee/wifi.py` compares with ns-3. `--rate=300000`
 //! (kbit/s, required), `--ampdu=65535` (bytes, 0 for none), `--rts=0`, `--bothWays=0`, `--aifsn=3`,
 //! `--packet=1500`, `--answer=0` (bytes of the other side's packets, if they are of another size),
-//! `--loss=0` (of frames), `--duration=10` (s), `--seed=1`; `--train=20 --gap=0.2`: instead of
-//! queues that are never empty so many packets at one instant, every so many seconds.
+//! `--loss=0` (of frames), `--duration=10` (s), `--seed=1`; `--train=20 --gap=0.2`: 20 packets at
+//! one instant, every 0.2 s, instead of queues that are never empty.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -12,9 +12,9 @@ use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A shell that runs us in the background has us ignore interrupts, and so would all that we
-    // start, the commands that a test interrupts included. SAFETY: the default action runs no code
-    // of ours.
+    // A shell that runs this program in the background makes it ignore interrupts, and so would all
+    // processes that it starts, including the commands that a test interrupts.
+    // SAFETY: the default action runs no code of this program.
     let _ = unsafe { signal(Signal::SIGINT, SigHandler::SigDfl) };
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {

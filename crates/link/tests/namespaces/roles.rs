@@ -226,8 +226,8 @@ fn rtt(count: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Sends numbered datagrams of 1472 bytes (1500 with headers), so many in bursts of `burst` every
-/// `gap_us`; shows what the sink got.
+/// Sends `count` numbered datagrams of 1472 bytes (1500 with headers) in bursts of `burst` every
+/// `gap_us`; prints what the sink received.
 fn blast(count: u64, burst: u64, gap_us: u64) -> ExitCode {
     let socket = near_socket();
     let start = Instant::now();

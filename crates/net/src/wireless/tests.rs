@@ -21,8 +21,8 @@ fn link(spec: WirelessSpec, seed: u64) -> Link {
     Link::new(&spec, seed)
 }
 
-/// 802.11g at 24 Mbit/s with 13 dB: of frames of 2000 bytes, packets of 1964, 0.505 are not
-/// understood (ns-3's tests).
+/// 802.11g at 24 Mbit/s with 13 dB: of frames of 2000 bytes, packets of 1964, a fraction of 0.505
+/// fails (ns-3's tests).
 fn at_the_cliff(retries: u32) -> WirelessSpec {
     let mut at = spec(Standard::Dot11g, 1.0);
     at.rate = RadioRate::Fixed(Rate::from_bits_per_sec(24_000_000));
@@ -31,8 +31,8 @@ fn at_the_cliff(retries: u32) -> WirelessSpec {
     at
 }
 
-/// What becomes of so many packets that always wait: how many arrive, how many of them with wrong
-/// bits, and when the last is done with.
+/// Offers `packets` packets at once. Returns how many arrive, how many of them with wrong bits, and
+/// when the last arrives.
 fn saturate(link: &mut Link, packets: u32, size: u32) -> (u32, u32, Time) {
     let (mut arrived, mut wrong, mut last) = (0, 0, Time::ZERO);
     for _ in 0..packets {
