@@ -48,10 +48,10 @@
 //! * R_0 is 0; the thesis's listing has 1, without a unit. The first ACK only sets t_0, because the
 //!   time over which its data arrived is unknown. Before R is known, ownd is the minimum ssthresh,
 //!   two segments.
-//! * For the window after a timeout the listing has `(ownd_n + ownd_{n-1})/2` and the text `(ownd_n
-//!   + cwnd_{n-1})/2`, also for New Jersey; the code follows the listing. A repeated timeout for
-//!   the same data leaves one segment: the estimate is then older than the silence (RFC 5681
-//!   section 3.1).
+//! * For the window after a timeout the listing has `(ownd_n + ownd_{n-1})/2` and the text
+//!   `(ownd_n + cwnd_{n-1})/2`, also for New Jersey; the code follows the listing. A repeated
+//!   timeout for the same data leaves one segment: the estimate is then older than the silence
+//!   (RFC 5681 section 3.1).
 //! * A mark, a loss or a timeout never raises the window: where ownd is greater, slow start raises
 //!   it to ownd.
 //! * Without receiver times t_n is the arrival time of the ACK: TCP-Jersey's estimate.
