@@ -14,15 +14,15 @@
 //!
 //! * suspicion: a sample exceeds the maximum of the last 8 by more than `max(X/C, ds) + margin`:
 //!   the sender's own data explains X/C, and another flow's slow start `ds`
-//! * margin: 1/8 of that maximum, at least 5 ms, and at least the time of 14 600 bytes at C: the first
-//!   flight of another connection (RFC 6928), which may have arrived in between. A step of less
-//!   than an eighth would change the window by less than an eighth
+//! * margin: 1/8 of that maximum, at least 5 ms, and at least the time of 14 600 bytes at C: the
+//!   first flight of another connection (RFC 6928), which may have arrived in between. A step of
+//!   less than an eighth would change the window by less than an eighth
 //! * confirmation: no sample returns to within the margin of the old ones, until three samples of
 //!   packets that were sent more than 1.25 old round-trip times, and more than 200 ms, after the
 //!   first suspicious one. By then the sender has feedback from the new path, or from after the
 //!   blackout; Starlink's handovers hold packets for up to 100 ms (LeoCC's trace, 2025)
-//! * the new path: the minimum of the last 8 samples; its rate: that of the last train of at least 8
-//!   acknowledgments, each of which arrived within the margin after the one before it
+//! * the new path: the minimum of the last 8 samples; its rate: that of the last train of at least
+//!   8 acknowledgments, each of which arrived within the margin after the one before it
 //! * a shorter path: three samples in a row below the minimum of the path, and below the queue that
 //!   the last regular sample and `X/C - ds` leave, both by 1/8 of the minimum, at least 5 ms. No
 //!   packet is faster than the path without queues. But that base RTT may never have been measured:

@@ -1,9 +1,9 @@
-// A paper's numbers and ours: a row each, with a hollow mark for the paper's number and a filled one
-// for ours.
+// A paper's numbers and ours: a row each, with a hollow mark for the paper's number and a filled
+// one for ours.
 //
 // Rows of very different sizes share no linear axis. Where all numbers are above zero they share a
-// logarithmic one, on which the same distance is the same ratio. Otherwise neighbours of like size and
-// sign share an axis; if that would make many axes, each row has its own scale from zero.
+// logarithmic one, on which the same distance is the same ratio. Otherwise neighbours of like size
+// and sign share an axis; if that would make many axes, each row has its own scale from zero.
 
 /** Numbers whose ratio is larger cannot be read off one linear axis. */
 const WIDE = 25;

@@ -1,5 +1,5 @@
-// One figure: drawn when it comes near the view and when something changes, read by pointer and keys,
-// saved to a file.
+// One figure: drawn when it comes near the view and when something changes, read by pointer and
+// keys, saved to a file.
 
 const PLOTS = { panels: panelsPlot, heat: heatPlot, confusion: confusionPlot, beside: besidePlot };
 /** Hidden protocols of the whole page. */

@@ -1,5 +1,5 @@
-// Decisions on losses against the truth: a matrix for each protocol, with counts and the part of each
-// row.
+// Decisions on losses against the truth: a matrix for each protocol, with counts and the part of
+// each row.
 
 const TRUTHS = [
   ['congestion', 'congestion_as_congestion', 'congestion_as_random'],

@@ -1,4 +1,5 @@
-// Heat maps: a number over two axes, a map for each protocol, side by side with one scale of colours.
+// Heat maps: a number over two axes, a map for each protocol, side by side with one scale of
+// colours.
 
 /**
  * Viridis (S. van der Walt, N. Smith, 2015): even steps to the eye, for any kind of colour vision and in

@@ -13,7 +13,8 @@ function panelsPlot(whole, context) {
   const colours = THEMES[theme];
   const lookOf = seriesLooks(plot.panels);
   const shown = (series) => series.protocol === null || !hidden.has(series.protocol);
-  // Lines are read together at the pointer's place on the common axis; marks alone, the nearest first.
+  // Lines are read together at the pointer's place on the common axis; marks alone, the nearest
+  // first.
   const overAxis = plot.panels.some((panel) => panel.series.some((series) => LINES.has(series.form)));
 
   // The axes fit all series, hidden ones too, so they do not change when a series is hidden.
@@ -160,8 +161,8 @@ function axisOf(axis, lists, fromZero, room) {
     return { axis, log: true, low, high, scale, count: 6 };
   }
   const range = high - low;
-  // From zero, unless all values lie in a small part far from it. If that part is very small, from zero
-  // again: a larger scale would magnify noise.
+  // From zero, unless all values lie in a small part far from it. If that part is very small, from
+  // zero again: a larger scale would magnify noise.
   const close = range > 0.02 * high && range < 0.15 * high;
   const zero = fromZero && low >= 0 && !close;
   const from = zero ? 0 : low;

@@ -25,10 +25,10 @@
 //!
 //! **The truth**, which no end knows, is in events of a schema of its own, [`TRUTH`]:
 //!
-//! * `whimbrel:packet_dropped`: `sender` (`client` or `server`), `packet_number`, `path_id`, `link`,
-//!   `cause`
-//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` (if the controller gave one), `truth`,
-//!   `window_reduced`
+//! * `whimbrel:packet_dropped`: `sender` (`client` or `server`), `packet_number`, `path_id`,
+//!   `link`, `cause`
+//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` (if the controller gave one),
+//!   `truth`, `window_reduced`
 //! * `whimbrel:reduction_undone`: `path_id`
 //!
 //! The main schema allows private events under a URI. The full text of draft 13 was not available:

@@ -91,7 +91,8 @@ impl LowOrbitForm {
         self.path.steps(self.length)
     }
 
-    /// The path of link number `link` in the run with this seed; `copy` numbers a flow's copies of it.
+    /// The path of link number `link` in the run with this seed; `copy` numbers a flow's copies of
+    /// it.
     pub fn draw(&self, seed: u64, link: usize, copy: u64) -> Option<LowOrbitPath> {
         // Odd factors far apart keep the seeds of links, copies and runs apart.
         let link = (link as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
