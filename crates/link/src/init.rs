@@ -3,7 +3,7 @@
 //! namespace; it does the same when this process is killed because the emulator died.
 
 use crate::error::LinkError;
-use crate::run::Job;
+use crate::job::Job;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, clone, setns};

@@ -24,6 +24,7 @@ mod ecn;
 mod error;
 mod held;
 mod init;
+mod job;
 mod namespace;
 mod netlink;
 mod report;

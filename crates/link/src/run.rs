@@ -6,6 +6,7 @@ use crate::codel::Managed;
 use crate::direction::{Carrier, Direction, Stop};
 use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
+use crate::job::Job;
 use crate::namespace::{self, Ends};
 use crate::report::{DirectionReport, Report};
 use crate::wifi::{Channel, Station};
@@ -16,8 +17,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -35,18 +35,6 @@ pub struct Options {
     pub congestion: Option<String>,
     /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
-}
-
-/// The task of the first process of the PID namespace.
-pub(crate) struct Job<'a> {
-    pub near: &'a File,
-    pub far: &'a File,
-    pub far_command: Option<&'a OsStr>,
-    /// Program and arguments; not empty.
-    pub command: &'a [OsString],
-    /// COMMAND's signal mask: that of the emulator when it started.
-    pub signals: SigSet,
-    pub environment: Vec<(&'static str, String)>,
 }
 
 /// Runs a command behind an emulated path, and returns the path's statistics.

@@ -34,8 +34,8 @@
 //!
 //! Units: packets; bandwidth in packets per RTT.
 
-use crate::chain::LossOf;
 use crate::cycle::{Burst, Cycle};
+use crate::first_loss::LossOf;
 
 /// The minimum window with which a cycle begins, in packets.
 pub(crate) const MIN_WINDOW: u64 = 2;

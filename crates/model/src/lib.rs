@@ -13,6 +13,7 @@
 mod chain;
 mod cycle;
 mod error;
+mod first_loss;
 mod formula;
 mod mathis;
 mod path;

@@ -40,9 +40,10 @@
 //! each with the rate of its middle. This is exact for windows up to that size; above it (n-1)/Dt
 //! is nearly linear within a part.
 
-use crate::chain::{LossOf, stationary};
+use crate::chain::stationary;
 use crate::cycle::{Burst, Cycle};
 use crate::error::ModelError;
+use crate::first_loss::LossOf;
 use crate::formula::Formula;
 use crate::path::Path;
 use whimbrel_units::Probability;

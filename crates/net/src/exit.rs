@@ -4,7 +4,7 @@ use crate::delay::Delaying;
 use crate::impairment::{Impairment, Passage};
 use crate::link::{Counters, Fate};
 use crate::outages::Outages;
-use crate::service::{OnAir, Reception, Served};
+use crate::served::{OnAir, Reception, Served};
 use crate::spec::{DropCause, LinkSpec, ServiceSpec};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -22,7 +22,7 @@
 //! is drawn anew, which has the same distribution because the state has no memory over that many
 //! spans.
 
-use crate::impairment::{happens, threshold};
+use crate::chance::{happens, threshold};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::{Duration, Probability, Time};

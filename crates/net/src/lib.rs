@@ -32,6 +32,7 @@
 
 mod aqm;
 mod bit_errors;
+mod chance;
 mod codel_link;
 mod delay;
 mod exit;
@@ -43,6 +44,7 @@ mod outages;
 mod path_statistics;
 mod queue;
 mod schedule;
+mod served;
 mod service;
 mod spec;
 mod trace;

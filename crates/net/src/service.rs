@@ -6,6 +6,7 @@
 //! link has exactly its rate for packets of any size.
 
 use crate::schedule::Cursor;
+use crate::served::Served;
 use crate::spec::ServiceSpec;
 use crate::trace::{self, Trace};
 use crate::wireless::Radio;
@@ -15,46 +16,6 @@ use whimbrel_units::{Duration, Rate, Time};
 /// The unit of work is a bit divided by 10^9: a link does its rate in bits per second as units of
 /// work per nanosecond, without rounding.
 pub(crate) const WORK_PER_BYTE: u64 = 8_000_000_000;
-
-/// The service of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Served {
-    /// When the packet leaves the queue.
-    pub begins: Time,
-    /// When the link is free again; without a radio, the packet's last bit leaves then.
-    pub ends: Time,
-    /// The result of the transmission on a radio link.
-    pub radio: Option<OnAir>,
-}
-
-/// The transmission of a packet between two radios.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OnAir {
-    /// When its last bit leaves. The link may be busy longer, because a radio may retransmit a
-    /// frame that has arrived.
-    pub out: Time,
-    pub reception: Reception,
-}
-
-/// The reception of a packet by the far end's radio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reception {
-    Understood,
-    /// Delivered with wrong bits.
-    Corrupted,
-    Lost,
-}
-
-impl Served {
-    /// Service without a radio.
-    pub fn new(begins: Time, ends: Time) -> Self {
-        Self {
-            begins,
-            ends,
-            radio: None,
-        }
-    }
-}
 
 /// The server of one link.
 #[derive(Debug, Clone)]

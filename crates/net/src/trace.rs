@@ -12,7 +12,7 @@
 //!
 //! It departs from that file in one point: empty lines are skipped.
 
-use crate::service::Served;
+use crate::served::Served;
 use std::sync::Arc;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 

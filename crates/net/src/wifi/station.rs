@@ -13,8 +13,9 @@
 use super::spec::WifiSpec;
 use super::timing::{Load, Timing};
 use super::{AirCounters, Departure, Side};
+use crate::chance::Chance;
 use crate::delay::Delaying;
-use crate::impairment::{Chance, Impairment};
+use crate::impairment::Impairment;
 use crate::link::{Backlog, Counters, Fate};
 use crate::outages::Outages;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
