@@ -31,9 +31,9 @@
 //! are not aligned, as after a collision of frames of different length, are handled correctly.
 //! After an access, counted from its end:
 //! * acknowledged: the slots of both stations begin AIFS after the acknowledgment
-//! * not acknowledged: the sender's AIFS begins when it stops waiting for the acknowledgment, SIFS
-//!   + slot + 20 us after its own frame, and not before the channel is idle. A station that
-//!   received a frame incorrectly waits EIFS. After a collision both stations are senders.
+//! * not acknowledged: the sender's AIFS begins when it stops waiting for the acknowledgment, one
+//!   SIFS, one slot and 20 us after its own frame, and not before the channel is idle. A station
+//!   that received a frame incorrectly waits EIFS. After a collision both stations are senders.
 //!
 //! **When packets come out.** Each frame of an aggregate has its own checksum, and a receiver takes
 //! it as soon as its last symbol is decoded, not at the end of the aggregate. So the packets of an

@@ -2,8 +2,8 @@
 //!
 //! **802.11** (DCF, IEEE Std 802.11-2016, 10.3 and clauses 15 to 18; the values were checked
 //! against secondary sources): idle for DIFS, a back-off uniform from 0 to CW slots, the frame,
-//! SIFS, the acknowledgment. A frame without acknowledgment is retransmitted with CW doubled (2 CW
-//! + 1).
+//! SIFS, the acknowledgment. A frame without acknowledgment is retransmitted with CW doubled
+//! (2 CW + 1).
 //!
 //! | | slot | SIFS | CW | before a frame's data | acknowledgment |
 //! |---|---|---|---|---|---|

@@ -39,7 +39,8 @@ pub(super) fn means(values: impl Iterator<Item = (f64, f64)>, end: f64, spans: u
     }
     let middle = |span: usize| (span as f64 + 0.5) * end / spans as f64;
     let sums = sums.into_iter().enumerate();
-    sums.filter_map(|(i, (sum, n))| (n > 0).then(|| (middle(i), sum / f64::from(n))))
+    sums.filter(|(_, (_, n))| *n > 0)
+        .map(|(i, (sum, n))| (middle(i), sum / f64::from(n)))
         .collect()
 }
 

@@ -176,7 +176,7 @@ impl Layout {
         let beside = fit.min(maps.len()).max(1);
         let room = (width - GAP * (beside - 1) as f64) / beside as f64 - labels - 2.0;
         let widest = widest(&x.values);
-        let wanted = (widest + 8.0).min(96.0).max(62.0);
+        let wanted = (widest + 8.0).clamp(62.0, 96.0);
         let size = (room / columns as f64).min(wanted).max(6.0);
         let turned = widest > size - 4.0;
         let mut layout = Self {

@@ -95,7 +95,7 @@ fn without_zeros(text: &str) -> &str {
 pub(super) fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(THIN);
         }
         text.push(digit);
