@@ -33,6 +33,7 @@ pub(crate) enum Reception {
 
 impl Served {
     /// Service without a radio.
+    #[inline]
     pub fn new(begins: Time, ends: Time) -> Self {
         Self {
             begins,

@@ -15,7 +15,7 @@ const COLUMNS: [(&str, bool); 9] = [
     ("measured\nMbit/s", true),
     ("predicted\nMbit/s", true),
     ("21 seeds\nMbit/s", true),
-    ("of link\n%", true),
+    ("link\n%", true),
     ("time\ns", true),
     ("lost\n%", true),
     ("copy", false),

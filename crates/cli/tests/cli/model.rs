@@ -81,7 +81,10 @@ fn paths_outside_the_models_are_refused() {
         (&["--from", "5 %", "--to", "1 %"], "--from not above --to"),
         (&["--rate", "10 Gbit/s"], "at most 2048"),
         (&["--rate", "0 bit/s"], "needs a rate"),
-        (&["--rtt", "0 s", "--buffer", "0"], "minimum window of the model is 2"),
+        (
+            &["--rtt", "0 s", "--buffer", "0"],
+            "minimum window of the model is 2",
+        ),
     ] {
         let error = refused(&[&["model", "--seeds", "0"], args].concat(), "");
         assert!(error.contains(words), "{error}");

@@ -233,30 +233,35 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
     fn enter(&mut self, at: Time, mut link: usize, packet: &mut Packet) {
         let mut at = at;
         loop {
-            if let Some(polled) = self.pipes[link].polled {
+            let pipe = &mut self.pipes[link];
+            if let Some(polled) = pipe.polled {
                 return self.enter_polled(at, polled, packet);
             }
-            match self.pipes[link].offer(at, packet) {
+            match pipe.offer(at, packet) {
                 Offered::Dropped(cause) => return self.on_drop(at, link, packet, cause),
                 Offered::Leaves(leaves) => at = leaves,
             }
             packet.hop += 1;
-            let next = self.routes.link(packet);
-            match next.filter(|next| self.lookahead.link(*next)) {
-                Some(next) => {
-                    self.pipes[link].count_out(packet);
+            match self.routes.link(packet) {
+                Some(next) if self.lookahead.link(next) => {
+                    pipe.count_out(packet);
                     link = next;
                 }
                 // What would happen after the end of the run does not happen.
-                None if next.is_none() && at <= self.end && self.lookahead.receiver(packet) => {
-                    self.pipes[link].count_out(packet);
+                None if at <= self.end && self.lookahead.receiver(packet) => {
+                    pipe.count_out(packet);
                     return self.arrive(at, packet);
                 }
-                None => break,
+                _ => {
+                    packet.hop -= 1;
+                    packet.at = at;
+                    if pipe.hold(packet) {
+                        self.calendar.set(link, Some(at));
+                    }
+                    return;
+                }
             }
         }
-        packet.hop -= 1;
-        self.hold(at, link, packet);
     }
 
     /// Keeps a packet on a link until it leaves at `at`.
