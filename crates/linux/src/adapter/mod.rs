@@ -1,0 +1,1 @@
+//! Events in, commands out: the pure part.

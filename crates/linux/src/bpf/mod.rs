@@ -1,0 +1,1 @@
+//! Loading BPF programs: objects, maps, links, the ring, shared memory.

@@ -1,0 +1,169 @@
+//! What is known about one connection: its addresses, its present state, its samples over time, and
+//! the summary at its end.
+
+use std::net::SocketAddr;
+use whimbrel_cc::Verdict;
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// One end of a connection, as the controlled socket sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Addresses {
+    /// The own address and port.
+    pub local: SocketAddr,
+    /// The peer's address and port.
+    pub remote: SocketAddr,
+}
+
+/// How the loss classifier judged the episodes of loss, and the truth where the path reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verdicts {
+    /// Episodes judged to be congestion.
+    pub congestion: u64,
+    /// Episodes judged to be random loss.
+    pub random: u64,
+    /// The episodes whose true cause is known: `truth[actual][judged]`, congestion first.
+    pub truth: [[u64; 2]; 2],
+}
+
+/// One decision of a loss classifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// The time of the decision.
+    pub time: Time,
+    /// Sequence number of the first lost segment, as on the wire.
+    pub seq: u32,
+    /// The assumed cause.
+    pub judged: Verdict,
+    /// The true cause, where the path reports it.
+    pub actual: Option<Verdict>,
+}
+
+/// The resolution of the receiver times that classifiers by jitter need: the tick of the peer's
+/// timestamp clock (RFC 7323).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReceiverClock {
+    /// The connection has no timestamps.
+    Absent,
+    /// Too few acknowledgments to measure the tick.
+    #[default]
+    Unknown,
+    /// The tick is short enough; receiver times are reported to the controller.
+    Usable(Duration),
+    /// The tick is too long for this path; receiver times are withheld.
+    TooCoarse(Duration),
+}
+
+/// The state of a connection at one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Snapshot {
+    /// Time since the connection began to be controlled.
+    pub time: Time,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Slow start threshold, if the algorithm has set one.
+    pub ssthresh: Option<Bytes>,
+    /// Pacing rate, if the algorithm sets one.
+    pub pacing_rate: Option<Rate>,
+    /// The algorithm's phase, in a word or two.
+    pub phase: &'static str,
+    /// Bytes in flight.
+    pub in_flight: Bytes,
+    /// Last RTT sample; zero before the first one.
+    pub rtt: Duration,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Minimum RTT; zero before the first sample.
+    pub min_rtt: Duration,
+    /// Last delivery rate sample.
+    pub delivery_rate: Option<Rate>,
+    /// Bytes acknowledged cumulatively.
+    pub acked: Bytes,
+    /// Bytes received in order.
+    pub received: Bytes,
+    /// Segments sent, retransmissions included.
+    pub segments: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Segments marked lost.
+    pub lost: u64,
+    /// Episodes of loss or of congestion marks.
+    pub episodes: u64,
+    /// Episodes that reduced the window.
+    pub reductions: u64,
+    /// Episodes that proved to be spurious.
+    pub spurious: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// The classifier's decisions, if the algorithm classifies losses.
+    pub verdicts: Option<Verdicts>,
+    /// Negative acknowledgments that were accepted.
+    pub nacks: u64,
+    /// Negative acknowledgments that were refused.
+    pub nacks_refused: u64,
+    /// The peer's timestamp clock.
+    pub receiver_clock: ReceiverClock,
+}
+
+/// One point of a connection's time line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// Time since the connection began to be controlled.
+    pub time: Time,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Slow start threshold, if the algorithm has set one.
+    pub ssthresh: Option<Bytes>,
+    /// Pacing rate, if the algorithm sets one.
+    pub pacing_rate: Option<Rate>,
+    /// The algorithm's phase.
+    pub phase: &'static str,
+    /// Bytes in flight.
+    pub in_flight: Bytes,
+    /// Last RTT sample.
+    pub rtt: Duration,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Bytes acknowledged cumulatively so far.
+    pub acked: Bytes,
+    /// Segments marked lost so far.
+    pub lost: u64,
+    /// Segments retransmitted so far.
+    pub retransmits: u64,
+}
+
+/// Why a connection is no longer controlled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It was still controlled when the report was made.
+    StillOpen,
+    /// The connection ended.
+    Closed,
+    /// It went to the kernel's fallback algorithm.
+    Fallback,
+}
+
+/// A connection: its addresses, its last state, and its time line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Connection {
+    /// Its addresses.
+    pub addresses: Addresses,
+    /// When it began to be controlled, since the agent started.
+    pub began: Time,
+    /// Its last state.
+    pub last: Snapshot,
+    /// The time from its beginning to the last acknowledgment of new data.
+    pub active: Duration,
+    /// Bytes acknowledged over [`active`](Self::active); zero if it sent nothing.
+    pub goodput: Rate,
+    /// Why it is no longer controlled.
+    pub end: End,
+    /// Events that the kernel could not deliver.
+    pub dropped_events: u64,
+    /// The decisions of the loss classifier, at most [`MAX_DECISIONS`].
+    pub decisions: Vec<Decision>,
+    /// The time line, if [`Options::sampling`](crate::Options::sampling) requests one.
+    pub samples: Vec<Sample>,
+}
+
+/// Maximum number of [`Connection::decisions`].
+pub const MAX_DECISIONS: usize = 10_000;

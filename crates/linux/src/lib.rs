@@ -1,0 +1,47 @@
+//! Whimbrel's congestion control algorithms on Linux TCP, without a kernel module.
+//!
+//! One generic congestion control, written for eBPF (`bpf/whimbrel.bpf.c`), is registered with the
+//! kernel's TCP. It reports every acknowledgment, loss, timeout and undo to this process through a
+//! ring buffer. A [`Controller`](whimbrel_cc::Controller) of `whimbrel-cc` answers each with a
+//! window and a pacing rate, which lie in shared memory and take effect at the next
+//! acknowledgment. Loss detection, retransmission and RTT measurement remain the kernel's.
+//!
+//! ```text
+//!  kernel:  TCP -> whimbrel.bpf.c -> ring of events ---+
+//!              ^                                       v
+//!              +---- commands (shared memory) <- agent: one adapter and controller per connection
+//! ```
+//!
+//! * [`Datapath`] loads the programs, registers the algorithm and chooses the connections.
+//! * [`Agent`] answers events in a thread of its own, and reports what happened.
+//! * [`adapter`] is the pure part: events in, commands out.
+//! * [`wire`] is what kernel and process exchange; `bpf/wire.h` mirrors it.
+//!
+//! # Safety
+//! If this process is silent for [`Options::silence`], each connection moves to the kernel's
+//! algorithm [`Options::fallback`] at its next acknowledgment, and the report counts it. Everything
+//! in the kernel belongs to file descriptors of this process and disappears with it, however it
+//! ends. Windows and rates are clamped by the kernel's half.
+//!
+//! # What is not exact
+//! * A window or a pacing rate applies at the next acknowledgment, not at once.
+//! * If one acknowledgment reveals several losses, only the first one is located.
+//! * `on_sent` is called when the next event arrives, not when the packet leaves.
+//! * Algorithms that are fed bursts cannot run on TCP.
+
+pub mod adapter;
+mod agent;
+mod bpf;
+mod connection;
+mod datapath;
+mod error;
+mod options;
+pub mod wire;
+
+pub use agent::{Agent, Report};
+pub use connection::{
+    Addresses, Connection, Decision, End, MAX_DECISIONS, ReceiverClock, Sample, Snapshot, Verdicts,
+};
+pub use datapath::{Chosen, Datapath};
+pub use error::LinuxError;
+pub use options::{Cgroup, MAX_RULES, Network, Options, Selection, Truth};
