@@ -1,6 +1,7 @@
 //! The settings of one instance.
 
 use crate::connection::Addresses;
+pub use crate::wire::MAX_RULES;
 use std::fmt::Debug;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -62,9 +63,6 @@ pub struct Selection {
     /// Remote networks, at most [`MAX_RULES`].
     pub networks: Vec<Network>,
 }
-
-/// The maximum number of ports, and of networks, of a [`Selection`].
-pub const MAX_RULES: usize = 16;
 
 /// A range of addresses: `10.0.0.0/8`, `2001:db8::/32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

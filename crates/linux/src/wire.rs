@@ -181,6 +181,34 @@ pub struct Control {
     pub not_chosen: u64,
 }
 
+/// A range of remote addresses, in network byte order, as IPv6.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Network {
+    /// The address, with all bits outside of the mask zero.
+    pub address: [u8; 16],
+    /// The bits that must agree.
+    pub mask: [u8; 16],
+}
+
+/// Which connections of a cgroup are chosen: those with one of the ports (local or remote) and in
+/// one of the networks. Without ports, or without networks, all are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Rules {
+    /// How many of `port` are set.
+    pub ports: u32,
+    /// How many of `network` are set.
+    pub networks: u32,
+    /// Ports.
+    pub port: [u16; MAX_RULES],
+    /// Remote networks.
+    pub network: [Network; MAX_RULES],
+}
+
+/// Maximum number of ports, and of networks, of [`Rules`].
+pub const MAX_RULES: usize = 16;
+
 /// Kinds of events.
 pub mod kind {
     /// A connection begins.
