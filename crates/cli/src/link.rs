@@ -143,6 +143,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         far: args.far.clone(),
         congestion: args.tcp.clone(),
         ecn: args.ecn,
+        observer: None,
     };
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;

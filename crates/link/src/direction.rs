@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::codel::Managed;
 use crate::held::{Buffer, Held, Packet};
+use crate::observer::{LossCause, Observer};
 use crate::report::{DirectionReport, LatenessMeter};
 use crate::wifi::Station;
 use crate::{MTU, ecn, sys};
@@ -14,7 +15,7 @@ use nix::sys::time::TimeSpec;
 use nix::unistd::{read, write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use whimbrel_net::{Fate, Link};
+use whimbrel_net::{DropCause, Fate, Link, Side};
 use whimbrel_units::Time;
 
 /// Number of packets written or read before switching between writing and reading.
@@ -63,18 +64,28 @@ pub(crate) struct Direction<'a> {
     to: &'a OwnedFd,
     clock: Clock,
     carrier: Carrier<'a>,
+    side: Side,
+    observer: Option<&'a dyn Observer>,
     held: Held,
     lateness: LatenessMeter,
     report: DirectionReport,
 }
 
 impl<'a> Direction<'a> {
-    pub fn new(from: &'a OwnedFd, to: &'a OwnedFd, clock: Clock, carrier: Carrier<'a>) -> Self {
+    pub fn new(
+        [from, to]: [&'a OwnedFd; 2],
+        clock: Clock,
+        carrier: Carrier<'a>,
+        side: Side,
+        observer: Option<&'a dyn Observer>,
+    ) -> Self {
         Self {
             from,
             to,
             clock,
             carrier,
+            side,
+            observer,
             held: Held::default(),
             lateness: LatenessMeter::new(),
             report: DirectionReport::default(),
@@ -164,15 +175,26 @@ impl<'a> Direction<'a> {
                 self.settle(fate, buffer, len);
             }
             Carrier::Managed(managed) => {
-                if let Some(buffer) = managed.offer(buffer, len) {
-                    self.held.recycle(buffer);
-                }
+                let refused = managed.offer(buffer, len);
+                self.overflow(refused, len);
             }
             Carrier::Shared(station) => {
-                if let Some(buffer) = station.offer(buffer, len) {
-                    self.held.recycle(buffer);
-                }
+                let refused = station.offer(buffer, len);
+                self.overflow(refused, len);
             }
+        }
+    }
+
+    /// Drops a packet that a full queue refused, if it did.
+    fn overflow(&mut self, refused: Option<Buffer>, len: usize) {
+        if let Some(buffer) = refused {
+            self.settle(Fate::Dropped(DropCause::QueueOverflow), buffer, len);
+        }
+    }
+
+    fn observe(&self, packet: &[u8], cause: LossCause) {
+        if let Some(observer) = self.observer {
+            observer.lost(self.side, packet, cause);
         }
     }
 
@@ -205,13 +227,22 @@ impl<'a> Direction<'a> {
                 }
                 // If several bits are changed, flips only the first: checksums detect that as well.
                 if let Some(bit) = corrupted
-                    && let Some(byte) = buffer[..len].get_mut(bit as usize / 8)
+                    && (bit as usize) < len * 8
                 {
-                    *byte ^= 0x80 >> (bit % 8);
+                    self.observe(&buffer[..len], LossCause::Corrupted);
+                    buffer[bit as usize / 8] ^= 0x80 >> (bit % 8);
                 }
                 self.held.push(Packet { due, buffer, len });
             }
-            _ => self.held.recycle(buffer),
+            fate => {
+                let cause = match fate {
+                    Fate::Dropped(cause) => cause,
+                    // The link is down for ever.
+                    Fate::Delivered { .. } => DropCause::Outage,
+                };
+                self.observe(&buffer[..len], LossCause::Dropped(cause));
+                self.held.recycle(buffer);
+            }
         }
     }
 

@@ -27,6 +27,7 @@ mod init;
 mod job;
 mod namespace;
 mod netlink;
+mod observer;
 mod report;
 mod run;
 mod sys;
@@ -36,8 +37,10 @@ mod wifi;
 
 pub use address::{FAR, NEAR};
 pub use error::LinkError;
+pub use namespace::kernel_has;
+pub use observer::{LossCause, Observer};
 pub use report::{DirectionReport, Lateness, Report};
-pub use run::{Options, run};
+pub use run::{Options, Prepared, run};
 
 use whimbrel_net::{LinkSpec, WifiSpec};
 

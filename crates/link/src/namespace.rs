@@ -4,6 +4,9 @@ use crate::error::LinkError;
 use crate::{address, tun};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion,
+};
 use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
@@ -125,6 +128,22 @@ fn set_tcp(congestion: Option<&str>, ecn: bool, notes: &mut Vec<String>) -> Resu
         });
     }
     Ok(())
+}
+
+/// Whether the kernel has a TCP congestion control of this name. Loads its module if there is one
+/// and the user may.
+pub fn kernel_has(name: &str) -> bool {
+    // TCP_CA_NAME_MAX is 16, with the zero behind the name; a longer name would be cut.
+    if name.is_empty() || name.len() > 15 {
+        return false;
+    }
+    let kind = SockType::Stream;
+    let Ok(socket) = socket(AddressFamily::Inet, kind, SockFlag::SOCK_CLOEXEC, None) else {
+        return false;
+    };
+    // EPERM: it exists, and this user may not choose it.
+    let chosen = setsockopt(&socket, TcpCongestion, &name.to_owned().into());
+    matches!(chosen, Ok(()) | Err(Errno::EPERM))
 }
 
 /// Number of packets that the kernel dropped because the emulator did not read them in time. The

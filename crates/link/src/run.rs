@@ -8,6 +8,7 @@ use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
 use crate::job::Job;
 use crate::namespace::{self, Ends};
+use crate::observer::Observer;
 use crate::report::{DirectionReport, Report};
 use crate::wifi::{Channel, Station};
 use crate::{MTU, PathSpec, init::path_of};
@@ -21,6 +22,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use whimbrel_net::{Aqm, CodelLink, Link, LinkSpec, Side};
 use whimbrel_units::{Bytes, Duration, Time};
@@ -35,6 +37,8 @@ pub struct Options {
     pub congestion: Option<String>,
     /// Whether TCP requests ECN in both namespaces; otherwise it only accepts ECN, Linux's default.
     pub ecn: bool,
+    /// Is told of each packet that the path drops or corrupts.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 /// Runs a command behind an emulated path, and returns the path's statistics.
@@ -49,51 +53,89 @@ pub struct Options {
 /// # Errors
 /// If the system does not allow it, or a command cannot be started: see [`LinkError`].
 pub fn run(spec: &PathSpec, command: &[OsString], options: &Options) -> Result<Report, LinkError> {
-    if command.is_empty() {
-        return Err(LinkError::NoCommand);
-    }
-    // Read before the namespaces change.
-    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-    if threads != 1 {
-        return Err(LinkError::Threads(threads));
-    }
-    let ends = namespace::make(options.congestion.as_deref(), options.ecn)?;
-    let blocked = Blocked::new()?;
-    let queue = SignalFd::with_flags(
-        &init::signals(),
-        SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
-    )
-    .map_err(LinkError::os("opening a queue of signals"))?;
-    let job = Job {
-        near: &ends.near.namespace,
-        far: &ends.far.namespace,
-        far_command: options.far.as_deref(),
-        command,
-        signals: blocked.0,
-        environment: vec![
-            ("WHIMBREL_NEAR", NEAR.to_string()),
-            ("WHIMBREL_FAR", FAR.to_string()),
-            ("WHIMBREL_NEAR_NETNS", path_of(&ends.near.namespace)),
-            ("WHIMBREL_FAR_NETNS", path_of(&ends.far.namespace)),
-        ],
-    };
-    let (ours, theirs) = UnixStream::pair().map_err(LinkError::io("making a pair of sockets"))?;
-    let mut init = Init::spawn(&job, ours, theirs)?;
-    init.wait_until_ready()?;
-    let mut report = emulate(spec, &ends, &mut init, &queue)?;
-    init.listen_to_the_end();
-    if let Some((status, why)) = init.failure.take() {
-        let command = command[0].to_string_lossy().into_owned();
-        return Err(LinkError::Command {
+    Prepared::new(command, options)?.run(spec)
+}
+
+/// The namespaces and the processes of a run, before the path exists. The far command has been
+/// started, COMMAND has not. From here on the process may start threads. Dropping it ends
+/// everything.
+pub struct Prepared {
+    // Dropped first: it kills the processes, which use the rest.
+    init: Init,
+    queue: SignalFd,
+    _blocked: Blocked,
+    ends: Ends,
+    /// COMMAND's program, for messages.
+    program: String,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+impl Prepared {
+    /// Makes the namespaces and starts the far command: the part of [`run`] that needs a process
+    /// without threads.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn new(command: &[OsString], options: &Options) -> Result<Self, LinkError> {
+        let program = command.first().ok_or(LinkError::NoCommand)?;
+        // Read before the namespaces change.
+        let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        if threads != 1 {
+            return Err(LinkError::Threads(threads));
+        }
+        let ends = namespace::make(options.congestion.as_deref(), options.ecn)?;
+        let blocked = Blocked::new()?;
+        let queue = SignalFd::with_flags(
+            &init::signals(),
+            SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
+        )
+        .map_err(LinkError::os("opening a queue of signals"))?;
+        let job = Job {
+            near: &ends.near.namespace,
+            far: &ends.far.namespace,
+            far_command: options.far.as_deref(),
             command,
-            why,
-            status,
-        });
+            signals: blocked.0,
+            environment: vec![
+                ("WHIMBREL_NEAR", NEAR.to_string()),
+                ("WHIMBREL_FAR", FAR.to_string()),
+                ("WHIMBREL_NEAR_NETNS", path_of(&ends.near.namespace)),
+                ("WHIMBREL_FAR_NETNS", path_of(&ends.far.namespace)),
+            ],
+        };
+        let (ours, theirs) =
+            UnixStream::pair().map_err(LinkError::io("making a pair of sockets"))?;
+        let mut init = Init::spawn(&job, ours, theirs)?;
+        init.wait_until_ready()?;
+        Ok(Self {
+            init,
+            queue,
+            _blocked: blocked,
+            ends,
+            program: program.to_string_lossy().into_owned(),
+            observer: options.observer.clone(),
+        })
     }
-    report
-        .notes
-        .extend(ends.notes.iter().cloned().chain(init.notes.drain(..)));
-    Ok(report)
+
+    /// Connects the namespaces by the path, runs COMMAND, and returns the path's statistics.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn run(mut self, spec: &PathSpec) -> Result<Report, LinkError> {
+        let observer = self.observer.as_deref();
+        let mut report = emulate(spec, &self.ends, &mut self.init, &self.queue, observer)?;
+        self.init.listen_to_the_end();
+        if let Some((status, why)) = self.init.failure.take() {
+            return Err(LinkError::Command {
+                command: self.program,
+                why,
+                status,
+            });
+        }
+        let notes = self.ends.notes.drain(..).chain(self.init.notes.drain(..));
+        report.notes.extend(notes);
+        Ok(report)
+    }
 }
 
 /// Runs both directions until COMMAND has ended.
@@ -102,6 +144,7 @@ fn emulate(
     ends: &Ends,
     init: &mut Init,
     queue: &SignalFd,
+    observer: Option<&dyn Observer>,
 ) -> Result<Report, LinkError> {
     let stop = Stop::new().map_err(LinkError::os("making an event"))?;
     let clock = Clock::start();
@@ -124,8 +167,8 @@ fn emulate(
     };
     let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
     let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);
-    let forward = Direction::new(near, far, clock, forward);
-    let backward = Direction::new(far, near, clock, backward);
+    let forward = Direction::new([near, far], clock, forward, Side::Forward, observer);
+    let backward = Direction::new([far, near], clock, backward, Side::Reverse, observer);
     thread::scope(|scope| {
         // The threads must always be stopped, or the scope never ends.
         let threads =

@@ -6,11 +6,14 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use whimbrel_link::{FAR, LinkError, Options, PathSpec, run};
+use whimbrel_link::{FAR, LinkError, LossCause, NEAR, Observer, Options, PathSpec, Prepared};
 use whimbrel_net::{
-    AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, QueueLimit, Schedule, ServiceSpec, WifiSpec,
+    AqmSetting, Delay, DelayTrace, DropCause, LinkSpec, LossSpec, QueueLimit, Schedule,
+    ServiceSpec, Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Probability, Rate, Time};
 
@@ -59,6 +62,32 @@ fn drops() -> Vec<Time> {
         .collect()
 }
 
+/// Counts what the path reports of packets that went from near to far.
+#[derive(Debug, Default)]
+struct Counts {
+    random: AtomicU64,
+    overflow: AtomicU64,
+    early: AtomicU64,
+    corrupted: AtomicU64,
+}
+
+impl Observer for Counts {
+    fn lost(&self, side: Side, packet: &[u8], cause: LossCause) {
+        assert_eq!(side, Side::Forward, "loss applies to this direction only");
+        // The packet is the one that was sent: IPv4, with the addresses of both ends.
+        assert_eq!(packet[0], 0x45);
+        assert_eq!(packet[12..20], [NEAR.octets(), FAR.octets()].concat());
+        let count = match cause {
+            LossCause::Dropped(DropCause::Random) => &self.random,
+            LossCause::Dropped(DropCause::QueueOverflow) => &self.overflow,
+            LossCause::Dropped(DropCause::Early) => &self.early,
+            LossCause::Corrupted => &self.corrupted,
+            other => panic!("{other:?}"),
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// The emulator, its path from the environment. Shows `key value` lines about the path on standard
 /// error.
 fn emulate(command: &[String]) -> ExitCode {
@@ -95,14 +124,30 @@ fn emulate(command: &[String]) -> ExitCode {
         }),
         seed: 1,
     };
+    let counts = Arc::new(Counts::default());
     let options = Options {
         far: env::var_os("FAR"),
         congestion: env::var("CONGESTION").ok(),
         ecn: env::var("ECN").is_ok(),
+        observer: env::var_os("OBSERVE").map(|_| Arc::clone(&counts) as _),
     };
     let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-    match run(&spec, &command, &options) {
+    let prepared = Prepared::new(&command, &options);
+    // Once it is prepared the process may have other threads.
+    let outcome = prepared.and_then(|prepared| {
+        let other = std::thread::spawn(std::thread::park);
+        let outcome = prepared.run(&spec);
+        other.thread().unpark();
+        other.join().expect("no panic");
+        outcome
+    });
+    match outcome {
         Ok(report) => {
+            let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+            println!("observed_random {}", of(&counts.random));
+            println!("observed_overflow {}", of(&counts.overflow));
+            println!("observed_early {}", of(&counts.early));
+            println!("observed_corrupted {}", of(&counts.corrupted));
             eprintln!("{report:#?}");
             let forward = report.forward;
             let c = forward.counters;

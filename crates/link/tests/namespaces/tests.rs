@@ -45,6 +45,10 @@ const TESTS: &[(&str, fn())] = &[
         checksums_detect_corrupted_packets,
     ),
     (
+        "an_observer_is_told_of_each_packet_that_does_not_arrive_intact",
+        an_observer_is_told_of_each_packet_that_does_not_arrive_intact,
+    ),
+    (
         "the_exit_status_of_the_command_is_returned",
         the_exit_status_of_the_command_is_returned,
     ),
@@ -407,6 +411,31 @@ fn checksums_detect_corrupted_packets() {
     let (got, corrupted) = (seen.value("got"), seen.value("corrupted"));
     assert!((corrupted - 200).abs() <= 50, "{}", seen.output);
     assert!(got > 0 && got <= 400 - corrupted + 20, "{}", seen.output);
+}
+
+fn an_observer_is_told_of_each_packet_that_does_not_arrive_intact() {
+    let far = own("sink");
+    // 40 packets at once into a queue of 30, at 12 Mbit/s.
+    let settings = [
+        ("LOSS", "0.1"),
+        ("CORRUPT", "0.1"),
+        ("RATE", "12000000"),
+        ("QUEUE", "30"),
+        ("OBSERVE", "1"),
+        ("FAR", &far),
+    ];
+    let seen = shell(&settings, &own("blast 800 40 40000"));
+    for cause in ["random", "overflow", "corrupted"] {
+        let count = seen.value(cause);
+        assert!(count > 0, "{cause}: {}", seen.output);
+        assert_eq!(seen.value(&format!("observed_{cause}")), count, "{cause}");
+    }
+    let settings = [("AQM", "codel"), settings[2], settings[4], settings[5]];
+    let seen = shell(&settings, &own("blast 1500 15 12500"));
+    let (early, observed) = (seen.value("early"), seen.value("observed_early"));
+    // The last one may leave the queue when the run has ended.
+    assert!(early > 1, "{}", seen.output);
+    assert!((early - 1..=early).contains(&observed), "{}", seen.output);
 }
 
 fn the_exit_status_of_the_command_is_returned() {

@@ -1,0 +1,29 @@
+//! An observer of the packets that the path drops or corrupts.
+
+use std::fmt::Debug;
+use whimbrel_net::{DropCause, Side};
+
+/// Is told of each packet that the path drops or corrupts. A path without an observer does no work
+/// for it.
+pub trait Observer: Debug + Send + Sync {
+    /// The path has decided the fate of a packet on its way in the direction `side`
+    /// ([`Side::Forward`]: from near to far). `packet` is the IP packet as its sender sent it. Both
+    /// directions call this from their own threads, and wait for it.
+    fn lost(&self, side: Side, packet: &[u8], cause: LossCause);
+}
+
+/// Why a packet does not arrive intact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossCause {
+    /// The link drops it.
+    Dropped(DropCause),
+    /// It arrives corrupted, and its checksum will not match.
+    Corrupted,
+}
+
+impl LossCause {
+    /// Whether a lower sending rate could have prevented the loss.
+    pub const fn is_congestion(self) -> bool {
+        matches!(self, Self::Dropped(cause) if cause.is_congestion())
+    }
+}
