@@ -187,6 +187,21 @@ pub fn for_transfers(text: &str) -> Result<Spec, String> {
     }
 }
 
+/// Parses a controller for Linux TCP.
+///
+/// # Errors
+/// If there is no such controller, or TCP cannot carry it.
+pub fn for_linux(text: &str) -> Result<Spec, String> {
+    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
+    match spec.entry().feed {
+        Feed::Acknowledgments => Ok(spec),
+        Feed::Bursts => Err(format!(
+            "`{spec}` needs the transport AATP, which exists only in the simulator: choose another \
+             controller of `whimbrel controllers`, such as `cubic`"
+        )),
+    }
+}
+
 fn parameter_line(parameter: &Parameter) -> String {
     let Parameter {
         name,

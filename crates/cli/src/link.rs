@@ -1,19 +1,25 @@
 //! `whimbrel link`: real programs behind an emulated path. Turns flags into a path, runs the
 //! programs, and shows the statistics of the path.
 
+mod congestion;
+mod connections;
 mod direction;
 mod scenario;
 mod show;
+mod truth;
 
+use crate::controllers::for_linux;
 use crate::failure::BadInput;
 use anyhow::Context;
+use congestion::{Congestion, Registered, Running};
 use direction::{Direction, Forward, Reverse};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_link::{LinkError, Options, PathSpec};
+use whimbrel_cc::Spec;
+use whimbrel_link::{LinkError, Options, PathSpec, Prepared};
 use whimbrel_net::{
     Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule,
     ServiceSpec, Trace, TraceError, WifiSpec,
@@ -45,7 +51,8 @@ Examples:
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --scenario path.toml --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
-  whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh")]
+  whimbrel link --rate 100Mbit/s --rtt 40ms --loss 1% --tcp cubic --json path.json -- ./measure.sh
+  whimbrel link --rate 50Mbit/s --rtt 100ms --loss 1% --tcp cerl --far 'iperf3 -s' -- iperf3 -c 10.77.0.2")]
 pub struct LinkArgs {
     /// Take the path from a scenario file: the path that `whimbrel sim` simulates. With a sweep,
     /// its first values
@@ -114,17 +121,23 @@ pub struct LinkArgs {
     /// ends with COMMAND
     #[arg(long, value_name = "COMMAND")]
     far: Option<OsString>,
-    /// TCP congestion control of both ends, by the kernel's name [default: the host's]
+    /// TCP congestion control of both ends: the kernel's algorithm of this name if it has one,
+    /// else Whimbrel's [default: the host's]
     #[arg(long, value_name = "NAME")]
     tcp: Option<String>,
+    /// TCP congestion control of both ends: always Whimbrel's; see `whimbrel controllers`. Shows
+    /// each connection at the end, and compares the decisions of a loss classifier with the truth
+    #[arg(long, value_name = "CONTROLLER", value_parser = for_linux, conflicts_with = "tcp")]
+    controller: Option<Spec>,
     /// TCP of both ends negotiates ECN, so that a managed queue may mark its packets [default: as
     /// the host]
     #[arg(long)]
     ecn: bool,
-    /// Write the statistics of the path to a file, as JSON
+    /// Write the statistics of the path, and of connections under Whimbrel's algorithms, to a file
+    /// as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Do not show the statistics of the path
+    /// Do not show statistics
     #[arg(long, short)]
     quiet: bool,
     /// What to run at the near end [default: your shell]
@@ -139,12 +152,7 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         Some(file) => scenario::path(file, args.link.as_deref(), args.seed)?,
         None => path(&args)?,
     };
-    let options = Options {
-        far: args.far.clone(),
-        congestion: args.tcp.clone(),
-        ecn: args.ecn,
-        observer: None,
-    };
+    let congestion = Congestion::choose(args.tcp.as_deref(), args.controller.as_ref())?;
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;
     let command = if args.command.is_empty() {
@@ -152,23 +160,66 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     } else {
         args.command.clone()
     };
-    let report = match whimbrel_link::run(&spec, &command, &options) {
-        Ok(report) => report,
-        Err(error @ LinkError::Command { status, .. }) => {
-            eprintln!("error: {error}");
-            return Ok(ExitCode::from(status));
-        }
-        Err(error) => return Err(error.into()),
+    let mut options = Options {
+        far: args.far.clone(),
+        ecn: args.ecn,
+        ..Options::default()
     };
+    let registered = register(congestion, &mut options)?;
+    let path = match Prepared::new(&command, &options) {
+        Ok(path) => path,
+        Err(error) => return refused(error),
+    };
+    // From here on the process may have threads.
+    let running = registered.map(Registered::start).transpose()?;
+    let report = match path.run(&spec) {
+        Ok(report) => report,
+        Err(error) => return refused(error),
+    };
+    let linux = running.map(Running::finish);
     if !args.quiet {
         eprint!("{}", show::table(&report));
+        if let Some((controller, linux)) = &linux {
+            eprint!("{}", connections::text(controller, linux));
+        }
     }
     if let Some((mut file, path)) = json {
         use std::io::Write;
-        writeln!(file, "{:#}", show::json(&report))
-            .with_context(|| format!("{}", path.display()))?;
+        let mut value = show::json(&report);
+        if let Some((controller, linux)) = &linux {
+            value["tcp"] = connections::json(controller, linux);
+        }
+        writeln!(file, "{value:#}").with_context(|| format!("{}", path.display()))?;
     }
     Ok(ExitCode::from(report.status))
+}
+
+/// Sets the congestion control of both ends. Registers it with the kernel if it is Whimbrel's.
+fn register(congestion: Congestion, options: &mut Options) -> anyhow::Result<Option<Registered>> {
+    match congestion {
+        Congestion::Host => Ok(None),
+        Congestion::Kernel(name) => {
+            options.congestion = Some(name);
+            Ok(None)
+        }
+        Congestion::Whimbrel(spec) => {
+            let registered = Registered::new(spec)?;
+            options.congestion = Some(registered.name().to_owned());
+            options.observer = Some(registered.observer());
+            Ok(Some(registered))
+        }
+    }
+}
+
+/// A command that cannot be started has the exit status that a shell returns.
+fn refused(error: LinkError) -> anyhow::Result<ExitCode> {
+    match error {
+        LinkError::Command { status, .. } => {
+            eprintln!("error: {error}");
+            Ok(ExitCode::from(status))
+        }
+        error => Err(error.into()),
+    }
 }
 
 fn create(path: &Path) -> anyhow::Result<(std::fs::File, PathBuf)> {

@@ -1,0 +1,154 @@
+//! The TCP congestion control of both ends of a path: the host's, one of the kernel's, or one of
+//! Whimbrel's.
+
+use super::truth::LostSegments;
+use crate::controllers::for_linux;
+use crate::failure::BadInput;
+use anyhow::Context;
+use std::fs;
+use std::sync::Arc;
+use whimbrel_cc::Spec;
+use whimbrel_linux::{Agent, Datapath, Report};
+
+/// What the user chose.
+#[derive(Debug)]
+pub enum Congestion {
+    /// The host's.
+    Host,
+    /// The kernel's algorithm of this name.
+    Kernel(String),
+    /// One of Whimbrel's.
+    Whimbrel(Spec),
+}
+
+impl Congestion {
+    /// From `--tcp` and `--controller`, which exclude each other. A name of `--tcp` is the kernel's
+    /// if the kernel has an algorithm of that name: such names keep their meaning.
+    ///
+    /// # Errors
+    /// If there is no such algorithm.
+    pub fn choose(tcp: Option<&str>, controller: Option<&Spec>) -> Result<Self, BadInput> {
+        match (controller, tcp) {
+            (Some(spec), _) => Ok(Self::Whimbrel(spec.clone())),
+            (None, None) => Ok(Self::Host),
+            (None, Some(name)) if whimbrel_link::kernel_has(name) => {
+                Ok(Self::Kernel(name.to_owned()))
+            }
+            (None, Some(name)) => for_linux(name).map(Self::Whimbrel).map_err(|why| {
+                BadInput::new(format!(
+                    "--tcp {name}: this kernel has no such algorithm (it has: {}), and for \
+                     Whimbrel's: {why}",
+                    kernel_names()
+                ))
+            }),
+        }
+    }
+}
+
+/// The names of the kernel's algorithms.
+fn kernel_names() -> String {
+    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let names = fs::read_to_string(file).unwrap_or_default();
+    names.split_whitespace().collect::<Vec<_>>().join(", ")
+}
+
+/// One of Whimbrel's algorithms, registered with the kernel. No thread answers for it yet.
+#[derive(Debug)]
+pub struct Registered {
+    datapath: Datapath,
+    options: whimbrel_linux::Options,
+    lost: Arc<LostSegments>,
+}
+
+impl Registered {
+    /// Loads the programs and registers the algorithm. Starts no thread. Must happen before the
+    /// namespaces are made: within a user namespace the kernel permits no BPF.
+    ///
+    /// # Errors
+    /// If a privilege or an option of the kernel is missing.
+    pub fn new(spec: Spec) -> anyhow::Result<Self> {
+        let lost = Arc::new(LostSegments::new());
+        let mut options = whimbrel_linux::Options::new(spec);
+        // Like the threads of the path.
+        options.real_time = true;
+        options.truth = Some(Arc::clone(&lost) as _);
+        let datapath = Datapath::load(&options)
+            .with_context(|| format!("`{}` cannot run on Linux TCP", options.controller))?;
+        Ok(Self {
+            datapath,
+            options,
+            lost,
+        })
+    }
+
+    /// The kernel's name of the algorithm.
+    pub fn name(&self) -> &str {
+        self.datapath.name()
+    }
+
+    /// Learns from the path why it lost segments.
+    pub fn observer(&self) -> Arc<LostSegments> {
+        Arc::clone(&self.lost)
+    }
+
+    /// Starts the thread that answers for the algorithm.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn start(self) -> anyhow::Result<Running> {
+        let controller = self.options.controller.clone();
+        Ok(Running {
+            controller,
+            agent: Agent::start(self.datapath, self.options)?,
+        })
+    }
+}
+
+/// One of Whimbrel's algorithms, and the thread that answers for it.
+#[derive(Debug)]
+pub struct Running {
+    controller: Spec,
+    agent: Agent,
+}
+
+impl Running {
+    /// Stops the thread. Returns the algorithm and what happened.
+    pub fn finish(self) -> (Spec, Report) {
+        (self.controller, self.agent.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_comes_first_and_controller_is_always_ours() {
+        let choose = |tcp| Congestion::choose(tcp, None).expect("an algorithm");
+        assert!(matches!(choose(None), Congestion::Host));
+        // Reno is built into every kernel.
+        assert!(matches!(choose(Some("reno")), Congestion::Kernel(name) if name == "reno"));
+        for ours in ["cerl", "newreno+ltd", "cubic?hystart=false"] {
+            let chosen = choose(Some(ours));
+            assert!(
+                matches!(&chosen, Congestion::Whimbrel(spec) if spec.to_string() == ours),
+                "{chosen:?}"
+            );
+        }
+        let forced: Spec = "reno".parse().expect("an algorithm");
+        let chosen = Congestion::choose(None, Some(&forced)).expect("an algorithm");
+        assert!(matches!(chosen, Congestion::Whimbrel(_)));
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_kernels_and_the_nearest_of_ours() {
+        let error = Congestion::choose(Some("cerll"), None).expect_err("unknown");
+        let error = error.to_string();
+        assert!(
+            error.contains("it has: ") && error.contains("reno") && error.contains("`cerl`"),
+            "{error}"
+        );
+        let bursts = Congestion::choose(Some("aatp"), None).expect_err("no TCP");
+        assert!(bursts.to_string().contains("AATP"), "{bursts}");
+    }
+}
