@@ -4,7 +4,7 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
 .PHONY: demo test test-more build full dist lint referee referee-full referee-linux results seconds
-.PHONY: pictures bench clean
+.PHONY: pictures bench bpf clean
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -33,11 +33,13 @@ full: | cargo
 dist: | cargo
 	cargo build --profile dist --locked -p whimbrel-cli --features parquet
 
-## Formatting, lints and documentation; warnings are errors.
+## Formatting, lints, documentation, and whether the checked-in BPF objects are what their source
+## makes; warnings are errors.
 lint: | cargo
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --features whimbrel-cli/parquet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	crates/linux/bpf/build --check
 
 ## Compares the simulator with ns-3 (downloads ns-3's wheel on the first run).
 referee: build
@@ -84,6 +86,10 @@ pictures: build | browser
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build
 	bench/run.py --whimbrel $(WHIMBREL)
+
+## Compiles the programs that run in the Linux kernel (needs clang); the objects are checked in.
+bpf:
+	crates/linux/bpf/build
 
 clean:
 	rm -rf target

@@ -484,9 +484,12 @@ INLINE bool is_chosen(struct bpf_sock_ops *ops)
 {
 	u32 zero = 0, remote[4] = { 0, 0, __builtin_bswap32(0xffff), 0 };
 	u32 local_port = ops->local_port, remote_port = __builtin_bswap32(ops->remote_port);
+	u32 remote_ip4 = ops->remote_ip4;
 	struct rules *r = bpf_map_lookup_elem(&rules, &zero);
 	bool found;
 
+	/* The verifier wants constant offsets into ops: do not merge this with the read of remote_ip6. */
+	asm volatile("" : "+r"(remote_ip4));
 	if (!r)
 		return true;
 	if (ops->family == AF_INET6) {
@@ -495,7 +498,7 @@ INLINE bool is_chosen(struct bpf_sock_ops *ops)
 		remote[2] = ops->remote_ip6[2];
 		remote[3] = ops->remote_ip6[3];
 	} else {
-		remote[3] = ops->remote_ip4;
+		remote[3] = remote_ip4;
 	}
 	found = !r->ports;
 	for (u32 i = 0; i < MAX_RULES; i++)

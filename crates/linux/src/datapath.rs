@@ -1,13 +1,73 @@
 //! The kernel's half of one instance: programs, maps, the registered algorithm, and the cgroups
 //! whose connections use it.
+//!
+//! Several instances run side by side: each has its own maps and registers an algorithm with a name
+//! of its own (`whim_`, the process's number, a count).
+//!
+//! An algorithm that wants congestion marks gets them through the cgroup's program, which makes a
+//! new connection negotiate ECN. The kernel's flag `TCP_CONG_NEEDS_ECN` is not set: a connection
+//! without ECN that switches to an algorithm with that flag would declare itself capable of ECN.
 
+use crate::bpf::link::Link;
+use crate::bpf::object::{self, Kind, Object, Program};
+use crate::bpf::ring::Ring;
+use crate::bpf::shared::{Commands, SharedControl};
+use crate::bpf::struct_ops::{self, Algorithm, RegisterError, Registered};
+use crate::cgroup::{self, Temporary};
+use crate::clock::monotonic;
 use crate::error::LinuxError;
-use crate::options::{Cgroup, Options, Selection};
+use crate::options::{Cgroup, Network, Options, Selection};
+use crate::privileges::{self, Capability};
+use crate::wire;
+use std::fs::{self, File};
+use std::net::IpAddr;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use whimbrel_cc::registry::Feed;
+use whimbrel_units::nearest;
+
+/// The compiled `bpf/whimbrel.bpf.c`.
+const OBJECT: &[u8] = include_bytes!("../bpf/objects/whimbrel.bpf.o");
+
+/// The members of `struct tcp_congestion_ops` and the programs that implement them.
+const FUNCTIONS: [(&str, &str); 7] = [
+    ("init", "whim_init"),
+    ("release", "whim_release"),
+    ("ssthresh", "whim_ssthresh"),
+    ("set_state", "whim_set_state"),
+    ("undo_cwnd", "whim_undo"),
+    ("cong_control", "whim_control"),
+    ("cwnd_event", "whim_event"),
+];
+
+/// How the names of all instances' algorithms begin.
+const PREFIX: &str = "whim_";
+
+/// The kernel's algorithms, names separated by spaces.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// The loaded programs and the registered algorithm. Dropping it unregisters the algorithm;
 /// connections that still use it go to the fallback within [`Options::silence`].
 #[derive(Debug)]
-pub struct Datapath {}
+pub struct Datapath {
+    // Fields are dropped in this order.
+    _registered: Registered,
+    name: String,
+    object: Object,
+    commands: Commands,
+    control: SharedControl,
+    chooser: Mutex<Option<Chooser>>,
+    cgroups: AtomicU32,
+}
+
+/// The program for cgroups, and the selection that it applies.
+#[derive(Debug)]
+struct Chooser {
+    program: Program,
+    selection: Selection,
+}
 
 impl Datapath {
     /// Loads the programs and registers an algorithm with a name of its own. Starts no thread.
@@ -15,33 +75,278 @@ impl Datapath {
     /// # Errors
     /// If the algorithm cannot run on TCP, or a privilege or an option of the kernel is missing.
     pub fn load(options: &Options) -> Result<Self, LinuxError> {
-        let _ = options;
-        todo!()
+        if options.controller.entry().feed == Feed::Bursts {
+            return Err(LinuxError::Controller(format!(
+                "`{}` controls bursts, not a window, so it cannot run on TCP: choose another \
+                 algorithm, such as `cerl`",
+                options.controller,
+            )));
+        }
+        privileges::check(&Capability::REGISTER)?;
+        let types = privileges::kernel()?;
+        let available = fs::read_to_string(AVAILABLE)
+            .map_err(LinuxError::os("reading the kernel's algorithms"))?;
+        check_fallback(&options.fallback, &available)?;
+
+        for name in names(std::process::id()) {
+            if available.split_whitespace().any(|known| known == name) {
+                continue;
+            }
+            let object = load_object(options, &name)?;
+            let commands = Commands::new(object.map("commands")?)?;
+            let control = SharedControl::new(object.map("control")?)?;
+            fill_idle(&object)?;
+            control.set_silence(options.silence.as_nanos());
+            // Before the first connection can look at it.
+            control.beat(monotonic());
+            let algorithm = Algorithm {
+                name: &name,
+                flags: struct_ops::NON_RESTRICTED,
+                functions: &FUNCTIONS,
+            };
+            let registered = match struct_ops::register(&object, &types, &algorithm) {
+                Ok(registered) => registered,
+                // Another thread, or a process of another PID namespace, was faster.
+                Err(RegisterError::NameTaken) => continue,
+                Err(RegisterError::Other(error)) => return Err(error),
+            };
+            return Ok(Self {
+                _registered: registered,
+                name,
+                object,
+                commands,
+                control,
+                chooser: Mutex::new(None),
+                cgroups: AtomicU32::new(0),
+            });
+        }
+        Err(LinuxError::System(format!(
+            "all names for the algorithm are in use; {AVAILABLE} lists them"
+        )))
     }
 
     /// The kernel's name of the algorithm, for `TCP_CONGESTION` and
     /// `net.ipv4.tcp_congestion_control`.
     pub fn name(&self) -> &str {
-        todo!()
+        &self.name
     }
 
     /// Puts all new connections of a cgroup that `selection` allows under the algorithm.
+    /// Connections that exist already are not changed. All cgroups of one datapath have the same
+    /// selection.
     ///
     /// # Errors
     /// If the cgroup does not exist or cannot be made, or the kernel refuses.
     pub fn choose(&self, cgroup: &Cgroup, selection: &Selection) -> Result<Chosen, LinuxError> {
-        let _ = (cgroup, selection);
-        todo!()
+        privileges::check(&Capability::ATTACH)?;
+        privileges::check_cgroups(&privileges::kernel()?)?;
+        let temporary = match cgroup {
+            Cgroup::Existing(_) => None,
+            Cgroup::New => {
+                let number = self.cgroups.fetch_add(1, Ordering::Relaxed);
+                // The algorithm's name is unique on this machine, and so is the directory's.
+                Some(Temporary::create(&format!("{}-{number}", self.name))?)
+            }
+        };
+        let directory = match (cgroup, &temporary) {
+            (Cgroup::Existing(path), _) => path.clone(),
+            (Cgroup::New, Some(made)) => made.directory().to_owned(),
+            (Cgroup::New, None) => PathBuf::new(),
+        };
+        cgroup::check(&directory)?;
+        let opened = File::open(&directory).map_err(LinuxError::os("opening the cgroup"))?;
+        let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
+        if chooser.is_none() {
+            *chooser = Some(self.load_chooser(selection)?);
+        }
+        let link = match &*chooser {
+            Some(loaded) if loaded.selection == *selection => {
+                Link::cgroup(&loaded.program, opened.as_fd())?
+            }
+            _ => {
+                return Err(LinuxError::System(
+                    "all cgroups of one instance have the same ports and networks: start another \
+                     instance for others"
+                        .to_owned(),
+                ));
+            }
+        };
+        Ok(Chosen {
+            _link: link,
+            _temporary: temporary,
+            directory,
+        })
+    }
+
+    /// The ring of events. A ring has one consumer: call it once.
+    #[allow(dead_code, reason = "for the agent")]
+    pub(crate) fn ring(&self) -> Result<Ring, LinuxError> {
+        Ring::new(self.object.map("events")?)
+    }
+
+    /// The commands of all slots.
+    #[allow(dead_code, reason = "for the agent")]
+    pub(crate) fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    /// The shared state of the instance.
+    #[allow(dead_code, reason = "for the agent")]
+    pub(crate) fn control(&self) -> &SharedControl {
+        &self.control
+    }
+
+    fn load_chooser(&self, selection: &Selection) -> Result<Chooser, LinuxError> {
+        let rules = rules(selection)?;
+        let map = self.object.map("rules")?;
+        map.set(0, &rules)
+            .map_err(LinuxError::os("setting the selection of connections"))?;
+        Ok(Chooser {
+            program: self.object.program("whim_choose", Kind::SockOps)?,
+            selection: selection.clone(),
+        })
     }
 }
 
 /// A cgroup whose new connections use the algorithm, until this is dropped.
 #[derive(Debug)]
-pub struct Chosen {}
+pub struct Chosen {
+    // The program is detached before the cgroup is removed.
+    _link: Link,
+    _temporary: Option<Temporary>,
+    directory: PathBuf,
+}
 
 impl Chosen {
     /// The cgroup's directory; a command's process joins it by writing its PID to `cgroup.procs`.
-    pub fn directory(&self) -> &std::path::Path {
-        todo!()
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 }
+
+/// Loads the object and sets its constants.
+fn load_object(options: &Options, name: &str) -> Result<Object, LinuxError> {
+    let version = object::constant(OBJECT, "wire_version")?;
+    if version != wire::VERSION.to_ne_bytes() {
+        return Err(LinuxError::Object(format!(
+            "has version {version:?} of the exchanged structures instead of {}; build the objects \
+             again (`make bpf`)",
+            wire::VERSION,
+        )));
+    }
+    let needs_ecn = u32::from(options.controller.transport_features().marks);
+    Object::load(
+        OBJECT,
+        &[
+            ("fallback", &padded(&options.fallback)),
+            ("chosen", &padded(name)),
+            (
+                "wake_interval",
+                &options.wake_interval.as_nanos().to_ne_bytes(),
+            ),
+            ("needs_ecn", &needs_ecn.to_ne_bytes()),
+        ],
+    )
+}
+
+/// Fills the queue of slots that no connection uses.
+fn fill_idle(object: &Object) -> Result<(), LinuxError> {
+    let idle = object.map("idle")?;
+    for slot in 0..wire::SLOTS as u32 {
+        idle.push(&slot.to_ne_bytes())
+            .map_err(LinuxError::os("filling the queue of slots"))?;
+    }
+    Ok(())
+}
+
+/// A name with zeros behind it, as the kernel's structures have it.
+fn padded(name: &str) -> [u8; 16] {
+    let mut out = [0; 16];
+    for (to, from) in out[..struct_ops::MAX_NAME].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    out
+}
+
+/// Checks that the kernel has the fallback algorithm.
+fn check_fallback(fallback: &str, available: &str) -> Result<(), LinuxError> {
+    let known = || {
+        available
+            .split_whitespace()
+            .filter(|name| !name.starts_with(PREFIX))
+    };
+    if known().any(|name| name == fallback) {
+        return Ok(());
+    }
+    let names: Vec<&str> = known().collect();
+    let hint = nearest(fallback, known())
+        .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    Err(LinuxError::System(format!(
+        "this kernel has no algorithm `{fallback}` to fall back to, only {}{hint}",
+        names.join(", "),
+    )))
+}
+
+/// Possible names of an instance of a process, each at most [`struct_ops::MAX_NAME`] bytes.
+fn names(process: u32) -> impl Iterator<Item = String> {
+    let process = base36(process);
+    (0..1000).map(move |count| format!("{PREFIX}{process}_{}", base36(count)))
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+/// [`wire::Rules`] as bytes.
+fn rules(selection: &Selection) -> Result<Vec<u8>, LinuxError> {
+    let (ports, networks) = (&selection.ports, &selection.networks);
+    if ports.len() > wire::MAX_RULES || networks.len() > wire::MAX_RULES {
+        return Err(LinuxError::System(format!(
+            "at most {} ports and as many networks can be chosen",
+            wire::MAX_RULES,
+        )));
+    }
+    let mut out = Vec::with_capacity(size_of::<wire::Rules>());
+    out.extend((ports.len() as u32).to_ne_bytes());
+    out.extend((networks.len() as u32).to_ne_bytes());
+    let unused = std::iter::repeat(&0);
+    for port in ports.iter().chain(unused).take(wire::MAX_RULES) {
+        out.extend(port.to_ne_bytes());
+    }
+    for network in networks {
+        let (address, mask) = network_words(network)?;
+        out.extend(address);
+        out.extend(mask);
+    }
+    out.resize(size_of::<wire::Rules>(), 0);
+    Ok(out)
+}
+
+/// A network's address and mask as IPv6, the bits outside of the mask zero.
+fn network_words(network: &Network) -> Result<([u8; 16], [u8; 16]), LinuxError> {
+    let (address, width) = match network.address {
+        IpAddr::V4(address) => (address.to_ipv6_mapped(), 32),
+        IpAddr::V6(address) => (address, 128),
+    };
+    if network.bits > width {
+        return Err(LinuxError::System(format!(
+            "the network {}/{} has more than {width} bits",
+            network.address, network.bits,
+        )));
+    }
+    let unset = u32::from(width - network.bits);
+    let mask = u128::MAX.checked_shl(unset).unwrap_or(0);
+    let address = u128::from(address) & mask;
+    Ok((address.to_be_bytes(), mask.to_be_bytes()))
+}
+
+#[cfg(test)]
+#[path = "datapath_tests.rs"]
+mod tests;

@@ -11,6 +11,9 @@ pub enum LinuxError {
     /// This process lacks a privilege, or the kernel an option.
     #[error("{0}")]
     System(String),
+    /// A BPF object of this program is damaged, or of another version.
+    #[error("the BPF object {0}")]
+    Object(String),
     /// The kernel refused a call.
     #[error("{doing}: {error}")]
     Os {

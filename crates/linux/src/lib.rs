@@ -31,11 +31,15 @@
 
 pub mod adapter;
 mod agent;
+#[allow(dead_code, reason = "the agent and the NACK programs use the rest")]
 mod bpf;
+mod cgroup;
+mod clock;
 mod connection;
 mod datapath;
 mod error;
 mod options;
+mod privileges;
 pub mod wire;
 
 pub use agent::{Agent, Report};

@@ -1,1 +1,20 @@
-//! Loading BPF programs: objects, maps, links, the ring, shared memory.
+//! Loading BPF programs without a C library.
+//!
+//! `aya_obj` reads an object file and relocates it; the calls of bpf(2) are this module's. Whatever
+//! it creates is a file descriptor, so the kernel removes it when the process ends, however it
+//! ends.
+//!
+//! * [`object`]: an object file becomes maps and programs.
+//! * [`struct_ops`]: programs become a congestion control algorithm of the kernel.
+//! * [`link`]: programs are attached to cgroups and network interfaces.
+//! * [`ring`], [`shared`]: memory that kernel and process share.
+//! * [`btf`]: the kernel's description of its types; [`syscall`]: the calls.
+
+pub(crate) mod btf;
+pub(crate) mod link;
+mod memory;
+pub(crate) mod object;
+pub(crate) mod ring;
+pub(crate) mod shared;
+pub(crate) mod struct_ops;
+mod syscall;

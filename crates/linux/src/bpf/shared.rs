@@ -1,0 +1,141 @@
+//! Arrays that kernel and process both read and write, as words.
+//!
+//! The process writes a [`Command`] word by word and the window last, with release ordering: a
+//! kernel that reads a new window reads the other words of that command, or of a later one.
+
+use super::memory::{Memory, page_size};
+use super::object::Map;
+use crate::error::LinuxError;
+use crate::wire::{Command, Control};
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The memory of an array map with the flag BPF_F_MMAPABLE, as 64-bit words.
+#[derive(Debug)]
+struct Words {
+    memory: Memory,
+    length: usize,
+}
+
+impl Words {
+    fn new(map: &Map) -> Result<Self, LinuxError> {
+        let bytes = map.value_size().next_multiple_of(8) * map.max_entries();
+        let mapped = bytes.next_multiple_of(page_size());
+        let memory = Memory::new(map.fd(), 0, mapped, true)
+            .map_err(LinuxError::os("mapping a BPF map into memory"))?;
+        Ok(Self {
+            memory,
+            length: bytes / 8,
+        })
+    }
+
+    /// The word with an index; `None` if there is none.
+    fn get(&self, index: usize) -> Option<&AtomicU64> {
+        if index >= self.length {
+            return None;
+        }
+        let word = self.memory.at(index * 8)?.cast();
+        // SAFETY: the word is aligned, within the mapping, lives as long as `self`, and is only
+        // accessed atomically by this process.
+        Some(unsafe { AtomicU64::from_ptr(word) })
+    }
+}
+
+/// The commands of all slots.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    words: Words,
+}
+
+/// Words of one command.
+const COMMAND: usize = size_of::<Command>() / 8;
+
+impl Commands {
+    pub(crate) fn new(map: &Map) -> Result<Self, LinuxError> {
+        if map.value_size() != size_of::<Command>() {
+            return Err(wrong_size("commands", map, size_of::<Command>()));
+        }
+        let words = Words::new(map)?;
+        Ok(Self { words })
+    }
+
+    /// Writes a command. A slot that does not exist is ignored.
+    pub(crate) fn write(&self, slot: u32, command: &Command) {
+        let first = slot as usize * COMMAND;
+        let fields = [
+            (offset_of!(Command, pacing), command.pacing),
+            (offset_of!(Command, ssthresh), command.ssthresh),
+            (offset_of!(Command, reduction), command.reduction),
+            (offset_of!(Command, answers), command.answers),
+        ];
+        for (offset, value) in fields {
+            if let Some(word) = self.words.get(first + offset / 8) {
+                word.store(value, Ordering::Relaxed);
+            }
+        }
+        if let Some(word) = self.words.get(first + offset_of!(Command, window) / 8) {
+            word.store(command.window, Ordering::Release);
+        }
+    }
+}
+
+/// The state that an instance shares with the kernel.
+#[derive(Debug)]
+pub(crate) struct SharedControl {
+    words: Words,
+}
+
+impl SharedControl {
+    pub(crate) fn new(map: &Map) -> Result<Self, LinuxError> {
+        if map.value_size() != size_of::<Control>() {
+            return Err(wrong_size("control", map, size_of::<Control>()));
+        }
+        let words = Words::new(map)?;
+        Ok(Self { words })
+    }
+
+    /// Says that this process is alive at `now`, `CLOCK_MONOTONIC` nanoseconds.
+    pub(crate) fn beat(&self, now: u64) {
+        self.store(offset_of!(Control, heartbeat), now);
+    }
+
+    /// Sets the silence after which connections go to the fallback algorithm, nanoseconds.
+    pub(crate) fn set_silence(&self, silence: u64) {
+        self.store(offset_of!(Control, silence), silence);
+    }
+
+    /// Everything, each word as it is now.
+    pub(crate) fn read(&self) -> Control {
+        Control {
+            heartbeat: self.load(offset_of!(Control, heartbeat)),
+            silence: self.load(offset_of!(Control, silence)),
+            events: self.load(offset_of!(Control, events)),
+            dropped: self.load(offset_of!(Control, dropped)),
+            fallbacks: self.load(offset_of!(Control, fallbacks)),
+            refused: self.load(offset_of!(Control, refused)),
+            clamped: self.load(offset_of!(Control, clamped)),
+            woken: self.load(offset_of!(Control, woken)),
+            chosen: self.load(offset_of!(Control, chosen)),
+            not_chosen: self.load(offset_of!(Control, not_chosen)),
+        }
+    }
+
+    fn load(&self, offset: usize) -> u64 {
+        let word = self.words.get(offset / 8);
+        word.map_or(0, |word| word.load(Ordering::Acquire))
+    }
+
+    fn store(&self, offset: usize, value: u64) {
+        if let Some(word) = self.words.get(offset / 8) {
+            word.store(value, Ordering::Release);
+        }
+    }
+}
+
+fn wrong_size(name: &str, map: &Map, expected: usize) -> LinuxError {
+    LinuxError::Object(format!(
+        "an element of its map `{name}` has {} bytes instead of {expected}; \
+         build the objects again (`make bpf`)",
+        map.value_size(),
+    ))
+}

@@ -1,0 +1,241 @@
+//! Directories of cgroup2: this process's own, and temporary ones below it.
+//!
+//! The kernel does not remove a cgroup with the process that made it, so a temporary one has a
+//! guard: a shell that waits for the end of a pipe whose other end only this process has, moves
+//! what is left in the cgroup to the cgroup above, and removes the directory. It does so after any
+//! end of this process, SIGKILL included. Its own process group keeps it from an interrupt typed at
+//! the terminal.
+
+use crate::error::LinuxError;
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A cgroup that is removed on drop, and after any end of this process.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    directory: PathBuf,
+    guard: Child,
+}
+
+/// What the guard does: `$1` is the cgroup, `$2` the one above. Processes may still be forking while
+/// it moves them, hence the repetition.
+const GUARD: &str = r#"
+trap '' HUP INT QUIT TERM
+read -r _
+tries=0
+while [ -d "$1" ] && [ "$tries" -lt 100 ]; do
+  while read -r pid; do echo "$pid" > "$2/cgroup.procs"; done < "$1/cgroup.procs"
+  rmdir "$1" && exit
+  tries=$((tries + 1))
+  sleep 0.05
+done
+"#;
+
+impl Temporary {
+    /// Makes a cgroup with this name below this process's own.
+    ///
+    /// # Errors
+    /// If there is no cgroup2, or this process may not make a cgroup.
+    pub(crate) fn create(name: &str) -> Result<Self, LinuxError> {
+        let above = own()?;
+        let directory = above.join(name);
+        // First the guard, so that no moment remains in which nobody would remove the directory.
+        let guard = Command::new("/bin/sh")
+            .args(["-c", GUARD, "whimbrel-cgroup-guard"])
+            .args([&directory, &above])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .current_dir("/")
+            .process_group(0)
+            .spawn()
+            .map_err(LinuxError::os(
+                "starting /bin/sh, which removes the cgroup at the end",
+            ))?;
+        let made = Self { directory, guard };
+        fs::create_dir(&made.directory).map_err(|error| {
+            LinuxError::System(format!(
+                "cannot make the cgroup {}: {error}; run this as root, or in a cgroup that this \
+                 user may change (`systemd-run --user --scope -p Delegate=yes`), or choose an \
+                 existing cgroup",
+                made.directory.display(),
+            ))
+        })?;
+        Ok(made)
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        // The guard ends on its own, also if it cannot remove the directory.
+        let _ = self.guard.wait();
+    }
+}
+
+/// Checks that a directory is a cgroup.
+///
+/// # Errors
+/// If it is not.
+pub(crate) fn check(directory: &Path) -> Result<(), LinuxError> {
+    let system = |why: String| {
+        let shown = directory.display();
+        let example = mount_point().unwrap_or_else(|| PathBuf::from("/sys/fs/cgroup"));
+        LinuxError::System(format!(
+            "{shown} {why}: name a directory below {}",
+            example.display(),
+        ))
+    };
+    match statfs(directory) {
+        Ok(found) if found.filesystem_type() == CGROUP2_SUPER_MAGIC => Ok(()),
+        Ok(_) => Err(system("is not a cgroup of version 2".to_owned())),
+        Err(error) => Err(system(format!(
+            "cannot be used as a cgroup ({})",
+            error.desc()
+        ))),
+    }
+}
+
+/// The directory of this process's cgroup.
+fn own() -> Result<PathBuf, LinuxError> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")
+        .map_err(LinuxError::os("reading /proc/self/mountinfo"))?;
+    let cgroups = fs::read_to_string("/proc/self/cgroup")
+        .map_err(LinuxError::os("reading /proc/self/cgroup"))?;
+    let mounts = mounted(&mounts);
+    if mounts.is_empty() {
+        return Err(LinuxError::System(
+            "no file system of type cgroup2 is mounted: mount it, for example with \
+             `sudo mount -t cgroup2 none /sys/fs/cgroup`"
+                .to_owned(),
+        ));
+    }
+    let path = path_of(&cgroups).unwrap_or("/");
+    let candidates = mounts.iter().filter_map(|mount| mount.directory(path));
+    // A mount may hide another one.
+    candidates
+        .filter(|directory| directory.join("cgroup.procs").exists())
+        .last()
+        .ok_or_else(|| {
+            LinuxError::System(format!(
+                "this process's cgroup, {path}, is outside of what {} shows: choose an existing \
+                 cgroup",
+                mounts[0].point.display(),
+            ))
+        })
+}
+
+/// Where cgroup2 is mounted.
+fn mount_point() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    Some(mounted(&mounts).pop()?.point)
+}
+
+/// A mount of cgroup2.
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    /// The cgroup that the mount shows as its root.
+    root: PathBuf,
+    /// Where it is mounted.
+    point: PathBuf,
+}
+
+impl Mount {
+    /// The directory of a cgroup in this mount; `None` if it is outside.
+    fn directory(&self, path: &str) -> Option<PathBuf> {
+        let below = Path::new(path).strip_prefix(&self.root).ok()?;
+        // A path that begins with `/..` is outside of the cgroup namespace.
+        let inside = below
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_)));
+        inside.then(|| self.point.join(below))
+    }
+}
+
+/// The mounts of cgroup2 in `/proc/PID/mountinfo`, whose format proc_pid_mountinfo(5) states.
+fn mounted(mountinfo: &str) -> Vec<Mount> {
+    let mount = |line: &str| {
+        let (before, after) = line.split_once(" - ")?;
+        if after.split(' ').next()? != "cgroup2" {
+            return None;
+        }
+        let mut fields = before.split(' ').skip(3);
+        Some(Mount {
+            root: PathBuf::from(unescape(fields.next()?)),
+            point: PathBuf::from(unescape(fields.next()?)),
+        })
+    };
+    mountinfo.lines().filter_map(mount).collect()
+}
+
+/// Spaces, tabs, newlines and backslashes are written as octal numbers.
+fn unescape(field: &str) -> String {
+    let mut out = field.to_owned();
+    for (written, meant) in [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ] {
+        out = out.replace(written, meant);
+    }
+    out
+}
+
+/// The path of the cgroup of version 2 in `/proc/PID/cgroup`.
+fn path_of(cgroups: &str) -> Option<&str> {
+    cgroups.lines().find_map(|line| line.strip_prefix("0::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_cgroup2_wherever_it_is_mounted() {
+        let hybrid = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n\
+                      32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
+                      41 31 0:38 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n";
+        let found = mounted(hybrid);
+        assert_eq!(found.len(), 1);
+        let service = found[0].directory("/system.slice/a.service");
+        let expected = "/sys/fs/cgroup/unified/system.slice/a.service";
+        assert_eq!(service, Some(PathBuf::from(expected)));
+        assert_eq!(
+            mounted("1 2 0:1 / /a\\040b rw - cgroup2 none rw\n")[0].point,
+            Path::new("/a b")
+        );
+        assert_eq!(
+            mounted("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"),
+            []
+        );
+    }
+
+    #[test]
+    fn a_mount_of_a_part_shows_only_that_part() {
+        let part = Mount {
+            root: PathBuf::from("/docker/abc"),
+            point: PathBuf::from("/sys/fs/cgroup"),
+        };
+        let inside = part.directory("/docker/abc/x");
+        assert_eq!(inside, Some(PathBuf::from("/sys/fs/cgroup/x")));
+        assert_eq!(part.directory("/docker/other"), None);
+        assert_eq!(part.directory("/../x"), None);
+    }
+
+    #[test]
+    fn the_path_is_that_of_version_2() {
+        assert_eq!(
+            path_of("4:memory:/m\n0::/user.slice\n"),
+            Some("/user.slice")
+        );
+        assert_eq!(path_of("4:memory:/m\n"), None);
+    }
+}
