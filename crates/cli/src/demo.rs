@@ -1,11 +1,14 @@
 //! `whimbrel demo`: one real file over one emulated path with several controllers, beside the
-//! simulator's prediction for the same path.
+//! simulator's prediction for the same path. The transport is QUIC, or Linux TCP.
 
 mod host;
 mod measure;
 mod predict;
 mod show;
+mod tcp;
 mod trust;
+
+pub use tcp::{DemoEndArgs, run as run_end};
 
 use crate::controllers::for_transfers;
 use crate::failure::BadInput;
@@ -26,22 +29,30 @@ const LARGEST: Bytes = Bytes::new(64 << 20);
 /// The table shows each measurement beside the simulator's prediction for the same path, and says
 /// when a measurement cannot be trusted. If the system does not allow network namespaces, only the
 /// prediction is made.
+///
+/// With --tcp the transport is the kernel's TCP. `cubic` is then the kernel's own, as is every name
+/// that the kernel has; all others are Whimbrel's.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Each controller sends what the simulator expects it to deliver in --time, at most 64 MiB. A
 transfer that takes more than three times as long as predicted is stopped.
 
---json prints one object: rate_bps, rtt_ms, loss, seed, and for each contestant controller, bytes,
-predicted {goodput_bps, least_bps, greatest_bps}, measured {goodput_bps, seconds, sent_packets,
-lost_packets, blake3} or not_measured (why), and warnings: reasons not to trust the measurement.
+--json prints one object: transport, rate_bps, rtt_ms, loss, seed, and for each contestant
+controller, implementation (\"kernel\" or \"whimbrel\"), bytes, predicted {goodput_bps, least_bps,
+greatest_bps}, measured {goodput_bps, seconds, sent_packets, lost_packets, blake3} or not_measured
+(why), and warnings: reasons not to trust the measurement.
 
 Examples:
   whimbrel demo
   whimbrel demo --time 15s
+  whimbrel demo --tcp                        the kernel's CUBIC, and CERL on the kernel's TCP
   whimbrel demo --size 64MiB                 the same file for all; CUBIC takes seven minutes
   whimbrel demo --rate 100Mbit/s --rtt 600ms --loss 0.1% --controllers newreno,cubic,cerl
   whimbrel demo --picture race.svg --json")]
 pub struct DemoArgs {
+    /// Send over the kernel's TCP instead of QUIC
+    #[arg(long)]
+    tcp: bool,
     /// Rate of the path
     #[arg(long, default_value = "50 Mbit/s")]
     rate: Rate,
@@ -71,9 +82,29 @@ pub struct DemoArgs {
     json: bool,
 }
 
+/// Whose code of an algorithm runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Implementation {
+    /// The kernel's.
+    Kernel,
+    /// Whimbrel's.
+    Whimbrel,
+}
+
+impl DemoArgs {
+    /// Whose code of this algorithm runs.
+    fn implementation(&self, controller: &Spec) -> Implementation {
+        match self.tcp && whimbrel_link::kernel_has(&controller.to_string()) {
+            true => Implementation::Kernel,
+            false => Implementation::Whimbrel,
+        }
+    }
+}
+
 /// All results of one controller.
 struct Contestant {
     controller: Spec,
+    implementation: Implementation,
     prediction: predict::Prediction,
     /// `Err`: why there is no measurement.
     measurement: Result<measure::Measurement, String>,
@@ -107,6 +138,7 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
                 Err(_) => Vec::new(),
             },
             controller: controller.clone(),
+            implementation: args.implementation(controller),
             prediction,
             measurement,
         })

@@ -63,6 +63,8 @@ enum Command {
     Send(send::SendArgs),
     Link(Box<link::LinkArgs>),
     Demo(demo::DemoArgs),
+    #[command(hide = true)]
+    DemoEnd(demo::DemoEndArgs),
 }
 
 fn main() -> ExitCode {
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Command::Send(args) => send::run(args),
         Command::Link(args) => link::run(*args),
         Command::Demo(args) => demo::run(args),
+        Command::DemoEnd(args) => demo::run_end(args),
     };
     done.unwrap_or_else(|error| failure::report(&error))
 }

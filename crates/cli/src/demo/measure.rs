@@ -1,8 +1,8 @@
-//! The real half: this same command as path, server and sender, in processes of their own.
+//! The real half: this same command as path, receiver and sender, in processes of their own.
 
-use super::DemoArgs;
 use super::host::{Host, Meter};
 use super::predict::Prediction;
+use super::{DemoArgs, Implementation};
 use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rand::{Rng, SeedableRng};
@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use whimbrel_cc::Spec;
 use whimbrel_units::Bytes;
 
 /// The far end of a path, where the server is.
@@ -41,16 +42,17 @@ pub struct Race {
     pub host: Host,
 }
 
-/// One finished transfer: what `whimbrel send --json --samples` and `whimbrel link --json` report.
+/// One finished transfer: what `whimbrel send --json --samples` (over TCP, the sender of this
+/// module) and `whimbrel link --json` report.
 #[derive(Deserialize)]
 pub struct Measurement {
     /// Seconds from the request to the server's answer that the file is stored.
     pub seconds: f64,
     /// Bits of the file per second.
     pub goodput_bps: f64,
-    /// QUIC packets sent.
+    /// Packets sent; over TCP, segments with data.
     pub sent_packets: u64,
-    /// QUIC packets declared lost.
+    /// Packets declared lost; over TCP, segments retransmitted.
     pub lost_packets: u64,
     /// The file's BLAKE3 hash, as sender and server computed it.
     pub blake3: String,
@@ -71,6 +73,17 @@ struct Sample {
 pub struct PathReport {
     pub forward: PathDirection,
     pub backward: PathDirection,
+    /// Connections under one of Whimbrel's algorithms.
+    pub tcp: Option<LinuxReport>,
+}
+
+/// What limits the trust in one of Whimbrel's algorithms on Linux TCP.
+#[derive(Deserialize, Default)]
+pub struct LinuxReport {
+    /// Connections that went to the kernel's fallback algorithm.
+    pub fallbacks: u64,
+    /// Events of connections that were lost.
+    pub dropped_events: u64,
 }
 
 /// One direction of the path.
@@ -138,7 +151,7 @@ impl Measurement {
 pub fn all(args: &DemoArgs, predictions: &[Prediction]) -> anyhow::Result<Race> {
     let whimbrel = std::env::current_exe().context("cannot find this command's own file")?;
     let meter = Meter::start();
-    if let Err(why) = allowed(&whimbrel) {
+    if let Err(why) = allowed(&whimbrel, args) {
         return Ok(Race {
             measurements: predictions.iter().map(|_| Err(why.clone())).collect(),
             path_allowed: false,
@@ -180,13 +193,15 @@ fn progress_bar(args: &DemoArgs, lane: usize, size: Bytes) -> ProgressBar {
     bar
 }
 
-/// Whether the system lets us make a path at all.
-fn allowed(whimbrel: &Path) -> Result<(), String> {
+/// Whether the system lets us make a path at all, and over TCP, run an algorithm of Whimbrel's.
+fn allowed(whimbrel: &Path, args: &DemoArgs) -> Result<(), String> {
+    let ours = |controller: &&Spec| args.implementation(controller) == Implementation::Whimbrel;
     let mut command = Command::new(whimbrel);
-    let output = command
-        .args(["link", "--quiet", "--", "true"])
-        .stdin(Stdio::null())
-        .output();
+    command.args(["link", "--quiet"]);
+    if let Some(controller) = args.controllers.iter().find(ours).filter(|_| args.tcp) {
+        command.args(["--controller", &controller.to_string()]);
+    }
+    let output = command.args(["--", "true"]).stdin(Stdio::null()).output();
     match output {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(last_line(&String::from_utf8_lossy(&output.stderr))),
@@ -250,13 +265,21 @@ impl Transfer {
             .context("cannot write the file to send")?;
         let quoted =
             |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-        let serve = format!(
-            "exec {} serve {} --identity {}",
-            quoted(whimbrel),
-            quoted(&inbox),
-            quoted(&identity)
-        );
+        let receive = match args.tcp {
+            false => format!(
+                "exec {} serve {} --identity {}",
+                quoted(whimbrel),
+                quoted(&inbox),
+                quoted(&identity)
+            ),
+            true => format!(
+                "exec {} demo-end receive {}",
+                quoted(whimbrel),
+                quoted(&inbox.join("file"))
+            ),
+        };
         let controller = args.controllers[lane].to_string();
+        let implementation = args.implementation(&args.controllers[lane]);
         let mut link = Command::new(whimbrel);
         link.args(["link", "--quiet", "--seed", &args.seed.to_string()])
             .args(["--rate", &format!("{} bit/s", args.rate.as_bits_per_sec())])
@@ -264,14 +287,26 @@ impl Transfer {
             .args(["--loss", &args.loss.get().to_string()])
             .arg("--json")
             .arg(&path)
-            .args(["--far", &serve, "--"])
-            .arg(whimbrel)
-            .arg("send")
-            .arg(&file)
-            .arg(SERVER)
-            .arg("--identity")
-            .arg(&identity)
-            .args(["--controller", &controller, "--json", "--samples"]);
+            .args(["--far", &receive]);
+        if args.tcp && implementation == Implementation::Whimbrel {
+            link.args(["--controller", &controller]);
+        }
+        link.arg("--").arg(whimbrel);
+        match args.tcp {
+            false => link
+                .arg("send")
+                .arg(&file)
+                .arg(SERVER)
+                .arg("--identity")
+                .arg(&identity)
+                .args(["--controller", &controller, "--json", "--samples"]),
+            true => link.args(["demo-end", "send"]).arg(&file).arg(SERVER),
+        };
+        // By the socket: a namespace may have the kernel's CUBIC as its default only if the
+        // administrator allows it.
+        if implementation == Implementation::Kernel {
+            link.args(["--congestion", &controller]);
+        }
         let link = link
             .stdin(Stdio::null())
             .stdout(File::create(&summary)?)

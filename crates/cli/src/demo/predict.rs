@@ -1,4 +1,5 @@
-//! What the simulator predicts for the path: the same file, with a transport configured like noq.
+//! What the simulator predicts for the path: the same file, with a transport configured like noq,
+//! or like Linux TCP.
 
 use super::{DemoArgs, LARGEST};
 use crate::runs;
@@ -85,12 +86,20 @@ fn prediction(args: &DemoArgs, controller: &Spec, size: Bytes) -> anyhow::Result
 /// The path as `whimbrel link` builds it, and a transport with noq's settings: 1414 bytes of a file
 /// in a UDP payload of 1452, 1480 on the wire (headers of IP, UDP, QUIC and the stream, and the
 /// authentication tag), an acknowledgment for two packets or after 25 ms, no minimum of one second
-/// for the timeout, windows paced over the round trip (RFC 9002 section 7.7). Without a size the
-/// flow sends for [`DemoArgs::time`].
+/// for the timeout, windows paced over the round trip (RFC 9002 section 7.7). Linux TCP differs from
+/// the simulator's defaults in the minimum of the timeout only. Without a size the flow sends for
+/// [`DemoArgs::time`].
 fn text(args: &DemoArgs, controller: &Spec, size: Option<Bytes>) -> String {
     let (duration, size) = match size {
         Some(size) => (LONGEST, format!("size = \"{} B\"\n", size.get())),
         None => (args.time, String::new()),
+    };
+    let transport = match args.tcp {
+        false => {
+            "mss = \"1414 B\"\nheader = \"66 B\"\nack_delay = \"25 ms\"\n\
+             min_rto = \"200 ms\"\npacing = 1.25\n"
+        }
+        true => "min_rto = \"200 ms\"\n",
     };
     format!(
         "[link.L]\n\
@@ -106,11 +115,7 @@ fn text(args: &DemoArgs, controller: &Spec, size: Option<Bytes>) -> String {
          duration = \"{} ns\"\n\
          seeds = {SEEDS}\n\
          sample = \"100 ms\"\n\
-         mss = \"1414 B\"\n\
-         header = \"66 B\"\n\
-         ack_delay = \"25 ms\"\n\
-         min_rto = \"200 ms\"\n\
-         pacing = 1.25\n",
+         {transport}",
         args.rate.as_bits_per_sec(),
         args.rtt.as_nanos() / 2,
         args.loss.get(),

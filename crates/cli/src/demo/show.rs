@@ -1,6 +1,6 @@
 //! Table, JSON and picture of a demonstration.
 
-use super::{Contestant, DemoArgs};
+use super::{Contestant, DemoArgs, Implementation};
 use crate::failure::BadInput;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -29,6 +29,9 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     let right = COLUMNS.map(|(_, right)| right);
     let rows: Vec<Vec<String>> = contestants.iter().map(|c| row(args, c)).collect();
     write!(out, "{}", whimbrel_report::plain(&heads, &right, &rows))?;
+    if let Some(sentence) = whose(args, contestants) {
+        writeln!(out, "{sentence}")?;
+    }
     for (warning, names) in warnings(contestants) {
         writeln!(out, "do not trust {}: {warning}", names.join(", "))?;
     }
@@ -44,6 +47,22 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
         Some(sentence) => writeln!(out, "{sentence}"),
         None => Ok(()),
     }
+}
+
+/// Over TCP: which algorithms are the kernel's.
+fn whose(args: &DemoArgs, contestants: &[Contestant]) -> Option<String> {
+    let names = |implementation| {
+        let of = contestants
+            .iter()
+            .filter(|c| c.implementation == implementation);
+        let names: Vec<String> = of.map(|c| c.controller.to_string()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let kernel = names(Implementation::Kernel).map(|names| format!("the kernel's own: {names}"));
+    let whimbrel = names(Implementation::Whimbrel)
+        .map(|names| format!("Whimbrel's in the kernel's TCP: {names}"));
+    let both: Vec<String> = kernel.into_iter().chain(whimbrel).collect();
+    args.tcp.then(|| both.join("; "))
 }
 
 /// Each warning once, with the controllers that it concerns.
@@ -63,8 +82,9 @@ fn warnings(contestants: &[Contestant]) -> Vec<(&str, Vec<String>)> {
 
 /// The path in words.
 fn path(args: &DemoArgs) -> String {
+    let transport = if args.tcp { "Linux TCP, " } else { "" };
     format!(
-        "{}, RTT {}, {} random loss, buffer 1 BDP",
+        "{transport}{}, RTT {}, {} random loss, buffer 1 BDP",
         args.rate, args.rtt, args.loss
     )
 }
@@ -130,6 +150,10 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
         let p = &c.prediction;
         json!({
             "controller": c.controller.to_string(),
+            "implementation": match c.implementation {
+                Implementation::Kernel => "kernel",
+                Implementation::Whimbrel => "whimbrel",
+            },
             "bytes": p.size.get(),
             "predicted": {
                 "goodput_bps": p.goodput_bps,
@@ -148,6 +172,7 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
         })
     };
     let all = json!({
+        "transport": if args.tcp { "tcp" } else { "quic" },
         "rate_bps": args.rate.as_bits_per_sec(),
         "rtt_ms": args.rtt.as_millis_f64(),
         "loss": args.loss.get(),

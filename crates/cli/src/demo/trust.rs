@@ -34,6 +34,20 @@ pub fn warnings(
         0 => {}
         missed => found.push(format!("the emulated path missed {missed} packets")),
     }
+    if let Some(tcp) = &path.tcp {
+        if tcp.fallbacks > 0 {
+            found.push(format!(
+                "{} connections went to the kernel's fallback algorithm",
+                tcp.fallbacks
+            ));
+        }
+        if tcp.dropped_events > 0 {
+            found.push(format!(
+                "{} events of the connection were lost",
+                tcp.dropped_events
+            ));
+        }
+    }
     if let Some(share) = host.used_by_others.filter(|share| *share > BUSY_SHARE) {
         found.push(format!(
             "the machine was busy: other programs used {:.0} % of its processors",
@@ -55,7 +69,7 @@ pub fn warnings(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::measure::{Lateness, PathDirection, PathReport};
+    use crate::demo::measure::{Lateness, LinuxReport, PathDirection, PathReport};
     use whimbrel_units::Bytes;
 
     const IDLE: Host = Host {
@@ -71,6 +85,7 @@ mod tests {
         let path = PathReport {
             forward: direction(p99, 0),
             backward: direction(0.0, missed),
+            tcp: None,
         };
         Measurement::of(goodput_bps, path)
     }
@@ -104,6 +119,16 @@ mod tests {
             let found = of(&measured, &host);
             assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
         }
+        let mut fallen = measurement(20e6, 0.0, 0);
+        fallen.path.tcp = Some(LinuxReport {
+            fallbacks: 1,
+            dropped_events: 3,
+        });
+        let found = of(&fallen, &IDLE);
+        assert!(
+            found.len() == 2 && found[0].contains("fallback") && found[1].contains("3 events"),
+            "{found:?}"
+        );
         let busy = Host {
             used_by_others: Some(0.8),
         };
