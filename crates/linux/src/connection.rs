@@ -165,5 +165,17 @@ pub struct Connection {
     pub samples: Vec<Sample>,
 }
 
+impl Connection {
+    /// A copy without time line and decisions.
+    pub(crate) fn without_series(&self) -> Self {
+        Self {
+            addresses: self.addresses,
+            decisions: Vec::new(),
+            samples: Vec::new(),
+            ..*self
+        }
+    }
+}
+
 /// Maximum number of [`Connection::decisions`].
 pub const MAX_DECISIONS: usize = 10_000;

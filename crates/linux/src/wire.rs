@@ -113,6 +113,40 @@ pub struct Start {
     pub reserved: [u8; 5],
 }
 
+impl Event {
+    /// The event at the beginning of a record of the ring; `None` if the record is too short.
+    pub fn read(record: &[u8]) -> Option<Self> {
+        read(record)
+    }
+}
+
+impl Start {
+    /// The first event of a connection, if the record is one; `None` if it is too short.
+    pub fn read(record: &[u8]) -> Option<Self> {
+        read(record)
+    }
+}
+
+impl Nack {
+    /// A record of the ring of negative acknowledgments; `None` if it is too short.
+    pub fn read(record: &[u8]) -> Option<Self> {
+        read(record)
+    }
+}
+
+/// Structures of integers without padding that matters: every pattern of bits is a value.
+trait Plain: Copy {}
+impl Plain for Event {}
+impl Plain for Start {}
+impl Plain for Nack {}
+
+fn read<T: Plain>(record: &[u8]) -> Option<T> {
+    // SAFETY: the length is checked, the read needs no alignment, and every pattern of bits is a
+    // value of `T`.
+    (record.len() >= size_of::<T>())
+        .then(|| unsafe { record.as_ptr().cast::<T>().read_unaligned() })
+}
+
 /// What a sender received from a receiver that verifies checksums: one negative acknowledgment. The
 /// program at the sender's traffic control writes it into a ring of its own.
 #[repr(C)]

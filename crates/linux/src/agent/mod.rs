@@ -1,15 +1,67 @@
 //! Answers events: a thread that reads the ring, feeds each connection's adapter, writes commands
 //! and the heartbeat, and records what happened.
+//!
+//! * `table`: the connections, and what is recorded of each.
+//! * `latency`: how long answers took.
+//! * `system`: clocks, scheduling, waiting.
+//!
+//! **Waking.** The kernel wakes the thread at most once in [`Options::wake_interval`] for plain
+//! acknowledgments, because waking costs more than answering. An event that came without a wake-up
+//! must not wait for the next one: after each batch the thread looks again once that interval is
+//! over, and only then sleeps until it is woken.
+
+mod latency;
+mod system;
+mod table;
 
 use crate::connection::Connection;
-use crate::datapath::Datapath;
+use crate::datapath::{Channels, Datapath};
 use crate::error::LinuxError;
 use crate::options::Options;
+use latency::Latency;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use system::Waker;
+use table::Table;
 use whimbrel_units::Duration;
 
-/// The thread that answers a datapath's events.
+/// The heartbeat is renewed at least this often.
+const HEARTBEAT: Duration = Duration::from_millis(100);
+/// Time for which the thread looks again later than the kernel may wake it, so that no event falls
+/// between the two.
+const MARGIN: Duration = Duration::from_micros(50);
+
+/// The thread that answers a datapath's events. Dropping it stops the thread.
 #[derive(Debug)]
-pub struct Agent {}
+pub struct Agent {
+    datapath: Datapath,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread and the handle share.
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    stop: AtomicBool,
+    waker: Waker,
+}
+
+#[derive(Debug)]
+struct State {
+    table: Table,
+    latency: Latency,
+    cpu: Duration,
+    real_time: bool,
+}
+
+impl Shared {
+    // A panic while the lock was held can leave one connection's counts wrong, no more.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What happened so far.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,10 +75,14 @@ pub struct Report {
     pub events: u64,
     /// Events lost because the ring was full.
     pub dropped_events: u64,
-    /// Connections that went to the fallback algorithm.
+    /// Connections that went to the fallback algorithm because this process was silent.
     pub fallbacks: u64,
+    /// Connections that went to it because too many were controlled already.
+    pub refused: u64,
     /// Windows or rates that the kernel's half clamped.
     pub clamped: u64,
+    /// Connections of chosen cgroups for which the kernel refused the algorithm.
+    pub not_chosen: u64,
     /// Time from an event to its command in shared memory: median.
     pub answer_p50: Duration,
     /// The same, 99th percentile.
@@ -45,29 +101,131 @@ impl Agent {
     ///
     /// # Errors
     /// If the thread cannot be started.
-    pub fn start(datapath: Datapath, options: Options) -> Result<Self, LinuxError> {
-        let _ = (datapath, options);
-        todo!()
+    pub fn start(mut datapath: Datapath, options: Options) -> Result<Self, LinuxError> {
+        let channels = datapath.channels()?;
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            waker: Waker::new().map_err(LinuxError::os("making an event"))?,
+            state: Mutex::new(State {
+                table: Table::new(options.clone(), system::now()),
+                latency: Latency::default(),
+                cpu: Duration::ZERO,
+                real_time: false,
+            }),
+        });
+        let thread = std::thread::Builder::new()
+            .name("whimbrel-tcp".to_owned())
+            .spawn({
+                let shared = Arc::clone(&shared);
+                move || run(channels, &shared, &options)
+            })
+            .map_err(LinuxError::os("starting a thread"))?;
+        Ok(Self {
+            datapath,
+            shared,
+            thread: Some(thread),
+        })
     }
 
     /// The datapath, to choose more connections.
     pub fn datapath(&self) -> &Datapath {
-        todo!()
+        &self.datapath
     }
 
-    /// What happened so far, without samples.
+    /// What happened so far, without samples and decisions.
     pub fn report(&self) -> Report {
-        todo!()
+        self.make_report(false)
     }
 
     /// The number of connections that still have unacknowledged data.
     pub fn unfinished(&self) -> usize {
-        todo!()
+        self.shared.state().table.unfinished()
     }
 
     /// Stops the thread and returns everything, samples included. Connections that are still open
-    /// go to the fallback algorithm within [`Options::silence`].
-    pub fn finish(self) -> Report {
-        todo!()
+    /// go to the fallback algorithm at their next acknowledgment.
+    pub fn finish(mut self) -> Report {
+        self.stop();
+        self.make_report(true)
     }
+
+    fn stop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was printed by it; what it recorded is still there.
+            let _ = thread.join();
+        }
+    }
+
+    fn make_report(&self, whole: bool) -> Report {
+        let control = self.datapath.control();
+        let state = self.shared.state();
+        Report {
+            connections: state.table.connections(whole),
+            total: state.table.total(),
+            events: control.events,
+            dropped_events: control.dropped,
+            fallbacks: control.fallbacks,
+            refused: control.refused,
+            clamped: control.clamped,
+            not_chosen: control.not_chosen,
+            answer_p50: state.latency.quantile(0.5),
+            answer_p99: state.latency.quantile(0.99),
+            cpu: state.cpu,
+            real_time: state.real_time,
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The thread.
+fn run(mut channels: Channels, shared: &Shared, options: &Options) {
+    shared.state().real_time = options.real_time && system::real_time();
+    let look_again = options.wake_interval + MARGIN;
+    let mut timeout = HEARTBEAT;
+    while !shared.stop.load(Ordering::Relaxed) {
+        channels.control.beat(system::now());
+        let taken = answer(&mut channels, shared);
+        // Events without a wake-up come only within the wake interval after one.
+        timeout = if taken > 0 && !options.wake_interval.is_zero() {
+            look_again
+        } else {
+            HEARTBEAT
+        };
+        if taken == 0 || !options.wake_interval.is_zero() {
+            system::wait(&channels.ring, &shared.waker, timeout);
+        }
+    }
+    let _ = timeout;
+    // From now on the kernel's half hands connections over without waiting.
+    channels.control.beat(0);
+    answer(&mut channels, shared);
+}
+
+/// Answers all events in the ring. Returns their number.
+fn answer(channels: &mut Channels, shared: &Shared) -> usize {
+    let Channels { ring, commands, .. } = channels;
+    let mut state = shared.state();
+    let State {
+        table,
+        latency,
+        cpu,
+        ..
+    } = &mut *state;
+    let taken = ring.consume(|record| {
+        if let Some((slot, command)) = table.on_record(record) {
+            commands.write(slot, &command);
+            latency.add(system::now().saturating_sub(command.answers));
+        }
+    });
+    if taken > 0 {
+        *cpu = system::thread_cpu();
+    }
+    taken
 }

@@ -1,0 +1,64 @@
+//! Clocks, scheduling and waiting.
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use std::io;
+use std::os::fd::AsFd;
+use whimbrel_units::Duration;
+
+/// CLOCK_MONOTONIC, nanoseconds: the clock of the kernel's half.
+pub(super) fn now() -> u64 {
+    nanos(ClockId::CLOCK_MONOTONIC)
+}
+
+/// CPU time of this thread so far.
+pub(super) fn thread_cpu() -> Duration {
+    Duration::from_nanos(nanos(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
+fn nanos(clock: ClockId) -> u64 {
+    // Neither clock can fail on Linux.
+    clock_gettime(clock).map_or(0, |time| {
+        (time.tv_sec() as u64) * 1_000_000_000 + time.tv_nsec() as u64
+    })
+}
+
+/// Gives this thread the lowest real-time priority, above all normal threads. Returns whether the
+/// kernel allowed it (CAP_SYS_NICE).
+pub(super) fn real_time() -> bool {
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the structure is whole and the call only reads it.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0 }
+}
+
+/// Ends a wait from another thread.
+#[derive(Debug)]
+pub(super) struct Waker(EventFd);
+
+impl Waker {
+    pub fn new() -> io::Result<Self> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        Ok(Self(EventFd::from_flags(flags)?))
+    }
+
+    pub fn wake(&self) {
+        // It fails only if it is signalled already.
+        let _ = self.0.write(1);
+    }
+}
+
+/// Waits until `ring` is readable, the waker wakes, or `timeout` has passed.
+pub(super) fn wait(ring: &impl AsFd, waker: &Waker, timeout: Duration) {
+    let mut fds = [
+        PollFd::new(ring.as_fd(), PollFlags::POLLIN),
+        PollFd::new(waker.0.as_fd(), PollFlags::POLLIN),
+    ];
+    // An interrupted wait ends early, which is harmless.
+    let _ = ppoll(
+        &mut fds,
+        Some(TimeSpec::from(std::time::Duration::from(timeout))),
+        None,
+    );
+}

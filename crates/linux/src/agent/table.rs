@@ -1,0 +1,253 @@
+//! The connections: which adapter has which slot, and what is recorded of each.
+
+use crate::adapter::{Adapter, Judged};
+use crate::connection::{Addresses, Connection, Decision, End, MAX_DECISIONS, Sample};
+use crate::options::Options;
+use crate::wire::{Command, Event, SLOTS, Start, flag, kind};
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use whimbrel_units::{Duration, Rate, Time};
+
+/// Samples of all connections together. Beyond that, every time line becomes half as dense.
+const MAX_SAMPLES: usize = 1_000_000;
+
+/// The connections of one instance.
+#[derive(Debug)]
+pub(super) struct Table {
+    options: Options,
+    /// The kernel's time when the agent started, nanoseconds.
+    origin: u64,
+    live: Vec<Option<Box<Live>>>,
+    ended: VecDeque<Connection>,
+    total: u64,
+    samples: usize,
+    interval: Option<Duration>,
+}
+
+/// A connection under control.
+#[derive(Debug)]
+struct Live {
+    adapter: Adapter,
+    addresses: Addresses,
+    began: Time,
+    decisions: Vec<Decision>,
+    samples: Vec<Sample>,
+    next_sample: Time,
+}
+
+impl Table {
+    pub fn new(options: Options, now: u64) -> Self {
+        Self {
+            interval: options.sampling.map(|i| i.max(Duration::from_millis(1))),
+            options,
+            origin: now,
+            live: std::iter::repeat_with(|| None).take(SLOTS).collect(),
+            ended: VecDeque::new(),
+            total: 0,
+            samples: 0,
+        }
+    }
+
+    /// Takes a record of the ring. Returns the slot and the command that it must have now.
+    pub fn on_record(&mut self, record: &[u8]) -> Option<(u32, Command)> {
+        let event = Event::read(record)?;
+        if event.kind == kind::START {
+            self.start(&Start::read(record)?)?;
+        }
+        let slot = self.live.get_mut(event.slot as usize)?;
+        // An event of another connection that had the slot before is late: its start was lost.
+        let live = slot
+            .as_mut()
+            .filter(|live| live.adapter.generation() == event.generation)?;
+        if event.kind != kind::START {
+            let judged = live.adapter.on_event(&event);
+            if let Some(judged) = judged {
+                live.decide(judged, &self.options);
+            }
+            if let Some(interval) = self.interval {
+                self.samples += live.sample(interval, event.kind == kind::END);
+            }
+        }
+        if event.kind == kind::END {
+            let live = slot.take()?;
+            let end = if event.flags & flag::FALLBACK != 0 {
+                End::Fallback
+            } else {
+                End::Closed
+            };
+            self.keep(live.into_connection(end));
+            return None;
+        }
+        let command = live.adapter.command();
+        if self.samples > MAX_SAMPLES {
+            self.thin();
+        }
+        Some((event.slot, command))
+    }
+
+    /// Connections so far.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Connections with unacknowledged data.
+    pub fn unfinished(&self) -> usize {
+        let live = self.live.iter().flatten();
+        live.filter(|live| live.adapter.is_unfinished()).count()
+    }
+
+    /// All connections, in the order in which they began. `whole`: with samples and decisions.
+    pub fn connections(&self, whole: bool) -> Vec<Connection> {
+        let ended = self.ended.iter().map(|connection| {
+            if whole {
+                connection.clone()
+            } else {
+                connection.without_series()
+            }
+        });
+        let live = self.live.iter().flatten();
+        let live = live.map(|live| live.connection(End::StillOpen, whole));
+        let mut all: Vec<_> = ended.chain(live).collect();
+        all.sort_by_key(|connection| connection.began);
+        all
+    }
+
+    fn start(&mut self, start: &Start) -> Option<()> {
+        let slot = self.live.get_mut(start.event.slot as usize)?;
+        self.total += 1;
+        let seed = self
+            .options
+            .seed
+            .wrapping_add(self.total.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let live = Live {
+            adapter: Adapter::new(&self.options.controller, start, seed),
+            addresses: start.addresses(),
+            began: Time::from_nanos(start.event.time.saturating_sub(self.origin)),
+            decisions: Vec::new(),
+            samples: Vec::new(),
+            next_sample: Time::ZERO,
+        };
+        // The end of the connection that had the slot before did not arrive.
+        if let Some(before) = slot.replace(Box::new(live)) {
+            self.keep(before.into_connection(End::Closed));
+        }
+        Some(())
+    }
+
+    fn keep(&mut self, connection: Connection) {
+        if self.ended.len() >= super::Agent::MAX_CONNECTIONS {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(connection);
+    }
+
+    /// Makes every time line half as dense.
+    fn thin(&mut self) {
+        let live = self.live.iter_mut().flatten().map(|live| &mut live.samples);
+        let ended = self.ended.iter_mut().map(|ended| &mut ended.samples);
+        self.samples = 0;
+        for samples in live.chain(ended) {
+            let mut keep = false;
+            samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.samples += samples.len();
+        }
+        self.interval = self.interval.map(|interval| interval * 2);
+    }
+}
+
+impl Live {
+    /// Records a decision of the loss classifier, with the truth if the path knows it.
+    fn decide(&mut self, judged: Judged, options: &Options) {
+        let truth = options.truth.as_ref();
+        let actual = truth.and_then(|t| t.cause(&self.addresses, judged.seq, judged.end));
+        if let Some(actual) = actual {
+            self.adapter.count_truth(judged.verdict, actual);
+        }
+        if self.decisions.len() < MAX_DECISIONS {
+            self.decisions.push(Decision {
+                time: judged.time,
+                seq: judged.seq,
+                judged: judged.verdict,
+                actual,
+            });
+        }
+    }
+
+    /// Records a sample if one is due, or if it is the last. Returns how many were added.
+    fn sample(&mut self, interval: Duration, last: bool) -> usize {
+        let state = self.adapter.state();
+        if state.time < self.next_sample && !last {
+            return 0;
+        }
+        self.next_sample = state.time + interval;
+        self.samples.push(Sample {
+            time: state.time,
+            cwnd: state.cwnd,
+            ssthresh: state.ssthresh,
+            pacing_rate: state.pacing_rate,
+            phase: state.phase,
+            in_flight: state.in_flight,
+            rtt: state.rtt,
+            srtt: state.srtt,
+            acked: state.acked,
+            lost: state.lost,
+            retransmits: state.retransmits,
+        });
+        1
+    }
+
+    fn connection(&self, end: End, whole: bool) -> Connection {
+        let state = *self.adapter.state();
+        let active = self.adapter.active();
+        Connection {
+            addresses: self.addresses,
+            began: self.began,
+            last: state,
+            active,
+            goodput: if active.is_zero() {
+                Rate::from_bits_per_sec(0)
+            } else {
+                Rate::over(state.acked, active)
+            },
+            end,
+            dropped_events: self.adapter.dropped_events(),
+            decisions: if whole {
+                self.decisions.clone()
+            } else {
+                Vec::new()
+            },
+            samples: if whole {
+                self.samples.clone()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    fn into_connection(mut self, end: End) -> Connection {
+        let decisions = std::mem::take(&mut self.decisions);
+        let samples = std::mem::take(&mut self.samples);
+        Connection {
+            decisions,
+            samples,
+            ..self.connection(end, false)
+        }
+    }
+}
+
+impl Start {
+    /// Both ends. An IPv4 address is shown as one.
+    fn addresses(&self) -> Addresses {
+        let socket = |address: [u8; 16], port| {
+            let address = IpAddr::V6(Ipv6Addr::from(address)).to_canonical();
+            SocketAddr::new(address, port)
+        };
+        Addresses {
+            local: socket(self.local, self.local_port),
+            remote: socket(self.remote, self.remote_port),
+        }
+    }
+}
