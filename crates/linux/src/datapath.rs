@@ -179,19 +179,16 @@ impl Datapath {
     }
 
     /// The ring of events. A ring has one consumer: call it once.
-    #[allow(dead_code, reason = "for the agent")]
     pub(crate) fn ring(&self) -> Result<Ring, LinuxError> {
         Ring::new(self.object.map("events")?)
     }
 
     /// The commands of all slots.
-    #[allow(dead_code, reason = "for the agent")]
     pub(crate) fn commands(&self) -> &Commands {
         &self.commands
     }
 
     /// The shared state of the instance.
-    #[allow(dead_code, reason = "for the agent")]
     pub(crate) fn control(&self) -> &SharedControl {
         &self.control
     }

@@ -14,8 +14,10 @@ mod latency;
 mod system;
 mod table;
 
+use crate::bpf::ring::Ring;
+use crate::clock::monotonic;
 use crate::connection::Connection;
-use crate::datapath::{Channels, Datapath};
+use crate::datapath::Datapath;
 use crate::error::LinuxError;
 use crate::options::Options;
 use latency::Latency;
@@ -35,7 +37,7 @@ const MARGIN: Duration = Duration::from_micros(50);
 /// The thread that answers a datapath's events. Dropping it stops the thread.
 #[derive(Debug)]
 pub struct Agent {
-    datapath: Datapath,
+    datapath: Arc<Datapath>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -101,13 +103,14 @@ impl Agent {
     ///
     /// # Errors
     /// If the thread cannot be started.
-    pub fn start(mut datapath: Datapath, options: Options) -> Result<Self, LinuxError> {
-        let channels = datapath.channels()?;
+    pub fn start(datapath: Datapath, options: Options) -> Result<Self, LinuxError> {
+        let mut ring = datapath.ring()?;
+        let datapath = Arc::new(datapath);
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             waker: Waker::new().map_err(LinuxError::os("making an event"))?,
             state: Mutex::new(State {
-                table: Table::new(options.clone(), system::now()),
+                table: Table::new(options.clone(), monotonic()),
                 latency: Latency::default(),
                 cpu: Duration::ZERO,
                 real_time: false,
@@ -116,8 +119,8 @@ impl Agent {
         let thread = std::thread::Builder::new()
             .name("whimbrel-tcp".to_owned())
             .spawn({
-                let shared = Arc::clone(&shared);
-                move || run(channels, &shared, &options)
+                let (datapath, shared) = (Arc::clone(&datapath), Arc::clone(&shared));
+                move || run(&datapath, &mut ring, &shared, &options)
             })
             .map_err(LinuxError::os("starting a thread"))?;
         Ok(Self {
@@ -159,7 +162,7 @@ impl Agent {
     }
 
     fn make_report(&self, whole: bool) -> Report {
-        let control = self.datapath.control();
+        let control = self.datapath.control().read();
         let state = self.shared.state();
         Report {
             connections: state.table.connections(whole),
@@ -185,32 +188,28 @@ impl Drop for Agent {
 }
 
 /// The thread.
-fn run(mut channels: Channels, shared: &Shared, options: &Options) {
+fn run(datapath: &Datapath, ring: &mut Ring, shared: &Shared, options: &Options) {
     shared.state().real_time = options.real_time && system::real_time();
-    let look_again = options.wake_interval + MARGIN;
-    let mut timeout = HEARTBEAT;
     while !shared.stop.load(Ordering::Relaxed) {
-        channels.control.beat(system::now());
-        let taken = answer(&mut channels, shared);
+        datapath.control().beat(monotonic());
+        let taken = answer(datapath, ring, shared);
         // Events without a wake-up come only within the wake interval after one.
-        timeout = if taken > 0 && !options.wake_interval.is_zero() {
-            look_again
+        let timeout = if taken > 0 {
+            options.wake_interval + MARGIN
         } else {
             HEARTBEAT
         };
         if taken == 0 || !options.wake_interval.is_zero() {
-            system::wait(&channels.ring, &shared.waker, timeout);
+            system::wait(ring, &shared.waker, timeout);
         }
     }
-    let _ = timeout;
     // From now on the kernel's half hands connections over without waiting.
-    channels.control.beat(0);
-    answer(&mut channels, shared);
+    datapath.control().beat(0);
+    answer(datapath, ring, shared);
 }
 
 /// Answers all events in the ring. Returns their number.
-fn answer(channels: &mut Channels, shared: &Shared) -> usize {
-    let Channels { ring, commands, .. } = channels;
+fn answer(datapath: &Datapath, ring: &mut Ring, shared: &Shared) -> usize {
     let mut state = shared.state();
     let State {
         table,
@@ -220,8 +219,8 @@ fn answer(channels: &mut Channels, shared: &Shared) -> usize {
     } = &mut *state;
     let taken = ring.consume(|record| {
         if let Some((slot, command)) = table.on_record(record) {
-            commands.write(slot, &command);
-            latency.add(system::now().saturating_sub(command.answers));
+            datapath.commands().write(slot, &command);
+            latency.add(monotonic().saturating_sub(command.answers));
         }
     });
     if taken > 0 {

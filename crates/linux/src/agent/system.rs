@@ -1,4 +1,4 @@
-//! Clocks, scheduling and waiting.
+//! CPU time, scheduling and waiting.
 
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -8,21 +8,11 @@ use std::io;
 use std::os::fd::AsFd;
 use whimbrel_units::Duration;
 
-/// CLOCK_MONOTONIC, nanoseconds: the clock of the kernel's half.
-pub(super) fn now() -> u64 {
-    nanos(ClockId::CLOCK_MONOTONIC)
-}
-
 /// CPU time of this thread so far.
 pub(super) fn thread_cpu() -> Duration {
-    Duration::from_nanos(nanos(ClockId::CLOCK_THREAD_CPUTIME_ID))
-}
-
-fn nanos(clock: ClockId) -> u64 {
-    // Neither clock can fail on Linux.
-    clock_gettime(clock).map_or(0, |time| {
-        (time.tv_sec() as u64) * 1_000_000_000 + time.tv_nsec() as u64
-    })
+    // The clock cannot fail on Linux.
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(Duration::ZERO, |time| std::time::Duration::from(time).into())
 }
 
 /// Gives this thread the lowest real-time priority, above all normal threads. Returns whether the
