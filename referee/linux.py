@@ -1,181 +1,315 @@
 #!/usr/bin/env python3
-"""Compares Whimbrel's goodput with the Linux kernel's TCP: Reno and CUBIC, sent through `whimbrel
-link`, and the simulator on the same path. All kernel runs are concurrent, each over its own path,
-so the table takes as long as one run. Needs the rights of `whimbrel link` (root, or namespaces and
-/dev/net/tun for any user) and only the standard library.
+"""Compares all congestion control algorithms on the Linux kernel's TCP with the simulator.
 
-Both sides use the same link code, but not the same packets, so losses hit different packets:
-compare means, with their standard errors. Exits with 1 if a mean is off by more than --tolerance
-and by more than two standard errors.
+Every run sends endless data through `whimbrel link`: the emulated path is the code of the simulated
+one, TCP is the kernel's. Three comparisons:
+
+* each algorithm of Whimbrel on the kernel's TCP with the simulator's prediction;
+* Whimbrel's newreno, cubic and bbr with the kernel's own reno, cubic and bbr, on the same losses;
+* the kernel's reno and cubic with the simulator at high loss, a minute each.
+
+Needs root, a kernel that allows it (`whimbrel tcp --help`), and only the standard library. Results
+are kept in target/referee/linux.json, so an interrupted command continues where it stopped.
+
+Exits with 1 if a run falls back to a kernel algorithm, loses events or fails, if the kernel logs a
+warning, or if a comparison of the second or third kind is off by more than its tolerance and by more
+than two standard errors. A difference from the simulator's prediction is a finding, and no error.
 """
 
 import argparse
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import linux_page
+from linux_runs import (
+    Contestant,
+    Point,
+    Results,
+    Run,
+    estimate,
+    predict,
+    referee_directory,
+    run_all,
+)
+
 ROOT = Path(__file__).resolve().parent.parent
-PORT = 5001
-FAR = "10.77.0.2"
-# The kernel's name -> Whimbrel's. The kernel has another HyStart than HyStart++; it hardly matters
-# at these losses.
-CONTROLLERS = {"reno": "newreno", "cubic": "cubic"}
-
-SCENARIO = """
-[link.L]
-rate = "{rate}"
-delay = "{delay} ms"
-queue = "100 packets"
-loss = "{loss} %"
-[[flow]]
-controller = "{controller}"
-route = ["L"]
-[run]
-duration = "{seconds} s"
-seeds = 40
-recovery = "rack"
-min_rto = "200 ms"
-"""
+# The kernel's name -> Whimbrel's. The kernel has another HyStart than HyStart++.
+KERNELS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr"}
+# The paths of the comparison of all algorithms: rate, RTT in ms, buffer size, losses in %.
+PATHS = [
+    ("50 Mbit/s", 100, "1 bdp", [0, 0.1, 1]),
+    ("20 Mbit/s", 46, "61 packets", [0.3, 3]),
+]
+# The path of the kernel's own algorithms at high loss.
+STRESS = ("8 Mbit/s", 140, "100 packets", [0.5, 2, 5])
+STRESS_SECONDS, STRESS_SEEDS, STRESS_TOLERANCE = 60, 5, 0.15
+# Tolerance of the same algorithm in the kernel and in Whimbrel.
+PAIR_TOLERANCE = 0.1
+PREDICTIONS = 40
+# What a line of the kernel's log must not contain.
+ALARMS = ("WARNING:", "BUG:", "Oops", "general protection fault", "refcount_t:", "soft lockup")
 
 
-def sink(path):
-    """Accepts one connection and periodically writes the number of received bytes to a file."""
-    with socket.create_server(("0.0.0.0", PORT)) as server:
-        connection, _ = server.accept()
-        count, written = 0, 0.0
-        while data := connection.recv(1 << 16):
-            count += len(data)
-            if time.monotonic() - written > 0.1:
-                written = time.monotonic()
-                Path(path).write_text(str(count))
-        Path(path).write_text(str(count))
-
-
-def source(seconds, name):
-    """Sends for this time with one of the kernel's congestion controllers."""
-    with socket.socket() as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-        connection.connect((FAR, PORT))
-        connection.settimeout(1)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            try:
-                connection.send(bytes(14480))
-            except TimeoutError:
-                pass
-
-
-def kernel(options, scratch):
-    """Goodput of every kernel run in Mbit/s, by controller and loss."""
-    running = {}
-    for name in CONTROLLERS:
-        for loss in options.loss:
-            for seed in range(1, options.seeds + 1):
-                count = Path(scratch) / f"{name}-{loss}-{seed}"
-                me = f"{sys.executable} {Path(__file__).resolve()}"
-                command = [
-                    options.whimbrel,
-                    "link",
-                    "--quiet",
-                    "--rate",
-                    options.rate,
-                    "--delay",
-                    f"{options.delay} ms",
-                    "--queue",
-                    "100 packets",
-                    "--loss",
-                    f"{loss} %",
-                    "--seed",
-                    str(seed),
-                    "--far",
-                    f"{me} --sink {count}",
-                    "--",
-                    *me.split(),
-                    "--source",
-                    name,
-                    "--seconds",
-                    str(options.seconds),
-                ]
-                running[name, loss, seed] = (count, subprocess.Popen(command))
-    rates = {}
-    for (name, loss, _), (count, process) in running.items():
-        if process.wait() != 0:
-            sys.exit(f"linux: {name} at {loss} % failed")
-        rates.setdefault((name, loss), []).append(
-            int(count.read_text()) * 8 / options.seconds / 1e6
-        )
-    return rates
-
-
-def simulated(options, name, loss):
-    """Goodput of the simulator's runs in Mbit/s."""
-    text = SCENARIO.format(
-        rate=options.rate,
-        delay=options.delay,
-        loss=loss,
-        seconds=options.seconds,
-        controller=CONTROLLERS[name],
-    )
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as scenario:
-        scenario.write(text)
-        scenario.flush()
-        output = subprocess.run(
-            [options.whimbrel, "sim", scenario.name, "--json"], stdout=subprocess.PIPE, check=True
-        )
-    return [run["total"]["goodput_bps"] / 1e6 for run in json.loads(output.stdout)["runs"]]
-
-
-def main():
+def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--whimbrel", default=str(ROOT / "target/release/whimbrel"))
-    parser.add_argument("--rate", default="8 Mbit/s")
     parser.add_argument(
-        "--delay", type=float, default=70, help="ms, each way (default: %(default)s)"
+        "--controllers", type=lambda text: text.split(","), help="only these of Whimbrel's"
     )
     parser.add_argument(
-        "--loss", type=float, nargs="+", default=[0.5, 2, 5], help="%% (default: %(default)s)"
+        "--seeds", type=int, default=10, help="runs per point with loss (default: %(default)s)"
     )
     parser.add_argument(
-        "--seeds", type=int, default=5, help="kernel runs per point (default: %(default)s)"
+        "--seconds", type=float, default=20, help="duration of a run (default: %(default)s)"
+    )
+    cores = os.cpu_count() or 1
+    parser.add_argument(
+        "--jobs", type=int, default=20 * cores, help="runs at once (default: 20 per core)"
     )
     parser.add_argument(
-        "--seconds", type=float, default=60, help="duration of a run (default: %(default)s)"
+        "--load",
+        type=float,
+        default=100 * cores,
+        help="predicted Mbit/s of all runs at once (default: 100 per core)",
     )
-    parser.add_argument("--tolerance", type=float, default=0.15)
-    parser.add_argument("--sink", help=argparse.SUPPRESS)
-    parser.add_argument("--source", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.sink:
-        return sink(options.sink)
-    if options.source:
-        return source(options.seconds, options.source)
+    parser.add_argument("--again", action="store_true", help="ignore kept results")
+    parser.add_argument(
+        "--quick", action="store_true", help="two algorithms, one point, a few seconds"
+    )
+    parser.add_argument("--estimate", action="store_true", help="print the time it takes, and end")
+    parser.add_argument("--write", type=Path, metavar="FILE.md", help="write the result as a page")
+    return parser.parse_args()
 
+
+def contestants(options):
+    """Whimbrel's algorithms that TCP can carry, and the kernel's that this kernel has."""
+    command = [options.whimbrel, "controllers", "--json"]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    entries = [e for e in json.loads(output.stdout) if e["kind"] == "controller"]
+    names = [e["name"] for e in entries if "tcp" in e["carried_by"]]
+    names = options.controllers or (["cubic", "cerl"] if options.quick else names)
+    file = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    kernels = [name for name in KERNELS if name in file.read_text().split()]
+    if options.quick:
+        kernels = ["cubic"] if "cubic" in kernels else kernels[:1]
+    ours = [Contestant(name, False, name) for name in names]
+    return ours + [Contestant(name, True, KERNELS[name]) for name in kernels]
+
+
+def plan(options, everyone):
+    """Pairs of a point and its contestants."""
+    if options.quick:
+        rate, rtt, queue, losses = PATHS[1]
+        return [(Point(rate, rtt, queue, losses[0], 6, 2), everyone)]
+    points = []
+    for rate, rtt, queue, losses in PATHS:
+        for loss in losses:
+            # Without loss the seed decides nothing.
+            seeds = options.seeds if loss else max(2, options.seeds // 5)
+            points.append((Point(rate, rtt, queue, loss, options.seconds, seeds), everyone))
+    rate, rtt, queue, losses = STRESS
+    kernels = [c for c in everyone if c.kernel and c.name != "bbr"]
+    for loss in losses:
+        points.append((Point(rate, rtt, queue, loss, STRESS_SECONDS, STRESS_SEEDS), kernels))
+    return points
+
+
+def kernel_log():
+    """The lines of the kernel's log that report an error of the kernel; None if it is not readable."""
+    output = subprocess.run(["dmesg"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if output.returncode != 0:
+        return None
+    lines = output.stdout.decode(errors="replace").splitlines()
+    return [line for line in lines if any(alarm in line for alarm in ALARMS)]
+
+
+def mean_and_sd(values):
+    sd = statistics.stdev(values) if len(values) > 1 else 0.0
+    return statistics.mean(values), sd
+
+
+class Row:
+    """One contestant at one point: measured beside predicted."""
+
+    def __init__(self, contestant, runs, predicted):
+        self.contestant = contestant
+        self.failed = [r["failed"] for r in runs if "failed" in r]
+        good = [r for r in runs if "failed" not in r]
+        self.spoiled = [r["spoiled"] for r in good if "spoiled" in r]
+        self.fallbacks = sum(r.get("fallbacks", 0) for r in good)
+        self.dropped_events = sum(r.get("dropped_events", 0) for r in good)
+        self.late_ms = max((r["late_ms"] for r in good), default=0)
+        self.values = [r["mbps"] for r in good if "spoiled" not in r]
+        self.by_seed = [r["mbps"] if "mbps" in r and "spoiled" not in r else None for r in runs]
+        self.predicted = mean_and_sd(predicted)
+        self.verdicts = [r["verdicts"]["truth"] for r in good if r.get("verdicts")]
+
+    def measured(self):
+        return mean_and_sd(self.values) if self.values else None
+
+    def ratio(self):
+        return self.measured()[0] / self.predicted[0]
+
+    def verdict(self):
+        if not self.values:
+            return "not measured"
+        if abs(self.ratio() - 1) <= 0.1:
+            return "within 10 %"
+        (mean, sd), (expected, expected_sd) = self.measured(), self.predicted
+        both = ((sd**2 + expected_sd**2) / 2) ** 0.5
+        return "within one sd" if abs(mean - expected) <= both else "differs"
+
+    def correct(self):
+        """The part of the decisions on losses that was correct, of congestion and of random loss, and
+        the number of decisions."""
+        total = {"congestion": [0, 0], "random": [0, 0]}
+        for truth in self.verdicts:
+            for actual, decided in truth.items():
+                total[actual][0] += decided[actual]
+                total[actual][1] += sum(decided.values())
+        return total
+
+    def outside(self, tolerance):
+        """Whether it differs from the prediction by more than this, and than two standard errors."""
+        mean, sd = self.measured()
+        error = sd / len(self.values) ** 0.5 if len(self.values) > 1 else mean
+        off = abs(self.predicted[0] - mean)
+        return abs(self.predicted[0] / mean - 1) > tolerance and off > 2 * error
+
+
+class Pair:
+    """The same algorithm in the kernel and in Whimbrel, on the same losses."""
+
+    def __init__(self, kernel, ours):
+        self.kernel, self.ours = kernel, ours
+        both = zip(ours.by_seed, kernel.by_seed)
+        self.both = [(a, b) for a, b in both if a is not None and b is not None]
+
+    def ratio(self):
+        return sum(a for a, _ in self.both) / sum(b for _, b in self.both)
+
+    def error(self):
+        """Standard error of the ratio, from the differences of the pairs."""
+        mean = statistics.mean(b for _, b in self.both)
+        differences = [a - b for a, b in self.both]
+        sd = statistics.stdev(differences) if len(differences) > 1 else mean
+        return sd / len(differences) ** 0.5 / mean
+
+    def outside(self):
+        off = abs(self.ratio() - 1)
+        return off > PAIR_TOLERANCE and off > 2 * self.error()
+
+
+def pairs(rows):
+    by_contestant = {row.contestant.key(): row for row in rows}
+    for kernel, ours in KERNELS.items():
+        both = [by_contestant.get(f"kernel:{kernel}"), by_contestant.get(f"whimbrel:{ours}")]
+        if all(both) and (pair := Pair(*both)).both:
+            yield pair
+
+
+def complaints(table):
+    """What makes the command fail."""
+    for point, rows in table:
+        for row in rows:
+            where = f"{row.contestant.key()}, {point.title()}"
+            for why in sorted(set(row.failed)):
+                yield f"{where}: {row.failed.count(why)} runs failed: {why}"
+            if row.fallbacks:
+                yield f"{where}: {row.fallbacks} connections went to the fallback algorithm"
+            if row.dropped_events:
+                yield f"{where}: {row.dropped_events} events were lost"
+            if not row.values:
+                yield f"{where}: no run to trust"
+            elif point.rate == STRESS[0] and row.outside(STRESS_TOLERANCE):
+                yield f"{where}: the simulator is off by more than {STRESS_TOLERANCE:.0%}"
+        for pair in pairs(rows):
+            if pair.outside():
+                yield (
+                    f"{point.title()}: {pair.ours.contestant.name} is {pair.ratio():.2f} of the "
+                    f"kernel's {pair.kernel.contestant.name}"
+                )
+
+
+def show(table):
+    for point, rows in table:
+        print(f"\n{point.title()}; {point.seconds:g} s, {point.seeds} seeds; Mbit/s")
+        print("                       Linux              simulator          ratio")
+        for row in rows:
+            name = f"{row.contestant.name}{' (kernel)' if row.contestant.kernel else ''}"
+            if not row.values:
+                print(f"{name:20} not measured")
+                continue
+            (mean, sd), (expected, expected_sd) = row.measured(), row.predicted
+            note = f"; {len(row.spoiled)} runs spoiled" if row.spoiled else ""
+            print(
+                f"{name:20} {mean:7.3f} ± {sd:6.3f}   {expected:7.3f} ± {expected_sd:6.3f}  "
+                f"{row.ratio():6.2f}  {row.verdict()}{note}"
+            )
+        for pair in pairs(rows):
+            ours, kernel = pair.ours.contestant.name, pair.kernel.contestant.name
+            print(
+                f"same losses: {ours} is {pair.ratio():.3f} ± {pair.error():.3f} of the kernel's "
+                f"{kernel}, {len(pair.both)} pairs"
+            )
+
+
+def main():
+    options = arguments()
+    if options.quick and options.write:
+        sys.exit("linux: --quick is no measurement to publish: omit --write")
+    everyone = contestants(options)
+    points = plan(options, everyone)
+    name = "linux-quick.json" if options.quick else "linux.json"
+    results = Results(referee_directory() / name, options.whimbrel, options.again)
+    before = kernel_log()
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)
-        rates = kernel(options, scratch)
-    print("controller  loss %      Linux Mbit/s   Whimbrel Mbit/s  ratio")
-    wrong = False
-    for (name, loss), theirs in rates.items():
-        ours = simulated(options, name, loss)
-        mean = statistics.mean(theirs)
-        error = statistics.stdev(theirs) / len(theirs) ** 0.5 if len(theirs) > 1 else mean
-        ratio = statistics.mean(ours) / mean
-        off = abs(ratio - 1) > options.tolerance and abs(statistics.mean(ours) - mean) > 2 * error
-        wrong |= off
-        print(
-            f"{name:10}{loss:8g}   {mean:8.3f} ± {error:.3f}  {statistics.mean(ours):8.3f} ± "
-            f"{statistics.stdev(ours) / len(ours) ** 0.5:.3f}  {ratio:5.2f}  "
-            f"{'differs' if off else 'ok'}"
-        )
-    return int(wrong)
+        table, runs = [], []
+        for point, who in points:
+            for contestant in who:
+                count = PREDICTIONS if point.loss else 2
+                predicted = predict(options.whimbrel, results, point, contestant, count)
+                load = statistics.mean(predicted)
+                for seed in range(1, point.seeds + 1):
+                    kept = results.get("linux", point, contestant, seed)
+                    if kept is None or "failed" in kept or "spoiled" in kept:
+                        whimbrel = options.whimbrel
+                        runs.append(Run(whimbrel, scratch, point, contestant, seed, load))
+        minutes = estimate(runs, options.jobs, options.load) / 60
+        print(f"{len(runs)} runs, about {minutes:.0f} min", file=sys.stderr)
+        if options.estimate:
+            return 0
+        run_all(runs, results, options.jobs, options.load)
+    for point, who in points:
+        rows = []
+        for contestant in who:
+            count = PREDICTIONS if point.loss else 2
+            predicted = results.get("simulator", point, contestant, count)
+            seeds = range(1, point.seeds + 1)
+            measured = [results.get("linux", point, contestant, seed) for seed in seeds]
+            rows.append(Row(contestant, measured, predicted))
+        table.append((point, rows))
+    show(table)
+    found = list(complaints(table))
+    after = kernel_log()
+    if before is None or after is None:
+        print("note: the kernel's log is not readable here, so it was not checked")
+    else:
+        found += [f"the kernel's log: {line}" for line in after if line not in before]
+    for text in found:
+        print(f"wrong: {text}")
+    if options.write:
+        text = linux_page.page(table, pairs, found, options, PREDICTIONS)
+        options.write.write_text(text)
+    return int(bool(found))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+"""The page docs/linux-referee.md: the result of linux.py for people."""
+
+import datetime
+import os
+import platform
+import subprocess
+
+HEAD = """# All algorithms on Linux TCP, beside the simulator
+
+<!-- Written by `referee/linux.py --write docs/linux-referee.md`; do not edit. -->
+
+Each algorithm ran on the Linux kernel's TCP ([linux-tcp.md](linux-tcp.md)) over paths that
+`whimbrel link` emulates, and in the simulator over the same paths. Path and algorithm are the same
+code on both sides. TCP is not: loss detection, retransmission, RTT measurement and the application
+are the kernel's on one side and the simulator's on the other. So a difference is one of TCP or of
+timing, or an error in one of them.
+
+* **Linux**: {kernel}, {cores} cores, {date}, {version}. Goodput is what the receiver got in order in
+  the first {seconds:g} s, handshake included. Delayed ACKs, SACK, RACK and timestamps as the kernel
+  has them; initial window 10; minimum RTO 200 ms. Pacing only where the algorithm sets a rate.
+* **Simulator**: `recovery = "rack"`, `min_rto = "200 ms"`, else the defaults; {predictions} seeds, 2
+  without loss.
+* **±** is the standard deviation of single runs. The losses are random, and each side draws its own.
+* **Verdict**: *within 10 %*: the means; *within one sd*: the means differ by at most the standard
+  deviation of a run (root mean square of both sides); else *differs*.
+* A run is repeated, and then left out, if 1 packet in 100 left the emulator later than 2 % of the
+  RTT, or if it missed a packet. Left out here: {spoiled} of {runs} runs. The worst of the others has
+  1 in 100 packets {late:.2f} ms late.
+* No run fell back to a kernel algorithm or lost an event, unless the last section says so.
+"""
+
+
+def rate(value):
+    """`46.9`, `6.09`, `0.854`: three digits."""
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def name(contestant):
+    return f"the kernel's `{contestant.name}`" if contestant.kernel else f"`{contestant.name}`"
+
+
+def summary(table, everyone):
+    """How many algorithms agree, by point."""
+    lines = ["| path | within 10 % | within one sd | differs | not measured |", "|---|---|---|---|---|"]
+    for point, rows in table:
+        if not everyone(point):
+            continue
+        verdicts = [row.verdict() for row in rows if not row.contestant.kernel]
+        kinds = ["within 10 %", "within one sd", "differs", "not measured"]
+        counts = " | ".join(str(verdicts.count(kind)) for kind in kinds)
+        lines.append(f"| {point.title()} | {counts} |")
+    return lines
+
+
+def same_algorithm(table, pairs):
+    """The kernel's own algorithms beside Whimbrel's of the same name."""
+    lines = [
+        "| path | kernel's | Whimbrel's | kernel's Mbit/s | Whimbrel's Mbit/s | ratio | pairs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for point, rows in table:
+        for pair in pairs(rows):
+            ours, kernel = pair.ours, pair.kernel
+            lines.append(
+                f"| {point.title()} | {kernel.contestant.name} | {ours.contestant.name} "
+                f"| {rate(kernel.measured()[0])} | {rate(ours.measured()[0])} "
+                f"| {pair.ratio():.3f} ± {pair.error():.3f} | {len(pair.both)} |"
+            )
+    return lines
+
+
+def decisions(table):
+    """The decisions of loss classifiers beside the truth."""
+    lines = [
+        "| path | algorithm | congestion classified as such | random loss classified as such |",
+        "|---|---|---|---|",
+    ]
+    for point, rows in table:
+        for row in rows:
+            total = row.correct()
+            cells = [f"{right} of {all}" for right, all in total.values()]
+            if any(all for _, all in total.values()):
+                lines.append(f"| {point.title()} | {name(row.contestant)} | {' | '.join(cells)} |")
+    return lines if len(lines) > 2 else []
+
+
+def rows_of(rows):
+    lines = ["| algorithm | Linux Mbit/s | simulator Mbit/s | ratio | verdict |", "|---|---|---|---|---|"]
+    for row in rows:
+        expected, expected_sd = row.predicted
+        prediction = f"{rate(expected)} ± {rate(expected_sd)}"
+        if not row.values:
+            lines.append(f"| {name(row.contestant)} | - | {prediction} | - | not measured |")
+            continue
+        mean, sd = row.measured()
+        note = f" ({len(row.spoiled)} runs left out)" if row.spoiled else ""
+        lines.append(
+            f"| {name(row.contestant)} | {rate(mean)} ± {rate(sd)} | {prediction} "
+            f"| {row.ratio():.2f} | {row.verdict()}{note} |"
+        )
+    return lines
+
+
+def page(table, pairs, complaints, options, predictions):
+    """The page's text."""
+    version = subprocess.run(
+        [options.whimbrel, "--version"], stdout=subprocess.PIPE, check=True, text=True
+    ).stdout.strip()
+    rows = [row for _, rows in table for row in rows]
+    head = HEAD.format(
+        kernel=f"kernel {platform.release()}",
+        cores=os.cpu_count(),
+        date=datetime.date.today().isoformat(),
+        version=version,
+        seconds=options.seconds,
+        predictions=predictions,
+        spoiled=sum(len(row.spoiled) for row in rows),
+        runs=sum(len(row.by_seed) for row in rows),
+        late=max((row.late_ms for row in rows if row.values), default=0),
+    )
+
+    def everyone(point):
+        of = next(rows for other, rows in table if other is point)
+        return any(not row.contestant.kernel for row in of)
+
+    lines = [head, "## Summary", "", "Number of algorithms by verdict:", ""]
+    lines += summary(table, everyone)
+    lines += ["", "## The same algorithm in the kernel and in Whimbrel", ""]
+    lines += [
+        "Both ran on the kernel's TCP with the same seeds of the emulated path, so the same packets",
+        "were lost as long as both sent the same. The ratio is Whimbrel's over the kernel's, ± its",
+        "standard error from the differences of the pairs. The kernel's CUBIC has another HyStart.",
+        "",
+    ]
+    lines += same_algorithm(table, pairs)
+    if found := decisions(table):
+        lines += ["", "## Decisions of loss classifiers", ""]
+        lines += [
+            "One decision for each episode of loss, beside the reason for which the path dropped the",
+            "segment: a full queue is congestion. All runs together.",
+            "",
+        ]
+        lines += found
+    for point, rows in table:
+        kind = "" if everyone(point) else ", the kernel's own only"
+        lines += ["", f"## {point.title()}{kind}", ""]
+        lines += [f"{point.seconds:g} s, {point.seeds} runs each.", ""]
+        lines += rows_of(rows)
+    lines += ["", "## What was wrong", ""]
+    lines += [f"* {text}" for text in complaints] or ["Nothing."]
+    return "\n".join(lines) + "\n"
