@@ -8,6 +8,7 @@
 //! new connection negotiate ECN. The kernel's flag `TCP_CONG_NEEDS_ECN` is not set: a connection
 //! without ECN that switches to an algorithm with that flag would declare itself capable of ECN.
 
+use crate::bpf::btf::Types;
 use crate::bpf::link::Link;
 use crate::bpf::object::{self, Kind, Object, Program};
 use crate::bpf::ring::Ring;
@@ -59,6 +60,9 @@ pub struct Datapath {
     commands: Commands,
     control: SharedControl,
     chooser: Mutex<Option<Chooser>>,
+    /// Whether the kernel can attach programs to cgroups.
+    cgroup_programs: bool,
+    /// Temporary cgroups so far.
     cgroups: AtomicU32,
 }
 
@@ -92,37 +96,42 @@ impl Datapath {
             if available.split_whitespace().any(|known| known == name) {
                 continue;
             }
-            let object = load_object(options, &name)?;
-            let commands = Commands::new(object.map("commands")?)?;
-            let control = SharedControl::new(object.map("control")?)?;
-            fill_idle(&object)?;
-            control.set_silence(options.silence.as_nanos());
-            // Before the first connection can look at it.
-            control.beat(monotonic());
-            let algorithm = Algorithm {
-                name: &name,
-                flags: struct_ops::NON_RESTRICTED,
-                functions: &FUNCTIONS,
-            };
-            let registered = match struct_ops::register(&object, &types, &algorithm) {
-                Ok(registered) => registered,
+            match Self::load_as(name, options, &types) {
+                Ok(loaded) => return Ok(loaded),
                 // Another thread, or a process of another PID namespace, was faster.
-                Err(RegisterError::NameTaken) => continue,
+                Err(RegisterError::NameTaken) => {}
                 Err(RegisterError::Other(error)) => return Err(error),
-            };
-            return Ok(Self {
-                _registered: registered,
-                name,
-                object,
-                commands,
-                control,
-                chooser: Mutex::new(None),
-                cgroups: AtomicU32::new(0),
-            });
+            }
         }
         Err(LinuxError::System(format!(
             "all names for the algorithm are in use; {AVAILABLE} lists them"
         )))
+    }
+
+    fn load_as(name: String, options: &Options, types: &Types) -> Result<Self, RegisterError> {
+        let object = load_object(options, &name)?;
+        let commands = Commands::new(object.map("commands")?)?;
+        let control = SharedControl::new(object.map("control")?)?;
+        fill_idle(&object)?;
+        let algorithm = Algorithm {
+            name: &name,
+            flags: struct_ops::NON_RESTRICTED,
+            functions: &FUNCTIONS,
+        };
+        let prepared = struct_ops::prepare(&object, types, &algorithm)?;
+        // Before the first connection can look at it.
+        control.set_silence(options.silence.as_nanos());
+        control.beat(monotonic());
+        Ok(Self {
+            _registered: prepared.register()?,
+            name,
+            object,
+            commands,
+            control,
+            chooser: Mutex::new(None),
+            cgroup_programs: privileges::has_cgroup_programs(types),
+            cgroups: AtomicU32::new(0),
+        })
     }
 
     /// The kernel's name of the algorithm, for `TCP_CONGESTION` and
@@ -139,7 +148,7 @@ impl Datapath {
     /// If the cgroup does not exist or cannot be made, or the kernel refuses.
     pub fn choose(&self, cgroup: &Cgroup, selection: &Selection) -> Result<Chosen, LinuxError> {
         privileges::check(&Capability::ATTACH)?;
-        privileges::check_cgroups(&privileges::kernel()?)?;
+        privileges::check_cgroups(self.cgroup_programs)?;
         let temporary = match cgroup {
             Cgroup::Existing(_) => None,
             Cgroup::New => {
@@ -326,7 +335,8 @@ fn rules(selection: &Selection) -> Result<Vec<u8>, LinuxError> {
     Ok(out)
 }
 
-/// A network's address and mask as IPv6, the bits outside of the mask zero.
+/// A network's address and mask as IPv6, the bits outside of the mask zero. IPv4 addresses are mapped
+/// (RFC 4291), so `::/0` includes them.
 fn network_words(network: &Network) -> Result<([u8; 16], [u8; 16]), LinuxError> {
     let (address, width) = match network.address {
         IpAddr::V4(address) => (address.to_ipv6_mapped(), 32),

@@ -151,14 +151,22 @@ fn check_kernel(types: &Types) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether cgroups can have programs.
+pub(crate) fn has_cgroup_programs(types: &Types) -> bool {
+    // Without the option, the structure is there and empty.
+    types
+        .structure("cgroup_bpf")
+        .is_some_and(|found| found.size > 0)
+}
+
 /// Checks that cgroups can have programs.
 ///
 /// # Errors
 /// One line that names the option that is missing.
-pub(crate) fn check_cgroups(types: &Types) -> Result<(), LinuxError> {
-    match types.structure("cgroup_bpf") {
-        Some(structure) if structure.size > 0 => Ok(()),
-        _ => Err(LinuxError::System(lacks("CONFIG_CGROUP_BPF"))),
+pub(crate) fn check_cgroups(has_programs: bool) -> Result<(), LinuxError> {
+    match has_programs {
+        true => Ok(()),
+        false => Err(LinuxError::System(lacks("CONFIG_CGROUP_BPF"))),
     }
 }
 

@@ -47,12 +47,18 @@ impl From<LinuxError> for RegisterError {
     }
 }
 
-/// Loads an algorithm's programs and registers it.
-pub(crate) fn register(
+/// An algorithm whose programs the kernel has verified, which takes a while.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    map: OwnedFd,
+}
+
+/// Loads an algorithm's programs.
+pub(crate) fn prepare(
     object: &Object,
     types: &Types,
     algorithm: &Algorithm<'_>,
-) -> Result<Registered, RegisterError> {
+) -> Result<Prepared, RegisterError> {
     let layout = Layout::find(types)?;
     let mut value = layout.value(algorithm.name, algorithm.flags)?;
     // The map holds the programs once it has its value.
@@ -65,14 +71,21 @@ pub(crate) fn register(
         write(&mut value, offset, &fd.to_ne_bytes()).ok_or_else(|| unknown(member))?;
         programs.push(program);
     }
-    let doing = LinuxError::os("registering a congestion control algorithm");
-    match create(&layout, object, algorithm.name, &value) {
-        Ok(link) => Ok(Registered { _link: link }),
-        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Err(RegisterError::NameTaken),
-        Err(error) => Err(doing(error).into()),
+    let map = create(&layout, object, algorithm.name, &value).map_err(refused)?;
+    Ok(Prepared { map })
+}
+
+impl Prepared {
+    /// Registers the algorithm.
+    pub(crate) fn register(self) -> Result<Registered, RegisterError> {
+        let kind = bpf_attach_type::BPF_STRUCT_OPS as u32;
+        let link = syscall::link_create(self.map.as_fd(), Target::Map, kind, 0);
+        // The link holds the map.
+        link.map(|link| Registered { _link: link }).map_err(refused)
     }
 }
 
+/// Makes the map that holds an algorithm.
 fn create(layout: &Layout, object: &Object, name: &str, value: &[u8]) -> io::Result<OwnedFd> {
     let map = syscall::map_create(&MapAttributes {
         kind: bpf_map_type::BPF_MAP_TYPE_STRUCT_OPS as u32,
@@ -86,8 +99,15 @@ fn create(layout: &Layout, object: &Object, name: &str, value: &[u8]) -> io::Res
         kernel_value_type: layout.wrapper.id,
     })?;
     syscall::map_update(map.as_fd(), Some(&0_u32.to_ne_bytes()), value)?;
-    let kind = bpf_attach_type::BPF_STRUCT_OPS as u32;
-    syscall::link_create(map.as_fd(), Target::Map, kind, 0)
+    Ok(map)
+}
+
+fn refused(error: io::Error) -> RegisterError {
+    if error.raw_os_error() == Some(libc::EEXIST) {
+        return RegisterError::NameTaken;
+    }
+    let doing = "registering a congestion control algorithm";
+    LinuxError::Os { doing, error }.into()
 }
 
 /// Where this kernel has the members.

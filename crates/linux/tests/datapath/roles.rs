@@ -1,0 +1,51 @@
+//! What the test program does when it is not the tester.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, ExitCode, Stdio};
+use whimbrel_linux::{Cgroup, Datapath, LinuxError, Options, Selection};
+
+/// Exit status when this system does not allow it.
+pub const NOT_ALLOWED: u8 = 77;
+
+pub fn play(args: &[String]) -> ExitCode {
+    let result = match args.first().map(String::as_str) {
+        Some("hold") => hold(None),
+        Some("hold-cgroup") => hold(Some(Cgroup::New)),
+        other => panic!("unknown role {other:?}"),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(NOT_ALLOWED)
+        }
+    }
+}
+
+/// Registers an algorithm, prints its name and the cgroup's directory, and keeps both until the
+/// standard input ends. A process that it started stays in the cgroup.
+fn hold(cgroup: Option<Cgroup>) -> Result<(), LinuxError> {
+    let options = Options::new("cerl".parse().expect("a controller"));
+    let datapath = Datapath::load(&options)?;
+    let mut line = datapath.name().to_owned();
+    let chosen = match cgroup {
+        Some(cgroup) => Some(datapath.choose(&cgroup, &Selection::default())?),
+        None => None,
+    };
+    if let Some(chosen) = &chosen {
+        let child = Command::new("sleep")
+            .arg("60")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("sleep");
+        let procs = chosen.directory().join("cgroup.procs");
+        fs::write(procs, child.id().to_string()).expect("to move the process");
+        line = format!("{line} {} {}", chosen.directory().display(), child.id());
+    }
+    println!("{line}");
+    std::io::stdout().flush().expect("the tester reads");
+    let _ = std::io::stdin().read(&mut [0]);
+    Ok(())
+}
