@@ -15,6 +15,7 @@
 //! * [`Datapath`] loads the programs, registers the algorithm and chooses the connections.
 //! * [`Agent`] answers events in a thread of its own, and reports what happened.
 //! * [`adapter`] is the pure part: events in, commands out.
+//! * [`nack`] lets the receiver of a corrupted segment say so, at both ends of a connection.
 //! * [`wire`] is what kernel and process exchange; `bpf/wire.h` mirrors it.
 //!
 //! # Safety
@@ -38,6 +39,7 @@ mod clock;
 mod connection;
 mod datapath;
 mod error;
+pub mod nack;
 mod options;
 mod privileges;
 pub mod wire;

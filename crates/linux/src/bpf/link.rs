@@ -4,7 +4,7 @@
 use super::object::Program;
 use super::syscall::{self, Target};
 use crate::error::LinuxError;
-use aya_obj::generated::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, bpf_attach_type};
+use aya_obj::generated::{XDP_FLAGS_SKB_MODE, bpf_attach_type};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -25,27 +25,21 @@ impl Link {
         ))
     }
 
-    /// Attaches a program of the kind Xdp to an interface: in its driver where that is possible,
-    /// otherwise in the generic code, which is slower. Returns whether it runs in the driver.
-    #[allow(dead_code, reason = "for negative acknowledgments")]
-    pub(crate) fn xdp(program: &Program, interface: u32) -> Result<(Self, bool), LinuxError> {
-        let attach = |flags| {
-            let target = Target::Interface(interface);
-            create(program, target, bpf_attach_type::BPF_XDP, flags)
-        };
-        // Another program on the interface, or a missing privilege, would not be cured.
-        match attach(XDP_FLAGS_DRV_MODE) {
-            Ok(link) => Ok((link, true)),
-            Err(error) if cannot_run_in_driver(&error) => attach(XDP_FLAGS_SKB_MODE)
-                .map(|link| (link, false))
-                .map_err(explain("attaching XDP", "5.9", "CONFIG_NET")),
-            Err(error) => Err(explain("attaching XDP", "5.9", "CONFIG_NET")(error)),
-        }
+    /// Attaches a program of the kind Xdp to an interface, in the kernel's generic code. That works
+    /// on every device and can send a packet back. A driver's own XDP is faster, but may restart the
+    /// device, and a veth device sends nothing back unless its peer has a program too.
+    pub(crate) fn xdp(program: &Program, interface: u32) -> Result<Self, LinuxError> {
+        let target = Target::Interface(interface);
+        let kind = bpf_attach_type::BPF_XDP;
+        create(program, target, kind, XDP_FLAGS_SKB_MODE).map_err(explain(
+            "attaching XDP",
+            "5.9",
+            "CONFIG_NET",
+        ))
     }
 
     /// Attaches a program of the kind Classifier to the packets that arrive at an interface, behind
     /// those that are there already.
-    #[allow(dead_code, reason = "for negative acknowledgments")]
     pub(crate) fn ingress(program: &Program, interface: u32) -> Result<Self, LinuxError> {
         let kind = bpf_attach_type::BPF_TCX_INGRESS;
         create(program, Target::Interface(interface), kind, 0).map_err(explain(
@@ -64,14 +58,6 @@ fn create(
 ) -> io::Result<Link> {
     let fd = syscall::link_create(program.as_fd(), target, kind as u32, flags)?;
     Ok(Link { _fd: fd })
-}
-
-fn cannot_run_in_driver(error: &io::Error) -> bool {
-    // A driver without XDP; one that refuses this interface's present settings.
-    let codes = [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOTSUP, libc::ERANGE];
-    error
-        .raw_os_error()
-        .is_some_and(|code| codes.contains(&code))
 }
 
 /// Says what an old kernel lacks; other errors say it themselves.

@@ -141,10 +141,7 @@ mod tests {
             log.record((u32::MAX - 500).wrapping_add(i), u64::from(i), 0);
         }
         assert!(log.marks.len() <= SendLog::MOST);
-        assert_eq!(
-            log.first_sent(9_000).map(|sent| sent.earliest),
-            Some(9_501)
-        );
+        assert_eq!(log.first_sent(9_000).map(|sent| sent.earliest), Some(9_501));
         let mut joined = SendLog::new(0, 0);
         for i in 1..10_000_u32 {
             joined.record(i, u64::from(i), 100);
