@@ -9,6 +9,7 @@
 //! | choose the connections of a cgroup, attach to network interfaces | CAP_NET_ADMIN too |
 
 use crate::bpf::btf::Types;
+use crate::bpf::syscall;
 use crate::error::LinuxError;
 use std::fs;
 use std::io;
@@ -65,7 +66,24 @@ pub(crate) fn check(needed: &[Capability]) -> Result<(), LinuxError> {
         program: std::env::current_exe()
             .map_or_else(|_| "PROGRAM".to_owned(), |path| path.display().to_string()),
     };
-    process.check(needed).map_err(LinuxError::System)
+    process.check(needed).map_err(LinuxError::System)?;
+    match syscall::probe() {
+        Ok(()) => Ok(()),
+        Err(error) => Err(refused(error)),
+    }
+}
+
+/// Why the kernel refuses bpf(2) to a process that has the capabilities.
+fn refused(error: io::Error) -> LinuxError {
+    match error.raw_os_error() {
+        Some(libc::ENOSYS) => LinuxError::System(lacks("CONFIG_BPF_SYSCALL")),
+        Some(libc::EPERM | libc::EACCES) => LinuxError::System(format!(
+            "the kernel refuses BPF to this process ({error}) although it has the capabilities: a \
+             container's seccomp filter, a security module or kernel lockdown forbids it; run this \
+             outside of the container",
+        )),
+        _ => LinuxError::os("making a BPF map")(error),
+    }
 }
 
 /// The initial user namespace; its number is a constant of the kernel (PROC_USER_INIT_INO).
@@ -231,6 +249,13 @@ mod tests {
             .check(&Capability::REGISTER)
             .expect_err("they do not count");
         assert!(line.contains("user namespace"), "{line}");
+    }
+
+    #[test]
+    fn a_refused_call_names_the_option_or_what_may_forbid_it() {
+        let line = |code| refused(io::Error::from_raw_os_error(code)).to_string();
+        assert!(line(libc::ENOSYS).contains("CONFIG_BPF_SYSCALL"));
+        assert!(line(libc::EPERM).contains("seccomp"));
     }
 
     #[test]

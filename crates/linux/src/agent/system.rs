@@ -11,8 +11,9 @@ use whimbrel_units::Duration;
 /// CPU time of this thread so far.
 pub(super) fn thread_cpu() -> Duration {
     // The clock cannot fail on Linux.
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
-        .map_or(Duration::ZERO, |time| std::time::Duration::from(time).into())
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, |time| {
+        std::time::Duration::from(time).into()
+    })
 }
 
 /// Gives this thread the lowest real-time priority, above all normal threads. Returns whether the

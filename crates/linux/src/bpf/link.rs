@@ -20,8 +20,7 @@ impl Link {
         let kind = bpf_attach_type::BPF_CGROUP_SOCK_OPS;
         create(program, Target::Directory(cgroup), kind, 0).map_err(explain(
             "attaching to the cgroup",
-            "5.7",
-            "CONFIG_CGROUP_BPF",
+            "5.7 or newer with CONFIG_CGROUP_BPF",
         ))
     }
 
@@ -31,11 +30,8 @@ impl Link {
     pub(crate) fn xdp(program: &Program, interface: u32) -> Result<Self, LinuxError> {
         let target = Target::Interface(interface);
         let kind = bpf_attach_type::BPF_XDP;
-        create(program, target, kind, XDP_FLAGS_SKB_MODE).map_err(explain(
-            "attaching XDP",
-            "5.9",
-            "CONFIG_NET",
-        ))
+        create(program, target, kind, XDP_FLAGS_SKB_MODE)
+            .map_err(explain("attaching XDP", "5.9 or newer"))
     }
 
     /// Attaches a program of the kind Classifier to the packets that arrive at an interface, behind
@@ -44,8 +40,7 @@ impl Link {
         let kind = bpf_attach_type::BPF_TCX_INGRESS;
         create(program, Target::Interface(interface), kind, 0).map_err(explain(
             "attaching to arriving packets",
-            "6.6",
-            "CONFIG_NET_XGRESS",
+            "6.6 or newer with CONFIG_NET_XGRESS",
         ))
     }
 }
@@ -61,14 +56,10 @@ fn create(
 }
 
 /// Says what an old kernel lacks; other errors say it themselves.
-fn explain(
-    doing: &'static str,
-    version: &'static str,
-    option: &'static str,
-) -> impl FnOnce(io::Error) -> LinuxError {
+fn explain(doing: &'static str, version: &'static str) -> impl FnOnce(io::Error) -> LinuxError {
     move |error| match error.raw_os_error() {
         Some(libc::EINVAL | libc::ENOSYS) => LinuxError::System(format!(
-            "{doing} failed ({error}): it needs Linux {version} or newer with {option}",
+            "{doing} failed ({error}): it needs Linux {version}",
         )),
         _ => LinuxError::Os { doing, error },
     }

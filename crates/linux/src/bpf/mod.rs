@@ -17,4 +17,4 @@ pub(crate) mod object;
 pub(crate) mod ring;
 pub(crate) mod shared;
 pub(crate) mod struct_ops;
-mod syscall;
+pub(crate) mod syscall;

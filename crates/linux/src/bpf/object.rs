@@ -352,3 +352,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "object_tests.rs"]
+mod tests;

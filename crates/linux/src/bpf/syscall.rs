@@ -1,6 +1,6 @@
 //! The calls of bpf(2) that this crate makes. Structure layouts come from `aya_obj::generated`.
 
-use aya_obj::generated::{bpf_attr, bpf_cmd, bpf_insn};
+use aya_obj::generated::{bpf_attr, bpf_cmd, bpf_insn, bpf_map_type};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -41,6 +41,18 @@ pub(super) fn map_create(map: &MapAttributes<'_>) -> io::Result<OwnedFd> {
         create.btf_value_type_id = value;
     }
     call_for_fd(bpf_cmd::BPF_MAP_CREATE, &mut attr)
+}
+
+/// Whether the kernel lets this process use bpf(2) at all: makes a small map and removes it.
+pub(crate) fn probe() -> io::Result<()> {
+    let map = MapAttributes {
+        kind: bpf_map_type::BPF_MAP_TYPE_ARRAY as u32,
+        key_size: 4,
+        value_size: 8,
+        max_entries: 1,
+        ..MapAttributes::default()
+    };
+    map_create(&map).map(drop)
 }
 
 /// Sets the value of a key. A queue has no keys: the value is appended.
