@@ -11,6 +11,7 @@ static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static long (*bpf_xdp_adjust_tail)(void *xdp, int delta) = (void *)65;
 static long (*bpf_setsockopt)(void *sk, int level, int name, void *value, int length) = (void *)49;
+static long (*bpf_getsockopt)(void *sk, int level, int name, void *value, int length) = (void *)57;
 static long (*bpf_map_push_elem)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;

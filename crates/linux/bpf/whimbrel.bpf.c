@@ -520,6 +520,23 @@ INLINE bool is_chosen(struct bpf_sock_ops *ops)
 	return found;
 }
 
+/* The first five bytes of the names of all instances, as the loader sets them: "whim_". */
+#define NAME_MASK 0xffffffffffull
+#define NAME_PREFIX 0x5f6d696877ull
+
+/* Whether another instance has chosen the connection already. The kernel runs the programs of an
+ * inner cgroup before those of the ones around it, and in one cgroup in the order in which they
+ * were attached: the innermost cgroup decides, and in it the first.
+ */
+INLINE bool is_taken(struct bpf_sock_ops *ops)
+{
+	u64 name[2] = { 0, 0 };
+
+	if (bpf_getsockopt(ops, SOL_TCP, TCP_CONGESTION, name, sizeof(name)))
+		return false;
+	return (name[0] & NAME_MASK) == NAME_PREFIX;
+}
+
 /* For the connections of one cgroup: chooses the algorithm when they are established. */
 SEC("sockops")
 int whim_choose(struct bpf_sock_ops *ops)
@@ -535,7 +552,7 @@ int whim_choose(struct bpf_sock_ops *ops)
 	}
 	if (op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB && op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 		return 1;
-	if (!c || !is_chosen(ops))
+	if (!c || !is_chosen(ops) || is_taken(ops))
 		return 1;
 	if (bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, sizeof(name)))
 		add(&c->not_chosen);

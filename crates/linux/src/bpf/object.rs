@@ -218,13 +218,17 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Runs the program once over a packet, which begins with its Ethernet header. Returns the
-    /// program's return value and the packet afterwards.
-    #[allow(dead_code, reason = "for negative acknowledgments and tests")]
+    /// Runs the program once over a packet, which begins with its Ethernet header and is at least
+    /// as long. Returns the program's return value and the packet afterwards.
     pub(crate) fn test_run(&self, packet: &[u8]) -> io::Result<(u32, Vec<u8>)> {
+        self.test_runs(packet, 1)
+    }
+
+    /// The same several times, each over what the run before made of the packet.
+    pub(crate) fn test_runs(&self, packet: &[u8], times: u32) -> io::Result<(u32, Vec<u8>)> {
         // Room for headers that a program adds.
         let mut out = vec![0; packet.len() + 256];
-        let (value, length) = syscall::program_run(self.as_fd(), packet, &mut out)?;
+        let (value, length) = syscall::program_run(self.as_fd(), packet, times, &mut out)?;
         out.truncate(length);
         Ok((value, out))
     }

@@ -47,6 +47,8 @@ fn constants_variables_maps_and_functions_work() {
     assert_eq!((value, out[0], out.len()), (7 * 100 + 5 + 1, 42, PACKET));
     let (value, _) = program.test_run(&packet(1)).expect("it runs");
     assert_eq!(value, 7 * 100 + 5 + 2, "variables keep their values");
+    let (value, out) = program.test_runs(&packet(1), 3).expect("it runs");
+    assert_eq!((value, out[0]), (7 * 100 + 5 + 5, 8));
 }
 
 #[test]

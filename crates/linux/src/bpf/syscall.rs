@@ -221,11 +221,12 @@ pub(super) fn link_create(
     call_for_fd(bpf_cmd::BPF_LINK_CREATE, &mut attr)
 }
 
-/// Runs a program once over `packet`, which is changed to what the program made of it. Returns the
-/// program's return value and the length of the packet afterwards.
+/// Runs a program `times` times over `packet` and writes to `out` what the last run made of it.
+/// Returns that run's value and the length of the packet afterwards.
 pub(super) fn program_run(
     program: BorrowedFd<'_>,
     packet: &[u8],
+    times: u32,
     out: &mut [u8],
 ) -> io::Result<(u32, usize)> {
     let mut attr = empty();
@@ -234,6 +235,7 @@ pub(super) fn program_run(
     test.prog_fd = descriptor(program);
     test.data_in = address(packet.as_ptr());
     test.data_size_in = count(packet.len())?;
+    test.repeat = times;
     test.data_out = address(out.as_mut_ptr());
     test.data_size_out = count(out.len())?;
     call(bpf_cmd::BPF_PROG_TEST_RUN, &mut attr)?;

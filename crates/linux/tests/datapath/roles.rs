@@ -9,10 +9,12 @@ use whimbrel_linux::{Cgroup, Datapath, LinuxError, Options, Selection};
 pub const NOT_ALLOWED: u8 = 77;
 
 pub fn play(args: &[String]) -> ExitCode {
-    let result = match args.first().map(String::as_str) {
-        Some("hold") => hold(None),
-        Some("hold-cgroup") => hold(Some(Cgroup::New)),
-        other => panic!("unknown role {other:?}"),
+    let role = args.first().map_or("", String::as_str);
+    let result = match role.split_once('=') {
+        Some(("hold-existing", path)) => hold(Some(Cgroup::Existing(path.into()))),
+        None if role == "hold" => hold(None),
+        None if role == "hold-cgroup" => hold(Some(Cgroup::New)),
+        _ => panic!("unknown role {role}"),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -24,16 +26,16 @@ pub fn play(args: &[String]) -> ExitCode {
 }
 
 /// Registers an algorithm, prints its name and the cgroup's directory, and keeps both until the
-/// standard input ends. A process that it started stays in the cgroup.
+/// standard input ends. A process that it started stays in a new cgroup.
 fn hold(cgroup: Option<Cgroup>) -> Result<(), LinuxError> {
     let options = Options::new("cerl".parse().expect("a controller"));
     let datapath = Datapath::load(&options)?;
     let mut line = datapath.name().to_owned();
-    let chosen = match cgroup {
-        Some(cgroup) => Some(datapath.choose(&cgroup, &Selection::default())?),
+    let chosen = match &cgroup {
+        Some(cgroup) => Some(datapath.choose(cgroup, &Selection::default())?),
         None => None,
     };
-    if let Some(chosen) = &chosen {
+    if let (Some(chosen), Some(Cgroup::New)) = (&chosen, &cgroup) {
         let child = Command::new("sleep")
             .arg("60")
             .stdin(Stdio::null())

@@ -23,6 +23,10 @@ const TESTS: &[(&str, fn())] = &[
     ),
     ("instances_run_side_by_side", instances_run_side_by_side),
     (
+        "the_innermost_cgroup_decides_and_in_it_the_first",
+        the_innermost_cgroup_decides_and_in_it_the_first,
+    ),
+    (
         "a_killed_process_leaves_nothing_behind",
         a_killed_process_leaves_nothing_behind,
     ),
@@ -220,19 +224,30 @@ fn instances_run_side_by_side() {
         assert!(is_available(name), "{name}");
     }
     assert_ne!(one.name(), two.name());
-    // Both attach to one cgroup; the one that attached last decides.
-    let first = one
-        .choose(&Cgroup::New, &Selection::default())
-        .expect("a cgroup");
-    let cgroup = Cgroup::Existing(first.directory().to_owned());
-    let second = two
-        .choose(&cgroup, &Selection::default())
-        .expect("beside the first");
-    drop(second);
-    drop(first);
     other.finish();
     drop(one);
     assert!(is_available(two.name()));
+}
+
+fn the_innermost_cgroup_decides_and_in_it_the_first() {
+    let [outer, inner, late] = [(); 3].map(|()| load());
+    let everything = Selection::default();
+    let around = outer.choose(&Cgroup::New, &everything).expect("a cgroup");
+    inside(around.directory(), || {
+        // A new cgroup is made below the own one.
+        let within = inner.choose(&Cgroup::New, &everything).expect("a cgroup");
+        assert_eq!(within.directory().parent(), Some(around.directory()));
+        let existing = Cgroup::Existing(within.directory().to_owned());
+        let _second = late
+            .choose(&existing, &everything)
+            .expect("beside the first");
+        assert_eq!(algorithm(&connect(V4, None).0), outer.name());
+        inside(within.directory(), || {
+            assert_eq!(algorithm(&connect(V4, None).0), inner.name());
+        });
+        drop(inner);
+        drop(within);
+    });
 }
 
 fn a_killed_process_leaves_nothing_behind() {
@@ -405,25 +420,36 @@ fn few_capabilities_suffice_and_a_missing_one_is_named() {
     let program = place.join("program");
     fs::copy(env::current_exe().expect("this program"), &program).expect("a copy");
     let run = |role, capabilities| with_capabilities(&program, role, capabilities);
+    // A cgroup that root has made for it.
+    let datapath = load();
+    let chosen = datapath
+        .choose(&Cgroup::New, &Selection::default())
+        .expect("a cgroup");
+    let existing = format!("hold-existing={}", chosen.directory().display());
 
     let results = [
         run("hold", "+bpf,+perfmon"),
+        run(&existing, "+bpf,+perfmon,+net_admin"),
         run("hold", "+perfmon"),
         run("hold", "+bpf"),
-        run("hold-cgroup", "+bpf,+perfmon"),
+        run(&existing, "+bpf,+perfmon"),
+        run("hold-cgroup", "+bpf,+perfmon,+net_admin"),
     ];
     fs::remove_dir_all(&place).expect("it is there");
     let Some(results) = results.into_iter().collect::<Option<Vec<_>>>() else {
         println!("  skipped: no setpriv");
         return;
     };
-    assert_eq!(results[0].0, Some(0), "{}", results[0].1);
+    for (status, text) in &results[..2] {
+        assert_eq!(*status, Some(0), "{text}");
+    }
     let missing = [
         "lacks CAP_BPF:",
         "lacks CAP_PERFMON:",
         "lacks CAP_NET_ADMIN:",
+        "Permission denied (os error 13); run this as root",
     ];
-    for ((status, text), missing) in results[1..].iter().zip(missing) {
+    for ((status, text), missing) in results[2..].iter().zip(missing) {
         assert_eq!(*status, Some(i32::from(NOT_ALLOWED)), "{text}");
         assert!(text.contains(missing), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
