@@ -32,7 +32,6 @@
 
 pub mod adapter;
 mod agent;
-#[allow(dead_code, reason = "the agent and the NACK programs use the rest")]
 mod bpf;
 mod cgroup;
 mod clock;

@@ -34,10 +34,8 @@ pub(crate) enum Kind {
     /// Runs when connections of a cgroup begin.
     SockOps,
     /// Runs for each packet that arrives, before the kernel's network stack.
-    #[allow(dead_code, reason = "for negative acknowledgments")]
     Xdp,
     /// Runs for each packet that arrives at, or leaves, traffic control.
-    #[allow(dead_code, reason = "for negative acknowledgments")]
     Classifier,
 }
 
@@ -189,7 +187,6 @@ impl Map {
     }
 
     /// Reads the value of an element of an array.
-    #[allow(dead_code, reason = "for negative acknowledgments and tests")]
     pub(crate) fn get(&self, index: u32) -> io::Result<Vec<u8>> {
         let mut value = vec![0; self.value_size];
         syscall::map_lookup(self.fd(), &index.to_ne_bytes(), &mut value)?;
@@ -217,6 +214,7 @@ pub(crate) struct Program {
     fd: OwnedFd,
 }
 
+#[cfg(test)]
 impl Program {
     /// Runs the program once over a packet, which begins with its Ethernet header and is at least
     /// as long. Returns the program's return value and the packet afterwards.
