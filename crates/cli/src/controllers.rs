@@ -25,8 +25,8 @@ Parameters follow a question mark, a loss classifier follows a plus sign:
 
 --json prints a list of objects. `kind` is \"controller\" or \"discriminator\" (a
 loss classifier). `carried_by` lists the transports of a controller: \"tcp\" and
-\"aatp\" in the simulator, \"quic\" in `whimbrel send`. `code` lists the files, with
-their `text` if --code is given.")]
+\"aatp\" in the simulator, \"quic\" in `whimbrel send`, \"linux\" in `whimbrel tcp`.
+`code` lists the files, with their `text` if --code is given.")]
 pub struct ControllersArgs {
     /// A controller, a loss classifier, or a combination of both [default: all]
     #[arg(value_name = "NAME")]
@@ -135,6 +135,11 @@ fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result
     if one.is_none() {
         writeln!(
             out,
+            "All but those that AATP carries run in the simulator, over QUIC (`whimbrel send`) and \
+             on Linux TCP\n(`whimbrel tcp`).\n"
+        )?;
+        writeln!(
+            out,
             "Loss classifiers. Combine one with any controller that has none of its own, as in \
              cubic+cerl:\n"
         )?;
@@ -221,7 +226,7 @@ fn parameter_line(parameter: &Parameter) -> String {
 
 fn entry_json(entry: &Entry) -> Value {
     let carried_by = match entry.feed {
-        Feed::Acknowledgments => json!(["tcp", "quic"]),
+        Feed::Acknowledgments => json!(["tcp", "quic", "linux"]),
         Feed::Bursts => json!(["aatp"]),
     };
     json!({

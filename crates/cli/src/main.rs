@@ -20,6 +20,7 @@ mod send;
 mod serve;
 mod sim;
 mod svg;
+mod tcp;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -49,7 +50,9 @@ Examples:
   whimbrel serve DIR                      receive files over QUIC
   whimbrel send FILE HOST                 send a file with any algorithm
   whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2
-                                          run a program on an emulated path";
+                                          run a program on an emulated path
+  whimbrel tcp --controller cerl -- COMMAND
+                                          run a program's TCP with any algorithm";
 
 #[derive(Subcommand)]
 enum Command {
@@ -62,6 +65,7 @@ enum Command {
     Serve(serve::ServeArgs),
     Send(send::SendArgs),
     Link(Box<link::LinkArgs>),
+    Tcp(Box<tcp::TcpArgs>),
     Demo(demo::DemoArgs),
     #[command(hide = true)]
     DemoEnd(demo::DemoEndArgs),
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Send(args) => send::run(args),
         Command::Link(args) => link::run(*args),
+        Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),
         Command::DemoEnd(args) => demo::run_end(args),
     };

@@ -21,6 +21,7 @@ pub mod frame;
 mod html;
 pub mod iperf3;
 mod json;
+pub mod measured;
 #[cfg(not(feature = "parquet"))]
 mod no_parquet;
 pub mod page;

@@ -22,7 +22,7 @@ fn controllers_have_citations_and_parameters() {
         (&cerl["kind"], &cerl["carried_by"]),
         (
             &Value::from("controller"),
-            &serde_json::json!(["tcp", "quic"])
+            &serde_json::json!(["tcp", "quic", "linux"])
         )
     );
     let of_kind = |name: &str, kind: &str| {

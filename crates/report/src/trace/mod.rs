@@ -1,20 +1,24 @@
-//! One simulated run, packet by packet, in standard formats.
+//! One simulated run, packet by packet, or a measured connection, in standard formats.
 //!
 //! * [`pcapng()`]: a capture, as `tcpdump` takes it at one of the ends, for Wireshark, `tshark` and
 //!   `tcptrace`.
 //! * [`qlog()`]: a log of each connection, as a QUIC endpoint writes it, for qlog's tools.
+//! * [`measured()`]: the same for a real TCP connection, without packets.
 //!
-//! Both also have the truth: which link dropped a packet and why, and the causes of the losses that
-//! a controller classified. A capture has it in comments on packets, a log in events of its own.
+//! The first two also have the truth: which link dropped a packet and why, and the causes of the
+//! losses that a controller classified. A capture has it in comments on packets, a log in events of
+//! its own.
 //!
-//! A run is deterministic, so it can be run twice: first to collect the fates of lost packets, then
+//! A simulated run is deterministic, so it can be run twice: first to collect the fates of lost packets, then
 //! to write each packet with its fate. Packets are not kept in memory in between.
 
 mod address;
+mod measured;
 mod pcapng;
 mod qlog;
 mod wire;
 
+pub use measured::measured;
 pub use pcapng::{MOST_PACKETS, pcapng};
 pub use qlog::{Dialect, MOST_LOGS, TRUTH, qlog};
 

@@ -231,12 +231,12 @@ const fn role(end: End) -> &'static str {
     }
 }
 
-fn ms(at: Time) -> f64 {
+pub(super) fn ms(at: Time) -> f64 {
     at.as_nanos() as f64 / 1e6
 }
 
 /// In milliseconds, if it is known and has changed.
-fn changed_ms(now: Duration, before: Option<Duration>) -> Option<f32> {
+pub(super) fn changed_ms(now: Duration, before: Option<Duration>) -> Option<f32> {
     (!now.is_zero() && before != Some(now)).then_some((now.as_nanos() as f64 / 1e6) as f32)
 }
 
@@ -340,10 +340,8 @@ impl<W: Write> Log<W> {
         self.out.flush()
     }
 
-    fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
-        self.out.write_all(RECORD)?;
-        serde_json::to_writer(&mut self.out, record)?;
-        self.out.write_all(b"\n")
+    fn record(&mut self, content: &impl Serialize) -> io::Result<()> {
+        record(&mut self.out, content)
     }
 
     fn event(&mut self, at: Time, data: EventData) -> io::Result<()> {
@@ -702,7 +700,14 @@ impl<W: Write> Log<W> {
     }
 }
 
-fn changed<T: PartialEq>(now: T, before: Option<T>) -> Option<T> {
+/// Writes one record of a stream (RFC 7464).
+pub(super) fn record(to: &mut impl Write, content: &impl Serialize) -> io::Result<()> {
+    to.write_all(RECORD)?;
+    serde_json::to_writer(&mut *to, content)?;
+    to.write_all(b"\n")
+}
+
+pub(super) fn changed<T: PartialEq>(now: T, before: Option<T>) -> Option<T> {
     (before.as_ref() != Some(&now)).then_some(now)
 }
 

@@ -1,0 +1,360 @@
+//! `whimbrel tcp`: the TCP connections of a program, or of a running service, under any algorithm.
+//! Chooses the connections, runs the program, and shows what happened.
+
+mod command;
+mod options;
+mod outputs;
+mod record;
+mod show;
+mod status;
+#[cfg(test)]
+mod testing;
+
+use crate::atomic_file;
+use crate::controllers::for_linux;
+use crate::failure::BadInput;
+use command::{NotStarted, Received, Signals};
+use nix::sys::signal::Signal;
+use outputs::{OutputArgs, Page};
+use record::{Ended, SummaryRecord};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use whimbrel_cc::Spec;
+use whimbrel_linux::{Agent, Cgroup, Datapath, Network, Options, Report, Selection};
+use whimbrel_units::Duration;
+
+/// After this time without an end, a line says what is waited for.
+const EXPLAIN: Duration = Duration::from_millis(500);
+/// Time between looks at what is unfinished.
+const GLANCE: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Run a program with its Linux TCP connections under any algorithm
+///
+/// All TCP connections that COMMAND and its children make or accept use the algorithm for the data
+/// that they send. COMMAND is not changed: it runs in a control group (cgroup) of its own, whose
+/// new sockets an eBPF program moves to the algorithm. Loss detection and retransmission remain the
+/// kernel's. With --cgroup, the new connections of a running service are controlled until Ctrl-C.
+///
+/// If whimbrel does not answer for a second, or is killed, each connection continues under the
+/// kernel's algorithm of --fallback. Nothing else of the system is changed, and nothing stays
+/// behind.
+#[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Needs Linux 6.6 or newer with cgroup v2, and root or the capabilities CAP_BPF,
+CAP_PERFMON and CAP_NET_ADMIN. `sudo whimbrel tcp -- COMMAND` runs COMMAND as root
+too. To run it as yourself:
+  sudo whimbrel tcp -- sudo -u $USER COMMAND
+or give the program the capabilities once, in a cgroup that your user may divide;
+COMMAND does not inherit them:
+  sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep $(command -v whimbrel)
+  systemd-run --user --scope -p Delegate=yes whimbrel tcp -- COMMAND
+
+COMMAND's output is its own: the summary goes to standard error. --json prints one
+object there instead, as the last thing (without COMMAND: on standard output):
+  controller, fallback_controller, exit_status (null without COMMAND)
+  connections            [{local, remote, goodput_bps, acked_bytes,
+                         received_bytes, began_s, active_s, segments,
+                         retransmits, lost, timeouts, episodes, reductions,
+                         spurious, verdicts, fallback, ended, dropped_events,
+                         cwnd_bytes, ssthresh_bytes, pacing_bps, delivery_bps,
+                         phase, in_flight_bytes, rtt_ms, srtt_ms, min_rtt_ms,
+                         nacks, nacks_refused, receiver_clock}]
+    verdicts             {congestion, random, truth}: episodes of loss by the
+                         classifier's decision; null if the algorithm makes none
+    fallback             true: it went to fallback_controller
+  connections_total, fallbacks, dropped_events, clamped, events, unfinished
+  answer_p50_us, answer_p99_us, cpu_s, realtime, elapsed_s
+A running `iperf3 -s`, `nginx` or `sshd` sends from its own cgroup: use --cgroup.
+Exit status: COMMAND's; 128 + signal if one killed it; 127 if it was not found,
+126 if it could not be run; without COMMAND 0; 1 failed; 2 wrong usage.
+
+Examples:
+  sudo whimbrel tcp --controller cerl -- curl -T big.iso https://example.org/
+  sudo whimbrel tcp --controller bbr --port 873 -- rsync -a DIR host::module
+  sudo whimbrel tcp --controller cubic+cerl --to 198.51.100.0/24 --cgroup \\
+      /sys/fs/cgroup/system.slice/nginx.service
+  sudo whimbrel tcp status"
+)]
+pub struct TcpArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Congestion controller, optionally with parameters: cerl?A=0.6
+    #[arg(long, default_value = "cubic", value_parser = for_linux)]
+    controller: Spec,
+    /// Control the new connections of this cgroup, such as a service's, instead of COMMAND
+    #[arg(long, value_name = "PATH", help_heading = "Connections")]
+    cgroup: Option<PathBuf>,
+    /// Only connections with this local or remote port; repeatable
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..),
+        help_heading = "Connections"
+    )]
+    port: Vec<u16>,
+    /// Only connections to these addresses: 10.0.0.0/8, 2001:db8::/32 or one address; repeatable
+    #[arg(
+        long,
+        value_name = "ADDRESS/BITS",
+        value_parser = options::network,
+        help_heading = "Connections"
+    )]
+    to: Vec<Network>,
+    /// The kernel's algorithm that takes over if whimbrel does not answer
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = options::fallback)]
+    fallback: String,
+    /// Answer with real-time priority (SCHED_FIFO): shorter and steadier delays. Needs root or
+    /// CAP_SYS_NICE
+    #[arg(long)]
+    realtime: bool,
+    /// Acknowledgments wake whimbrel at most once in this time; longer saves CPU time, 0s answers
+    /// each at once
+    #[arg(long, value_name = "TIME", default_value = "250 us")]
+    wake_interval: Duration,
+    /// After COMMAND has ended, wait at most this long for its unacknowledged data
+    #[arg(long, value_name = "TIME", default_value = "30 s")]
+    linger: Duration,
+    #[command(flatten)]
+    outputs: OutputArgs,
+    /// Time between the points of the time line
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "100 ms",
+        value_parser = options::above_zero,
+        help_heading = "Time line"
+    )]
+    sample: Duration,
+    /// Print one JSON object at the end instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Write the JSON object to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Do not show the table, and do not say what is waited for
+    #[arg(long, short)]
+    quiet: bool,
+    /// What to run
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    Status(status::StatusArgs),
+}
+
+/// Runs the command, or controls the cgroup.
+pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Action::Status(args)) = &args.action {
+        return status::run(args);
+    }
+    let cgroup = chosen_cgroup(&args)?;
+    options::check_count("--port", args.port.len())?;
+    options::check_count("--to", args.to.len())?;
+    // Fail before the run rather than after it.
+    args.outputs.check()?;
+    if let Some(path) = &args.output {
+        atomic_file::check(path)?;
+    }
+    let begin = Instant::now();
+    let signals = Signals::open()?;
+    let options = Options {
+        fallback: args.fallback.clone(),
+        wake_interval: args.wake_interval,
+        real_time: args.realtime,
+        sampling: args.outputs.any().then_some(args.sample),
+        ..Options::new(args.controller.clone())
+    };
+    let silence = options.silence;
+    let datapath = Datapath::load(&options)?;
+    let agent = Agent::start(datapath, options)?;
+    let ended = match control(&args, &agent, &cgroup, &signals, begin) {
+        Ok(ended) => ended,
+        Err(error) => match error.downcast::<Failed>() {
+            Ok(Failed(NotStarted { status, why })) => {
+                eprintln!("error: {why}");
+                return Ok(ExitCode::from(status));
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    let report = agent.finish();
+    let summary = show::Summary {
+        controller: &args.controller,
+        fallback: &args.fallback,
+        silence,
+        realtime: args.realtime,
+        report: &report,
+        ended,
+    };
+    conclude(&args, &summary, begin)?;
+    Ok(ExitCode::from(ended.status.unwrap_or(0)))
+}
+
+/// The cgroup that the user chose.
+fn chosen_cgroup(args: &TcpArgs) -> Result<Cgroup, BadInput> {
+    match (&args.cgroup, args.command.is_empty()) {
+        (None, false) => Ok(Cgroup::New),
+        (Some(path), true) => options::cgroup(path).map(Cgroup::Existing),
+        (Some(_), false) => Err(BadInput::new(
+            "--cgroup is for a service that already runs; COMMAND gets a cgroup of its own: give \
+             one of the two",
+        )),
+        (None, true) => Err(BadInput::new(
+            "what to control is missing: add `-- COMMAND` to run a program, or --cgroup PATH for a \
+             running service; `whimbrel tcp status` shows running instances",
+        )),
+    }
+}
+
+/// COMMAND could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.why)]
+struct Failed(NotStarted);
+
+/// Chooses the connections, and waits for the end of COMMAND or for a signal.
+fn control(
+    args: &TcpArgs,
+    agent: &Agent,
+    cgroup: &Cgroup,
+    signals: &Signals,
+    begin: Instant,
+) -> anyhow::Result<Ended> {
+    let selection = Selection {
+        ports: args.port.clone(),
+        networks: args.to.clone(),
+    };
+    let chosen = agent.datapath().choose(cgroup, &selection)?;
+    let directory = chosen.directory().to_owned();
+    let instance = status::Instance {
+        controller: args.controller.to_string(),
+        fallback: args.fallback.clone(),
+        what: what(args),
+        begin,
+    };
+    let ended = std::thread::scope(|scope| -> anyhow::Result<Ended> {
+        let _server = status::Server::start(scope, instance, || agent.report())?;
+        let status = match cgroup {
+            Cgroup::New => {
+                let child = command::start(&args.command, &directory, signals).map_err(Failed)?;
+                Some(command::attend(child, signals)?)
+            }
+            Cgroup::Existing(path) => {
+                until_stopped(args, path, signals)?;
+                None
+            }
+        };
+        let elapsed = begin.elapsed().into();
+        // The connections of a service go on; those of COMMAND end.
+        let unfinished = match status {
+            Some(_) => linger(args, agent, signals)?,
+            None => 0,
+        };
+        Ok(Ended {
+            status,
+            elapsed,
+            unfinished,
+        })
+    })?;
+    drop(chosen);
+    Ok(ended)
+}
+
+/// What is controlled, in words.
+fn what(args: &TcpArgs) -> String {
+    match &args.cgroup {
+        Some(path) => path.display().to_string(),
+        None => {
+            let words = args.command.iter().map(|word| word.to_string_lossy());
+            words.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// Waits for Ctrl-C.
+fn until_stopped(args: &TcpArgs, cgroup: &Path, signals: &Signals) -> io::Result<()> {
+    if !args.quiet {
+        eprintln!(
+            "new connections of {} are under {}, until Ctrl-C",
+            cgroup.display(),
+            args.controller
+        );
+    }
+    loop {
+        if let Some(Received::End(..)) = signals.wait(None)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until all data is acknowledged: a closed socket still sends what it holds. Returns the
+/// number of connections that have not finished.
+fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize> {
+    let begin = Instant::now();
+    let mut explained = args.quiet;
+    loop {
+        let unfinished = agent.unfinished();
+        let waited = Duration::from(begin.elapsed());
+        if unfinished == 0 || waited >= args.linger {
+            return Ok(unfinished);
+        }
+        if !explained && waited >= EXPLAIN {
+            explained = true;
+            eprintln!(
+                "waiting for {} with unacknowledged data, at most {} (--linger); Ctrl-C stops \
+                 waiting",
+                show::count(unfinished as u64, "connection"),
+                args.linger
+            );
+        }
+        match signals.wait(Some(GLANCE))? {
+            Some(Received::End(Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP, _)) => {
+                return Ok(agent.unfinished());
+            }
+            _ => continue,
+        }
+    }
+}
+
+/// Shows and writes what happened.
+fn conclude(args: &TcpArgs, summary: &show::Summary<'_>, begin: Instant) -> anyhow::Result<()> {
+    let page = Page {
+        summary,
+        what: what(args),
+        begin,
+    };
+    let notes = args.outputs.write(&page)?;
+    let report: &Report = summary.report;
+    let controller = args.controller.to_string();
+    let json = || {
+        let record = SummaryRecord::new(controller.clone(), &args.fallback, report, summary.ended);
+        serde_json::to_string_pretty(&record).map_err(io::Error::from)
+    };
+    if let Some(path) = &args.output {
+        let text = json()?;
+        atomic_file::write(path, |to| writeln!(to, "{text}"))?;
+    }
+    if args.json {
+        match (&args.output, args.command.is_empty()) {
+            (Some(_), _) => {}
+            (None, true) => writeln!(io::stdout(), "{}", json()?)?,
+            // COMMAND's output is on standard output.
+            (None, false) => writeln!(io::stderr(), "{}", json()?)?,
+        }
+    } else if !args.quiet {
+        let mut text = show::text(summary);
+        for note in notes {
+            text += &format!("{note}\n");
+        }
+        // The table is no reason to hide COMMAND's exit status.
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Reads and checks what chooses the connections.
+
+use crate::failure::BadInput;
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use whimbrel_linux::{MAX_RULES, Network};
+use whimbrel_units::{Duration, nearest};
+
+/// Where Linux lists the congestion control algorithms that it has loaded.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// How the names of Whimbrel's own algorithms in the kernel begin.
+const OURS: &str = "whim_";
+/// Where cgroups usually are, in front of their own names.
+const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// Parses a range of addresses: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+///
+/// # Errors
+/// If it is not one.
+pub fn network(text: &str) -> Result<Network, String> {
+    let (address, bits) = match text.split_once('/') {
+        Some((address, bits)) => (address, Some(bits)),
+        None => (text, None),
+    };
+    let bare = address.strip_prefix('[').and_then(|a| a.strip_suffix(']'));
+    let Ok(address) = bare.unwrap_or(address).parse::<IpAddr>() else {
+        return Err(format!(
+            "`{address}` is not an IP address; write ADDRESS/BITS, such as 10.0.0.0/8 or \
+             2001:db8::/32"
+        ));
+    };
+    let (family, most) = match address {
+        IpAddr::V4(_) => ("IPv4", 32),
+        IpAddr::V6(_) => ("IPv6", 128),
+    };
+    let bits = match bits.map(str::parse::<u8>) {
+        None => most,
+        Some(Ok(bits)) if bits <= most => bits,
+        Some(_) => {
+            return Err(format!(
+                "the number of bits of an {family} network is 0 to {most}"
+            ));
+        }
+    };
+    let first = first_of(address, bits);
+    if first != address {
+        return Err(format!(
+            "{address} has bits set behind the first {bits}; did you mean {first}/{bits}, or \
+             {address}/{most} for this address alone?"
+        ));
+    }
+    Ok(Network { address, bits })
+}
+
+/// The first address of a network.
+fn first_of(address: IpAddr, bits: u8) -> IpAddr {
+    let keep = u32::from(bits);
+    match address {
+        IpAddr::V4(a) => {
+            let mask = u32::MAX.checked_shl(32 - keep).unwrap_or(0);
+            IpAddr::V4((a.to_bits() & mask).into())
+        }
+        IpAddr::V6(a) => {
+            let mask = u128::MAX.checked_shl(128 - keep).unwrap_or(0);
+            IpAddr::V6((a.to_bits() & mask).into())
+        }
+    }
+}
+
+/// Refuses more rules than the kernel's half has room for.
+///
+/// # Errors
+/// If there are too many.
+pub fn check_count(flag: &str, given: usize) -> Result<(), BadInput> {
+    if given > MAX_RULES {
+        return Err(BadInput::new(format!(
+            "{flag} is given {given} times; at most {MAX_RULES} are possible"
+        )));
+    }
+    Ok(())
+}
+
+/// Parses a span of time that is not zero.
+///
+/// # Errors
+/// If it is not one.
+pub fn above_zero(text: &str) -> Result<Duration, String> {
+    let span: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    if span.is_zero() {
+        return Err("it must be longer than 0 s, such as `100 ms`".to_owned());
+    }
+    Ok(span)
+}
+
+/// Parses the name of a kernel's algorithm.
+///
+/// # Errors
+/// If this kernel does not have it.
+pub fn fallback(text: &str) -> Result<String, String> {
+    // Without /proc, the kernel decides.
+    let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
+    known(text, &available)
+}
+
+fn known(text: &str, available: &str) -> Result<String, String> {
+    let all = available.split_whitespace();
+    let names: Vec<&str> = all.filter(|name| !name.starts_with(OURS)).collect();
+    if names.is_empty() || names.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let meant = nearest(text, names.iter().copied());
+    let meant = meant.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+    Err(format!(
+        "this kernel has no algorithm `{text}` at present{meant}; it has {}; `modprobe tcp_{text}` \
+         may load it",
+        names.join(", ")
+    ))
+}
+
+/// Checks that a path is a cgroup of version 2.
+///
+/// # Errors
+/// If it is not; the text says what to write.
+pub fn cgroup(path: &Path) -> Result<PathBuf, BadInput> {
+    let shown = path.display();
+    let there = match fs::canonicalize(path) {
+        Ok(there) => there,
+        Err(error) => {
+            let below = |root| Path::new(root).join(path.strip_prefix("/").unwrap_or(path));
+            let meant = ROOTS.into_iter().map(below).find(|path| path.is_dir());
+            let meant = meant.map_or_else(
+                || {
+                    "; `systemctl show --property=ControlGroup SERVICE` shows a service's"
+                        .to_owned()
+                },
+                |meant| format!("; did you mean {}?", meant.display()),
+            );
+            return Err(BadInput::new(format!("--cgroup {shown}: {error}{meant}")));
+        }
+    };
+    let is_cgroup = statfs(&there).is_ok_and(|fs| fs.filesystem_type() == CGROUP2_SUPER_MAGIC);
+    if !is_cgroup || !there.is_dir() {
+        return Err(BadInput::new(format!(
+            "--cgroup {shown}: not a cgroup of version 2, which is a directory below \
+             /sys/fs/cgroup, such as /sys/fs/cgroup/system.slice/nginx.service"
+        )));
+    }
+    Ok(there)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_an_address_and_its_bits() {
+        for (text, address, bits) in [
+            ("10.0.0.0/8", "10.0.0.0", 8),
+            ("192.0.2.7", "192.0.2.7", 32),
+            ("0.0.0.0/0", "0.0.0.0", 0),
+            ("2001:db8::/32", "2001:db8::", 32),
+            ("[2001:db8::1]", "2001:db8::1", 128),
+            ("::/0", "::", 0),
+        ] {
+            let address = address.parse().expect("an address");
+            assert_eq!(network(text), Ok(Network { address, bits }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_network_is_refused_with_what_to_write() {
+        for (text, says) in [
+            ("10.0.0.0/33", "0 to 32"),
+            ("::/129", "0 to 128"),
+            ("10.0.0.0/", "0 to 32"),
+            ("10.0.0.0/-1", "0 to 32"),
+            ("10.1.2.3/8", "did you mean 10.0.0.0/8, or 10.1.2.3/32"),
+            ("2001:db8::1/32", "did you mean 2001:db8::/32"),
+            ("example.org/8", "not an IP address"),
+            ("", "not an IP address"),
+        ] {
+            let error = network(text).expect_err(text);
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_fallback_names_the_nearest() {
+        assert_eq!(known("cubic", "reno cubic\n"), Ok("cubic".to_owned()));
+        assert_eq!(known("bbr", ""), Ok("bbr".to_owned()));
+        let error = known("cubik", "reno cubic whim_1_0\n").expect_err("unknown");
+        assert!(error.contains("did you mean `cubic`?"), "{error}");
+        assert!(error.contains("it has reno, cubic;"), "{error}");
+    }
+
+    #[test]
+    fn a_path_that_is_not_a_cgroup_is_refused() {
+        let refused = |path: &str| cgroup(Path::new(path)).expect_err(path).to_string();
+        assert!(refused("/no/such").contains("/no/such: No such file"));
+        assert!(refused("/tmp").contains("not a cgroup"));
+        assert!(refused("/proc/self/status").contains("not a cgroup"));
+    }
+}

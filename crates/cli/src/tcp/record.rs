@@ -1,0 +1,259 @@
+//! What `--json` and `whimbrel tcp status` say about connections, in base units.
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use whimbrel_linux::{Connection, End, ReceiverClock, Report};
+use whimbrel_units::Duration;
+
+/// One connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionRecord {
+    /// Own address and port.
+    pub local: SocketAddr,
+    /// The peer's address and port.
+    pub remote: SocketAddr,
+    /// Data acknowledged over the time from the beginning to its last acknowledgment.
+    pub goodput_bps: u64,
+    /// Data acknowledged.
+    pub acked_bytes: u64,
+    /// Data received in order.
+    pub received_bytes: u64,
+    /// When it began to be controlled, since this program started.
+    pub began_s: f64,
+    /// Time from then to the last acknowledgment of new data.
+    pub active_s: f64,
+    /// Segments sent, retransmissions included.
+    pub segments: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Segments marked lost.
+    pub lost: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Episodes of loss or of congestion marks.
+    pub episodes: u64,
+    /// Episodes that reduced the window.
+    pub reductions: u64,
+    /// Episodes that proved to be spurious.
+    pub spurious: u64,
+    /// The classifier's decisions; null if the algorithm makes none.
+    pub verdicts: Option<VerdictsRecord>,
+    /// The connection went to the kernel's fallback algorithm.
+    pub fallback: bool,
+    /// It has ended.
+    pub ended: bool,
+    /// Events that the kernel could not deliver.
+    pub dropped_events: u64,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold; null if none is set.
+    pub ssthresh_bytes: Option<u64>,
+    /// Pacing rate; null if the algorithm sets none.
+    pub pacing_bps: Option<u64>,
+    /// Last delivery rate sample; null before the first one.
+    pub delivery_bps: Option<u64>,
+    /// The algorithm's phase.
+    pub phase: String,
+    /// Bytes in flight.
+    pub in_flight_bytes: u64,
+    /// Last RTT sample; null before the first one.
+    pub rtt_ms: Option<f64>,
+    /// Smoothed RTT.
+    pub srtt_ms: Option<f64>,
+    /// Minimum RTT.
+    pub min_rtt_ms: Option<f64>,
+    /// Negative acknowledgments that were accepted.
+    pub nacks: u64,
+    /// Negative acknowledgments that were refused.
+    pub nacks_refused: u64,
+    /// The peer's timestamp clock.
+    pub receiver_clock: ClockRecord,
+}
+
+/// How episodes of loss were classified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictsRecord {
+    /// As congestion.
+    pub congestion: u64,
+    /// As random loss.
+    pub random: u64,
+    /// The episodes whose true cause is known; null if none is.
+    pub truth: Option<TruthRecord>,
+}
+
+/// Decisions against the true causes: each name is the cause and the decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TruthRecord {
+    pub congestion_as_congestion: u64,
+    pub congestion_as_random: u64,
+    pub random_as_congestion: u64,
+    pub random_as_random: u64,
+}
+
+/// The peer's timestamp clock (RFC 7323).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ClockRecord {
+    /// What it is good for.
+    pub state: ClockState,
+    /// Its tick; null if it was not measured.
+    pub tick_ms: Option<f64>,
+}
+
+/// What the peer's timestamp clock is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockState {
+    /// The connection has no timestamps.
+    Absent,
+    /// Too few acknowledgments to measure the tick.
+    Unknown,
+    /// The tick is short enough.
+    Usable,
+    /// The tick is too long for the path.
+    TooCoarse,
+}
+
+/// Everything about one use of the command.
+#[derive(Debug, Serialize)]
+pub struct SummaryRecord<'a> {
+    /// The algorithm.
+    pub controller: String,
+    /// The kernel's algorithm that takes over when this program is silent.
+    pub fallback_controller: &'a str,
+    /// The connections, in the order in which they began.
+    pub connections: Vec<ConnectionRecord>,
+    /// Their number, those included that are missing in the list because there were too many.
+    pub connections_total: u64,
+    /// Connections that went to the fallback algorithm.
+    pub fallbacks: u64,
+    /// Events that found the kernel's buffer full.
+    pub dropped_events: u64,
+    /// Windows or rates that the kernel's half clamped.
+    pub clamped: u64,
+    /// Events that the kernel wrote.
+    pub events: u64,
+    /// Time from an event to its answer: median.
+    pub answer_p50_us: f64,
+    /// The same, 99th percentile.
+    pub answer_p99_us: f64,
+    /// CPU time of the thread that answers.
+    pub cpu_s: f64,
+    /// Whether it had real-time priority.
+    pub realtime: bool,
+    /// Time from the start to the end.
+    pub elapsed_s: f64,
+    /// Connections that still had unacknowledged data when this program stopped waiting.
+    pub unfinished: usize,
+    /// COMMAND's exit status, 128 + signal if one killed it; null without COMMAND.
+    pub exit_status: Option<u8>,
+}
+
+impl From<&Connection> for ConnectionRecord {
+    fn from(c: &Connection) -> Self {
+        let last = &c.last;
+        Self {
+            local: c.addresses.local,
+            remote: c.addresses.remote,
+            goodput_bps: c.goodput.as_bits_per_sec(),
+            acked_bytes: last.acked.get(),
+            received_bytes: last.received.get(),
+            began_s: c.began.as_secs_f64(),
+            active_s: c.active.as_secs_f64(),
+            segments: last.segments,
+            retransmits: last.retransmits,
+            lost: last.lost,
+            timeouts: last.timeouts,
+            episodes: last.episodes,
+            reductions: last.reductions,
+            spurious: last.spurious,
+            verdicts: last.verdicts.as_ref().map(VerdictsRecord::from),
+            fallback: c.end == End::Fallback,
+            ended: c.end == End::Closed,
+            dropped_events: c.dropped_events,
+            cwnd_bytes: last.cwnd.get(),
+            ssthresh_bytes: last.ssthresh.map(|s| s.get()),
+            pacing_bps: last.pacing_rate.map(|rate| rate.as_bits_per_sec()),
+            delivery_bps: last.delivery_rate.map(|rate| rate.as_bits_per_sec()),
+            phase: last.phase.to_owned(),
+            in_flight_bytes: last.in_flight.get(),
+            rtt_ms: measured_ms(last.rtt),
+            srtt_ms: measured_ms(last.srtt),
+            min_rtt_ms: measured_ms(last.min_rtt),
+            nacks: last.nacks,
+            nacks_refused: last.nacks_refused,
+            receiver_clock: ClockRecord::from(last.receiver_clock),
+        }
+    }
+}
+
+/// In milliseconds; `None` before the first sample.
+fn measured_ms(span: Duration) -> Option<f64> {
+    (!span.is_zero()).then(|| span.as_millis_f64())
+}
+
+impl From<&whimbrel_linux::Verdicts> for VerdictsRecord {
+    fn from(v: &whimbrel_linux::Verdicts) -> Self {
+        let [[cc, cr], [rc, rr]] = v.truth;
+        let known = cc + cr + rc + rr > 0;
+        Self {
+            congestion: v.congestion,
+            random: v.random,
+            truth: known.then_some(TruthRecord {
+                congestion_as_congestion: cc,
+                congestion_as_random: cr,
+                random_as_congestion: rc,
+                random_as_random: rr,
+            }),
+        }
+    }
+}
+
+impl From<ReceiverClock> for ClockRecord {
+    fn from(clock: ReceiverClock) -> Self {
+        let (state, tick) = match clock {
+            ReceiverClock::Absent => (ClockState::Absent, None),
+            ReceiverClock::Unknown => (ClockState::Unknown, None),
+            ReceiverClock::Usable(tick) => (ClockState::Usable, Some(tick)),
+            ReceiverClock::TooCoarse(tick) => (ClockState::TooCoarse, Some(tick)),
+        };
+        Self {
+            state,
+            tick_ms: tick.map(Duration::as_millis_f64),
+        }
+    }
+}
+
+/// How one use of the command ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ended {
+    /// COMMAND's exit status, if there was a COMMAND.
+    pub status: Option<u8>,
+    /// Time from the start to the end.
+    pub elapsed: Duration,
+    /// Connections that still had unacknowledged data.
+    pub unfinished: usize,
+}
+
+impl<'a> SummaryRecord<'a> {
+    /// Of a report.
+    pub fn new(controller: String, fallback: &'a str, report: &Report, ended: Ended) -> Self {
+        let us = |span: Duration| span.as_secs_f64() * 1e6;
+        Self {
+            controller,
+            fallback_controller: fallback,
+            connections: report.connections.iter().map(Into::into).collect(),
+            connections_total: report.total,
+            fallbacks: report.fallbacks,
+            dropped_events: report.dropped_events,
+            clamped: report.clamped,
+            events: report.events,
+            answer_p50_us: us(report.answer_p50),
+            answer_p99_us: us(report.answer_p99),
+            cpu_s: report.cpu.as_secs_f64(),
+            realtime: report.real_time,
+            elapsed_s: ended.elapsed.as_secs_f64(),
+            unfinished: ended.unfinished,
+            exit_status: ended.status,
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! The summary at the end: a row for each connection, and lines about what qualifies it.
+
+use super::record::Ended;
+use std::fmt::Write;
+use whimbrel_cc::Spec;
+use whimbrel_linux::{Connection, End, ReceiverClock, Report};
+use whimbrel_report::page::{self, Column};
+use whimbrel_units::Duration;
+
+/// At most this many connections have a row of their own.
+const ROWS: usize = 20;
+/// The algorithms and classifiers that measure with the receiver's clock.
+const BY_RECEIVER_CLOCK: [&str; 3] = ["ltd", "jitter-or-level", "jtcp"];
+
+/// What the summary describes.
+pub struct Summary<'a> {
+    /// The algorithm.
+    pub controller: &'a Spec,
+    /// The kernel's algorithm that takes over.
+    pub fallback: &'a str,
+    /// The silence after which it does.
+    pub silence: Duration,
+    /// The user requested real-time priority.
+    pub realtime: bool,
+    /// What happened.
+    pub report: &'a Report,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// Heads of the columns, and whether each is aligned to the right.
+const HEADS: [(&str, bool); 8] = [
+    ("remote", false),
+    ("goodput\nMbit/s", true),
+    ("sent\nMB", true),
+    ("received\nMB", true),
+    ("RTT\nms", true),
+    ("lost\n%", true),
+    ("time-\nouts", true),
+    ("cong.\n/random", true),
+];
+
+/// The sums of some connections.
+#[derive(Default)]
+struct Sums {
+    goodput: u64,
+    acked: u64,
+    received: u64,
+    segments: u64,
+    lost: u64,
+    timeouts: u64,
+    verdicts: Option<(u64, u64)>,
+    srtt: Duration,
+}
+
+impl Sums {
+    fn add(&mut self, c: &Connection) {
+        let last = &c.last;
+        self.goodput += c.goodput.as_bits_per_sec();
+        self.acked += last.acked.get();
+        self.received += last.received.get();
+        self.segments += last.segments;
+        self.lost += last.lost;
+        self.timeouts += last.timeouts;
+        if let Some(v) = last.verdicts {
+            let (congestion, random) = self.verdicts.unwrap_or_default();
+            self.verdicts = Some((congestion + v.congestion, random + v.random));
+        }
+        self.srtt = last.srtt;
+    }
+
+    fn of<'a>(connections: impl IntoIterator<Item = &'a Connection>) -> Self {
+        let mut sums = Self::default();
+        connections.into_iter().for_each(|c| sums.add(c));
+        sums
+    }
+
+    /// The cells of a row. The RTT is that of a single connection.
+    fn cells(&self, name: String, single: bool) -> Vec<String> {
+        let part = self.lost as f64 / self.segments.max(1) as f64;
+        let rtt = (single && !self.srtt.is_zero()).then(|| number(self.srtt.as_millis_f64()));
+        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        vec![
+            name,
+            number(self.goodput as f64 / 1e6),
+            number(self.acked as f64 / 1e6),
+            number(self.received as f64 / 1e6),
+            cell(rtt),
+            format!("{:.2}", 100.0 * part),
+            self.timeouts.to_string(),
+            cell(self.verdicts.map(|(c, r)| format!("{c}/{r}"))),
+        ]
+    }
+}
+
+/// With as many decimals as make sense in a table.
+fn number(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        v if v < 10.0 => format!("{v:.2}"),
+        v if v < 1000.0 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// The connections that carried most data first.
+pub fn by_bytes(report: &Report) -> Vec<&Connection> {
+    let mut all: Vec<&Connection> = report.connections.iter().collect();
+    let bytes = |c: &Connection| c.last.acked.get().saturating_add(c.last.received.get());
+    all.sort_by_key(|c| std::cmp::Reverse(bytes(c)));
+    all
+}
+
+/// The rows of the table, without columns that are empty for all.
+fn table(report: &Report) -> (Vec<(&'static str, bool)>, Vec<Vec<String>>) {
+    let all = by_bytes(report);
+    let (own, others) = all.split_at(all.len().min(ROWS));
+    let name = |c: &Connection| {
+        let mark = if c.end == End::Fallback { " *" } else { "" };
+        format!("{}{mark}", c.addresses.remote)
+    };
+    let mut rows: Vec<Vec<String>> = own
+        .iter()
+        .map(|c| Sums::of([*c]).cells(name(c), true))
+        .collect();
+    if !others.is_empty() {
+        let name = format!("{} others", others.len());
+        rows.push(Sums::of(others.iter().copied()).cells(name, false));
+    }
+    if all.len() > 1 {
+        rows.push(Sums::of(all.iter().copied()).cells("all".to_owned(), false));
+    }
+    let empty = |column: usize| match column {
+        3 => all.iter().all(|c| c.last.received.get() == 0),
+        7 => all.iter().all(|c| c.last.verdicts.is_none()),
+        _ => false,
+    };
+    let kept: Vec<usize> = (0..HEADS.len()).filter(|column| !empty(*column)).collect();
+    let row = |row: Vec<String>| kept.iter().map(|column| row[*column].clone()).collect();
+    (
+        kept.iter().map(|column| HEADS[*column]).collect(),
+        rows.into_iter().map(row).collect(),
+    )
+}
+
+/// The table as text, with lines about what qualifies it.
+pub fn text(summary: &Summary<'_>) -> String {
+    let Summary { report, ended, .. } = summary;
+    let mut text = format!(
+        "{}: {}, {:.1} s\n",
+        summary.controller,
+        count(report.total, "connection"),
+        ended.elapsed.as_secs_f64()
+    );
+    if !report.connections.is_empty() {
+        let (heads, rows) = table(report);
+        let right: Vec<bool> = heads.iter().map(|(_, right)| *right).collect();
+        let heads: Vec<String> = heads.iter().map(|(head, _)| (*head).to_owned()).collect();
+        text += &whimbrel_report::plain(&heads, &right, &rows);
+    }
+    for line in notes(summary) {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// The same table for a page.
+pub fn page_table(report: &Report) -> page::Table {
+    let (heads, rows) = table(report);
+    let column = |(head, number): &(&str, bool)| Column {
+        name: head.replace("-\n", "").replace('\n', " "),
+        number: *number,
+    };
+    page::Table {
+        caption: "Connections, those with most data first".to_owned(),
+        columns: heads.iter().map(column).collect(),
+        rows,
+    }
+}
+
+/// Lines about what qualifies the numbers.
+pub fn notes(summary: &Summary<'_>) -> Vec<String> {
+    let Summary { report, ended, .. } = summary;
+    let fallback = summary.fallback;
+    let mut notes = Vec::new();
+    let missing = report.total.saturating_sub(report.connections.len() as u64);
+    if missing > 0 {
+        notes.push(format!(
+            "{} that ended first are not listed",
+            count(missing, "connection")
+        ));
+    }
+    if report.fallbacks > 0 {
+        notes.push(format!(
+            "{} (marked *) went to the kernel's {fallback} because whimbrel did not answer for \
+             {}: do not trust their figures",
+            count(report.fallbacks, "connection"),
+            summary.silence
+        ));
+    }
+    if report.dropped_events > 0 {
+        notes.push(format!(
+            "{} of {} did not reach the algorithm because the buffer was full: do not trust the \
+             figures",
+            count(report.dropped_events, "event"),
+            report.events
+        ));
+    }
+    if report.clamped > 0 {
+        notes.push(format!(
+            "the kernel's half clamped {} outside of its range",
+            count(report.clamped, "window or rate")
+        ));
+    }
+    if ended.unfinished > 0 {
+        notes.push(format!(
+            "{} still had unacknowledged data; the kernel's {fallback} sends the rest",
+            count(ended.unfinished as u64, "connection")
+        ));
+    }
+    if summary.realtime && !report.real_time {
+        notes.push(
+            "no real-time priority: the kernel refused it (it needs root or CAP_SYS_NICE)"
+                .to_owned(),
+        );
+    }
+    notes.extend(clock_note(summary));
+    notes.extend(nack_note(report));
+    notes.extend(truth_note(report));
+    notes
+}
+
+/// A line about connections whose receiver's clock is of no use to the algorithm.
+fn clock_note(summary: &Summary<'_>) -> Option<String> {
+    let spec = summary.controller;
+    let names = [Some(spec.entry().name), spec.classifier().map(|c| c.name)];
+    let needs = names
+        .into_iter()
+        .flatten()
+        .find(|name| BY_RECEIVER_CLOCK.contains(name))?;
+    let mut absent = 0;
+    let mut coarse: Vec<Duration> = Vec::new();
+    // A connection without a loss asked for no decision.
+    let with_losses = summary
+        .report
+        .connections
+        .iter()
+        .filter(|c| c.last.lost > 0);
+    for c in with_losses {
+        match c.last.receiver_clock {
+            ReceiverClock::Absent => absent += 1,
+            ReceiverClock::TooCoarse(tick) => coarse.push(tick),
+            ReceiverClock::Unknown | ReceiverClock::Usable(_) => {}
+        }
+    }
+    let outcome = "it took every loss for congestion";
+    if let Some(tick) = coarse.iter().max() {
+        return Some(format!(
+            "{}: the peer's timestamps tick every {tick}, too coarse for {needs} on this path; \
+             {outcome}",
+            count(coarse.len() as u64, "connection")
+        ));
+    }
+    (absent > 0).then(|| {
+        format!(
+            "{} without TCP timestamps, which {needs} needs; {outcome}",
+            count(absent, "connection")
+        )
+    })
+}
+
+fn nack_note(report: &Report) -> Option<String> {
+    let sum = |of: fn(&Connection) -> u64| report.connections.iter().map(of).sum::<u64>();
+    let (taken, refused) = (sum(|c| c.last.nacks), sum(|c| c.last.nacks_refused));
+    (taken + refused > 0)
+        .then(|| format!("negative acknowledgments: {taken} accepted, {refused} refused"))
+}
+
+/// The decisions against the truth, where the path reports it.
+fn truth_note(report: &Report) -> Option<String> {
+    let mut all = [[0_u64; 2]; 2];
+    for v in report.connections.iter().filter_map(|c| c.last.verdicts) {
+        for (sum, part) in all.iter_mut().flatten().zip(v.truth.iter().flatten()) {
+            *sum += part;
+        }
+    }
+    let [[cc, cr], [rc, rr]] = all;
+    (cc + cr + rc + rr > 0).then(|| {
+        format!(
+            "decisions held against the path: {rr} of {} random losses and {cc} of {} losses to \
+             congestion judged right",
+            rc + rr,
+            cc + cr
+        )
+    })
+}
+
+/// `1 connection`, `2 connections`.
+pub fn count(n: u64, what: &str) -> String {
+    match (n, what.split_once(' ')) {
+        (1, _) => format!("1 {what}"),
+        // `windows or rates`
+        (n, Some((first, rest))) => format!("{n} {first}s {rest}s"),
+        (n, None) => format!("{n} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::connection;
+    use super::*;
+    use whimbrel_units::Rate;
+
+    fn report(connections: Vec<Connection>) -> Report {
+        Report {
+            total: connections.len() as u64,
+            connections,
+            ..Report::default()
+        }
+    }
+
+    fn shown(controller: &str, report: &Report) -> String {
+        let controller: Spec = controller.parse().expect("a controller");
+        text(&Summary {
+            controller: &controller,
+            fallback: "cubic",
+            silence: Duration::from_secs(1),
+            realtime: false,
+            report,
+            ended: Ended {
+                elapsed: Duration::from_secs(12),
+                ..Ended::default()
+            },
+        })
+    }
+
+    #[test]
+    fn the_table_has_most_bytes_first_and_fits_80_columns() {
+        let mut small = connection("192.0.2.1:443", 1_000_000);
+        let mut large = connection("198.51.100.255:65535", 123_456_789_000);
+        large.goodput = Rate::from_bits_per_sec(9_876_543_210);
+        large.last.received = whimbrel_units::Bytes::new(99_999_000_000);
+        large.end = End::Fallback;
+        small.last.verdicts = None;
+        let text = shown("cerl", &report(vec![small, large]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "cerl: 2 connections, 12.0 s");
+        assert!(lines[4].starts_with("198.51.100.255:65535 *"), "{text}");
+        assert!(lines[5].starts_with("192.0.2.1:443"), "{text}");
+        assert!(lines[6].starts_with("all "), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn columns_without_values_are_left_out() {
+        let mut one = connection("[2001:db8::1]:443", 5_000_000);
+        one.last.verdicts = None;
+        let text = shown("cubic", &report(vec![one]));
+        assert!(
+            !text.contains("received") && !text.contains("random"),
+            "{text}"
+        );
+        assert!(text.contains("[2001:db8::1]:443"), "{text}");
+        assert_eq!(text.lines().count(), 5, "no sum of one row: {text}");
+    }
+
+    #[test]
+    fn more_than_twenty_connections_are_summed() {
+        let all = (1..=25).map(|n| connection("192.0.2.1:443", n * 1_000_000));
+        let text = shown("cerl", &report(all.collect()));
+        assert!(text.contains("5 others"), "{text}");
+        // 1 + 2 + ... + 5 and 1 + 2 + ... + 25 MB.
+        assert!(
+            text.contains(" 15.0 ") && text.contains(" 325.0 "),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_spoils_the_figures_is_said() {
+        let mut c = connection("192.0.2.1:443", 1_000_000);
+        c.last.lost = 5;
+        c.last.receiver_clock = ReceiverClock::TooCoarse(Duration::from_millis(10));
+        let report = Report {
+            fallbacks: 2,
+            dropped_events: 3,
+            clamped: 1,
+            ..report(vec![c])
+        };
+        let text = shown("newreno+ltd", &report);
+        for says in [
+            "2 connections (marked *) went to the kernel's cubic because whimbrel did not answer \
+             for 1 s: do not trust their figures",
+            "3 events of 0 did not reach the algorithm",
+            "clamped 1 window or rate ",
+            "the peer's timestamps tick every 10 ms, too coarse for ltd on this path",
+        ] {
+            assert!(text.contains(says), "{says} in {text}");
+        }
+        // CERL does not use the receiver's clock.
+        assert!(!shown("cerl", &report).contains("tick"));
+    }
+
+    #[test]
+    fn decisions_are_held_against_the_path_where_it_reports_the_truth() {
+        let mut c = connection("192.0.2.1:443", 1_000_000);
+        c.last.verdicts = Some(whimbrel_linux::Verdicts {
+            congestion: 3,
+            random: 9,
+            truth: [[2, 1], [1, 8]],
+        });
+        let text = shown("cerl", &report(vec![c]));
+        assert!(text.contains("3/9"), "{text}");
+        assert!(
+            text.contains("8 of 9 random losses and 2 of 3 losses to congestion judged right"),
+            "{text}"
+        );
+    }
+}
