@@ -83,7 +83,13 @@ struct tcp_options_received {
 	u16 tstamp_ok : 1;
 };
 
+struct rb_node {
+	unsigned long __rb_parent_color;
+	struct rb_node *rb_right, *rb_left;
+};
+
 struct sk_buff {
+	struct rb_node rbnode;
 	u64 skb_mstamp_ns;
 	char cb[48];
 };
@@ -117,6 +123,7 @@ struct rate_sample {
 struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;
+	u8 sacked;
 };
 
 #pragma clang attribute pop

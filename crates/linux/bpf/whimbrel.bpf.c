@@ -12,6 +12,7 @@
  * ssthresh() returns the threshold that was already set, and cong_control() sets the window.
  */
 #include "helpers.h"
+#include "hole.h"
 #include "prr.h"
 #include "wire.h"
 
@@ -172,15 +173,13 @@ INLINE void fill(struct event *e, struct tcp_sock *tp, struct flow *f, u8 kind, 
 		e->prior_in_flight = tp->packets_out - tp->sacked_out;
 	}
 	if (tp->lost != f->lost) {
-		/* The first segment that is lost and was not retransmitted: the hole. */
-		struct sk_buff *skb = tp->retransmit_skb_hint;
-		struct tcp_skb_cb cb;
+		struct hole hole;
 
-		if (skb && !bpf_probe_read_kernel(&cb, sizeof(cb), __builtin_preserve_access_index(&skb->cb))) {
-			e->lost_seq = cb.seq;
-			e->lost_end = cb.end_seq;
+		if (find_hole(tp->retransmit_skb_hint, &hole)) {
+			e->lost_seq = hole.seq;
+			e->lost_end = hole.end;
+			e->lost_sent = hole.sent;
 			e->flags |= FLAG_LOST_KNOWN;
-			e->lost_sent = skb->skb_mstamp_ns;
 		}
 	}
 	f->states = 0;
