@@ -43,7 +43,7 @@ mod options;
 mod privileges;
 pub mod wire;
 
-pub use agent::{Agent, Report};
+pub use agent::{Agent, NackReport, Report};
 pub use connection::{
     Addresses, Connection, Decision, End, MAX_DECISIONS, ReceiverClock, Sample, Snapshot, Verdicts,
 };

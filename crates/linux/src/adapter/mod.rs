@@ -12,6 +12,8 @@
 //!   the window, further losses are judged anew, as in the simulator.
 //! * **Lost packets.** The kernel counts them; it shows where only the first of an acknowledgment's
 //!   losses lies. The others are reported with the same place.
+//! * **NACKs** ([`Nacks`]). Losses that the receiver has named as corrupted are not reported: they
+//!   are no sign of congestion, so the window goes on as if nothing had been lost.
 //! * **Sent packets.** The kernel reports their number with the next event.
 //! * **Bytes** are packets times the MSS at their time, as everywhere in Linux's congestion
 //!   control; goodput is counted in sequence numbers.
@@ -27,7 +29,8 @@ mod sent;
 mod tests;
 
 use crate::connection::{Snapshot, Verdicts};
-use crate::wire::{self, Command, Event, NO_RTT, Start, ca_state, flag, kind};
+use crate::nack::Nacks;
+use crate::wire::{self, Command, Event, NO_RTT, Nack, Start, ca_state, flag, kind};
 use counters::{Count, Sequence};
 use episode::Episode;
 use receiver_clock::PeerClock;
@@ -70,6 +73,10 @@ pub struct Adapter {
     number: u32,
     delivered: Count,
     lost: Count,
+    /// Bytes of `lost` whose loss was excused.
+    excused: u64,
+    /// The rules for NACKs, if they are in use.
+    nacks: Option<Box<Nacks>>,
     segments: Count,
     retransmits: Count,
     /// `delivered` of the kernel at which the present round trip ends.
@@ -117,6 +124,8 @@ impl Adapter {
             number: event.number,
             delivered: Count::new(event.delivered),
             lost: Count::new(event.lost),
+            excused: 0,
+            nacks: None,
             segments: Count::new(event.segments_out),
             retransmits: Count::new(event.retransmitted),
             round_ends: event.delivered,
@@ -159,6 +168,18 @@ impl Adapter {
         adapter
     }
 
+    /// Lets NACKs excuse losses, from the beginning of the connection on.
+    pub fn accept_nacks(&mut self, start: &Start) {
+        self.nacks = Some(Box::new(Nacks::new(start)));
+    }
+
+    /// A NACK for this connection has arrived.
+    pub fn on_nack(&mut self, nack: &Nack) {
+        if let Some(nacks) = &mut self.nacks {
+            nacks.received(nack);
+        }
+    }
+
     /// Takes an event of the connection. Returns the decision of the loss classifier, if there was
     /// one.
     pub fn on_event(&mut self, event: &Event) -> Option<Judged> {
@@ -182,16 +203,21 @@ impl Adapter {
         self.sent.record(Point {
             time: event.time,
             in_flight: event.prior_in_flight,
-            lost: self.lost.bytes(),
+            lost: self.lost_bytes(),
             next: nxt.get(),
         });
         self.sent.forget(event.time, event.srtt_us);
         self.delivered.advance(event.delivered, self.mss);
-        let newly_lost = self.lost.advance(event.lost, self.mss);
+        let mut newly_lost = self.lost.advance(event.lost, self.mss);
+        let excused = (self.nacks.as_mut()).is_some_and(|nacks| nacks.observe(event));
+        if excused {
+            self.excused += newly_lost * self.mss;
+            newly_lost = 0;
+        }
         (self.una, self.nxt) = (una, nxt);
         self.clock.sample(event.time, event.rcv_tsval);
         let judged = match event.kind {
-            kind::ACK => self.on_ack(now, event, newly_lost, advanced),
+            kind::ACK => self.on_ack(now, event, (newly_lost, excused), advanced),
             kind::TIMEOUT => {
                 self.on_timeout(now, event);
                 self.report_lost(now, event, newly_lost);
@@ -262,7 +288,7 @@ impl Adapter {
         &mut self,
         now: Time,
         event: &Event,
-        newly_lost: u64,
+        (newly_lost, excused): (u64, bool),
         advanced: bool,
     ) -> Option<Judged> {
         if event.rtt_us != NO_RTT {
@@ -278,7 +304,7 @@ impl Adapter {
         }
         let ece = event.ack_flags & wire::ACK_ECE != 0;
         let judged = self
-            .signal(event, newly_lost, ece)
+            .signal(event, (newly_lost, excused), ece)
             .and_then(|signal| self.on_loss(now, event, signal, ece));
         if event.acked > 0 {
             self.deliver_ack(now, event, advanced, was_reducing, ece);
@@ -287,12 +313,18 @@ impl Adapter {
     }
 
     /// The signal of congestion that begins an episode now, if there is one.
-    fn signal(&self, event: &Event, newly_lost: u64, ece: bool) -> Option<Signal> {
+    fn signal(
+        &self,
+        event: &Event,
+        (newly_lost, excused): (u64, bool),
+        ece: bool,
+    ) -> Option<Signal> {
         if self.episode.is_closed_to_new() {
             return None;
         }
         let entered = |state: u8| event.states_entered & (1 << state) != 0;
-        if newly_lost > 0 || entered(ca_state::RECOVERY) {
+        // The kernel begins a recovery for a loss that is excused, too.
+        if newly_lost > 0 || (entered(ca_state::RECOVERY) && !excused) {
             return Some(Signal::Loss);
         }
         // Without ECN-Echo the kernel reduces for a drop in its own queue.
@@ -305,7 +337,7 @@ impl Adapter {
             now,
             signal,
             in_flight: self.bytes(event.prior_in_flight),
-            lost: Bytes::new(self.lost.bytes()),
+            lost: Bytes::new(self.lost_bytes()),
             lost_order: seq,
             next_order: self.nxt.get(),
             sent: self.hole_sent(event, seq),
@@ -348,7 +380,9 @@ impl Adapter {
         });
         let app_limited = event.flags & flag::APP_LIMITED != 0;
         // A duplicate acknowledgment that indicates a loss which is not yet certain.
-        let suspicious = !advanced && !self.episode.is_open() && event.ca_state != ca_state::OPEN;
+        let excused = (self.nacks.as_ref()).is_some_and(|nacks| nacks.excuses(event.snd_una));
+        let suspicious =
+            !advanced && !excused && !self.episode.is_open() && event.ca_state != ca_state::OPEN;
         self.controller.on_ack(&Ack {
             now,
             acked: self.bytes(event.acked),
@@ -365,7 +399,7 @@ impl Adapter {
             in_recovery: was_reducing || self.episode.is_reducing() || suspicious,
             round_start,
             receiver_time: self.clock.time(event.rcv_tsval, self.min_rtt),
-            lost: Bytes::new(self.lost.bytes()),
+            lost: Bytes::new(self.lost_bytes()),
             newest: Some(AtSending {
                 sent: self.time(newest),
                 in_flight: self.bytes(at.in_flight),
@@ -430,7 +464,7 @@ impl Adapter {
         let (seq, _) = self.hole(event);
         let sent = self.hole_sent(event, seq);
         let at = self.sent.at(self.origin + sent.as_nanos(), event.in_flight);
-        let before = self.lost.bytes().saturating_sub(newly_lost * self.mss);
+        let before = self.lost_bytes().saturating_sub(newly_lost * self.mss);
         for index in 1..=newly_lost.min(MAX_PACKETS) {
             self.controller.on_packet_lost(&LostPacket {
                 now,
@@ -481,6 +515,8 @@ impl Adapter {
 
     fn refresh(&mut self, event: &Event) {
         let controller = &*self.controller;
+        let nacks = self.nacks.as_ref().map(|nacks| nacks.counts());
+        let nacks = nacks.unwrap_or_default();
         self.state = Snapshot {
             time: self.time(event.time),
             cwnd: controller.cwnd(),
@@ -495,9 +531,16 @@ impl Adapter {
             segments: self.segments.total(),
             retransmits: self.retransmits.total(),
             lost: self.lost.total(),
+            nacks: nacks.accepted,
+            nacks_refused: nacks.refused,
             receiver_clock: self.clock.state(self.min_rtt),
             ..self.state
         };
+    }
+
+    /// Bytes lost so far, without those that are excused.
+    fn lost_bytes(&self) -> u64 {
+        self.lost.bytes().saturating_sub(self.excused)
     }
 
     fn bytes(&self, packets: u32) -> Bytes {

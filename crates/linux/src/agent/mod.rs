@@ -19,6 +19,7 @@ use crate::clock::monotonic;
 use crate::connection::Connection;
 use crate::datapath::Datapath;
 use crate::error::LinuxError;
+use crate::nack::{NackReceiver, NackSender, ReceiverCounters, SenderCounters};
 use crate::options::Options;
 use latency::Latency;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +41,7 @@ pub struct Agent {
     datapath: Arc<Datapath>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    nack_receiver: Option<NackReceiver>,
 }
 
 /// What the thread and the handle share.
@@ -53,6 +55,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     table: Table,
+    nack_sender: Option<NackSender>,
     latency: Latency,
     cpu: Duration,
     real_time: bool,
@@ -93,24 +96,41 @@ pub struct Report {
     pub cpu: Duration,
     /// Whether the thread has real-time priority.
     pub real_time: bool,
+    /// What became of NACKs on the network interfaces, if they are in use.
+    pub nacks: Option<NackReport>,
+}
+
+/// What the programs on the network interfaces have counted, for all connections of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NackReport {
+    /// The names of the interfaces.
+    pub devices: Vec<String>,
+    /// As a receiver of data: segments verified, and NACKs sent.
+    pub receiver: ReceiverCounters,
+    /// As a sender of data: NACKs received.
+    pub sender: SenderCounters,
 }
 
 impl Agent {
     /// Maximum number of connections in a report.
     pub const MAX_CONNECTIONS: usize = 10_000;
 
-    /// Starts the thread.
+    /// Starts the thread, and NACKs if [`Options::nack`] requests them.
     ///
     /// # Errors
-    /// If the thread cannot be started.
+    /// If the thread cannot be started, or NACKs cannot be exchanged.
     pub fn start(datapath: Datapath, options: Options) -> Result<Self, LinuxError> {
         let mut ring = datapath.ring()?;
+        let devices = options.nack.as_deref();
+        let nack_receiver = devices.map(NackReceiver::attach).transpose()?;
+        let nack_sender = devices.map(NackSender::attach).transpose()?;
         let datapath = Arc::new(datapath);
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             waker: Waker::new().map_err(LinuxError::os("making an event"))?,
             state: Mutex::new(State {
                 table: Table::new(options.clone(), monotonic()),
+                nack_sender,
                 latency: Latency::default(),
                 cpu: Duration::ZERO,
                 real_time: false,
@@ -127,6 +147,7 @@ impl Agent {
             datapath,
             shared,
             thread: Some(thread),
+            nack_receiver,
         })
     }
 
@@ -177,7 +198,18 @@ impl Agent {
             answer_p99: state.latency.quantile(0.99),
             cpu: state.cpu,
             real_time: state.real_time,
+            nacks: self.nack_report(&state),
         }
+    }
+
+    fn nack_report(&self, state: &State) -> Option<NackReport> {
+        let (receiver, sender) = (self.nack_receiver.as_ref()?, state.nack_sender.as_ref()?);
+        Some(NackReport {
+            devices: receiver.devices().to_vec(),
+            // The kernel does not refuse to read a map of one's own.
+            receiver: receiver.counters().unwrap_or_default(),
+            sender: sender.counters().unwrap_or_default(),
+        })
     }
 }
 
@@ -213,10 +245,15 @@ fn answer(datapath: &Datapath, ring: &mut Ring, shared: &Shared) -> usize {
     let mut state = shared.state();
     let State {
         table,
+        nack_sender,
         latency,
         cpu,
         ..
     } = &mut *state;
+    // A NACK must be known before the loss that it excuses.
+    if let Some(nacks) = nack_sender {
+        nacks.consume(|nack| table.on_nack(nack));
+    }
     let taken = ring.consume(|record| {
         if let Some((slot, command)) = table.on_record(record) {
             datapath.commands().write(slot, &command);

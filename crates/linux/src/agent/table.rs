@@ -3,8 +3,8 @@
 use crate::adapter::{Adapter, Judged};
 use crate::connection::{Addresses, Connection, Decision, End, MAX_DECISIONS, Sample};
 use crate::options::Options;
-use crate::wire::{Command, Event, SLOTS, Start, flag, kind};
-use std::collections::VecDeque;
+use crate::wire::{Command, Event, Nack, SLOTS, Start, flag, kind};
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use whimbrel_units::{Duration, Rate, Time};
 
@@ -18,6 +18,8 @@ pub(super) struct Table {
     /// The kernel's time when the agent started, nanoseconds.
     origin: u64,
     live: Vec<Option<Box<Live>>>,
+    /// The slots of connections that accept NACKs.
+    by_addresses: HashMap<Addresses, u32>,
     ended: VecDeque<Connection>,
     total: u64,
     samples: usize,
@@ -42,6 +44,7 @@ impl Table {
             options,
             origin: now,
             live: std::iter::repeat_with(|| None).take(SLOTS).collect(),
+            by_addresses: HashMap::new(),
             ended: VecDeque::new(),
             total: 0,
             samples: 0,
@@ -70,6 +73,10 @@ impl Table {
         }
         if event.kind == kind::END {
             let live = slot.take()?;
+            // A connection between the same ends may have begun already.
+            if self.by_addresses.get(&live.addresses) == Some(&event.slot) {
+                self.by_addresses.remove(&live.addresses);
+            }
             let end = if event.flags & flag::FALLBACK != 0 {
                 End::Fallback
             } else {
@@ -83,6 +90,15 @@ impl Table {
             self.thin();
         }
         Some((event.slot, command))
+    }
+
+    /// A NACK has arrived. One of a connection that is not controlled is of no use.
+    pub fn on_nack(&mut self, nack: &Nack) {
+        let slot = self.by_addresses.get(&nack.addresses());
+        let live = slot.and_then(|slot| self.live.get_mut(*slot as usize)?.as_mut());
+        if let Some(live) = live {
+            live.adapter.on_nack(nack);
+        }
     }
 
     /// Connections so far.
@@ -119,7 +135,7 @@ impl Table {
             .options
             .seed
             .wrapping_add(self.total.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let live = Live {
+        let mut live = Live {
             adapter: Adapter::new(&self.options.controller, start, seed),
             addresses: start.addresses(),
             began: Time::from_nanos(start.event.time.saturating_sub(self.origin)),
@@ -127,9 +143,17 @@ impl Table {
             samples: Vec::new(),
             next_sample: Time::ZERO,
         };
+        let (addresses, index) = (live.addresses, start.event.slot);
+        if self.options.nack.is_some() {
+            live.adapter.accept_nacks(start);
+        }
         // The end of the connection that had the slot before did not arrive.
         if let Some(before) = slot.replace(Box::new(live)) {
+            self.by_addresses.remove(&before.addresses);
             self.keep(before.into_connection(End::Closed));
+        }
+        if self.options.nack.is_some() {
+            self.by_addresses.insert(addresses, index);
         }
         Some(())
     }
@@ -241,13 +265,24 @@ impl Live {
 impl Start {
     /// Both ends. An IPv4 address is shown as one.
     fn addresses(&self) -> Addresses {
-        let socket = |address: [u8; 16], port| {
-            let address = IpAddr::V6(Ipv6Addr::from(address)).to_canonical();
-            SocketAddr::new(address, port)
-        };
         Addresses {
             local: socket(self.local, self.local_port),
             remote: socket(self.remote, self.remote_port),
         }
     }
+}
+
+impl Nack {
+    /// Both ends, in the same form.
+    fn addresses(&self) -> Addresses {
+        Addresses {
+            local: socket(self.local, self.local_port),
+            remote: socket(self.remote, self.remote_port),
+        }
+    }
+}
+
+fn socket(address: [u8; 16], port: u16) -> SocketAddr {
+    let address = IpAddr::V6(Ipv6Addr::from(address)).to_canonical();
+    SocketAddr::new(address, port)
 }

@@ -205,6 +205,12 @@ impl Nacks {
         excused
     }
 
+    /// Whether the receiver has named the segment at `seq` as corrupted: then the duplicate
+    /// acknowledgments for this hole indicate nothing else.
+    pub fn excuses(&self, seq: u32) -> bool {
+        self.counts.mistaken == 0 && self.accepted.iter().any(|nack| nack.seq == seq)
+    }
+
     fn accept(&mut self, accepted: Accepted) {
         self.counts.accepted += 1;
         self.accepted.retain(|known| known.seq != accepted.seq);
