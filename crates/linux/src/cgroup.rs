@@ -1,17 +1,22 @@
 //! Directories of cgroup2: this process's own, and temporary ones below it.
 //!
-//! The kernel does not remove a cgroup with the process that made it, so a temporary one has a
-//! guard: a shell that waits for the end of a pipe whose other end only this process has, moves
-//! what is left in the cgroup to the cgroup above, and removes the directory. It does so after any
-//! end of this process, SIGKILL included. Its own process group keeps it from an interrupt typed at
-//! the terminal.
+//! The kernel does not remove a cgroup with the process that made it, so a temporary one belongs to
+//! a guard: a shell that makes the directory, waits for the end of a pipe whose other end only this
+//! process has, moves what is left in the cgroup to the cgroup above, and removes the directory. It
+//! does so after any end of this process, SIGKILL included. Its own process group keeps it from an
+//! interrupt typed at the terminal.
+//!
+//! cgroup2 may be mounted at `/sys/fs/cgroup`, at `/sys/fs/cgroup/unified` beside version 1, or
+//! nowhere. In the last case nothing is mounted here: a mount would outlive this process and be
+//! visible to all others. The error says what to type.
 
 use crate::error::LinuxError;
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 /// A cgroup that is removed on drop, and after any end of this process.
 #[derive(Debug)]
@@ -24,6 +29,9 @@ pub(crate) struct Temporary {
 /// it moves them, hence the repetition.
 const GUARD: &str = r#"
 trap '' HUP INT QUIT TERM
+mkdir "$1" || exit 1
+echo made
+exec >/dev/null 2>&1
 read -r _
 tries=0
 while [ -d "$1" ] && [ "$tries" -lt 100 ]; do
@@ -35,36 +43,38 @@ done
 "#;
 
 impl Temporary {
-    /// Makes a cgroup with this name below this process's own.
+    /// Makes a cgroup below this process's own, whose name begins with `name`.
     ///
     /// # Errors
     /// If there is no cgroup2, or this process may not make a cgroup.
     pub(crate) fn create(name: &str) -> Result<Self, LinuxError> {
         let above = own()?;
-        let directory = above.join(name);
-        // First the guard, so that no moment remains in which nobody would remove the directory.
-        let guard = Command::new("/bin/sh")
+        // One with the same name may still be there, of a datapath that was dropped before it.
+        let directory = (0..)
+            .map(|count: u32| above.join(format!("{name}-{count}")))
+            .find(|directory| !directory.exists())
+            .unwrap_or_else(|| above.join(name));
+        let doing = "starting /bin/sh, which makes and removes the cgroup";
+        let mut guard = Command::new("/bin/sh")
             .args(["-c", GUARD, "whimbrel-cgroup-guard"])
             .args([&directory, &above])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .current_dir("/")
             .process_group(0)
             .spawn()
-            .map_err(LinuxError::os(
-                "starting /bin/sh, which removes the cgroup at the end",
-            ))?;
-        let made = Self { directory, guard };
-        fs::create_dir(&made.directory).map_err(|error| {
-            LinuxError::System(format!(
-                "cannot make the cgroup {}: {error}; run this as root, or in a cgroup that this \
-                 user may change (`systemd-run --user --scope -p Delegate=yes`), or choose an \
-                 existing cgroup",
-                made.directory.display(),
-            ))
-        })?;
-        Ok(made)
+            .map_err(LinuxError::os(doing))?;
+        let (out, errors) = (guard.stdout.take(), guard.stderr.take());
+        // From here on, dropping it ends the guard.
+        let temporary = Self { directory, guard };
+        match reply(out, errors).map_err(LinuxError::os(doing))? {
+            None => Ok(temporary),
+            Some(why) => Err(LinuxError::System(format!(
+                "{why}; run this as root, or in a cgroup that this user may change \
+                 (`systemd-run --user --scope -p Delegate=yes`), or choose an existing cgroup"
+            ))),
+        }
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -78,6 +88,22 @@ impl Drop for Temporary {
         // The guard ends on its own, also if it cannot remove the directory.
         let _ = self.guard.wait();
     }
+}
+
+/// Reads what the guard says: nothing if it has made the directory, otherwise why it could not.
+fn reply(out: Option<ChildStdout>, errors: Option<ChildStderr>) -> io::Result<Option<String>> {
+    let mut made = String::new();
+    if let Some(out) = out {
+        BufReader::new(out).read_line(&mut made)?;
+    }
+    if made.trim_end() == "made" {
+        return Ok(None);
+    }
+    let mut why = String::new();
+    if let Some(mut errors) = errors {
+        errors.read_to_string(&mut why)?;
+    }
+    Ok(Some(why.trim_end().replace('\n', "; ")))
 }
 
 /// Checks that a directory is a cgroup.
@@ -112,8 +138,8 @@ fn own() -> Result<PathBuf, LinuxError> {
     let mounts = mounted(&mounts);
     if mounts.is_empty() {
         return Err(LinuxError::System(
-            "no file system of type cgroup2 is mounted: mount it, for example with \
-             `sudo mount -t cgroup2 none /sys/fs/cgroup`"
+            "no file system of type cgroup2 is mounted: mount it with \
+             `sudo mkdir /run/cgroup2 && sudo mount -t cgroup2 none /run/cgroup2`"
                 .to_owned(),
         ));
     }
@@ -122,7 +148,7 @@ fn own() -> Result<PathBuf, LinuxError> {
     // A mount may hide another one.
     candidates
         .filter(|directory| directory.join("cgroup.procs").exists())
-        .last()
+        .next_back()
         .ok_or_else(|| {
             LinuxError::System(format!(
                 "this process's cgroup, {path}, is outside of what {} shows: choose an existing \

@@ -24,7 +24,6 @@ use std::fs::{self, File};
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use whimbrel_cc::registry::Feed;
 use whimbrel_units::nearest;
@@ -62,8 +61,6 @@ pub struct Datapath {
     chooser: Mutex<Option<Chooser>>,
     /// Whether the kernel can attach programs to cgroups.
     cgroup_programs: bool,
-    /// Temporary cgroups so far.
-    cgroups: AtomicU32,
 }
 
 /// The program for cgroups, and the selection that it applies.
@@ -130,7 +127,6 @@ impl Datapath {
             control,
             chooser: Mutex::new(None),
             cgroup_programs: privileges::has_cgroup_programs(types),
-            cgroups: AtomicU32::new(0),
         })
     }
 
@@ -151,11 +147,7 @@ impl Datapath {
         privileges::check_cgroups(self.cgroup_programs)?;
         let temporary = match cgroup {
             Cgroup::Existing(_) => None,
-            Cgroup::New => {
-                let number = self.cgroups.fetch_add(1, Ordering::Relaxed);
-                // The algorithm's name is unique on this machine, and so is the directory's.
-                Some(Temporary::create(&format!("{}-{number}", self.name))?)
-            }
+            Cgroup::New => Some(Temporary::create(&self.name)?),
         };
         let directory = match (cgroup, &temporary) {
             (Cgroup::Existing(path), _) => path.clone(),

@@ -106,7 +106,7 @@ impl Process {
             return Err(format!(
                 "Linux TCP cannot be controlled from a user namespace (a rootless container, or \
                  `unshare --user`): run this outside of it, as root or with {}",
-                names(needed).join(", "),
+                names(needed).join(" and "),
             ));
         }
         let missing: Vec<Capability> = needed
@@ -118,10 +118,10 @@ impl Process {
             return Ok(());
         }
         Err(format!(
-            "this process lacks {}: run it with `sudo`, or once allow it to everybody with \
+            "this process lacks {}: run it with `sudo`, or allow it to all users with \
              `sudo setcap {}+ep {}`",
-            names(&missing).join(", "),
-            names(needed).join(",").to_lowercase(),
+            names(&missing).join(" and "),
+            names(&Capability::ATTACH).join(",").to_lowercase(),
             self.program,
         ))
     }
@@ -221,7 +221,10 @@ mod tests {
         let line = bpf_only
             .check(&Capability::ATTACH)
             .expect_err("two are missing");
-        assert!(line.contains("lacks CAP_PERFMON, CAP_NET_ADMIN:"), "{line}");
+        assert!(
+            line.contains("lacks CAP_PERFMON and CAP_NET_ADMIN:"),
+            "{line}"
+        );
         let setcap = "sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep /usr/bin/whimbrel";
         assert!(line.contains(setcap), "{line}");
         assert!(!line.contains('\n'));

@@ -8,6 +8,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Bytes of the verifier's log that are kept. The kernel keeps the end of a longer log.
 const LOG_SIZE: usize = 1 << 16;
 
+/// How often an interrupted call is made.
+const MAX_TRIES: u32 = 10;
+
 /// What a map is created with.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MapAttributes<'a> {
@@ -280,6 +283,7 @@ fn call_for_fd(command: bpf_cmd, attr: &mut bpf_attr) -> io::Result<OwnedFd> {
 }
 
 fn call(command: bpf_cmd, attr: &mut bpf_attr) -> io::Result<i64> {
+    let mut tries = 0;
     loop {
         // SAFETY: `attr` is a valid, initialized union of the length given, and the callers keep
         // the memory that it refers to alive and long enough.
@@ -295,11 +299,11 @@ fn call(command: bpf_cmd, attr: &mut bpf_attr) -> io::Result<i64> {
             return Ok(result as i64);
         }
         let error = io::Error::last_os_error();
-        // The verifier gives up after a signal (EINTR) or when the machine is busy (EAGAIN).
-        match error.raw_os_error() {
-            Some(libc::EINTR) => {}
-            Some(libc::EAGAIN) if command == bpf_cmd::BPF_PROG_LOAD => {}
-            _ => return Err(error),
+        // The verifier gives up when a signal arrives (EINTR, EAGAIN).
+        let again = matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN));
+        tries += 1;
+        if !again || tries == MAX_TRIES {
+            return Err(error);
         }
     }
 }
