@@ -144,11 +144,10 @@ fn own() -> Result<PathBuf, LinuxError> {
         ));
     }
     let path = path_of(&cgroups).unwrap_or("/");
-    let candidates = mounts.iter().filter_map(|mount| mount.directory(path));
+    let mut candidates = mounts.iter().filter_map(|mount| mount.directory(path));
     // A mount may hide another one.
     candidates
-        .filter(|directory| directory.join("cgroup.procs").exists())
-        .next_back()
+        .rfind(|directory| directory.join("cgroup.procs").exists())
         .ok_or_else(|| {
             LinuxError::System(format!(
                 "this process's cgroup, {path}, is outside of what {} shows: choose an existing \
