@@ -10,7 +10,7 @@
 #include "helpers.h"
 
 /* Segments between the hint and the hole. Neighbours that were acknowledged selectively are one. */
-#define MAX_WALK 16
+#define MAX_WALK 32
 /* The tree of 2^20 segments is at most twice as deep as a full one. */
 #define MAX_DEPTH 40
 

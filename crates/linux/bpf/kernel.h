@@ -119,7 +119,7 @@ struct rate_sample {
 	bool is_retrans;
 };
 
-/* The beginning of tcp_skb_cb, which lies in sk_buff.cb. */
+/* It lies in sk_buff.cb. */
 struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;

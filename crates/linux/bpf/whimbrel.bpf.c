@@ -69,7 +69,9 @@ const volatile u32 wire_version = WIRE_VERSION;
 
 /* The state of a connection, in icsk_ca_priv. */
 struct flow {
-	u32 slot, generation, number;
+	u32 slot;
+	u32 generation; /* 0: init() was not called yet; the kernel may call others before it */
+	u32 number;
 	u32 lost; /* packets lost at the last event */
 	struct prr prr;
 	u32 prr_out; /* the kernel's prr_out at the reduction */
@@ -91,6 +93,11 @@ INLINE struct control *the_control(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&control, &zero);
+}
+
+INLINE bool has_slot(struct flow *f)
+{
+	return f->generation && f->slot < SLOTS;
 }
 
 INLINE u32 in_flight(struct tcp_sock *tp)
@@ -360,6 +367,7 @@ int whim_init(u64 *ctx)
 	u32 slot;
 
 	f->slot = NO_SLOT;
+	f->generation = 1;
 	if (!c) {
 		fall_back(tp, 0);
 		return 0;
@@ -373,7 +381,7 @@ int whim_init(u64 *ctx)
 		return 0;
 	}
 	f->slot = slot;
-	f->generation = __sync_fetch_and_add(&generations, 1) + 1;
+	f->generation = (__sync_fetch_and_add(&generations, 1) & 0x7fffffff) + 1;
 	f->number = 0;
 	f->lost = tp->lost;
 	f->prr.delivered = f->prr.flight = f->prr_out = f->reductions = 0;
@@ -390,7 +398,7 @@ int whim_release(u64 *ctx)
 	struct flow *f = flow_of(tp);
 	u32 slot = f->slot;
 
-	if (slot >= SLOTS)
+	if (!has_slot(f))
 		return 0;
 	report(tp, KIND_END, 0, 0, bpf_ktime_get_ns());
 	bpf_map_push_elem(&idle, &slot, 0);
@@ -415,8 +423,10 @@ int whim_set_state(u64 *ctx)
 	struct flow *f = flow_of(tp);
 	u8 state = ctx[1];
 
+	if (!has_slot(f))
+		return 0;
 	f->states |= 1 << (state & 7);
-	if (state == CA_LOSS && f->slot < SLOTS)
+	if (state == CA_LOSS)
 		report(tp, KIND_TIMEOUT, 0, 0, bpf_ktime_get_ns());
 	return 0;
 }
@@ -431,7 +441,7 @@ int whim_undo(u64 *ctx)
 	struct flow *f = flow_of(tp);
 	u32 cwnd = tp->snd_cwnd;
 
-	if (f->slot < SLOTS)
+	if (has_slot(f))
 		report(tp, KIND_SPURIOUS, 0, 0, bpf_ktime_get_ns());
 	return cwnd < 1 || cwnd > MAX_WINDOW ? 1 : cwnd;
 }
@@ -445,7 +455,7 @@ int whim_event(u64 *ctx)
 	struct control *c = the_control();
 	u64 now;
 
-	if (ctx[1] != CA_EVENT_TX_START || !c || f->slot >= SLOTS)
+	if (ctx[1] != CA_EVENT_TX_START || !c || !has_slot(f))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!is_alive(c, now))
@@ -466,7 +476,7 @@ int whim_control(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	u32 newly_lost = tp->lost - f->lost;
 
-	if (!c)
+	if (!c || !f->generation)
 		return 0;
 	if (f->slot >= SLOTS || !is_alive(c, now)) {
 		fall_back(tp, &c->fallbacks);

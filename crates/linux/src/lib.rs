@@ -41,6 +41,7 @@ mod error;
 pub mod nack;
 mod options;
 mod privileges;
+pub mod recording;
 pub mod wire;
 
 pub use agent::{Agent, NackReport, Report};

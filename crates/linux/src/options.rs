@@ -32,6 +32,9 @@ pub struct Options {
     pub nack: Option<Vec<String>>,
     /// The path's record of why it dropped packets, if the path is ours.
     pub truth: Option<Arc<dyn Truth>>,
+    /// Write all events to this file, to examine them or to test with them: see
+    /// [`recording`](crate::recording).
+    pub record: Option<PathBuf>,
 }
 
 impl Options {
@@ -47,6 +50,7 @@ impl Options {
             seed: 1,
             nack: None,
             truth: None,
+            record: None,
         }
     }
 }

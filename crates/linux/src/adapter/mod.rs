@@ -84,6 +84,8 @@ pub struct Adapter {
     min_rtt: Option<Duration>,
     sent: SentLog,
     episode: Episode,
+    /// Losses were found that belong to the present episode, or to the next.
+    unjudged: bool,
     /// Where `snd_una` was at the last timeout: another one there is a repetition.
     timed_out_at: Option<u64>,
     clock: PeerClock,
@@ -132,6 +134,7 @@ impl Adapter {
             min_rtt: None,
             sent: SentLog::default(),
             episode: Episode::default(),
+            unjudged: false,
             timed_out_at: None,
             clock: PeerClock::new(start),
             state: Snapshot {
@@ -217,7 +220,7 @@ impl Adapter {
         (self.una, self.nxt) = (una, nxt);
         self.clock.sample(event.time, event.rcv_tsval);
         let judged = match event.kind {
-            kind::ACK => self.on_ack(now, event, (newly_lost, excused), advanced),
+            kind::ACK => self.on_ack(now, event, newly_lost, advanced),
             kind::TIMEOUT => {
                 self.on_timeout(now, event);
                 self.report_lost(now, event, newly_lost);
@@ -288,7 +291,7 @@ impl Adapter {
         &mut self,
         now: Time,
         event: &Event,
-        (newly_lost, excused): (u64, bool),
+        newly_lost: u64,
         advanced: bool,
     ) -> Option<Judged> {
         if event.rtt_us != NO_RTT {
@@ -303,9 +306,12 @@ impl Adapter {
             self.controller.on_recovery_end(now);
         }
         let ece = event.ack_flags & wire::ACK_ECE != 0;
-        let judged = self
-            .signal(event, (newly_lost, excused), ece)
-            .and_then(|signal| self.on_loss(now, event, signal, ece));
+        let signal = self.signal(event, newly_lost, ece);
+        self.unjudged = match signal {
+            Some(_) => false,
+            None => event.ca_state != ca_state::OPEN && (self.unjudged || newly_lost > 0),
+        };
+        let judged = signal.and_then(|signal| self.on_loss(now, event, signal, ece));
         if event.acked > 0 {
             self.deliver_ack(now, event, advanced, was_reducing, ece);
         }
@@ -313,18 +319,14 @@ impl Adapter {
     }
 
     /// The signal of congestion that begins an episode now, if there is one.
-    fn signal(
-        &self,
-        event: &Event,
-        (newly_lost, excused): (u64, bool),
-        ece: bool,
-    ) -> Option<Signal> {
+    fn signal(&self, event: &Event, newly_lost: u64, ece: bool) -> Option<Signal> {
         if self.episode.is_closed_to_new() {
             return None;
         }
         let entered = |state: u8| event.states_entered & (1 << state) != 0;
-        // The kernel begins a recovery for a loss that is excused, too.
-        if newly_lost > 0 || (entered(ca_state::RECOVERY) && !excused) {
+        // The kernel begins a recovery without a new loss if the last one ended and losses are left
+        // that were found in it.
+        if newly_lost > 0 || (entered(ca_state::RECOVERY) && self.unjudged) {
             return Some(Signal::Loss);
         }
         // Without ECN-Echo the kernel reduces for a drop in its own queue.

@@ -21,6 +21,7 @@ use crate::datapath::Datapath;
 use crate::error::LinuxError;
 use crate::nack::{NackReceiver, NackSender, ReceiverCounters, SenderCounters};
 use crate::options::Options;
+use crate::recording::Recorder;
 use latency::Latency;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,6 +58,7 @@ struct State {
     table: Table,
     nack_sender: Option<NackSender>,
     latency: Latency,
+    recorder: Option<Recorder>,
     cpu: Duration,
     real_time: bool,
 }
@@ -125,6 +127,8 @@ impl Agent {
         let nack_receiver = devices.map(NackReceiver::attach).transpose()?;
         let nack_sender = devices.map(NackSender::attach).transpose()?;
         let datapath = Arc::new(datapath);
+        let record = options.record.as_deref().map(Recorder::create).transpose();
+        let recorder = record.map_err(LinuxError::os("creating the file for the events"))?;
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             waker: Waker::new().map_err(LinuxError::os("making an event"))?,
@@ -132,6 +136,7 @@ impl Agent {
                 table: Table::new(options.clone(), monotonic()),
                 nack_sender,
                 latency: Latency::default(),
+                recorder,
                 cpu: Duration::ZERO,
                 real_time: false,
             }),
@@ -247,6 +252,7 @@ fn answer(datapath: &Datapath, ring: &mut Ring, shared: &Shared) -> usize {
         table,
         nack_sender,
         latency,
+        recorder,
         cpu,
         ..
     } = &mut *state;
@@ -255,6 +261,9 @@ fn answer(datapath: &Datapath, ring: &mut Ring, shared: &Shared) -> usize {
         nacks.consume(|nack| table.on_nack(nack));
     }
     let taken = ring.consume(|record| {
+        if let Some(recorder) = recorder {
+            recorder.add(record);
+        }
         if let Some((slot, command)) = table.on_record(record) {
             datapath.commands().write(slot, &command);
             latency.add(monotonic().saturating_sub(command.answers));
