@@ -63,7 +63,6 @@ u32 generations = 0;
  */
 const volatile u64 fallback[2] = { 0x6f6e6572 /* "reno" */ };
 const volatile u64 chosen[2] = { 1 };
-const volatile u64 wake_interval = 0;
 const volatile u32 needs_ecn = 0;
 const volatile u32 wire_version = WIRE_VERSION;
 
@@ -194,16 +193,15 @@ INLINE void fill(struct event *e, struct tcp_sock *tp, struct flow *f, u8 kind, 
 	f->lost = tp->lost;
 }
 
-/* How user space is woken: a wake-up costs far more than an event, so acknowledgments cause one at
- * most every wake_interval. User space looks by itself some time after it was woken.
+/* How user space is woken: only if it sleeps. A wake-up costs far more than an event. Called after
+ * the record was reserved and `events` counted, an atomic operation: user space says that it sleeps
+ * and then looks at the ring, so one of the two sees the other.
  */
-INLINE u64 waking(struct control *c, u64 now, bool urgent)
+INLINE u64 waking(struct control *c)
 {
-	if (!wake_interval)
-		return 0; /* if it has read everything else */
-	if (!urgent && now - *(volatile u64 *)&c->woken < wake_interval)
+	if (!*(volatile u64 *)&c->sleeping)
 		return BPF_RB_NO_WAKEUP;
-	*(volatile u64 *)&c->woken = now;
+	*(volatile u64 *)&c->sleeping = 0;
 	return BPF_RB_FORCE_WAKEUP;
 }
 
@@ -211,7 +209,6 @@ INLINE void report(struct tcp_sock *tp, u8 kind, int ack_flags, const struct rat
 {
 	struct flow *f = flow_of(tp);
 	struct control *c = the_control();
-	bool urgent = kind != KIND_ACK || tp->lost != f->lost;
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
 	f->number++;
@@ -226,7 +223,7 @@ INLINE void report(struct tcp_sock *tp, u8 kind, int ack_flags, const struct rat
 	}
 	fill(e, tp, f, kind, ack_flags, rs, now);
 	add(&c->events);
-	bpf_ringbuf_submit(e, waking(c, now, urgent));
+	bpf_ringbuf_submit(e, waking(c));
 }
 
 INLINE void report_start(struct tcp_sock *tp, u64 now)
@@ -266,7 +263,7 @@ INLINE void report_start(struct tcp_sock *tp, u64 now)
 		s->timestamps_us = READ_BITS(tp, tcp_usec_ts);
 	s->ecn = tp->ecn_flags & 1; /* TCP_ECN_OK */
 	add(&c->events);
-	bpf_ringbuf_submit(s, waking(c, now, true));
+	bpf_ringbuf_submit(s, waking(c));
 }
 
 /* Applies the last command. `rs`: of the acknowledgment that is processed, if any. */
@@ -590,7 +587,7 @@ int whim_flood(void *ctx)
 	e->slot = NO_SLOT;
 	e->kind = KIND_ACK;
 	add(&c->events);
-	bpf_ringbuf_submit(e, waking(c, now, false));
+	bpf_ringbuf_submit(e, waking(c));
 	return 2; /* XDP_PASS */
 }
 

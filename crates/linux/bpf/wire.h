@@ -64,7 +64,7 @@ struct command {
 
 struct control {
 	u64 heartbeat, silence;
-	u64 events, dropped, fallbacks, refused, clamped, woken, chosen, not_chosen;
+	u64 events, dropped, fallbacks, refused, clamped, sleeping, chosen, not_chosen;
 };
 
 /* Addresses are compared in four words, as IPv6. */

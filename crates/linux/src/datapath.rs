@@ -238,10 +238,6 @@ fn load_object(options: &Options, name: &str) -> Result<Object, LinuxError> {
         &[
             ("fallback", &padded(&options.fallback)),
             ("chosen", &padded(name)),
-            (
-                "wake_interval",
-                &options.wake_interval.as_nanos().to_ne_bytes(),
-            ),
             ("needs_ecn", &needs_ecn.to_ne_bytes()),
         ],
     )

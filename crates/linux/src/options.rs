@@ -18,8 +18,9 @@ pub struct Options {
     pub fallback: String,
     /// The silence after which it takes over.
     pub silence: Duration,
-    /// Acknowledgments wake this process at most once in this time; losses, timeouts and the first
-    /// acknowledgment after a pause wake it at once. Zero: every acknowledgment does.
+    /// While events are frequent, this process looks at them once in this time, because waking it
+    /// for each costs far more than the answer. While they are rare, each wakes it. Zero: each
+    /// always does.
     pub wake_interval: Duration,
     /// Request real-time scheduling (`SCHED_FIFO`) for the thread that answers.
     pub real_time: bool,

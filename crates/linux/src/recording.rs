@@ -38,7 +38,9 @@ pub fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk()?;
         let length = u32::from_le_bytes(*length) as usize;
-        let record = rest.get(..length).filter(|r| r.len() <= size_of::<Start>())?;
+        let record = rest
+            .get(..length)
+            .filter(|r| r.len() <= size_of::<Start>())?;
         bytes = &rest[length..];
         Some(record)
     })

@@ -207,8 +207,8 @@ pub struct Control {
     pub refused: u64,
     /// Windows or rates outside of their range that were clamped.
     pub clamped: u64,
-    /// When this process was last woken, `CLOCK_MONOTONIC` nanoseconds.
-    pub woken: u64,
+    /// 1: this process sleeps, and the next event wakes it.
+    pub sleeping: u64,
     /// Connections for which the algorithm was chosen by their cgroup.
     pub chosen: u64,
     /// Connections for which the kernel refused that choice.

@@ -68,7 +68,7 @@ impl Registered {
     /// If a privilege or an option of the kernel is missing.
     pub fn new(spec: Spec) -> anyhow::Result<Self> {
         let lost = Arc::new(LostSegments::new());
-        let mut options = whimbrel_linux::Options::new(spec); options.record = std::env::var_os("WHIMBREL_RECORD").map(Into::into);
+        let mut options = whimbrel_linux::Options::new(spec);
         // Like the threads of the path.
         options.real_time = true;
         options.truth = Some(Arc::clone(&lost) as _);

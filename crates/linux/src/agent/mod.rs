@@ -5,10 +5,9 @@
 //! * `latency`: how long answers took.
 //! * `system`: clocks, scheduling, waiting.
 //!
-//! **Waking.** The kernel wakes the thread at most once in [`Options::wake_interval`] for plain
-//! acknowledgments, because waking costs more than answering. An event that came without a wake-up
-//! must not wait for the next one: after each batch the thread looks again once that interval is
-//! over, and only then sleeps until it is woken.
+//! **Waking.** Waking a thread costs far more than an answer. While events are rare, each wakes the
+//! thread; while they come faster than one in [`Options::wake_interval`], the thread sleeps for that
+//! time and then answers all of them.
 
 mod latency;
 mod system;
@@ -32,10 +31,6 @@ use whimbrel_units::Duration;
 
 /// The heartbeat is renewed at least this often.
 const HEARTBEAT: Duration = Duration::from_millis(100);
-/// Time for which the thread looks again later than the kernel may wake it, so that no event falls
-/// between the two.
-const MARGIN: Duration = Duration::from_micros(50);
-
 /// The thread that answers a datapath's events. Dropping it stops the thread.
 #[derive(Debug)]
 pub struct Agent {
@@ -227,21 +222,31 @@ impl Drop for Agent {
 /// The thread.
 fn run(datapath: &Datapath, ring: &mut Ring, shared: &Shared, options: &Options) {
     shared.state().real_time = options.real_time && system::real_time();
+    let control = datapath.control();
+    let interval = options.wake_interval;
+    let mut frequent = false;
+    let mut last = monotonic();
     while !shared.stop.load(Ordering::Relaxed) {
-        datapath.control().beat(monotonic());
+        let now = monotonic();
+        control.beat(now);
         let taken = answer(datapath, ring, shared);
-        // Events without a wake-up come only within the wake interval after one.
-        let timeout = if taken > 0 {
-            options.wake_interval + MARGIN
+        frequent = if frequent {
+            taken > 1
         } else {
-            HEARTBEAT
+            taken > 0 && now.saturating_sub(last) < interval.as_nanos() / 2
         };
-        if taken == 0 || !options.wake_interval.is_zero() {
-            system::wait(ring, &shared.waker, timeout);
+        last = now;
+        if frequent {
+            system::wait(None, &shared.waker, interval);
+        } else {
+            control.set_sleeping(true);
+            // It returns at once if an event came before the kernel knew.
+            system::wait(Some(ring), &shared.waker, HEARTBEAT);
+            control.set_sleeping(false);
         }
     }
     // From now on the kernel's half hands connections over without waiting.
-    datapath.control().beat(0);
+    control.beat(0);
     answer(datapath, ring, shared);
 }
 

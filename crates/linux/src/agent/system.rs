@@ -1,5 +1,6 @@
 //! CPU time, scheduling and waiting.
 
+use crate::bpf::ring::Ring;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
@@ -40,16 +41,14 @@ impl Waker {
     }
 }
 
-/// Waits until `ring` is readable, the waker wakes, or `timeout` has passed.
-pub(super) fn wait(ring: &impl AsFd, waker: &Waker, timeout: Duration) {
-    let mut fds = [
-        PollFd::new(ring.as_fd(), PollFlags::POLLIN),
-        PollFd::new(waker.0.as_fd(), PollFlags::POLLIN),
-    ];
+/// Waits until `ring`, if there is one, is readable, the waker wakes, or `timeout` has passed.
+pub(super) fn wait(ring: Option<&Ring>, waker: &Waker, timeout: Duration) {
+    let waker = PollFd::new(waker.0.as_fd(), PollFlags::POLLIN);
+    let ring = ring.map(|ring| PollFd::new(ring.as_fd(), PollFlags::POLLIN));
+    let timeout = TimeSpec::from(std::time::Duration::from(timeout));
     // An interrupted wait ends early, which is harmless.
-    let _ = ppoll(
-        &mut fds,
-        Some(TimeSpec::from(std::time::Duration::from(timeout))),
-        None,
-    );
+    let _ = match ring {
+        Some(ring) => ppoll(&mut [waker, ring], Some(timeout), None),
+        None => ppoll(&mut [waker], Some(timeout), None),
+    };
 }

@@ -8,7 +8,7 @@ use super::object::Map;
 use crate::error::LinuxError;
 use crate::wire::{Command, Control};
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// The memory of an array map with the flag BPF_F_MMAPABLE, as 64-bit words.
 #[derive(Debug)]
@@ -104,6 +104,14 @@ impl SharedControl {
         self.store(offset_of!(Control, silence), silence);
     }
 
+    /// Says whether this process sleeps until the next event. Whoever says so must look at the ring
+    /// once more before it sleeps.
+    pub(crate) fn set_sleeping(&self, sleeping: bool) {
+        self.store(offset_of!(Control, sleeping), u64::from(sleeping));
+        // The ring is looked at after the kernel can see this.
+        fence(Ordering::SeqCst);
+    }
+
     /// Everything, each word as it is now.
     pub(crate) fn read(&self) -> Control {
         Control {
@@ -114,7 +122,7 @@ impl SharedControl {
             fallbacks: self.load(offset_of!(Control, fallbacks)),
             refused: self.load(offset_of!(Control, refused)),
             clamped: self.load(offset_of!(Control, clamped)),
-            woken: self.load(offset_of!(Control, woken)),
+            sleeping: self.load(offset_of!(Control, sleeping)),
             chosen: self.load(offset_of!(Control, chosen)),
             not_chosen: self.load(offset_of!(Control, not_chosen)),
         }
