@@ -27,6 +27,7 @@ from pathlib import Path
 
 import linux_page
 from linux_runs import (
+    CAUSES,
     Contestant,
     Point,
     Results,
@@ -149,7 +150,7 @@ class Row:
         self.values = [r["mbps"] for r in good if "spoiled" not in r]
         self.by_seed = [r["mbps"] if "mbps" in r and "spoiled" not in r else None for r in runs]
         self.predicted = mean_and_sd(predicted)
-        self.verdicts = [r["verdicts"]["truth"] for r in good if r.get("verdicts")]
+        self.truths = [r["truth"] for r in good if "truth" in r]
 
     def measured(self):
         return mean_and_sd(self.values) if self.values else None
@@ -169,11 +170,11 @@ class Row:
     def correct(self):
         """The part of the decisions on losses that was correct, of congestion and of random loss, and
         the number of decisions."""
-        total = {"congestion": [0, 0], "random": [0, 0]}
-        for truth in self.verdicts:
-            for actual, decided in truth.items():
-                total[actual][0] += decided[actual]
-                total[actual][1] += sum(decided.values())
+        total = {cause: [0, 0] for cause in CAUSES}
+        for truth in self.truths:
+            for place, cause in enumerate(CAUSES):
+                total[cause][0] += truth[cause][place]
+                total[cause][1] += sum(truth[cause])
         return total
 
     def outside(self, tolerance):

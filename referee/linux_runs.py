@@ -16,6 +16,8 @@ ENDS = Path(__file__).resolve().parent / "linux_ends.py"
 LATE_SHARE = 0.02
 # A spoiled run is repeated this many times, with less beside it.
 REPEATS = 2
+# Causes of losses, and decisions on them.
+CAUSES = ("congestion", "random")
 # Start and end of a run, beside its duration.
 OVERHEAD_S = 1.5
 
@@ -180,8 +182,13 @@ class Run:
         if tcp := path.get("tcp"):
             result["fallbacks"] = tcp["fallbacks"]
             result["dropped_events"] = tcp["dropped_events"]
-            result["verdicts"] = tcp["verdicts"]
-            result["answer_p99_ms"] = tcp["answer_s"]["p99"] * 1e3
+            result["answer_p99_ms"] = tcp["answer_p99_us"] / 1e3
+            verdicts = [c["verdicts"] for c in tcp["connections"]]
+            truths = [v["truth"] for v in verdicts if v and v["truth"]]
+            result["truth"] = {
+                cause: [sum(truth[f"{cause}_as_{as_}"] for truth in truths) for as_ in CAUSES]
+                for cause in CAUSES
+            }
             # A run under our algorithm whose sender the report does not know was not under it.
             sent = max((c["acked_bytes"] for c in tcp["connections"]), default=0)
             if sent < count / 2:

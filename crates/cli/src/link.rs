@@ -11,7 +11,7 @@ mod truth;
 use crate::controllers::for_linux;
 use crate::failure::BadInput;
 use anyhow::Context;
-use congestion::{Congestion, Registered, Running};
+use congestion::{Congestion, Registered};
 use direction::{Direction, Forward, Reverse};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -176,18 +176,18 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         Ok(report) => report,
         Err(error) => return refused(error),
     };
-    let linux = running.map(Running::finish);
+    let ended = running.map(|running| running.finish(report.elapsed));
     if !args.quiet {
         eprint!("{}", show::table(&report));
-        if let Some((controller, linux)) = &linux {
-            eprint!("{}", connections::text(controller, linux));
+        if let Some(ended) = &ended {
+            eprint!("\n{}", connections::text(ended, report.status));
         }
     }
     if let Some((mut file, path)) = json {
         use std::io::Write;
         let mut value = show::json(&report);
-        if let Some((controller, linux)) = &linux {
-            value["tcp"] = connections::json(controller, linux);
+        if let Some(ended) = &ended {
+            value["tcp"] = connections::json(ended, report.status);
         }
         writeln!(file, "{value:#}").with_context(|| format!("{}", path.display()))?;
     }

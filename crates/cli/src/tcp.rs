@@ -8,7 +8,7 @@ mod record;
 mod show;
 mod status;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 
 use crate::atomic_file;
 use crate::controllers::for_linux;
@@ -16,7 +16,6 @@ use crate::failure::BadInput;
 use command::{NotStarted, Received, Signals};
 use nix::sys::signal::Signal;
 use outputs::{OutputArgs, Page};
-use record::{Ended, SummaryRecord};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +24,9 @@ use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_linux::{Agent, Cgroup, Datapath, Network, Options, Report, Selection};
 use whimbrel_units::Duration;
+
+pub use record::{Ended, SummaryRecord};
+pub use show::{Summary, text};
 
 /// After this time without an end, a line says what is waited for.
 const EXPLAIN: Duration = Duration::from_millis(500);

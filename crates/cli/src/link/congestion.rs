@@ -8,7 +8,8 @@ use anyhow::Context;
 use std::fs;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
-use whimbrel_linux::{Agent, Datapath, Report};
+use whimbrel_linux::{Agent, Datapath, Options, Report};
+use whimbrel_units::Duration;
 
 /// What the user chose.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ fn kernel_names() -> String {
 #[derive(Debug)]
 pub struct Registered {
     datapath: Datapath,
-    options: whimbrel_linux::Options,
+    options: Options,
     lost: Arc<LostSegments>,
 }
 
@@ -68,10 +69,12 @@ impl Registered {
     /// If a privilege or an option of the kernel is missing.
     pub fn new(spec: Spec) -> anyhow::Result<Self> {
         let lost = Arc::new(LostSegments::new());
-        let mut options = whimbrel_linux::Options::new(spec);
-        // Like the threads of the path.
-        options.real_time = true;
-        options.truth = Some(Arc::clone(&lost) as _);
+        let options = Options {
+            // Like the threads of the path.
+            real_time: true,
+            truth: Some(Arc::clone(&lost) as _),
+            ..Options::new(spec)
+        };
         let datapath = Datapath::load(&options)
             .with_context(|| format!("`{}` cannot run on Linux TCP", options.controller))?;
         Ok(Self {
@@ -96,10 +99,10 @@ impl Registered {
     /// # Errors
     /// If the thread cannot be started.
     pub fn start(self) -> anyhow::Result<Running> {
-        let controller = self.options.controller.clone();
+        let options = self.options.clone();
         Ok(Running {
-            controller,
             agent: Agent::start(self.datapath, self.options)?,
+            options,
         })
     }
 }
@@ -107,15 +110,27 @@ impl Registered {
 /// One of Whimbrel's algorithms, and the thread that answers for it.
 #[derive(Debug)]
 pub struct Running {
-    controller: Spec,
+    options: Options,
     agent: Agent,
 }
 
 impl Running {
-    /// Stops the thread. Returns the algorithm and what happened.
-    pub fn finish(self) -> (Spec, Report) {
-        (self.controller, self.agent.finish())
+    /// Stops the thread. `elapsed`: the duration of the run.
+    pub fn finish(self, elapsed: Duration) -> Ended {
+        Ended {
+            options: self.options,
+            elapsed,
+            report: self.agent.finish(),
+        }
     }
+}
+
+/// What happened under one of Whimbrel's algorithms.
+#[derive(Debug)]
+pub struct Ended {
+    pub options: Options,
+    pub elapsed: Duration,
+    pub report: Report,
 }
 
 #[cfg(test)]

@@ -227,7 +227,6 @@ pub fn notes(summary: &Summary<'_>) -> Vec<String> {
     }
     notes.extend(clock_note(summary));
     notes.extend(nack_note(report));
-    notes.extend(truth_note(report));
     notes
 }
 
@@ -275,25 +274,6 @@ fn nack_note(report: &Report) -> Option<String> {
     let (taken, refused) = (sum(|c| c.last.nacks), sum(|c| c.last.nacks_refused));
     (taken + refused > 0)
         .then(|| format!("negative acknowledgments: {taken} accepted, {refused} refused"))
-}
-
-/// The decisions against the truth, where the path reports it.
-fn truth_note(report: &Report) -> Option<String> {
-    let mut all = [[0_u64; 2]; 2];
-    for v in report.connections.iter().filter_map(|c| c.last.verdicts) {
-        for (sum, part) in all.iter_mut().flatten().zip(v.truth.iter().flatten()) {
-            *sum += part;
-        }
-    }
-    let [[cc, cr], [rc, rr]] = all;
-    (cc + cr + rc + rr > 0).then(|| {
-        format!(
-            "decisions held against the path: {rr} of {} random losses and {cc} of {} losses to \
-             congestion judged right",
-            rc + rr,
-            cc + cr
-        )
-    })
 }
 
 /// `1 connection`, `2 connections`.
@@ -403,21 +383,5 @@ mod tests {
         }
         // CERL does not use the receiver's clock.
         assert!(!shown("cerl", &report).contains("tick"));
-    }
-
-    #[test]
-    fn decisions_are_held_against_the_path_where_it_reports_the_truth() {
-        let mut c = connection("192.0.2.1:443", 1_000_000);
-        c.last.verdicts = Some(whimbrel_linux::Verdicts {
-            congestion: 3,
-            random: 9,
-            truth: [[2, 1], [1, 8]],
-        });
-        let text = shown("cerl", &report(vec![c]));
-        assert!(text.contains("3/9"), "{text}");
-        assert!(
-            text.contains("8 of 9 random losses and 2 of 3 losses to congestion judged right"),
-            "{text}"
-        );
     }
 }

@@ -52,6 +52,37 @@ fn a_real_file_crosses_an_emulated_path_under_every_controller() {
 }
 
 #[test]
+fn the_kernels_algorithm_races_ours_over_the_kernels_tcp() {
+    let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
+        .args(["demo", "--tcp", "--json", "--size", "300kB"])
+        .args(["--rate", "20Mbit/s", "--rtt", "10ms", "--loss", "0.5%"])
+        .args(["--controllers", "reno,cerl"])
+        .output()
+        .expect("the command starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["transport"], "tcp");
+    let contestants = json["contestants"].as_array().expect("a list");
+    let whose: Vec<&Value> = contestants.iter().map(|c| &c["implementation"]).collect();
+    // Every kernel has Reno, and none has CERL.
+    assert_eq!(whose, ["kernel", "whimbrel"]);
+    for c in contestants {
+        assert!(c["predicted"]["goodput_bps"].as_f64() > Some(1e6), "{c}");
+        if let Some(why) = c["not_measured"].as_str() {
+            assert!(!why.contains('\n'), "{why}");
+            println!("skipped: {} was not measured: {why}", c["controller"]);
+            continue;
+        }
+        let measured = &c["measured"];
+        assert!(measured["goodput_bps"].as_f64() > Some(0.0), "{c}");
+        assert_eq!(measured["blake3"].as_str().map(str::len), Some(64), "{c}");
+        // 300 kB are 208 segments of at most 1448 bytes.
+        assert!(measured["sent_packets"].as_u64() >= Some(208), "{c}");
+    }
+}
+
+#[test]
 fn each_controller_gets_a_file_that_takes_about_the_time_asked_for() {
     let output = Command::new(env!("CARGO_BIN_EXE_whimbrel"))
         .args(["demo", "--json", "--time", "2s", "--rate", "20Mbit/s"])

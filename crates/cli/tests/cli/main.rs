@@ -7,6 +7,7 @@ mod demo;
 mod errors;
 mod formats;
 mod judge;
+mod link;
 mod model;
 mod page;
 mod reproduce;

@@ -1,0 +1,114 @@
+//! `whimbrel link` with a congestion control for the kernel's TCP: real connections over an emulated
+//! path. Where the system allows no namespaces or no BPF, these tests print why they are skipped.
+
+use crate::support::{folder, list, number, parse, path_in, refused, text, whimbrel};
+use std::fs;
+
+/// Whether this system can run an algorithm of ours on a path.
+fn possible() -> bool {
+    let probe = whimbrel(&["link", "--quiet", "--controller", "cerl", "--", "true"]);
+    let allowed = probe.status.success();
+    if !allowed {
+        println!("skipped: {}", text(&probe.stderr).trim());
+    }
+    allowed
+}
+
+#[test]
+fn decisions_of_a_classifier_are_compared_with_the_truth_of_the_path() {
+    if !possible() {
+        return;
+    }
+    let folder = folder();
+    let [from, to, json] = ["from", "to", "json"].map(|name| path_in(&folder, name));
+    let content: Vec<u8> = (0..3_000_000_u32).map(|i| (i ^ (i >> 7)) as u8).collect();
+    fs::write(&from, &content).expect("written");
+    let own = env!("CARGO_BIN_EXE_whimbrel");
+    let receive = format!("exec '{own}' demo-end receive '{to}'");
+    let path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--loss", "2%"];
+    let ends = [
+        "--far",
+        &receive,
+        "--",
+        own,
+        "demo-end",
+        "send",
+        &from,
+        "10.77.0.2",
+    ];
+    let link = ["link", "--tcp", "newreno+cerl", "--json", &json];
+    let output = whimbrel(&[&link[..], &path, &ends].concat());
+    let shown = text(&output.stderr);
+    assert!(output.status.success(), "{shown}");
+    assert!(
+        fs::read(&to).expect("a file") == content,
+        "the file differs"
+    );
+    for says in ["newreno+cerl: 1 connection", "true cause", "random loss"] {
+        assert!(shown.contains(says), "{says} in {shown}");
+    }
+
+    let report = parse(&fs::read_to_string(&json).expect("a file"));
+    let tcp = &report["tcp"];
+    assert_eq!(number(tcp, "/fallbacks"), 0.0);
+    assert_eq!(number(tcp, "/dropped_events"), 0.0);
+    let sent = |c: &&serde_json::Value| number(c, "/acked_bytes") > 1e6;
+    let sender = list(&tcp["connections"]).iter().find(sent);
+    let sender = sender.expect("the sender's end");
+    assert!(number(sender, "/retransmits") > 10.0, "{sender}");
+    let decisions = number(sender, "/verdicts/congestion") + number(sender, "/verdicts/random");
+    assert!(decisions > 10.0, "{sender}");
+    let known: f64 = ["congestion", "random"]
+        .iter()
+        .flat_map(|cause| ["congestion", "random"].map(|decided| format!("{cause}_as_{decided}")))
+        .map(|cell| number(sender, &format!("/verdicts/truth/{cell}")))
+        .sum();
+    // TCP retransmits some segments that were only late: the path has no truth about these.
+    assert!(known <= decisions && known >= 0.8 * decisions, "{sender}");
+}
+
+#[test]
+fn names_of_the_kernel_keep_their_meaning_and_controller_is_ours() {
+    if !possible() {
+        return;
+    }
+    let folder = folder();
+    let json = path_in(&folder, "json");
+    let chosen = |flag, name| {
+        let show = ["cat", "/proc/sys/net/ipv4/tcp_congestion_control"];
+        let output = whimbrel(&[&["link", flag, name, "--json", &json, "--"], &show[..]].concat());
+        let report = parse(&fs::read_to_string(&json).expect("a file"));
+        (text(&output.stdout).trim().to_owned(), report)
+    };
+    // Every kernel has Reno.
+    let (name, report) = chosen("--tcp", "reno");
+    assert_eq!(name, "reno");
+    assert!(report["tcp"].is_null(), "{report}");
+    for (flag, ours) in [("--controller", "reno"), ("--tcp", "cerl?A=0.6")] {
+        let (name, report) = chosen(flag, ours);
+        assert!(name != "reno" && name != "cubic", "{name}");
+        assert_eq!(report["tcp"]["controller"], ours);
+        assert_eq!(report["tcp"]["exit_status"], 0);
+    }
+}
+
+#[test]
+fn an_unknown_algorithm_is_refused_with_the_known_ones() {
+    let error = refused(&["link", "--tcp", "cerll", "--", "true"], "");
+    assert!(
+        error.contains("reno") && error.contains("did you mean `cerl`"),
+        "{error}"
+    );
+    let error = refused(&["link", "--controller", "cerll", "--", "true"], "");
+    assert!(error.contains("did you mean `cerl`"), "{error}");
+    let both = [
+        "link",
+        "--tcp",
+        "reno",
+        "--controller",
+        "cerl",
+        "--",
+        "true",
+    ];
+    assert!(refused(&both, "").contains("cannot be used with"));
+}
