@@ -46,7 +46,9 @@ const GLANCE: std::time::Duration = std::time::Duration::from_millis(20);
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
+    subcommand_value_name = "status",
+    subcommand_help_heading = "Running instances",
+    disable_help_subcommand = true,
     after_help = "\
 Needs Linux 6.6 or newer with cgroup v2, and root or the capabilities CAP_BPF,
 CAP_PERFMON and CAP_NET_ADMIN. `sudo whimbrel tcp -- COMMAND` runs COMMAND as root

@@ -110,11 +110,12 @@ fn known(text: &str, available: &str) -> Result<String, String> {
     if names.is_empty() || names.contains(&text) {
         return Ok(text.to_owned());
     }
-    let meant = nearest(text, names.iter().copied());
-    let meant = meant.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+    let hint = match nearest(text, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("`modprobe tcp_{text}` may load it"),
+    };
     Err(format!(
-        "this kernel has no algorithm `{text}` at present{meant}; it has {}; `modprobe tcp_{text}` \
-         may load it",
+        "this kernel has no algorithm `{text}`; it has {}; {hint}",
         names.join(", ")
     ))
 }
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(known("bbr", ""), Ok("bbr".to_owned()));
         let error = known("cubik", "reno cubic whim_1_0\n").expect_err("unknown");
         assert!(error.contains("did you mean `cubic`?"), "{error}");
-        assert!(error.contains("it has reno, cubic;"), "{error}");
+        assert!(error.contains("it has reno, cubic; did you"), "{error}");
     }
 
     #[test]

@@ -14,4 +14,5 @@ mod reproduce;
 mod results;
 mod sim;
 mod support;
+mod tcp;
 mod trace;
