@@ -58,6 +58,10 @@ struct {
 
 u32 generations = 0;
 
+/* Never used: they keep the structures in the object, where a test compares them with src/wire.rs. */
+struct start *start_layout;
+struct nack *nack_layout;
+
 /* Set by the loader. Names are two words each: clang folds the initializer of a constant array into
  * a copy of it, volatile or not.
  */

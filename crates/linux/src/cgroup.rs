@@ -28,7 +28,7 @@ pub(crate) struct Temporary {
 /// What the guard does: `$1` is the cgroup, `$2` the one above. Processes may still be forking while
 /// it moves them, hence the repetition.
 const GUARD: &str = r#"
-trap '' HUP INT QUIT TERM
+trap '' HUP INT PIPE QUIT TERM
 mkdir "$1" || exit 1
 echo made
 exec >/dev/null 2>&1

@@ -145,6 +145,7 @@ impl Datapath {
     pub fn choose(&self, cgroup: &Cgroup, selection: &Selection) -> Result<Chosen, LinuxError> {
         privileges::check(&Capability::ATTACH)?;
         privileges::check_cgroups(self.cgroup_programs)?;
+        let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
         let temporary = match cgroup {
             Cgroup::Existing(_) => None,
             Cgroup::New => Some(Temporary::create(&self.name)?),
@@ -156,7 +157,6 @@ impl Datapath {
         };
         cgroup::check(&directory)?;
         let opened = File::open(&directory).map_err(LinuxError::os("opening the cgroup"))?;
-        let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
         if chooser.is_none() {
             *chooser = Some(self.load_chooser(selection)?);
         }

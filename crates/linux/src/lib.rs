@@ -18,6 +18,19 @@
 //! * [`nack`] lets the receiver of a corrupted segment say so, at both ends of a connection.
 //! * [`wire`] is what kernel and process exchange; `bpf/wire.h` mirrors it.
 //!
+//! # What it needs
+//! Linux 6.10 or newer (`cong_control` receives the acknowledgment's flags since then) with
+//! CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF; CONFIG_CGROUP_BPF and a mounted
+//! cgroup2 to choose connections by cgroup. The least privileges, in the initial user namespace:
+//!
+//! | to | capabilities |
+//! |---|---|
+//! | register the algorithm; any user may then choose it by `TCP_CONGESTION` | CAP_BPF, CAP_PERFMON |
+//! | choose the connections of an existing cgroup; exchange NACKs | CAP_NET_ADMIN too |
+//! | run a command in a new cgroup | and the right to make one, which root has |
+//!
+//! One clear line names what is missing and what to do.
+//!
 //! # Safety
 //! If this process is silent for [`Options::silence`], each connection moves to the kernel's
 //! algorithm [`Options::fallback`] at its next acknowledgment, and the report counts it. Everything

@@ -295,3 +295,7 @@ pub const ACK_ECE: u32 = 0x40;
 
 /// FLAG_SND_UNA_ADVANCED of `net/ipv4/tcp_input.c`.
 pub const ACK_ADVANCED: u32 = 0x400;
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

@@ -137,6 +137,14 @@ pub(crate) fn constant<'a>(object: &'a [u8], name: &str) -> Result<&'a [u8], Lin
     bytes.ok_or_else(|| LinuxError::Object(format!("has no constant `{name}`")))
 }
 
+/// The bytes of a section of an object file.
+#[cfg(test)]
+pub(crate) fn section<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    use object::read::{Object as _, ObjectSection as _};
+    let file = object::File::parse(object).ok()?;
+    file.section_by_name(name)?.data().ok()
+}
+
 impl Kind {
     /// The kernel's kind of the program, what it is attached to, and the structure's type.
     fn attributes(self) -> (bpf_prog_type, u32, u32) {

@@ -5,6 +5,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 use nix::unistd::Pid;
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +13,7 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use whimbrel_linux::{Cgroup, Datapath, LinuxError, Network, Options, Selection};
 
@@ -219,16 +220,19 @@ fn an_algorithm_is_available_until_it_is_dropped() {
 }
 
 fn instances_run_side_by_side() {
-    let one = load();
-    let two = load();
     let mut other = Holder::start("hold");
-    for name in [one.name(), two.name(), other.name()] {
+    // All at once, so that they try the same names.
+    let threads = [(); 4].map(|()| thread::spawn(load));
+    let instances = threads.map(|thread| thread.join().expect("loaded"));
+    for name in instances.iter().map(Datapath::name).chain([other.name()]) {
         assert!(is_available(name), "{name}");
     }
-    assert_ne!(one.name(), two.name());
+    let distinct: HashSet<&str> = instances.iter().map(Datapath::name).collect();
+    assert_eq!(distinct.len(), instances.len());
     other.finish();
-    drop(one);
-    assert!(is_available(two.name()));
+    let [last, others @ ..] = instances;
+    drop(others);
+    assert!(is_available(last.name()));
 }
 
 fn the_innermost_cgroup_decides_and_in_it_the_first() {
