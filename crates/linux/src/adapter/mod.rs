@@ -5,7 +5,7 @@
 //! The rules are those of TCP, not of QUIC's adapter:
 //!
 //! * **Acknowledgments.** One `on_ack` for each acknowledgment that delivers something.
-//! * **Episodes** ([`episode`]). After a reduction no loss begins a new episode until everything is
+//! * **Episodes** (`episode`). After a reduction no loss begins a new episode until everything is
 //!   acknowledged that was in flight then (RFC 6675 section 5). An acknowledgment may end an
 //!   episode and reveal a loss: the end comes first. After a timeout, and for Tahoe, which has no
 //!   fast recovery, no loss begins an episode until then either. After a loss that did not reduce
@@ -17,7 +17,7 @@
 //! * **Sent packets.** The kernel reports their number with the next event.
 //! * **Bytes** are packets times the MSS at their time, as everywhere in Linux's congestion
 //!   control; goodput is counted in sequence numbers.
-//! * **The receiver's clock** ([`receiver_clock`]) is the peer's timestamp (RFC 7323).
+//! * **The receiver's clock** (`receiver_clock`) is the peer's timestamp (RFC 7323).
 //!
 //! Times are since the connection began to be controlled.
 

@@ -137,7 +137,7 @@ impl Nacks {
     /// The state at the beginning of a connection.
     pub fn new(start: &Start) -> Self {
         let event = &start.event;
-        let clock = (start.timestamps != 0).then(|| Clock {
+        let clock = (start.timestamps != 0).then_some(Clock {
             tick: if start.timestamps_us != 0 { 1 } else { 1000 },
             offset: start.timestamp_offset,
         });

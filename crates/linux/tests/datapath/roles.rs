@@ -27,6 +27,7 @@ pub fn play(args: &[String]) -> ExitCode {
 
 /// Registers an algorithm, prints its name and the cgroup's directory, and keeps both until the
 /// standard input ends. A process that it started stays in a new cgroup.
+#[expect(clippy::zombie_processes, reason = "the tester ends the other process")]
 fn hold(cgroup: Option<Cgroup>) -> Result<(), LinuxError> {
     let options = Options::new("cerl".parse().expect("a controller"));
     let datapath = Datapath::load(&options)?;
