@@ -571,12 +571,16 @@ int whim_choose(struct bpf_sock_ops *ops)
 	return 1;
 }
 
-/* For measuring only: an event like an acknowledgment's, of a connection that does not exist. */
+/* For measuring only: events like those of a connection that sends as fast as events are answered.
+ * Its generation is one that no connection has.
+ */
+u32 flood_count = 0;
 SEC("xdp")
 int whim_flood(void *ctx)
 {
 	struct control *c = the_control();
 	u64 now = bpf_ktime_get_ns();
+	u32 n = __sync_fetch_and_add(&flood_count, 1) + 1;
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
 	if (!c || !e) {
@@ -588,8 +592,27 @@ int whim_flood(void *ctx)
 	}
 	__builtin_memset(e, 0, sizeof(*e));
 	e->time = now;
-	e->slot = NO_SLOT;
+	e->slot = 0;
+	e->generation = FLOOD_GENERATION;
+	e->number = n;
 	e->kind = KIND_ACK;
+	e->flags = FLAG_CWND_LIMITED;
+	e->ack_flags = FLAG_SND_UNA_ADVANCED;
+	e->mss = 1448;
+	e->acked = 2;
+	e->delivered = 2 * n;
+	e->prior_delivered = 2 * n - 1000;
+	e->in_flight = 1000;
+	e->prior_in_flight = 1002;
+	e->cwnd = 1000;
+	e->srtt_us = 50000;
+	e->rtt_us = 50000 + (n & 1023);
+	e->rate_delivered = 1000;
+	e->rate_interval_us = 50000;
+	e->snd_una = n * 2896;
+	e->snd_nxt = e->snd_una + 1000 * 1448;
+	e->segments_out = 2 * n;
+	e->newest_sent_us = now / 1000 - 50000;
 	add(&c->events);
 	bpf_ringbuf_submit(e, waking(c));
 	return 2; /* XDP_PASS */

@@ -5,6 +5,9 @@
 #pragma once
 #include "kernel.h"
 
+/* Generations of connections are below 2^31. */
+#define FLOOD_GENERATION (~0u)
+
 enum { WIRE_VERSION = 1, SLOTS = 16384, MAX_RULES = 16 };
 
 enum kind {

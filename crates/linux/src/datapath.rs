@@ -29,7 +29,7 @@ use whimbrel_cc::registry::Feed;
 use whimbrel_units::nearest;
 
 /// The compiled `bpf/whimbrel.bpf.c`.
-const OBJECT: &[u8] = include_bytes!("../bpf/objects/whimbrel.bpf.o");
+pub(crate) const OBJECT: &[u8] = include_bytes!("../bpf/objects/whimbrel.bpf.o");
 
 /// The members of `struct tcp_congestion_ops` and the programs that implement them.
 const FUNCTIONS: [(&str, &str); 7] = [
@@ -182,6 +182,11 @@ impl Datapath {
     /// The ring of events. A ring has one consumer: call it once.
     pub(crate) fn ring(&self) -> Result<Ring, LinuxError> {
         Ring::new(self.object.map("events")?)
+    }
+
+    /// The loaded programs and maps.
+    pub(crate) fn object(&self) -> &Object {
+        &self.object
     }
 
     /// The commands of all slots.

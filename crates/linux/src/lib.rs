@@ -54,10 +54,12 @@ mod error;
 pub mod nack;
 mod options;
 mod privileges;
+#[cfg(test)]
+mod prr_tests;
 pub mod recording;
 pub mod wire;
 
-pub use agent::{Agent, NackReport, Report};
+pub use agent::{Agent, Flood, NackReport, Report};
 pub use connection::{
     Addresses, Connection, Decision, End, MAX_DECISIONS, ReceiverClock, Sample, Snapshot, Verdicts,
 };

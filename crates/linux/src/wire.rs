@@ -125,6 +125,13 @@ impl Start {
     pub fn read(record: &[u8]) -> Option<Self> {
         read(record)
     }
+
+    /// The record as it lies in the ring.
+    pub fn bytes(&self) -> &[u8] {
+        let start: *const Self = self;
+        // SAFETY: the structure has no padding, and the slice lives no longer than it.
+        unsafe { std::slice::from_raw_parts(start.cast(), size_of::<Self>()) }
+    }
 }
 
 impl Nack {

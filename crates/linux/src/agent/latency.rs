@@ -24,6 +24,11 @@ impl Latency {
         }
     }
 
+    /// How many were added.
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, Histogram::len)
+    }
+
     /// The time that the fraction `q` of all did not exceed; zero without any.
     pub fn quantile(&self, q: f64) -> Duration {
         let nanos = self.0.as_ref().map_or(0, |h| h.value_at_quantile(q));

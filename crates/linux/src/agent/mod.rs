@@ -2,6 +2,7 @@
 //! and the heartbeat, and records what happened.
 //!
 //! * `table`: the connections, and what is recorded of each.
+//! * `flood`: how many events a second are answered.
 //! * `latency`: how long answers took.
 //! * `system`: clocks, scheduling, waiting.
 //!
@@ -9,6 +10,7 @@
 //! thread; while they come faster than one in [`Options::wake_interval`], the thread sleeps for that
 //! time and then answers all of them.
 
+mod flood;
 mod latency;
 mod system;
 mod table;
@@ -21,6 +23,7 @@ use crate::error::LinuxError;
 use crate::nack::{NackReceiver, NackSender, ReceiverCounters, SenderCounters};
 use crate::options::Options;
 use crate::recording::Recorder;
+pub use flood::Flood;
 use latency::Latency;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -222,15 +222,15 @@ pub(crate) struct Program {
     fd: OwnedFd,
 }
 
-#[cfg(test)]
 impl Program {
     /// Runs the program once over a packet, which begins with its Ethernet header and is at least
     /// as long. Returns the program's return value and the packet afterwards.
+    #[cfg(test)]
     pub(crate) fn test_run(&self, packet: &[u8]) -> io::Result<(u32, Vec<u8>)> {
         self.test_runs(packet, 1)
     }
 
-    /// The same several times, each over what the run before made of the packet.
+    /// Runs the program several times over a packet, each over what the run before made of it.
     pub(crate) fn test_runs(&self, packet: &[u8], times: u32) -> io::Result<(u32, Vec<u8>)> {
         // Room for headers that a program adds.
         let mut out = vec![0; packet.len() + 256];

@@ -226,7 +226,6 @@ pub(super) fn link_create(
 
 /// Runs a program `times` times over `packet` and writes to `out` what the last run made of it.
 /// Returns that run's value and the length of the packet afterwards.
-#[cfg(test)]
 pub(super) fn program_run(
     program: BorrowedFd<'_>,
     packet: &[u8],
