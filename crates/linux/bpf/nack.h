@@ -130,14 +130,15 @@ struct name {
 	u16 local_port, remote_port;
 };
 
-/* The limit on the NACKs of one connection: NACKS_AT_ONCE, and one more for every PRICE segments
+/* The limit on the NACKs of one connection: nacks_at_once, and one more for every PRICE segments
  * that arrive intact. So forged segments or NACKs cause at most half as many packets or records as
  * get through.
  *
  * Two processors may update an entry at the same time. Then one update is lost, and the limit is one
  * NACK off.
  */
-enum { PRICE = 2, NACKS_AT_ONCE = 10, ALLOWANCES = 8192 };
+enum { PRICE = 2, ALLOWANCES = 8192 };
+const volatile u32 nacks_at_once = 10;
 struct allowance {
 	u32 intact; /* the kernel's count of intact segments at the last NACK */
 	u32 earned; /* intact segments that no NACK has used up */
@@ -152,7 +153,7 @@ struct {
 INLINE bool take(const struct name *name, u32 intact)
 {
 	struct allowance *known = bpf_map_lookup_elem(&allowances, name);
-	struct allowance first = { .intact = intact, .earned = PRICE * (NACKS_AT_ONCE - 1) };
+	struct allowance first = { .intact = intact, .earned = PRICE * (nacks_at_once - 1) };
 	u64 earned;
 
 	if (!known) {
@@ -160,8 +161,8 @@ INLINE bool take(const struct name *name, u32 intact)
 		return true;
 	}
 	earned = (u64)known->earned + (u32)(intact - known->intact);
-	if (earned > PRICE * NACKS_AT_ONCE)
-		earned = PRICE * NACKS_AT_ONCE;
+	if (earned > PRICE * nacks_at_once)
+		earned = PRICE * nacks_at_once;
 	known->intact = intact;
 	known->earned = earned >= PRICE ? earned - PRICE : earned;
 	return earned >= PRICE;

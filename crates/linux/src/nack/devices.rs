@@ -2,9 +2,12 @@
 
 use crate::error::LinuxError;
 use nix::ifaddrs::getifaddrs;
-use nix::net::if_::InterfaceFlags;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::io;
 use whimbrel_units::nearest;
+
+/// ARPHRD_NONE
+const NO_HEADER: u16 = 65_534;
 
 /// A network interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub(super) struct Device {
 #[derive(Debug, Clone)]
 struct Interface {
     name: String,
-    index: usize,
+    index: u32,
     /// ARPHRD_* of `linux/if_arp.h`.
     kind: u16,
     up: bool,
@@ -36,11 +39,22 @@ pub(super) fn find(names: &[String]) -> Result<Vec<Device>, LinuxError> {
     let interfaces: Vec<Interface> = getifaddrs()
         .map_err(|errno| failed(io::Error::from(errno)))?
         .filter_map(|entry| {
-            let link = *entry.address?.as_link_addr()?;
+            // A device without a hardware address is listed without an address; its packets have no
+            // header but IP's.
+            let (index, kind) = match &entry.address {
+                None => (
+                    if_nametoindex(entry.interface_name.as_str()).ok()?,
+                    NO_HEADER,
+                ),
+                Some(address) => {
+                    let link = address.as_link_addr()?;
+                    (u32::try_from(link.ifindex()).ok()?, link.hatype())
+                }
+            };
             Some(Interface {
                 name: entry.interface_name,
-                index: link.ifindex(),
-                kind: link.hatype(),
+                index,
+                kind,
                 up: entry.flags.contains(InterfaceFlags::IFF_UP),
                 loopback: entry.flags.contains(InterfaceFlags::IFF_LOOPBACK),
             })
@@ -82,7 +96,7 @@ fn device(interface: &Interface) -> Result<Device, String> {
         // Ethernet, the loopback
         1 | 772 => true,
         // none (TUN, WireGuard), PPP, raw IP
-        65_534 | 512 | 519 => false,
+        NO_HEADER | 512 | 519 => false,
         kind => {
             return Err(format!(
                 "packets of the network interface `{}` (type {kind}) begin with neither an Ethernet \
@@ -91,11 +105,9 @@ fn device(interface: &Interface) -> Result<Device, String> {
             ));
         }
     };
-    let index = u32::try_from(interface.index)
-        .map_err(|_| format!("the network interface `{}` has no number", interface.name))?;
     Ok(Device {
         name: interface.name.clone(),
-        index,
+        index: interface.index,
         ethernet,
     })
 }
@@ -104,7 +116,7 @@ fn device(interface: &Interface) -> Result<Device, String> {
 mod tests {
     use super::*;
 
-    fn interface(name: &str, index: usize, kind: u16, up: bool) -> Interface {
+    fn interface(name: &str, index: u32, kind: u16, up: bool) -> Interface {
         Interface {
             name: name.to_owned(),
             index,

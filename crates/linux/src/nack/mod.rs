@@ -208,3 +208,6 @@ fn parse(record: &[u8]) -> Option<Nack> {
         timestamps: u32::from_ne_bytes(*timestamps),
     })
 }
+
+#[cfg(test)]
+mod programs;
