@@ -3,8 +3,7 @@
 //! The rules are those of the simulator (`crates/sim/src/tcp/sender/nacks.rs`). A NACK is accepted
 //! only if all of these hold:
 //!
-//! * **In flight**: the named segment is sent and not acknowledged, and it begins where a segment
-//!   begins, as far as the events show it.
+//! * **In flight**: the named segment is sent and not acknowledged.
 //! * **Not too soon**: at least half of the minimum RTT has passed since it was last sent.
 //! * **Not too late**: nothing that was sent later has arrived before the NACK.
 //! * **Its last transmission**: the echoed timestamp (RFC 7323) is the time of a transmission of
@@ -29,8 +28,13 @@
 //! data is exempt while the kernel may have retransmitted it as a probe (RFC 8985).
 //!
 //! **Where the simulator knows more.** It sees each segment's transmissions and the timestamp that
-//! acknowledges it. Here both are bounds from the events. A NACK whose number was itself corrupted
-//! usually names no beginning of a segment, or one of another time, and is refused.
+//! acknowledges it. Here both are bounds from the events.
+//!
+//! **Corrupted numbers.** The receiver cannot locate an error, so a NACK may have a wrong number:
+//! that of another time, which the timestamp reveals, or one where no segment begins. Segments begin
+//! at a multiple of the MSS from what is known to be a beginning, unless the application has written
+//! less. A NACK at another place is accepted only with timestamps. It excuses a loss only if the
+//! kernel names that very place, and as it may be an honest error it does not count as false.
 
 use super::allowance::Allowance;
 use super::before;
@@ -69,6 +73,8 @@ struct Accepted {
     seq: u32,
     /// The corrupted transmission was sent at this time or a little later, microseconds.
     sent: u64,
+    /// It names what is probably the beginning of a segment.
+    aligned: bool,
     state: State,
     /// The kernel's count of retransmissions at that time.
     retransmitted: u32,
@@ -237,7 +243,8 @@ impl Nacks {
             return None;
         }
         let first = self.sent.first_sent(seq)?;
-        if seq.wrapping_sub(first.boundary) % self.mss != 0 {
+        let aligned = seq.wrapping_sub(first.boundary) % self.mss == 0;
+        if !aligned && self.clock.is_none() {
             return None;
         }
         let known = self.accepted.iter().find(|known| known.seq == seq);
@@ -281,6 +288,7 @@ impl Nacks {
         Some(Accepted {
             seq,
             sent,
+            aligned,
             state: State::Waiting { unsure: false },
             retransmitted: self.retransmitted,
             last: !before(seq.wrapping_add(self.mss), self.next),
@@ -307,6 +315,7 @@ impl Nacks {
         self.sent.acknowledge(self.una);
         let (una, soonest) = (self.una, self.soonest());
         let is_false = |nack: &Accepted| match nack.state {
+            _ if !nack.aligned => false,
             State::Waiting { unsure: true } => false,
             State::Waiting { unsure: false } => {
                 !nack.last || event.retransmitted == nack.retransmitted
@@ -342,7 +351,7 @@ impl Nacks {
         self.accepted
             .sort_by_key(|nack| (!is_named(nack), nack.seq.wrapping_sub(event.snd_una)));
         let may_be_marked = |nack: &Accepted| {
-            let sent_before = nack.sent <= event.newest_sent_us;
+            let sent_before = nack.aligned && nack.sent <= event.newest_sent_us;
             matches!(nack.state, State::Waiting { .. }) && (is_named(nack) || sent_before)
         };
         let unused = self.accepted.iter().filter(|nack| may_be_marked(nack));
