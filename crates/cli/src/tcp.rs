@@ -50,7 +50,7 @@ const GLANCE: std::time::Duration = std::time::Duration::from_millis(20);
     subcommand_help_heading = "Running instances",
     disable_help_subcommand = true,
     after_help = "\
-Needs Linux 6.6 or newer with cgroup v2, and root or the capabilities CAP_BPF,
+Needs Linux 6.10 or newer with cgroup v2, and root or the capabilities CAP_BPF,
 CAP_PERFMON and CAP_NET_ADMIN. `sudo whimbrel tcp -- COMMAND` runs COMMAND as root
 too. To run it as yourself:
   sudo whimbrel tcp -- sudo -u $USER COMMAND
@@ -72,9 +72,11 @@ object there instead, as the last thing (without COMMAND: on standard output):
     verdicts             {congestion, random, truth}: episodes of loss by the
                          classifier's decision; null if the algorithm makes none
     fallback             true: it went to fallback_controller
-  connections_total, fallbacks, dropped_events, clamped, events, unfinished
+  connections_total, fallbacks, refused, not_chosen, dropped_events, clamped,
+  events, unfinished
   answer_p50_us, answer_p99_us, cpu_s, realtime, elapsed_s
-A running `iperf3 -s`, `nginx` or `sshd` sends from its own cgroup: use --cgroup.
+  nacks                  with --nack: {devices, receiver, sender}, counters of all
+                         connections of the machine; else null
 Exit status: COMMAND's; 128 + signal if one killed it; 127 if it was not found,
 126 if it could not be run; without COMMAND 0; 1 failed; 2 wrong usage.
 
@@ -83,6 +85,7 @@ Examples:
   sudo whimbrel tcp --controller bbr --port 873 -- rsync -a DIR host::module
   sudo whimbrel tcp --controller cubic+cerl --to 198.51.100.0/24 --cgroup \\
       /sys/fs/cgroup/system.slice/nginx.service
+  sudo whimbrel tcp --controller tcp-nack --nack=eth0 -- COMMAND
   sudo whimbrel tcp status"
 )]
 pub struct TcpArgs {
@@ -124,6 +127,17 @@ pub struct TcpArgs {
     /// After COMMAND has ended, wait at most this long for its unacknowledged data
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     linger: Duration,
+    /// Negative acknowledgments (NACKs) on these network interfaces, separated by commas [default:
+    /// all but the loopback]; use it at both ends of the path, with an algorithm such as tcp-nack
+    #[arg(
+        long,
+        value_name = "DEVICES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        value_parser = options::devices
+    )]
+    nack: Option<options::Devices>,
     #[command(flatten)]
     outputs: OutputArgs,
     /// Time between the points of the time line
@@ -173,6 +187,7 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
         fallback: args.fallback.clone(),
         wake_interval: args.wake_interval,
         real_time: args.realtime,
+        nack: args.nack.clone().map(|devices| devices.0),
         sampling: args.outputs.any().then_some(args.sample),
         ..Options::new(args.controller.clone())
     };

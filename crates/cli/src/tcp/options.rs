@@ -69,6 +69,37 @@ fn first_of(address: IpAddr, bits: u8) -> IpAddr {
     }
 }
 
+/// Names of network interfaces; none means all but the loopback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Devices(pub Vec<String>);
+
+/// Parses names of network interfaces, separated by commas.
+///
+/// # Errors
+/// If one is empty or contains what no name does.
+pub fn devices(text: &str) -> Result<Devices, String> {
+    if text.is_empty() {
+        return Ok(Devices(Vec::new()));
+    }
+    let name = |name: &str| match name.trim() {
+        "" => Err("a name is missing; write names such as eth0,wlan0".to_owned()),
+        // The kernel's limit (IFNAMSIZ) and rules (dev_valid_name).
+        name if name.len() > 15
+            || name.contains(['/', ':'])
+            || name.contains(char::is_whitespace) =>
+        {
+            Err(format!(
+                "`{name}` is not a name of a network interface; `ip -brief link` lists them"
+            ))
+        }
+        name => Ok(name.to_owned()),
+    };
+    text.split(',')
+        .map(name)
+        .collect::<Result<_, _>>()
+        .map(Devices)
+}
+
 /// Refuses more rules than the kernel's half has room for.
 ///
 /// # Errors
@@ -185,6 +216,19 @@ mod tests {
             let error = network(text).expect_err(text);
             assert!(error.contains(says), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn devices_are_separated_by_commas_and_may_be_left_out() {
+        let names = |text| devices(text).map(|devices| devices.0);
+        assert_eq!(names(""), Ok(Vec::new()));
+        assert_eq!(
+            names("eth0, wlan0"),
+            Ok(vec!["eth0".to_owned(), "wlan0".to_owned()])
+        );
+        assert!(names("eth0,").is_err());
+        assert!(names("a/b").expect_err("a path").contains("ip -brief link"));
+        assert!(names("sixteen-letters!").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use whimbrel_linux::{Connection, End, ReceiverClock, Report};
+use whimbrel_linux::{Connection, End, NackReport, ReceiverClock, Report};
 use whimbrel_units::Duration;
 
 /// One connection.
@@ -126,6 +126,10 @@ pub struct SummaryRecord<'a> {
     pub connections_total: u64,
     /// Connections that went to the fallback algorithm.
     pub fallbacks: u64,
+    /// Connections that went to it because too many were controlled already.
+    pub refused: u64,
+    /// Connections that were chosen, but for which the kernel refused the algorithm.
+    pub not_chosen: u64,
     /// Events that found the kernel's buffer full.
     pub dropped_events: u64,
     /// Windows or rates that the kernel's half clamped.
@@ -146,6 +150,87 @@ pub struct SummaryRecord<'a> {
     pub unfinished: usize,
     /// COMMAND's exit status, 128 + signal if one killed it; null without COMMAND.
     pub exit_status: Option<u8>,
+    /// What became of NACKs on the network interfaces; null if they are not in use.
+    pub nacks: Option<NacksRecord<'a>>,
+}
+
+/// What the programs on the network interfaces have counted, for all connections of the machine.
+#[derive(Debug, Serialize)]
+pub struct NacksRecord<'a> {
+    /// The interfaces.
+    pub devices: &'a [String],
+    /// As a receiver of data.
+    pub receiver: ReceiverRecord,
+    /// As a sender of data.
+    pub sender: SenderRecord,
+}
+
+/// Segments of TCP that arrived, by what became of them.
+#[derive(Debug, Serialize)]
+pub struct ReceiverRecord {
+    /// With the right checksum.
+    pub intact: u64,
+    /// With a wrong one. All but `offloaded` and `unverified` are parts of it.
+    pub corrupted: u64,
+    /// Without a checksum to verify.
+    pub offloaded: u64,
+    /// That cannot be verified.
+    pub unverified: u64,
+    /// Without data, or that open or close a connection.
+    pub no_data: u64,
+    /// Of no connection of this host.
+    pub unknown: u64,
+    /// Whose headers do not agree with the connection.
+    pub implausible: u64,
+    /// That exceeded the allowance.
+    pub limited: u64,
+    /// That were answered with a NACK.
+    pub nacked: u64,
+}
+
+/// NACKs that arrived, by what became of them.
+#[derive(Debug, Serialize)]
+pub struct SenderRecord {
+    /// Passed on to the connection's rules.
+    pub passed_on: u64,
+    /// With a wrong checksum, or without the connection's timestamps.
+    pub malformed: u64,
+    /// That the kernel's state of the connection refutes.
+    pub refuted: u64,
+    /// That exceeded the allowance.
+    pub limited: u64,
+    /// That this program did not read in time.
+    pub lost: u64,
+    /// Of no connection of this host.
+    pub transit: u64,
+}
+
+impl<'a> From<&'a NackReport> for NacksRecord<'a> {
+    fn from(report: &'a NackReport) -> Self {
+        let (r, s) = (&report.receiver, &report.sender);
+        Self {
+            devices: &report.devices,
+            receiver: ReceiverRecord {
+                intact: r.intact,
+                corrupted: r.corrupted,
+                offloaded: r.offloaded,
+                unverified: r.unverified,
+                no_data: r.no_data,
+                unknown: r.unknown,
+                implausible: r.implausible,
+                limited: r.limited,
+                nacked: r.nacked,
+            },
+            sender: SenderRecord {
+                passed_on: s.passed_on,
+                malformed: s.malformed,
+                refuted: s.refuted,
+                limited: s.limited,
+                lost: s.lost,
+                transit: s.transit,
+            },
+        }
+    }
 }
 
 impl From<&Connection> for ConnectionRecord {
@@ -236,7 +321,7 @@ pub struct Ended {
 
 impl<'a> SummaryRecord<'a> {
     /// Of a report.
-    pub fn new(controller: String, fallback: &'a str, report: &Report, ended: Ended) -> Self {
+    pub fn new(controller: String, fallback: &'a str, report: &'a Report, ended: Ended) -> Self {
         let us = |span: Duration| span.as_secs_f64() * 1e6;
         Self {
             controller,
@@ -244,6 +329,8 @@ impl<'a> SummaryRecord<'a> {
             connections: report.connections.iter().map(Into::into).collect(),
             connections_total: report.total,
             fallbacks: report.fallbacks,
+            refused: report.refused,
+            not_chosen: report.not_chosen,
             dropped_events: report.dropped_events,
             clamped: report.clamped,
             events: report.events,
@@ -254,6 +341,7 @@ impl<'a> SummaryRecord<'a> {
             elapsed_s: ended.elapsed.as_secs_f64(),
             unfinished: ended.unfinished,
             exit_status: ended.status,
+            nacks: report.nacks.as_ref().map(NacksRecord::from),
         }
     }
 }

@@ -199,6 +199,18 @@ pub fn notes(summary: &Summary<'_>) -> Vec<String> {
             summary.silence
         ));
     }
+    if report.refused > 0 {
+        notes.push(format!(
+            "{} went to the kernel's {fallback} because too many were controlled at once",
+            count(report.refused, "connection")
+        ));
+    }
+    if report.not_chosen > 0 {
+        notes.push(format!(
+            "the kernel refused the algorithm for {}, which are not listed",
+            count(report.not_chosen, "connection")
+        ));
+    }
     if report.dropped_events > 0 {
         notes.push(format!(
             "{} of {} did not reach the algorithm because the buffer was full: do not trust the \
@@ -226,7 +238,7 @@ pub fn notes(summary: &Summary<'_>) -> Vec<String> {
         );
     }
     notes.extend(clock_note(summary));
-    notes.extend(nack_note(report));
+    notes.extend(nack_notes(report));
     notes
 }
 
@@ -269,11 +281,40 @@ fn clock_note(summary: &Summary<'_>) -> Option<String> {
     })
 }
 
-fn nack_note(report: &Report) -> Option<String> {
+/// Lines about negative acknowledgments.
+fn nack_notes(report: &Report) -> Vec<String> {
     let sum = |of: fn(&Connection) -> u64| report.connections.iter().map(of).sum::<u64>();
     let (taken, refused) = (sum(|c| c.last.nacks), sum(|c| c.last.nacks_refused));
-    (taken + refused > 0)
-        .then(|| format!("negative acknowledgments: {taken} accepted, {refused} refused"))
+    let mut notes = Vec::new();
+    if taken + refused > 0 {
+        notes.push(format!(
+            "NACKs of these connections: {taken} accepted, {refused} refused"
+        ));
+    }
+    let Some(nacks) = &report.nacks else {
+        return notes;
+    };
+    let (receiver, devices) = (&nacks.receiver, nacks.devices.join(", "));
+    if receiver.corrupted > 0 {
+        notes.push(format!(
+            "{devices}: {} of TCP arrived corrupted, {} answered with a NACK",
+            count(receiver.corrupted, "segment"),
+            receiver.nacked
+        ));
+    }
+    if receiver.nothing_to_verify() {
+        notes.push(format!(
+            "{devices}: nearly no segment has a checksum to verify, so no NACK can be sent; switch \
+             checksum offload off (`ethtool -K DEVICE rx off`, at a virtual sender tx off)"
+        ));
+    }
+    if nacks.sender.lost > 0 {
+        notes.push(format!(
+            "{} came too fast to be read",
+            count(nacks.sender.lost, "NACK")
+        ));
+    }
+    notes
 }
 
 /// `1 connection`, `2 connections`.
@@ -367,14 +408,28 @@ mod tests {
         c.last.receiver_clock = ReceiverClock::TooCoarse(Duration::from_millis(10));
         let report = Report {
             fallbacks: 2,
+            refused: 4,
+            not_chosen: 5,
             dropped_events: 3,
             clamped: 1,
+            nacks: Some(whimbrel_linux::NackReport {
+                devices: vec!["eth0".to_owned()],
+                receiver: whimbrel_linux::nack::ReceiverCounters {
+                    corrupted: 7,
+                    nacked: 6,
+                    ..Default::default()
+                },
+                ..Default::default()
+            }),
             ..report(vec![c])
         };
         let text = shown("newreno+ltd", &report);
         for says in [
             "2 connections (marked *) went to the kernel's cubic because whimbrel did not answer \
              for 1 s: do not trust their figures",
+            "4 connections went to the kernel's cubic because too many",
+            "the kernel refused the algorithm for 5 connections",
+            "eth0: 7 segments of TCP arrived corrupted, 6 answered with a NACK",
             "3 events of 0 did not reach the algorithm",
             "clamped 1 window or rate ",
             "the peer's timestamps tick every 10 ms, too coarse for ltd on this path",

@@ -472,6 +472,7 @@ fn wrong_input_is_refused_with_what_to_write() {
             &["--to", "10.0.0.1/8", "--", "true"],
             "did you mean 10.0.0.0/8",
         ),
+        (&["--nack=a/b", "--", "true"], "ip -brief link"),
         (&["--port", "0", "--", "true"], "1..=65535"),
         (&["--sample", "0s", "--", "true"], "longer than 0 s"),
     ] {
