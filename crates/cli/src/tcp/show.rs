@@ -9,6 +9,8 @@ use whimbrel_units::Duration;
 
 /// At most this many connections have a row of their own.
 const ROWS: usize = 20;
+/// Less received data than this is shown as nothing, in bytes.
+const NOTHING: u64 = 5_000;
 /// The algorithms and classifiers that measure with the receiver's clock.
 const BY_RECEIVER_CLOCK: [&str; 3] = ["ltd", "jitter-or-level", "jtcp"];
 
@@ -131,7 +133,7 @@ fn table(report: &Report) -> (Vec<(&'static str, bool)>, Vec<Vec<String>>) {
         rows.push(Sums::of(all.iter().copied()).cells("all".to_owned(), false));
     }
     let empty = |column: usize| match column {
-        3 => all.iter().all(|c| c.last.received.get() == 0),
+        3 => all.iter().all(|c| c.last.received.get() < NOTHING),
         7 => all.iter().all(|c| c.last.verdicts.is_none()),
         _ => false,
     };
@@ -169,7 +171,10 @@ pub fn text(summary: &Summary<'_>) -> String {
 pub fn page_table(report: &Report) -> page::Table {
     let (heads, rows) = table(report);
     let column = |(head, number): &(&str, bool)| Column {
-        name: head.replace("-\n", "").replace('\n', " "),
+        name: head
+            .replace("-\n", "")
+            .replace("\n/", "/")
+            .replace('\n', " "),
         number: *number,
     };
     page::Table {
