@@ -101,6 +101,7 @@ fn every_command_has_help_with_examples() {
         "judge",
         "model",
         "reproduce",
+        "tcp",
     ] {
         assert!(help.contains(command), "{help}");
         let own = stdout(&whimbrel(&[command, "--help"]));

@@ -251,7 +251,7 @@ fn the_command_inherits_nothing_but_its_standard_streams() {
     let show = [
         "sh",
         "-c",
-        "ls /proc/$$/fd; grep SigBlk /proc/$$/status; id -u",
+        "ls /proc/$$/fd; grep SigBlk /proc/self/status; id -u",
     ];
     let plain = Command::new(show[0])
         .args(&show[1..])
