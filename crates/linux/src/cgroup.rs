@@ -4,7 +4,8 @@
 //! a guard: a shell that makes the directory, waits for the end of a pipe whose other end only this
 //! process has, moves what is left in the cgroup to the cgroup above, and removes the directory. It
 //! does so after any end of this process, SIGKILL included. Its own process group keeps it from an
-//! interrupt typed at the terminal.
+//! interrupt typed at the terminal. Only the end of a PID namespace also ends a guard in it; then
+//! the empty directory stays until the next instance makes one beside it.
 //!
 //! cgroup2 may be mounted at `/sys/fs/cgroup`, at `/sys/fs/cgroup/unified` beside version 1, or
 //! nowhere. In the last case nothing is mounted here: a mount would outlive this process and be
@@ -17,6 +18,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+
+/// How the names of all instances' algorithms, and of their cgroups, begin.
+pub(crate) const PREFIX: &str = "whim_";
 
 /// A cgroup that is removed on drop, and after any end of this process.
 #[derive(Debug)]
@@ -43,12 +47,17 @@ done
 "#;
 
 impl Temporary {
-    /// Makes a cgroup below this process's own, whose name begins with `name`.
+    /// Makes a cgroup below this process's own, whose name is `name`, a hyphen and a count. Before,
+    /// removes empty ones of instances that do not run any more.
     ///
     /// # Errors
     /// If there is no cgroup2, or this process may not make a cgroup.
-    pub(crate) fn create(name: &str) -> Result<Self, LinuxError> {
+    pub(crate) fn create(
+        name: &str,
+        is_running: impl Fn(&str) -> bool,
+    ) -> Result<Self, LinuxError> {
         let above = own()?;
+        remove_stale(&above, &is_running);
         // One with the same name may still be there, of a datapath that was dropped before it.
         let directory = (0..)
             .map(|count: u32| above.join(format!("{name}-{count}")))
@@ -87,6 +96,21 @@ impl Drop for Temporary {
         drop(self.guard.stdin.take());
         // The guard ends on its own, also if it cannot remove the directory.
         let _ = self.guard.wait();
+    }
+}
+
+/// Removes empty cgroups of instances that do not run any more, also within each other.
+fn remove_stale(above: &Path, is_running: &impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+        let file_name = entry.file_name();
+        let Some((name, _)) = file_name.to_str().and_then(|text| text.rsplit_once('-')) else {
+            continue;
+        };
+        if name.starts_with(PREFIX) && !is_running(name) {
+            remove_stale(&entry.path(), is_running);
+            // One that has processes, or that another process has just removed, stays as it is.
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //! whose connections use it.
 //!
 //! Several instances run side by side: each has its own maps and registers an algorithm with a name
-//! of its own (`whim_`, the process's number, a count).
+//! of its own: `whim_`, the process's number, and random characters, because processes of different
+//! PID namespaces have equal numbers, and the kernel logs each attempt to take a name twice.
 //!
 //! An algorithm that wants congestion marks gets them through the cgroup's program, which makes a
 //! new connection negotiate ECN. The kernel's flag `TCP_CONG_NEEDS_ECN` is not set: a connection
@@ -14,13 +15,14 @@ use crate::bpf::object::{self, Kind, Object, Program};
 use crate::bpf::ring::Ring;
 use crate::bpf::shared::{Commands, SharedControl};
 use crate::bpf::struct_ops::{self, Algorithm, RegisterError, Registered};
-use crate::cgroup::{self, Temporary};
+use crate::cgroup::{self, PREFIX, Temporary};
 use crate::clock::monotonic;
 use crate::error::LinuxError;
 use crate::options::{Cgroup, Network, Options, Selection};
 use crate::privileges::{self, Capability};
 use crate::wire;
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -41,9 +43,6 @@ const FUNCTIONS: [(&str, &str); 7] = [
     ("cong_control", "whim_control"),
     ("cwnd_event", "whim_event"),
 ];
-
-/// How the names of all instances' algorithms begin.
-const PREFIX: &str = "whim_";
 
 /// The kernel's algorithms, names separated by spaces.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -95,13 +94,13 @@ impl Datapath {
             }
             match Self::load_as(name, options, &types) {
                 Ok(loaded) => return Ok(loaded),
-                // Another thread, or a process of another PID namespace, was faster.
+                // Another instance has it by chance.
                 Err(RegisterError::NameTaken) => {}
                 Err(RegisterError::Other(error)) => return Err(error),
             }
         }
         Err(LinuxError::System(format!(
-            "all names for the algorithm are in use; {AVAILABLE} lists them"
+            "all names that were tried for the algorithm are in use; {AVAILABLE} lists them"
         )))
     }
 
@@ -148,7 +147,7 @@ impl Datapath {
         let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
         let temporary = match cgroup {
             Cgroup::Existing(_) => None,
-            Cgroup::New => Some(Temporary::create(&self.name)?),
+            Cgroup::New => Some(Temporary::create(&self.name, is_registered)?),
         };
         let directory = match (cgroup, &temporary) {
             (Cgroup::Existing(path), _) => path.clone(),
@@ -248,6 +247,14 @@ fn load_object(options: &Options, name: &str) -> Result<Object, LinuxError> {
     )
 }
 
+/// Whether an instance whose algorithm has this name is running, in any namespace.
+fn is_registered(name: &str) -> bool {
+    // If the list cannot be read, all are assumed to run.
+    fs::read_to_string(AVAILABLE).map_or(true, |names| {
+        names.split_whitespace().any(|known| known == name)
+    })
+}
+
 /// Fills the queue of slots that no connection uses.
 fn fill_idle(object: &Object) -> Result<(), LinuxError> {
     let idle = object.map("idle")?;
@@ -286,16 +293,26 @@ fn check_fallback(fallback: &str, available: &str) -> Result<(), LinuxError> {
     )))
 }
 
-/// Possible names of an instance of a process, each at most [`struct_ops::MAX_NAME`] bytes.
+/// Some possible names of an instance of a process, each [`struct_ops::MAX_NAME`] bytes.
 fn names(process: u32) -> impl Iterator<Item = String> {
-    let process = base36(process);
-    (0..1000).map(move |count| format!("{PREFIX}{process}_{}", base36(count)))
+    let start = format!("{PREFIX}{}_", base36(process.into()));
+    (0..10).map(move |_| {
+        // Its keys are random.
+        let random = base36(RandomState::new().build_hasher().finish());
+        // The first digit of a number is not evenly distributed; the last ones are.
+        let digits = random.chars().rev().chain(std::iter::repeat('0'));
+        start
+            .chars()
+            .chain(digits)
+            .take(struct_ops::MAX_NAME)
+            .collect()
+    })
 }
 
-fn base36(mut number: u32) -> String {
+fn base36(mut number: u64) -> String {
     let mut digits = Vec::new();
     loop {
-        digits.extend(char::from_digit(number % 36, 36));
+        digits.extend(char::from_digit((number % 36) as u32, 36));
         number /= 36;
         if number == 0 {
             return digits.iter().rev().collect();

@@ -1,13 +1,20 @@
 use super::*;
 
 #[test]
-fn names_are_short_and_distinct() {
+fn names_fit_the_kernel_and_are_distinct() {
     // The largest process number of Linux is 2^22.
-    let names: Vec<String> = names(1 << 22).collect();
-    assert_eq!(names[0], "whim_2hwcg_0");
-    assert!(names.iter().all(|name| name.len() <= struct_ops::MAX_NAME));
-    let distinct: std::collections::HashSet<&String> = names.iter().collect();
-    assert_eq!(distinct.len(), names.len());
+    for process in [1, 1 << 22] {
+        let names: Vec<String> = names(process).chain(names(process)).collect();
+        let start = format!("whim_{}_", base36(process.into()));
+        assert!(
+            names.iter().all(|name| name.starts_with(&start)),
+            "{names:?}"
+        );
+        assert!(names.iter().all(|name| name.len() == struct_ops::MAX_NAME));
+        let distinct: std::collections::HashSet<&String> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+    }
+    assert_eq!(base36(1 << 22), "2hwcg");
 }
 
 #[test]

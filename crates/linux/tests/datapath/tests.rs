@@ -36,6 +36,10 @@ const TESTS: &[(&str, fn())] = &[
         a_dropped_cgroup_is_removed_and_its_processes_live_on,
     ),
     (
+        "stale_cgroups_are_removed_by_the_next_instance",
+        stale_cgroups_are_removed_by_the_next_instance,
+    ),
+    (
         "a_silent_process_loses_its_connections_to_the_fallback",
         a_silent_process_loses_its_connections_to_the_fallback,
     ),
@@ -273,6 +277,31 @@ fn a_dropped_cgroup_is_removed_and_its_processes_live_on() {
     holder.finish();
     assert!(!directory.exists(), "removed before the process ended");
     kill(holder.other(), Signal::SIGKILL).expect("it was moved, not ended");
+}
+
+fn stale_cgroups_are_removed_by_the_next_instance() {
+    let datapath = load();
+    let chosen = datapath
+        .choose(&Cgroup::New, &Selection::default())
+        .expect("a cgroup");
+    let above = chosen.directory().parent().expect("one above");
+    // What remains if a guard is killed too; one instance still runs.
+    let stale = above.join("whim_0_test-0");
+    let within = stale.join("whim_0_inner-3");
+    let running = above.join(format!("{}-77", datapath.name()));
+    let other = above.join("whim-0");
+    for directory in [&stale, &within, &running, &other] {
+        fs::create_dir(directory).expect("a new directory");
+    }
+    drop(
+        datapath
+            .choose(&Cgroup::New, &Selection::default())
+            .expect("a cgroup"),
+    );
+    assert!(!stale.exists());
+    for directory in [&running, &other] {
+        fs::remove_dir(directory).expect("it is not removed");
+    }
 }
 
 fn a_silent_process_loses_its_connections_to_the_fallback() {
