@@ -3,7 +3,8 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test test-more build full dist lint referee referee-full referee-linux results seconds
+.PHONY: demo test test-more build full dist lint referee referee-full referee-linux
+.PHONY: referee-linux-quick results seconds
 .PHONY: pictures bench bpf clean
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
@@ -53,10 +54,14 @@ referee-full: referee
 	referee/laws.py --full --whimbrel $(WHIMBREL)
 	referee/wifi.py --all --whimbrel $(WIFI)
 
-## Compares the simulator with the Linux kernel's TCP over an emulated path (needs the right to make
-## network namespaces).
+## Runs all algorithms on the Linux kernel's TCP over emulated paths, and compares them with the
+## simulator and with the kernel's own (needs root; three quarters of an hour).
 referee-linux: build
 	referee/linux.py --whimbrel $(WHIMBREL)
+
+## Two of them on one path, in seconds.
+referee-linux-quick: build
+	referee/linux.py --whimbrel $(WHIMBREL) --quick
 
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
 ## in README.md, experiments/seconds.toml.

@@ -1,5 +1,5 @@
-"""The two ends of one run of linux.py: a sender and a receiver of endless data over TCP. They run in
-the namespaces of `whimbrel link`, and import little, because they are started thousands of times."""
+"""The two ends of one run of linux.py: a sender and a receiver of endless data over TCP. They run
+in the namespaces of `whimbrel link`, and import little: they are started thousands of times."""
 
 import socket
 import sys

@@ -9,8 +9,8 @@ HEAD = """# All algorithms on Linux TCP, beside the simulator
 
 <!-- Written by `referee/linux.py --write docs/linux-referee.md`; do not edit. -->
 
-Each algorithm ran on the Linux kernel's TCP ([linux-tcp.md](linux-tcp.md)) over paths that
-`whimbrel link` emulates, and in the simulator over the same paths. Path and algorithm are the same
+Each algorithm ran on the Linux kernel's TCP over paths that `whimbrel link` emulates
+([emulate.md](emulate.md)), and in the simulator over the same paths. Path and algorithm are the same
 code on both sides. TCP is not: loss detection, retransmission, RTT measurement and the application
 are the kernel's on one side and the simulator's on the other. So a difference is one of TCP or of
 timing, or an error in one of them.
@@ -23,7 +23,7 @@ timing, or an error in one of them.
 * **±** is the standard deviation of single runs. The losses are random, and each side draws its own.
 * **Verdict**: *within 10 %*: the means; *within one sd*: the means differ by at most the standard
   deviation of a run (root mean square of both sides); else *differs*.
-* A run is repeated, and then left out, if 1 packet in 100 left the emulator later than 2 % of the
+* A run is repeated, and then left out, if 1 packet in 100 left the emulator later than 5 % of the
   RTT, or if it missed a packet. Left out here: {spoiled} of {runs} runs. The worst of the others has
   1 in 100 packets {late:.2f} ms late.
 * No run fell back to a kernel algorithm or lost an event, unless the last section says so.
@@ -144,7 +144,9 @@ def page(table, pairs, complaints, options, predictions):
     for point, rows in table:
         kind = "" if everyone(point) else ", the kernel's own only"
         lines += ["", f"## {point.title()}{kind}", ""]
-        lines += [f"{point.seconds:g} s, {point.seeds} runs each.", ""]
+        fewest, most = min(len(r.by_seed) for r in rows), max(len(r.by_seed) for r in rows)
+        runs = f"{most}" if fewest == most else f"{fewest} to {most}"
+        lines += [f"{point.seconds:g} s, {runs} runs each.", ""]
         lines += rows_of(rows)
     lines += ["", "## What was wrong", ""]
     lines += [f"* {text}" for text in complaints] or ["Nothing."]
