@@ -13,7 +13,8 @@ target/referee/linux.json, so an interrupted command continues where it stopped.
 
 Exits with 1 if a run falls back to a kernel algorithm, loses events or fails, if the kernel logs a
 warning, or if a comparison of the second or third kind is off by more than its tolerance and by
-more than two standard errors. A difference from the simulator's prediction is a finding, and no error.
+more than two standard errors. A difference from the simulator's prediction is a finding, and no
+error.
 """
 
 import argparse

@@ -4,29 +4,39 @@ import datetime
 import os
 import platform
 import subprocess
+import textwrap
 
 HEAD = """# All algorithms on Linux TCP, beside the simulator
 
 <!-- Written by `referee/linux.py --write docs/linux-referee.md`; do not edit. -->
 
-Each algorithm ran on the Linux kernel's TCP over paths that `whimbrel link` emulates
-([emulate.md](emulate.md)), and in the simulator over the same paths. Path and algorithm are the same
-code on both sides. TCP is not: loss detection, retransmission, RTT measurement and the application
-are the kernel's on one side and the simulator's on the other. So a difference is one of TCP or of
-timing, or an error in one of them.
+Each algorithm ran on the Linux kernel's TCP ([linux-tcp.md](linux-tcp.md)) over paths that
+`whimbrel link` emulates ([emulate.md](emulate.md)), and in the simulator over the same paths. Path
+and algorithm are the same code on both sides. TCP is not: loss detection, retransmission, RTT
+measurement and the application are the kernel's on one side and the simulator's on the other. So a
+difference is one of TCP or of timing, or an error in one of them.
 
-* **Linux**: {kernel}, {cores} cores, {date}, {version}. Goodput is what the receiver got in order in
-  the first {seconds:g} s, handshake included. Delayed ACKs, SACK, RACK and timestamps as the kernel
-  has them; initial window 10; minimum RTO 200 ms. Pacing only where the algorithm sets a rate.
-* **Simulator**: `recovery = "rack"`, `min_rto = "200 ms"`, else the defaults; {predictions} seeds, 2
-  without loss.
-* **±** is the standard deviation of single runs. The losses are random, and each side draws its own.
-* **Verdict**: *within 10 %*: the means; *within one sd*: the means differ by at most the standard
-  deviation of a run (root mean square of both sides); else *differs*.
-* A run is repeated, and then left out, if 1 packet in 100 left the emulator later than 5 % of the
-  RTT, or if it missed a packet. Left out here: {spoiled} of {runs} runs. The worst of the others has
-  1 in 100 packets {late:.2f} ms late.
-* No run fell back to a kernel algorithm or lost an event, unless the last section says so.
+"""
+
+# One paragraph each, wrapped when the page is written.
+FACTS = """
+**Linux**: {kernel}, {cores} cores, {date}, {version}. Goodput is what the receiver got in order in
+the first {seconds:g} s, handshake included. Delayed ACKs, SACK, RACK and timestamps as the kernel
+has them; initial window 10; minimum RTO 200 ms. Pacing only where the algorithm sets a rate.
+
+**Simulator**: `recovery = "rack"`, `min_rto = "200 ms"`, else the defaults; {predictions} seeds, 2
+without loss.
+
+**±** is the standard deviation of single runs. The losses are random, and each side draws its own.
+
+**Verdict**: *within 10 %*: the means; *within one sd*: the means differ by at most the standard
+deviation of a run (root mean square of both sides); else *differs*.
+
+A run is repeated, and then left out, if 1 packet in 100 left the emulator later than 5 % of the
+RTT, or if it missed a packet. Left out here: {spoiled} of {runs} runs. The worst of the others has 1
+in 100 packets {late:.2f} ms late.
+
+No run fell back to a kernel algorithm or lost an event, unless the last section says so.
 """
 
 
@@ -41,7 +51,10 @@ def name(contestant):
 
 def summary(table, everyone):
     """How many algorithms agree, by point."""
-    lines = ["| path | within 10 % | within one sd | differs | not measured |", "|---|---|---|---|---|"]
+    lines = [
+        "| path | within 10 % | within one sd | differs | not measured |",
+        "|---|---|---|---|---|",
+    ]
     for point, rows in table:
         if not everyone(point):
             continue
@@ -85,7 +98,10 @@ def decisions(table):
 
 
 def rows_of(rows):
-    lines = ["| algorithm | Linux Mbit/s | simulator Mbit/s | ratio | verdict |", "|---|---|---|---|---|"]
+    lines = [
+        "| algorithm | Linux Mbit/s | simulator Mbit/s | ratio | verdict |",
+        "|---|---|---|---|---|",
+    ]
     for row in rows:
         expected, expected_sd = row.predicted
         prediction = f"{rate(expected)} ± {rate(expected_sd)}"
@@ -107,7 +123,7 @@ def page(table, pairs, complaints, options, predictions):
         [options.whimbrel, "--version"], stdout=subprocess.PIPE, check=True, text=True
     ).stdout.strip()
     rows = [row for _, rows in table for row in rows]
-    head = HEAD.format(
+    facts = dict(
         kernel=f"kernel {platform.release()}",
         cores=os.cpu_count(),
         date=datetime.date.today().isoformat(),
@@ -118,17 +134,20 @@ def page(table, pairs, complaints, options, predictions):
         runs=sum(len(row.by_seed) for row in rows),
         late=max((row.late_ms for row in rows if row.values), default=0),
     )
+    paragraphs = FACTS.format(**facts).strip().split("\n\n")
+    bullets = [textwrap.fill(f"* {text}", 100, subsequent_indent="  ") for text in paragraphs]
 
     def everyone(point):
         of = next(rows for other, rows in table if other is point)
         return any(not row.contestant.kernel for row in of)
 
-    lines = [head, "## Summary", "", "Number of algorithms by verdict:", ""]
+    lines = [HEAD.strip(), "", *bullets, ""]
+    lines += ["## Summary", "", "Number of algorithms by verdict:", ""]
     lines += summary(table, everyone)
     lines += ["", "## The same algorithm in the kernel and in Whimbrel", ""]
     lines += [
-        "Both ran on the kernel's TCP with the same seeds of the emulated path, so the same packets",
-        "were lost as long as both sent the same. The ratio is Whimbrel's over the kernel's, ± its",
+        "Both ran on the kernel's TCP with the same seeds of the path: the same packets are lost",
+        "as long as both send the same. The ratio is Whimbrel's over the kernel's, ± its",
         "standard error from the differences of the pairs. The kernel's CUBIC has another HyStart.",
         "",
     ]
@@ -136,8 +155,8 @@ def page(table, pairs, complaints, options, predictions):
     if found := decisions(table):
         lines += ["", "## Decisions of loss classifiers", ""]
         lines += [
-            "One decision for each episode of loss, beside the reason for which the path dropped the",
-            "segment: a full queue is congestion. All runs together.",
+            "One decision for each episode of loss, beside the reason for which the path dropped",
+            "the segment: a full queue is congestion. All runs together.",
             "",
         ]
         lines += found

@@ -262,7 +262,7 @@ def run_all(runs, results, jobs, load):
 
 
 class Progress:
-    """A line with the number of runs and the time left: in place on a terminal, else each minute."""
+    """A line with the number of runs and the time left; without a terminal once a minute."""
 
     def __init__(self, total):
         self.total, self.shown = total, time.monotonic()
