@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::Spec;
-use whimbrel_linux::{Agent, Cgroup, Datapath, Network, Options, Report, Selection};
+use whimbrel_linux::{Agent, Cgroup, Datapath, End, Network, Options, Report, Selection};
 use whimbrel_units::Duration;
 
 pub use record::{Ended, SummaryRecord};
@@ -31,7 +31,7 @@ pub use show::{Summary, text};
 /// After this time without an end, a line says what is waited for.
 const EXPLAIN: Duration = Duration::from_millis(500);
 /// Time between looks at what is unfinished.
-const GLANCE: std::time::Duration = std::time::Duration::from_millis(20);
+const GLANCE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Run a program with its Linux TCP connections under any algorithm
 ///
@@ -319,7 +319,7 @@ fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize>
     let begin = Instant::now();
     let mut explained = args.quiet;
     loop {
-        let unfinished = agent.unfinished();
+        let unfinished = unfinished(agent);
         let waited = Duration::from(begin.elapsed());
         if unfinished == 0 || waited >= args.linger {
             return Ok(unfinished);
@@ -335,10 +335,26 @@ fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize>
         }
         match signals.wait(Some(GLANCE))? {
             Some(Received::End(Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP, _)) => {
-                return Ok(agent.unfinished());
+                return Ok(unfinished);
             }
             _ => continue,
         }
+    }
+}
+
+/// The number of connections that have not finished. Before its first acknowledgment, the agent does
+/// not know whether a connection has sent data: as long as it is open, it may have.
+fn unfinished(agent: &Agent) -> usize {
+    match agent.unfinished() {
+        0 => {
+            let report = agent.report();
+            let open = report
+                .connections
+                .iter()
+                .filter(|c| c.end == End::StillOpen);
+            open.filter(|c| c.last.acked.is_zero()).count()
+        }
+        known => known,
     }
 }
 
