@@ -380,15 +380,16 @@ fn conclude(args: &TcpArgs, summary: &show::Summary<'_>, begin: Instant) -> anyh
         match (&args.output, args.command.is_empty()) {
             (Some(_), _) => {}
             (None, true) => writeln!(io::stdout(), "{}", json()?)?,
-            // COMMAND's output is on standard output.
-            (None, false) => writeln!(io::stderr(), "{}", json()?)?,
+            // COMMAND's output is on standard output. That nothing reads standard error is no reason
+            // to hide COMMAND's exit status.
+            (None, false) => drop(writeln!(io::stderr(), "{}", json()?)),
         }
     } else if !args.quiet {
         let mut text = show::text(summary);
         for note in notes {
             text += &format!("{note}\n");
         }
-        // The table is no reason to hide COMMAND's exit status.
+        // Nor is it for the table.
         let _ = io::stderr().write_all(text.as_bytes());
     }
     Ok(())
