@@ -9,6 +9,8 @@ PORT = 5001
 FAR = "10.77.0.2"
 # The sender goes on for this time after the receiver has stopped counting.
 MARGIN = 0.3
+# It waits for the receiver for this time: a busy machine starts programs late.
+PATIENCE = 10
 
 
 def receive(path, seconds, rtt):
@@ -40,8 +42,13 @@ def send(name, seconds):
     with socket.socket() as connection:
         if name != "-":
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        patience = time.monotonic() + PATIENCE
+        while connection.connect_ex((FAR, PORT)):
+            # The receiver has not started yet.
+            if time.monotonic() > patience:
+                sys.exit("there is no receiver")
+            time.sleep(0.05)
         end = time.monotonic() + seconds + MARGIN
-        connection.connect((FAR, PORT))
         connection.settimeout(0.1)
         data = bytes(1 << 16)
         while time.monotonic() < end:
