@@ -2,7 +2,7 @@
 """Negative acknowledgments on the kernel's TCP: Table 6 of the TCP-NACK paper (docs/tcp-nack.md)
 through `whimbrel link`, which corrupts real packets, with and without `whimbrel tcp --nack`.
 
-It needs root and a kernel that `whimbrel tcp` accepts, and takes 7 minutes with 3 seeds.
+It needs root and a kernel that `whimbrel tcp` accepts, and takes 5 minutes with 3 seeds.
 
     sudo referee/nack.py --whimbrel target/release/whimbrel --seeds 3
 """

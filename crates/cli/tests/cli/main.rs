@@ -9,6 +9,7 @@ mod formats;
 mod judge;
 mod link;
 mod model;
+mod nack;
 mod page;
 mod reproduce;
 mod results;
