@@ -15,15 +15,17 @@
  * Where this departs from the paper: its NACK is an ordinary acknowledgment with another bit. A
  * sender without the paper's kernel would take the number for an acknowledgment of everything below
  * it, lost data included, and the connection would never recover. So would one behind a middlebox
- * that clears reserved bits. This NACK has a sequence number outside of any window. RFC 9293 section
- * 3.10.7.4 drops such a packet before its acknowledgment field is read; a keep-alive is another.
+ * that clears reserved bits. This NACK has a sequence number outside of any window. RFC 9293
+ * section 3.10.7.4 drops such a packet before its acknowledgment field is read; a keep-alive is
+ * another.
  */
 #pragma once
 #include "helpers.h"
 #include "wire.h"
 
 enum { BPF_F_CURRENT_NETNS = -1 };
-static void *(*bpf_skc_lookup_tcp)(void *ctx, void *tuple, u32 size, u64 netns, u64 flags) = (void *)99;
+static void *(*bpf_skc_lookup_tcp)(void *ctx, void *tuple, u32 size, u64 netns,
+				   u64 flags) = (void *)99;
 static long (*bpf_sk_release)(void *sk) = (void *)86;
 static void *(*bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 
@@ -134,8 +136,8 @@ struct name {
  * that arrive intact. So forged segments or NACKs cause at most half as many packets or records as
  * get through.
  *
- * Two processors may update an entry at the same time. Then one update is lost, and the limit is one
- * NACK off.
+ * Two processors may update an entry at the same time. Then one update is lost, and the limit is
+ * one NACK off.
  */
 enum { PRICE = 2, ALLOWANCES = 8192 };
 const volatile u32 nacks_at_once = 10;
@@ -196,7 +198,8 @@ INLINE void *find_connection(void *ctx, const void *addresses, u32 words, const 
 }
 
 /* Names the connection of a packet from the peer. */
-INLINE void name_connection(struct name *name, const void *addresses, u32 words, const struct tcp *tcp)
+INLINE void name_connection(struct name *name, const void *addresses, u32 words,
+			    const struct tcp *tcp)
 {
 	const u32 *address = addresses;
 

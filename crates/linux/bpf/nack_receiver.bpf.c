@@ -13,8 +13,8 @@
  *   - its length agrees with that of the IP packet, whose own checksum is right (IPv4),
  *   - it has timestamps if the connection uses them, not older than the last one and not far ahead.
  *
- * An error in the sequence number that passes all of this names another segment; the sender compares
- * the echoed timestamp with the time at which it sent that one (src/nack/rules.rs).
+ * An error in the sequence number that passes all of this names another segment; the sender
+ * compares the echoed timestamp with the time at which it sent that one (src/nack/rules.rs).
  *
  * Every packet that is not answered goes on unchanged. The kernel drops corrupted ones itself.
  *
@@ -139,8 +139,8 @@ INLINE bool is_missing(struct tcp_sock___nack *tp, u32 seq, u32 length)
 	return true;
 }
 
-INLINE enum verdict judge(struct tcp_sock___nack *tp, const struct tcp *tcp, const struct stamps *stamps,
-			  u32 length, struct known *known)
+INLINE enum verdict judge(struct tcp_sock___nack *tp, const struct tcp *tcp,
+			  const struct stamps *stamps, u32 length, struct known *known)
 {
 	u8 state = ((struct sock_common___nack *)tp)->skc_state;
 	u32 recent;
@@ -234,8 +234,8 @@ INLINE u32 make_nack(void *ip, u32 words, struct tcp *tcp, struct stamps *stamps
 }
 
 /* A segment of `length` bytes, headers included, whose checksum is wrong. */
-INLINE int answer(struct xdp_md *md, struct ethernet *ethernet, void *ip, void *addresses, u32 words,
-		  struct tcp *tcp, u32 length)
+INLINE int answer(struct xdp_md *md, struct ethernet *ethernet, void *ip, void *addresses,
+		  u32 words, struct tcp *tcp, u32 length)
 {
 	void *end = (void *)(long)md->data_end;
 	struct stamps *stamps = (void *)(tcp + 1);
@@ -299,8 +299,8 @@ INLINE int answer(struct xdp_md *md, struct ethernet *ethernet, void *ip, void *
 /* A packet whose IP header is at `ip` and has `words` words of addresses. `length` is that of the
  * TCP segment, headers included.
  */
-INLINE int verify(struct xdp_md *md, struct ethernet *ethernet, void *ip, void *addresses, u32 words,
-		  struct tcp *tcp, u32 length)
+INLINE int verify(struct xdp_md *md, struct ethernet *ethernet, void *ip, void *addresses,
+		  u32 words, struct tcp *tcp, u32 length)
 {
 	void *end = (void *)(long)md->data_end;
 	u64 pseudo, sum = 0;

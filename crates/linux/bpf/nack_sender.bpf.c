@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
 /*
- * The sender's end of negative acknowledgments (docs/tcp-nack.md), at ingress of traffic control: it
- * recognizes NACKs (nack.h), passes them to user space through a ring, and drops them, so that TCP
- * never sees one. Other packets cost one read of their headers.
+ * The sender's end of negative acknowledgments (docs/tcp-nack.md), at ingress of traffic control:
+ * it recognizes NACKs (nack.h), passes them to user space through a ring, and drops them, so that
+ * TCP never sees one. Other packets cost one read of their headers.
  *
  * Anyone can send a NACK. This program passes on only those that the kernel's own state does not
- * refute: the checksum is right, the connection is one of this host, the named segment is in flight,
- * and the sequence number is one that the receiver could know. It limits how many a connection
+ * refute: the checksum is right, the connection is one of this host, the named segment is in
+ * flight, and the sequence number is one that the receiver could know. It limits how many a connection
  * passes on. The remaining rules need times and are user space's (src/nack/rules.rs).
  *
  * A NACK of no connection of this host goes on: this host may be a router.
@@ -61,7 +61,8 @@ enum { MAX_BEHIND = 1 << 20 };
 
 enum verdict { PASS, OTHER_CONNECTION, REFUTE };
 
-INLINE enum verdict judge(struct tcp_sock___nack *tp, const struct tcp *tcp, bool stamps, u32 *intact)
+INLINE enum verdict judge(struct tcp_sock___nack *tp, const struct tcp *tcp, bool stamps,
+			  u32 *intact)
 {
 	u8 state = ((struct sock_common___nack *)tp)->skc_state;
 	u32 number = net32(tcp->ack), next = net32(tcp->seq) + 1, received = tp->rcv_nxt;

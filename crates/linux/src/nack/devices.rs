@@ -99,8 +99,8 @@ fn device(interface: &Interface) -> Result<Device, String> {
         NO_HEADER | 512 | 519 => false,
         kind => {
             return Err(format!(
-                "packets of the network interface `{}` (type {kind}) begin with neither an Ethernet \
-                 nor an IP header: choose another one",
+                "packets of the network interface `{}` (type {kind}) begin with neither an \
+                 Ethernet nor an IP header: choose another one",
                 interface.name,
             ));
         }

@@ -77,8 +77,8 @@ fn end(
     // SAFETY: as above.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &[1_u32])?;
-    // The kernel retransmits what it believes to be in flight. No end accepts such packets: they have
-    // fewer hops left.
+    // The kernel retransmits what it believes to be in flight. No end accepts such packets: they
+    // have fewer hops left.
     match local.is_ipv4() {
         true => set(&socket, libc::IPPROTO_IP, MIN_TTL, &[255])?,
         false => set(&socket, libc::IPPROTO_IPV6, MIN_HOP_COUNT, &[255])?,

@@ -240,7 +240,7 @@ fn arbitrary_packets_do_no_harm() {
                 let at = ETHERNET + noise.next() % (packet.len() - ETHERNET);
                 packet[at] = noise.next() as u8;
             }
-            if noise.next() % 2 == 0 {
+            if noise.next() & 1 == 0 {
                 packet.truncate(ETHERNET + noise.next() % (packet.len() - ETHERNET));
             }
             if let Some(nack) = receiver.run(&packet) {

@@ -431,7 +431,10 @@ enum Step {
 
 /// Events and NACKs with numbers and times near each other, and some with any.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let near = |base: u32| prop_oneof![8 => (0..60_u32).prop_map(move |n| base.wrapping_add(n * MSS)), 1 => any::<u32>()];
+    let near = |base: u32| {
+        let segment = (0..60_u32).prop_map(move |n| base.wrapping_add(n * MSS));
+        prop_oneof![8 => segment, 1 => any::<u32>()]
+    };
     let time = prop_oneof![8 => 0..400_000_000_u64, 1 => any::<u64>()];
     let base = u32::MAX - 30 * MSS;
     let event = (
