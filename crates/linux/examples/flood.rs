@@ -7,7 +7,9 @@ use whimbrel_linux::{Agent, Datapath, Options};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let controller = arguments.next().unwrap_or_else(|| "newreno".to_owned());
-    let events = arguments.next().map_or(Ok(10_000_000), |text| text.parse())?;
+    let events = arguments
+        .next()
+        .map_or(Ok(10_000_000), |text| text.parse())?;
     let options = Options::new(controller.parse()?);
     let agent = Agent::start(Datapath::load(&options)?, options)?;
     let flood = agent.flood(events)?;

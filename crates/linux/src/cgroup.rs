@@ -8,10 +8,13 @@
 //! the empty directory stays until the next instance makes one beside it.
 //!
 //! cgroup2 may be mounted at `/sys/fs/cgroup`, at `/sys/fs/cgroup/unified` beside version 1, or
-//! nowhere. In the last case nothing is mounted here: a mount would outlive this process and be
-//! visible to all others. The error says what to type.
+//! nowhere: on a system without systemd, and behind `ip netns exec`, which covers `/sys`. In the
+//! last case the guard mounts it in a mount namespace of its own. Nobody else sees that mount, it
+//! ends with the guard, and this process reaches it through `/proc/GUARD/root`.
 
 use crate::error::LinuxError;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -21,6 +24,11 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 /// How the names of all instances' algorithms, and of their cgroups, begin.
 pub(crate) const PREFIX: &str = "whim_";
+
+/// Where the guard mounts cgroup2 if nobody did: the usual place, an empty directory of sysfs.
+const MOUNT_POINT: &str = "/sys/fs/cgroup";
+/// Names that are tried for a cgroup.
+const MAX_NAMES: u32 = 16;
 
 /// A cgroup that is removed on drop, and after any end of this process.
 #[derive(Debug)]
@@ -56,39 +64,110 @@ impl Temporary {
         name: &str,
         is_running: impl Fn(&str) -> bool,
     ) -> Result<Self, LinuxError> {
-        let above = own()?;
+        let Some(above) = own()? else {
+            return Self::create_unmounted(name);
+        };
         remove_stale(&above, &is_running);
         // One with the same name may still be there, of a datapath that was dropped before it.
         let directory = (0..)
             .map(|count: u32| above.join(format!("{name}-{count}")))
             .find(|directory| !directory.exists())
             .unwrap_or_else(|| above.join(name));
-        let doing = "starting /bin/sh, which makes and removes the cgroup";
-        let mut guard = Command::new("/bin/sh")
-            .args(["-c", GUARD, "whimbrel-cgroup-guard"])
-            .args([&directory, &above])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .current_dir("/")
-            .process_group(0)
-            .spawn()
-            .map_err(LinuxError::os(doing))?;
-        let (out, errors) = (guard.stdout.take(), guard.stderr.take());
-        // From here on, dropping it ends the guard.
-        let temporary = Self { directory, guard };
-        match reply(out, errors).map_err(LinuxError::os(doing))? {
-            None => Ok(temporary),
-            Some(why) => Err(LinuxError::System(format!(
+        match Self::guarded(guard(&directory, &above), directory)? {
+            Ok(temporary) => Ok(temporary),
+            Err(why) => Err(LinuxError::System(format!(
                 "{why}; run this as root, or in a cgroup that this user may change \
                  (`systemd-run --user --scope -p Delegate=yes`), or choose an existing cgroup"
             ))),
         }
     }
 
+    /// The same where cgroup2 is not mounted.
+    fn create_unmounted(name: &str) -> Result<Self, LinuxError> {
+        let at = if Path::new(MOUNT_POINT).is_dir() {
+            MOUNT_POINT
+        } else {
+            "/mnt"
+        };
+        // This process's own cgroup, unless it is outside of what the mount shows.
+        let cgroups = fs::read_to_string("/proc/self/cgroup")
+            .map_err(LinuxError::os("reading /proc/self/cgroup"))?;
+        let path = path_of(&cgroups).filter(|path| !path.starts_with("/.."));
+        let above = Path::new(at).join(path.unwrap_or("/").trim_start_matches('/'));
+        let mut why = String::new();
+        for count in 0..MAX_NAMES {
+            let directory = above.join(format!("{name}-{count}"));
+            let mut guard = guard(&directory, &above);
+            // SAFETY: between fork and exec these functions only make system calls.
+            unsafe { guard.pre_exec(move || mount_privately(at)) };
+            match Self::guarded(guard, directory)? {
+                Ok(mut temporary) => {
+                    let root = format!("/proc/{}/root", temporary.guard.id());
+                    let below = temporary
+                        .directory
+                        .strip_prefix("/")
+                        .unwrap_or(Path::new(""));
+                    temporary.directory = Path::new(&root).join(below);
+                    return Ok(temporary);
+                }
+                Err(text) => why = text,
+            }
+        }
+        Err(LinuxError::System(format!(
+            "cgroup2 is not mounted, and no cgroup could be made: {why}"
+        )))
+    }
+
+    /// Starts a guard and waits until it has made its cgroup. Returns why it could not.
+    fn guarded(mut guard: Command, directory: PathBuf) -> Result<Result<Self, String>, LinuxError> {
+        let doing = "starting /bin/sh, which makes and removes the cgroup";
+        let mut guard = guard.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => LinuxError::System(
+                "cgroup2 is not mounted, and this user may not mount it: run this as root"
+                    .to_owned(),
+            ),
+            _ => LinuxError::os(doing)(error),
+        })?;
+        let (out, errors) = (guard.stdout.take(), guard.stderr.take());
+        // From here on, dropping it ends the guard.
+        let temporary = Self { directory, guard };
+        let why = reply(out, errors).map_err(LinuxError::os(doing))?;
+        Ok(why.map_or(Ok(temporary), Err))
+    }
+
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+/// The guard of a cgroup.
+fn guard(directory: &Path, above: &Path) -> Command {
+    let mut guard = Command::new("/bin/sh");
+    guard
+        .args(["-c", GUARD, "whimbrel-cgroup-guard"])
+        .args([directory, above])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .current_dir("/")
+        .process_group(0);
+    guard
+}
+
+/// Mounts cgroup2 at `point`, visible to the calling process only.
+fn mount_privately(point: &str) -> io::Result<()> {
+    let nothing: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(
+        nothing,
+        "/",
+        nothing,
+        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
+        nothing,
+    )?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("none"), point, Some("cgroup2"), flags, nothing)?;
+    Ok(())
 }
 
 impl Drop for Temporary {
@@ -153,30 +232,27 @@ pub(crate) fn check(directory: &Path) -> Result<(), LinuxError> {
     }
 }
 
-/// The directory of this process's cgroup.
-fn own() -> Result<PathBuf, LinuxError> {
+/// The directory of this process's cgroup; `None` if cgroup2 is not mounted.
+fn own() -> Result<Option<PathBuf>, LinuxError> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")
         .map_err(LinuxError::os("reading /proc/self/mountinfo"))?;
     let cgroups = fs::read_to_string("/proc/self/cgroup")
         .map_err(LinuxError::os("reading /proc/self/cgroup"))?;
     let mounts = mounted(&mounts);
-    if mounts.is_empty() {
-        return Err(LinuxError::System(
-            "no file system of type cgroup2 is mounted: mount it with \
-             `sudo mkdir /run/cgroup2 && sudo mount -t cgroup2 none /run/cgroup2`"
-                .to_owned(),
-        ));
-    }
+    let Some(first) = mounts.first() else {
+        return Ok(None);
+    };
     let path = path_of(&cgroups).unwrap_or("/");
     let mut candidates = mounts.iter().filter_map(|mount| mount.directory(path));
     // A mount may hide another one.
     candidates
         .rfind(|directory| directory.join("cgroup.procs").exists())
+        .map(Some)
         .ok_or_else(|| {
             LinuxError::System(format!(
                 "this process's cgroup, {path}, is outside of what {} shows: choose an existing \
                  cgroup",
-                mounts[0].point.display(),
+                first.point.display(),
             ))
         })
 }

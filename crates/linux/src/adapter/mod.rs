@@ -528,7 +528,7 @@ impl Adapter {
             in_flight: self.bytes(event.in_flight),
             srtt: Duration::from_micros(event.srtt_us.into()),
             min_rtt: self.min_rtt.unwrap_or(Duration::ZERO),
-            acked: Bytes::new(self.una.get() - self.first),
+            acked: self.acked(),
             received: Bytes::new(event.received),
             segments: self.segments.total(),
             retransmits: self.retransmits.total(),
@@ -543,6 +543,14 @@ impl Adapter {
     /// Bytes lost so far, without those that are excused.
     fn lost_bytes(&self) -> u64 {
         self.lost.bytes().saturating_sub(self.excused)
+    }
+
+    /// Bytes acknowledged. A FIN takes a sequence number too; without any data it does not count.
+    fn acked(&self) -> Bytes {
+        if self.segments.total() == 0 {
+            return Bytes::ZERO;
+        }
+        Bytes::new(self.una.get() - self.first)
     }
 
     fn bytes(&self, packets: u32) -> Bytes {

@@ -418,7 +418,10 @@ fn events_that_the_kernel_could_not_deliver_are_counted() {
 #[test]
 fn goodput_counts_sequence_numbers() {
     let mut c = Connection::reducing();
-    c.ack(25, 40);
+    c.event(25, 40, |event| {
+        event.acked = 1;
+        event.segments_out = 40;
+    });
     assert_eq!(c.adapter.state().acked.get(), 25 * u64::from(MSS));
     assert_eq!(c.adapter.active(), Duration::from_millis(10));
     assert!(c.adapter.is_unfinished());
