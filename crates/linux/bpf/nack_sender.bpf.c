@@ -6,8 +6,8 @@
  *
  * Anyone can send a NACK. This program passes on only those that the kernel's own state does not
  * refute: the checksum is right, the connection is one of this host, the named segment is in
- * flight, and the sequence number is one that the receiver could know. It limits how many a connection
- * passes on. The remaining rules need times and are user space's (src/nack/rules.rs).
+ * flight, and the sequence number is one that the receiver could know. It limits how many a
+ * connection passes on. The remaining rules need times and are user space's (src/nack/rules.rs).
  *
  * A NACK of no connection of this host goes on: this host may be a router.
  */
