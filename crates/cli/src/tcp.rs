@@ -319,7 +319,7 @@ fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize>
     let begin = Instant::now();
     let mut explained = args.quiet;
     loop {
-        let unfinished = unfinished(agent);
+        let unfinished = agent.unfinished();
         let waited = Duration::from(begin.elapsed());
         if unfinished == 0 || waited >= args.linger {
             return Ok(unfinished);
@@ -339,22 +339,6 @@ fn linger(args: &TcpArgs, agent: &Agent, signals: &Signals) -> io::Result<usize>
             }
             _ => continue,
         }
-    }
-}
-
-/// The number of connections that have not finished. Before its first acknowledgment, the agent does
-/// not know whether a connection has sent data: as long as it is open, it may have.
-fn unfinished(agent: &Agent) -> usize {
-    match agent.unfinished() {
-        0 => {
-            let report = agent.report();
-            let open = report
-                .connections
-                .iter()
-                .filter(|c| c.end == End::StillOpen);
-            open.filter(|c| c.last.acked.is_zero()).count()
-        }
-        known => known,
     }
 }
 

@@ -57,6 +57,8 @@ struct {
 } rules SEC(".maps");
 
 u32 generations = 0;
+/* Slots that no connection has had yet begin here. */
+u32 fresh = 0;
 
 /* Never used: they keep the structures in the object, where a test compares them with src/wire.rs. */
 struct start *start_layout;
@@ -358,6 +360,17 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 	}
 }
 
+/* A slot that a connection gave back, or one that none has had. */
+INLINE bool take_slot(u32 *slot)
+{
+	if (!bpf_map_pop_elem(&idle, slot))
+		return true;
+	if (*(volatile u32 *)&fresh >= SLOTS)
+		return false;
+	*slot = __sync_fetch_and_add(&fresh, 1);
+	return *slot < SLOTS;
+}
+
 SEC("raw_tp/whim_init")
 int whim_init(u64 *ctx)
 {
@@ -377,7 +390,7 @@ int whim_init(u64 *ctx)
 		fall_back(tp, &c->fallbacks);
 		return 0;
 	}
-	if (bpf_map_pop_elem(&idle, &slot)) {
+	if (!take_slot(&slot)) {
 		fall_back(tp, &c->refused);
 		return 0;
 	}

@@ -108,7 +108,6 @@ impl Datapath {
         let object = load_object(options, &name)?;
         let commands = Commands::new(object.map("commands")?)?;
         let control = SharedControl::new(object.map("control")?)?;
-        fill_idle(&object)?;
         let algorithm = Algorithm {
             name: &name,
             flags: struct_ops::NON_RESTRICTED,
@@ -253,16 +252,6 @@ fn is_registered(name: &str) -> bool {
     fs::read_to_string(AVAILABLE).map_or(true, |names| {
         names.split_whitespace().any(|known| known == name)
     })
-}
-
-/// Fills the queue of slots that no connection uses.
-fn fill_idle(object: &Object) -> Result<(), LinuxError> {
-    let idle = object.map("idle")?;
-    for slot in 0..wire::SLOTS as u32 {
-        idle.push(&slot.to_ne_bytes())
-            .map_err(LinuxError::os("filling the queue of slots"))?;
-    }
-    Ok(())
 }
 
 /// A name with zeros behind it, as the kernel's structures have it.

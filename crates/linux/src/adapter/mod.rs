@@ -84,6 +84,9 @@ pub struct Adapter {
     min_rtt: Option<Duration>,
     sent: SentLog,
     episode: Episode,
+    /// Sending began or resumed, and nothing was acknowledged since. The event that says so comes
+    /// before the data is counted.
+    resumed: bool,
     /// Losses were found that belong to the present episode, or to the next.
     unjudged: bool,
     /// Where `snd_una` was at the last timeout: another one there is a repetition.
@@ -134,6 +137,7 @@ impl Adapter {
             min_rtt: None,
             sent: SentLog::default(),
             episode: Episode::default(),
+            resumed: false,
             unjudged: false,
             timed_out_at: None,
             clock: PeerClock::new(start),
@@ -218,6 +222,7 @@ impl Adapter {
             newly_lost = 0;
         }
         (self.una, self.nxt) = (una, nxt);
+        self.resumed = event.kind == kind::RESUME || (self.resumed && !advanced);
         self.clock.sample(event.time, event.rcv_tsval);
         let judged = match event.kind {
             kind::ACK => self.on_ack(now, event, newly_lost, advanced),
@@ -276,7 +281,7 @@ impl Adapter {
 
     /// Whether data is unacknowledged.
     pub fn is_unfinished(&self) -> bool {
-        self.nxt.get() > self.una.get()
+        self.resumed || self.nxt.get() > self.una.get()
     }
 
     /// Counts a decision in the confusion matrix.

@@ -427,6 +427,21 @@ fn goodput_counts_sequence_numbers() {
     assert!(c.adapter.is_unfinished());
 }
 
+#[test]
+fn data_is_unfinished_from_its_sending_to_its_acknowledgment() {
+    let mut c = Connection::reducing();
+    assert!(!c.adapter.is_unfinished());
+    c.event(0, 0, |event| event.kind = kind::RESUME);
+    assert!(
+        c.adapter.is_unfinished(),
+        "the kernel has not counted it yet"
+    );
+    c.ack(1, 2);
+    assert!(c.adapter.is_unfinished());
+    c.ack(2, 2);
+    assert!(!c.adapter.is_unfinished());
+}
+
 fn events() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(
         prop::collection::vec(any::<u8>(), size_of::<Start>()),

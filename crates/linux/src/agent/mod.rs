@@ -23,6 +23,7 @@ use crate::error::LinuxError;
 use crate::nack::{NackReceiver, NackSender, ReceiverCounters, SenderCounters};
 use crate::options::Options;
 use crate::recording::Recorder;
+use crate::wire::Control;
 pub use flood::Flood;
 use latency::Latency;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +60,8 @@ struct State {
     recorder: Option<Recorder>,
     cpu: Duration,
     real_time: bool,
+    /// The shared counts at the end.
+    control: Option<Control>,
 }
 
 impl Shared {
@@ -137,6 +140,7 @@ impl Agent {
                 recorder,
                 cpu: Duration::ZERO,
                 real_time: false,
+                control: None,
             }),
         });
         let thread = std::thread::Builder::new()
@@ -186,8 +190,10 @@ impl Agent {
     }
 
     fn make_report(&self, whole: bool) -> Report {
-        let control = self.datapath.control().read();
         let state = self.shared.state();
+        let control = state
+            .control
+            .unwrap_or_else(|| self.datapath.control().read());
         Report {
             connections: state.table.connections(whole),
             total: state.table.total(),
@@ -248,9 +254,11 @@ fn run(datapath: &Datapath, ring: &mut Ring, shared: &Shared, options: &Options)
             control.set_sleeping(false);
         }
     }
-    // From now on the kernel's half hands connections over without waiting.
-    control.beat(0);
     answer(datapath, ring, shared);
+    // From now on the kernel's half hands connections over without waiting; the report does not
+    // count them as its failures.
+    shared.state().control = Some(control.read());
+    control.beat(0);
 }
 
 /// Answers all events in the ring. Returns their number.

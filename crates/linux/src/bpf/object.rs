@@ -201,12 +201,6 @@ impl Map {
         Ok(value)
     }
 
-    /// Appends a value to a queue.
-    pub(crate) fn push(&self, value: &[u8]) -> io::Result<()> {
-        self.check(value.len())?;
-        syscall::map_update(self.fd(), None, value)
-    }
-
     /// The kernel reads as many bytes as a value has.
     fn check(&self, length: usize) -> io::Result<()> {
         match length == self.value_size {
