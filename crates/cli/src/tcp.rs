@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::Spec;
-use whimbrel_linux::{Agent, Cgroup, Datapath, End, Network, Options, Report, Selection};
+use whimbrel_linux::{Agent, Cgroup, Datapath, Network, Options, Report, Selection};
 use whimbrel_units::Duration;
 
 pub use record::{Ended, SummaryRecord};

@@ -184,7 +184,8 @@ INLINE void fill(struct event *e, struct tcp_sock *tp, struct flow *f, u8 kind, 
 	} else {
 		e->prior_in_flight = tp->packets_out - tp->sacked_out;
 	}
-	if (tp->lost != f->lost) {
+	/* Only here; the verifier takes long for it. */
+	if ((kind == KIND_ACK || kind == KIND_TIMEOUT) && tp->lost != f->lost) {
 		struct hole hole;
 
 		if (find_hole(tp->retransmit_skb_hint, &hole)) {
