@@ -343,7 +343,7 @@ impl Adapter {
         let response = self.controller.on_loss(&Loss {
             now,
             signal,
-            in_flight: self.bytes(event.prior_in_flight),
+            in_flight: self.bytes(flight_size(event)),
             lost: Bytes::new(self.lost_bytes()),
             lost_order: seq,
             next_order: self.nxt.get(),
@@ -565,6 +565,16 @@ impl Adapter {
     /// The kernel's nanoseconds as time since the beginning; an earlier time is the beginning.
     fn time(&self, nanos: u64) -> Time {
         Time::from_nanos(nanos.saturating_sub(self.origin))
+    }
+}
+
+/// FlightSize of RFC 5681, packets. While the window is the limit it is the window: Linux leaves up to
+/// a burst of it unused, to send larger bursts (tcp_tso_should_defer()).
+fn flight_size(event: &Event) -> u32 {
+    if event.flags & flag::CWND_LIMITED != 0 {
+        event.prior_in_flight.max(event.cwnd)
+    } else {
+        event.prior_in_flight
     }
 }
 

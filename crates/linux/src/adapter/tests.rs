@@ -408,6 +408,24 @@ fn a_hole_that_the_kernel_shows_is_the_place_of_the_loss() {
 }
 
 #[test]
+fn the_flight_at_a_loss_is_the_window_if_the_window_was_the_limit() {
+    let flight = |flags| {
+        let mut c = Connection::reducing();
+        let calls = c.event(1, 9, |event| {
+            event.flags = flags;
+            event.cwnd = 10;
+            event.lost += 1;
+        });
+        let Call::Loss(loss) = calls[1] else {
+            panic!("{calls:?}")
+        };
+        loss.in_flight.get() / u64::from(MSS)
+    };
+    assert_eq!(flight(flag::CWND_LIMITED), 10);
+    assert_eq!(flight(0), 8);
+}
+
+#[test]
 fn events_that_the_kernel_could_not_deliver_are_counted() {
     let mut c = Connection::reducing();
     c.event(1, 10, |event| event.number += 5);
