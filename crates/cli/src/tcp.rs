@@ -120,8 +120,8 @@ pub struct TcpArgs {
     /// CAP_SYS_NICE
     #[arg(long)]
     realtime: bool,
-    /// Acknowledgments wake whimbrel at most once in this time; longer saves CPU time, 0s answers
-    /// each at once
+    /// While acknowledgments are frequent, answer them once in this time; longer saves CPU time, 0s
+    /// answers each at once
     #[arg(long, value_name = "TIME", default_value = "250 us")]
     wake_interval: Duration,
     /// After COMMAND has ended, wait at most this long for its unacknowledged data
@@ -158,6 +158,9 @@ pub struct TcpArgs {
     /// Do not show the table, and do not say what is waited for
     #[arg(long, short)]
     quiet: bool,
+    /// Write all events to a file, to examine them (whimbrel_linux::recording)
+    #[arg(long, value_name = "FILE", hide = true)]
+    record: Option<PathBuf>,
     /// What to run
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -189,6 +192,7 @@ pub fn run(args: TcpArgs) -> anyhow::Result<ExitCode> {
         real_time: args.realtime,
         nack: args.nack.clone().map(|devices| devices.0),
         sampling: args.outputs.any().then_some(args.sample),
+        record: args.record.clone(),
         ..Options::new(args.controller.clone())
     };
     let silence = options.silence;

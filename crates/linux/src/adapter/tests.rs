@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::wire::{ACK_ADVANCED, ACK_ECE};
+use crate::wire::{NO_RTT, ca_state, flag};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use whimbrel_cc::registry::{CONTROLLERS, Feed};
+use whimbrel_cc::{Ack, FastRecovery, Loss, LossResponse, LostPacket, Signal, Timeout};
 
 const MSS: u32 = 1000;
 const ISN: u32 = u32::MAX - 20_000; // sequence numbers wrap in every test

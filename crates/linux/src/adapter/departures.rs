@@ -30,7 +30,7 @@ pub(super) struct Departure {
 
 /// The events of the last round trips.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SentLog {
+pub(super) struct Departures {
     points: VecDeque<Point>,
     /// Minimum time between events that are kept, nanoseconds; the newest is always kept.
     spacing: u64,
@@ -44,7 +44,7 @@ const MIN_SPAN: u64 = 300_000_000;
 /// are kept at the new distance.
 const MAX_POINTS: usize = 4096;
 
-impl SentLog {
+impl Departures {
     /// Records an event.
     pub fn record(&mut self, point: Point) {
         let len = self.points.len();
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_packet_has_the_state_of_the_events_around_its_departure() {
-        let mut log = SentLog::default();
+        let mut log = Departures::default();
         for i in 1..=3 {
             log.record(point(i * 100, i as u32 * 10, i * 1000));
         }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_however_dense_events_are() {
-        let mut log = SentLog::default();
+        let mut log = Departures::default();
         for i in 0..1_000_000u64 {
             log.record(point(i, 1, i));
             log.forget(i, 1_000_000);
