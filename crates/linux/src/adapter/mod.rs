@@ -19,7 +19,7 @@
 //!   control; goodput is counted in sequence numbers.
 //! * **The receiver's clock** (`receiver_clock`) is the peer's timestamp (RFC 7323).
 //!
-//! `calls` has the calls that the algorithm receives, [`departures`] when packets left. Times are
+//! `calls` has the calls that the algorithm receives, `departures` when packets left. Times are
 //! since the connection began to be controlled.
 
 mod calls;
@@ -27,6 +27,8 @@ mod counters;
 mod departures;
 mod episode;
 mod receiver_clock;
+#[cfg(test)]
+mod recorded_tests;
 #[cfg(test)]
 mod tests;
 

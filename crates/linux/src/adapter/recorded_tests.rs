@@ -1,0 +1,84 @@
+//! The adapter on recorded events: a transfer of 4 s by `cubic` over 4 Mbit/s, 60 ms, a buffer of 12
+//! packets and 3 % random loss (`whimbrel tcp --record FILE`, within `whimbrel link`).
+
+use super::*;
+use crate::recording::records;
+use crate::wire::ca_state;
+use whimbrel_cc::registry::{CONTROLLERS, Feed};
+
+const RECORDING: &[u8] = include_bytes!("../../tests/data/cubic.events");
+
+/// Runs an algorithm over the recording. Returns the adapter and all its commands.
+fn replay(controller: &str, bytes: &[u8]) -> (Adapter, Vec<Command>) {
+    let spec: Spec = controller.parse().expect("an algorithm");
+    let mut adapter = None;
+    let mut commands = Vec::new();
+    for record in records(bytes) {
+        let event = Event::read(record).expect("an event");
+        let adapter = match (event.kind, &mut adapter) {
+            (kind::START, none) => {
+                let start = Start::read(record).expect("a first event");
+                none.insert(Adapter::new(&spec, &start, 1))
+            }
+            (_, Some(adapter)) => {
+                adapter.on_event(&event);
+                adapter
+            }
+            (_, None) => panic!("the recording begins with a connection"),
+        };
+        commands.push(adapter.command());
+    }
+    (adapter.expect("a connection"), commands)
+}
+
+#[test]
+fn a_recording_gives_the_same_state_as_the_live_connection() {
+    let (adapter, _) = replay("cubic", RECORDING);
+    let state = adapter.state();
+    // As `whimbrel tcp --json` reported them.
+    assert_eq!(state.acked.get(), 664_633);
+    assert_eq!(state.segments, 474);
+    assert_eq!((state.lost, state.retransmits, state.timeouts), (15, 15, 0));
+    assert_eq!((state.episodes, state.reductions), (10, 10));
+    assert_eq!(state.cwnd.get(), 23_087);
+    assert_eq!(adapter.dropped_events(), 0);
+    let tick = Duration::from_millis(1);
+    assert_eq!(state.receiver_clock, crate::ReceiverClock::Usable(tick));
+}
+
+#[test]
+fn an_algorithm_that_halves_reduces_once_for_each_recovery_of_the_kernel() {
+    let (adapter, _) = replay("newreno", RECORDING);
+    let recovery = 1 << ca_state::RECOVERY;
+    let events = records(RECORDING).filter_map(Event::read);
+    let recoveries = events.filter(|event| event.states_entered & recovery != 0);
+    assert_eq!(adapter.state().reductions, recoveries.count() as u64);
+}
+
+#[test]
+fn every_algorithm_answers_a_recording_the_same_way_twice() {
+    for entry in CONTROLLERS
+        .iter()
+        .filter(|e| e.feed == Feed::Acknowledgments)
+    {
+        let (adapter, commands) = replay(entry.name, RECORDING);
+        assert_eq!(commands, replay(entry.name, RECORDING).1, "{}", entry.name);
+        assert!(adapter.state().episodes > 0, "{}", entry.name);
+        let windows = commands.iter().map(|command| command.window as u32);
+        // The path holds 32 packets.
+        assert!(
+            windows.clone().all(|window| (1..2000).contains(&window)),
+            "{}",
+            entry.name
+        );
+        assert!(windows.max() > Some(10), "{}: it never grew", entry.name);
+    }
+}
+
+#[test]
+fn a_recording_that_is_cut_off_ends_with_its_last_whole_event() {
+    let whole = records(RECORDING).count();
+    let cut = &RECORDING[..RECORDING.len() - 1];
+    assert_eq!(records(cut).count(), whole - 1);
+    replay("cubic", cut);
+}
