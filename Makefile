@@ -4,8 +4,8 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
 .PHONY: demo test test-more build full dist lint referee referee-full referee-linux
-.PHONY: referee-linux-quick results seconds
-.PHONY: pictures bench bpf clean
+.PHONY: referee-linux-quick referee-nack results seconds
+.PHONY: pictures bench bench-tcp bpf clean
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -63,6 +63,10 @@ referee-linux: build
 referee-linux-quick: build
 	referee/linux.py --whimbrel $(WHIMBREL) --quick
 
+## Table 6 of the TCP-NACK paper on the kernel's TCP (needs root; minutes).
+referee-nack: build
+	referee/nack.py --whimbrel $(WHIMBREL)
+
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
 ## in README.md, experiments/seconds.toml.
 results: build
@@ -91,6 +95,10 @@ pictures: build | browser
 ## Speed of the simulator, beside ns-3, and of transfers.
 bench: build
 	bench/run.py --whimbrel $(WHIMBREL)
+
+## Speed of `whimbrel tcp`: events a second, delays, CPU time, hand-overs (needs root).
+bench-tcp: build
+	bench/tcp.py --whimbrel $(WHIMBREL)
 
 ## Compiles the programs that run in the Linux kernel (needs clang); the objects are checked in.
 bpf:

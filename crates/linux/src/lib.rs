@@ -51,6 +51,8 @@ mod clock;
 mod connection;
 mod datapath;
 mod error;
+#[cfg(test)]
+mod hostile_tests;
 pub mod nack;
 mod options;
 mod privileges;
