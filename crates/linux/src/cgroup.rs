@@ -13,6 +13,7 @@
 //! ends with the guard, and this process reaches it through `/proc/GUARD/root`.
 
 use crate::error::LinuxError;
+use crate::kernel_algorithms::PREFIX;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
@@ -21,9 +22,6 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-
-/// How the names of all instances' algorithms, and of their cgroups, begin.
-pub(crate) const PREFIX: &str = "whim_";
 
 /// Where the guard mounts cgroup2 if nobody did: the usual place, an empty directory of sysfs.
 const MOUNT_POINT: &str = "/sys/fs/cgroup";

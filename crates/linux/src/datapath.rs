@@ -15,13 +15,14 @@ use crate::bpf::object::{self, Kind, Object, Program};
 use crate::bpf::ring::Ring;
 use crate::bpf::shared::{Commands, SharedControl};
 use crate::bpf::struct_ops::{self, Algorithm, RegisterError, Registered};
-use crate::cgroup::{self, PREFIX, Temporary};
+use crate::cgroup::{self, Temporary};
 use crate::clock::monotonic;
 use crate::error::LinuxError;
+use crate::kernel_algorithms::{PREFIX, kernel_algorithms, registered};
 use crate::options::{Cgroup, Network, Options, Selection};
 use crate::privileges::{self, Capability};
 use crate::wire;
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
@@ -43,9 +44,6 @@ const FUNCTIONS: [(&str, &str); 7] = [
     ("cong_control", "whim_control"),
     ("cwnd_event", "whim_event"),
 ];
-
-/// The kernel's algorithms, names separated by spaces.
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// The loaded programs and the registered algorithm. Dropping it unregisters the algorithm;
 /// connections that still use it go to the fallback within [`Options::silence`].
@@ -84,12 +82,13 @@ impl Datapath {
         }
         privileges::check(&Capability::REGISTER)?;
         let types = privileges::kernel()?;
-        let available = fs::read_to_string(AVAILABLE)
-            .map_err(LinuxError::os("reading the kernel's algorithms"))?;
-        check_fallback(&options.fallback, &available)?;
+        let doing = "reading the kernel's algorithms";
+        let available = registered().map_err(LinuxError::os(doing))?;
+        let own = kernel_algorithms().map_err(LinuxError::os(doing))?;
+        check_fallback(&options.fallback, &own)?;
 
         for name in names(std::process::id()) {
-            if available.split_whitespace().any(|known| known == name) {
+            if available.contains(&name) {
                 continue;
             }
             match Self::load_as(name, options, &types) {
@@ -100,7 +99,7 @@ impl Datapath {
             }
         }
         Err(LinuxError::System(format!(
-            "all names that were tried for the algorithm are in use; {AVAILABLE} lists them"
+            "all names that were tried for the algorithm are in use, such as {PREFIX}..."
         )))
     }
 
@@ -249,9 +248,7 @@ fn load_object(options: &Options, name: &str) -> Result<Object, LinuxError> {
 /// Whether an instance whose algorithm has this name is running, in any namespace.
 fn is_registered(name: &str) -> bool {
     // If the list cannot be read, all are assumed to run.
-    fs::read_to_string(AVAILABLE).map_or(true, |names| {
-        names.split_whitespace().any(|known| known == name)
-    })
+    registered().map_or(true, |names| names.iter().any(|known| known == name))
 }
 
 /// A name with zeros behind it, as the kernel's structures have it.
@@ -264,21 +261,15 @@ fn padded(name: &str) -> [u8; 16] {
 }
 
 /// Checks that the kernel has the fallback algorithm.
-fn check_fallback(fallback: &str, available: &str) -> Result<(), LinuxError> {
-    let known = || {
-        available
-            .split_whitespace()
-            .filter(|name| !name.starts_with(PREFIX))
-    };
-    if known().any(|name| name == fallback) {
+fn check_fallback(fallback: &str, available: &[String]) -> Result<(), LinuxError> {
+    if available.iter().any(|name| name == fallback) {
         return Ok(());
     }
-    let names: Vec<&str> = known().collect();
-    let hint = nearest(fallback, known())
+    let hint = nearest(fallback, available.iter().map(String::as_str))
         .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     Err(LinuxError::System(format!(
         "this kernel has no algorithm `{fallback}` to fall back to, only {}{hint}",
-        names.join(", "),
+        available.join(", "),
     )))
 }
 

@@ -53,6 +53,7 @@ mod datapath;
 mod error;
 #[cfg(test)]
 mod hostile_tests;
+mod kernel_algorithms;
 pub mod nack;
 mod options;
 mod privileges;
@@ -67,4 +68,5 @@ pub use connection::{
 };
 pub use datapath::{Chosen, Datapath};
 pub use error::LinuxError;
+pub use kernel_algorithms::kernel_algorithms;
 pub use options::{Cgroup, MAX_RULES, Network, Options, Selection, Truth};

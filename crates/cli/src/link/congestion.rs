@@ -5,7 +5,6 @@ use super::truth::LostSegments;
 use crate::controllers::for_linux;
 use crate::failure::BadInput;
 use anyhow::Context;
-use std::fs;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
 use whimbrel_linux::{Agent, Datapath, Options, Report};
@@ -48,9 +47,8 @@ impl Congestion {
 
 /// The names of the kernel's algorithms.
 fn kernel_names() -> String {
-    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let names = fs::read_to_string(file).unwrap_or_default();
-    names.split_whitespace().collect::<Vec<_>>().join(", ")
+    let names = whimbrel_linux::kernel_algorithms().unwrap_or_default();
+    names.join(", ")
 }
 
 /// One of Whimbrel's algorithms, registered with the kernel. No thread answers for it yet.

@@ -8,10 +8,6 @@ use std::path::{Path, PathBuf};
 use whimbrel_linux::{MAX_RULES, Network};
 use whimbrel_units::{Duration, nearest};
 
-/// Where Linux lists the congestion control algorithms that it has loaded.
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-/// How the names of Whimbrel's own algorithms in the kernel begin.
-const OURS: &str = "whim_";
 /// Where cgroups usually are, in front of their own names.
 const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
@@ -131,17 +127,15 @@ pub fn above_zero(text: &str) -> Result<Duration, String> {
 /// If this kernel does not have it.
 pub fn fallback(text: &str) -> Result<String, String> {
     // Without /proc, the kernel decides.
-    let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
+    let available = whimbrel_linux::kernel_algorithms().unwrap_or_default();
     known(text, &available)
 }
 
-fn known(text: &str, available: &str) -> Result<String, String> {
-    let all = available.split_whitespace();
-    let names: Vec<&str> = all.filter(|name| !name.starts_with(OURS)).collect();
-    if names.is_empty() || names.contains(&text) {
+fn known(text: &str, names: &[String]) -> Result<String, String> {
+    if names.is_empty() || names.iter().any(|name| name == text) {
         return Ok(text.to_owned());
     }
-    let hint = match nearest(text, names.iter().copied()) {
+    let hint = match nearest(text, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("`modprobe tcp_{text}` may load it"),
     };
@@ -233,9 +227,10 @@ mod tests {
 
     #[test]
     fn an_unknown_fallback_names_the_nearest() {
-        assert_eq!(known("cubic", "reno cubic\n"), Ok("cubic".to_owned()));
-        assert_eq!(known("bbr", ""), Ok("bbr".to_owned()));
-        let error = known("cubik", "reno cubic whim_1_0\n").expect_err("unknown");
+        let names = ["reno".to_owned(), "cubic".to_owned()];
+        assert_eq!(known("cubic", &names), Ok("cubic".to_owned()));
+        assert_eq!(known("bbr", &[]), Ok("bbr".to_owned()));
+        let error = known("cubik", &names).expect_err("unknown");
         assert!(error.contains("did you mean `cubic`?"), "{error}");
         assert!(error.contains("it has reno, cubic; did you"), "{error}");
     }
