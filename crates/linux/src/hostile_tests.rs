@@ -51,7 +51,7 @@ fn nonsense(event: &Event) -> Command {
         1 => (u32::MAX, u64::MAX, u64::MAX, u64::MAX),
         2 => (noise as u32, 0, noise, noise),
         // The rate is clamped to two segments a second, so only now and then.
-        _ if event.number % 64 == 0 => (1, 1, 1, 1),
+        _ if event.number.is_multiple_of(64) => (1, 1, 1, 1),
         _ => (1, 0, noise, noise | 1),
     };
     Command {
