@@ -23,7 +23,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
-/// Where the guard mounts cgroup2 if nobody did: the usual place, an empty directory of sysfs.
+/// Where the guard mounts cgroup2 if it is not mounted: the usual place, a directory of sysfs.
 const MOUNT_POINT: &str = "/sys/fs/cgroup";
 /// Names that are tried for a cgroup.
 const MAX_NAMES: u32 = 16;

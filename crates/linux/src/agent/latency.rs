@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use whimbrel_units::Duration;
 
-/// The longest time that is told apart, nanoseconds: the kernel's half waits no longer.
+/// The longest time that is recorded, nanoseconds; longer ones count as this.
 const MAX: u64 = 10_000_000_000;
 
 /// A histogram of times, to two significant digits.
