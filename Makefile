@@ -5,7 +5,7 @@ WIFI := target/release/examples/wifi_speed
 
 .PHONY: demo test test-more build full dist lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
-.PHONY: pictures bench bench-tcp bpf clean
+.PHONY: referee-aatp pictures bench bench-tcp bpf clean
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -66,6 +66,11 @@ referee-linux-quick: build
 ## Table 6 of the TCP-NACK paper on the kernel's TCP (needs root; minutes).
 referee-nack: build
 	referee/nack.py --whimbrel $(WHIMBREL)
+
+## Sends files with Enhanced-AATP over emulated paths, and compares them with the simulator (needs
+## root; half an hour).
+referee-aatp: build
+	referee/aatp.py --whimbrel $(WHIMBREL)
 
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
 ## in README.md, experiments/seconds.toml.

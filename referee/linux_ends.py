@@ -9,6 +9,12 @@ PORT = 5001
 FAR = "10.77.0.2"
 # The sender goes on for this time after the receiver has stopped counting.
 MARGIN = 0.3
+# The receive window, bytes: the simulator's too. It is at least three times what path and queue
+# hold. Otherwise the kernel lets it grow with the data, and an algorithm that never reduces its
+# window has no other limit.
+WINDOW = 4 << 20
+# The kernel doubles it; half of that is the window.
+SO_RCVBUFFORCE = 33
 # It waits for the receiver for this time: a busy machine starts programs late.
 PATIENCE = 10
 
@@ -16,7 +22,10 @@ PATIENCE = 10
 def receive(path, seconds, rtt):
     """Counts the bytes that arrive until `seconds` after the sender's SYN, and writes the number to
     a file. The connection is accepted one and a half round trips after the SYN."""
-    with socket.create_server(("0.0.0.0", PORT)) as server:
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, WINDOW)
+        server.bind(("0.0.0.0", PORT))
+        server.listen()
         connection, _ = server.accept()
         end = time.monotonic() + seconds - 1.5 * rtt
         count = 0

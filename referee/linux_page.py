@@ -6,6 +6,10 @@ import platform
 import subprocess
 import textwrap
 
+from linux_ends import WINDOW
+from linux_reasons import PAIRS, REASONS, reason
+from linux_runs import LATE_MS
+
 HEAD = """# All algorithms on Linux TCP, beside the simulator
 
 <!-- Written by `referee/linux.py --write docs/linux-referee.md`; do not edit. -->
@@ -25,7 +29,7 @@ the first {seconds:g} s, handshake included. Delayed ACKs, SACK, RACK and timest
 has them; initial window 10; minimum RTO 200 ms. Pacing only where the algorithm sets a rate.
 
 **Simulator**: `recovery = "rack"`, `min_rto = "200 ms"`, else the defaults; {predictions} seeds, 2
-without loss.
+without loss. The receive window is {window:g} MiB on both sides.
 
 **±** is the standard deviation of single runs. The losses are random, and each side draws its own.
 
@@ -33,8 +37,8 @@ without loss.
 deviation of a run (root mean square of both sides); else *differs*.
 
 A run is repeated, and then left out, if 1 packet in 100 left the emulator later than 5 % of the
-RTT, or if it missed a packet. Left out here: {spoiled} of {runs} runs. The worst of the others has 1
-in 100 packets {late:.2f} ms late.
+RTT (at least {tolerated:g} ms), or if it missed a packet. Left out here: {spoiled} of {runs} runs.
+The worst of the others has 1 in 100 packets {late:.2f} ms late.
 
 No run fell back to a kernel algorithm or lost an event, unless the last section says so.
 """
@@ -49,18 +53,48 @@ def name(contestant):
     return f"the kernel's `{contestant.name}`" if contestant.kernel else f"`{contestant.name}`"
 
 
+def reason_of(point, row):
+    """The reason for a row that differs, if there is one."""
+    if row.verdict() != "differs":
+        return None
+    return reason(row.contestant, point.loss, row.ratio())
+
+
+def why(table):
+    """The reasons that rows refer to, and the algorithms of those rows."""
+    paragraphs = []
+    for one in REASONS:
+        found = {
+            name(row.contestant): None
+            for point, rows in table
+            for row in rows
+            if reason_of(point, row) is one
+        }
+        if found:
+            paragraphs.append(f"* **{one.name}** ({', '.join(found)}): {one.text}")
+    return paragraphs
+
+
+def wrapped(paragraphs):
+    return [textwrap.fill(text, 100, subsequent_indent="  ") for text in paragraphs]
+
+
 def summary(table, everyone):
     """How many algorithms agree, by point."""
     lines = [
-        "| path | within 10 % | within one sd | differs | not measured |",
-        "|---|---|---|---|---|",
+        "| path | within 10 % | within one sd | differs, reason known | differs | not measured |",
+        "|---|---|---|---|---|---|",
     ]
     for point, rows in table:
         if not everyone(point):
             continue
-        verdicts = [row.verdict() for row in rows if not row.contestant.kernel]
+        ours = [row for row in rows if not row.contestant.kernel]
+        verdicts = [row.verdict() for row in ours]
         kinds = ["within 10 %", "within one sd", "differs", "not measured"]
-        counts = " | ".join(str(verdicts.count(kind)) for kind in kinds)
+        counts = [verdicts.count(kind) for kind in kinds]
+        known = sum(1 for row in ours if reason_of(point, row))
+        counts[2:3] = [known, counts[2] - known]
+        counts = " | ".join(map(str, counts))
         lines.append(f"| {point.title()} | {counts} |")
     return lines
 
@@ -97,7 +131,7 @@ def decisions(table):
     return lines if len(lines) > 2 else []
 
 
-def rows_of(rows):
+def rows_of(point, rows):
     lines = [
         "| algorithm | Linux Mbit/s | simulator Mbit/s | ratio | verdict |",
         "|---|---|---|---|---|",
@@ -105,11 +139,14 @@ def rows_of(rows):
     for row in rows:
         expected, expected_sd = row.predicted
         prediction = f"{rate(expected)} ± {rate(expected_sd)}"
-        if not row.values:
+        if row.verdict() == "not measured":
             lines.append(f"| {name(row.contestant)} | - | {prediction} | - | not measured |")
             continue
         mean, sd = row.measured()
         note = f" ({len(row.spoiled)} runs left out)" if row.spoiled else ""
+        if row.verdict() == "differs":
+            found = reason_of(point, row)
+            note = f": {found.name if found else 'no reason known'}{note}"
         lines.append(
             f"| {name(row.contestant)} | {rate(mean)} ± {rate(sd)} | {prediction} "
             f"| {row.ratio():.2f} | {row.verdict()}{note} |"
@@ -130,16 +167,20 @@ def page(table, pairs, complaints, options, predictions):
         version=version,
         seconds=options.seconds,
         predictions=predictions,
+        window=WINDOW / (1 << 20),
+        tolerated=LATE_MS,
         spoiled=sum(len(row.spoiled) for row in rows),
-        runs=sum(len(row.by_seed) for row in rows),
+        runs=sum(row.made for row in rows),
         late=max((row.late_ms for row in rows if row.values), default=0),
     )
     paragraphs = FACTS.format(**facts).strip().split("\n\n")
-    bullets = [textwrap.fill(f"* {text}", 100, subsequent_indent="  ") for text in paragraphs]
+    bullets = wrapped(f"* {text}" for text in paragraphs)
+
+    all_of_ours = max(sum(not row.contestant.kernel for row in rows) for _, rows in table)
 
     def everyone(point):
         of = next(rows for other, rows in table if other is point)
-        return any(not row.contestant.kernel for row in of)
+        return sum(not row.contestant.kernel for row in of) == all_of_ours
 
     lines = [HEAD.strip(), "", *bullets, ""]
     lines += ["## Summary", "", "Number of algorithms by verdict:", ""]
@@ -148,10 +189,15 @@ def page(table, pairs, complaints, options, predictions):
     lines += [
         "Both ran on the kernel's TCP with the same seeds of the path: the same packets are lost",
         "as long as both send the same. The ratio is Whimbrel's over the kernel's, ± its",
-        "standard error from the differences of the pairs. The kernel's CUBIC has another HyStart.",
+        "standard error from the differences of the pairs.",
         "",
     ]
     lines += same_algorithm(table, pairs)
+    lines += ["", *wrapped(f"* {one.text}" for one in PAIRS)]
+    if found := why(table):
+        lines += ["", "## Why they differ", ""]
+        lines += ["Linux and the simulator, by the name of the reason in the tables below.", ""]
+        lines += wrapped(found)
     if found := decisions(table):
         lines += ["", "## Decisions of loss classifiers", ""]
         lines += [
@@ -161,12 +207,11 @@ def page(table, pairs, complaints, options, predictions):
         ]
         lines += found
     for point, rows in table:
-        kind = "" if everyone(point) else ", the kernel's own only"
-        lines += ["", f"## {point.title()}{kind}", ""]
-        fewest, most = min(len(r.by_seed) for r in rows), max(len(r.by_seed) for r in rows)
+        lines += ["", f"## {point.title()}", ""]
+        fewest, most = min(r.made for r in rows), max(r.made for r in rows)
         runs = f"{most}" if fewest == most else f"{fewest} to {most}"
         lines += [f"{point.seconds:g} s, {runs} runs each.", ""]
-        lines += rows_of(rows)
+        lines += rows_of(point, rows)
     lines += ["", "## What was wrong", ""]
     lines += [f"* {text}" for text in complaints] or ["Nothing."]
     return "\n".join(lines) + "\n"

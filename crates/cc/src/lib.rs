@@ -20,15 +20,18 @@
 //! | `classifiers/` | random loss or congestion? |
 //! | `path_change/` | did the path itself change? |
 //! | `algorithms/` | the algorithms, by family |
+//! | `burst_transport/` | what a transport that sends in bursts needs, whatever carries it |
 //!
 //! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
 //! table but the rest of `registry`; only the parser and this file import the table.
+//! `burst_transport` is for transports and imports `interface` and `building_blocks`.
 //!
 //! To add an algorithm: one file with its citation, its equations and an
 //! [`Entry`](registry::Entry), and one line in [`registry::CONTROLLERS`].
 
 mod algorithms;
 mod building_blocks;
+pub mod burst_transport;
 mod classifiers;
 mod estimators;
 mod interface;

@@ -105,7 +105,7 @@ prop_compose! {
         restart in any::<bool>(),
     ) -> Event {
         let (now, packet) = (Time::ZERO, Bytes::new(packet));
-        Event::Bandwidth(Bandwidth { now, rate, packet, allocated, restart })
+        Event::Bandwidth(Bandwidth { now, rate, packet, allocated, restart, exact: restart })
     }
 }
 
@@ -117,7 +117,7 @@ fn any_number() -> impl Strategy<Value = f64> {
 prop_compose! {
     fn any_burst()(
         (packets, received, lost_before) in (0u32..300, 0u32..300, prop_oneof![4 => Just(0), 1 => any::<u32>()]),
-        (interval, increase) in (any_duration(), any_number()),
+        (interval, increase, noise) in (any_duration(), any_number(), any_number()),
         spans in prop::option::of((any_duration(), any_duration())),
         (rtt, srtt, min_rtt) in (prop::option::of(any_duration()), any_duration(), any_duration()),
         share in prop::option::of((any_rate(), any_rate(), any_number(), any_number())),
@@ -133,6 +133,7 @@ prop_compose! {
             rtt,
             srtt,
             min_rtt,
+            noise,
             share: share.map(|(allocated, delivered, fairness, adapter)| Share {
                 allocated,
                 delivered,

@@ -127,7 +127,7 @@ fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result
     for entry in &chosen.controllers {
         let carried = match entry.feed {
             Feed::Acknowledgments => "",
-            Feed::Bursts => "carried by AATP, in the simulator only",
+            Feed::Bursts => "in the simulator and over QUIC; not on TCP",
         };
         let lines = [entry.summary, entry.citation, carried, &files(entry.code)];
         show(out, width, entry.name, &lines, entry.parameters)?;
@@ -135,8 +135,8 @@ fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result
     if one.is_none() {
         writeln!(
             out,
-            "All but those that AATP carries run in the simulator, over QUIC (`whimbrel send`) and \
-             on Linux TCP\n(`whimbrel tcp`).\n"
+            "All run in the simulator and over QUIC (`whimbrel send`), and all but those that send \
+             bursts on Linux\nTCP (`whimbrel tcp`).\n"
         )?;
         writeln!(
             out,
@@ -176,22 +176,6 @@ fn show(
     writeln!(out)
 }
 
-/// Parses a controller for a real transfer.
-///
-/// # Errors
-/// If there is no such controller, or QUIC cannot carry it.
-pub fn for_transfers(text: &str) -> Result<Spec, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    match spec.entry().feed {
-        Feed::Acknowledgments => Ok(spec),
-        Feed::Bursts => Err(format!(
-            "`{spec}` needs the transport AATP, which exists only in the simulator; real \
-             transfers use QUIC: choose another controller of `whimbrel controllers`, such as \
-             `cubic`"
-        )),
-    }
-}
-
 /// Parses a controller for Linux TCP.
 ///
 /// # Errors
@@ -201,8 +185,8 @@ pub fn for_linux(text: &str) -> Result<Spec, String> {
     match spec.entry().feed {
         Feed::Acknowledgments => Ok(spec),
         Feed::Bursts => Err(format!(
-            "`{spec}` needs the transport AATP, which exists only in the simulator: choose another \
-             controller of `whimbrel controllers`, such as `cubic`"
+            "`{spec}` sends bursts, which TCP cannot do: use it with `whimbrel send`, or choose \
+             another controller of `whimbrel controllers`, such as `cubic`"
         )),
     }
 }
@@ -227,7 +211,7 @@ fn parameter_line(parameter: &Parameter) -> String {
 fn entry_json(entry: &Entry) -> Value {
     let carried_by = match entry.feed {
         Feed::Acknowledgments => json!(["tcp", "quic", "linux"]),
-        Feed::Bursts => json!(["aatp"]),
+        Feed::Bursts => json!(["aatp", "quic"]),
     };
     json!({
         "name": entry.name,

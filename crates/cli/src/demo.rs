@@ -3,6 +3,7 @@
 
 mod host;
 mod measure;
+mod paper;
 mod predict;
 mod show;
 mod tcp;
@@ -10,13 +11,13 @@ mod trust;
 
 pub use tcp::{DemoEndArgs, run as run_end};
 
-use crate::controllers::for_transfers;
 use crate::failure::BadInput;
 use anyhow::Context;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
+use whimbrel_net::Outage;
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// The largest file that a controller sends when `--size` does not set one.
@@ -32,6 +33,10 @@ const LARGEST: Bytes = Bytes::new(64 << 20);
 ///
 /// With --tcp the transport is the kernel's TCP. `cubic` is then the kernel's own, as is every name
 /// that the kernel has; all others are Whimbrel's.
+///
+/// With --paper enhanced-aatp the path and the controllers are those of Table 5 of the
+/// Enhanced-AATP paper: OC-3, and fades in which every packet is lost. By default a tenth of the
+/// table: 100 MB, and one fade of each length; one transfer after the other, about two minutes.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Each controller sends what the simulator expects it to deliver in --time, at most 64 MiB. A
@@ -40,7 +45,11 @@ transfer that takes more than three times as long as predicted is stopped.
 --json prints one object: transport, rate_bps, rtt_ms, loss, seed, and for each contestant
 controller, implementation (\"kernel\" or \"whimbrel\"), bytes, predicted {goodput_bps, least_bps,
 greatest_bps}, measured {goodput_bps, seconds, sent_packets, lost_packets, blake3} or not_measured
-(why), and warnings: reasons not to trust the measurement.
+(why), and warnings: reasons not to trust the measurement. With --paper: paper, rate_bps, rtt_ms,
+bytes, seed, and for each of trials controller, fades {count, seconds}, predicted_seconds,
+measured (as above) or not_measured, paper_seconds (null in a tenth of the table), additional
+{measured, predicted, paper}: the time beyond that without fades, over the length of the fades, and
+warnings.
 
 Examples:
   whimbrel demo
@@ -48,11 +57,24 @@ Examples:
   whimbrel demo --tcp                        the kernel's CUBIC, and CERL on the kernel's TCP
   whimbrel demo --size 64MiB                 the same file for all; CUBIC takes seven minutes
   whimbrel demo --rate 100Mbit/s --rtt 600ms --loss 0.1% --controllers newreno,cubic,cerl
-  whimbrel demo --picture race.svg --json")]
+  whimbrel demo --picture race.svg --json
+  whimbrel demo --paper enhanced-aatp
+  whimbrel demo --paper enhanced-aatp --full       1 GB and all fades: a quarter of an hour")]
 pub struct DemoArgs {
     /// Send over the kernel's TCP instead of QUIC
     #[arg(long)]
     tcp: bool,
+    /// Repeat a paper's experiment with real files: enhanced-aatp (Table 5)
+    #[arg(
+        long,
+        value_name = "PAPER",
+        value_parser = ["enhanced-aatp"],
+        conflicts_with_all = ["tcp", "rate", "rtt", "loss", "size", "time", "controllers"]
+    )]
+    paper: Option<String>,
+    /// With --paper: the paper's file of 1 GB, and all its fades
+    #[arg(long, requires = "paper")]
+    full: bool,
     /// Rate of the path
     #[arg(long, default_value = "50 Mbit/s")]
     rate: Rate,
@@ -68,8 +90,8 @@ pub struct DemoArgs {
     /// Choose the size of each controller's file so that its transfer takes about this long
     #[arg(long, default_value = "45 s", conflicts_with = "size")]
     time: Duration,
-    /// Controllers to race; see `whimbrel controllers`. Those that need AATP cannot send files
-    #[arg(long, value_delimiter = ',', default_value = "cubic,cerl", value_parser = for_transfers)]
+    /// Controllers to race; see `whimbrel controllers`
+    #[arg(long, value_delimiter = ',', default_value = "cubic,cerl")]
     controllers: Vec<Spec>,
     /// Seed of the random losses on the emulated path
     #[arg(long, default_value_t = 1)]
@@ -101,6 +123,37 @@ impl DemoArgs {
     }
 }
 
+/// One transfer: a file over a path under a controller.
+struct Trial<'a> {
+    /// Over the kernel's TCP instead of QUIC.
+    tcp: bool,
+    rate: Rate,
+    rtt: Duration,
+    loss: Probability,
+    /// Spans in which everything is lost.
+    outages: &'a [Outage],
+    /// Of the random losses.
+    seed: u64,
+    controller: &'a Spec,
+    implementation: Implementation,
+}
+
+impl DemoArgs {
+    /// The transfer of a controller.
+    fn trial<'a>(&self, controller: &'a Spec) -> Trial<'a> {
+        Trial {
+            tcp: self.tcp,
+            rate: self.rate,
+            rtt: self.rtt,
+            loss: self.loss,
+            outages: &[],
+            seed: self.seed,
+            controller,
+            implementation: self.implementation(controller),
+        }
+    }
+}
+
 /// All results of one controller.
 struct Contestant {
     controller: Spec,
@@ -114,6 +167,9 @@ struct Contestant {
 
 /// Predicts, measures, compares.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
+    if args.paper.is_some() {
+        return paper::run(&args);
+    }
     if args.size.is_some_and(Bytes::is_zero) {
         return Err(
             BadInput::new("--size: an empty file shows nothing; write e.g. `8 MiB`").into(),

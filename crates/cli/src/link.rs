@@ -4,6 +4,7 @@
 mod congestion;
 mod connections;
 mod direction;
+mod losses;
 mod scenario;
 mod show;
 mod truth;
@@ -13,13 +14,14 @@ use crate::failure::BadInput;
 use anyhow::Context;
 use congestion::{Congestion, Registered};
 use direction::{Direction, Forward, Reverse};
+use losses::{LossLog, Observers};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_cc::Spec;
-use whimbrel_link::{LinkError, Options, PathSpec, Prepared};
+use whimbrel_link::{LinkError, Observer, Options, PathSpec, Prepared};
 use whimbrel_net::{
     Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, Queue, QueueLimit, Schedule,
     ServiceSpec, Trace, TraceError, WifiSpec,
@@ -137,6 +139,9 @@ pub struct LinkArgs {
     /// as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write each UDP datagram that the path loses to a file as CSV, with the cause
+    #[arg(long, value_name = "FILE", hide = true)]
+    lost: Option<PathBuf>,
     /// Do not show statistics
     #[arg(long, short)]
     quiet: bool,
@@ -155,6 +160,8 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     let congestion = Congestion::choose(args.tcp.as_deref(), args.controller.as_ref())?;
     // Not after hours of running that it cannot be written.
     let json = args.json.as_deref().map(create).transpose()?;
+    let lost = args.lost.as_deref().map(create).transpose()?;
+    let lost = lost.map(|file| Arc::new(LossLog::new(file)));
     let command = if args.command.is_empty() {
         shell(args.quiet)
     } else {
@@ -166,6 +173,9 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         ..Options::default()
     };
     let registered = register(congestion, &mut options)?;
+    if let Some(lost) = &lost {
+        observe(&mut options, Arc::clone(lost) as _);
+    }
     let path = match Prepared::new(&command, &options) {
         Ok(path) => path,
         Err(error) => return refused(error),
@@ -191,7 +201,18 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
         }
         writeln!(file, "{value:#}").with_context(|| format!("{}", path.display()))?;
     }
+    if let Some(lost) = lost {
+        lost.finish()?;
+    }
     Ok(ExitCode::from(report.status))
+}
+
+/// Adds an observer of the path.
+fn observe(options: &mut Options, observer: Arc<dyn Observer>) {
+    options.observer = Some(match options.observer.take() {
+        Some(first) => Arc::new(Observers(vec![first, observer])),
+        None => observer,
+    });
 }
 
 /// Sets the congestion control of both ends. Registers it with the kernel if it is Whimbrel's.

@@ -12,6 +12,7 @@ mod one_run;
 mod origin;
 mod page;
 mod play;
+mod priority;
 mod provenance;
 mod reproduce;
 mod runs;

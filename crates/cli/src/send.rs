@@ -1,7 +1,7 @@
 //! `whimbrel send`: sends a file to a server.
 
-use crate::controllers::for_transfers;
 use crate::failure::BadInput;
+use crate::priority::priority;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
@@ -9,10 +9,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_cc::registry::Feed;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    Error, Fingerprint, Identity, IntervalSample, KnownHosts, QlogFolder, SendOptions,
-    ServerAddress, Summary, Token, TracePoint, default_state_dir,
+    BurstSummary, Error, Fingerprint, Identity, IntervalSample, KnownHosts, QlogFolder,
+    SendOptions, ServerAddress, Summary, Token, TracePoint, default_state_dir,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -31,9 +33,8 @@ const STOPPED: u8 = 130;
 
 /// Send a file to a server, over QUIC
 ///
-/// The congestion controller is any of `whimbrel controllers` except those that AATP carries. The
-/// command returns when the server has verified the file's hash and stored the file on disk under
-/// its name.
+/// The congestion controller is any of `whimbrel controllers`. The command returns when the server
+/// has verified the file's hash and stored the file on disk under its name.
 ///
 /// A fingerprint identifies the server. Give it once; it is remembered after that. On the machine
 /// that runs the server, token and fingerprint are not needed.
@@ -48,6 +49,10 @@ const STOPPED: u8 = 130;
   controller, loss_episodes, reductions, timeouts, spurious
   verdicts               {congestion, random}: episodes by the controller's
                          decision; null if it makes no such decisions
+  bursts                 {bandwidth_bps (measured by trains), priority (granted),
+                         weighted_fairness, allocated_bps, noise, lumps,
+                         reported, halts}; null unless the controller sends
+                         bursts
   blake3                 the file's hash, which the server has verified
   samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes,
                          rtt_ms, delivered_bytes}]
@@ -80,8 +85,12 @@ pub struct SendArgs {
     #[arg(long)]
     fingerprint: Option<Fingerprint>,
     /// Congestion controller, optionally with parameters: cerl?A=0.6
-    #[arg(long, default_value = "cubic", value_parser = for_transfers)]
+    #[arg(long, default_value = "cubic")]
     controller: Spec,
+    /// Weight against other transfers to the same server, 1 to 8, for controllers that share by
+    /// priority (enhanced-aatp); the server may grant less [default: 1]
+    #[arg(long, value_name = "N", value_parser = priority)]
+    priority: Option<Priority>,
     /// Name of the stored file [default: the file's own name]
     #[arg(long)]
     name: Option<String>,
@@ -104,6 +113,9 @@ pub struct SendArgs {
     /// Maximum size of all qlog files in DIR; at the limit the log ends and the transfer continues
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
     qlog_limit: Bytes,
+    /// Write each packet and each decision on a loss to a file as CSV
+    #[arg(long, value_name = "FILE", hide = true)]
+    packet_log: Option<PathBuf>,
     /// Directory with the known servers [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
@@ -206,6 +218,14 @@ fn failed(error: Error) -> anyhow::Result<ExitCode> {
 }
 
 fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
+    if args.priority.is_some() && args.controller.entry().feed == Feed::Acknowledgments {
+        let text = format!(
+            "--priority: `{}` does not share by priority; use --controller enhanced-aatp, or omit \
+             --priority",
+            args.controller
+        );
+        return Err(BadInput::new(text).into());
+    }
     let state = args.identity.or_else(default_state_dir);
     let known = state
         .as_ref()
@@ -246,6 +266,8 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
     let wants_samples = args.trace.is_some() || args.samples;
     let mut options = SendOptions::new(args.file, args.server, token, args.controller);
     options.name = args.name;
+    options.priority = args.priority.unwrap_or_default();
+    options.packet_log = args.packet_log;
     options.fingerprint = fingerprint;
     options.known_hosts = known;
     options.trace = wants_samples.then(|| args.interval.unwrap_or(TRACE_INTERVAL));
@@ -311,7 +333,27 @@ fn show(out: &mut impl Write, s: &Summary) -> io::Result<()> {
         )?,
         None => writeln!(out)?,
     }
+    if let Some(b) = &s.bursts {
+        writeln!(out, "{}", bursts(b))?;
+    }
     writeln!(out, "BLAKE3 {}", s.blake3)
+}
+
+/// What a controller that sends bursts measured and was granted.
+fn bursts(b: &BurstSummary) -> String {
+    let mut text = format!("{} bursts", b.reported);
+    if let Some(priority) = b.priority {
+        text += &format!(", priority {priority}");
+    }
+    let rate = |bps| Rate::from_bits_per_sec(bps);
+    text += &format!("; bandwidth {}", rate(b.bandwidth_bps));
+    if let Some(allocated) = b.allocated_bps {
+        text += &format!(", allocated {}", rate(allocated));
+    }
+    if let Some(fairness) = b.weighted_fairness {
+        text += &format!(", weighted fairness {fairness:.3}");
+    }
+    text
 }
 
 fn csv(out: &mut impl Write, points: &[TracePoint]) -> io::Result<()> {

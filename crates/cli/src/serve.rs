@@ -1,20 +1,27 @@
 //! `whimbrel serve`: receives files into a directory.
 
+mod live;
+
 use crate::failure::BadInput;
+use crate::priority::priority;
 use anyhow::Context;
+use live::{Display, Meter};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
+use tokio::time::{MissedTickBehavior, interval};
+use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, Limits, QlogFolder, ServeOptions, Server,
     default_state_dir,
 };
-use whimbrel_units::Bytes;
+use whimbrel_units::{Bytes, Duration};
 
 /// Receive files into a directory, over QUIC
 ///
@@ -25,12 +32,21 @@ use whimbrel_units::Bytes;
 /// The first start creates a key, a certificate and a token. `whimbrel send` identifies this server
 /// by the fingerprint of the certificate. Pass token and fingerprint on over a channel that you
 /// trust.
+///
+/// While files arrive, a table shows each with its rate, or, if standard error is not a terminal, a
+/// line each ten seconds. Transfers with `--controller enhanced-aatp` share the bandwidth by
+/// priority: V/Vm is the rate of a transfer over the rate that its priority entitles it to, and
+/// weighted fairness is 1 when all are alike in that.
 #[derive(clap::Args)]
 #[command(after_help = "\
 With --json, each line of output is one object with an `event`:
   listening  address, fingerprint, token
   stored     peer, name, bytes, seconds, goodput_bps, blake3
   failed     peer, name (or null), error
+  receiving  each second while files arrive: t_s (since the start), weighted_fairness (null if no
+             transfer shares by priority), transfers: [{peer, name, bytes, received, seconds,
+             rate_bps, share (of what arrives), priority, delivered_bps (V), allocated_bps (Vm)}];
+             the last three are null for controllers that do not share by priority
 Exit status: 0 if stopped, or after the file of --once; 1 failed; 2 wrong usage.
 
 Examples:
@@ -56,6 +72,12 @@ pub struct ServeArgs {
     /// Maximum number of connections; each may use up to 64 MiB of memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+    /// The highest priority that a client gets, 1 to 8
+    #[arg(long, value_name = "N", value_parser = priority, default_value = "8")]
+    max_priority: Priority,
+    /// Time between two displays of the transfers in progress [default: 1 s; 10 s for lines]
+    #[arg(long, value_name = "TIME")]
+    interval: Option<Duration>,
     /// Directory of key, certificate and token [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
@@ -75,6 +97,9 @@ pub struct ServeArgs {
 
 /// Serves until it is stopped.
 pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
+    if args.interval.is_some_and(Duration::is_zero) {
+        return Err(BadInput::new("--interval: must be above zero; write e.g. `1 s`").into());
+    }
     let state = args.identity.clone().or_else(default_state_dir);
     let state = state.ok_or_else(|| BadInput::new("HOME is not set: use --identity DIR"))?;
     let identity = Identity::load_or_create(&state)?;
@@ -101,6 +126,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 listen,
                 overwrite: args.overwrite,
                 limits,
+                max_priority: args.max_priority,
                 qlog: qlog.clone(),
             };
             Server::bind(options, &identity)
@@ -118,21 +144,20 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let address = server.local_addr()?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for Ctrl-C")?;
         let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
-        let out = Mutex::new(io::stdout());
+        let display = Arc::new(Display::new(args.json));
+        let out = Arc::new(Mutex::new(io::stdout()));
         announce(&args, address, &identity)?;
-        let stored = std::sync::Arc::new(Notify::new());
-        let notified = std::sync::Arc::clone(&stored);
+        let stored = Arc::new(Notify::new());
+        let notified = Arc::clone(&stored);
         let (once, as_json) = (args.once, args.json);
+        let (shown, output) = (Arc::clone(&display), Arc::clone(&out));
         let on_event = move |event: Event| {
             let line = if as_json {
                 event_json(&event).to_string()
             } else {
                 event_line(&event)
             };
-            // The server continues if nobody reads its output.
-            if let Ok(mut out) = out.lock() {
-                writeln!(out, "{line}").ok();
-            }
+            shown.print(|| print(&output, &line));
             if matches!(event, Event::Stored { .. }) && once {
                 notified.notify_one();
             }
@@ -144,9 +169,34 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 () = stored.notified() => {}
             }
         };
-        server.run(on_event, stop).await;
+        let every = args.interval.unwrap_or(display.interval());
+        let show = async {
+            let (mut meter, started) = (Meter::default(), Instant::now());
+            let mut ticks = interval(every.into());
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            ticks.tick().await;
+            loop {
+                ticks.tick().await;
+                let now = Instant::now();
+                let state = meter.measure((now - started).into(), now, server.receiving());
+                if let Some(text) = display.show(&state) {
+                    print(&out, &text);
+                }
+            }
+        };
+        tokio::select! {
+            () = server.run(on_event, stop) => {}
+            () = show => {}
+        }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Prints a line. The server continues if nobody reads its output.
+fn print(out: &Mutex<io::Stdout>, line: &str) {
+    if let Ok(mut out) = out.lock() {
+        writeln!(out, "{line}").ok();
+    }
 }
 
 fn announce(args: &ServeArgs, address: SocketAddr, identity: &Identity) -> io::Result<()> {

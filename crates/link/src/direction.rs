@@ -194,7 +194,7 @@ impl<'a> Direction<'a> {
 
     fn observe(&self, packet: &[u8], cause: LossCause) {
         if let Some(observer) = self.observer {
-            observer.lost(self.side, packet, cause);
+            observer.lost(self.clock.now(), self.side, packet, cause);
         }
     }
 

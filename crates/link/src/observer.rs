@@ -2,14 +2,16 @@
 
 use std::fmt::Debug;
 use whimbrel_net::{DropCause, Side};
+use whimbrel_units::Time;
 
 /// Is told of each packet that the path drops or corrupts. A path without an observer does no work
 /// for it.
 pub trait Observer: Debug + Send + Sync {
     /// The path has decided the fate of a packet on its way in the direction `side`
-    /// ([`Side::Forward`]: from near to far). `packet` is the IP packet as its sender sent it. Both
-    /// directions call this from their own threads, and wait for it.
-    fn lost(&self, side: Side, packet: &[u8], cause: LossCause);
+    /// ([`Side::Forward`]: from near to far), at the time `at` since the start of the path.
+    /// `packet` is the IP packet as its sender sent it. Both directions call this from their own
+    /// threads, and wait for it.
+    fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause);
 }
 
 /// Why a packet does not arrive intact.

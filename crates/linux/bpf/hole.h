@@ -2,9 +2,9 @@
  *
  * The hole: the first segment that is lost and was not retransmitted.
  *
- * The kernel's retransmit_skb_hint is where its search for that segment begins. It is often a segment
- * before it: one that was acknowledged selectively, or one that nothing is known of. So this goes on
- * through the tree of unacknowledged segments, in their order.
+ * The kernel's retransmit_skb_hint is where its search for that segment begins. It is often a
+ * segment before it: one that was acknowledged selectively, or one that nothing is known of. So
+ * this goes on through the tree of unacknowledged segments, in their order.
  */
 #pragma once
 #include "helpers.h"

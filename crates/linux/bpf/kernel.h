@@ -37,7 +37,7 @@ enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 /* enum tcp_ca_event */
 enum { CA_EVENT_TX_START, CA_EVENT_CWND_RESTART };
 /* net/ipv4/tcp_input.c */
-enum { FLAG_SND_UNA_ADVANCED = 0x400 };
+enum { FLAG_ECE = 0x40, FLAG_SND_UNA_ADVANCED = 0x400 };
 
 enum { AF_INET = 2, AF_INET6 = 10 };
 enum { SOL_TCP = 6, TCP_CONGESTION = 13 };
@@ -98,7 +98,7 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 snd_una, snd_nxt, srtt_us, mss_cache;
 	u32 packets_out, retrans_out, sacked_out, lost_out, max_packets_out;
-	u32 snd_cwnd, snd_ssthresh, snd_cwnd_clamp, prr_out;
+	u32 snd_cwnd, snd_ssthresh, snd_cwnd_clamp;
 	u32 delivered, lost, data_segs_out, total_retrans, tsoffset;
 	u64 bytes_received, first_tx_mstamp;
 	u8 ecn_flags;

@@ -60,7 +60,7 @@ u32 generations = 0;
 /* Slots that no connection has had yet begin here. */
 u32 fresh = 0;
 
-/* Never used: they keep the structures in the object, where a test compares them with src/wire.rs. */
+/* Never used: they keep the structures in the object; a test compares them with src/wire.rs. */
 struct start *start_layout;
 struct nack *nack_layout;
 
@@ -79,11 +79,12 @@ struct flow {
 	u32 number;
 	u32 lost; /* packets lost at the last event */
 	struct prr prr;
-	u32 prr_out; /* the kernel's prr_out at the reduction */
+	u32 sent; /* segments sent until the reduction; the kernel's prr_out restarts in a recovery */
 	u32 reductions; /* the number of the last reduction that was applied */
 	u64 answers; /* the time of the event that the last applied command answers */
 	u64 waits; /* the time of a loss that has no answer yet; 0: none */
 	u64 applied_after;
+	u64 reported; /* the time of the last event */
 	u8 states, paced, fell_back;
 };
 _Static_assert(sizeof(struct flow) <= 104, "icsk_ca_priv has 104 bytes");
@@ -219,6 +220,7 @@ INLINE void report(struct tcp_sock *tp, u8 kind, int ack_flags, const struct rat
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
 	f->number++;
+	f->reported = now;
 	if (!c) {
 		if (e)
 			bpf_ringbuf_discard(e, 0);
@@ -241,6 +243,7 @@ INLINE void report_start(struct tcp_sock *tp, u64 now)
 	struct start *s = bpf_ringbuf_reserve(&events, sizeof(*s), 0);
 
 	f->number++;
+	f->reported = now;
 	if (!c) {
 		if (s)
 			bpf_ringbuf_discard(s, 0);
@@ -273,19 +276,38 @@ INLINE void report_start(struct tcp_sock *tp, u64 now)
 	bpf_ringbuf_submit(s, waking(c));
 }
 
-/* Applies the last command. `rs`: of the acknowledgment that is processed, if any. */
+/* The window after this acknowledgment, which user space has answered in advance; 0: it has not,
+ * or the acknowledgment is not one that it answered. `cwnd`: without this answer.
+ */
+INLINE u32 answered_ahead(struct tcp_sock *tp, u64 ahead, int ack_flags,
+			  const struct rate_sample *rs, u32 cwnd, u64 ssthresh)
+{
+	bool used = READ_BITS(tp, is_cwnd_limited) || rs->prior_in_flight >= tp->snd_cwnd ||
+		    (cwnd < ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out);
+
+	if (!used || !(ack_flags & FLAG_SND_UNA_ADVANCED) || (ack_flags & FLAG_ECE))
+		return 0;
+	if (!rs->acked_sacked)
+		return 0;
+	return (u16)(rs->acked_sacked == 1 ? ahead : ahead >> 16);
+}
+
+/* Applies the last command. `rs`: of the acknowledgment that is processed, if any. `prior`: the
+ * time of the event before it.
+ */
 INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ack_flags,
-		  const struct rate_sample *rs, u32 newly_lost, u64 now)
+		  const struct rate_sample *rs, u32 newly_lost, u64 now, u64 prior)
 {
 	struct sock *sk = (struct sock *)tp;
 	u32 slot = f->slot, flight = in_flight(tp), target, cwnd, ssthresh;
 	u32 most = tp->snd_cwnd_clamp; /* ~0 unless somebody set it */
 	struct command *command = bpf_map_lookup_elem(&commands, &slot);
-	u64 word, pacing, reduction, answers;
+	u64 word, pacing, reduction, answers, ahead;
 	u8 state = READ_BITS(tp, inet_conn.icsk_ca_state);
 
 	if (!command)
 		return;
+	ahead = *(volatile u64 *)&command->ahead;
 	word = *(volatile u64 *)&command->window;
 	if ((u32)(word >> 32) != f->generation)
 		return; /* nothing was answered about this connection yet */
@@ -293,6 +315,8 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 	reduction = *(volatile u64 *)&command->reduction;
 	answers = *(volatile u64 *)&command->answers;
 	ssthresh = *(volatile u64 *)&command->ssthresh;
+	if (*(volatile u64 *)&command->ahead != ahead)
+		ahead = 0; /* it was written just now */
 	if (answers != f->answers) {
 		f->answers = answers;
 		f->applied_after = now - answers;
@@ -312,12 +336,18 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 		f->reductions = reduction >> 1;
 		f->prr.delivered = 0;
 		f->prr.flight = rs && rs->prior_in_flight ? rs->prior_in_flight : 1;
-		f->prr_out = tp->prr_out;
+		f->sent = tp->data_segs_out;
 	}
 	if (rs && (reduction & 1) && (state == CA_RECOVERY || state == CA_CWR) && f->prr.flight)
 		cwnd = prr_window(&f->prr, target, flight, rs->acked_sacked,
-				  tp->prr_out - f->prr_out,
+				  tp->data_segs_out - f->sent,
 				  (ack_flags & FLAG_SND_UNA_ADVANCED) && !newly_lost);
+	if (rs && ahead && answers == prior && !(reduction & 1) && !newly_lost) {
+		u32 window = answered_ahead(tp, ahead, ack_flags, rs, cwnd, ssthresh);
+
+		if (window > cwnd)
+			cwnd = window;
+	}
 	/* Until a loss is answered the flight does not grow. */
 	if (f->waits && (s64)(answers - f->waits) >= 0)
 		f->waits = 0;
@@ -399,7 +429,7 @@ int whim_init(u64 *ctx)
 	f->generation = (__sync_fetch_and_add(&generations, 1) & 0x7fffffff) + 1;
 	f->number = 0;
 	f->lost = tp->lost;
-	f->prr.delivered = f->prr.flight = f->prr_out = f->reductions = 0;
+	f->prr.delivered = f->prr.flight = f->sent = f->reductions = 0;
 	f->answers = f->waits = f->applied_after = 0;
 	f->states = f->paced = f->fell_back = 0;
 	report_start(tp, now);
@@ -475,7 +505,7 @@ int whim_event(u64 *ctx)
 	now = bpf_ktime_get_ns();
 	if (!is_alive(c, now))
 		return 0; /* the next acknowledgment moves the connection */
-	apply(tp, f, c, 0, 0, 0, now);
+	apply(tp, f, c, 0, 0, 0, now, 0);
 	report(tp, KIND_RESUME, 0, 0, now);
 	return 0;
 }
@@ -490,6 +520,7 @@ int whim_control(u64 *ctx)
 	struct control *c = the_control();
 	u64 now = bpf_ktime_get_ns();
 	u32 newly_lost = tp->lost - f->lost;
+	u64 prior = f->reported;
 
 	if (!c || !f->generation)
 		return 0;
@@ -500,7 +531,7 @@ int whim_control(u64 *ctx)
 	report(tp, KIND_ACK, ack_flags, rs, now);
 	if (newly_lost && !f->waits)
 		f->waits = now;
-	apply(tp, f, c, ack_flags, rs, newly_lost, now);
+	apply(tp, f, c, ack_flags, rs, newly_lost, now, prior);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ struct nack {
 };
 
 struct command {
-	u64 window, pacing, ssthresh, reduction, answers, reserved[3];
+	u64 window, pacing, ssthresh, reduction, answers, ahead, reserved[2];
 };
 
 struct control {

@@ -35,8 +35,8 @@ pub(crate) struct Temporary {
     guard: Child,
 }
 
-/// What the guard does: `$1` is the cgroup, `$2` the one above. Processes may still be forking while
-/// it moves them, hence the repetition.
+/// What the guard does: `$1` is the cgroup, `$2` the one above. Processes may still be forking
+/// while it moves them, hence the repetition.
 const GUARD: &str = r#"
 trap '' HUP INT PIPE QUIT TERM
 mkdir "$1" || exit 1

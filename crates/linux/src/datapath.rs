@@ -325,8 +325,8 @@ fn rules(selection: &Selection) -> Result<Vec<u8>, LinuxError> {
     Ok(out)
 }
 
-/// A network's address and mask as IPv6, the bits outside of the mask zero. IPv4 addresses are mapped
-/// (RFC 4291), so `::/0` includes them.
+/// A network's address and mask as IPv6, the bits outside of the mask zero. IPv4 addresses are
+/// mapped (RFC 4291), so `::/0` includes them.
 fn network_words(network: &Network) -> Result<([u8; 16], [u8; 16]), LinuxError> {
     let (address, width) = match network.address {
         IpAddr::V4(address) => (address.to_ipv6_mapped(), 32),

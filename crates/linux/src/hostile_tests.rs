@@ -60,7 +60,8 @@ fn nonsense(event: &Event) -> Command {
         ssthresh,
         reduction,
         answers: noise,
-        reserved: [0; 3],
+        ahead: 0,
+        reserved: [0; 2],
     }
 }
 

@@ -28,8 +28,8 @@ pub struct Options {
     pub sampling: Option<Duration>,
     /// Determines the random choices of algorithms that make some.
     pub seed: u64,
-    /// Exchange NACKs over network interfaces with these names, at both ends of connections; an empty
-    /// list: all that are up but the loopback. `None`: no NACKs.
+    /// Exchange NACKs over network interfaces with these names, at both ends of connections; an
+    /// empty list: all that are up but the loopback. `None`: no NACKs.
     pub nack: Option<Vec<String>>,
     /// The path's record of why it dropped packets, if the path is ours.
     pub truth: Option<Arc<dyn Truth>>,

@@ -192,8 +192,12 @@ pub struct Command {
     pub reduction: u64,
     /// Time of the event that it answers.
     pub answers: u64,
+    /// The answer to the next acknowledgment, in advance: the window in packets after one that
+    /// delivers one packet (lowest 16 bits), or more (next 16 bits), if it ends nothing and reveals
+    /// no loss. 0: none.
+    pub ahead: u64,
     /// Fills the cache line.
-    pub reserved: [u64; 3],
+    pub reserved: [u64; 2],
 }
 
 /// Shared state of one instance.

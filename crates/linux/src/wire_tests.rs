@@ -79,7 +79,7 @@ fn both_halves_have_the_same_structures() {
         reserved
     );
     compare!(
-        "command", Command, window, pacing, ssthresh, reduction, answers, reserved
+        "command", Command, window, pacing, ssthresh, reduction, answers, ahead, reserved
     );
     compare!(
         "control", Control, heartbeat, silence, events, dropped, fallbacks, refused, clamped,

@@ -19,11 +19,14 @@
 //!   before the episode that it begins. A packet that noq declared lost and that is acknowledged
 //!   later counts as both lost and delivered.
 //! * Persistent congestion (section 7.6) is reported as a timeout instead of a loss.
+//! * Times of arrival: known only where an endpoint of ours drives both ends
+//!   ([`feedback`](crate::feedback)).
 //! * Bytes in flight: noq reports them once per ACK frame. Between these reports the adapter keeps
 //!   its own count.
 //!
 //! Times are since the connection began. Sizes are those of QUIC packets, headers included.
 
+use crate::control::Control;
 use crate::flight::Flight;
 use crate::rounds::Rounds;
 use crate::rtt::Rtt;
@@ -34,7 +37,7 @@ use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::delivery_rate::RateEstimator;
-use whimbrel_cc::{Ack, Loss, LostPacket, Setup, Signal, Timeout};
+use whimbrel_cc::{Ack, Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Upper bound on the bytes handed to the kernel at once when the algorithm paces. BBR's
@@ -59,6 +62,8 @@ pub struct Adapter {
 struct Inner {
     controller: Box<dyn whimbrel_cc::Controller>,
     monitor: Monitor,
+    /// Shared with the endpoint's driver, if there is one.
+    control: Control,
     /// Maximum UDP payload, bytes.
     mtu: u64,
     in_flight: u64,
@@ -125,9 +130,21 @@ impl Adapter {
         now: Instant,
         monitor: Monitor,
     ) -> Self {
+        Self::with_control(controller, setup, now, monitor, Control::default())
+    }
+
+    /// The same, on a connection that an endpoint of ours drives.
+    pub(crate) fn with_control(
+        controller: Box<dyn whimbrel_cc::Controller>,
+        setup: &Setup,
+        now: Instant,
+        monitor: Monitor,
+        control: Control,
+    ) -> Self {
         let inner = Inner {
             controller,
             monitor,
+            control,
             mtu: setup.mss.get(),
             in_flight: 0,
             flight: Flight::default(),
@@ -175,7 +192,7 @@ impl Adapter {
 }
 
 impl Inner {
-    fn packet_sent(&mut self, now: Time, bytes: u64, number: u64) {
+    fn packet_sent(&mut self, instant: Instant, now: Time, bytes: u64, number: u64) {
         self.deliver_pending_ack();
         self.now = now;
         let idle = self.in_flight == 0;
@@ -184,6 +201,8 @@ impl Inner {
         let tag = self.rate.on_sent(now, idle, in_flight);
         self.flight.sent(now, number, tag);
         self.rounds.on_in_flight(self.in_flight);
+        self.control.on_sent(instant, self.flight.next_order() - 1);
+        self.control.log(|log| log.built(number));
         self.controller.on_sent(now, Bytes::new(bytes), in_flight);
     }
 
@@ -261,6 +280,7 @@ impl Inner {
         ack.lost = self.rate.lost();
         ack.ece = std::mem::take(&mut self.marked);
         ack.in_recovery = self.episode.open && self.episode.reduced;
+        ack.receiver_time = self.control.receiver_time(newest);
         self.controller.on_ack(&ack);
         self.report(|s| s.delivery_rate = ack.delivery_rate.or(s.delivery_rate));
     }
@@ -291,7 +311,15 @@ impl Inner {
         }
     }
 
-    fn congestion(&mut self, now: Time, sent: Time, persistent: bool, signal: Signal, bytes: u64) {
+    /// Returns what the algorithm answered, if it was notified of a new loss.
+    fn congestion(
+        &mut self,
+        now: Time,
+        sent: Time,
+        persistent: bool,
+        signal: Signal,
+        bytes: u64,
+    ) -> Option<LossResponse> {
         self.deliver_ack_before(now);
         let lost = match signal {
             Signal::Loss => std::mem::take(&mut self.lost),
@@ -356,6 +384,7 @@ impl Inner {
                 s.episode(response, signal == Signal::Ecn);
             }
         });
+        response
     }
 
     fn spurious(&mut self) {
@@ -383,6 +412,12 @@ impl Inner {
         self.controller.cwnd().get().max(2 * self.mtu)
     }
 
+    /// The window for noq: the algorithm's, or more where the driver needs it.
+    fn permitted(&self) -> u64 {
+        let min = self.control.min_window(self.in_flight, self.mtu);
+        self.window().max(min)
+    }
+
     fn report(&self, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
             s.time = self.now;
@@ -402,9 +437,9 @@ impl Inner {
 }
 
 impl congestion::Controller for Adapter {
-    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
-        let now = self.time(now);
-        self.get_mut().packet_sent(now, bytes.into(), pn);
+    fn on_packet_sent(&mut self, instant: Instant, bytes: u16, pn: u64) {
+        let now = self.time(instant);
+        self.get_mut().packet_sent(instant, now, bytes.into(), pn);
     }
 
     fn on_cwnd_limited(&mut self) {
@@ -430,13 +465,18 @@ impl congestion::Controller for Adapter {
         app_limited: bool,
         _largest_packet_num_acked: Option<u64>,
     ) {
-        let now = self.time(now);
-        self.get_mut().end_of_acks(now, in_flight, app_limited);
+        let at = self.time(now);
+        let inner = self.get_mut();
+        inner.end_of_acks(at, in_flight, app_limited);
+        let srtt = inner.rtt.smoothed().into();
+        inner.control.on_acks(now, in_flight, srtt);
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
-        let now = self.time(now);
-        self.get_mut().packet_lost(now, lost_bytes.into(), pn);
+        let at = self.time(now);
+        let inner = self.get_mut();
+        inner.packet_lost(at, lost_bytes.into(), pn);
+        inner.control.log(|log| log.lost(now, pn));
     }
 
     fn on_congestion_event(
@@ -448,10 +488,13 @@ impl congestion::Controller for Adapter {
         lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
-        let (now, sent) = (self.time(now), self.time(sent));
+        let (at, sent) = (self.time(now), self.time(sent));
         let signal = if is_ecn { Signal::Ecn } else { Signal::Loss };
-        self.get_mut()
-            .congestion(now, sent, is_persistent_congestion, signal, lost_bytes);
+        let inner = self.get_mut();
+        let response = inner.congestion(at, sent, is_persistent_congestion, signal, lost_bytes);
+        if let Some(response) = response {
+            inner.control.log(|log| log.decision(now, None, response));
+        }
     }
 
     fn on_spurious_congestion_event(&mut self) {
@@ -463,7 +506,7 @@ impl congestion::Controller for Adapter {
     }
 
     fn window(&self) -> u64 {
-        self.current().window()
+        self.current().permitted()
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -1,19 +1,28 @@
 //! Builds a controller for noq each time it opens a path.
 
-use crate::{Adapter, Monitor};
+use crate::bursts::{BurstAdapter, BurstFlow};
+use crate::control::Control;
+use crate::endpoint::Prepared;
+use crate::feedback::{Feedback, SharedNode};
+use crate::{Adapter, Monitor, PacketLog};
 use noq_proto::congestion::{Controller, ControllerFactory};
+use noq_proto::{ClientConfig, ServerConfig, TransportConfig};
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::registry::Feed;
 use whimbrel_cc::{Setup, Spec};
 use whimbrel_units::{Bytes, Duration};
 
-/// QUIC cannot run this algorithm: it needs reports on bursts ([`Feed::Bursts`]), and QUIC provides
-/// acknowledgments only.
+/// DATAGRAM frames that wait to be sent, or to be read, at most, bytes.
+const DATAGRAMS: usize = 64 << 10;
+
+/// An application's own noq endpoint cannot run this algorithm: it needs reports on bursts
+/// ([`Feed::Bursts`]), and only [`endpoint`](crate::endpoint) has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsupportedController(String);
 
@@ -21,7 +30,7 @@ impl fmt::Display for UnsupportedController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "QUIC cannot run `{}`: it needs reports on bursts, and QUIC has only acknowledgments",
+            "`{}` needs reports on bursts: it runs on Whimbrel's endpoint only, not on noq's",
             self.0
         )
     }
@@ -36,23 +45,90 @@ pub struct Factory {
     monitor: Monitor,
     /// [`Setup::seed`] of the next controller, shared by all clones.
     seed: Arc<AtomicU64>,
+    log: Option<PacketLog>,
 }
 
 impl Factory {
-    /// Creates a factory for the algorithm `spec`, e.g. `"cerl?A=0.6".parse()?`.
+    /// Creates a factory for the algorithm `spec`, e.g. `"cerl?A=0.6".parse()?`, on any endpoint.
     ///
     /// # Errors
-    /// If QUIC cannot run the algorithm.
+    /// If only [`endpoint`](crate::endpoint) can run the algorithm.
     pub fn new(spec: Spec) -> Result<Self, UnsupportedController> {
         match spec.entry().feed {
-            Feed::Acknowledgments => Ok(Self {
-                spec,
-                monitor: Monitor::default(),
-                // The standard library seeds its hash maps with the system's random numbers.
-                seed: Arc::new(AtomicU64::new(RandomState::new().hash_one(()))),
-            }),
+            Feed::Acknowledgments => Ok(Self::for_endpoint(spec)),
             Feed::Bursts => Err(UnsupportedController(spec.to_string())),
         }
+    }
+
+    /// Creates a factory for any algorithm, on [`endpoint`](crate::endpoint).
+    pub fn for_endpoint(spec: Spec) -> Self {
+        Self {
+            spec,
+            monitor: Monitor::default(),
+            // The standard library seeds its hash maps with the system's random numbers.
+            seed: Arc::new(AtomicU64::new(RandomState::new().hash_one(()))),
+            log: None,
+        }
+    }
+
+    /// The configuration of one connection to a server. An algorithm that is fed bursts asks the
+    /// receiving node for `priority`.
+    pub fn client(
+        &self,
+        mut config: ClientConfig,
+        transport: TransportConfig,
+        priority: Priority,
+    ) -> Prepared<ClientConfig> {
+        let (transport, feedback) = self.connection(transport, priority, SharedNode::default());
+        config.transport_config(transport);
+        Prepared::new(config, feedback)
+    }
+
+    /// The configuration of one connection from a client, whose bursts arrive at `node` once
+    /// [`Connection::admit`](crate::endpoint::Connection::admit) lets them.
+    pub fn server(
+        &self,
+        mut config: ServerConfig,
+        transport: TransportConfig,
+        node: SharedNode,
+    ) -> Prepared<Arc<ServerConfig>> {
+        let (transport, feedback) = self.connection(transport, Priority::LOWEST, node);
+        config.transport_config(transport);
+        Prepared::new(Arc::new(config), feedback)
+    }
+
+    fn connection(
+        &self,
+        mut transport: TransportConfig,
+        priority: Priority,
+        node: SharedNode,
+    ) -> (Arc<TransportConfig>, Feedback) {
+        let control = Control::default();
+        control.lock().log.clone_from(&self.log);
+        let marking = self.wants_receiver_times();
+        let factory = ConnectionFactory {
+            factory: self.clone(),
+            control: control.clone(),
+            priority,
+        };
+        transport
+            .congestion_controller_factory(Arc::new(factory))
+            .datagram_receive_buffer_size(Some(DATAGRAMS))
+            .datagram_send_buffer_size(DATAGRAMS);
+        let feedback = Feedback::new(control, marking, node);
+        (Arc::new(transport), feedback)
+    }
+
+    /// Whether the algorithm wants to know when packets arrive.
+    fn wants_receiver_times(&self) -> bool {
+        let features = self.spec.build(&self.setup(1200)).transport_features();
+        self.spec.entry().feed == Feed::Acknowledgments && features.receiver_times
+    }
+
+    /// Logs each packet and decision. For one connection of [`endpoint`](crate::endpoint).
+    pub fn logging(mut self, log: PacketLog) -> Self {
+        self.log = Some(log);
+        self
     }
 
     /// Sets the seed of the random numbers that algorithms draw, so that every run draws the same:
@@ -65,6 +141,12 @@ impl Factory {
     /// Also takes a [`Sample`](crate::Sample) at most every `interval`, for a trace.
     pub fn sampling(mut self, interval: Duration) -> Self {
         self.monitor = Monitor::sampling(interval);
+        self
+    }
+
+    /// Also keeps a record of each burst ([`Monitor::bursts`]).
+    pub fn recording(self) -> Self {
+        self.monitor.keep_bursts();
         self
     }
 
@@ -88,6 +170,29 @@ impl Factory {
             ssthresh: None,
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
         }
+    }
+}
+
+/// Builds the controllers of one connection of an endpoint.
+struct ConnectionFactory {
+    factory: Factory,
+    control: Control,
+    priority: Priority,
+}
+
+impl ControllerFactory for ConnectionFactory {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let setup = self.factory.setup(current_mtu);
+        let controller = self.factory.spec.build(&setup);
+        let (monitor, control) = (self.factory.monitor.clone(), self.control.clone());
+        if self.factory.spec.entry().feed == Feed::Acknowledgments {
+            let adapter = Adapter::with_control(controller, &setup, now, monitor, control);
+            return Box::new(adapter);
+        }
+        let log = self.factory.log.clone();
+        let flow = BurstFlow::new(controller, &setup, self.priority, now, monitor).logging(log);
+        control.lock().bursts.get_or_insert(flow);
+        Box::new(BurstAdapter::new(control, setup.initial_window))
     }
 }
 

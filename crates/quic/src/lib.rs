@@ -25,9 +25,14 @@
 //! noq paces at 5/4 of a window per round trip (RFC 9002 section 7.7).
 
 mod adapter;
+mod bursts;
+mod control;
+pub mod endpoint;
 mod factory;
+mod feedback;
 mod flight;
 mod monitor;
+mod packet_log;
 mod rounds;
 mod rtt;
 #[cfg(test)]
@@ -35,4 +40,6 @@ mod tests;
 
 pub use adapter::Adapter;
 pub use factory::{Factory, UnsupportedController};
-pub use monitor::{Monitor, Sample, Snapshot, Verdicts};
+pub use feedback::{Member, SharedNode};
+pub use monitor::{Burst, Bursts, Monitor, Sample, Snapshot, Verdicts};
+pub use packet_log::PacketLog;

@@ -1,7 +1,7 @@
 //! A view of the controller's state for the application, because noq does not expose it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use whimbrel_cc::{LossResponse, Verdict};
+use whimbrel_cc::{LossResponse, Spans, Verdict};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Maximum number of samples kept: 100 minutes at ten per second. A longer trace becomes coarser,
@@ -59,6 +59,30 @@ pub struct Snapshot {
     pub timeouts: u64,
     /// Episodes that turned out to be reordering.
     pub spurious: u64,
+    /// What only a sender of bursts has.
+    pub bursts: Option<Bursts>,
+}
+
+/// The state of a sender of bursts.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bursts {
+    /// The bandwidth of the path as its trains measured it, headers included; zero before that.
+    pub bandwidth: Rate,
+    /// The priority that the receiving node granted, 1 to 8; `None` before its answer.
+    pub priority: Option<u8>,
+    /// Weighted fairness of the node's flows (WF), 0 to 1, by the newest report.
+    pub fairness: Option<f64>,
+    /// The rate that the node allocates to the flow (Vm), by the newest report.
+    pub allocated: Option<Rate>,
+    /// The noise of a Jitter Ratio on this path, a fraction of a burst.
+    pub noise: f64,
+    /// Packets arrive in lumps, so that jitter says nothing: losses are judged by the queue's
+    /// level.
+    pub lumps: bool,
+    /// Bursts that were reported.
+    pub reported: u64,
+    /// Times that silence halted the sender.
+    pub halts: u64,
 }
 
 /// One point of a trace.
@@ -76,9 +100,36 @@ pub struct Sample {
     pub delivered: Bytes,
 }
 
+/// A burst, when its report has arrived.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Burst {
+    /// Its number.
+    pub number: u32,
+    /// When the report arrived, since the connection began.
+    pub reported: Time,
+    /// Packets sent in it.
+    pub packets: u32,
+    /// Packets of it that arrived.
+    pub received: u32,
+    /// Packets of earlier bursts that are lost with it: they were never reported.
+    pub lost_before: u32,
+    /// From its first to its last packet that arrived, as planned.
+    pub planned: Duration,
+    /// The same packets, as they left and as they arrived, if there are two.
+    pub spans: Option<Spans>,
+    /// The noise of Jitter Ratios then.
+    pub noise: f64,
+    /// The algorithm's phase after it.
+    pub phase: &'static str,
+    /// What the algorithm took its losses for, if it had any.
+    pub verdict: Option<Verdict>,
+}
+
 #[derive(Debug, Default)]
 struct State {
     snapshot: Snapshot,
+    /// Bursts, if they are to be kept.
+    bursts: Option<Vec<Burst>>,
     samples: Vec<Sample>,
     /// Time between samples; `None` takes no samples.
     interval: Option<Duration>,
@@ -96,6 +147,25 @@ impl Monitor {
             interval,
             ..State::default()
         })))
+    }
+
+    /// Keeps a record of each burst from now on, up to 60,000.
+    pub(crate) fn keep_bursts(&self) {
+        self.lock().bursts.get_or_insert_default();
+    }
+
+    /// The bursts so far; empty unless [`Factory::recording`](crate::Factory::recording) was
+    /// called.
+    pub fn bursts(&self) -> Vec<Burst> {
+        self.lock().bursts.clone().unwrap_or_default()
+    }
+
+    /// A burst was reported. `record` is called if records are kept.
+    pub(crate) fn burst(&self, record: impl FnOnce() -> Burst) {
+        let mut state = self.lock();
+        if let Some(bursts) = state.bursts.as_mut().filter(|b| b.len() < MAX_SAMPLES) {
+            bursts.push(record());
+        }
     }
 
     /// The current state.

@@ -16,6 +16,7 @@ impl Ranges {
     }
 
     /// All ranges, lowest first.
+    #[cfg(test)]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }

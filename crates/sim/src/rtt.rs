@@ -2,6 +2,23 @@
 //!
 //! It smooths samples as Linux does; [`whimbrel_cc::smoothed_rtt`] says why RFC 6298 does not
 //! suffice.
+//!
+//! The timeout doubles while nothing is heard (section 5.5) up to a maximum (section 2.5), by
+//! default 60 s: after an outage a sender is idle for up to as long again as the outage lasted. A
+//! maximum of a second makes an outage cost at most a second more than its length, and costs one
+//! packet a second while the path is down. Linux has the same setting (`tcp_rto_max_ms`, 1 s to
+//! 120 s, since 6.15).
+//!
+//! **Where it departs from RFC 6298 and Linux:** the maximum limits the doublings, not the
+//! estimate. A timeout is never shorter than what the round trips require, SRTT + 4 RTTVAR, so a
+//! small maximum causes no spurious timeouts on a long path.
+//!
+//! **A small maximum needs Karn's rule whole.** Without timestamps a retransmitted segment gives no
+//! sample. On a path whose round-trip time rises above the maximum every segment would be
+//! retransmitted before its acknowledgment arrives, and no sample would ever show the longer path.
+//! So an acknowledgment without a sample after a timeout lifts the maximum to 60 s until there is a
+//! sample: something is heard, so the timeout was not an outage's. Linux does not do so; it has
+//! timestamps on.
 
 use crate::network::TcpSettings;
 use whimbrel_cc::smoothed_rtt::LinuxRtt;
@@ -9,6 +26,8 @@ use whimbrel_units::Duration;
 
 /// RFC 6298 section 2.1.
 const INITIAL_RTO: Duration = Duration::from_secs(1);
+/// The maximum of RFC 6298 section 2.5.
+const STANDARD_MAX_RTO: Duration = Duration::from_secs(60);
 
 /// The estimator of one sender.
 #[derive(Debug, Clone)]
@@ -18,10 +37,12 @@ pub(crate) struct RttEstimator {
     min_rtt: Duration,
     /// The newest sample, zero before the first.
     latest: Duration,
-    /// The timeout without back-off.
+    /// The timeout without back-off; it may exceed `max_rto`.
     base_rto: Duration,
     /// Doublings since the last sample of new data.
     backoff: u32,
+    /// Since the last timeout there were acknowledgments, none with a sample.
+    unsampled: bool,
     min_rto: Duration,
     max_rto: Duration,
 }
@@ -35,6 +56,7 @@ impl RttEstimator {
             latest: Duration::ZERO,
             base_rto: INITIAL_RTO,
             backoff: 0,
+            unsampled: false,
             min_rto: settings.min_rto,
             max_rto: settings.max_rto,
         }
@@ -52,9 +74,16 @@ impl RttEstimator {
                 estimate
             }
         };
-        self.base_rto = estimate.rto().clamp(self.min_rto, self.max_rto);
+        self.base_rto = estimate.rto().max(self.min_rto);
         self.estimate = Some(estimate);
         self.backoff = 0;
+        self.unsampled = false;
+    }
+
+    /// An acknowledgment arrived that gives no sample.
+    #[inline]
+    pub fn add_unknown(&mut self) {
+        self.unsampled |= self.backoff > 0;
     }
 
     /// Smoothed RTT, zero before the first sample.
@@ -81,15 +110,26 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout, backed off (RFC 6298 section 5.5).
+    /// The timeout, backed off (RFC 6298 section 5.5) up to its maximum.
     pub fn rto(&self) -> Duration {
         let factor = 1u64 << self.backoff.min(16);
-        (self.base_rto * factor).min(self.max_rto)
+        (self.base_rto * factor).min(self.limit())
     }
 
-    /// The timer fired: the next timeout is twice as long.
+    /// The timer fired: the next timeout is twice as long, up to its maximum.
     pub fn back_off(&mut self) {
-        self.backoff += 1;
+        if self.rto() < self.limit() {
+            self.backoff += 1;
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        let limit = self.max_rto.max(self.base_rto);
+        if self.unsampled {
+            limit.max(STANDARD_MAX_RTO)
+        } else {
+            limit
+        }
     }
 }
 
@@ -155,5 +195,59 @@ mod tests {
         }
         rtt.add(Duration::from_millis(100), true);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn an_acknowledgment_without_a_sample_lifts_a_small_maximum() {
+        let ms = Duration::from_millis;
+        let mut rtt = RttEstimator::new(&TcpSettings {
+            min_rto: ms(200),
+            max_rto: ms(1000),
+            ..TcpSettings::default()
+        });
+        rtt.add(ms(100), true);
+        rtt.add_unknown();
+        (0..40).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), ms(1000), "an outage: nothing is heard");
+        rtt.add_unknown();
+        let doubled = |rtt: &mut RttEstimator| {
+            rtt.back_off();
+            rtt.rto()
+        };
+        // 300 ms * 2^n.
+        assert_eq!(rtt.rto(), ms(1200));
+        assert_eq!(doubled(&mut rtt), ms(2400));
+        (0..40).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), STANDARD_MAX_RTO);
+        rtt.add(ms(100), true);
+        (0..40).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), ms(1000), "a sample restores it");
+    }
+
+    #[test]
+    fn a_small_maximum_limits_the_doublings_and_not_the_estimate() {
+        let ms = Duration::from_millis;
+        let settings = TcpSettings {
+            min_rto: ms(200),
+            max_rto: ms(1000),
+            ..TcpSettings::default()
+        };
+        let mut rtt = RttEstimator::new(&settings);
+        assert_eq!(rtt.rto(), ms(1000), "before the first sample");
+        rtt.back_off();
+        assert_eq!(rtt.rto(), ms(1000));
+        // SRTT + 4 RTTVAR = 3 RTT.
+        rtt.add(ms(100), true);
+        let mut timeouts = Vec::new();
+        for _ in 0..4 {
+            timeouts.push(rtt.rto());
+            rtt.back_off();
+        }
+        assert_eq!(timeouts, [ms(300), ms(600), ms(1000), ms(1000)]);
+        let mut long = RttEstimator::new(&settings);
+        long.add(ms(700), true);
+        assert_eq!(long.rto(), ms(2100), "a long path");
+        long.back_off();
+        assert_eq!(long.rto(), ms(2100), "and no doublings");
     }
 }

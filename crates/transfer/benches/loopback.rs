@@ -8,10 +8,14 @@
 //! are stored in `WHIMBREL_BENCH_DIR`, by default `/dev/shm`, so that no disk is measured.
 //! `WHIMBREL_BENCH_BYTES` sets the size.
 
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{cpu_seconds, fill};
 use std::error::Error;
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
+use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{Identity, Limits, SendOptions, ServeOptions, Server, ServerAddress, send};
 
 const RUNS: usize = 3;
@@ -46,6 +50,7 @@ fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, B
             listen: ([127, 0, 0, 1], 0).into(),
             overwrite: true,
             limits: Limits::default(),
+            max_priority: Priority::HIGHEST,
             qlog: None,
         };
         let before = cpu_seconds()?;
@@ -84,32 +89,4 @@ fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, B
          \"lost_packets\":{},\"sent_packets\":{}}}",
         summary.lost_packets, summary.sent_packets
     ))
-}
-
-/// Fills a file with bytes that do not repeat.
-fn fill(path: &std::path::Path, bytes: u64) -> Result<(), Box<dyn Error>> {
-    let mut file = fs::File::create(path)?;
-    let mut stream = blake3::Hasher::new().finalize_xof();
-    let mut buffer = vec![0; 1 << 20];
-    let mut remaining = bytes;
-    while remaining > 0 {
-        let take = remaining.min(buffer.len() as u64) as usize;
-        stream.fill(&mut buffer[..take]);
-        file.write_all(&buffer[..take])?;
-        remaining -= take as u64;
-    }
-    Ok(())
-}
-
-/// CPU time of this process so far, from `/proc/self/stat` (in ticks of 10 ms).
-fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    let fields = stat.rsplit_once(") ").ok_or("unknown format")?.1;
-    let ticks: Vec<f64> = fields
-        .split(' ')
-        .skip(11)
-        .take(2)
-        .map(str::parse)
-        .collect::<Result<_, _>>()?;
-    Ok(ticks.iter().sum::<f64>() / 100.0)
 }

@@ -20,6 +20,11 @@ impl Chunks {
         Self { size }
     }
 
+    /// The size of the file, bytes.
+    pub fn size(self) -> u64 {
+        self.size
+    }
+
     /// The number of chunks; 0 for an empty file.
     pub fn count(self) -> u64 {
         self.size.div_ceil(CHUNK)

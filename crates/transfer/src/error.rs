@@ -76,9 +76,6 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
-    /// QUIC cannot run the congestion controller.
-    #[error(transparent)]
-    Controller(#[from] whimbrel_quic::UnsupportedController),
     /// The user stopped the transfer.
     #[error("stopped; the server has not stored the file")]
     Stopped,

@@ -1,8 +1,8 @@
-//! Reads and writes messages on noq's streams.
+//! Reads and writes messages on QUIC streams.
 
 use crate::Error;
 use crate::wire::{MAX_MESSAGE, Message};
-use noq::{ReadExactError, RecvStream, SendStream};
+use whimbrel_quic::endpoint::{ReadExactError, RecvStream, SendStream};
 
 /// Sends one message.
 pub(crate) async fn write(stream: &mut SendStream, message: &Message) -> Result<(), Error> {

@@ -4,8 +4,8 @@
 //! owner only.
 
 use crate::{Error, Fingerprint, Token, tls};
-use noq::rustls::pki_types::pem::PemObject;
-use noq::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};

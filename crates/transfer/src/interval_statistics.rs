@@ -1,10 +1,11 @@
 //! Statistics of a transfer, interval by interval.
 
 use crate::summary::IntervalSample;
-use noq::{Connection, PathId};
+use noq_proto::PathId;
 use std::time::Instant;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 use whimbrel_quic::Monitor;
+use whimbrel_quic::endpoint::Connection;
 use whimbrel_units::{Bytes, Duration};
 
 /// Maximum number of samples kept. A longer transfer has longer intervals, not more of them.
@@ -46,9 +47,7 @@ impl IntervalStatistics {
             return;
         };
         let now = monitor.snapshot();
-        let peer = connection
-            .path(PathId::ZERO)
-            .and_then(|path| path.remote_address().ok());
+        let peer = connection.remote_address();
         let ip = if peer.is_some_and(|peer| peer.is_ipv4()) {
             20
         } else {

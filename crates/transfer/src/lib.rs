@@ -8,8 +8,8 @@
 //!   only, not the file, and no stream collects more gaps than noq allows.
 //! * A file appears under its name only when it is complete: it is written under a hidden name,
 //!   checked against the sender's BLAKE3 hash, flushed to disk, and then renamed.
-//! * The sender chooses the congestion controller: any of [`whimbrel_cc::registry::CONTROLLERS`]
-//!   that needs acknowledgments only.
+//! * The sender chooses the congestion controller: any of
+//!   [`whimbrel_cc::registry::CONTROLLERS`].
 //!
 //! Both sides can log every packet as qlog ([`QlogFolder`]).
 //!
@@ -22,6 +22,7 @@ mod fingerprint;
 mod framing;
 mod guard;
 mod identity;
+mod incoming;
 mod interval_statistics;
 mod known_hosts;
 mod name;
@@ -43,12 +44,13 @@ pub use chunks::CHUNK;
 pub use error::Error;
 pub use fingerprint::Fingerprint;
 pub use identity::{Identity, default_state_dir};
+pub use incoming::{Incoming, Receiving, Share};
 pub use known_hosts::KnownHosts;
 pub use name::{FileName, NameError};
 pub use qlog::QlogFolder;
 pub use send::{Progress, SendOptions, ServerAddress, send};
 pub use server::{Event, Limits, ServeOptions, Server};
-pub use summary::{IntervalSample, Summary, TracePoint, VerdictCounts};
+pub use summary::{BurstSummary, IntervalSample, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;
 pub use token::Token;
 pub use wire::{Reason, Refusal};

@@ -11,7 +11,7 @@
 //! that a file truncated by a crash is readable up to that point.
 
 use crate::Error;
-use noq::{ConnectionId, QlogConfig, QlogFactory, Side};
+use noq_proto::{ConnectionId, QlogConfig, QlogFactory, Side};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::SocketAddr;

@@ -2,8 +2,9 @@
 //! renames it.
 //!
 //! One thread per file writes, so that threads do not wait for the file's lock. A second thread
-//! reads back what has been written and hashes it in file order, so that little remains to be done
-//! when the last chunk arrives.
+//! hashes what has been written in file order, so that little remains to be done when the last
+//! chunk arrives. It gets each piece from memory; what came out of order, or faster than it
+//! hashes, it reads back.
 
 use crate::chunks::{CHUNK, ChunkSet, Chunks};
 use crate::framing;
@@ -11,17 +12,17 @@ use crate::upload_directory::{PartialFile, UploadDirectory};
 use crate::wire::{Message, Reason};
 use crate::{Error, FileName};
 use bytes::{Bytes, BytesMut};
-use noq::{ReadError, RecvStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
+use whimbrel_quic::endpoint::{ReadError, RecvStream};
 
 /// Data collected from a stream before it is written, bytes.
 const PIECE: u64 = 256 << 10;
-/// Maximum number of pieces that wait to be written.
+/// Maximum number of pieces that wait to be written, and that wait in memory to be hashed.
 const WAITING: usize = 16;
 
 /// The index of a chunk, and its stream after the header.
@@ -42,6 +43,8 @@ pub(crate) struct Upload {
     pub name: FileName,
     pub part: Arc<PartialFile>,
     pub chunks: Chunks,
+    /// Bytes of the file that have arrived.
+    pub received: Arc<AtomicU64>,
     /// The transfer fails if no data arrives for this long.
     pub stall: Duration,
 }
@@ -56,13 +59,16 @@ impl Upload {
     ) -> Result<blake3::Hash, Error> {
         let count = self.chunks.count();
         let mut seen_chunks = ChunkSet::new(count);
-        let progress = Arc::new(AtomicU64::new(0));
+        let progress = &self.received;
         let (pieces, to_write) = mpsc::channel(WAITING);
-        let (announce, complete) = std::sync::mpsc::channel();
+        let (announce, written) = std::sync::mpsc::channel();
         let part = Arc::clone(&self.part);
-        let mut writer = spawn_blocking(move || write_pieces(&part, to_write, &announce));
+        let unhashed = Arc::new(AtomicUsize::new(0));
+        let announced = Arc::clone(&unhashed);
+        let mut writer =
+            spawn_blocking(move || write_pieces(&part, to_write, &announce, &announced));
         let (part, chunks) = (Arc::clone(&self.part), self.chunks);
-        let mut hasher = spawn_blocking(move || hash_written(&part, chunks, &complete));
+        let mut hasher = spawn_blocking(move || hash_written(&part, chunks, &written, &unhashed));
         // Dropped on every return, which stops all streams that are still open.
         let mut tasks: JoinSet<Result<(), Error>> = JoinSet::new();
         let (mut expected, mut computed) = (None, None);
@@ -87,7 +93,7 @@ impl Upload {
                         let text = "is a duplicate or does not exist";
                         Error::Protocol(format!("chunk {index} of {count} {text}"))
                     })?;
-                    let (pieces, progress) = (pieces.clone(), Arc::clone(&progress));
+                    let (pieces, progress) = (pieces.clone(), Arc::clone(progress));
                     tasks.spawn(receive_chunk(stream, index, range, pieces, progress));
                 }
                 Some(done) = tasks.join_next() => {
@@ -163,14 +169,17 @@ async fn receive_chunk(
     let lost = |e: ReadError| Error::Lost(e.to_string());
     let mut at = start;
     let end = start + length;
+    let mut some = Vec::new();
     while at < end {
         let want = (end - at).min(PIECE) as usize;
         let mut data = BytesMut::with_capacity(want);
         while data.len() < want {
-            let some = stream.read_chunk(want - data.len()).await.map_err(lost)?;
-            let some = some.ok_or_else(wrong)?;
-            progress.fetch_add(some.len() as u64, Ordering::Relaxed);
-            data.extend_from_slice(&some);
+            let read = stream.read_many(&mut some, want - data.len()).await;
+            let read = read.map_err(lost)?.ok_or_else(wrong)?;
+            progress.fetch_add(read as u64, Ordering::Relaxed);
+            for part in some.drain(..) {
+                data.extend_from_slice(&part);
+            }
         }
         let last = at + want as u64 == end;
         if last && stream.read_chunk(1).await.map_err(lost)?.is_some() {
@@ -190,17 +199,40 @@ async fn receive_chunk(
     Ok(())
 }
 
-/// Writes pieces as they arrive, and announces each complete chunk.
+/// A piece that has been written.
+struct Written {
+    /// Offset in the file, bytes.
+    at: u64,
+    /// The piece itself, unless too many wait to be hashed.
+    data: Option<Bytes>,
+    /// Index of the chunk, if this was its last piece.
+    completes: Option<u64>,
+}
+
+/// Writes pieces as they arrive, and announces each. `unhashed` counts the pieces announced with
+/// their data.
 fn write_pieces(
     part: &PartialFile,
     mut pieces: mpsc::Receiver<Piece>,
-    complete: &std::sync::mpsc::Sender<u64>,
+    announce: &std::sync::mpsc::Sender<Written>,
+    unhashed: &AtomicUsize,
 ) -> Result<(), Error> {
-    while let Some(piece) = pieces.blocking_recv() {
-        part.write_at(&piece.data, piece.at)?;
-        if let Some(index) = piece.completes
-            && complete.send(index).is_err()
-        {
+    while let Some(Piece {
+        data,
+        at,
+        completes,
+    }) = pieces.blocking_recv()
+    {
+        part.write_at(&data, at)?;
+        let keep = unhashed.load(Ordering::Relaxed) < WAITING;
+        let data = keep.then_some(data);
+        unhashed.fetch_add(data.iter().len(), Ordering::Relaxed);
+        let written = Written {
+            at,
+            data,
+            completes,
+        };
+        if announce.send(written).is_err() {
             // The hashing thread has failed and reports its error itself.
             break;
         }
@@ -212,22 +244,37 @@ fn write_pieces(
 fn hash_written(
     part: &PartialFile,
     chunks: Chunks,
-    complete: &std::sync::mpsc::Receiver<u64>,
+    written: &std::sync::mpsc::Receiver<Written>,
+    unhashed: &AtomicUsize,
 ) -> Result<blake3::Hash, Error> {
     let mut hasher = blake3::Hasher::new();
-    let mut written = ChunkSet::new(chunks.count());
-    let mut buffer = vec![0; CHUNK as usize];
-    let mut next = 0;
-    while let Some((start, length)) = chunks.range(next) {
-        if written.contains(next) {
-            let buffer = &mut buffer[..length as usize];
-            part.read_at(buffer, start)?;
-            hasher.update(buffer);
-            next += 1;
-        } else {
-            // If the sender is dropped, no further chunk can arrive: the transfer ended or the
-            // writer failed.
-            written.insert(complete.recv().map_err(|_| Error::Stopped)?);
+    let mut complete = ChunkSet::new(chunks.count());
+    let mut buffer = Vec::new();
+    let mut hashed = 0;
+    while hashed < chunks.size() {
+        let chunk = hashed / CHUNK;
+        if let Some((start, length)) = chunks.range(chunk)
+            && complete.contains(chunk)
+        {
+            // What of the chunk did not come from memory.
+            buffer.resize((start + length - hashed) as usize, 0);
+            part.read_at(&mut buffer, hashed)?;
+            hasher.update(&buffer);
+            hashed = start + length;
+            continue;
+        }
+        // If the sender is dropped, no further piece can arrive: the transfer ended or the writer
+        // failed.
+        let piece = written.recv().map_err(|_| Error::Stopped)?;
+        if let Some(data) = piece.data {
+            unhashed.fetch_sub(1, Ordering::Relaxed);
+            if piece.at == hashed {
+                hasher.update(&data);
+                hashed += data.len() as u64;
+            }
+        }
+        if let Some(index) = piece.completes {
+            complete.insert(index);
         }
     }
     Ok(hasher.finalize())

@@ -2,14 +2,16 @@
 
 use crate::chunks::Chunks;
 use crate::interval_statistics::IntervalStatistics;
-use crate::summary::{Summary, TracePoint, VerdictCounts, goodput};
+use crate::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
 use crate::wire::{self, Message, Put};
 use crate::{
     Error, FileName, Fingerprint, KnownHosts, QlogFolder, Token, framing, server, socket, tls,
     transport,
 };
 use bytes::Bytes;
-use noq::{Connection, ConnectionError, Endpoint, EndpointConfig, PathId, TokioRuntime, VarInt};
+use noq_proto::{
+    ClientConfig, ConnectionError, EndpointConfig, PathId, TransportErrorCode, VarInt,
+};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -22,7 +24,9 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{interval, timeout};
 use whimbrel_cc::Spec;
-use whimbrel_quic::{Factory, Monitor};
+use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::endpoint::{Connection, Endpoint};
+use whimbrel_quic::{Factory, Monitor, PacketLog};
 use whimbrel_units::Duration as Span;
 
 /// Number of chunks read ahead of what noq has accepted.
@@ -104,12 +108,18 @@ pub struct SendOptions {
     pub known_hosts: Option<KnownHosts>,
     /// The congestion controller.
     pub controller: Spec,
+    /// The requested priority against other transfers to the same server; the server may grant a
+    /// lower one. Only controllers that share by priority use it.
+    pub priority: Priority,
     /// Time between the points of a trace; `None` takes no trace.
     pub trace: Option<Span>,
     /// Time between the [samples](crate::IntervalSample) in the summary; `None` takes none.
     pub interval: Option<Span>,
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
+    /// A CSV file for every packet and every decision on a loss, for comparison with what the path
+    /// did ([`PacketLog`]).
+    pub packet_log: Option<PathBuf>,
     /// Timeout of a connection attempt to one address of the server.
     pub connect: Span,
     /// The connection is lost if the server is silent for this long.
@@ -132,9 +142,11 @@ impl SendOptions {
             fingerprint: None,
             known_hosts: None,
             controller,
+            priority: Priority::default(),
             trace: None,
             interval: None,
             qlog: None,
+            packet_log: None,
             connect: Span::from_secs(10),
             idle: Span::from_secs(30),
         }
@@ -167,9 +179,16 @@ pub async fn send(
 ) -> Result<Summary, Error> {
     let (file, size) = open(&options.file)?;
     let name = server_file_name(&options)?;
-    let mut factory = Factory::new(options.controller.clone())?;
+    let mut factory = Factory::for_endpoint(options.controller.clone());
     if let Some(interval) = options.trace {
         factory = factory.sampling(interval);
+    }
+    let log = match &options.packet_log {
+        Some(path) => Some(PacketLog::create(path).map_err(Error::file(path, "create"))?),
+        None => None,
+    };
+    if let Some(log) = &log {
+        factory = factory.logging(log.clone());
     }
     let monitor = factory.monitor();
     tokio::pin!(stop);
@@ -216,6 +235,9 @@ pub async fn send(
     timeout(Duration::from_secs(1), endpoint.wait_idle())
         .await
         .ok();
+    if let (Some(log), Some(path)) = (log, &options.packet_log) {
+        log.finish().map_err(Error::file(path, "write"))?;
+    }
     summary
 }
 
@@ -254,11 +276,9 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
     };
     let expected = options.fingerprint.or(pinned);
     let mut transport = transport::client(options.idle);
-    transport.congestion_controller_factory(Arc::new(factory));
     if let Some(qlog) = &options.qlog {
         transport.qlog_factory(Arc::new(qlog.clone()));
     }
-    let transport = Arc::new(transport);
     let addresses: Vec<SocketAddr> =
         tokio::net::lookup_host((options.server.host.as_str(), options.server.port))
             .await
@@ -267,26 +287,22 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
     let mut why = "its name has no address".to_owned();
     for address in addresses {
         let (crypto, pin) = tls::client_config(expected)?;
-        let mut config = noq::ClientConfig::new(Arc::new(crypto));
-        config.transport_config(Arc::clone(&transport));
+        let config = ClientConfig::new(Arc::new(crypto));
+        let prepared = factory.client(config, transport.clone(), options.priority);
         let any: IpAddr = match address {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let local = SocketAddr::new(any, 0);
         let socket = socket::open(local)?;
-        let endpoint = Endpoint::new(
-            EndpointConfig::default(),
-            None,
-            socket,
-            Arc::new(TokioRuntime),
-        )
-        .map_err(|cause| Error::Socket {
-            address: local,
-            cause,
+        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket).map_err(|cause| {
+            Error::Socket {
+                address: local,
+                cause,
+            }
         })?;
         let connecting = endpoint
-            .connect_with(config, address, tls::SERVER_NAME)
+            .connect(prepared, address, tls::SERVER_NAME)
             .map_err(|e| failed(e.to_string()))?;
         match timeout(options.connect.into(), connecting).await {
             Ok(Ok(connection)) => {
@@ -323,7 +339,7 @@ async fn connect(options: &SendOptions, factory: Factory) -> Result<(Endpoint, C
 fn connect_error_text(error: &ConnectionError, address: SocketAddr) -> String {
     match error {
         ConnectionError::ConnectionClosed(close)
-            if close.error_code == noq::TransportErrorCode::CONNECTION_REFUSED =>
+            if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
         {
             format!(
                 "{address} accepts no connections now, or none from this host; try again in a \
@@ -498,6 +514,7 @@ fn summarize(
         timeouts: now.timeouts,
         spurious: now.spurious,
         verdicts: VerdictCounts::of(&now),
+        bursts: now.bursts.map(BurstSummary::from),
         samples: options.trace.map(|_| {
             monitor
                 .samples()

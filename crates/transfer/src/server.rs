@@ -3,24 +3,26 @@
 use crate::chunks::{Chunks, MAX_CHUNKS};
 use crate::framing;
 use crate::guard::Guard;
+use crate::incoming::{Entry, List, Receiving, Share};
 use crate::receive::{ChunkStream, Upload};
 use crate::send::close_text;
 use crate::transport::STREAMS;
 use crate::upload_directory::UploadDirectory;
 use crate::wire::{CHUNK_HEADER, Message, Put, Reason, VERSION, read_chunk_header};
 use crate::{CHUNK, Error, FileName, Identity, QlogFolder, Token, socket, tls, transport};
-use noq::{
-    Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, TokioRuntime, VarInt,
-};
+use noq_proto::{EndpointConfig, ServerConfig, VarInt};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::endpoint::{self, Connection, Endpoint, Incoming, RecvStream, SendStream};
+use whimbrel_quic::{Factory, SharedNode};
 use whimbrel_units::{Bytes, Duration as Span};
 
 /// Limits on the resources of peers.
@@ -65,6 +67,9 @@ pub struct ServeOptions {
     pub overwrite: bool,
     /// Limits on the resources of peers.
     pub limits: Limits,
+    /// The highest priority that a client gets. One that requests a higher priority gets this one.
+    /// Only controllers that share by priority use it.
+    pub max_priority: Priority,
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
 }
@@ -108,8 +113,12 @@ struct Shared {
     uploads: UploadDirectory,
     token: Token,
     limits: Limits,
+    max_priority: Priority,
     guard: Mutex<Guard>,
     connections: AtomicUsize,
+    /// Where the flows that share by priority arrive.
+    node: SharedNode,
+    incoming: Arc<List>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -133,32 +142,43 @@ impl Server {
             listen,
             overwrite,
             limits,
+            max_priority,
             qlog,
         } = options;
         let uploads = UploadDirectory::open(&directory, overwrite)?;
-        let mut config = noq::ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
+        let mut config = ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
         let mut transport = transport::server(limits.idle);
         if let Some(qlog) = qlog {
             transport.qlog_factory(Arc::new(qlog));
         }
         config
-            .transport_config(Arc::new(transport))
+            .transport_config(Arc::new(transport.clone()))
             .max_incoming(4 * limits.connections.max(1))
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(4 << 20);
         let socket = socket::open(listen)?;
-        let runtime = Arc::new(TokioRuntime);
-        let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)
-            .map_err(|cause| Error::Socket {
-                address: listen,
-                cause,
+        let accepted = config.clone();
+        let (factory, node) = (server_controller(), SharedNode::default());
+        let shared_node = node.clone();
+        let config = endpoint::Server::with_prepare(config, move || {
+            factory.server(accepted.clone(), transport.clone(), shared_node.clone())
+        });
+        let endpoint =
+            Endpoint::new(EndpointConfig::default(), Some(config), socket).map_err(|cause| {
+                Error::Socket {
+                    address: listen,
+                    cause,
+                }
             })?;
         let shared = Arc::new(Shared {
             uploads,
             token: identity.token().clone(),
             limits,
+            max_priority,
             guard: Mutex::default(),
             connections: AtomicUsize::new(0),
+            node,
+            incoming: Arc::default(),
         });
         Ok(Self { endpoint, shared })
     }
@@ -173,6 +193,24 @@ impl Server {
             address: unknown,
             cause,
         })
+    }
+
+    /// The transfers in progress.
+    pub fn receiving(&self) -> Receiving {
+        let now = Instant::now();
+        let (members, fairness) = self.shared.node.members(now);
+        let share = |flow| {
+            let member = members.iter().find(|member| member.key == flow)?;
+            Some(Share {
+                priority: member.priority,
+                delivered: member.delivered,
+                allocated: member.allocated,
+            })
+        };
+        Receiving {
+            transfers: self.shared.incoming.at(now, share),
+            fairness: (!members.is_empty()).then_some(fairness),
+        }
     }
 
     /// Serves until `stop` completes. Then it cancels transfers in progress, notifies their
@@ -242,6 +280,11 @@ impl Server {
             peer.serve(incoming).await;
         })
     }
+}
+
+/// The controller of what the server sends: answers, and reports on what it receives.
+fn server_controller() -> Factory {
+    Factory::for_endpoint("cubic".parse().expect("the registry has CUBIC"))
 }
 
 /// Releases the connection's place in the count when it is dropped.
@@ -420,6 +463,7 @@ impl Peer {
         let size = put.size;
         let file_name = self.authorize(put)?;
         transport::admit(connection);
+        connection.admit(self.shared.max_priority);
         let uploads = self.shared.uploads.clone();
         uploads.check(name.insert(file_name.clone()))?;
         // Further streams wait until the transfer accepts them.
@@ -437,8 +481,21 @@ impl Peer {
             .await
             .map_err(|_| Error::Stopped)??;
         framing::write(send, &Message::Accepted { transfer: number }).await?;
+        let received = Arc::new(AtomicU64::new(0));
+        let _listed = self.shared.incoming.add(Entry {
+            peer: self.address,
+            flow: Box::new({
+                let connection = connection.clone();
+                move || connection.flow()
+            }),
+            name: file_name.clone(),
+            size,
+            received: Arc::clone(&received),
+            started: Instant::now(),
+        });
         let upload = Upload {
             uploads,
+            received,
             name: file_name,
             part: Arc::new(part),
             chunks: Chunks::of(size),

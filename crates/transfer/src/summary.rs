@@ -44,6 +44,8 @@ pub struct Summary {
     pub spurious: u64,
     /// How the controller classified the episodes; null if it does not classify losses.
     pub verdicts: Option<VerdictCounts>,
+    /// What only a controller that sends bursts has; null for others.
+    pub bursts: Option<BurstSummary>,
     /// The trace, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<TracePoint>>,
@@ -79,6 +81,42 @@ pub struct VerdictCounts {
     pub congestion: u64,
     /// Classified as random loss.
     pub random: u64,
+}
+
+/// The state of a controller that sends bursts, at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BurstSummary {
+    /// The bandwidth that its trains measured, headers included, bits per second.
+    pub bandwidth_bps: u64,
+    /// The priority that the server granted; null if it never answered.
+    pub priority: Option<u8>,
+    /// The weighted fairness of the server's transfers, 0 to 1; null before the first report.
+    pub weighted_fairness: Option<f64>,
+    /// The rate that the server allocated (Vm), bits per second.
+    pub allocated_bps: Option<u64>,
+    /// The noise of a Jitter Ratio on this path, a fraction of a burst.
+    pub noise: f64,
+    /// Whether packets arrived in lumps, so that losses were judged by the queue's level.
+    pub lumps: bool,
+    /// Bursts that the server reported.
+    pub reported: u64,
+    /// Times that silence halted the sender.
+    pub halts: u64,
+}
+
+impl From<whimbrel_quic::Bursts> for BurstSummary {
+    fn from(b: whimbrel_quic::Bursts) -> Self {
+        Self {
+            bandwidth_bps: b.bandwidth.as_bits_per_sec(),
+            priority: b.priority,
+            weighted_fairness: b.fairness,
+            allocated_bps: b.allocated.map(whimbrel_units::Rate::as_bits_per_sec),
+            noise: b.noise,
+            lumps: b.lumps,
+            reported: b.reported,
+            halts: b.halts,
+        }
+    }
 }
 
 /// One point of the trace.

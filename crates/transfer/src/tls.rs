@@ -5,8 +5,7 @@
 //! authority. rustls verifies as usual that the server holds the certificate's key.
 
 use crate::{Error, Fingerprint, Identity};
-use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::rustls;
+use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};

@@ -5,8 +5,9 @@
 
 use crate::chunks::CHUNK;
 use crate::wire::CHUNK_HEADER;
-use noq::{MtuDiscoveryConfig, TransportConfig, VarInt};
+use noq_proto::{MtuDiscoveryConfig, TransportConfig, VarInt};
 use std::time::Duration;
+use whimbrel_quic::endpoint::Connection;
 use whimbrel_units::Duration as Span;
 
 /// Chunks in transit at once. A stream counts until its receiver has read all of it.
@@ -35,8 +36,7 @@ fn common(idle: Span) -> TransportConfig {
         // Send streams in the order written, so that the oldest chunk is complete first.
         .send_fairness(false)
         .max_concurrent_uni_streams(VarInt::from_u32(0))
-        .max_concurrent_bidi_streams(VarInt::from_u32(0))
-        .datagram_receive_buffer_size(None);
+        .max_concurrent_bidi_streams(VarInt::from_u32(0));
     config
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn server(idle: Span) -> TransportConfig {
 }
 
 /// Raises the limits for a client that has shown its token.
-pub(crate) fn admit(connection: &noq::Connection) {
+pub(crate) fn admit(connection: &Connection) {
     connection.set_receive_window(VarInt::from_u32(WINDOW));
     connection.set_max_concurrent_uni_streams(VarInt::from_u32(STREAMS));
 }

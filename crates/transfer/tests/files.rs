@@ -5,7 +5,7 @@ mod common;
 use common::scratch_directory::file_names;
 use common::{ScratchDirectory, Service, UNDER_WAY, limits, upload};
 use std::fs;
-use whimbrel_cc::registry::{CONTROLLERS, Feed};
+use whimbrel_cc::registry::CONTROLLERS;
 use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};
 use whimbrel_units::Bytes;
 
@@ -17,13 +17,10 @@ fn reason(error: Error) -> Reason {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_arrives_with_every_acknowledgment_driven_controller() {
+async fn a_file_arrives_with_every_controller() {
     let scratch = ScratchDirectory::new();
     let mut service = Service::start(&scratch);
-    let supported = CONTROLLERS
-        .iter()
-        .filter(|e| e.feed == Feed::Acknowledgments);
-    for entry in supported {
+    for entry in CONTROLLERS {
         let file = scratch.file(entry.name, 8_000_001);
         let mut options = service.options(&file);
         options.controller = entry.name.parse().expect("a known controller");
@@ -45,19 +42,6 @@ async fn a_file_arrives_with_every_acknowledgment_driven_controller() {
         };
         assert_eq!((name.as_str(), bytes), (entry.name, Bytes::new(8_000_001)));
     }
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_unsupported_controller_is_an_error_before_sending() {
-    let scratch = ScratchDirectory::new();
-    let service = Service::start(&scratch);
-    let file = scratch.file("f", 1000);
-    let mut options = service.options(&file);
-    options.controller = "enhanced-aatp".parse().expect("a known controller");
-    let error = upload(options).await.expect_err("not supported");
-    assert!(matches!(error, Error::Controller(_)), "{error}");
-    assert!(!service.directory.join("f").exists());
     service.stop().await;
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::UdpSocket;
+use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{Error, Event, Identity, Limits, ServeOptions, Server};
 use whimbrel_units::Duration as Span;
 
@@ -138,6 +139,7 @@ fn child() {
             listen,
             overwrite: false,
             limits: limits(),
+            max_priority: Priority::HIGHEST,
             qlog: None,
         };
         let server = Server::bind(options, &identity).expect("a server");

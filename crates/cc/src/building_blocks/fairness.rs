@@ -92,9 +92,14 @@ impl Default for Priority {
 /// Vm (20): the part of `bandwidth` that a flow of priority `own` is entitled to among flows of the
 /// priorities `all`, which include its own.
 pub fn allocated(bandwidth: Rate, own: Priority, all: impl IntoIterator<Item = Priority>) -> Rate {
-    let sum: f64 = all.into_iter().map(|p| f64::from(p.0)).sum();
-    // `all` includes the own priority, so the result is at most the bandwidth.
-    bandwidth.mul_f64(f64::from(own.0) / sum.max(f64::from(own.0)))
+    let sum = all.into_iter().map(|p| u32::from(p.0)).sum();
+    allocated_of(bandwidth, own, sum)
+}
+
+/// [`allocated`] with the sum of all priorities, which includes the flow's own.
+pub fn allocated_of(bandwidth: Rate, own: Priority, sum: u32) -> Rate {
+    // The sum includes the own priority, so the result is at most the bandwidth.
+    bandwidth.mul_f64(f64::from(own.0) / f64::from(sum.max(u32::from(own.0))))
 }
 
 /// A flow as seen by the node that receives it among others.

@@ -126,14 +126,6 @@ pub(crate) static JITTER_OR_LEVEL: ClassifierEntry = ClassifierEntry {
     build: |values| Box::new(Ltd::new(Jitter::from(values), Some(Level::from(values)))),
 };
 
-/// Jr (10): the fraction of its length at arrival by which a burst was stretched, at most 1,
-/// negative if it was compressed; `None` if it arrived in no time.
-pub(crate) fn jitter_ratio(spans: Spans) -> Option<f64> {
-    let sent = spans.sent.as_nanos() as f64;
-    let received = spans.received.as_nanos() as f64;
-    (received > 0.0).then(|| (received - sent) / received)
-}
-
 /// The smoothed Jitter Ratio and its threshold.
 #[derive(Debug, Clone)]
 pub(crate) struct Jitter {
@@ -157,7 +149,7 @@ impl Jitter {
 
     /// Adds a burst (10) (11).
     pub fn sample(&mut self, spans: Spans) {
-        if let Some(ratio) = jitter_ratio(spans) {
+        if let Some(ratio) = spans.jitter_ratio() {
             let smooth = self.smooth.unwrap_or(0.0);
             self.smooth = Some((1.0 - self.alpha) * smooth + self.alpha * ratio);
         }
@@ -169,10 +161,10 @@ impl Jitter {
     }
 
     /// Whether bursts are stretched by more than `increase` of `burst` (packets or bytes) explains
-    /// (14).
-    pub fn exceeds(&self, increase: f64, burst: f64) -> bool {
+    /// (14), and by more than the path's `noise`, a fraction of a burst.
+    pub fn exceeds(&self, increase: f64, burst: f64, noise: f64) -> bool {
         let ltd = increase * self.ltd_scale / burst.max(1.0);
-        self.smooth.unwrap_or(0.0) > ltd.max(self.ltd_floor)
+        self.smooth.unwrap_or(0.0) > ltd.max(self.ltd_floor).max(noise)
     }
 
     /// Forgets all samples.
@@ -312,7 +304,7 @@ impl Ltd {
         let queued = self.level.as_ref().is_some_and(Level::is_high);
         let stretched = self.last.is_none_or(|last| {
             let increase = last.more.max(self.packet);
-            self.jitter.exceeds(increase as f64, last.bytes as f64)
+            self.jitter.exceeds(increase as f64, last.bytes as f64, 0.0)
         });
         queued || stretched || !self.jitter.seen()
     }
@@ -336,6 +328,10 @@ impl LossClassifier for Ltd {
         } else {
             Verdict::Random
         }
+    }
+
+    fn uses_receiver_times(&self) -> bool {
+        true
     }
 
     fn clone_box(&self) -> Box<dyn LossClassifier> {
@@ -434,10 +430,11 @@ mod tests {
     #[test]
     fn the_jitter_ratio_is_the_stretch_over_the_length_at_arrival() {
         let ratio = |sent, received| {
-            jitter_ratio(Spans {
+            Spans {
                 sent: Duration::from_millis(sent),
                 received: Duration::from_millis(received),
-            })
+            }
+            .jitter_ratio()
         };
         assert_eq!(ratio(18, 18), Some(0.0));
         assert_eq!(ratio(18, 24), Some(0.25));

@@ -1,7 +1,8 @@
 //! The combination of any window algorithm with any loss classifier.
 
 use crate::interface::{
-    Ack, Controller, Loss, LossClassifier, LossResponse, Signal, Timeout, Verdict,
+    Ack, Controller, Loss, LossClassifier, LossResponse, Signal, Timeout, TransportFeatures,
+    Verdict,
 };
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Time};
@@ -109,6 +110,15 @@ impl<C: Controller + Clone + 'static, L: LossClassifier + Clone> Controller
 
     fn classifies_losses(&self) -> bool {
         true
+    }
+
+    fn transport_features(&self) -> TransportFeatures {
+        let own = if self.classifier.uses_receiver_times() {
+            TransportFeatures::RECEIVER_TIMES
+        } else {
+            TransportFeatures::NOTHING
+        };
+        self.controller.transport_features().union(own)
     }
 
     fn phase(&self) -> &'static str {

@@ -17,6 +17,9 @@ pub struct Bandwidth {
     /// Sending begins, or resumes after a halt: the algorithm sets its sending rate from this
     /// estimate. Otherwise the estimate was renewed while data flows.
     pub restart: bool,
+    /// The measurement has no error of its own: a simulator's clocks. Otherwise `rate` may be a few
+    /// percent too high, and then a queue may stand full without any jitter.
+    pub exact: bool,
 }
 
 /// How the next burst is sent.
@@ -53,6 +56,10 @@ pub struct BurstReport {
     pub srtt: Duration,
     /// Minimum round-trip time of the connection so far.
     pub min_rtt: Duration,
+    /// The noise of a Jitter Ratio on this path, as the transport measured it: a smaller stretch
+    /// means nothing. 0 if it measures none; 1 or more if the times of arrival are so coarse that
+    /// spans say nothing at all.
+    pub noise: f64,
     /// The receiving node's view of the flow, if the node divides its bandwidth among several
     /// flows.
     pub share: Option<Share>,
@@ -72,6 +79,17 @@ pub struct Spans {
     pub sent: Duration,
     /// Between their arrivals, by the receiver's clock.
     pub received: Duration,
+}
+
+impl Spans {
+    /// Jr: the fraction of its length at arrival by which a burst was stretched, at most 1,
+    /// negative if it was compressed; `None` if it arrived in no time. Briones et al., Electronics
+    /// 2021, 10, 987, equation (10).
+    pub fn jitter_ratio(&self) -> Option<f64> {
+        let sent = self.sent.as_nanos() as f64;
+        let received = self.received.as_nanos() as f64;
+        (received > 0.0).then(|| (received - sent) / received)
+    }
 }
 
 /// A flow as seen by the node that receives it among others.

@@ -13,6 +13,11 @@ pub trait LossClassifier: Send + Sync + Debug + 'static {
     /// Returns the assumed cause of an episode of loss that begins now.
     fn judge(&mut self, loss: &Loss) -> Verdict;
 
+    /// Whether it uses the receiver's times ([`Ack::receiver_time`]); the default is no.
+    fn uses_receiver_times(&self) -> bool {
+        false
+    }
+
     /// Returns a copy with its entire state.
     fn clone_box(&self) -> Box<dyn LossClassifier>;
 }
@@ -24,6 +29,9 @@ impl LossClassifier for Box<dyn LossClassifier> {
     }
     fn judge(&mut self, loss: &Loss) -> Verdict {
         (**self).judge(loss)
+    }
+    fn uses_receiver_times(&self) -> bool {
+        (**self).uses_receiver_times()
     }
     fn clone_box(&self) -> Box<dyn LossClassifier> {
         (**self).clone_box()

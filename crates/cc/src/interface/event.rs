@@ -42,6 +42,9 @@ pub struct Ack {
     /// The arrival time of the newest acknowledged packet by the receiver's clock, if the transport
     /// knows it; only differences of such times are meaningful. TCP knows the time at which the
     /// acknowledgment left the receiver (TSval of RFC 7323), which includes the receiver's delay.
+    /// An algorithm that uses it sets [`TransportFeatures::receiver_times`].
+    ///
+    /// [`TransportFeatures::receiver_times`]: crate::TransportFeatures::receiver_times
     pub receiver_time: Option<Time>,
     /// Bytes detected as lost on this connection so far.
     pub lost: Bytes,

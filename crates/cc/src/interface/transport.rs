@@ -10,6 +10,10 @@ pub struct TransportFeatures {
     pub streams: bool,
     /// Negative acknowledgments, with which the receiver reports corrupted packets.
     pub nack: bool,
+    /// The arrival times of packets by the receiver's clock ([`Ack::receiver_time`]).
+    ///
+    /// [`Ack::receiver_time`]: crate::Ack::receiver_time
+    pub receiver_times: bool,
 }
 
 impl TransportFeatures {
@@ -18,6 +22,7 @@ impl TransportFeatures {
         marks: false,
         streams: false,
         nack: false,
+        receiver_times: false,
     };
     /// Congestion marks.
     pub const MARKS: Self = Self {
@@ -34,6 +39,21 @@ impl TransportFeatures {
         nack: true,
         ..Self::NOTHING
     };
+    /// Arrival times by the receiver's clock.
+    pub const RECEIVER_TIMES: Self = Self {
+        receiver_times: true,
+        ..Self::NOTHING
+    };
+
+    /// The features of both.
+    pub const fn union(self, other: Self) -> Self {
+        Self {
+            marks: self.marks || other.marks,
+            streams: self.streams || other.streams,
+            nack: self.nack || other.nack,
+            receiver_times: self.receiver_times || other.receiver_times,
+        }
+    }
 }
 
 /// When fast recovery ends. The oldest algorithms differ in nothing else. A transport obeys as far

@@ -2,7 +2,7 @@
 
 use super::host::{Host, Meter};
 use super::predict::Prediction;
-use super::{DemoArgs, Implementation};
+use super::{DemoArgs, Implementation, Trial};
 use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rand::{Rng, SeedableRng};
@@ -149,33 +149,25 @@ impl Measurement {
 /// If the demonstration itself cannot be set up (no space for its files), or is stopped by a
 /// signal.
 pub fn all(args: &DemoArgs, predictions: &[Prediction]) -> anyhow::Result<Race> {
-    let whimbrel = std::env::current_exe().context("cannot find this command's own file")?;
     let meter = Meter::start();
-    if let Err(why) = allowed(&whimbrel, args) {
+    let stage = Stage::new()?;
+    let ours = |controller: &&Spec| args.implementation(controller) == Implementation::Whimbrel;
+    let on_tcp = args.controllers.iter().find(ours).filter(|_| args.tcp);
+    if let Err(why) = stage.allows(on_tcp) {
         return Ok(Race {
             measurements: predictions.iter().map(|_| Err(why.clone())).collect(),
             path_allowed: false,
             host: meter.finish(),
         });
     }
-    // From here on a signal ends the loop below, so that files and processes are cleaned up.
-    let stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stopped))
-            .context("cannot handle signals")?;
-    }
-    let scratch = tempfile::Builder::new()
-        .prefix("whimbrel-demo-")
-        .tempdir()
-        .context("cannot make a temporary directory")?;
     let bars = MultiProgress::new();
-    let start = |(lane, prediction): (usize, &Prediction)| {
-        let bar = bars.add(progress_bar(args, lane, prediction.size));
-        Transfer::start(args, &whimbrel, &scratch, lane, prediction, bar)
+    let start = |(controller, prediction): (&Spec, &Prediction)| {
+        let bar = bars.add(progress_bar(controller.to_string(), prediction.size));
+        stage.start(&args.trial(controller), prediction, bar)
     };
-    let transfers = predictions.iter().enumerate().map(start);
+    let transfers = args.controllers.iter().zip(predictions).map(start);
     let transfers = transfers.collect::<anyhow::Result<_>>()?;
-    let measurements = finish(transfers, &stopped)?;
+    let measurements = stage.finish(transfers)?;
     Ok(Race {
         measurements,
         path_allowed: true,
@@ -183,22 +175,103 @@ pub fn all(args: &DemoArgs, predictions: &[Prediction]) -> anyhow::Result<Race> 
     })
 }
 
-fn progress_bar(args: &DemoArgs, lane: usize, size: Bytes) -> ProgressBar {
+/// A bar for a transfer of this size.
+pub fn progress_bar(prefix: String, size: Bytes) -> ProgressBar {
     let bar = ProgressBar::new(size.get());
     let template = "{prefix:>12} {wide_bar} {bytes}/{total_bytes} in {elapsed}, {eta} left";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_prefix(args.controllers[lane].to_string());
+    bar.set_prefix(prefix);
     bar
 }
 
-/// Whether the system lets us make a path at all, and over TCP, run an algorithm of Whimbrel's.
-fn allowed(whimbrel: &Path, args: &DemoArgs) -> Result<(), String> {
-    let ours = |controller: &&Spec| args.implementation(controller) == Implementation::Whimbrel;
+/// What transfers need in common.
+pub struct Stage {
+    /// This command.
+    whimbrel: PathBuf,
+    /// A signal asked to stop.
+    stopped: Arc<AtomicBool>,
+    /// Has a directory for each transfer.
+    scratch: TempDir,
+}
+
+impl Stage {
+    /// From here on a signal ends [`Self::finish`], so that files and processes are cleaned up.
+    ///
+    /// # Errors
+    /// If there is no space for files.
+    pub fn new() -> anyhow::Result<Self> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&stopped))
+                .context("cannot handle signals")?;
+        }
+        Ok(Self {
+            whimbrel: std::env::current_exe().context("cannot find this command's own file")?,
+            stopped,
+            scratch: tempfile::Builder::new()
+                .prefix("whimbrel-demo-")
+                .tempdir()
+                .context("cannot make a temporary directory")?,
+        })
+    }
+
+    /// Whether the system lets us make a path at all, and run `on_tcp` on the kernel's TCP; if not,
+    /// why.
+    pub fn allows(&self, on_tcp: Option<&Spec>) -> Result<(), String> {
+        allowed(&self.whimbrel, on_tcp)
+    }
+
+    /// Starts a transfer of a file of the predicted size.
+    ///
+    /// # Errors
+    /// If there is no space for its files, or its processes cannot be started.
+    pub fn start(
+        &self,
+        trial: &Trial<'_>,
+        prediction: &Prediction,
+        bar: ProgressBar,
+    ) -> anyhow::Result<Transfer> {
+        let own = tempfile::tempdir_in(&self.scratch)?;
+        Transfer::start(trial, &self.whimbrel, own, prediction, bar)
+    }
+
+    /// Shows progress until all transfers have ended.
+    ///
+    /// # Errors
+    /// If a signal stopped the race.
+    pub fn finish(
+        &self,
+        mut transfers: Vec<Transfer>,
+    ) -> anyhow::Result<Vec<Result<Measurement, String>>> {
+        loop {
+            let mut running = false;
+            for transfer in &mut transfers {
+                if transfer.is_running() {
+                    running = true;
+                    let size = transfer.bar.length().unwrap_or(0);
+                    transfer.bar.set_position(transfer.stored().min(size));
+                } else if !transfer.bar.is_finished() {
+                    transfer.bar.finish();
+                }
+            }
+            if self.stopped.load(Ordering::Relaxed) {
+                bail!("stopped before all transfers had ended");
+            }
+            if !running {
+                break;
+            }
+            thread::sleep(POLL);
+        }
+        Ok(transfers.iter_mut().map(Transfer::result).collect())
+    }
+}
+
+fn allowed(whimbrel: &Path, on_tcp: Option<&Spec>) -> Result<(), String> {
     let mut command = Command::new(whimbrel);
     command.args(["link", "--quiet"]);
-    if let Some(controller) = args.controllers.iter().find(ours).filter(|_| args.tcp) {
+    if let Some(controller) = on_tcp {
         command.args(["--controller", &controller.to_string()]);
     }
     let output = command.args(["--", "true"]).stdin(Stdio::null()).output();
@@ -230,9 +303,11 @@ fn make_file(path: &Path, seed: u64, size: Bytes) -> std::io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// One transfer under way. Its processes end with it.
-struct Transfer {
+/// One transfer under way. Its processes and files end with it.
+pub struct Transfer {
     link: Child,
+    /// Its files.
+    _own: TempDir,
     /// The file's BLAKE3 hash.
     hash: String,
     inbox: PathBuf,
@@ -249,23 +324,22 @@ struct Transfer {
 
 impl Transfer {
     fn start(
-        args: &DemoArgs,
+        trial: &Trial<'_>,
         whimbrel: &Path,
-        scratch: &TempDir,
-        lane: usize,
+        own: TempDir,
         prediction: &Prediction,
         bar: ProgressBar,
     ) -> anyhow::Result<Self> {
-        let own = scratch.path().join(lane.to_string());
-        let (inbox, identity) = (own.join("inbox"), own.join("identity"));
-        let (summary, errors) = (own.join("summary"), own.join("errors"));
-        let (path, file) = (own.join("path"), own.join("file"));
+        let within = |name: &str| own.path().join(name);
+        let (inbox, identity) = (within("inbox"), within("identity"));
+        let (summary, errors) = (within("summary"), within("errors"));
+        let (path, file) = (within("path"), within("file"));
         fs::create_dir_all(&inbox)?;
-        let hash = make_file(&file, args.seed, prediction.size)
+        let hash = make_file(&file, trial.seed, prediction.size)
             .context("cannot write the file to send")?;
         let quoted =
             |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-        let receive = match args.tcp {
+        let receive = match trial.tcp {
             false => format!(
                 "exec {} serve {} --identity {}",
                 quoted(whimbrel),
@@ -278,21 +352,23 @@ impl Transfer {
                 quoted(&inbox.join("file"))
             ),
         };
-        let controller = args.controllers[lane].to_string();
-        let implementation = args.implementation(&args.controllers[lane]);
+        let controller = trial.controller.to_string();
+        let implementation = trial.implementation;
         let mut link = Command::new(whimbrel);
-        link.args(["link", "--quiet", "--seed", &args.seed.to_string()])
-            .args(["--rate", &format!("{} bit/s", args.rate.as_bits_per_sec())])
-            .args(["--rtt", &format!("{} ns", args.rtt.as_nanos())])
-            .args(["--loss", &args.loss.get().to_string()])
-            .arg("--json")
-            .arg(&path)
-            .args(["--far", &receive]);
-        if args.tcp && implementation == Implementation::Whimbrel {
+        link.args(["link", "--quiet", "--seed", &trial.seed.to_string()])
+            .args(["--rate", &format!("{} bit/s", trial.rate.as_bits_per_sec())])
+            .args(["--rtt", &format!("{} ns", trial.rtt.as_nanos())])
+            .args(["--loss", &trial.loss.get().to_string()]);
+        for outage in trial.outages {
+            let (from, to) = (outage.from.as_nanos(), outage.to.as_nanos());
+            link.args(["--outage", &format!("{from} ns..{to} ns")]);
+        }
+        link.arg("--json").arg(&path).args(["--far", &receive]);
+        if trial.tcp && implementation == Implementation::Whimbrel {
             link.args(["--controller", &controller]);
         }
         link.arg("--").arg(whimbrel);
-        match args.tcp {
+        match trial.tcp {
             false => link
                 .arg("send")
                 .arg(&file)
@@ -315,6 +391,7 @@ impl Transfer {
             .context("cannot start the transfer")?;
         Ok(Self {
             link,
+            _own: own,
             hash,
             inbox,
             summary,
@@ -395,36 +472,6 @@ fn deadline(longest: Duration) -> Instant {
     // A day is more than anybody waits.
     now.checked_add(span)
         .unwrap_or(now + Duration::from_secs(86_400))
-}
-
-/// Shows progress until all transfers have ended.
-///
-/// # Errors
-/// If a signal stopped the race.
-fn finish(
-    mut transfers: Vec<Transfer>,
-    stopped: &AtomicBool,
-) -> anyhow::Result<Vec<Result<Measurement, String>>> {
-    loop {
-        let mut running = false;
-        for transfer in &mut transfers {
-            if transfer.is_running() {
-                running = true;
-                let size = transfer.bar.length().unwrap_or(0);
-                transfer.bar.set_position(transfer.stored().min(size));
-            } else if !transfer.bar.is_finished() {
-                transfer.bar.finish();
-            }
-        }
-        if stopped.load(Ordering::Relaxed) {
-            bail!("stopped before all transfers had ended");
-        }
-        if !running {
-            break;
-        }
-        thread::sleep(POLL);
-    }
-    Ok(transfers.iter_mut().map(Transfer::result).collect())
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {

@@ -1,10 +1,12 @@
 //! What the simulator predicts for the path: the same file, with a transport configured like noq,
 //! or like Linux TCP.
 
-use super::{DemoArgs, LARGEST};
+use super::{DemoArgs, LARGEST, Trial};
 use crate::runs;
 use std::path::Path;
 use whimbrel_cc::Spec;
+use whimbrel_cc::registry::Feed;
+use whimbrel_net::Outage;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep;
 use whimbrel_units::{Bytes, Duration};
@@ -15,6 +17,14 @@ const SEEDS: usize = 21;
 const STEP: u64 = 64 << 10;
 /// No transfer is simulated for longer.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// How much a simulated flow sends.
+enum Length {
+    /// A file.
+    Size(Bytes),
+    /// As much as it can.
+    Time(Duration),
+}
 
 /// The prediction for one controller.
 pub struct Prediction {
@@ -36,8 +46,12 @@ pub struct Prediction {
 /// If the simulator refuses the path.
 pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Prediction>> {
     let predict = |controller| match args.size {
-        Some(size) => prediction(args, controller, size),
-        None => prediction(args, controller, suitable_size(args, controller)?),
+        Some(size) => of(&args.trial(controller), size, SEEDS),
+        None => of(
+            &args.trial(controller),
+            suitable_size(args, controller)?,
+            SEEDS,
+        ),
     };
     args.controllers.iter().map(predict).collect()
 }
@@ -45,7 +59,8 @@ pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Prediction>> {
 /// What the controller delivers in [`DemoArgs::time`], by the median over the seeds: at least one
 /// [`STEP`], at most [`LARGEST`].
 fn suitable_size(args: &DemoArgs, controller: &Spec) -> anyhow::Result<Bytes> {
-    let scenario = Scenario::parse(&text(args, controller, None), Path::new("demo"))?;
+    let text = text(&args.trial(controller), Length::Time(args.time), SEEDS);
+    let scenario = Scenario::parse(&text, Path::new("demo"))?;
     let runs = runs::run_all(&sweep::jobs(scenario.points()), None)?;
     let delivered = |run: &sweep::Run<'_>| run.outcome.flows[0].delivered.get();
     let mut delivered: Vec<u64> = runs.iter().map(delivered).collect();
@@ -54,8 +69,13 @@ fn suitable_size(args: &DemoArgs, controller: &Spec) -> anyhow::Result<Bytes> {
     Ok(Bytes::new((median / STEP * STEP).max(STEP)))
 }
 
-fn prediction(args: &DemoArgs, controller: &Spec, size: Bytes) -> anyhow::Result<Prediction> {
-    let scenario = Scenario::parse(&text(args, controller, Some(size)), Path::new("demo"))?;
+/// The prediction for a file of this size, from runs with the seeds 1 to `seeds`.
+///
+/// # Errors
+/// If the simulator refuses the path.
+pub fn of(trial: &Trial<'_>, size: Bytes, seeds: usize) -> anyhow::Result<Prediction> {
+    let text = text(trial, Length::Size(size), seeds);
+    let scenario = Scenario::parse(&text, Path::new("demo"))?;
     let mut runs = runs::run_all(&sweep::jobs(scenario.points()), None)?;
     let time = |run: &sweep::Run<'_>| {
         let flow = &run.outcome.flows[0];
@@ -86,15 +106,19 @@ fn prediction(args: &DemoArgs, controller: &Spec, size: Bytes) -> anyhow::Result
 /// The path as `whimbrel link` builds it, and a transport with noq's settings: 1414 bytes of a file
 /// in a UDP payload of 1452, 1480 on the wire (headers of IP, UDP, QUIC and the stream, and the
 /// authentication tag), an acknowledgment for two packets or after 25 ms, no minimum of one second
-/// for the timeout, windows paced over the round trip (RFC 9002 section 7.7). Linux TCP differs from
-/// the simulator's defaults in the minimum of the timeout only. Without a size the flow sends for
-/// [`DemoArgs::time`].
-fn text(args: &DemoArgs, controller: &Spec, size: Option<Bytes>) -> String {
-    let (duration, size) = match size {
-        Some(size) => (LONGEST, format!("size = \"{} B\"\n", size.get())),
-        None => (args.time, String::new()),
+/// for the timeout, windows paced over the round trip (RFC 9002 section 7.7). Linux TCP differs
+/// from the simulator's defaults in the minimum of the timeout only. AATP has packets of its own,
+/// of 1500 bytes, of which 1429 are the file's: the same part as on QUIC within 0.3 %.
+fn text(trial: &Trial<'_>, length: Length, seeds: usize) -> String {
+    let (duration, size) = match length {
+        Length::Size(size) => (LONGEST, format!("size = \"{} B\"\n", size.get())),
+        Length::Time(time) => (time, String::new()),
     };
-    let transport = match args.tcp {
+    let outage = |o: &Outage| format!("[\"{} ns\", \"{} ns\"]", o.from.as_nanos(), o.to.as_nanos());
+    let outages: Vec<String> = trial.outages.iter().map(outage).collect();
+    let controller = trial.controller;
+    let transport = match trial.tcp {
+        false if controller.entry().feed == Feed::Bursts => "",
         false => {
             "mss = \"1414 B\"\nheader = \"66 B\"\nack_delay = \"25 ms\"\n\
              min_rto = \"200 ms\"\npacing = 1.25\n"
@@ -106,19 +130,20 @@ fn text(args: &DemoArgs, controller: &Spec, size: Option<Bytes>) -> String {
          rate = \"{} bit/s\"\n\
          delay = \"{} ns\"\n\
          queue = \"1 bdp\"\n\
-         loss = \"{}\"\n\n\
+         loss = {{ random = \"{}\", outages = [{}] }}\n\n\
          [[flow]]\n\
          route = [\"L\"]\n\
          controller = \"{controller}\"\n\
          {size}\n\
          [run]\n\
          duration = \"{} ns\"\n\
-         seeds = {SEEDS}\n\
+         seeds = {seeds}\n\
          sample = \"100 ms\"\n\
          {transport}",
-        args.rate.as_bits_per_sec(),
-        args.rtt.as_nanos() / 2,
-        args.loss.get(),
+        trial.rate.as_bits_per_sec(),
+        trial.rtt.as_nanos() / 2,
+        trial.loss.get(),
+        outages.join(", "),
         duration.as_nanos(),
     )
 }

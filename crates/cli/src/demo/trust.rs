@@ -20,6 +20,21 @@ pub fn warnings(
     rtt: Duration,
     host: &Host,
 ) -> Vec<String> {
+    let mut found = of_machine(measured, rtt, host);
+    let (low, high) = predicted.range_bps;
+    let expected = low * (1.0 - RANGE_SLACK)..=high * (1.0 + RANGE_SLACK);
+    if !expected.contains(&measured.goodput_bps) {
+        found.push(format!(
+            "the result is outside of the predicted range, {:.2} to {:.2} Mbit/s",
+            low / 1e6,
+            high / 1e6
+        ));
+    }
+    found
+}
+
+/// The reasons that have nothing to do with a prediction.
+pub fn of_machine(measured: &Measurement, rtt: Duration, host: &Host) -> Vec<String> {
     let mut found = Vec::new();
     let path = &measured.path;
     let late = path.lateness_p99_s();
@@ -52,15 +67,6 @@ pub fn warnings(
         found.push(format!(
             "the machine was busy: other programs used {:.0} % of its processors",
             share * 100.0
-        ));
-    }
-    let (low, high) = predicted.range_bps;
-    let expected = low * (1.0 - RANGE_SLACK)..=high * (1.0 + RANGE_SLACK);
-    if !expected.contains(&measured.goodput_bps) {
-        found.push(format!(
-            "the result is outside of the predicted range, {:.2} to {:.2} Mbit/s",
-            low / 1e6,
-            high / 1e6
         ));
     }
     found

@@ -162,6 +162,6 @@ mod tests {
             "{error}"
         );
         let bursts = Congestion::choose(Some("aatp"), None).expect_err("no TCP");
-        assert!(bursts.to_string().contains("AATP"), "{bursts}");
+        assert!(bursts.to_string().contains("sends bursts"), "{bursts}");
     }
 }

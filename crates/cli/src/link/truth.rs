@@ -13,6 +13,7 @@ use whimbrel_cc::Verdict;
 use whimbrel_link::{LossCause, Observer};
 use whimbrel_linux::{Addresses, Truth};
 use whimbrel_net::Side;
+use whimbrel_units::Time;
 
 /// The maximum number of remembered segments. At 100,000 lost packets a second they are those of
 /// the last 0.6 s, which is longer than TCP needs to detect a loss on most paths.
@@ -96,7 +97,7 @@ impl Segment {
 }
 
 impl Observer for LostSegments {
-    fn lost(&self, _side: Side, packet: &[u8], cause: LossCause) {
+    fn lost(&self, _at: Time, _side: Side, packet: &[u8], cause: LossCause) {
         let cause = match cause.is_congestion() {
             true => Verdict::Congestion,
             false => Verdict::Random,
@@ -189,8 +190,8 @@ mod tests {
     #[test]
     fn the_cause_of_a_segment_is_that_of_the_drop_that_overlaps() {
         let lost = LostSegments::new();
-        lost.lost(Side::Forward, &packet(40_000, 1000, 500), FULL);
-        lost.lost(Side::Forward, &packet(40_000, 3000, 500), NOISE);
+        lost.lost(Time::ZERO, Side::Forward, &packet(40_000, 1000, 500), FULL);
+        lost.lost(Time::ZERO, Side::Forward, &packet(40_000, 3000, 500), NOISE);
         let cause = |seq, end| lost.cause(&addresses(40_000), seq, end);
         assert_eq!(cause(1000, 1500), Some(Verdict::Congestion));
         assert_eq!(cause(500, 1001), Some(Verdict::Congestion));
@@ -213,7 +214,7 @@ mod tests {
     fn the_latest_drop_of_a_retransmitted_segment_counts() {
         let lost = LostSegments::new();
         for cause in [NOISE, FULL, LossCause::Corrupted, FULL] {
-            lost.lost(Side::Forward, &packet(1, 1000, 500), cause);
+            lost.lost(Time::ZERO, Side::Forward, &packet(1, 1000, 500), cause);
             let expected = lost.cause(&addresses(1), 1000, 1500);
             let congestion = cause.is_congestion();
             assert_eq!(expected == Some(Verdict::Congestion), congestion);
@@ -238,7 +239,12 @@ mod tests {
     #[test]
     fn segments_across_the_wrap_of_sequence_numbers_are_found() {
         let lost = LostSegments::new();
-        lost.lost(Side::Forward, &packet(1, u32::MAX - 99, 300), NOISE);
+        lost.lost(
+            Time::ZERO,
+            Side::Forward,
+            &packet(1, u32::MAX - 99, 300),
+            NOISE,
+        );
         let cause = |seq, end| lost.cause(&addresses(1), seq, end);
         assert_eq!(cause(u32::MAX - 10, 50), Some(Verdict::Random));
         assert_eq!(cause(150, 170), Some(Verdict::Random));
@@ -283,7 +289,7 @@ mod tests {
         assert_eq!(found, (expected, 5, 15));
 
         let lost = LostSegments::new();
-        lost.lost(Side::Forward, &packet(1, 1000, 500), NOISE);
+        lost.lost(Time::ZERO, Side::Forward, &packet(1, 1000, 500), NOISE);
         let mapped = |address: SocketAddr| match address.ip() {
             IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
             IpAddr::V6(_) => address,
@@ -300,13 +306,18 @@ mod tests {
         let lost = LostSegments::remembering(4);
         for port in 1..=3 {
             for i in 0..2 {
-                lost.lost(Side::Forward, &packet(port, i * 1000, 500), NOISE);
+                lost.lost(
+                    Time::ZERO,
+                    Side::Forward,
+                    &packet(port, i * 1000, 500),
+                    NOISE,
+                );
             }
         }
         let known = |port, seq| lost.cause(&addresses(port), seq, seq + 1).is_some();
         assert_eq!([known(1, 0), known(1, 1000)], [false, false]);
         assert_eq!([known(2, 0), known(2, 1000)], [true, true]);
-        lost.lost(Side::Forward, &packet(3, 2000, 500), NOISE);
+        lost.lost(Time::ZERO, Side::Forward, &packet(3, 2000, 500), NOISE);
         assert_eq!([known(2, 0), known(2, 1000)], [false, true]);
         let memory = lost.memory();
         assert_eq!((memory.order.len(), memory.segments.len()), (4, 2));
@@ -334,7 +345,7 @@ mod tests {
             part in 0.0..1.0,
         ) {
             let lost = LostSegments::new();
-            lost.lost(Side::Reverse, &packet(1, seq, length), FULL);
+            lost.lost(Time::ZERO, Side::Reverse, &packet(1, seq, length), FULL);
             let at = seq.wrapping_add((length as f64 * part) as u32);
             let cause = |seq: u32| lost.cause(&addresses(1), seq, seq.wrapping_add(1));
             prop_assert_eq!(cause(at), Some(Verdict::Congestion));

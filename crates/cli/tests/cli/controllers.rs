@@ -36,7 +36,7 @@ fn controllers_have_citations_and_parameters() {
         &shown,
         &[
             "?A=0.55  (0 to 1)",
-            "carried by AATP, in the simulator only",
+            "in the simulator and over QUIC; not on TCP",
             "Combine one with any controller",
         ],
     );

@@ -40,19 +40,16 @@ fn errors_name_the_place_of_the_mistake() {
     assert!(refused(&["compare", "--controllers", "cubik"], "").contains("did you mean `cubic`?"));
     assert!(refused(&["compare", "--rate", "8 mbits"], "").contains("did you mean `Mbit/s`?"));
     for command in [
-        ["send", "FILE", "HOST", "--controller", "enhanced-aatp"],
-        [
-            "demo",
-            "--size",
-            "1MB",
-            "--controllers",
-            "cubic,enhanced-aatp",
-        ],
+        &["send", "FILE", "HOST", "--controller", "cubik"][..],
+        &["demo", "--size", "1MB", "--controllers", "cubik"],
     ] {
-        assert!(refused(&command, "").contains(
-            "`enhanced-aatp` needs the transport AATP, which exists only in the simulator"
-        ));
+        assert!(refused(command, "").contains("did you mean `cubic`?"));
     }
+    let bursts = refused(&["tcp", "--controller", "enhanced-aatp", "--", "true"], "");
+    assert!(
+        bursts.contains("`enhanced-aatp` sends bursts, which TCP cannot do"),
+        "{bursts}"
+    );
     assert!(
         refused(&["compare", "--queue", "1 bpd"], "")
             .contains("link.L.queue: `1 bpd` is not a queue")

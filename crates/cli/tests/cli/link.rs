@@ -15,6 +15,99 @@ fn possible() -> bool {
 }
 
 #[test]
+fn the_log_of_lost_datagrams_has_a_line_for_each_loss_of_a_transfer() {
+    let probe = whimbrel(&["link", "--quiet", "--", "true"]);
+    if !probe.status.success() {
+        println!("skipped: {}", text(&probe.stderr).trim());
+        return;
+    }
+    let folder = folder();
+    let [from, inbox, state, json, lost, sent] =
+        ["from", "inbox", "state", "json", "lost", "sent"].map(|name| path_in(&folder, name));
+    fs::write(&from, vec![7; 1_000_000]).expect("written");
+    fs::create_dir(&inbox).expect("a folder");
+    let own = env!("CARGO_BIN_EXE_whimbrel");
+    let serve = format!("exec '{own}' serve '{inbox}' --once --identity '{state}'");
+    let path = [
+        "--rate",
+        "20Mbit/s",
+        "--rtt",
+        "20ms",
+        "--loss",
+        "3%",
+        "--reverse-loss",
+        "2%",
+    ];
+    let send = [
+        "--",
+        own,
+        "send",
+        &from,
+        "10.77.0.2",
+        "--identity",
+        &state,
+        "--packet-log",
+        &sent,
+        "--controller",
+        "enhanced-aatp",
+    ];
+    let link = ["link", "--json", &json, "--lost", &lost, "--far", &serve];
+    let output = whimbrel(&[&link[..], &path, &send].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let report = parse(&fs::read_to_string(&json).expect("a file"));
+    let lost = fs::read_to_string(&lost).expect("a file");
+    let mut lines = lost.lines();
+    assert_eq!(
+        lines.next(),
+        Some("time_ns,direction,cause,size_bytes,fingerprint")
+    );
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    for direction in ["forward", "backward"] {
+        for cause in ["random", "queue"] {
+            let found = rows.iter().filter(|row| row[1..3] == [direction, cause]);
+            let counted = number(&report, &format!("/{direction}/dropped/{cause}"));
+            assert_eq!(found.count() as f64, counted, "{direction}, {cause}");
+        }
+    }
+    let mut prints: Vec<&str> = rows.iter().map(|row| row[4]).collect();
+    assert!(
+        prints.len() > 10 && prints.iter().all(|print| print.len() == 32),
+        "{lost}"
+    );
+    prints.sort_unstable();
+    prints.dedup();
+    assert_eq!(
+        prints.len(),
+        rows.len(),
+        "each packet has a fingerprint of its own"
+    );
+
+    // The sender knows the full packets that the path lost, and decided about some.
+    let log = fs::read_to_string(&sent).expect("a file");
+    let events = |name: &str| {
+        let of = log.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        of.filter(|row| row[1] == name).collect::<Vec<_>>()
+    };
+    let known: Vec<&str> = events("sent").iter().map(|row| row[5]).collect();
+    let full = rows
+        .iter()
+        .filter(|row| row[1] == "forward" && row[3].parse::<u32>().is_ok_and(|size| size > 1000));
+    let full: Vec<&str> = full.map(|row| row[4]).collect();
+    assert!(
+        full.len() > 5 && full.iter().all(|print| known.contains(print)),
+        "{full:?}"
+    );
+    let decided = events("decision");
+    assert!(
+        decided
+            .iter()
+            .all(|row| ["random", "congestion"].contains(&row[6]))
+    );
+    assert!(!decided.is_empty() && !events("lost").is_empty());
+}
+
+#[test]
 fn decisions_of_a_classifier_are_compared_with_the_truth_of_the_path() {
     if !possible() {
         return;

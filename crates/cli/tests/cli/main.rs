@@ -13,6 +13,7 @@ mod nack;
 mod page;
 mod reproduce;
 mod results;
+mod serve;
 mod sim;
 mod support;
 mod tcp;

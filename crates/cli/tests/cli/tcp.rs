@@ -508,7 +508,7 @@ fn wrong_input_is_refused_with_what_to_write() {
         ),
         (
             &["--controller", "aatp", "--", "true"],
-            "only in the simulator",
+            "sends bursts, which TCP cannot do",
         ),
         (&["--to", "10.0.0.0/33", "--", "true"], "0 to 32"),
         (

@@ -72,7 +72,7 @@ struct Counts {
 }
 
 impl Observer for Counts {
-    fn lost(&self, side: Side, packet: &[u8], cause: LossCause) {
+    fn lost(&self, _at: Time, side: Side, packet: &[u8], cause: LossCause) {
         assert_eq!(side, Side::Forward, "loss applies to this direction only");
         // The packet is the one that was sent: IPv4, with the addresses of both ends.
         assert_eq!(packet[0], 0x45);

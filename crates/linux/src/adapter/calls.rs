@@ -137,7 +137,7 @@ impl Adapter {
     }
 
     /// Linux's tcp_is_cwnd_limited(): in slow start half a window in flight counts as use.
-    fn is_cwnd_limited(&self, event: &Event) -> bool {
+    pub(super) fn is_cwnd_limited(&self, event: &Event) -> bool {
         let cwnd = self.controller.cwnd();
         let slow_start = self.controller.ssthresh().is_none_or(|s| cwnd < s);
         event.flags & flag::CWND_LIMITED != 0
@@ -238,8 +238,8 @@ impl Adapter {
     }
 }
 
-/// FlightSize of RFC 5681, packets. While the window is the limit it is the window: Linux leaves up to
-/// a burst of it unused, to send larger bursts (tcp_tso_should_defer()).
+/// FlightSize of RFC 5681, packets. While the window is the limit it is the window: Linux leaves up
+/// to a burst of it unused, to send larger bursts (tcp_tso_should_defer()).
 fn flight_size(event: &Event) -> u32 {
     if event.flags & flag::CWND_LIMITED != 0 {
         event.prior_in_flight.max(event.cwnd)

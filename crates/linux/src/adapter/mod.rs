@@ -22,6 +22,7 @@
 //! `calls` has the calls that the algorithm receives, `departures` when packets left. Times are
 //! since the connection began to be controlled.
 
+mod ahead;
 mod calls;
 mod counters;
 mod departures;
@@ -35,6 +36,7 @@ mod tests;
 use crate::connection::{Snapshot, Verdicts};
 use crate::nack::Nacks;
 use crate::wire::{Command, Event, Nack, Start, kind};
+use ahead::Ahead;
 use counters::{Count, Sequence};
 use departures::{Departures, Point};
 use episode::Episode;
@@ -93,6 +95,7 @@ pub struct Adapter {
     /// Where `snd_una` was at the last timeout: another one there is a repetition.
     timed_out_at: Option<u64>,
     clock: PeerClock,
+    ahead: Ahead,
     state: Snapshot,
     /// Time of the last acknowledgment of new data.
     last_progress: Time,
@@ -142,6 +145,7 @@ impl Adapter {
             unjudged: false,
             timed_out_at: None,
             clock: PeerClock::new(start),
+            ahead: Ahead::default(),
             state: Snapshot {
                 time: Time::ZERO,
                 cwnd: Bytes::ZERO,
@@ -173,6 +177,7 @@ impl Adapter {
             controller,
         };
         adapter.refresh(event);
+        adapter.look_ahead(event, false, false);
         adapter
     }
 
@@ -239,6 +244,7 @@ impl Adapter {
             _ => None,
         };
         self.refresh(event);
+        self.look_ahead(event, newly_lost > 0, advanced);
         self.last_event = event.time;
         judged
     }
@@ -256,7 +262,8 @@ impl Adapter {
             ssthresh: ssthresh.clamp(2, 0x7fff_ffff),
             reduction: self.state.reductions << 1 | u64::from(self.episode.is_reducing()),
             answers: self.last_event,
-            reserved: [0; 3],
+            ahead: self.ahead.command(),
+            reserved: [0; 2],
         }
     }
 

@@ -74,7 +74,11 @@ impl Controller for Recorder {
         "recording"
     }
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(self.clone())
+        // A copy is asked what would be; only the original's calls count.
+        Box::new(Self {
+            calls: Arc::default(),
+            ..self.clone()
+        })
     }
 }
 

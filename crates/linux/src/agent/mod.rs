@@ -7,8 +7,8 @@
 //! * `system`: clocks, scheduling, waiting.
 //!
 //! **Waking.** Waking a thread costs far more than an answer. While events are rare, each wakes the
-//! thread; while they come faster than one in [`Options::wake_interval`], the thread sleeps for that
-//! time and then answers all of them.
+//! thread; while they come faster than one in [`Options::wake_interval`], the thread sleeps for
+//! that time and then answers all of them.
 
 mod flood;
 mod latency;

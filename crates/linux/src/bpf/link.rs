@@ -25,8 +25,8 @@ impl Link {
     }
 
     /// Attaches a program of the kind Xdp to an interface, in the kernel's generic code. That works
-    /// on every device and can send a packet back. A driver's own XDP is faster, but may restart the
-    /// device, and a veth device sends nothing back unless its peer has a program too.
+    /// on every device and can send a packet back. A driver's own XDP is faster, but may restart
+    /// the device, and a veth device sends nothing back unless its peer has a program too.
     pub(crate) fn xdp(program: &Program, interface: u32) -> Result<Self, LinuxError> {
         let target = Target::Interface(interface);
         let kind = bpf_attach_type::BPF_XDP;

@@ -62,6 +62,12 @@ impl Commands {
     /// Writes a command. A slot that does not exist is ignored.
     pub(crate) fn write(&self, slot: u32, command: &Command) {
         let first = slot as usize * COMMAND;
+        // The kernel's half reads `ahead` before and after the others: equal values belong to them.
+        let ahead = self.words.get(first + offset_of!(Command, ahead) / 8);
+        if let Some(word) = ahead {
+            word.store(0, Ordering::Relaxed);
+        }
+        fence(Ordering::Release);
         let fields = [
             (offset_of!(Command, pacing), command.pacing),
             (offset_of!(Command, ssthresh), command.ssthresh),
@@ -75,6 +81,9 @@ impl Commands {
         }
         if let Some(word) = self.words.get(first + offset_of!(Command, window) / 8) {
             word.store(command.window, Ordering::Release);
+        }
+        if let Some(word) = ahead {
+            word.store(command.ahead, Ordering::Release);
         }
     }
 }

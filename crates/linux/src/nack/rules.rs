@@ -33,8 +33,9 @@
 //! **Corrupted numbers.** The receiver cannot locate an error, so a NACK may have a wrong number:
 //! that of another time, which the timestamp reveals, or one where no segment begins. Segments
 //! begin at a multiple of the MSS from what is known to be a beginning, unless the application has
-//! written less. A NACK at another place is accepted only with timestamps. It excuses a loss only if
-//! the kernel names that very place, and as it may be an honest error it does not count as false.
+//! written less. A NACK at another place is accepted only with timestamps. It excuses a loss only
+//! if the kernel names that very place, and as it may be an honest error it does not count as
+//! false.
 
 use super::allowance::Allowance;
 use super::before;

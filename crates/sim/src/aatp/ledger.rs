@@ -3,6 +3,7 @@
 use super::wire::{MAX_PARTS, Sack};
 use crate::outcome::Truth;
 use std::collections::VecDeque;
+use whimbrel_cc::burst_transport::Departures;
 use whimbrel_net::DropCause;
 use whimbrel_units::{Duration, Time};
 
@@ -18,8 +19,7 @@ pub(super) struct Burst {
     pub increase: f64,
     /// The sequence numbers of the packets sent so far.
     pub sequences: Vec<u32>,
-    began: Time,
-    spacing_ns: f64,
+    departures: Departures,
     /// The worst that happened to its packets. No algorithm sees it.
     truth: Truth,
     /// Which parts of its report have arrived (bits), and the gaps that they name.
@@ -28,23 +28,15 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    /// A burst of which nothing was sent; its packets leave `spacing_ns` apart from `began` on.
-    pub fn new(
-        number: u32,
-        count: u32,
-        began: Time,
-        spacing_ns: f64,
-        increase: f64,
-        sequences: Vec<u32>,
-    ) -> Self {
+    /// A burst of which nothing was sent.
+    pub fn new(number: u32, departures: Departures, increase: f64, sequences: Vec<u32>) -> Self {
         Self {
             number,
-            count,
-            interval: Duration::from_nanos((spacing_ns * f64::from(count)) as u64),
+            count: departures.count(),
+            interval: departures.interval(),
             increase,
             sequences,
-            began,
-            spacing_ns,
+            departures,
             truth: Truth::NothingLost,
             parts: 0,
             missing: Vec::new(),
@@ -53,7 +45,7 @@ impl Burst {
 
     /// When packet `index` leaves; with `count`, when the next burst may begin.
     pub fn departure(&self, index: u32) -> Time {
-        self.began + Duration::from_nanos((self.spacing_ns * f64::from(index)) as u64)
+        self.departures.at(index)
     }
 
     /// When the last packet so far left.

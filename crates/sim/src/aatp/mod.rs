@@ -7,18 +7,17 @@
 //! Numbers in parentheses are equations of the paper.
 //!
 //! The controller decides how fast it sends ([`whimbrel_cc`]: `aatp`, `enhanced-aatp`). What the
-//! paper leaves open is decided, and explained, in [`trains`] (bandwidth), [`source`] (bursts,
-//! outages, retransmission), [`sink`] (when a burst is over), [`node`] (shares) and [`wire`] (the
-//! bytes).
+//! paper leaves open is decided, and explained, in [`whimbrel_cc::burst_transport`] (bandwidth, the
+//! pace of a burst, shares; what any transport of bursts needs), [`source`] (outages,
+//! retransmission), [`sink`] (when a burst is over) and [`wire`] (the bytes).
 
-mod arrival;
 mod flow;
 mod ledger;
 mod message;
 mod node;
+mod parts;
 mod sink;
 mod source;
-mod trains;
 mod wire;
 
 pub(crate) use node::Nodes;

@@ -8,10 +8,9 @@
 //!
 //! The data is a file: packets count when they arrive, in any order.
 
-use super::arrival::{Arrival, parts};
 use super::message::Writer;
 use super::node::Node;
-use super::trains::{TRAINS, Trains};
+use super::parts::parts;
 use super::wire::{
     AckOf, Data, ENDLESS, Granted, MAX_PARTS, Message, Open, Sack, Train, TrainReport,
     gaps_that_fit,
@@ -21,7 +20,9 @@ use crate::engine::payload_pool::Outbox;
 use crate::measure::Delays;
 use crate::ranges::Ranges;
 use std::collections::VecDeque;
-use whimbrel_units::{Bytes, Duration, Rate, Time};
+use whimbrel_cc::burst_transport::trains::TRAINS;
+use whimbrel_cc::burst_transport::{Arrival, Trains};
+use whimbrel_units::{Duration, Time};
 
 /// Maximum number of reports that wait for their ACK. Older ones are dropped; the sender
 /// retransmits data that is not reported.
@@ -173,7 +174,7 @@ impl Sink {
         // The first answer may have been lost: every opening is answered, the first one counts.
         let open = *self.opened.get_or_insert(open);
         let granted = match node.known() {
-            Some(rate) => node.join(now, self.writer.lane, open.priority, rate),
+            Some(rate) => node.join(now, self.writer.lane, open.priority, rate).into(),
             None => Granted::default(),
         };
         self.writer.send(now, &Message::Accept(granted), out);
@@ -181,7 +182,9 @@ impl Sink {
 
     fn on_train(&mut self, now: Time, train: &Train, node: &mut Node, out: &mut Outbox<'_>) {
         if let Some(open) = self.opened
-            && let Some(number) = self.trains.on_packet(now, train, open.packet())
+            && let Some(number) =
+                self.trains
+                    .on_packet(now, train.number, train.index, train.count, open.packet())
         {
             self.confirm(now, number, open, node, out);
         }
@@ -202,7 +205,7 @@ impl Sink {
             let granted = node.join(now, self.writer.lane, open.priority, mean);
             Granted {
                 bandwidth: mean.as_bits_per_sec(),
-                ..granted
+                ..granted.into()
             }
         } else {
             Granted::default()
@@ -228,18 +231,23 @@ impl Sink {
             let another = self
                 .arriving
                 .as_ref()
-                .is_some_and(|a| a.burst != data.burst);
+                .is_some_and(|a| a.burst() != data.burst);
             if another {
-                if self.arriving.as_ref().is_some_and(|a| a.burst > data.burst) {
+                if self
+                    .arriving
+                    .as_ref()
+                    .is_some_and(|a| a.burst() > data.burst)
+                {
                     return; // Overtaken by a later burst: it will be reported as lost.
                 }
                 self.report(now, node, out);
             }
+            let packet = data.in_burst();
             let over = match &mut self.arriving {
-                Some(arrival) => arrival.add(now, data),
+                Some(arrival) => arrival.add(now, &packet),
                 None => {
-                    self.arriving = Some(Arrival::new(now, data));
-                    data.index + 1 == data.count
+                    self.arriving = Arrival::new(now, &packet);
+                    self.arriving.as_ref().is_some_and(Arrival::has_last)
                 }
             };
             if over {
@@ -267,21 +275,21 @@ impl Sink {
         let (Some(arrival), Some(open)) = (self.arriving.take(), self.opened) else {
             return;
         };
-        let delivered = delivered_rate(&arrival, open.packet());
+        let delivered = arrival.delivered_rate(open.packet());
         let share = node.on_burst(now, self.writer.lane, delivered);
         let gaps = arrival.gaps();
         let fit = gaps_that_fit(u32::from(open.packet));
-        let parts = parts(&gaps, fit, MAX_PARTS, arrival.count);
+        let parts = parts(&gaps, fit, MAX_PARTS, arrival.count());
         let due = now + self.patience();
         for (part, gaps) in parts.iter().enumerate() {
             let sack = Sack {
-                burst: arrival.burst,
+                burst: arrival.burst(),
                 part: part as u8,
                 parts: parts.len() as u8,
                 again: false,
-                count: arrival.count,
+                count: arrival.count(),
                 received: arrival.received(),
-                lost_bursts: arrival.burst - self.next_burst,
+                lost_bursts: arrival.burst() - self.next_burst,
                 spans: arrival.spans(),
                 held: now.since(arrival.last_at()).as_nanos(),
                 share,
@@ -298,7 +306,7 @@ impl Sink {
                 tries: 0,
             });
         }
-        self.next_burst = arrival.burst.saturating_add(1);
+        self.next_burst = arrival.burst().saturating_add(1);
     }
 
     fn on_ack(&mut self, now: Time, ack: AckOf) {
@@ -323,19 +331,5 @@ impl Sink {
             self.closed = true;
             node.leave(now, self.writer.lane);
         }
-    }
-}
-
-/// V of (21): the data of a burst that arrived, over the time that it took.
-fn delivered_rate(arrival: &Arrival, packet: Bytes) -> Rate {
-    match arrival.spans() {
-        Some((_, received)) if received > 0 => {
-            let bytes = packet.times(u64::from(arrival.received() - 1));
-            Rate::over(bytes, Duration::from_nanos(received))
-        }
-        _ => Rate::over(
-            packet.times(u64::from(arrival.received())),
-            arrival.interval(),
-        ),
     }
 }

@@ -33,19 +33,18 @@
 //! Decoding trusts nothing: every size and count that a peer chooses is bounded here.
 
 use bytes::{Buf, BufMut};
+use whimbrel_cc::burst_transport::trains::MAX_TRAIN;
+use whimbrel_cc::burst_transport::{self, BurstPacket, MAX_PACKETS, bounded_rate};
 use whimbrel_cc::fairness::Priority;
-use whimbrel_units::Bytes;
+use whimbrel_cc::{Share, Spans};
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// IPv4 and UDP headers.
 pub(super) const IP_AND_UDP: u32 = 28;
 /// Header of a data message; the rest of the packet is payload.
 pub(super) const DATA_HEADER: u32 = IP_AND_UDP + 5 + 38;
-/// Maximum number of packets in a burst: 12 Gbit at 1500 bytes.
-pub(super) const MAX_PACKETS: u32 = 1 << 20;
 /// Maximum number of parts of a SACK.
 pub(super) const MAX_PARTS: u8 = 64;
-/// Maximum number of packets in a train; the minimum is two.
-pub(super) const MAX_TRAIN: u8 = 20;
 /// Minimum size of a full packet: a SACK with some gaps fits.
 pub(super) const MIN_PACKET: u16 = 128;
 /// "Endless" in [`Open::packets`].
@@ -94,6 +93,15 @@ pub(super) struct Granted {
     pub bandwidth: u64,
     /// The share of the flow.
     pub allocated: u64,
+}
+
+impl From<burst_transport::Granted> for Granted {
+    fn from(granted: burst_transport::Granted) -> Self {
+        Self {
+            bandwidth: granted.bandwidth.as_bits_per_sec(),
+            allocated: granted.allocated.as_bits_per_sec(),
+        }
+    }
 }
 
 /// One packet of a packet train.
@@ -154,26 +162,14 @@ pub(super) struct Sack {
     pub received: u32,
     /// Bursts just before it of which nothing arrived.
     pub lost_bursts: u32,
-    /// From the first to the last packet that arrived: between their departures and between their
-    /// arrivals, in nanoseconds.
-    pub spans: Option<(u64, u64)>,
+    /// From the first to the last packet that arrived.
+    pub spans: Option<Spans>,
     /// From the arrival of the last packet until this was sent, in nanoseconds.
     pub held: u64,
     /// The share of the flow, if the node has it on its list.
-    pub share: Option<Shared>,
+    pub share: Option<Share>,
     /// The gaps: start and length by index in the burst, in order. Parts have different gaps.
     pub gaps: Vec<(u32, u32)>,
-}
-
-/// The share of a flow at its node, in bits per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shared {
-    pub allocated: u64,
-    pub delivered: u64,
-    /// From 0 to 1.
-    pub fairness: f64,
-    /// Packets per burst, finite.
-    pub adapter: f64,
 }
 
 /// Why bytes are not a message.
@@ -368,6 +364,17 @@ impl AckOf {
 }
 
 impl Data {
+    /// What it says about its burst.
+    pub fn in_burst(&self) -> BurstPacket {
+        BurstPacket {
+            burst: self.burst,
+            index: self.index,
+            count: self.count,
+            interval: Duration::from_nanos(self.interval),
+            sent: self.sent,
+        }
+    }
+
     fn decode(from: &mut &[u8]) -> Result<Self, WireError> {
         let data = Self {
             sequence: from.try_get_u32()?,
@@ -400,18 +407,21 @@ impl Sack {
         to.put_u32(self.count);
         to.put_u32(self.received);
         to.put_u32(self.lost_bursts);
-        let (sent, received) = self.spans.unwrap_or_default();
-        to.put_u64(sent);
-        to.put_u64(received);
+        let spans = self.spans.unwrap_or(Spans {
+            sent: Duration::ZERO,
+            received: Duration::ZERO,
+        });
+        to.put_u64(spans.sent.as_nanos());
+        to.put_u64(spans.received.as_nanos());
         to.put_u64(self.held);
-        let share = self.share.unwrap_or(Shared {
-            allocated: 0,
-            delivered: 0,
+        let share = self.share.unwrap_or(Share {
+            allocated: Rate::ZERO,
+            delivered: Rate::ZERO,
             fairness: 0.0,
             adapter: 0.0,
         });
-        to.put_u64(share.allocated);
-        to.put_u64(share.delivered);
+        to.put_u64(share.allocated.as_bits_per_sec());
+        to.put_u64(share.delivered.as_bits_per_sec());
         to.put_f64(share.fairness);
         to.put_f64(share.adapter);
         to.put_u16(self.gaps.len() as u16);
@@ -433,11 +443,14 @@ impl Sack {
         let count = check(from.try_get_u32()?, |n| (1..=MAX_PACKETS).contains(n))?;
         let received = check(from.try_get_u32()?, |n| *n <= count)?;
         let lost_bursts = from.try_get_u32()?;
-        let spans = (from.try_get_u64()?, from.try_get_u64()?);
+        let spans = Spans {
+            sent: Duration::from_nanos(from.try_get_u64()?),
+            received: Duration::from_nanos(from.try_get_u64()?),
+        };
         let held = from.try_get_u64()?;
-        let share = Shared {
-            allocated: from.try_get_u64()?,
-            delivered: from.try_get_u64()?,
+        let share = Share {
+            allocated: bounded_rate(from.try_get_u64()?),
+            delivered: bounded_rate(from.try_get_u64()?),
             fairness: check(from.try_get_f64()?, |f| (0.0..=1.0).contains(f))?,
             adapter: check(from.try_get_f64()?, |d| d.is_finite())?,
         };

@@ -76,7 +76,9 @@ pub struct TcpSettings {
     pub timestamps: bool,
     /// Minimum retransmission timeout (RFC 6298 section 2.4: 1 s; Linux: 200 ms).
     pub min_rto: Duration,
-    /// Maximum retransmission timeout (RFC 6298 section 2.5: at least 60 s).
+    /// Maximum of the backed-off retransmission timeout (RFC 6298 section 2.5: at least 60 s). It
+    /// never shortens the timeout below SRTT + 4 RTTVAR, and rises to 60 s while acknowledgments
+    /// give no RTT sample.
     pub max_rto: Duration,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,

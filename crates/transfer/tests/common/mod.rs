@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{
     Error, Event, Identity, Limits, QlogFolder, SendOptions, ServeOptions, Server, ServerAddress,
     Summary, send,
@@ -78,6 +79,7 @@ impl Service {
             listen,
             overwrite,
             limits,
+            max_priority: Priority::HIGHEST,
             qlog,
         };
         let server = Server::bind(options, &identity).expect("a server");

@@ -47,8 +47,8 @@
 
 use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
-use crate::classifiers::jitter::{Round, jitter_ratio};
-use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, Verdict};
+use crate::classifiers::jitter::Round;
+use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
 use whimbrel_units::{Duration, Time};
 
@@ -68,7 +68,13 @@ pub(crate) static ENTRY: Entry = Entry {
         range: (0.0, 1000.0),
         meaning: "growth of the queue per round trip above which a loss is congestion, packets",
     }],
-    build: |setup, values| Box::new(WindowController::new(setup, Jtcp::new(values.number("k")))),
+    build: |setup, values| {
+        let rule = Jtcp::new(values.number("k"));
+        Box::new(
+            WindowController::new(setup, rule)
+                .with_transport_features(TransportFeatures::RECEIVER_TIMES),
+        )
+    },
 };
 
 /// The rule of JTCP.
@@ -110,7 +116,10 @@ impl Rule for Jtcp {
         self.srtt = ack.srtt;
         if ack.round_start {
             let ended = std::mem::take(&mut self.round);
-            self.ratio = ended.spans().and_then(jitter_ratio).or(self.ratio);
+            self.ratio = ended
+                .spans()
+                .and_then(|spans| spans.jitter_ratio())
+                .or(self.ratio);
         }
         self.round.on_ack(ack);
         let acked = slow_start(window, ack);

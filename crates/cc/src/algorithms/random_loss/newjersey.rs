@@ -79,8 +79,9 @@ pub(crate) static ENTRY: Entry = Entry {
     parameters: &[],
     build: |setup, _| {
         Box::new(
-            WindowController::new(setup, NewJersey::new())
-                .with_transport_features(TransportFeatures::MARKS),
+            WindowController::new(setup, NewJersey::new()).with_transport_features(
+                TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
+            ),
         )
     },
 };

@@ -47,8 +47,9 @@ pub(crate) static ENTRY: Entry = Entry {
     parameters: &[],
     build: |setup, _| {
         Box::new(
-            WindowController::new(setup, NewJersey::plus())
-                .with_transport_features(TransportFeatures::MARKS),
+            WindowController::new(setup, NewJersey::plus()).with_transport_features(
+                TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
+            ),
         )
     },
 };

@@ -8,8 +8,6 @@
 //! [`send`], reports in [`report`].
 //!
 //! **Decided here, because the paper leaves it open:**
-//! * A burst is paced, not sent at line rate (see `aatp` in [`whimbrel_cc`] for the reason), so a
-//!   new rate applies from the next burst on.
 //! * The round-trip sample of a report (12) is taken from the last packet that arrived, minus the
 //!   time for which the receiver held the report: if the last packet of the burst is lost, the
 //!   receiver learns late that the burst is over.

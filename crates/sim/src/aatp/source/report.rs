@@ -3,12 +3,11 @@
 
 use super::{Phase, Source};
 use crate::aatp::ledger::Burst;
-use crate::aatp::trains::bounded_rate;
 use crate::aatp::wire::{AckOf, Message, Sack};
 use crate::engine::packet::Block;
 use crate::engine::payload_pool::Outbox;
 use crate::outcome::Truth;
-use whimbrel_cc::{BurstReport, Share, Spans};
+use whimbrel_cc::BurstReport;
 use whimbrel_units::{Duration, Time};
 
 /// A burst that is still unreported this long after newer bursts were reported: the receiver has
@@ -86,19 +85,13 @@ impl Source {
             lost_before,
             interval: burst.interval,
             increase: burst.increase,
-            spans: sack.spans.map(|(sent, received)| Spans {
-                sent: Duration::from_nanos(sent),
-                received: Duration::from_nanos(received),
-            }),
+            spans: sack.spans,
             rtt,
             srtt: self.estimator.srtt(),
             min_rtt: self.estimator.min_rtt(),
-            share: sack.share.map(|share| Share {
-                allocated: bounded_rate(share.allocated),
-                delivered: bounded_rate(share.delivered),
-                fairness: share.fairness,
-                adapter: share.adapter,
-            }),
+            // The simulator's clocks are exact.
+            noise: 0.0,
+            share: sack.share,
         };
         let response = self.controller.on_burst(&report);
         self.account.bursts += 1;

@@ -2,10 +2,10 @@
 
 use super::Source;
 use crate::aatp::ledger::Burst;
-use crate::aatp::trains::{self, TRAINS};
-use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, MAX_PACKETS, Message};
+use crate::aatp::wire::{DATA_HEADER, Data, ENDLESS, Message};
 use crate::engine::payload_pool::Outbox;
-use whimbrel_cc::BurstPlan;
+use whimbrel_cc::burst_transport::Departures;
+use whimbrel_cc::burst_transport::trains::{self, TRAINS};
 use whimbrel_units::Time;
 
 /// Maximum of unacknowledged data in bytes, as TCP's largest window (RFC 7323 section 2.3).
@@ -57,25 +57,19 @@ impl Source {
 
     /// Plans the next burst. Returns false if the controller has no plan.
     pub(super) fn begin_burst(&mut self, now: Time) -> bool {
-        let Some(BurstPlan { rate, increase }) = self.controller.burst_plan() else {
+        let Some(plan) = self.controller.burst_plan() else {
             return false;
         };
-        let bits = (self.settings.packet.get() * 8) as f64;
-        let spacing = bits * 1e9 / (rate.as_bits_per_sec().max(1) as f64);
-        let interval = self.settings.timer.max(self.estimator.srtt());
-        // (6), and at least one packet.
-        let packets = (interval.as_nanos() as f64 / spacing).round().max(1.0);
-        let count = (packets as u32).min(MAX_PACKETS).min(self.available());
+        let departures = Departures::new(
+            self.next_at.max(now),
+            &plan,
+            self.settings.packet,
+            self.settings.timer.max(self.estimator.srtt()),
+            self.available(),
+        );
         let room = self.ledger.room();
-        let began = self.next_at.max(now);
-        self.ledger.begin(Burst::new(
-            self.next_burst,
-            count,
-            began,
-            spacing,
-            increase,
-            room,
-        ));
+        self.ledger
+            .begin(Burst::new(self.next_burst, departures, plan.increase, room));
         self.next_burst += 1;
         true
     }

@@ -1,10 +1,11 @@
 //! Opening, packet trains, and closing.
 
 use super::{Phase, Source};
-use crate::aatp::trains::{self, TRAINS, bounded_rate};
 use crate::aatp::wire::{Message, Open, Train, TrainReport};
 use crate::engine::payload_pool::Outbox;
 use whimbrel_cc::Bandwidth;
+use whimbrel_cc::burst_transport::bounded_rate;
+use whimbrel_cc::burst_transport::trains::{self, TRAINS};
 use whimbrel_units::{Duration, Time};
 
 /// Retransmission interval of an opening; it doubles with each try up to `LONGEST_RETRY`.
@@ -107,6 +108,7 @@ impl Source {
             packet: self.settings.packet,
             allocated: (allocated > 0).then(|| bounded_rate(allocated)),
             restart,
+            exact: true,
         });
     }
 

@@ -17,6 +17,11 @@ prop_compose! {
     }
 }
 
+/// A rate that decoding leaves as it is.
+fn any_rate() -> impl Strategy<Value = Rate> {
+    any::<u64>().prop_map(bounded_rate)
+}
+
 prop_compose! {
     fn any_sack()(count in 1..MAX_PACKETS)(
         (count, gaps) in (Just(count), any_gaps(count)),
@@ -24,10 +29,14 @@ prop_compose! {
         (received, lost_bursts) in (0..=count, any::<u32>()),
         spans in prop::option::of(any::<(u64, u64)>()),
         held in any::<u64>(),
-        share in prop::option::of((any::<u64>(), any::<u64>(), 0.0..=1.0f64, -1e9..1e9f64)),
+        share in prop::option::of((any_rate(), any_rate(), 0.0..=1.0f64, -1e9..1e9f64)),
     ) -> Sack {
         let share = share.map(|(allocated, delivered, fairness, adapter)| {
-            Shared { allocated, delivered, fairness, adapter }
+            Share { allocated, delivered, fairness, adapter }
+        });
+        let spans = spans.map(|(sent, received)| Spans {
+            sent: Duration::from_nanos(sent),
+            received: Duration::from_nanos(received),
         });
         let part = parts - 1;
         Sack { burst, part, parts, again, count, received, lost_bursts, spans, held, share, gaps }
@@ -151,7 +160,10 @@ fn sizes_are_as_in_the_table() {
         count: 10,
         received: 8,
         lost_bursts: 0,
-        spans: Some((1, 2)),
+        spans: Some(Spans {
+            sent: Duration::from_nanos(1),
+            received: Duration::from_nanos(2),
+        }),
         held: 3,
         share: None,
         gaps: vec![(2, 1), (5, 1)],

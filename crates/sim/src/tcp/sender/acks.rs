@@ -41,6 +41,8 @@ impl Sender {
                 self.rtt_round_ends = Some(self.board.next());
             }
             self.rtt.add(rtt, first);
+        } else {
+            self.rtt.add_unknown();
         }
         let (rate, round_start) = self.on_delivery(now, &delivery);
 

@@ -36,12 +36,17 @@
 //! * With `fairness` off, values from the node are ignored and Vm is BW. A report without them
 //!   means that the flow is alone.
 //!
-//! **Beyond the paper**, off by default. `at_once` reduces the rate to Vm with the first report
-//! that gives a lower one. Delta (24) is in packets per burst for any length of a burst, and falls
-//! with the square of the unfairness: at 1 Gbit/s and 260 ms a flow with a quarter more than its
-//! share gives up 0.03 % of its rate per second, and the queue that it maintains stays until it
-//! overflows. `level` adds CERL's level test with "or", based on the round-trip times of the
-//! bursts' last packets.
+//! **Beyond the paper.** A transport that measures the path's noise gives a floor under LTD
+//! (`noise_floor`). Where its times of arrival say nothing, CERL's level test decides alone. Where
+//! its estimate of the bandwidth is inexact, that test counts too: with a rate some percent above
+//! the link's a queue stands full, shows no jitter, and loses as many packets. In simulation none
+//! of this happens.
+//!
+//! Off by default: `at_once` reduces the rate to Vm with the first report that gives a lower one.
+//! Delta (24) is in packets per burst for any length of a burst, and falls with the square of the
+//! unfairness: at 1 Gbit/s and 260 ms a flow with a quarter more than its share gives up 0.03 % of
+//! its rate per second, and the queue that it maintains stays until it overflows. `level` adds
+//! CERL's level test with "or", based on the round-trip times of the bursts' last packets.
 
 use super::rate::CAUTIOUS;
 use super::{BurstController, BurstRule, INITIAL_SHARE, SendingRate};
@@ -89,17 +94,26 @@ pub(crate) static ENTRY: Entry = Entry {
             name: "level",
             default: Value::Switch(false),
             range: (0.0, 0.0),
-            meaning: "a long queue is congestion too (CERL's test)",
+            meaning: "a long queue is congestion too (CERL's test); over QUIC it always is",
         },
         LEVEL_A,
         LEVEL_LEAST,
+        Parameter {
+            name: "noise_floor",
+            default: Value::Switch(true),
+            range: (0.0, 0.0),
+            meaning: "raise LTD to the path's noise, where the transport measures it (QUIC)",
+        },
     ],
     build: |setup, values| {
         let controller = Enhanced {
             fairness: values.switch("fairness"),
             at_once: values.switch("at_once"),
             jitter: Jitter::from(values),
-            level: values.switch("level").then(|| Level::from(values)),
+            level: Level::from(values),
+            use_level: values.switch("level"),
+            noise_floor: values.switch("noise_floor"),
+            exact: true,
             state: State::S0,
         };
         Box::new(BurstController::new(
@@ -124,7 +138,13 @@ struct Enhanced {
     fairness: bool,
     at_once: bool,
     jitter: Jitter,
-    level: Option<Level>,
+    level: Level,
+    /// The level counts even where jitter can be measured.
+    use_level: bool,
+    /// The path's noise is a floor under LTD.
+    noise_floor: bool,
+    /// The estimate of the bandwidth has no error.
+    exact: bool,
     state: State,
 }
 
@@ -134,12 +154,20 @@ impl Enhanced {
         if let Some(spans) = burst.spans {
             self.jitter.sample(spans);
         }
-        if let (Some(level), Some(rtt)) = (&mut self.level, burst.rtt) {
-            level.sample(rtt);
+        if let Some(rtt) = burst.rtt {
+            self.level.sample(rtt);
         }
-        let queued = self.level.as_ref().is_some_and(Level::is_high);
+        let blind = burst.noise >= 1.0;
+        let level_counts = self.use_level || !self.exact || blind;
+        let queued = level_counts && self.level.is_high();
         let packets = f64::from(burst.packets);
-        let congested = queued || self.jitter.exceeds(burst.increase, packets);
+        let noise = if blind || self.noise_floor {
+            burst.noise
+        } else {
+            0.0
+        };
+        let stretched = self.jitter.exceeds(burst.increase, packets, noise);
+        let congested = queued || stretched;
         match (burst.has_loss(), congested) {
             (false, false) => State::S0,
             (false, true) => State::S1,
@@ -157,11 +185,10 @@ impl BurstRule for Enhanced {
         allocated.unwrap_or(bandwidth.rate)
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, bandwidth: &Bandwidth) {
+        self.exact = bandwidth.exact;
         self.jitter.restart();
-        if let Some(level) = &mut self.level {
-            level.restart();
-        }
+        self.level.restart();
     }
 
     fn decide(&mut self, rate: &mut SendingRate, burst: &BurstReport) -> Option<LossResponse> {
@@ -312,6 +339,60 @@ mod tests {
         assert_eq!(judged("&ltd_scale=1.1", &more), RANDOM);
         assert_eq!(judged("&ltd_floor=0.21", &more), RANDOM);
         assert_eq!(judged("&ltd_floor=0.19", &more), CONGESTION);
+    }
+
+    #[test]
+    fn a_stretch_within_the_noise_of_the_path_is_not_congestion() {
+        // Jr = 2/20 = 0.1, smooth 0.0125, compared with one packet of 100 or the noise.
+        let judged = |noise: f64| {
+            let mut controller = started("enhanced-aatp", OC3);
+            controller.on_burst(&BurstReport {
+                noise,
+                ..burst(20_000, 1, 1.0)
+            })
+        };
+        assert_eq!(judged(0.012), CONGESTION);
+        assert_eq!(judged(0.013), RANDOM);
+    }
+
+    #[test]
+    fn with_an_inexact_estimate_the_level_counts_too() {
+        let judged = |exact| {
+            let mut controller = built("enhanced-aatp");
+            controller.on_bandwidth(&Bandwidth {
+                exact,
+                ..estimate(OC3)
+            });
+            let report = |ms: u64, lost: u32| BurstReport {
+                rtt: Some(Duration::from_millis(ms)),
+                ..burst(18_000, lost, 0.0)
+            };
+            for ms in [20, 60] {
+                controller.on_burst(&report(ms, 0));
+            }
+            controller.on_burst(&report(55, 1))
+        };
+        assert_eq!(judged(true), RANDOM, "no stretch");
+        assert_eq!(judged(false), CONGESTION);
+    }
+
+    #[test]
+    fn where_times_of_arrival_say_nothing_the_level_decides() {
+        let mut controller = started("enhanced-aatp", OC3);
+        let report = |ms: u64, lost: u32| BurstReport {
+            noise: 1.0,
+            rtt: Some(Duration::from_millis(ms)),
+            ..burst(90_000, lost, 0.0)
+        };
+        for ms in [20, 60] {
+            controller.on_burst(&report(ms, 0));
+        }
+        assert_eq!(controller.on_burst(&report(25, 1)), RANDOM, "a short queue");
+        assert_eq!(
+            controller.on_burst(&report(55, 1)),
+            CONGESTION,
+            "a long one"
+        );
     }
 
     #[test]

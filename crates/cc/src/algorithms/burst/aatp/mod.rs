@@ -61,7 +61,7 @@ trait BurstRule: Clone + Debug + Send + Sync + 'static {
     fn target(&self, bandwidth: &Bandwidth) -> Rate;
 
     /// Sending starts: discards all earlier observations of the path.
-    fn restart(&mut self);
+    fn restart(&mut self, bandwidth: &Bandwidth);
 
     /// Makes one decision on the rate. Returns the response to the burst's losses, if it had any.
     fn decide(&mut self, rate: &mut SendingRate, burst: &BurstReport) -> Option<LossResponse>;
@@ -114,7 +114,7 @@ impl<R: BurstRule> Controller for BurstController<R> {
         match &mut self.rate {
             Some(rate) if !bandwidth.restart => rate.renew(bandwidth, target),
             _ => {
-                self.rule.restart();
+                self.rule.restart(bandwidth);
                 self.decided = false;
                 self.rate = Some(SendingRate::new(bandwidth, target, self.initial_share));
             }
@@ -193,7 +193,7 @@ mod tests {
             allocated in prop::option::of(any_rate()),
             restart in any::<bool>(),
         ) -> Bandwidth {
-            Bandwidth { now: Time::ZERO, rate, packet: Bytes::new(packet), allocated, restart }
+            Bandwidth { now: Time::ZERO, rate, packet: Bytes::new(packet), allocated, restart, exact: true }
         }
     }
 

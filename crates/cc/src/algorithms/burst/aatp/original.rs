@@ -60,7 +60,7 @@ impl BurstRule for Original {
         bandwidth.rate
     }
 
-    fn restart(&mut self) {}
+    fn restart(&mut self, _: &Bandwidth) {}
 
     fn decide(&mut self, rate: &mut SendingRate, burst: &BurstReport) -> Option<LossResponse> {
         if burst.has_loss() {

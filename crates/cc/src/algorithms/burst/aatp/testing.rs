@@ -32,6 +32,7 @@ pub(super) fn estimate(rate: Rate) -> Bandwidth {
         packet: Bytes::new(1500),
         allocated: None,
         restart: true,
+        exact: true,
     }
 }
 
@@ -57,6 +58,7 @@ pub(super) const BURST: BurstReport = BurstReport {
     rtt: Some(INTERVAL),
     srtt: INTERVAL,
     min_rtt: INTERVAL,
+    noise: 0.0,
     share: None,
 };
 

@@ -1,0 +1,36 @@
+//! What a transport that sends in bursts needs, whatever carries it: packet trains, the burst that
+//! arrives, the departures of a burst, and the destination node. No wire format, no clock, no I/O.
+//!
+//! A. Briones, A. Mallorquí, A. Zaballos, R. Martin de Pozuelo, "Wireless Loss Detection over
+//! Fairly Shared Heterogeneous Long Fat Networks", Electronics 2021, 10, 987, sections 4 and 5.
+//! Numbers in parentheses are equations of the paper.
+//!
+//! | end | part |
+//! |---|---|
+//! | sender | [`Departures`]: size (6) and pace of a burst |
+//! | sender | [`SpanNoise`]: the noise of Jitter Ratios on the path |
+//! | receiver | [`Trains`]: the bandwidth of the path (3) (4) |
+//! | receiver | [`Arrival`]: what has arrived of a burst, its spans (10), and V (21) |
+//! | receiving node | [`Node`]: the shares of all flows that end there (20) to (25) |
+//!
+//! The congestion control algorithms are `aatp` and `enhanced-aatp` of the
+//! [`registry`](crate::registry). A transport calls [`Controller::on_bandwidth`], plans a burst by
+//! [`Controller::burst_plan`], and calls [`Controller::on_burst`] with each report.
+//!
+//! Peers are hostile: every count, index, time and rate that a peer chooses is bounded here.
+//!
+//! [`Controller::on_bandwidth`]: crate::Controller::on_bandwidth
+//! [`Controller::burst_plan`]: crate::Controller::burst_plan
+//! [`Controller::on_burst`]: crate::Controller::on_burst
+
+mod arrival;
+mod departures;
+mod node;
+mod noise;
+pub mod trains;
+
+pub use arrival::{Arrival, BurstPacket, MAX_PACKETS};
+pub use departures::Departures;
+pub use node::{Granted, MAX_MEMBERS, Member, Node, SILENCE};
+pub use noise::SpanNoise;
+pub use trains::{Trains, bounded_rate};

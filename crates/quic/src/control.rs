@@ -1,0 +1,75 @@
+//! What the congestion controller of a connection shares with the endpoint's driver.
+//!
+//! noq owns the controller and calls it while it builds or processes packets. The driver calls
+//! [`Feedback`](crate::feedback::Feedback) around that. Both reach this state through a lock that
+//! nothing contends for: noq and the driver both hold the connection's own lock.
+
+use crate::PacketLog;
+use crate::bursts::BurstFlow;
+use crate::feedback::marks::Marks;
+use crate::feedback::silence::Silence;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use whimbrel_units::Time;
+
+/// The shared state of a connection. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Control(Arc<Mutex<State>>);
+
+/// The state.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Marks of an algorithm that is fed acknowledgments.
+    pub marks: Marks,
+    /// Watches for outages.
+    pub silence: Silence,
+    /// The order of the last packet sent.
+    pub last_order: Option<u64>,
+    /// One packet may leave whatever the window.
+    pub probe: bool,
+    /// The window is at least this: what an end needs for its reports, bytes.
+    pub min_window: u64,
+    /// The flow of an algorithm that is fed bursts, once noq has built its controller.
+    pub bursts: Option<BurstFlow>,
+    /// Packets and decisions are logged here.
+    pub log: Option<PacketLog>,
+}
+
+impl Control {
+    /// The state. A panic while it was locked is no reason to stop the connection.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Logs something, if there is a log.
+    pub fn log(&self, write: impl FnOnce(&PacketLog)) {
+        if let Some(log) = &self.lock().log {
+            write(log);
+        }
+    }
+
+    /// The packet `order`, in order of transmission, was sent.
+    pub fn on_sent(&self, now: Instant, order: u64) {
+        let mut state = self.lock();
+        state.last_order = Some(order);
+        state.probe = false;
+        state.silence.on_sent(now);
+    }
+
+    /// An acknowledgment arrived.
+    pub fn on_acks(&self, now: Instant, in_flight: u64, srtt: Duration) {
+        self.lock().silence.on_heard(now, in_flight == 0, srtt);
+    }
+
+    /// When the packet `order`, the newest that is acknowledged, arrived.
+    pub fn receiver_time(&self, order: u64) -> Option<Time> {
+        self.lock().marks.acknowledged(order)
+    }
+
+    /// The minimum window, with `in_flight` bytes in flight and packets of `mtu` bytes.
+    pub fn min_window(&self, in_flight: u64, mtu: u64) -> u64 {
+        let state = self.lock();
+        let probe = if state.probe { in_flight + mtu } else { 0 };
+        probe.max(state.min_window)
+    }
+}

@@ -1,0 +1,219 @@
+//! The application's handle of a connection.
+
+use super::receive_stream::RecvStream;
+use super::send_stream::SendStream;
+use super::state::{ConnectionRef, State};
+use super::waiters::Topic;
+use bytes::Bytes;
+use noq_proto::congestion::Controller;
+use noq_proto::{ConnectionError, ConnectionStats, Dir, PathId, PathStats, Side, StreamId, VarInt};
+use std::any::Any;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use whimbrel_cc::fairness::Priority;
+
+/// A QUIC connection. Clones are handles of the same connection, and so are its streams. When the
+/// last one is dropped, the connection is closed with code 0.
+#[derive(Debug, Clone)]
+pub struct Connection(ConnectionRef);
+
+impl Connection {
+    pub(super) fn new(connection: ConnectionRef) -> Self {
+        Self(connection)
+    }
+
+    /// Opens a stream to the peer as soon as the peer allows one. The peer learns of it with the
+    /// first data. Cancel safe.
+    ///
+    /// # Errors
+    /// If the connection is closed.
+    pub async fn open_uni(&self) -> Result<SendStream, ConnectionError> {
+        let id = self.open(Dir::Uni).await?;
+        Ok(SendStream::new(self.0.clone(), id))
+    }
+
+    /// Opens a stream in both directions as soon as the peer allows one. The peer learns of it with
+    /// the first data. Cancel safe.
+    ///
+    /// # Errors
+    /// If the connection is closed.
+    pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
+        let id = self.open(Dir::Bi).await?;
+        Ok(self.both(id))
+    }
+
+    /// The next stream that the peer opened. Cancel safe.
+    ///
+    /// # Errors
+    /// If the connection is closed.
+    pub async fn accept_uni(&self) -> Result<RecvStream, ConnectionError> {
+        let id = self.accept(Dir::Uni).await?;
+        Ok(RecvStream::new(self.0.clone(), id))
+    }
+
+    /// The next stream in both directions that the peer opened. Cancel safe.
+    ///
+    /// # Errors
+    /// If the connection is closed.
+    pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
+        let id = self.accept(Dir::Bi).await?;
+        Ok(self.both(id))
+    }
+
+    /// Waits until the connection is closed, by either side or an error.
+    pub async fn closed(&self) -> ConnectionError {
+        let reason = |state: &mut State| state.error.clone();
+        self.0.wait(Topic::Closed, reason).await
+    }
+
+    /// Why the connection is closed; `None` while it is open.
+    pub fn close_reason(&self) -> Option<ConnectionError> {
+        self.0.lock().error.clone()
+    }
+
+    /// Closes the connection at once. Data that is not acknowledged may be lost. The peer gets
+    /// `code` and `reason`, which is cut if it does not fit a packet.
+    pub fn close(&self, code: VarInt, reason: &[u8]) {
+        self.0.close(code, Bytes::copy_from_slice(reason));
+    }
+
+    /// Waits until the handshake is confirmed: the peer has proved what it must (RFC 9001 section
+    /// 4.1.2).
+    ///
+    /// # Errors
+    /// If the connection is closed before.
+    pub async fn handshake_confirmed(&self) -> Result<(), ConnectionError> {
+        let confirmed = |state: &mut State| match &state.error {
+            Some(error) => Some(Err(error.clone())),
+            None => state.confirmed.then_some(Ok(())),
+        };
+        self.0.wait(Topic::Confirmed, confirmed).await
+    }
+
+    /// What the peers agreed on in the handshake. With rustls, a
+    /// `Box<crypto::rustls::HandshakeData>`.
+    pub fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        self.0.lock().proto.crypto_session().handshake_data()
+    }
+
+    /// The peer's proof of identity. With rustls, a `Vec<CertificateDer>`.
+    pub fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        self.0.lock().proto.crypto_session().peer_identity()
+    }
+
+    /// Which end of the connection this is.
+    pub fn side(&self) -> Side {
+        self.0.lock().proto.side()
+    }
+
+    /// The peer's present address on the first path; `None` once that path is gone.
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        let path = self.0.lock().proto.network_path(PathId::ZERO).ok()?;
+        Some(path.remote())
+    }
+
+    /// The local address of the first path, if it is known.
+    pub fn local_ip(&self) -> Option<IpAddr> {
+        let path = self.0.lock().proto.network_path(PathId::ZERO).ok()?;
+        path.local_ip()
+    }
+
+    /// The smoothed round-trip time of a path.
+    pub fn rtt(&self, path: PathId) -> Option<Duration> {
+        self.0.lock().proto.rtt(path)
+    }
+
+    /// Counters of the connection.
+    pub fn stats(&self) -> ConnectionStats {
+        self.0.lock().proto.stats()
+    }
+
+    /// Counters and estimates of a path.
+    pub fn path_stats(&self, path: PathId) -> Option<PathStats> {
+        self.0.lock().proto.path_stats(path)
+    }
+
+    /// A copy of a path's congestion controller.
+    pub fn congestion_state(&self, path: PathId) -> Option<Box<dyn Controller>> {
+        let state = self.0.lock();
+        state
+            .proto
+            .congestion_state(path)
+            .map(Controller::clone_box)
+    }
+
+    /// Sets how many streams to us the peer may have open at once.
+    pub fn set_max_concurrent_uni_streams(&self, count: VarInt) {
+        self.change(|state| state.proto.set_max_concurrent_streams(Dir::Uni, count));
+    }
+
+    /// Sets how many streams in both directions the peer may have open at once.
+    pub fn set_max_concurrent_bi_streams(&self, count: VarInt) {
+        self.change(|state| state.proto.set_max_concurrent_streams(Dir::Bi, count));
+    }
+
+    /// Sets the maximum data that is accepted from the application before it is acknowledged,
+    /// bytes.
+    pub fn set_send_window(&self, bytes: u64) {
+        self.change(|state| state.proto.set_send_window(bytes));
+    }
+
+    /// Sets the maximum data that the peer may send before the application has read it, bytes.
+    pub fn set_receive_window(&self, bytes: VarInt) {
+        self.change(|state| state.proto.set_receive_window(bytes));
+    }
+
+    /// Trusts the peer: the bursts that it sends join this end's
+    /// [`SharedNode`](crate::SharedNode), with the priority that it asks for, but at most
+    /// `highest`. Until then nothing is answered to a sender of bursts.
+    pub fn admit(&self, highest: Priority) {
+        self.change(|state| state.feedback.admit(highest));
+    }
+
+    /// Which flow of this end's [`SharedNode`](crate::SharedNode) the peer's bursts are
+    /// ([`Member::key`](crate::Member::key)); `None` if the peer sends none, or is not admitted.
+    pub fn flow(&self) -> Option<u64> {
+        self.0.lock().feedback.flow()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let open = {
+            let mut state = self.0.lock();
+            let open = state.error.is_none();
+            if open {
+                change(&mut state);
+            }
+            open
+        };
+        if open {
+            self.0.touch();
+        }
+    }
+
+    async fn open(&self, dir: Dir) -> Result<StreamId, ConnectionError> {
+        let open = |state: &mut State| match &state.error {
+            Some(error) => Some(Err(error.clone())),
+            None => state.proto.streams().open(dir).map(Ok),
+        };
+        self.0.wait(Topic::Budget(dir), open).await
+    }
+
+    async fn accept(&self, dir: Dir) -> Result<StreamId, ConnectionError> {
+        // A stream that arrived before the close is still accepted.
+        let accept = |state: &mut State| match state.proto.streams().accept(dir) {
+            Some(id) => Some(Ok(id)),
+            None => state.error.clone().map(Err),
+        };
+        let id = self.0.wait(Topic::Opened(dir), accept).await?;
+        // The peer may be allowed another one now.
+        self.0.touch();
+        Ok(id)
+    }
+
+    fn both(&self, id: StreamId) -> (SendStream, RecvStream) {
+        (
+            SendStream::new(self.0.clone(), id),
+            RecvStream::new(self.0.clone(), id),
+        )
+    }
+}

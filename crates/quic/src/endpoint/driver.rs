@@ -1,0 +1,290 @@
+//! The thread that moves packets between the socket and the core.
+//!
+//! A round receives a batch, lets deadlines pass, sends a few batches, and wakes waiting tasks. It
+//! holds the core's lock while it calls the core, never while it sends or receives. With nothing to
+//! do it sleeps until a packet, a deadline or a call of the application.
+
+use super::core::Deadline;
+use super::handle::EndpointShared;
+use super::socket::{MESSAGES, ReceiveBuffers, Socket, send_singly};
+use super::transmit::Outgoing;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// Batches sent in a round before the socket is read again.
+const BATCHES_PER_ROUND: usize = 8;
+/// How long before an exact deadline the driver stays awake: what the kernel may take to wake it.
+const AWAKE_BEFORE: Duration = Duration::from_micros(50);
+/// What a received message may cost at most while a packet that must leave exactly is near.
+/// Messages are single packets then.
+const PER_MESSAGE: Duration = Duration::from_micros(10);
+/// The driver gives up after so many failures to receive in a row.
+const MAX_FAILURES: u32 = 100;
+/// Pause after a failure to receive.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Starts the driver's thread. It ends when the endpoint is closed or dropped and no connection is
+/// left.
+///
+/// # Errors
+/// If the system refuses the thread.
+pub(super) fn start(endpoint: Arc<EndpointShared>, socket: Socket) -> io::Result<()> {
+    let mut driver = Driver {
+        endpoint,
+        socket,
+        previous: None,
+        buffers: ReceiveBuffers::new(),
+        outgoing: Vec::with_capacity(64 << 10),
+        unsent: None,
+        failures: 0,
+    };
+    std::thread::Builder::new()
+        .name("quic".to_owned())
+        .spawn(move || driver.run())?;
+    Ok(())
+}
+
+struct Driver {
+    endpoint: Arc<EndpointShared>,
+    socket: Socket,
+    /// The socket before the last `rebind`, until a packet arrives on the new one.
+    previous: Option<Socket>,
+    buffers: ReceiveBuffers,
+    /// What is sent next.
+    outgoing: Vec<u8>,
+    /// What `outgoing` contains if the kernel could not take it yet.
+    unsent: Option<Outgoing>,
+    failures: u32,
+}
+
+impl Driver {
+    fn run(&mut self) {
+        // Otherwise the kernel may wake the thread 50 us late. Where it is refused, it does.
+        nix::sys::prctl::set_timerslack(1).ok();
+        let mut readable = true;
+        loop {
+            self.replace_socket();
+            let messages = self.receive_limit();
+            let received = readable && messages > 0 && self.receive(messages);
+            let sent = self.send();
+            let (woken, finished, merge) = {
+                let mut core = self.endpoint.lock();
+                let merge = !core.wants_arrival_times();
+                (core.take_woken(), core.is_finished(), merge)
+            };
+            woken.into_iter().for_each(Waker::wake);
+            self.socket.set_merging(merge);
+            if finished && self.unsent.is_none() {
+                return self.stop("the endpoint is closed");
+            }
+            if self.failures > MAX_FAILURES {
+                return self.stop("the socket does not receive any more");
+            }
+            let postponed = readable && messages == 0;
+            readable = received || sent || postponed || self.sleep();
+        }
+    }
+
+    fn stop(&mut self, why: &str) {
+        self.endpoint.call(|core| core.stop(why));
+    }
+
+    fn replace_socket(&mut self) {
+        let Some(socket) = self.endpoint.take_replacement() else {
+            return;
+        };
+        let (ipv6, segments) = (
+            socket.local_addr().is_ok_and(|a| a.is_ipv6()),
+            socket.max_segments(),
+        );
+        self.previous = Some(std::mem::replace(&mut self.socket, socket));
+        // Packets for the old socket's family cannot leave any more.
+        self.unsent = None;
+        self.endpoint
+            .call(|core| core.network_changed(ipv6, segments));
+    }
+
+    /// How many messages may be received before the next packet that must leave exactly in time.
+    fn receive_limit(&self) -> usize {
+        match self.endpoint.lock().next_deadline() {
+            Some(Deadline { at, exact: true }) => {
+                let left = at.saturating_duration_since(Instant::now()).as_nanos();
+                let fits = left / PER_MESSAGE.as_nanos();
+                usize::try_from(fits).map_or(MESSAGES, |fits| fits.min(MESSAGES))
+            }
+            _ => MESSAGES,
+        }
+    }
+
+    /// Receives one batch. Returns whether more may be waiting.
+    fn receive(&mut self, limit: usize) -> bool {
+        if let Some(previous) = &self.previous {
+            let received = previous.receive(&mut self.buffers, limit);
+            match received {
+                Ok(messages) => {
+                    self.pass_on(messages);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => self.previous = None,
+            }
+        }
+        match self.socket.receive(&mut self.buffers, limit) {
+            Ok(messages) => {
+                self.failures = 0;
+                if self.pass_on(messages) {
+                    self.previous = None;
+                }
+                messages == limit
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => false,
+                // An attacker may provoke these; they say nothing about the connections.
+                io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused => true,
+                _ if noq_udp::is_msg_size_err(&error) => true,
+                _ => {
+                    self.failures += 1;
+                    std::thread::sleep(PAUSE);
+                    false
+                }
+            },
+        }
+    }
+
+    /// Passes messages to the core. Returns whether one belonged to a connection.
+    fn pass_on(&mut self, messages: usize) -> bool {
+        let now = self.endpoint.clock.now();
+        let mut core = self.endpoint.lock();
+        let mut known = false;
+        self.buffers
+            .arrivals(messages, |arrival| known |= core.receive(now, arrival));
+        known
+    }
+
+    /// Lets deadlines pass and sends some batches. Returns whether there may be more to send.
+    fn send(&mut self) -> bool {
+        if let Some(outgoing) = self.unsent.take()
+            && !self.transmit(outgoing)
+        {
+            return false;
+        }
+        for _ in 0..BATCHES_PER_ROUND {
+            let now = self.endpoint.clock.now();
+            let outgoing = {
+                let mut core = self.endpoint.lock();
+                core.expire(now);
+                core.poll_transmit(now, &mut self.outgoing)
+            };
+            match outgoing {
+                Some(outgoing) => {
+                    if !self.transmit(outgoing) {
+                        return false;
+                    }
+                }
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Sends what the buffer contains. Returns whether the kernel took it.
+    fn transmit(&mut self, outgoing: Outgoing) -> bool {
+        let Err(error) = self.socket.send(&outgoing, &self.outgoing) else {
+            return true;
+        };
+        if error.kind() == io::ErrorKind::WouldBlock {
+            self.unsent = Some(outgoing);
+            return false;
+        }
+        let cannot_split = matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL));
+        if cannot_split && outgoing.segment_size.is_some() {
+            let segments = self.socket.max_segments();
+            self.endpoint.lock().set_max_segments(segments);
+            send_singly(&self.socket, &outgoing, &self.outgoing);
+        }
+        // Otherwise the packet is lost, and QUIC sends its content again: no route, a firewall, or
+        // a probe of a larger packet than the device takes.
+        true
+    }
+
+    /// Sleeps until there is something to do. Returns whether packets may be waiting.
+    fn sleep(&mut self) -> bool {
+        let inbox = Arc::clone(&self.endpoint.inbox);
+        let alarm = inbox.alarm();
+        alarm.arm();
+        let (work, deadline) = {
+            let core = self.endpoint.lock();
+            let idle = !core.has_work() && !core.is_finished();
+            // Without room in the kernel's buffer, nothing can be done about new work.
+            (!idle && self.unsent.is_none(), core.next_deadline())
+        };
+        if work {
+            alarm.disarm();
+            return true;
+        }
+        let readable = match self.timeout(deadline) {
+            Wait::Spin(until) => {
+                alarm.disarm();
+                while Instant::now() < until {
+                    std::hint::spin_loop();
+                }
+                // What is due goes first; then there may be time to look.
+                return true;
+            }
+            Wait::Sleep(timeout) => self.poll(timeout),
+        };
+        alarm.disarm();
+        readable
+    }
+
+    fn timeout(&self, deadline: Option<Deadline>) -> Wait {
+        let Some(Deadline { at, exact }) = deadline else {
+            return Wait::Sleep(None);
+        };
+        let left = at.saturating_duration_since(Instant::now());
+        match exact {
+            true if left <= AWAKE_BEFORE => Wait::Spin(at),
+            true => Wait::Sleep(Some(left - AWAKE_BEFORE)),
+            false => Wait::Sleep(Some(left)),
+        }
+    }
+
+    fn poll(&self, timeout: Option<Duration>) -> bool {
+        let inbox = &self.endpoint.inbox;
+        let mut wanted = PollFlags::POLLIN;
+        if self.unsent.is_some() {
+            wanted |= PollFlags::POLLOUT;
+        }
+        let Some(ring) = inbox.alarm().fd() else {
+            return true;
+        };
+        let previous = self.previous.as_ref().map_or(ring, AsFd::as_fd);
+        let mut fds = [
+            PollFd::new(self.socket.as_fd(), wanted),
+            PollFd::new(ring, PollFlags::POLLIN),
+            PollFd::new(previous, PollFlags::POLLIN),
+        ];
+        if ppoll(&mut fds, timeout.map(TimeSpec::from_duration), None).is_err() {
+            // A signal; look at everything.
+            return true;
+        }
+        let ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
+        if ready(&fds[1]) {
+            inbox.alarm().clear();
+        }
+        ready(&fds[0]) || (self.previous.is_some() && ready(&fds[2]))
+    }
+}
+
+/// How to wait for a deadline.
+enum Wait {
+    /// Asleep for so long, or without limit.
+    Sleep(Option<Duration>),
+    /// Awake until then.
+    Spin(Instant),
+}

@@ -1,0 +1,305 @@
+//! The application's handle of an endpoint.
+
+use super::clock::Clock;
+use super::connecting::Connecting;
+use super::core::Core;
+use super::driver;
+use super::inbox::{Alarm, Inbox};
+use super::incoming::Incoming;
+use super::prepared::Prepared;
+use super::socket::Socket;
+use super::waiters::Topic;
+use bytes::Bytes;
+use noq_proto::{ClientConfig, ConnectError, EndpointConfig, ServerConfig, VarInt};
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Makes the configuration of each connection that a server accepts.
+pub(crate) type Prepare = dyn Fn() -> Prepared<Arc<ServerConfig>> + Send + Sync;
+
+/// What a server needs.
+pub struct Server {
+    /// The configuration of the endpoint: keys of tokens, limits on attempts to connect.
+    config: Arc<ServerConfig>,
+    prepare: Arc<Prepare>,
+}
+
+impl Server {
+    /// All connections have the same configuration.
+    pub fn new(config: ServerConfig) -> Self {
+        let config = Arc::new(config);
+        let same = Arc::clone(&config);
+        Self {
+            config,
+            prepare: Arc::new(move || Prepared::from(Arc::clone(&same))),
+        }
+    }
+
+    /// `prepare` makes the configuration of each connection when it is accepted.
+    pub fn with_prepare(
+        config: ServerConfig,
+        prepare: impl Fn() -> Prepared<Arc<ServerConfig>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            config: Arc::new(config),
+            prepare: Arc::new(prepare),
+        }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+/// A QUIC endpoint: one UDP socket with any number of connections, as client, server or both.
+///
+/// One thread of its own, not an async runtime, does all the work; the futures of this module run
+/// on any executor. Clones are handles of the same endpoint. When the last one is dropped,
+/// connections go on and no new ones are accepted.
+#[derive(Debug, Clone)]
+pub struct Endpoint(Arc<Owner>);
+
+/// What handles, connections' attempts and the driver share.
+pub(crate) struct EndpointShared {
+    core: Mutex<Core>,
+    pub inbox: Arc<Inbox>,
+    pub clock: Clock,
+    pub prepare: Option<Arc<Prepare>>,
+    local: Mutex<SocketAddr>,
+    /// A socket that the driver shall use from now on.
+    replacement: Mutex<Option<Socket>>,
+}
+
+impl EndpointShared {
+    /// A panic while the lock was held was contained, so poisoning is ignored.
+    pub fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the socket that shall replace the present one.
+    pub fn take_replacement(&self) -> Option<Socket> {
+        let mut replacement = self
+            .replacement
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        replacement.take()
+    }
+
+    /// Calls the core, then wakes the tasks that this concerns.
+    pub fn call<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        let (result, woken) = {
+            let mut core = self.lock();
+            let result = work(&mut core);
+            (result, core.take_woken())
+        };
+        woken.into_iter().for_each(Waker::wake);
+        result
+    }
+
+    async fn wait<T>(&self, topic: Topic, mut attempt: impl FnMut(&mut Core) -> Option<T>) -> T {
+        let mut place = Place {
+            shared: self,
+            topic,
+            number: None,
+        };
+        poll_fn(move |cx| place.poll(cx, &mut attempt)).await
+    }
+}
+
+impl fmt::Debug for EndpointShared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").finish_non_exhaustive()
+    }
+}
+
+/// The place of a future among the tasks that wait for the endpoint.
+struct Place<'a> {
+    shared: &'a EndpointShared,
+    topic: Topic,
+    number: Option<u64>,
+}
+
+impl Place<'_> {
+    fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        attempt: &mut impl FnMut(&mut Core) -> Option<T>,
+    ) -> Poll<T> {
+        let mut core = self.shared.lock();
+        if let Some(result) = attempt(&mut core) {
+            return Poll::Ready(result);
+        }
+        core.waiters
+            .register(self.topic, &mut self.number, cx.waker());
+        Poll::Pending
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.shared.lock().waiters.cancel(self.topic, number);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Owner(Arc<EndpointShared>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.call(Core::abandon_endpoint);
+    }
+}
+
+impl Endpoint {
+    /// Opens an endpoint on `socket` and starts its thread. `server`: what it needs to accept
+    /// connections.
+    ///
+    /// # Errors
+    /// If the system refuses the socket's options, a file descriptor or the thread.
+    pub fn new(
+        config: EndpointConfig,
+        server: Option<Server>,
+        socket: UdpSocket,
+    ) -> io::Result<Self> {
+        let socket = Socket::new(socket)?;
+        let local = socket.local_addr()?;
+        let (base, prepare) = match server {
+            Some(server) => (Some(server.config), Some(server.prepare)),
+            None => (None, None),
+        };
+        let proto = noq_proto::Endpoint::new(Arc::new(config), base, !socket.may_fragment());
+        let inbox = Arc::new(Inbox::new(Alarm::new()?));
+        let core = Core::new(
+            proto,
+            Arc::clone(&inbox),
+            local.is_ipv6(),
+            socket.max_segments(),
+        );
+        let endpoint = Self::over(core, inbox, Clock::System, prepare, local);
+        driver::start(Arc::clone(&endpoint.0.0), socket)?;
+        Ok(endpoint)
+    }
+
+    /// A handle of a core that somebody else drives.
+    pub(super) fn over(
+        core: Core,
+        inbox: Arc<Inbox>,
+        clock: Clock,
+        prepare: Option<Arc<Prepare>>,
+        local: SocketAddr,
+    ) -> Self {
+        Self(Arc::new(Owner(Arc::new(EndpointShared {
+            core: Mutex::new(core),
+            inbox,
+            clock,
+            prepare,
+            local: Mutex::new(local),
+            replacement: Mutex::new(None),
+        }))))
+    }
+
+    /// What the driver needs.
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Arc<EndpointShared> {
+        &self.0.0
+    }
+
+    /// Connects to a server. `name` must be in the server's certificate.
+    ///
+    /// # Errors
+    /// If the endpoint is closed, or the configuration or address cannot be used. That the server
+    /// does not answer is an error of the future.
+    pub fn connect(
+        &self,
+        prepared: impl Into<Prepared<ClientConfig>>,
+        server: SocketAddr,
+        name: &str,
+    ) -> Result<Connecting, ConnectError> {
+        let Prepared { config, feedback } = prepared.into();
+        let now = self.0.0.clock.now();
+        let connection = self
+            .0
+            .0
+            .call(|core| core.connect(now, config, feedback, server, name))?;
+        Ok(Connecting::new(connection))
+    }
+
+    /// The next client that wants to connect; `None` if the endpoint is closed. Cancel safe.
+    pub async fn accept(&self) -> Option<Incoming> {
+        let attempt = self.0.0.wait(Topic::Incoming, Core::next_incoming).await?;
+        Some(Incoming::new(attempt, Arc::clone(&self.0.0)))
+    }
+
+    /// Closes all connections at once with this code and reason, and accepts no more.
+    pub fn close(&self, code: VarInt, reason: &[u8]) {
+        let reason = Bytes::copy_from_slice(reason);
+        self.0.0.call(|core| core.close(code, reason));
+    }
+
+    /// Waits until no connection is left. A closed connection stays for three probe timeouts, so
+    /// that its peer hears of the close (RFC 9000 section 10.2).
+    pub async fn wait_idle(&self) {
+        let idle = |core: &mut Core| core.is_idle().then_some(());
+        self.0.0.wait(Topic::Idle, idle).await;
+    }
+
+    /// The address of the socket.
+    ///
+    /// # Errors
+    /// None at present; the system reported it when the socket was opened.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(*self.local())
+    }
+
+    /// Number of connections, those that are being closed included.
+    pub fn open_connections(&self) -> usize {
+        self.0.0.lock().connections()
+    }
+
+    /// Moves all connections to another socket. Packets on the old one are still received until the
+    /// first arrives on the new one. Clients notify their servers; a server's clients are lost
+    /// unless they find the new address.
+    ///
+    /// # Errors
+    /// If the system refuses the socket's options. The old socket then remains.
+    pub fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
+        let socket = Socket::new(socket)?;
+        *self.local() = socket.local_addr()?;
+        let mut replacement = self
+            .0
+            .0
+            .replacement
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *replacement = Some(socket);
+        drop(replacement);
+        self.0.0.inbox.alarm().ring();
+        Ok(())
+    }
+
+    /// Tells all connections that the addresses of this host changed: they check that their peers
+    /// still answer.
+    pub fn handle_network_change(&self) {
+        self.0.0.call(|core| {
+            let (ipv6, segments) = core.socket_properties();
+            core.network_changed(ipv6, segments);
+        });
+        self.0.0.inbox.alarm().ring();
+    }
+
+    fn local(&self) -> MutexGuard<'_, SocketAddr> {
+        self.0
+            .0
+            .local
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,106 @@
+//! How the application's threads tell the core which connections they changed, and wake the driver.
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use noq_proto::ConnectionHandle;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Connections that the application changed since the core last looked, each at most once.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    touched: Mutex<Vec<ConnectionHandle>>,
+    alarm: Alarm,
+}
+
+impl Inbox {
+    /// An inbox whose `alarm` wakes a driver.
+    pub fn new(alarm: Alarm) -> Self {
+        Self {
+            touched: Mutex::default(),
+            alarm,
+        }
+    }
+
+    /// Announces a changed connection.
+    pub fn push(&self, handle: ConnectionHandle) {
+        self.lock().push(handle);
+        self.alarm.ring();
+    }
+
+    /// Takes all announced connections.
+    pub fn take(&self, into: &mut Vec<ConnectionHandle>) {
+        into.clear();
+        std::mem::swap(&mut *self.lock(), into);
+    }
+
+    /// Whether no connection is announced.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// What wakes the driver.
+    pub fn alarm(&self) -> &Alarm {
+        &self.alarm
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<ConnectionHandle>> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes a sleeping driver. While the driver works, ringing costs one atomic operation.
+#[derive(Debug, Default)]
+pub(crate) struct Alarm {
+    sleeping: AtomicBool,
+    /// `None` without a driver (in virtual time).
+    event: Option<EventFd>,
+}
+
+impl Alarm {
+    /// An alarm that a driver can wait for.
+    ///
+    /// # Errors
+    /// If the system has no file descriptor left.
+    pub fn new() -> io::Result<Self> {
+        let event = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
+        Ok(Self {
+            sleeping: AtomicBool::new(false),
+            event: Some(event),
+        })
+    }
+
+    /// Wakes the driver if it sleeps.
+    pub fn ring(&self) {
+        if self.sleeping.load(Ordering::SeqCst)
+            && self.sleeping.swap(false, Ordering::SeqCst)
+            && let Some(event) = &self.event
+        {
+            // It fails only if the count is at its maximum: then the driver is about to wake.
+            event.write(1).ok();
+        }
+    }
+
+    /// The driver is about to sleep. It must look for work once more after this call.
+    pub fn arm(&self) {
+        self.sleeping.store(true, Ordering::SeqCst);
+    }
+
+    /// The driver is awake.
+    pub fn disarm(&self) {
+        self.sleeping.store(false, Ordering::SeqCst);
+    }
+
+    /// Consumes earlier rings.
+    pub fn clear(&self) {
+        if let Some(event) = &self.event {
+            event.read().ok();
+        }
+    }
+
+    /// What a driver polls for reading.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.event.as_ref().map(AsFd::as_fd)
+    }
+}

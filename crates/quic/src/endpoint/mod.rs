@@ -1,0 +1,55 @@
+//! QUIC endpoints: an own driver over noq's protocol state machine.
+//!
+//! noq-proto is the protocol; noq's own driver runs on an async runtime and hands packets on as the
+//! runtime schedules it. This one has a thread for each socket. It differs in this:
+//!
+//! * The feedback of each connection is called around every packet that noq makes, so that a packet
+//!   can carry the number of its burst and leave at its time.
+//! * While a connection needs it, each packet comes with the time at which the kernel received it,
+//!   and the kernel does not merge packets.
+//! * The core has no clock, socket or thread, so that tests run it in virtual time.
+//!
+//! | part | content |
+//! |---|---|
+//! | `core` | noq's endpoint and connections; datagrams in, datagrams out |
+//! | `transmit` | what leaves next, and how many datagrams at once |
+//! | `state`, `waiters` | one connection, and the tasks that wait for it |
+//! | `driver`, `socket` | the thread, and the system calls |
+//! | `inbox` | what the application's threads changed, and how they wake the driver |
+//! | [`Endpoint`], [`Connection`], ... | the application's handles |
+//!
+//! Every connection has a lock, held for microseconds, and so has the core. The core's lock is
+//! taken before a connection's. Tasks are woken when no lock is held. A panic in a connection ends
+//! this connection only.
+//!
+//! The handles have noq's names and meaning. What is not offered: 0-RTT data, several paths of a
+//! connection, and DATAGRAM frames of the application.
+
+mod clock;
+mod connecting;
+mod connection;
+mod contain;
+mod core;
+mod driver;
+mod handle;
+mod inbox;
+mod incoming;
+mod prepared;
+mod receive_stream;
+mod send_stream;
+mod socket;
+mod state;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod transmit;
+mod waiters;
+
+pub use connecting::Connecting;
+pub use connection::Connection;
+pub use handle::{Endpoint, Server};
+pub use incoming::{Incoming, RetryError};
+pub use prepared::Prepared;
+pub use receive_stream::{ReadError, ReadExactError, ReadToEndError, RecvStream, ResetError};
+pub use send_stream::{SendStream, StoppedError, WriteError};

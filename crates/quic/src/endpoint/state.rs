@@ -1,0 +1,302 @@
+//! The state of one connection, shared by the core and the application's handles.
+
+use super::inbox::Inbox;
+use super::transmit::Held;
+use super::waiters::{Topic, Waiters};
+use crate::feedback::{Feedback, Permission};
+use bytes::Bytes;
+use noq_proto::{
+    ConnectionError, ConnectionHandle, Event, StreamEvent, TransportError, TransportErrorCode,
+    VarInt,
+};
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use whimbrel_units::Time;
+
+/// One connection. Its lock is held for microseconds at a time, by the core and by the application.
+pub(crate) struct Shared {
+    handle: ConnectionHandle,
+    inbox: Arc<Inbox>,
+    /// The inbox names this connection.
+    touched: AtomicBool,
+    state: Mutex<State>,
+}
+
+impl Shared {
+    pub fn new(handle: ConnectionHandle, inbox: Arc<Inbox>, state: State) -> Self {
+        Self {
+            handle,
+            inbox,
+            touched: AtomicBool::new(false),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// After a panic in a connection its state is not used again, but the lock must not spread it.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the core to look at this connection.
+    pub fn touch(&self) {
+        if !self.touched.swap(true, Ordering::AcqRel) {
+            self.inbox.push(self.handle);
+        }
+    }
+
+    /// The core is about to look at this connection.
+    pub fn untouch(&self) {
+        self.touched.store(false, Ordering::Release);
+    }
+
+    /// Closes the connection on behalf of the application.
+    pub fn close(&self, code: VarInt, reason: Bytes) {
+        let woken = {
+            let mut state = self.lock();
+            state.request_close(code, reason);
+            std::mem::take(&mut state.woken)
+        };
+        self.touch();
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits until `attempt` returns something. It is called first at once, then after each `topic`
+    /// event.
+    pub async fn wait<T>(
+        &self,
+        topic: Topic,
+        mut attempt: impl FnMut(&mut State) -> Option<T>,
+    ) -> T {
+        let mut place = Place {
+            shared: self,
+            topic,
+            number: None,
+        };
+        poll_fn(move |cx| place.poll(cx, &mut attempt)).await
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("handle", &self.handle)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The place of a future among the waiting tasks.
+struct Place<'a> {
+    shared: &'a Shared,
+    topic: Topic,
+    number: Option<u64>,
+}
+
+impl Place<'_> {
+    fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        attempt: &mut impl FnMut(&mut State) -> Option<T>,
+    ) -> Poll<T> {
+        let mut state = self.shared.lock();
+        if let Some(result) = attempt(&mut state) {
+            return Poll::Ready(result);
+        }
+        state
+            .waiters
+            .register(self.topic, &mut self.number, cx.waker());
+        Poll::Pending
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.shared.lock().waiters.cancel(self.topic, number);
+        }
+    }
+}
+
+/// What the lock of a connection protects.
+pub(crate) struct State {
+    pub proto: noq_proto::Connection,
+    pub feedback: Feedback,
+    /// Why the connection is closed. Set once; noq must not be called for streams any more.
+    pub error: Option<ConnectionError>,
+    /// The handshake is complete.
+    pub connected: bool,
+    /// The handshake is confirmed.
+    pub confirmed: bool,
+    /// The peer's handshake data is known.
+    pub has_handshake_data: bool,
+    pub waiters: Waiters,
+    /// Tasks to wake when no lock is held.
+    pub woken: Vec<Waker>,
+    /// The application closed the connection; noq does not know yet.
+    close: Option<(VarInt, Bytes)>,
+    /// The local address changed; noq does not know yet.
+    pub network_changed: bool,
+    /// The answer of `before_transmit` for a packet that has not been made yet.
+    pub permission: Option<Permission>,
+    /// A packet that could not leave together with those before it.
+    pub held: Option<Held>,
+    /// Free space of noq's queue of outgoing DATAGRAM frames when it is empty, bytes.
+    pub full_space: usize,
+}
+
+impl State {
+    pub fn new(mut proto: noq_proto::Connection, feedback: Feedback) -> Self {
+        let full_space = proto.datagrams().send_buffer_space();
+        Self {
+            proto,
+            feedback,
+            error: None,
+            connected: false,
+            confirmed: false,
+            has_handshake_data: false,
+            waiters: Waiters::default(),
+            woken: Vec::new(),
+            close: None,
+            network_changed: false,
+            permission: None,
+            held: None,
+            full_space,
+        }
+    }
+
+    /// Closes the connection for the application at once, and for the peer when the core looks at
+    /// it.
+    pub fn request_close(&mut self, code: VarInt, reason: Bytes) {
+        if self.error.is_none() {
+            self.close = Some((code, reason));
+            self.terminate(ConnectionError::LocallyClosed);
+        }
+    }
+
+    /// The connection failed for a reason of this program.
+    pub fn fail(&mut self, why: &str) {
+        let error = TransportError::new(TransportErrorCode::INTERNAL_ERROR, why.to_owned());
+        self.terminate(ConnectionError::TransportError(error));
+    }
+
+    /// noq has forgotten the connection. It has reported why before.
+    pub fn ended(&mut self) {
+        if self.error.is_none() {
+            self.fail("the connection ended without a reason");
+        }
+    }
+
+    fn terminate(&mut self, error: ConnectionError) {
+        self.error.get_or_insert(error);
+        self.waiters.notify_all(&mut self.woken);
+    }
+
+    /// Passes what the application asked for to noq.
+    pub fn carry_out_requests(&mut self, now: Instant) {
+        if let Some((code, reason)) = self.close.take() {
+            self.proto.close(now, code, reason);
+        }
+        if std::mem::take(&mut self.network_changed) {
+            self.proto.handle_network_change(None, now);
+            self.feedback.on_network_change();
+        }
+    }
+
+    /// Passes a packet that has arrived to noq, and the DATAGRAM frames in it to the feedback.
+    pub fn receive(&mut self, now: Instant, arrived: Time, event: noq_proto::ConnectionEvent) {
+        self.proto.handle_event(event);
+        while let Some(data) = self.proto.datagrams().recv() {
+            self.feedback.on_datagram(now, arrived, &data);
+        }
+    }
+
+    /// The earlier of noq's deadline and the feedback's, and whether the wait must be exact.
+    pub fn deadline(&self) -> Option<(Instant, bool)> {
+        let timer = self.proto.poll_timeout().map(|at| (at, false));
+        let feedback = self.feedback.deadline().map(|at| (at, true));
+        match (timer, feedback) {
+            (Some(a), Some(b)) => Some(if b.0 <= a.0 { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Handles the deadlines that have passed.
+    pub fn expire(&mut self, now: Instant) {
+        if self.proto.poll_timeout().is_some_and(|at| at <= now) {
+            self.proto.handle_timeout(now);
+        }
+        if self.feedback.deadline().is_some_and(|at| at <= now) {
+            self.feedback.on_deadline(now);
+        }
+    }
+
+    /// Passes noq's events on to the waiting tasks.
+    pub fn forward_events(&mut self, now: Instant) {
+        while let Some(event) = self.proto.poll() {
+            let topic = match event {
+                Event::HandshakeDataReady => {
+                    self.has_handshake_data = true;
+                    Topic::HandshakeData
+                }
+                Event::Connected => {
+                    if !std::mem::replace(&mut self.connected, true) {
+                        self.feedback.on_established(now);
+                    }
+                    Topic::Connected
+                }
+                Event::HandshakeConfirmed => {
+                    self.confirmed = true;
+                    Topic::Confirmed
+                }
+                Event::ConnectionLost { reason } => {
+                    self.terminate(reason);
+                    continue;
+                }
+                Event::Stream(StreamEvent::Opened { dir }) => Topic::Opened(dir),
+                Event::Stream(StreamEvent::Available { dir }) => Topic::Budget(dir),
+                Event::Stream(StreamEvent::Readable { id }) => Topic::Readable(id),
+                Event::Stream(StreamEvent::Writable { id }) => Topic::Writable(id),
+                Event::Stream(StreamEvent::Finished { id }) => Topic::Stopped(id),
+                Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                    self.waiters.notify(Topic::Stopped(id), &mut self.woken);
+                    Topic::Writable(id)
+                }
+                // Datagrams are taken as they arrive; paths and NAT traversal are not used.
+                Event::DatagramReceived
+                | Event::DatagramsUnblocked
+                | Event::Path(_)
+                | Event::NatTraversal(_) => continue,
+            };
+            self.waiters.notify(topic, &mut self.woken);
+        }
+    }
+}
+
+/// A handle of the application. The connection is closed when the last one is dropped.
+#[derive(Debug, Clone)]
+pub(super) struct ConnectionRef(Arc<Owner>);
+
+#[derive(Debug)]
+struct Owner(Arc<Shared>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.close(VarInt::from_u32(0), Bytes::new());
+    }
+}
+
+impl ConnectionRef {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self(Arc::new(Owner(shared)))
+    }
+}
+
+impl std::ops::Deref for ConnectionRef {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.0.0
+    }
+}

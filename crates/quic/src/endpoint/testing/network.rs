@@ -1,0 +1,443 @@
+//! The path between two endpoints, and the loop that drives them.
+
+use super::tasks::{Tasks, Timer};
+use super::tls::NAME;
+use crate::endpoint::clock::Clock;
+use crate::endpoint::core::{Arrival, Core};
+use crate::endpoint::inbox::Inbox;
+use crate::endpoint::{Connection, Endpoint, Prepared};
+use bytes::BytesMut;
+use noq_proto::{ClientConfig, ConnectionError, EcnCodepoint, EndpointConfig, ServerConfig};
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+use std::time::Instant;
+use whimbrel_net::{Delay, Fate, Link, LinkSpec, QueueLimit, Schedule, ServiceSpec};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// Headers of IPv4 and UDP, bytes.
+const HEADERS: u32 = 28;
+/// More rounds at one instant mean that an end never comes to rest.
+const MAX_ROUNDS: u32 = 100_000;
+
+/// A path: a link for each direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Path {
+    /// From the client to the server.
+    pub forth: LinkSpec,
+    /// From the server to the client.
+    pub back: LinkSpec,
+}
+
+impl Path {
+    /// The same rate, one-way delay and buffer size in both directions.
+    pub fn symmetric(rate: Rate, delay: Duration, queue: Bytes) -> Self {
+        let link = LinkSpec {
+            service: ServiceSpec::Rate(Schedule::constant(rate)),
+            delay: Delay::constant(delay),
+            queue: QueueLimit::Bytes(queue),
+            ..LinkSpec::default()
+        };
+        Self {
+            forth: link.clone(),
+            back: link,
+        }
+    }
+}
+
+/// What a direction has carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that arrived.
+    pub arrived: u64,
+    /// Bytes that arrived, headers of IP and UDP excluded.
+    pub arrived_bytes: u64,
+    /// System calls that a driver would have used to send them.
+    pub calls: u64,
+    /// The largest number of datagrams sent by one of them.
+    pub largest_batch: usize,
+}
+
+/// A datagram at the moment it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packet {
+    /// When it was sent.
+    pub sent: Time,
+    /// Sent by the client.
+    pub forth: bool,
+    /// Size without the headers of IP and UDP, bytes.
+    pub size: usize,
+    /// When it arrives; `None` if it is lost.
+    pub arrives: Option<Time>,
+    /// It had to leave at once.
+    pub exact: bool,
+}
+
+struct End {
+    endpoint: Endpoint,
+    address: SocketAddr,
+    link: Link,
+    counts: Counts,
+    /// This host's clock is ahead of virtual time by this: only differences of its times matter.
+    offset: Duration,
+}
+
+/// A datagram in flight.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct InFlight {
+    at: Time,
+    number: u64,
+    to: usize,
+    ecn: u8,
+    data: Vec<u8>,
+}
+
+/// A client, a server, and the path between them.
+pub(crate) struct Network {
+    base: Instant,
+    now: Time,
+    clock: Arc<Mutex<Instant>>,
+    /// The client, then the server. Each owns the link that it sends to.
+    ends: [End; 2],
+    in_flight: BinaryHeap<Reverse<InFlight>>,
+    number: u64,
+    tasks: Tasks,
+    timer: Timer,
+    packets: Option<Vec<Packet>>,
+}
+
+impl Network {
+    /// Two endpoints without connections.
+    pub fn new(path: &Path, seed: u64) -> Self {
+        let base = Instant::now();
+        let clock = Arc::new(Mutex::new(base));
+        let end = |index: u8, link: &LinkSpec, server: Option<Arc<ServerConfig>>| {
+            let mut noq_seed = [index; 32];
+            noq_seed[..8].copy_from_slice(&seed.to_le_bytes());
+            let mut config = EndpointConfig::default();
+            config.rng_seed(Some(noq_seed));
+            let proto = noq_proto::Endpoint::new(Arc::new(config), server, true);
+            let inbox = Arc::new(Inbox::default());
+            let segments = NonZeroUsize::new(64).expect("known");
+            let core = Core::new(proto, Arc::clone(&inbox), false, segments);
+            let address = SocketAddr::from(([10, 0, 0, index], 4433));
+            let clock = Clock::Virtual(Arc::clone(&clock));
+            End {
+                endpoint: Endpoint::over(core, inbox, clock, None, address),
+                address,
+                link: Link::new(link, 2 * seed + u64::from(index)),
+                counts: Counts::default(),
+                offset: Duration::from_secs(1000 * u64::from(index)),
+            }
+        };
+        let server = super::server_config(super::transport());
+        Self {
+            ends: [
+                end(1, &path.forth, None),
+                end(2, &path.back, Some(Arc::new(server))),
+            ],
+            base,
+            now: Time::ZERO,
+            clock,
+            in_flight: BinaryHeap::new(),
+            number: 0,
+            tasks: Tasks::default(),
+            timer: Timer::default(),
+            packets: None,
+        }
+    }
+
+    /// The current virtual time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Virtual time for the tasks.
+    pub fn timer(&self) -> Timer {
+        self.timer.clone()
+    }
+
+    /// The client's endpoint and the server's.
+    pub fn endpoints(&self) -> (&Endpoint, &Endpoint) {
+        (&self.ends[0].endpoint, &self.ends[1].endpoint)
+    }
+
+    /// The client's host moves to another network. Its address here stays the same.
+    pub fn change_client_network(&mut self) {
+        let segments = NonZeroUsize::new(64).expect("known");
+        let client = self.ends[0].endpoint.shared();
+        client.call(|core| core.network_changed(false, segments));
+    }
+
+    /// What was sent from the client to the server.
+    pub fn forth(&self) -> Counts {
+        self.ends[0].counts
+    }
+
+    /// What was sent from the server to the client.
+    pub fn back(&self) -> Counts {
+        self.ends[1].counts
+    }
+
+    /// Records all packets from now on.
+    pub fn record(&mut self) {
+        self.packets = Some(Vec::new());
+    }
+
+    /// The packets recorded since the last call.
+    pub fn take_packets(&mut self) -> Vec<Packet> {
+        self.packets
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Adds a task of the application.
+    pub fn spawn(&mut self, work: impl Future<Output = ()> + 'static) {
+        self.tasks.spawn(work);
+    }
+
+    /// Number of tasks that have not ended.
+    pub fn unfinished(&self) -> usize {
+        self.tasks.unfinished()
+    }
+
+    /// A datagram that somebody else sends arrives now, at the server or at the client.
+    pub fn inject(&mut self, to_server: bool, data: &[u8]) {
+        self.in_flight.push(Reverse(InFlight {
+            at: self.now,
+            number: self.number,
+            to: usize::from(to_server),
+            ecn: 0,
+            data: data.to_vec(),
+        }));
+    }
+
+    /// Connects client and server. Returns the client's handle and the server's.
+    ///
+    /// # Panics
+    /// If the handshake fails or takes more than a minute.
+    pub fn connect(
+        &mut self,
+        client: impl Into<Prepared<ClientConfig>>,
+        server: impl Into<Prepared<Arc<ServerConfig>>>,
+    ) -> (Connection, Connection) {
+        self.try_connect(client, server)
+            .expect("the handshake succeeds")
+    }
+
+    /// Connects client and server, which may fail.
+    ///
+    /// # Errors
+    /// The reason at one of the ends.
+    pub fn try_connect(
+        &mut self,
+        client: impl Into<Prepared<ClientConfig>>,
+        server: impl Into<Prepared<Arc<ServerConfig>>>,
+    ) -> Result<(Connection, Connection), ConnectionError> {
+        let connecting = self.ends[0]
+            .endpoint
+            .connect(client, self.ends[1].address, NAME)
+            .expect("a valid configuration");
+        let accepting = self.ends[1].endpoint.clone();
+        let server = server.into();
+        let results = Rc::new(RefCell::new((None, None)));
+        let at_client = Rc::clone(&results);
+        self.spawn(async move {
+            let connected = connecting.await;
+            at_client.borrow_mut().0 = Some(connected);
+        });
+        let at_server = Rc::clone(&results);
+        self.spawn(async move {
+            let incoming = accepting.accept().await.expect("the endpoint is open");
+            let connecting = match incoming.accept_with(server) {
+                Ok(connecting) => connecting,
+                Err(error) => {
+                    at_server.borrow_mut().1 = Some(Err(error));
+                    return;
+                }
+            };
+            let connected = connecting.await;
+            at_server.borrow_mut().1 = Some(connected);
+        });
+        let until = self.now + Duration::from_secs(60);
+        let watched = Rc::clone(&results);
+        self.run_while(until, |_| {
+            let results = watched.borrow();
+            let failed = matches!(results.0, Some(Err(_))) || matches!(results.1, Some(Err(_)));
+            !failed && (results.0.is_none() || results.1.is_none())
+        });
+        let (at_client, at_server) = results.take();
+        match (at_client, at_server) {
+            (Some(client), Some(server)) => Ok((client?, server?)),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => Err(error),
+            _ => Err(ConnectionError::TimedOut),
+        }
+    }
+
+    /// Runs until virtual time `until`.
+    pub fn run_until(&mut self, until: Time) {
+        self.run_while(until, |_| true);
+    }
+
+    /// Runs until all tasks have ended, at most until `until`. Returns whether they have.
+    pub fn run_tasks(&mut self, until: Time) -> bool {
+        self.run_while(until, |network| network.unfinished() > 0);
+        self.unfinished() == 0
+    }
+
+    /// Runs while `go_on` holds, at most until `until`. It is asked whenever the ends are at rest.
+    pub fn run_while(&mut self, until: Time, mut go_on: impl FnMut(&Self) -> bool) {
+        loop {
+            self.settle();
+            if !go_on(self) {
+                return;
+            }
+            match self.next_event() {
+                Some(at) if at <= until => self.advance(at),
+                _ => {
+                    self.advance(until.max(self.now));
+                    self.settle();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Does all that is due at the present instant.
+    fn settle(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let mut busy = self.tasks.run();
+            while self
+                .in_flight
+                .peek()
+                .is_some_and(|next| next.0.at <= self.now)
+            {
+                if let Some(Reverse(packet)) = self.in_flight.pop() {
+                    self.deliver(packet);
+                    busy = true;
+                }
+            }
+            for from in 0..self.ends.len() {
+                busy |= self.drive(from);
+            }
+            if !busy {
+                return;
+            }
+        }
+        panic!("at {} an end does not come to rest", self.now.as_secs_f64());
+    }
+
+    fn deliver(&mut self, packet: InFlight) {
+        let from = &mut self.ends[1 - packet.to];
+        from.counts.arrived += 1;
+        from.counts.arrived_bytes += packet.data.len() as u64;
+        let source = from.address;
+        let end = &self.ends[packet.to];
+        let arrival = Arrival {
+            source,
+            destination: Some(end.address.ip()),
+            ecn: EcnCodepoint::from_bits(packet.ecn),
+            arrived: packet.at + end.offset,
+            data: BytesMut::from(&packet.data[..]),
+        };
+        let now = self.instant(packet.at);
+        end.endpoint
+            .shared()
+            .call(|core| core.receive(now, arrival));
+    }
+
+    /// Lets one end do what is due. Returns whether there was anything.
+    fn drive(&mut self, from: usize) -> bool {
+        let now = self.instant(self.now);
+        let shared = Arc::clone(self.ends[from].endpoint.shared());
+        let mut buffer = Vec::new();
+        let mut busy = false;
+        loop {
+            let (outgoing, woken) = {
+                let mut core = shared.lock();
+                core.expire(now);
+                (core.poll_transmit(now, &mut buffer), core.take_woken())
+            };
+            busy |= !woken.is_empty() || outgoing.is_some();
+            woken.into_iter().for_each(Waker::wake);
+            let Some(outgoing) = outgoing else {
+                return busy;
+            };
+            let size = outgoing.segment_size.unwrap_or(buffer.len()).max(1);
+            let end = &mut self.ends[from];
+            end.counts.calls += 1;
+            let batch = outgoing.datagrams(buffer.len());
+            end.counts.largest_batch = end.counts.largest_batch.max(batch);
+            for data in buffer.chunks(size) {
+                self.offer(from, data, outgoing.ecn, outgoing.exact);
+            }
+        }
+    }
+
+    fn offer(&mut self, from: usize, data: &[u8], ecn: Option<EcnCodepoint>, exact: bool) {
+        let end = &mut self.ends[from];
+        end.counts.sent += 1;
+        let size = data.len() as u32 + HEADERS;
+        let arrives = match end.link.offer(self.now, size, ecn.is_some()) {
+            Fate::Delivered {
+                at,
+                corrupted: None,
+                marked,
+            } if at < Time::MAX => Some((at, marked)),
+            // A corrupted datagram fails the checksum of UDP.
+            _ => None,
+        };
+        if let Some(packets) = &mut self.packets {
+            packets.push(Packet {
+                sent: self.now,
+                forth: from == 0,
+                size: data.len(),
+                arrives: arrives.map(|(at, _)| at),
+                exact,
+            });
+        }
+        if let Some((at, marked)) = arrives {
+            self.number += 1;
+            self.in_flight.push(Reverse(InFlight {
+                at,
+                number: self.number,
+                to: 1 - from,
+                ecn: if marked {
+                    EcnCodepoint::Ce as u8
+                } else {
+                    ecn.map_or(0, |ecn| ecn as u8)
+                },
+                data: data.to_vec(),
+            }));
+        }
+    }
+
+    fn instant(&self, time: Time) -> Instant {
+        self.base + std::time::Duration::from(time.since(Time::ZERO))
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let arrival = self.in_flight.peek().map(|next| next.0.at);
+        let deadlines = self.ends.iter().filter_map(|end| {
+            let deadline = end.endpoint.shared().lock().next_deadline()?;
+            let since = deadline.at.saturating_duration_since(self.base);
+            Some(Time::ZERO + Duration::from(since))
+        });
+        deadlines.chain(arrival).chain(self.timer.next()).min()
+    }
+
+    fn advance(&mut self, to: Time) {
+        self.now = self.now.max(to);
+        *self.clock.lock().expect("one thread") = self.instant(self.now);
+        self.timer.advance(self.now);
+    }
+}

@@ -1,0 +1,157 @@
+//! What a connection sends next: one datagram, or several that one system call can send.
+//!
+//! noq makes packets; the feedback decides how many at a time and which must leave alone. When it
+//! permits one at a time that need not leave at once, consecutive datagrams of equal size to the
+//! same address are collected here, so that the kernel still gets many in one call (UDP GSO).
+
+use super::state::State;
+use crate::feedback::Permission;
+use noq_proto::{EcnCodepoint, Transmit};
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+/// Maximum size of the datagrams that one system call sends, bytes: what one UDP datagram over IPv4
+/// may carry.
+const MAX_BATCH: usize = 65_507;
+
+/// One or more datagrams to send. Their bytes are in a buffer beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    /// Where to.
+    pub destination: SocketAddr,
+    /// The local address to send from, if it matters.
+    pub source: Option<IpAddr>,
+    /// The mark for explicit congestion notification.
+    pub ecn: Option<EcnCodepoint>,
+    /// If there are several datagrams: the size of all but the last, which may be smaller. Bytes.
+    pub segment_size: Option<usize>,
+    /// The datagram must be handed to the kernel at once.
+    pub exact: bool,
+}
+
+impl Outgoing {
+    /// Datagrams that noq made.
+    pub fn new(transmit: &Transmit, exact: bool) -> Self {
+        Self {
+            destination: transmit.destination,
+            source: transmit.src_ip,
+            ecn: transmit.ecn,
+            segment_size: transmit.segment_size,
+            exact,
+        }
+    }
+
+    /// Number of datagrams in `size` bytes.
+    pub fn datagrams(&self, size: usize) -> usize {
+        self.segment_size.map_or(1, |s| size.div_ceil(s.max(1)))
+    }
+
+    fn goes_with(&self, transmit: &Transmit) -> bool {
+        self.destination == transmit.destination
+            && self.source == transmit.src_ip
+            && self.ecn == transmit.ecn
+            && transmit.segment_size.is_none()
+    }
+}
+
+/// A datagram that was made but could not leave with those before it.
+#[derive(Debug)]
+pub(super) struct Held {
+    transmit: Transmit,
+    data: Vec<u8>,
+}
+
+impl State {
+    /// Makes what leaves next, at most `max_segments` datagrams. Its bytes replace those in
+    /// `buffer`. `None` if there is nothing to send now.
+    pub(super) fn next_transmit(
+        &mut self,
+        now: Instant,
+        max_segments: NonZeroUsize,
+        buffer: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
+    ) -> Option<Outgoing> {
+        buffer.clear();
+        let mut batch = self.held.take().map(|held| {
+            buffer.extend_from_slice(&held.data);
+            Outgoing::new(&held.transmit, false)
+        });
+        loop {
+            let permission = self.permit(now);
+            let single = permission.exact || permission.max_datagrams == NonZeroUsize::MIN;
+            if batch.is_some() && (permission.exact || !single) {
+                self.permission = Some(permission);
+                return batch;
+            }
+            let Some(collected) = &mut batch else {
+                let max = if single {
+                    NonZeroUsize::MIN
+                } else {
+                    permission.max_datagrams.min(max_segments)
+                };
+                let transmit = self.poll_transmit(now, max, buffer)?;
+                let first = Outgoing::new(&transmit, permission.exact);
+                if permission.exact || !single || max_segments == NonZeroUsize::MIN {
+                    return Some(first);
+                }
+                batch = Some(first);
+                continue;
+            };
+            scratch.clear();
+            let Some(transmit) = self.poll_transmit(now, NonZeroUsize::MIN, scratch) else {
+                return batch;
+            };
+            let segment = collected.segment_size.unwrap_or(buffer.len());
+            let fits = buffer.len() + transmit.size <= MAX_BATCH && transmit.size <= segment;
+            if !fits || !collected.goes_with(&transmit) {
+                let data = scratch[..transmit.size].to_vec();
+                self.held = Some(Held { transmit, data });
+                return batch;
+            }
+            buffer.extend_from_slice(&scratch[..transmit.size]);
+            collected.segment_size = Some(segment);
+            let full = collected.datagrams(buffer.len()) >= max_segments.get();
+            if full || transmit.size < segment {
+                return batch;
+            }
+        }
+    }
+
+    fn permit(&mut self, now: Instant) -> Permission {
+        match self.permission.take() {
+            Some(permission) => permission,
+            None => self
+                .feedback
+                .before_transmit(now, &mut self.proto.datagrams()),
+        }
+    }
+
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max: NonZeroUsize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        // The kernel takes no more than one IP packet can hold.
+        let max = if max == NonZeroUsize::MIN {
+            max
+        } else {
+            max.min(NonZeroUsize::new(MAX_BATCH / self.mtu()).unwrap_or(NonZeroUsize::MIN))
+        };
+        let transmit = self.proto.poll_transmit(now, max, buffer);
+        let queue_empty = self.proto.datagrams().send_buffer_space() >= self.full_space;
+        let size = transmit.as_ref().map(|t| t.size);
+        self.feedback.after_transmit(now, size, queue_empty);
+        if let Some(size) = size {
+            let begin = buffer.len().saturating_sub(size);
+            self.feedback.log_datagram(now, &buffer[begin..]);
+        }
+        transmit
+    }
+
+    /// Upper bound on the size of this connection's datagrams, bytes.
+    fn mtu(&self) -> usize {
+        usize::from(self.proto.current_mtu()).max(1)
+    }
+}

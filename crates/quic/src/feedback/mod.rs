@@ -1,0 +1,335 @@
+//! What a connection's two ends tell each other, in DATAGRAM frames (RFC 9221), about the arrival
+//! of packets: the receiver's clock for algorithms that need it, and bursts, trains and shares for
+//! Enhanced-AATP.
+//!
+//! [`Feedback`] is the state of one connection. The endpoint's driver calls it around each packet
+//! that it sends and for each DATAGRAM frame that it receives; it has no clock and no socket of its
+//! own. [`message`] has the bytes; [`marks`] and [`arrivals`] are the two ends for algorithms that
+//! are fed acknowledgments; [`BurstFlow`](crate::bursts::BurstFlow) and [`collector`] those for
+//! algorithms that are fed bursts; [`silence`] probes a path that has gone quiet.
+//!
+//! **Marks without data.** A mark must leave in a packet of data, but noq does not tell whether it
+//! has data to send. So a packet is marked only after one that carried data, and a packet that
+//! turns out to carry nothing but its mark ends the marking until data flows again.
+
+mod arrivals;
+mod clock;
+mod collector;
+pub(crate) mod marks;
+pub(crate) mod message;
+mod node;
+pub(crate) mod silence;
+
+pub use node::{Member, SharedNode};
+
+use crate::bursts::BurstFlow;
+use crate::control::Control;
+use arrivals::Arrivals;
+use collector::Collector;
+use message::Message;
+use node::Membership;
+use noq_proto::Datagrams;
+use std::num::NonZeroUsize;
+use std::time::Instant;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_units::Time;
+
+/// A smaller packet carries no data but its mark.
+pub(crate) const SMALL: usize = 256;
+/// The window of an end that reports is at least this, bytes. Reports take the place of
+/// acknowledgments, which no window limits, and are as many: at most one for two packets.
+const REPORTS_WINDOW: u64 = 32 << 10;
+
+/// How the next packets may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Permission {
+    /// At most this many in one call of noq's `poll_transmit`. With 1, the driver may still collect
+    /// packets of equal size for one system call, unless `exact`.
+    pub max_datagrams: NonZeroUsize,
+    /// The time of departure matters: the packet is handed to the kernel at once, alone.
+    pub exact: bool,
+}
+
+impl Permission {
+    /// Any number.
+    pub const ANY: Self = Self {
+        max_datagrams: NonZeroUsize::MAX,
+        exact: false,
+    };
+    /// One by one; the driver may collect them.
+    pub const SINGLE: Self = Self {
+        max_datagrams: NonZeroUsize::MIN,
+        exact: false,
+    };
+    /// One, at once.
+    pub const EXACT: Self = Self {
+        max_datagrams: NonZeroUsize::MIN,
+        exact: true,
+    };
+}
+
+/// What the next packet carries, and how it may leave.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Next {
+    message: Option<Message>,
+    /// The message is padded to a full packet.
+    padded: bool,
+    permission: Permission,
+}
+
+impl Next {
+    /// Nothing of ours.
+    pub fn permission(permission: Permission) -> Self {
+        Self {
+            message: None,
+            padded: false,
+            permission,
+        }
+    }
+
+    /// A message.
+    pub fn message(message: Message, permission: Permission) -> Self {
+        Self {
+            message: Some(message),
+            padded: false,
+            permission,
+        }
+    }
+
+    /// Whether something of ours is to leave.
+    #[cfg(test)]
+    pub fn carries_something(&self) -> bool {
+        self.message.is_some()
+    }
+
+    /// A message that fills a packet.
+    pub fn padded(message: Message, permission: Permission) -> Self {
+        Self {
+            message: Some(message),
+            padded: true,
+            permission,
+        }
+    }
+}
+
+/// The feedback of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Feedback {
+    control: Control,
+    /// The algorithm wants to know when packets arrive: each packet of data carries a mark.
+    marking: bool,
+    /// The last packet carried data, so the next one may.
+    flowing: bool,
+    /// A mark waits for its packet.
+    mark_queued: bool,
+    /// Something of ours waits in noq's queue.
+    queued: bool,
+    established: bool,
+    arrivals: Arrivals,
+    collector: Collector,
+    node: SharedNode,
+    /// The highest priority that the application grants the peer; `None`: it has not admitted it.
+    admitted: Option<Priority>,
+}
+
+impl Feedback {
+    /// The feedback of a connection whose controller shares `control`. `marking`: its algorithm
+    /// wants to know when packets arrive. `node`: where the flows of the peer arrive.
+    pub fn new(control: Control, marking: bool, node: SharedNode) -> Self {
+        Self {
+            control,
+            marking,
+            node,
+            ..Self::default()
+        }
+    }
+
+    /// The application trusts the peer: its bursts join the node with at most this priority.
+    pub fn admit(&mut self, highest: Priority) {
+        self.admitted = Some(highest);
+    }
+
+    /// Which flow of the node the peer's bursts are, once it is admitted and has opened it.
+    pub fn flow(&self) -> Option<u64> {
+        self.collector.key()
+    }
+
+    /// The handshake is complete: both ends may send DATAGRAM frames.
+    pub fn on_established(&mut self, now: Instant) {
+        self.established = true;
+        if let Some(flow) = &mut self.control.lock().bursts {
+            flow.on_established(now);
+        }
+    }
+
+    /// This host's network changed: what was measured may be of another path.
+    pub fn on_network_change(&mut self) {
+        if let Some(flow) = &mut self.control.lock().bursts {
+            flow.on_moved();
+        }
+    }
+
+    /// A DATAGRAM frame arrived, in a packet that the kernel received at `arrived` (its own clock;
+    /// only differences matter). Frames that are not ours are ignored.
+    pub fn on_datagram(&mut self, now: Instant, arrived: Time, data: &[u8]) {
+        let Some(message) = Message::decode(data) else {
+            return;
+        };
+        let mut control = self.control.lock();
+        match message {
+            Message::Mark { number } => {
+                self.arrivals.on_mark(number, arrived);
+                control.min_window = REPORTS_WINDOW;
+            }
+            Message::Arrived { number, time } => {
+                control.marks.arrived(number, Time::from_nanos(time));
+            }
+            _ => {
+                if self.collector.on_message(now, arrived, &message) {
+                    control.min_window = REPORTS_WINDOW;
+                } else if let Some(flow) = &mut control.bursts {
+                    flow.on_message(now, &message);
+                }
+            }
+        }
+    }
+
+    /// Called before each `poll_transmit`: queues what must leave with the next packet.
+    pub fn before_transmit(&mut self, now: Instant, datagrams: &mut Datagrams<'_>) -> Permission {
+        let permission = self.next(now, datagrams);
+        // A log has a line for each packet.
+        if permission == Permission::ANY && self.control.lock().log.is_some() {
+            return Permission::SINGLE;
+        }
+        permission
+    }
+
+    /// Called with each datagram that leaves, after [`Self::after_transmit`].
+    pub fn log_datagram(&mut self, now: Instant, datagram: &[u8]) {
+        let control = self.control.lock();
+        if let Some(log) = &control.log {
+            let burst = control.bursts.as_ref().and_then(BurstFlow::last_burst);
+            log.sent(now, burst, datagram);
+        }
+    }
+
+    fn next(&mut self, now: Instant, datagrams: &mut Datagrams<'_>) -> Permission {
+        if !self.established {
+            return Permission::ANY;
+        }
+        self.queue_answers(now, datagrams);
+        let mut control = self.control.lock();
+        if let Some(flow) = &mut control.bursts {
+            let next = flow.before_transmit(now);
+            drop(control);
+            if let Some(message) = next.message {
+                self.queue(&message, next.padded, datagrams);
+            }
+            return next.permission;
+        }
+        if control.silence.take_probe(now) {
+            control.probe = true;
+            drop(control);
+            self.queue(&Message::Probe, false, datagrams);
+            return Permission::SINGLE;
+        }
+        if !self.marking {
+            return Permission::ANY;
+        }
+        if self.flowing && !self.mark_queued {
+            let number = control.marks.next();
+            drop(control);
+            self.mark_queued = self.queue(&Message::Mark { number }, false, datagrams);
+        }
+        Permission::SINGLE
+    }
+
+    /// Called after each `poll_transmit` with the size of what it produced, if anything, and
+    /// whether all queued DATAGRAM frames have left.
+    pub fn after_transmit(&mut self, now: Instant, size: Option<usize>, queue_empty: bool) {
+        if !self.established {
+            return;
+        }
+        self.queued &= !queue_empty;
+        let mut control = self.control.lock();
+        if let Some(flow) = &mut control.bursts {
+            flow.after_transmit(now, size, queue_empty);
+            return;
+        }
+        if !self.marking {
+            return;
+        }
+        if let Some(size) = size {
+            self.flowing = size >= SMALL;
+        }
+        if self.mark_queued && queue_empty {
+            self.mark_queued = false;
+            if let Some(order) = control.last_order {
+                control.marks.sent(order);
+            }
+        }
+    }
+
+    /// When the connection must be polled again, whatever noq's own timers say.
+    pub fn deadline(&self) -> Option<Instant> {
+        let control = self.control.lock();
+        let sender = match &control.bursts {
+            Some(flow) => flow.deadline(),
+            None => control.silence.probe_at(),
+        };
+        [
+            sender.filter(|_| self.established),
+            self.collector.deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// The deadline has passed.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if self.collector.deadline().is_some_and(|at| at <= now) {
+            self.collector.on_deadline(now);
+        }
+        if let Some(flow) = &mut self.control.lock().bursts {
+            flow.on_deadline(now);
+        }
+    }
+
+    /// Whether this connection needs the arrival time of each single packet, so that the socket
+    /// must not merge packets (UDP_GRO off).
+    pub fn wants_arrival_times(&self) -> bool {
+        self.arrivals.is_active() || self.collector.is_open()
+    }
+
+    /// Queues what the receiver of data has to say.
+    fn queue_answers(&mut self, now: Instant, datagrams: &mut Datagrams<'_>) {
+        if let Some(highest) = self.admitted
+            && self.collector.is_waiting()
+        {
+            let node = &self.node;
+            self.collector.answer(now, |wanted| {
+                Membership::new(node.clone(), node.key(), wanted.min(highest))
+            });
+        }
+        while !self.queued {
+            let Some(message) = self.collector.next().or_else(|| self.arrivals.take()) else {
+                return;
+            };
+            self.queue(&message, false, datagrams);
+        }
+    }
+
+    /// Queues a message. Returns whether noq took it: a peer that does not know DATAGRAM frames
+    /// gets none.
+    fn queue(&mut self, message: &Message, padded: bool, datagrams: &mut Datagrams<'_>) -> bool {
+        let mut bytes = Vec::with_capacity(128);
+        message.encode(&mut bytes);
+        if padded && let Some(size) = datagrams.max_size() {
+            bytes.resize(size.max(bytes.len()), 0);
+        }
+        let taken = datagrams.send(bytes.into(), false).is_ok();
+        self.queued |= taken;
+        taken
+    }
+}
