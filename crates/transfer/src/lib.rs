@@ -17,6 +17,7 @@
 //! times are limited even after that ([`Limits`]).
 
 mod chunks;
+mod close;
 mod error;
 mod fingerprint;
 mod framing;
@@ -38,6 +39,7 @@ mod tls;
 mod token;
 mod transport;
 mod upload_directory;
+pub mod users;
 pub mod wire;
 
 pub use chunks::CHUNK;

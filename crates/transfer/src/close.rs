@@ -1,0 +1,31 @@
+//! Application error codes of closed connections, and what they say to the user.
+
+use crate::wire;
+use noq_proto::ConnectionError;
+
+/// The transfer is complete.
+pub const DONE: u32 = 0;
+/// The peer violated the protocol.
+pub const PROTOCOL: u32 = 1;
+/// The token was wrong.
+pub const TOKEN: u32 = 2;
+/// The server is stopping.
+pub const STOPPING: u32 = 3;
+/// The client sent no request.
+pub const IDLE: u32 = 4;
+
+/// Describes why a connection was lost. Text from a peer is stripped of control characters.
+pub(crate) fn text(reason: &ConnectionError) -> String {
+    match reason {
+        ConnectionError::LocallyClosed => "it was closed locally".to_owned(),
+        ConnectionError::TimedOut => "the peer is silent".to_owned(),
+        ConnectionError::ApplicationClosed(closed) => {
+            match u32::try_from(closed.error_code.into_inner()) {
+                Ok(DONE) => "the peer closed it".to_owned(),
+                Ok(STOPPING) => "the server was stopped".to_owned(),
+                _ => wire::Refusal::new(wire::Reason::Internal, closed.to_string()).text,
+            }
+        }
+        other => wire::Refusal::new(wire::Reason::Internal, other.to_string()).text,
+    }
+}

@@ -1,0 +1,190 @@
+//! The server: stores files from clients that have a token in one directory.
+//!
+//! | part | content |
+//! |---|---|
+//! | `options` | options, limits and events |
+//! | `admission` | which connections are accepted |
+//! | `session` | one connection: its requests and data streams |
+//! | `put` | one file, from the request to the answer |
+
+mod admission;
+mod options;
+mod put;
+mod session;
+
+use crate::guard::Guard;
+use crate::incoming::{List, Receiving, Share};
+use crate::upload_directory::UploadDirectory;
+use crate::users::Users;
+use crate::{Error, Identity, close, socket, tls, transport};
+use noq_proto::{EndpointConfig, ServerConfig, VarInt};
+pub use options::{Event, Limits, ServeOptions};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::endpoint::{self, Endpoint};
+use whimbrel_quic::{Factory, SharedNode};
+
+/// A server with an open socket.
+#[derive(Debug)]
+pub struct Server {
+    endpoint: Endpoint,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    uploads: UploadDirectory,
+    users: Users,
+    limits: Limits,
+    max_priority: Priority,
+    guard: Mutex<Guard>,
+    connections: AtomicUsize,
+    /// Where the flows that share by priority arrive.
+    node: SharedNode,
+    incoming: Arc<List>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("uploads", &self.uploads)
+            .finish_non_exhaustive()
+    }
+}
+
+type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
+
+impl Server {
+    /// Opens the directory and the socket. Must be called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// If either cannot be opened, or the identity does not work.
+    pub fn bind(options: ServeOptions, identity: &Identity) -> Result<Self, Error> {
+        let ServeOptions {
+            directory,
+            listen,
+            overwrite,
+            limits,
+            max_priority,
+            qlog,
+        } = options;
+        let uploads = UploadDirectory::open(&directory, overwrite)?;
+        let mut config = ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
+        let mut transport = transport::server(limits.idle);
+        if let Some(qlog) = qlog {
+            transport.qlog_factory(Arc::new(qlog));
+        }
+        config
+            .transport_config(Arc::new(transport.clone()))
+            .max_incoming(4 * limits.connections.max(1))
+            .incoming_buffer_size(64 << 10)
+            .incoming_buffer_size_total(4 << 20);
+        let socket = socket::open(listen)?;
+        let accepted = config.clone();
+        let (factory, node) = (server_controller(), SharedNode::default());
+        let shared_node = node.clone();
+        let config = endpoint::Server::with_prepare(config, move || {
+            factory.server(accepted.clone(), transport.clone(), shared_node.clone())
+        });
+        let endpoint =
+            Endpoint::new(EndpointConfig::default(), Some(config), socket).map_err(|cause| {
+                Error::Socket {
+                    address: listen,
+                    cause,
+                }
+            })?;
+        let shared = Arc::new(Shared {
+            uploads,
+            users: Users::of_token(identity.token().clone(), max_priority),
+            limits,
+            max_priority,
+            guard: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            node,
+            incoming: Arc::default(),
+        });
+        Ok(Self { endpoint, shared })
+    }
+
+    /// The local address.
+    ///
+    /// # Errors
+    /// If the system does not report it.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        self.endpoint.local_addr().map_err(|cause| Error::Socket {
+            address: unknown,
+            cause,
+        })
+    }
+
+    /// The transfers in progress.
+    pub fn receiving(&self) -> Receiving {
+        let now = Instant::now();
+        let (members, fairness) = self.shared.node.members(now);
+        let share = |flow| {
+            let member = members.iter().find(|member| member.key == flow)?;
+            Some(Share {
+                priority: member.priority,
+                delivered: member.delivered,
+                allocated: member.allocated,
+            })
+        };
+        Receiving {
+            transfers: self.shared.incoming.at(now, share),
+            fairness: (!members.is_empty()).then_some(fairness),
+        }
+    }
+
+    /// Serves until `stop` completes. Then it cancels transfers in progress, notifies their
+    /// clients, and removes incomplete files.
+    pub async fn run(
+        &self,
+        on_event: impl Fn(Event) + Send + Sync + 'static,
+        stop: impl Future<Output = ()>,
+    ) {
+        let on_event: OnEvent = Arc::new(on_event);
+        let mut connections = JoinSet::new();
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                incoming = self.endpoint.accept() => {
+                    let Some(incoming) = incoming else { break };
+                    if let Some(work) = self.admit(incoming, &on_event) {
+                        connections.spawn(work);
+                    }
+                }
+                Some(_) = connections.join_next() => {}
+                () = &mut stop => break,
+            }
+        }
+        self.endpoint.close(
+            VarInt::from_u32(close::STOPPING),
+            b"the server is being stopped",
+        );
+        // Each connection's task sees the close and ends by itself. Aborted, it would report a
+        // wrong reason.
+        let ended = async { while connections.join_next().await.is_some() {} };
+        timeout(Duration::from_secs(5), ended).await.ok();
+        connections.shutdown().await;
+        // The server does not wait for peers that do not answer.
+        timeout(Duration::from_secs(1), self.endpoint.wait_idle())
+            .await
+            .ok();
+    }
+}
+
+/// The controller of what the server sends: answers, and reports on what it receives.
+fn server_controller() -> Factory {
+    Factory::for_endpoint("cubic".parse().expect("the registry has CUBIC"))
+}
+
+impl Shared {
+    fn guard(&self) -> MutexGuard<'_, Guard> {
+        self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,84 @@
+//! The server's event and options.
+
+use crate::{Error, FileName, QlogFolder};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_units::{Bytes, Duration as Span};
+
+/// Limits on the resources of peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum file size; never more than 16 TiB.
+    pub file: Bytes,
+    /// Maximum number of connections. Each may hold up to 64 MiB of data behind gaps, after the
+    /// client has shown the token.
+    pub connections: usize,
+    /// Maximum number of concurrent files per connection.
+    pub transfers: usize,
+    /// Timeout of the handshake and of the request.
+    pub handshake: Span,
+    /// A connection is closed when the peer is silent for this long.
+    pub idle: Span,
+    /// A transfer fails when no data arrives for this long, although the peer is alive.
+    pub stall: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file: Bytes::new(1 << 40),
+            connections: 16,
+            transfers: 4,
+            handshake: Span::from_secs(10),
+            idle: Span::from_secs(30),
+            stall: Span::from_secs(60),
+        }
+    }
+}
+
+/// Options of a server.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// Directory in which files are stored. The server writes nowhere else.
+    pub directory: PathBuf,
+    /// Local UDP address. Port 0 selects a free port.
+    pub listen: SocketAddr,
+    /// Replace files of the same name. A file is replaced atomically.
+    pub overwrite: bool,
+    /// Limits on the resources of peers.
+    pub limits: Limits,
+    /// The highest priority that a client gets. One that requests a higher priority gets this one.
+    /// Only controllers that share by priority use it.
+    pub max_priority: Priority,
+    /// Where to log every packet.
+    pub qlog: Option<QlogFolder>,
+}
+
+/// An event, to be shown to the operator of the server.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A file was stored under its name.
+    Stored {
+        /// The client.
+        peer: SocketAddr,
+        /// The file's name.
+        name: FileName,
+        /// The file's size.
+        bytes: Bytes,
+        /// Time from the request to the answer.
+        took: Span,
+        /// The file's hash.
+        hash: blake3::Hash,
+    },
+    /// A file was not stored.
+    Failed {
+        /// The client.
+        peer: SocketAddr,
+        /// The file's name, if the request got that far.
+        name: Option<FileName>,
+        /// The reason.
+        error: Error,
+    },
+}
