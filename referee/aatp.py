@@ -4,7 +4,7 @@
 Every run sends files with `whimbrel send` to one `whimbrel serve` through `whimbrel link`; the
 emulated path is the code of the simulated one. Sections, each of which runs alone (--only):
 
-* table-5: a file of 1 GB through fades, by enhanced-aatp (also with level=true), cubic and bbr;
+* table-5: a file of 1 GB through fades, by enhanced-aatp, cubic and bbr;
 * decisions: what the algorithm takes a loss for, beside why the path dropped the packet;
 * fairness: shares by priority, and the weighted fairness over time;
 * long-fat: three flows on 1 Gbit/s with 130 ms of delay;
@@ -167,7 +167,7 @@ def table_5(bench):
         total = sum(to - since for since, to in fades)
         label = f"{count} x {length:g} s" if count else "none"
         papers = {"enhanced-aatp": paper[0], "cubic": paper[1]}
-        for controller in ["enhanced-aatp", "enhanced-aatp?level=true", "cubic", "bbr"]:
+        for controller in ["enhanced-aatp", "cubic", "bbr"]:
             case = Case(OC3, 10, (Flow(controller, size=size),), fades=fades)
             measured, simulated = bench.both(f"{controller}, fades: {label}", case)
             expected = simulated["flows"][0]["seconds"]
@@ -185,7 +185,7 @@ def table_5(bench):
                 grown = more is None or more <= total + 1
                 return grown and outside >= 0.95
 
-            judged = controller.startswith("enhanced-aatp")
+            judged = controller == "enhanced-aatp"
             section.rows.append(
                 [
                     label,

@@ -21,6 +21,7 @@
 //! | `path_change/` | did the path itself change? |
 //! | `algorithms/` | the algorithms, by family |
 //! | `burst_transport/` | what a transport that sends in bursts needs, whatever carries it |
+//! | `nack_transport.rs` | what a transport with negative acknowledgments needs |
 //!
 //! Imports point one way: `algorithms` import `registry::entry` and all folders above them in this
 //! table but the rest of `registry`; only the parser and this file import the table.
@@ -35,6 +36,7 @@ pub mod burst_transport;
 mod classifiers;
 mod estimators;
 mod interface;
+pub mod nack_transport;
 mod path_change;
 pub mod registry;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod host;
 mod measure;
+mod output;
 mod paper;
 mod predict;
 mod show;

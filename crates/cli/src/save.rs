@@ -17,6 +17,8 @@ use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
 use whimbrel_units::{Duration, nearest};
 
+/// Why a build cannot write Parquet.
+const NO_PARQUET: &str = "this build has no Parquet; write .csv, or build with `make full`";
 /// Default time between samples.
 const SAMPLE: Duration = Duration::from_millis(100);
 /// Default time between the reports of `--iperf3`: iperf3's own default.
@@ -112,9 +114,7 @@ impl FromStr for Save {
             ));
         };
         if *format == Format::Parquet && !whimbrel_report::PARQUET {
-            return Err(
-                "this build has no Parquet; write .csv, or build with `make full`".to_owned(),
-            );
+            return Err(NO_PARQUET.to_owned());
         }
         Ok(Self {
             table,
@@ -276,7 +276,7 @@ mod tests {
                 Format::Parquet,
             ))
         } else {
-            Err("this build has no Parquet; write .csv, or build with `make full`".to_owned())
+            Err(NO_PARQUET.to_owned())
         };
         let save = |text: &str| text.parse::<Save>().map(|s| (s.table, s.path, s.format));
         let path = PathBuf::from;

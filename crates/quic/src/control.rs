@@ -25,10 +25,9 @@ pub(crate) struct State {
     pub silence: Silence,
     /// The order of the last packet sent.
     pub last_order: Option<u64>,
-    /// One packet may leave whatever the window.
-    pub probe: bool,
-    /// The window is at least this: what an end needs for its reports, bytes.
-    pub min_window: u64,
+    /// One packet may leave whatever the window: a probe, or a report. Reports take the place of
+    /// acknowledgments, which no window limits, and are as many: at most one for two packets.
+    pub one_more: bool,
     /// The flow of an algorithm that is fed bursts, once noq has built its controller.
     pub bursts: Option<BurstFlow>,
     /// Packets and decisions are logged here.
@@ -52,7 +51,7 @@ impl Control {
     pub fn on_sent(&self, now: Instant, order: u64) {
         let mut state = self.lock();
         state.last_order = Some(order);
-        state.probe = false;
+        state.one_more = false;
         state.silence.on_sent(now);
     }
 
@@ -68,8 +67,10 @@ impl Control {
 
     /// The minimum window, with `in_flight` bytes in flight and packets of `mtu` bytes.
     pub fn min_window(&self, in_flight: u64, mtu: u64) -> u64 {
-        let state = self.lock();
-        let probe = if state.probe { in_flight + mtu } else { 0 };
-        probe.max(state.min_window)
+        if self.lock().one_more {
+            in_flight + mtu
+        } else {
+            0
+        }
     }
 }

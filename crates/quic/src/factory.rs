@@ -71,8 +71,8 @@ impl Factory {
         }
     }
 
-    /// The configuration of one connection to a server. An algorithm that is fed bursts asks the
-    /// receiving node for `priority`.
+    /// The configuration of one connection to a server. An algorithm that is fed bursts
+    /// requests `priority` from the receiving node.
     pub fn client(
         &self,
         mut config: ClientConfig,

@@ -21,7 +21,7 @@
 //! maximum of [`bounded_rate`], and with it the shares of all flows, until it leaves; congestion
 //! then limits them. Set the bandwidth where flows are not trusted. A flow that claims the highest
 //! priority gets it: the transport decides whether to believe it. A flow that ignores its share
-//! lowers WF, and the node asks all others to send more.
+//! lowers WF, and the node allocates more to all others.
 
 use super::bounded_rate;
 use crate::fairness::{Adapter, Flow, Priority, allocated_of, weighted_fairness};

@@ -8,6 +8,7 @@
 
 use super::host::{Host, Meter};
 use super::measure::{Measurement, Stage, progress_bar};
+use super::output::{json_object, measured_json, not_measured, race_picture, racer, rows};
 use super::predict::{self, Prediction};
 use super::{DemoArgs, Implementation, Trial, trust};
 use crate::failure::BadInput;
@@ -18,7 +19,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_net::Outage;
-use whimbrel_report::figures::{Racer, race};
+use whimbrel_report::figures::Racer;
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
 /// OC-3.
@@ -218,10 +219,8 @@ fn show_table(args: &DemoArgs, size: Bytes, all: &[Compared<'_>]) -> io::Result<
         out,
         "Table 5 of the Enhanced-AATP paper: {size} over {RATE}, RTT {RTT}, buffer 1 BDP"
     )?;
-    let heads = COLUMNS.map(|(head, _)| head.to_owned());
-    let right = COLUMNS.map(|(_, right)| right);
-    let rows: Vec<Vec<String>> = all.iter().map(|c| cells(args.full, c, all)).collect();
-    write!(out, "{}", whimbrel_report::plain(&heads, &right, &rows))?;
+    let table: Vec<Vec<String>> = all.iter().map(|c| cells(args.full, c, all)).collect();
+    rows(&mut out, &COLUMNS, &table)?;
     writeln!(
         out,
         "more: the time beyond that without fades, over the length of the fades (1.00: no more)"
@@ -235,15 +234,7 @@ fn show_table(args: &DemoArgs, size: Bytes, all: &[Compared<'_>]) -> io::Result<
             writeln!(out, "do not trust {name}: {warning}")?;
         }
     }
-    let mut reasons: Vec<&String> = all
-        .iter()
-        .filter_map(|c| c.measurement.as_ref().err())
-        .collect();
-    reasons.dedup();
-    for reason in reasons {
-        writeln!(out, "not measured: {reason}")?;
-    }
-    Ok(())
+    not_measured(&mut out, all.iter().map(|c| &c.measurement))
 }
 
 fn cells(full: bool, c: &Compared<'_>, all: &[Compared<'_>]) -> Vec<String> {
@@ -272,13 +263,7 @@ fn show_json(args: &DemoArgs, size: Bytes, all: &[Compared<'_>]) -> anyhow::Resu
                 "seconds": c.row.length.as_secs_f64(),
             },
             "predicted_seconds": c.predicted(),
-            "measured": c.measurement.as_ref().ok().map(|m| json!({
-                "goodput_bps": m.goodput_bps,
-                "seconds": m.seconds,
-                "sent_packets": m.sent_packets,
-                "lost_packets": m.lost_packets,
-                "blake3": m.blake3,
-            })),
+            "measured": measured_json(&c.measurement),
             "not_measured": c.measurement.as_ref().err(),
             "paper_seconds": c.row.paper(&c.controller).filter(|_| args.full),
             "additional": additional.map(|[measured, predicted, paper]| json!({
@@ -298,10 +283,7 @@ fn show_json(args: &DemoArgs, size: Bytes, all: &[Compared<'_>]) -> anyhow::Resu
         "seed": args.seed,
         "trials": all.iter().map(trial).collect::<Vec<_>>(),
     });
-    let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &value)?;
-    writeln!(out)?;
-    Ok(())
+    json_object(&value)
 }
 
 /// Data delivered over time through the longest fades.
@@ -310,25 +292,14 @@ fn picture(args: &DemoArgs, all: &[Compared<'_>]) -> Result<String, BadInput> {
     let shown = all.iter().filter(|c| Some(c.row.length) == longest);
     let racers: Vec<Racer> = shown
         .clone()
-        .map(|c| Racer {
-            protocol: c.controller.to_string(),
-            measured: c
-                .measurement
-                .as_ref()
-                .map(Measurement::delivered)
-                .unwrap_or_default(),
-            predicted: c.prediction.delivered.clone(),
-        })
+        .map(|c| racer(&c.controller, &c.measurement, &c.prediction))
         .collect();
     let label = shown
         .map(|c| c.row.label(args.full))
         .next()
         .unwrap_or_default();
     let title = format!("{RATE}, RTT {RTT}, fades of {label}");
-    let figure = race(&title, RATE, &racers);
-    let figure =
-        figure.ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
-    Ok(whimbrel_report::svg(&[figure]))
+    race_picture(&title, RATE, &racers)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Table, JSON and picture of a demonstration.
 
+use super::output::{json_object, measured_json, not_measured, race_picture, racer, rows};
 use super::{Contestant, DemoArgs, Implementation};
 use crate::failure::BadInput;
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use whimbrel_report::figures::{Racer, race};
+use whimbrel_report::figures::Racer;
 
 const MBIT: f64 = 1e6;
 
@@ -25,24 +26,15 @@ const COLUMNS: [(&str, bool); 9] = [
 pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", path(args))?;
-    let heads = COLUMNS.map(|(head, _)| head.to_owned());
-    let right = COLUMNS.map(|(_, right)| right);
-    let rows: Vec<Vec<String>> = contestants.iter().map(|c| row(args, c)).collect();
-    write!(out, "{}", whimbrel_report::plain(&heads, &right, &rows))?;
+    let cells: Vec<Vec<String>> = contestants.iter().map(|c| row(args, c)).collect();
+    rows(&mut out, &COLUMNS, &cells)?;
     if let Some(sentence) = whose(args, contestants) {
         writeln!(out, "{sentence}")?;
     }
     for (warning, names) in warnings(contestants) {
         writeln!(out, "do not trust {}: {warning}", names.join(", "))?;
     }
-    let mut reasons: Vec<&String> = contestants
-        .iter()
-        .filter_map(|c| c.measurement.as_ref().err())
-        .collect();
-    reasons.dedup();
-    for reason in reasons {
-        writeln!(out, "not measured: {reason}")?;
-    }
+    not_measured(&mut out, contestants.iter().map(|c| &c.measurement))?;
     match compared(contestants) {
         Some(sentence) => writeln!(out, "{sentence}"),
         None => Ok(()),
@@ -160,13 +152,7 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
                 "least_bps": p.range_bps.0,
                 "greatest_bps": p.range_bps.1,
             },
-            "measured": c.measurement.as_ref().ok().map(|m| json!({
-                "goodput_bps": m.goodput_bps,
-                "seconds": m.seconds,
-                "sent_packets": m.sent_packets,
-                "lost_packets": m.lost_packets,
-                "blake3": m.blake3,
-            })),
+            "measured": measured_json(&c.measurement),
             "not_measured": c.measurement.as_ref().err(),
             "warnings": c.warnings,
         })
@@ -180,26 +166,14 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
         "seed": args.seed,
         "contestants": contestants.iter().map(one).collect::<Vec<_>>(),
     });
-    let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &all)?;
-    writeln!(out)?;
-    Ok(())
+    json_object(&all)
 }
 
 /// Data delivered over time.
 pub fn picture(args: &DemoArgs, contestants: &[Contestant]) -> Result<String, BadInput> {
-    let racers = contestants.iter().map(|c| Racer {
-        protocol: c.controller.to_string(),
-        measured: c
-            .measurement
-            .as_ref()
-            .map(|m| m.delivered())
-            .unwrap_or_default(),
-        predicted: c.prediction.delivered.clone(),
-    });
-    let racers: Vec<Racer> = racers.collect();
-    let figure = race(&path(args), args.rate, &racers);
-    let figure =
-        figure.ok_or_else(|| BadInput::new("nothing was delivered: there is no picture"))?;
-    Ok(whimbrel_report::svg(&[figure]))
+    let racers: Vec<Racer> = contestants
+        .iter()
+        .map(|c| racer(&c.controller, &c.measurement, &c.prediction))
+        .collect();
+    race_picture(&path(args), args.rate, &racers)
 }

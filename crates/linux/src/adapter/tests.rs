@@ -74,7 +74,7 @@ impl Controller for Recorder {
         "recording"
     }
     fn clone_box(&self) -> Box<dyn Controller> {
-        // A copy is asked what would be; only the original's calls count.
+        // The adapter also calls a copy, for predictions; only the original's calls count.
         Box::new(Self {
             calls: Arc::default(),
             ..self.clone()

@@ -17,7 +17,6 @@
 //!
 //! `bpf/nack.h` describes a NACK as a packet. TCP at an end without these programs ignores it.
 
-mod allowance;
 mod counters;
 mod devices;
 mod rules;

@@ -37,11 +37,11 @@
 //! if the kernel names that very place, and as it may be an honest error it does not count as
 //! false.
 
-use super::allowance::Allowance;
 use super::before;
 use super::sent::SendLog;
 use crate::wire::{Event, Nack, Start, flag, kind};
 use std::collections::VecDeque;
+use whimbrel_cc::nack_transport::Allowance;
 
 /// What became of a connection's NACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -243,8 +243,8 @@ impl BurstFlow {
         }
     }
 
-    /// A message arrived. Returns whether it was one for a sender of bursts.
-    pub fn on_message(&mut self, now: Instant, message: &Message) -> bool {
+    /// A message arrived. One that is not for a sender of bursts has no effect.
+    pub fn on_message(&mut self, now: Instant, message: &Message) {
         let now = self.time(now);
         match message {
             Message::Accept { priority, grant } => {
@@ -269,10 +269,9 @@ impl BurstFlow {
                 }
             }
             Message::ProbeAnswer => {}
-            _ => return false,
+            _ => return,
         }
         self.on_alive(now);
-        true
     }
 
     /// When it must be polled.

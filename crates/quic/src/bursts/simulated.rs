@@ -161,6 +161,16 @@ fn a_fade_costs_its_own_length_and_less_than_a_second() {
     }
 }
 
+/// A receiver probes a silent path too, for what it has in flight. If that raised the sender's
+/// window, BBR would wait in PROBE_RTT for ever until only four packets are in flight.
+#[test]
+fn probes_of_the_peer_leave_the_window_alone() {
+    let mut transfer = Transfer::new("bbr", &fading(4, 1500), 1, 150_000_000);
+    let took = transfer.run(60).expect("complete");
+    // 24 s at the link's rate, and 6 s of fades.
+    assert!((30.0..36.0).contains(&took), "{took} s");
+}
+
 #[test]
 fn a_halted_sender_probes_and_goes_on_at_its_rate() {
     let mut transfer = Transfer::new("enhanced-aatp", &fading(1, 5000), 1, 20_000_000);

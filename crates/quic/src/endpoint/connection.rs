@@ -164,7 +164,7 @@ impl Connection {
     }
 
     /// Trusts the peer: the bursts that it sends join this end's
-    /// [`SharedNode`](crate::SharedNode), with the priority that it asks for, but at most
+    /// [`SharedNode`](crate::SharedNode), with the priority that it requests, but at most
     /// `highest`. Until then nothing is answered to a sender of bursts.
     pub fn admit(&self, highest: Priority) {
         self.change(|state| state.feedback.admit(highest));

@@ -9,7 +9,7 @@ use super::contain::contain;
 use super::inbox::Inbox;
 use super::state::{ConnectionRef, Shared, State};
 use super::transmit::Outgoing;
-use super::waiters::{Topic, Waiters};
+use super::waiters::{HasWaiters, Topic, Waiters};
 use crate::feedback::Feedback;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
@@ -65,7 +65,7 @@ pub(crate) struct Core {
     incoming: VecDeque<Incoming>,
     inbox: Arc<Inbox>,
     /// Tasks that wait for an event of the endpoint.
-    pub(super) waiters: Waiters,
+    waiters: Waiters,
     woken: Vec<Waker>,
     /// The application closed the endpoint.
     closed: Option<(VarInt, Bytes)>,
@@ -94,6 +94,12 @@ struct Entry {
     ready: bool,
     deadline: Option<Deadline>,
     precise: bool,
+}
+
+impl HasWaiters for Core {
+    fn waiters(&mut self) -> &mut Waiters {
+        &mut self.waiters
+    }
 }
 
 impl Core {

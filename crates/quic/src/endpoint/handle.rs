@@ -8,15 +8,14 @@ use super::inbox::{Alarm, Inbox};
 use super::incoming::Incoming;
 use super::prepared::Prepared;
 use super::socket::Socket;
-use super::waiters::Topic;
+use super::waiters::{self, Topic};
 use bytes::Bytes;
 use noq_proto::{ClientConfig, ConnectError, EndpointConfig, ServerConfig, VarInt};
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Waker;
 
 /// Makes the configuration of each connection that a server accepts.
 pub(crate) type Prepare = dyn Fn() -> Prepared<Arc<ServerConfig>> + Send + Sync;
@@ -79,16 +78,12 @@ pub(crate) struct EndpointShared {
 impl EndpointShared {
     /// A panic while the lock was held was contained, so poisoning is ignored.
     pub fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        waiters::lock(&self.core)
     }
 
     /// Takes the socket that shall replace the present one.
     pub fn take_replacement(&self) -> Option<Socket> {
-        let mut replacement = self
-            .replacement
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        replacement.take()
+        waiters::lock(&self.replacement).take()
     }
 
     /// Calls the core, then wakes the tasks that this concerns.
@@ -102,50 +97,14 @@ impl EndpointShared {
         result
     }
 
-    async fn wait<T>(&self, topic: Topic, mut attempt: impl FnMut(&mut Core) -> Option<T>) -> T {
-        let mut place = Place {
-            shared: self,
-            topic,
-            number: None,
-        };
-        poll_fn(move |cx| place.poll(cx, &mut attempt)).await
+    async fn wait<T>(&self, topic: Topic, attempt: impl FnMut(&mut Core) -> Option<T>) -> T {
+        waiters::wait(&self.core, topic, attempt).await
     }
 }
 
 impl fmt::Debug for EndpointShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint").finish_non_exhaustive()
-    }
-}
-
-/// The place of a future among the tasks that wait for the endpoint.
-struct Place<'a> {
-    shared: &'a EndpointShared,
-    topic: Topic,
-    number: Option<u64>,
-}
-
-impl Place<'_> {
-    fn poll<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        attempt: &mut impl FnMut(&mut Core) -> Option<T>,
-    ) -> Poll<T> {
-        let mut core = self.shared.lock();
-        if let Some(result) = attempt(&mut core) {
-            return Poll::Ready(result);
-        }
-        core.waiters
-            .register(self.topic, &mut self.number, cx.waker());
-        Poll::Pending
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.number {
-            self.shared.lock().waiters.cancel(self.topic, number);
-        }
     }
 }
 
@@ -273,14 +232,7 @@ impl Endpoint {
     pub fn rebind(&self, socket: UdpSocket) -> io::Result<()> {
         let socket = Socket::new(socket)?;
         *self.local() = socket.local_addr()?;
-        let mut replacement = self
-            .0
-            .0
-            .replacement
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *replacement = Some(socket);
-        drop(replacement);
+        *waiters::lock(&self.0.0.replacement) = Some(socket);
         self.0.0.inbox.alarm().ring();
         Ok(())
     }
@@ -296,10 +248,6 @@ impl Endpoint {
     }
 
     fn local(&self) -> MutexGuard<'_, SocketAddr> {
-        self.0
-            .0
-            .local
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        waiters::lock(&self.0.0.local)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::inbox::Inbox;
 use super::transmit::Held;
-use super::waiters::{Topic, Waiters};
+use super::waiters::{self, HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Permission};
 use bytes::Bytes;
 use noq_proto::{
@@ -10,10 +10,9 @@ use noq_proto::{
     VarInt,
 };
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Waker;
 use std::time::Instant;
 use whimbrel_units::Time;
 
@@ -38,7 +37,7 @@ impl Shared {
 
     /// After a panic in a connection its state is not used again, but the lock must not spread it.
     pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        waiters::lock(&self.state)
     }
 
     /// Asks the core to look at this connection.
@@ -66,17 +65,8 @@ impl Shared {
 
     /// Waits until `attempt` returns something. It is called first at once, then after each `topic`
     /// event.
-    pub async fn wait<T>(
-        &self,
-        topic: Topic,
-        mut attempt: impl FnMut(&mut State) -> Option<T>,
-    ) -> T {
-        let mut place = Place {
-            shared: self,
-            topic,
-            number: None,
-        };
-        poll_fn(move |cx| place.poll(cx, &mut attempt)).await
+    pub async fn wait<T>(&self, topic: Topic, attempt: impl FnMut(&mut State) -> Option<T>) -> T {
+        waiters::wait(&self.state, topic, attempt).await
     }
 }
 
@@ -85,38 +75,6 @@ impl fmt::Debug for Shared {
         f.debug_struct("Connection")
             .field("handle", &self.handle)
             .finish_non_exhaustive()
-    }
-}
-
-/// The place of a future among the waiting tasks.
-struct Place<'a> {
-    shared: &'a Shared,
-    topic: Topic,
-    number: Option<u64>,
-}
-
-impl Place<'_> {
-    fn poll<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        attempt: &mut impl FnMut(&mut State) -> Option<T>,
-    ) -> Poll<T> {
-        let mut state = self.shared.lock();
-        if let Some(result) = attempt(&mut state) {
-            return Poll::Ready(result);
-        }
-        state
-            .waiters
-            .register(self.topic, &mut self.number, cx.waker());
-        Poll::Pending
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.number {
-            self.shared.lock().waiters.cancel(self.topic, number);
-        }
     }
 }
 
@@ -145,6 +103,12 @@ pub(crate) struct State {
     pub held: Option<Held>,
     /// Free space of noq's queue of outgoing DATAGRAM frames when it is empty, bytes.
     pub full_space: usize,
+}
+
+impl HasWaiters for State {
+    fn waiters(&mut self) -> &mut Waiters {
+        &mut self.waiters
+    }
 }
 
 impl State {

@@ -2,7 +2,9 @@
 
 use noq_proto::{Dir, StreamId};
 use std::collections::BTreeMap;
-use std::task::Waker;
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// What a task waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,5 +72,63 @@ impl Waiters {
     /// Moves all tasks to `woken`.
     pub fn notify_all(&mut self, woken: &mut Vec<Waker>) {
         woken.extend(std::mem::take(&mut self.waiting).into_values());
+    }
+}
+
+/// What a lock protects, with the tasks that wait for an event of it.
+pub(super) trait HasWaiters {
+    /// The tasks.
+    fn waiters(&mut self) -> &mut Waiters;
+}
+
+/// Waits until `attempt` returns something. It is called first at once, then after each `topic`
+/// event.
+pub(super) async fn wait<S: HasWaiters, T>(
+    lock: &Mutex<S>,
+    topic: Topic,
+    mut attempt: impl FnMut(&mut S) -> Option<T>,
+) -> T {
+    let mut place = Place {
+        lock,
+        topic,
+        number: None,
+    };
+    poll_fn(move |cx| place.poll(cx, &mut attempt)).await
+}
+
+/// Locks. A panic while the lock was held was contained, so poisoning is ignored.
+pub(super) fn lock<S>(mutex: &Mutex<S>) -> MutexGuard<'_, S> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The place of a future among the waiting tasks.
+struct Place<'a, S: HasWaiters> {
+    lock: &'a Mutex<S>,
+    topic: Topic,
+    number: Option<u64>,
+}
+
+impl<S: HasWaiters> Place<'_, S> {
+    fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        attempt: &mut impl FnMut(&mut S) -> Option<T>,
+    ) -> Poll<T> {
+        let mut state = lock(self.lock);
+        if let Some(result) = attempt(&mut state) {
+            return Poll::Ready(result);
+        }
+        state
+            .waiters()
+            .register(self.topic, &mut self.number, cx.waker());
+        Poll::Pending
+    }
+}
+
+impl<S: HasWaiters> Drop for Place<'_, S> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            lock(self.lock).waiters().cancel(self.topic, number);
+        }
     }
 }

@@ -36,9 +36,6 @@ use whimbrel_units::Time;
 
 /// A smaller packet carries no data but its mark.
 pub(crate) const SMALL: usize = 256;
-/// The window of an end that reports is at least this, bytes. Reports take the place of
-/// acknowledgments, which no window limits, and are as many: at most one for two packets.
-const REPORTS_WINDOW: u64 = 32 << 10;
 
 /// How the next packets may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,17 +174,14 @@ impl Feedback {
         };
         let mut control = self.control.lock();
         match message {
-            Message::Mark { number } => {
-                self.arrivals.on_mark(number, arrived);
-                control.min_window = REPORTS_WINDOW;
-            }
+            Message::Mark { number } => self.arrivals.on_mark(number, arrived),
             Message::Arrived { number, time } => {
                 control.marks.arrived(number, Time::from_nanos(time));
             }
             _ => {
-                if self.collector.on_message(now, arrived, &message) {
-                    control.min_window = REPORTS_WINDOW;
-                } else if let Some(flow) = &mut control.bursts {
+                if !self.collector.on_message(now, arrived, &message)
+                    && let Some(flow) = &mut control.bursts
+                {
                     flow.on_message(now, &message);
                 }
             }
@@ -228,7 +222,7 @@ impl Feedback {
             return next.permission;
         }
         if control.silence.take_probe(now) {
-            control.probe = true;
+            control.one_more = true;
             drop(control);
             self.queue(&Message::Probe, false, datagrams);
             return Permission::SINGLE;
@@ -316,7 +310,9 @@ impl Feedback {
             let Some(message) = self.collector.next().or_else(|| self.arrivals.take()) else {
                 return;
             };
-            self.queue(&message, false, datagrams);
+            if self.queue(&message, false, datagrams) {
+                self.control.lock().one_more = true;
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! QUIC's probe timeout doubles each time (RFC 9002 section 6.2.1), so after a fade of some seconds
 //! the path may have been back for as long again before anything is sent. While data is in flight
 //! and nothing has been heard for a second, or for a round trip if that is longer, one small packet
-//! each such interval asks whether the path is back. It is sent whatever the window: one packet a
+//! each such interval tests whether the path is back. It is sent whatever the window: one packet a
 //! second congests nothing (RFC 8085 section 3.1.1 allows one per 3 s without any knowledge of the
 //! path, and one per RTT with it).
 

@@ -5,7 +5,7 @@
 //! loss classifier is an event `whimbrel:loss_judged` of the schema [`TRUTH`], with
 //! `sequence_number`, `verdict` and, if the path reports it, `truth`.
 
-use super::qlog::{TRUTH, changed, changed_ms, ms, record};
+use super::qlog::{TRUTH, changed, changed_ms, changed_to, ms, record};
 use crate::measured::{Decision, Measured, Point};
 use ::qlog::events::quic::{CongestionStateUpdated, ConnectionStarted, RecoveryMetricsUpdated};
 use ::qlog::events::{
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use whimbrel_cc::Verdict;
-use whimbrel_units::Time;
+use whimbrel_units::{Bytes, Rate, Time};
 
 /// Writes the log of a connection.
 ///
@@ -114,14 +114,9 @@ fn state(point: &Point, before: Option<Point>, to: &mut impl Write) -> io::Resul
         latest_rtt: changed_ms(point.rtt, before.map(|p| p.rtt)),
         congestion_window: changed(point.cwnd.get(), before.map(|p| p.cwnd.get())),
         bytes_in_flight: changed(point.in_flight.get(), before.map(|p| p.in_flight.get())),
-        ssthresh: point
-            .ssthresh
-            .filter(|now| before.and_then(|p| p.ssthresh) != Some(*now))
-            .map(|ssthresh| ssthresh.get()),
-        pacing_rate: point
-            .pacing_rate
-            .filter(|now| before.and_then(|p| p.pacing_rate) != Some(*now))
-            .map(|rate| rate.as_bits_per_sec()),
+        ssthresh: changed_to(point.ssthresh, before.and_then(|p| p.ssthresh)).map(Bytes::get),
+        pacing_rate: changed_to(point.pacing_rate, before.and_then(|p| p.pacing_rate))
+            .map(Rate::as_bits_per_sec),
         ..RecoveryMetricsUpdated::default()
     };
     if metrics != RecoveryMetricsUpdated::default() {
@@ -164,7 +159,7 @@ fn judged(decision: &Decision, to: &mut impl Write) -> io::Result<()> {
 mod tests {
     use super::*;
     use ::qlog::reader::{Event as Record, QlogSeqReader};
-    use whimbrel_units::{Bytes, Duration};
+    use whimbrel_units::Duration;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)

@@ -57,7 +57,7 @@ use whimbrel_sim::observe::{
     What,
 };
 use whimbrel_sim::{FlowSpec, Network, Traffic, run_observed};
-use whimbrel_units::{Duration, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The schema of the events about the truth.
 pub const TRUTH: &str = "urn:x-whimbrel:qlog:events:truth-01";
@@ -667,14 +667,9 @@ impl<W: Write> Log<W> {
             rtt_variance: changed_ms(state.rttvar, before.map(|s| s.rttvar)),
             congestion_window: changed(state.cwnd.get(), before.map(|s| s.cwnd.get())),
             bytes_in_flight: changed(state.in_flight.get(), before.map(|s| s.in_flight.get())),
-            ssthresh: state
-                .ssthresh
-                .filter(|now| before.and_then(|s| s.ssthresh) != Some(*now))
-                .map(|ssthresh| ssthresh.get()),
-            pacing_rate: state
-                .pacing_rate
-                .filter(|now| before.and_then(|s| s.pacing_rate) != Some(*now))
-                .map(|rate| rate.as_bits_per_sec()),
+            ssthresh: changed_to(state.ssthresh, before.and_then(|s| s.ssthresh)).map(Bytes::get),
+            pacing_rate: changed_to(state.pacing_rate, before.and_then(|s| s.pacing_rate))
+                .map(Rate::as_bits_per_sec),
             ..RecoveryMetricsUpdated::default()
         };
         let nothing = RecoveryMetricsUpdated {
@@ -709,6 +704,11 @@ pub(super) fn record(to: &mut impl Write, content: &impl Serialize) -> io::Resul
 
 pub(super) fn changed<T: PartialEq>(now: T, before: Option<T>) -> Option<T> {
     (before.as_ref() != Some(&now)).then_some(now)
+}
+
+/// The value, if there is one and it differs from that before.
+pub(super) fn changed_to<T: PartialEq>(now: Option<T>, before: Option<T>) -> Option<T> {
+    now.filter(|now| before.as_ref() != Some(now))
 }
 
 /// The congestion state: qlog's `recovery`, or the controller's phase (`slow_start`,

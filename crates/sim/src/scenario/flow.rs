@@ -3,6 +3,7 @@
 use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
 use super::kind::{Kind, SHARED_KEYS};
+use super::limits::MAX_FLOWS;
 use super::link::LinkForm;
 use super::route::{Hop, RouteForm, one_route, several_routes};
 use super::settings::{self, Settings};
@@ -12,8 +13,6 @@ use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
 use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// Maximum number of flows of one run.
-const MAX_FLOWS: u64 = 100_000;
 /// Maximum number of segments of one flow: sequence numbers compare within half their space
 /// (RFC 9293 section 3.4).
 pub(super) const MAX_SEGMENTS: u64 = 1 << 31;

@@ -10,7 +10,7 @@ use crate::engine::world::longest_run;
 use whimbrel_net::ServiceSpec;
 
 /// Maximum number of flows of one run, over all `[[flow]]`.
-const MAX_FLOWS: u64 = 100_000;
+pub(super) const MAX_FLOWS: u64 = 100_000;
 /// Maximum number of directed links of one run, including copies.
 const MAX_LINKS: u64 = 1_000_000;
 /// Maximum number of steps of schedules, outages and drops on all links of one run.

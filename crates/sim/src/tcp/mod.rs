@@ -7,7 +7,6 @@
 mod endpoint;
 mod flow;
 mod forger;
-mod nack;
 mod receiver;
 mod sender;
 mod trace;

@@ -4,11 +4,11 @@
 //!
 //! Its application reads at once, so the advertised window never closes.
 
-use super::nack::Allowance;
 use crate::engine::packet::{Block, Flags, Packet};
 use crate::network::TcpSettings;
 use crate::ranges::Ranges;
 use std::ops::RangeInclusive;
+use whimbrel_cc::nack_transport::Allowance;
 use whimbrel_units::{Duration, Time};
 
 /// The receiving half of a TCP endpoint.

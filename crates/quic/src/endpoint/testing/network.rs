@@ -294,7 +294,7 @@ impl Network {
         self.unfinished() == 0
     }
 
-    /// Runs while `go_on` holds, at most until `until`. It is asked whenever the ends are at rest.
+    /// Runs while `go_on` holds, at most until `until`. It is called whenever the ends are at rest.
     pub fn run_while(&mut self, until: Time, mut go_on: impl FnMut(&Self) -> bool) {
         loop {
             self.settle();

@@ -50,8 +50,8 @@ use super::scoreboard::{Again, Scoreboard};
 use crate::engine::packet::Packet;
 use crate::network::Nack;
 use crate::outcome::{NackCounts, Truth};
-use crate::tcp::nack::Allowance;
 use std::collections::VecDeque;
+use whimbrel_cc::nack_transport::Allowance;
 use whimbrel_units::{Duration, Time};
 
 /// State of a sender about NACKs.

@@ -1,4 +1,6 @@
-//! Negative acknowledgments (NACKs): the receiver reports which segment arrived corrupted.
+//! Negative acknowledgments (NACKs): the receiver reports which segment arrived corrupted. What a
+//! transport with them needs, whatever carries it: the simulator's TCP and Linux TCP share it, and
+//! `crates/linux/bpf/nack.h` has the same limit in C.
 //!
 //! G. Olmedo et al., "Performance Analysis of a Novel TCP Protocol Algorithm Adapted to Wireless
 //! Networks", Future Internet 12(6), 101, 2020, sections 2.3.3 to 2.3.5; read in full.
@@ -6,8 +8,7 @@
 //! * A segment with a corrupted payload and intact headers is answered at once by a packet with a
 //!   NACK flag, whose acknowledgment field holds the segment's sequence number. It acknowledges
 //!   nothing. With timestamps it echoes the timestamp of the segment.
-//! * The sender retransmits that segment at once and leaves cwnd and ssthresh unchanged:
-//!   [`sender/nacks.rs`](super::sender).
+//! * The sender retransmits that segment at once and leaves cwnd and ssthresh unchanged.
 //!
 //! **The physics.** No queue dropped a corrupted packet, so it carries no information about
 //! congestion. It has left the network, so another packet may enter in its place.
@@ -24,9 +25,15 @@
 /// through. On a path that corrupts more than a third of its packets, some segments get no NACK;
 /// they are repaired as other losses are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Allowance {
+pub struct Allowance {
     /// Number of arrived segments that no NACK has used up yet.
     earned: u32,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Allowance {
@@ -36,13 +43,14 @@ impl Allowance {
     /// without feedback.
     const MOST: u32 = 10;
 
+    /// The whole allowance: ten NACKs.
     pub fn new() -> Self {
         Self {
             earned: Self::PRICE * Self::MOST,
         }
     }
 
-    /// Invoked when segments arrive intact.
+    /// Invoked when `segments` segments arrive intact.
     #[inline]
     pub fn earn(&mut self, segments: u32) {
         self.earned = self
