@@ -24,6 +24,8 @@
 //! * Bytes in flight: noq reports them once per ACK frame. Between these reports the adapter keeps
 //!   its own count.
 //!
+//! * Moves: when the local address changes, the algorithm starts again.
+//!
 //! Times are since the connection began. Sizes are those of QUIC packets, headers included.
 
 use crate::control::Control;
@@ -34,7 +36,8 @@ use crate::{Monitor, Verdicts};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 use std::any::Any;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use whimbrel_cc::delivery_rate::RateEstimator;
 use whimbrel_cc::{Ack, Loss, LossResponse, LostPacket, Setup, Signal, Timeout};
@@ -84,6 +87,18 @@ struct Inner {
     newest_acked: Option<u64>,
     /// Time of noq's last call that carried one.
     now: Time,
+    /// Makes a controller for another path.
+    renew: Option<Renew>,
+}
+
+/// Makes the controller of a path of `mtu` bytes.
+#[derive(Clone)]
+pub(crate) struct Renew(pub Arc<dyn Fn(u16) -> Box<dyn whimbrel_cc::Controller> + Send + Sync>);
+
+impl fmt::Debug for Renew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Renew")
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -130,16 +145,18 @@ impl Adapter {
         now: Instant,
         monitor: Monitor,
     ) -> Self {
-        Self::with_control(controller, setup, now, monitor, Control::default())
+        Self::with_control(controller, setup, now, monitor, Control::default(), None)
     }
 
-    /// The same, on a connection that an endpoint of ours drives.
+    /// The same, on a connection that an endpoint of ours drives. `renew` makes the controller that
+    /// replaces this one when the local address changes.
     pub(crate) fn with_control(
         controller: Box<dyn whimbrel_cc::Controller>,
         setup: &Setup,
         now: Instant,
         monitor: Monitor,
         control: Control,
+        renew: Option<Renew>,
     ) -> Self {
         let inner = Inner {
             controller,
@@ -158,6 +175,7 @@ impl Adapter {
             episode: Episode::default(),
             newest_acked: None,
             now: Time::ZERO,
+            renew,
         };
         let classifies = inner.controller.classifies_losses();
         inner.report(|s| s.verdicts = classifies.then(Verdicts::default));
@@ -187,11 +205,34 @@ impl Adapter {
     fn current(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.deliver_pending_ack();
+        if inner.control.take_moved() {
+            inner.restart();
+        }
         inner
     }
 }
 
 impl Inner {
+    /// The local address changed: window and round-trip times start again, as on a new connection
+    /// (RFC 9000 section 9.4). Packets sent before say nothing about the new path.
+    fn restart(&mut self) {
+        let Some(Renew(renew)) = &self.renew else {
+            return;
+        };
+        self.controller = renew(u16::try_from(self.mtu).unwrap_or(u16::MAX));
+        self.rtt = Rtt::default();
+        self.pending_ack = None;
+        self.lost = LostBatch::default();
+        let next = self.flight.next_order();
+        self.newest_acked = next.checked_sub(1).max(self.newest_acked);
+        self.episode = Episode {
+            end: next,
+            repaired: next,
+            ..Episode::default()
+        };
+        self.report(|_| ());
+    }
+
     fn packet_sent(&mut self, instant: Instant, now: Time, bytes: u64, number: u64) {
         self.deliver_pending_ack();
         self.now = now;

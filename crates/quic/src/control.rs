@@ -28,6 +28,8 @@ pub(crate) struct State {
     /// One packet may leave whatever the window: a probe, or a report. Reports take the place of
     /// acknowledgments, which no window limits, and are as many: at most one for two packets.
     pub one_more: bool,
+    /// The local address changed; the congestion controller does not know yet.
+    pub moved: bool,
     /// The flow of an algorithm that is fed bursts, once noq has built its controller.
     pub bursts: Option<BurstFlow>,
     /// Packets and decisions are logged here.
@@ -58,6 +60,11 @@ impl Control {
     /// An acknowledgment arrived.
     pub fn on_acks(&self, now: Instant, in_flight: u64, srtt: Duration) {
         self.lock().silence.on_heard(now, in_flight == 0, srtt);
+    }
+
+    /// Whether the local address changed since the last call.
+    pub fn take_moved(&self) -> bool {
+        std::mem::take(&mut self.lock().moved)
     }
 
     /// When the packet `order`, the newest that is acknowledged, arrived.

@@ -1,5 +1,6 @@
 //! Builds a controller for noq each time it opens a path.
 
+use crate::adapter::Renew;
 use crate::bursts::{BurstAdapter, BurstFlow};
 use crate::control::Control;
 use crate::endpoint::Prepared;
@@ -186,7 +187,10 @@ impl ControllerFactory for ConnectionFactory {
         let controller = self.factory.spec.build(&setup);
         let (monitor, control) = (self.factory.monitor.clone(), self.control.clone());
         if self.factory.spec.entry().feed == Feed::Acknowledgments {
-            let adapter = Adapter::with_control(controller, &setup, now, monitor, control);
+            let factory = self.factory.clone();
+            let renew = Renew(Arc::new(move |mtu| factory.spec.build(&factory.setup(mtu))));
+            let adapter =
+                Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
             return Box::new(adapter);
         }
         let log = self.factory.log.clone();

@@ -1,6 +1,7 @@
 //! A connection during its handshake.
 
 use super::connection::Connection;
+use super::obstacle::Obstacle;
 use super::state::{ConnectionRef, State};
 use super::waiters::Topic;
 use noq_proto::{ConnectionError, FourTuple, PathId};
@@ -51,6 +52,12 @@ impl Connecting {
     /// The local address that the peer sent to, if it is known.
     pub fn local_ip(&self) -> Option<IpAddr> {
         self.path()?.local_ip()
+    }
+
+    /// Why the connection failed, if the system or a router said so. Ask after the future has
+    /// failed.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.connection.lock().obstacle
     }
 
     fn path(&self) -> Option<FourTuple> {

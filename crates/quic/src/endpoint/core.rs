@@ -7,14 +7,15 @@
 
 use super::contain::contain;
 use super::inbox::Inbox;
-use super::state::{ConnectionRef, Shared, State};
+use super::obstacle::Obstacle;
+use super::state::{ConnectionRef, NetworkChange, Shared, State};
 use super::transmit::Outgoing;
 use super::waiters::{HasWaiters, Topic, Waiters};
 use crate::feedback::Feedback;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
     ClientConfig, ConnectError, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint,
-    EndpointEvent, FourTuple, Incoming, ServerConfig, Transmit, VarInt,
+    EndpointEvent, FourTuple, Incoming, PathId, ServerConfig, Transmit, VarInt,
 };
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -94,6 +95,18 @@ struct Entry {
     ready: bool,
     deadline: Option<Deadline>,
     precise: bool,
+    route: Route,
+}
+
+/// The way from this host to a peer, when it was last looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route {
+    /// Not looked at yet.
+    Unknown,
+    /// From this local address.
+    From(IpAddr),
+    /// There was none.
+    None,
 }
 
 impl HasWaiters for Core {
@@ -262,15 +275,82 @@ impl Core {
         std::mem::take(&mut self.woken)
     }
 
-    /// The socket was replaced, or the system's addresses changed.
+    /// The socket was replaced, or the system's addresses changed: every connection checks that its
+    /// peer still answers.
     pub fn network_changed(&mut self, ipv6: bool, max_segments: NonZeroUsize) {
         self.ipv6 = ipv6;
         self.max_segments = max_segments;
-        let handles: Vec<_> = self.connections.keys().copied().collect();
-        for handle in handles {
-            if let Some(entry) = self.connections.get(&handle) {
-                entry.shared.lock().network_changed = true;
+        self.change_network(|_, _| Some(NetworkChange::Moved));
+    }
+
+    /// This host's routes may have changed. `source`: the local address from which the system would
+    /// now send to a peer, if it has a route.
+    ///
+    /// A client's connection whose local address is another one now moves to it; one whose route
+    /// has come back probes it at once. A server's connections stay: QUIC knows a server by its
+    /// address.
+    pub fn routes_changed(&mut self, source: impl Fn(SocketAddr) -> Option<IpAddr>) {
+        self.change_network(|entry, state| {
+            let path = state.proto.network_path(PathId::ZERO).ok()?;
+            let now = source(path.remote()).map(|ip| ip.to_canonical());
+            let now = now.map_or(Route::None, Route::From);
+            let before = match (entry.route, path.local_ip()) {
+                (Route::Unknown, Some(ip)) => Route::From(ip.to_canonical()),
+                (route, _) => route,
+            };
+            entry.route = now;
+            match (before, now) {
+                (_, Route::None) => None,
+                (before, now) if before == now => None,
+                _ if state.proto.side().is_server() => Some(NetworkChange::Probe),
+                // The system chooses the address when the connection's first packets leave.
+                (Route::Unknown, _) => Some(NetworkChange::Probe),
+                (_, Route::From(ip)) if path.local_ip().map(|ip| ip.to_canonical()) == Some(ip) => {
+                    Some(NetworkChange::Probe)
+                }
+                _ => Some(NetworkChange::Moved),
             }
+        });
+    }
+
+    /// The host slept: every connection checks at once that its peer still answers.
+    pub fn host_slept(&mut self) {
+        self.change_network(|_, _| Some(NetworkChange::Probe));
+    }
+
+    fn change_network(&mut self, change: impl Fn(&mut Entry, &State) -> Option<NetworkChange>) {
+        let mut changed = Vec::new();
+        for (handle, entry) in &mut self.connections {
+            let shared = Arc::clone(&entry.shared);
+            let mut state = shared.lock();
+            if let Some(change) = change(entry, &state) {
+                state.network_change = state.network_change.max(Some(change));
+                changed.push(*handle);
+            }
+        }
+        // Connections are in no particular order; their turns must not depend on it.
+        changed.sort_unstable();
+        for handle in changed {
+            self.make_ready(handle);
+        }
+    }
+
+    /// Packets to `remote` do not get there: attempts to connect to it fail. Established
+    /// connections do not, since anybody may forge what the system reports.
+    pub fn obstructed(&mut self, remote: SocketAddr, obstacle: Obstacle) {
+        let canonical = |address: SocketAddr| (address.ip().to_canonical(), address.port());
+        let mut ended = Vec::new();
+        for (handle, entry) in &self.connections {
+            let mut state = entry.shared.lock();
+            let path = state.proto.network_path(PathId::ZERO);
+            let concerned = path.is_ok_and(|path| canonical(path.remote()) == canonical(remote));
+            if concerned && !state.connected && state.proto.side().is_client() {
+                state.obstruct(obstacle);
+                self.woken.append(&mut state.woken);
+                ended.push(*handle);
+            }
+        }
+        for handle in ended {
             self.make_ready(handle);
         }
     }
@@ -436,6 +516,7 @@ impl Core {
             ready: false,
             deadline: None,
             precise: false,
+            route: Route::Unknown,
         };
         self.connections.insert(handle, entry);
         self.make_ready(handle);

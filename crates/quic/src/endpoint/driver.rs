@@ -2,16 +2,20 @@
 //!
 //! A round receives a batch, lets deadlines pass, sends a few batches, and wakes waiting tasks. It
 //! holds the core's lock while it calls the core, never while it sends or receives. With nothing to
-//! do it sleeps until a packet, a deadline or a call of the application.
+//! do it sleeps until a packet, a deadline, a change of this host's network or a call of the
+//! application.
 
-use super::core::Deadline;
+use super::core::{Core, Deadline};
 use super::handle::EndpointShared;
+use super::obstacle::Obstacle;
 use super::socket::{MESSAGES, ReceiveBuffers, Socket, send_singly};
 use super::transmit::Outgoing;
+use super::watch::{self, Change, NetworkWatch};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::task::Waker;
@@ -30,14 +34,26 @@ const MAX_FAILURES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Starts the driver's thread. It ends when the endpoint is closed or dropped and no connection is
-/// left.
+/// left. `watch` notices changes of this host's network.
 ///
 /// # Errors
 /// If the system refuses the thread.
-pub(super) fn start(endpoint: Arc<EndpointShared>, socket: Socket) -> io::Result<()> {
+pub(super) fn start(
+    endpoint: Arc<EndpointShared>,
+    socket: Socket,
+    watch: NetworkWatch,
+) -> io::Result<()> {
+    // A server is known by its address, and its peers, who may be anybody, could keep its thread
+    // busy with errors.
+    let is_client = endpoint.prepare.is_none();
+    if is_client {
+        socket.report_obstacles();
+    }
     let mut driver = Driver {
         endpoint,
+        is_client,
         socket,
+        watch,
         previous: None,
         buffers: ReceiveBuffers::new(),
         outgoing: Vec::with_capacity(64 << 10),
@@ -52,7 +68,10 @@ pub(super) fn start(endpoint: Arc<EndpointShared>, socket: Socket) -> io::Result
 
 struct Driver {
     endpoint: Arc<EndpointShared>,
+    /// The endpoint accepts no connections.
+    is_client: bool,
     socket: Socket,
+    watch: NetworkWatch,
     /// The socket before the last `rebind`, until a packet arrives on the new one.
     previous: Option<Socket>,
     buffers: ReceiveBuffers,
@@ -70,6 +89,7 @@ impl Driver {
         let mut readable = true;
         loop {
             self.replace_socket();
+            self.look_at_network();
             let messages = self.receive_limit();
             let received = readable && messages > 0 && self.receive(messages);
             let sent = self.send();
@@ -99,15 +119,65 @@ impl Driver {
         let Some(socket) = self.endpoint.take_replacement() else {
             return;
         };
+        self.adopt(socket);
+    }
+
+    fn adopt(&mut self, socket: Socket) {
         let (ipv6, segments) = (
             socket.local_addr().is_ok_and(|a| a.is_ipv6()),
             socket.max_segments(),
         );
+        if self.is_client {
+            socket.report_obstacles();
+        }
         self.previous = Some(std::mem::replace(&mut self.socket, socket));
         // Packets for the old socket's family cannot leave any more.
         self.unsent = None;
         self.endpoint
             .call(|core| core.network_changed(ipv6, segments));
+    }
+
+    /// Reacts to changes of this host's network.
+    fn look_at_network(&mut self) {
+        match self.watch.poll(self.endpoint.clock.now()) {
+            Some(Change::Routes) => self.follow_routes(),
+            Some(Change::Slept) => {
+                self.follow_routes();
+                self.endpoint.call(Core::host_slept);
+            }
+            None => {}
+        }
+    }
+
+    /// Moves connections to the addresses that this host has now.
+    fn follow_routes(&mut self) {
+        let bound = self.bound_address();
+        if let Some(address) = bound
+            && self.is_client
+            && !watch::is_local(address)
+            && let Some(socket) = self.unbound()
+        {
+            if let Ok(local) = socket.local_addr() {
+                self.endpoint.set_local_addr(local);
+            }
+            return self.adopt(socket);
+        }
+        self.socket.renew();
+        let segments = self.socket.max_segments();
+        self.endpoint.call(|core| {
+            core.set_max_segments(segments);
+            core.routes_changed(|remote| watch::source_towards(remote, bound));
+        });
+    }
+
+    /// The address to which the socket is bound; `None`: all of this host's.
+    fn bound_address(&self) -> Option<IpAddr> {
+        let local = self.socket.local_addr().ok()?.ip();
+        (!local.is_unspecified()).then_some(local)
+    }
+
+    fn unbound(&self) -> Option<Socket> {
+        Socket::new(self.socket.unbound().ok()?).ok()
     }
 
     /// How many messages may be received before the next packet that must leave exactly in time.
@@ -143,10 +213,14 @@ impl Driver {
                 messages == limit
             }
             Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock => false,
+                io::ErrorKind::WouldBlock => {
+                    self.take_obstacles();
+                    false
+                }
                 // An attacker may provoke these; they say nothing about the connections.
                 io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused => true,
                 _ if noq_udp::is_msg_size_err(&error) => true,
+                _ if self.take_obstacles() => true,
                 _ => {
                     self.failures += 1;
                     std::thread::sleep(PAUSE);
@@ -192,14 +266,47 @@ impl Driver {
         true
     }
 
+    /// Passes on why packets did not arrive. Returns whether there was anything.
+    fn take_obstacles(&mut self) -> bool {
+        if !self.is_client {
+            return false;
+        }
+        let endpoint = Arc::clone(&self.endpoint);
+        self.socket.take_obstacles(|remote, obstacle| {
+            endpoint.call(|core| core.obstructed(remote, obstacle));
+        })
+    }
+
     /// Sends what the buffer contains. Returns whether the kernel took it.
     fn transmit(&mut self, outgoing: Outgoing) -> bool {
-        let Err(error) = self.socket.send(&outgoing, &self.outgoing) else {
+        let Err(mut error) = self.socket.send(&outgoing, &self.outgoing) else {
             return true;
         };
+        // The kernel reports an earlier packet's error with the next call, which then sends nothing.
+        if error.kind() != io::ErrorKind::WouldBlock && self.take_obstacles() {
+            match self.socket.send(&outgoing, &self.outgoing) {
+                Ok(()) => return true,
+                Err(again) => error = again,
+            }
+        }
         if error.kind() == io::ErrorKind::WouldBlock {
             self.unsent = Some(outgoing);
             return false;
+        }
+        if let Some(source) = outgoing.source
+            && !watch::is_local(source)
+        {
+            // The packet cannot leave from an address that this host has no longer. Those that noq
+            // makes from the next round on leave from another one.
+            self.watch.suspect();
+            return true;
+        }
+        if self.is_client
+            && let Some(errno) = error.raw_os_error()
+            && let Some(obstacle) = self.obstacle(errno, &outgoing)
+        {
+            let remote = outgoing.destination;
+            self.endpoint.call(|core| core.obstructed(remote, obstacle));
         }
         let cannot_split = matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL));
         if cannot_split && outgoing.segment_size.is_some() {
@@ -210,6 +317,11 @@ impl Driver {
         // Otherwise the packet is lost, and QUIC sends its content again: no route, a firewall, or
         // a probe of a larger packet than the device takes.
         true
+    }
+
+    fn obstacle(&self, errno: i32, outgoing: &Outgoing) -> Option<Obstacle> {
+        let size = outgoing.segment_size.unwrap_or(self.outgoing.len());
+        Obstacle::of_send_error(errno, size)
     }
 
     /// Sleeps until there is something to do. Returns whether packets may be waiting.
@@ -243,7 +355,10 @@ impl Driver {
     }
 
     fn timeout(&self, deadline: Option<Deadline>) -> Wait {
-        let Some(Deadline { at, exact }) = deadline else {
+        let look = self.watch.deadline();
+        let look = look.map(|at| Deadline { at, exact: false });
+        let next = deadline.into_iter().chain(look).min_by_key(|next| next.at);
+        let Some(Deadline { at, exact }) = next else {
             return Wait::Sleep(None);
         };
         let left = at.saturating_duration_since(Instant::now());
@@ -254,8 +369,9 @@ impl Driver {
         }
     }
 
-    fn poll(&self, timeout: Option<Duration>) -> bool {
-        let inbox = &self.endpoint.inbox;
+    fn poll(&mut self, timeout: Option<Duration>) -> bool {
+        let endpoint = Arc::clone(&self.endpoint);
+        let inbox = &endpoint.inbox;
         let mut wanted = PollFlags::POLLIN;
         if self.unsent.is_some() {
             wanted |= PollFlags::POLLOUT;
@@ -264,20 +380,25 @@ impl Driver {
             return true;
         };
         let previous = self.previous.as_ref().map_or(ring, AsFd::as_fd);
+        let network = self.watch.fd().unwrap_or(ring);
         let mut fds = [
             PollFd::new(self.socket.as_fd(), wanted),
             PollFd::new(ring, PollFlags::POLLIN),
             PollFd::new(previous, PollFlags::POLLIN),
+            PollFd::new(network, PollFlags::POLLIN),
         ];
         if ppoll(&mut fds, timeout.map(TimeSpec::from_duration), None).is_err() {
             // A signal; look at everything.
             return true;
         }
-        let ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
-        if ready(&fds[1]) {
+        let ready = fds.map(|fd| fd.any().unwrap_or(true));
+        if ready[1] {
             inbox.alarm().clear();
         }
-        ready(&fds[0]) || (self.previous.is_some() && ready(&fds[2]))
+        if ready[3] {
+            self.watch.on_readable();
+        }
+        ready[0] || (self.previous.is_some() && ready[2])
     }
 }
 

@@ -9,6 +9,7 @@ use super::incoming::Incoming;
 use super::prepared::Prepared;
 use super::socket::Socket;
 use super::waiters::{self, Topic};
+use super::watch::NetworkWatch;
 use bytes::Bytes;
 use noq_proto::{ClientConfig, ConnectError, EndpointConfig, ServerConfig, VarInt};
 use std::fmt;
@@ -81,6 +82,11 @@ impl EndpointShared {
         waiters::lock(&self.core)
     }
 
+    /// The driver has moved to a socket with this address.
+    pub fn set_local_addr(&self, local: SocketAddr) {
+        *waiters::lock(&self.local) = local;
+    }
+
     /// Takes the socket that shall replace the present one.
     pub fn take_replacement(&self) -> Option<Socket> {
         waiters::lock(&self.replacement).take()
@@ -143,7 +149,7 @@ impl Endpoint {
             socket.max_segments(),
         );
         let endpoint = Self::over(core, inbox, Clock::System, prepare, local);
-        driver::start(Arc::clone(&endpoint.0.0), socket)?;
+        driver::start(Arc::clone(&endpoint.0.0), socket, NetworkWatch::new())?;
         Ok(endpoint)
     }
 

@@ -15,6 +15,8 @@
 //! | `transmit` | what leaves next, and how many datagrams at once |
 //! | `state`, `waiters` | one connection, and the tasks that wait for it |
 //! | `driver`, `socket` | the thread, and the system calls |
+//! | `watch` | changes of this host's addresses and routes, and its sleep |
+//! | `obstacle` | why packets do not reach a peer |
 //! | `inbox` | what the application's threads changed, and how they wake the driver |
 //! | [`Endpoint`], [`Connection`], ... | the application's handles |
 //!
@@ -34,6 +36,9 @@ mod driver;
 mod handle;
 mod inbox;
 mod incoming;
+#[cfg(test)]
+mod moving_tests;
+mod obstacle;
 mod prepared;
 mod receive_stream;
 mod send_stream;
@@ -45,11 +50,13 @@ pub(crate) mod testing;
 mod tests;
 mod transmit;
 mod waiters;
+mod watch;
 
 pub use connecting::Connecting;
 pub use connection::Connection;
 pub use handle::{Endpoint, Server};
 pub use incoming::{Incoming, RetryError};
+pub use obstacle::Obstacle;
 pub use prepared::Prepared;
 pub use receive_stream::{ReadError, ReadExactError, ReadToEndError, RecvStream, ResetError};
 pub use send_stream::{SendStream, StoppedError, WriteError};

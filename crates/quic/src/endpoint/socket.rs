@@ -5,13 +5,14 @@
 //! together take 112 (IPv4) or 120 (IPv6), and the kernel would drop the mark (ECN).
 
 use super::core::Arrival;
+use super::obstacle::{self, Obstacle};
 use super::transmit::Outgoing;
 use bytes::BytesMut;
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use noq_proto::EcnCodepoint;
 use noq_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,6 +48,48 @@ impl Socket {
             merges: true,
             can_merge,
         })
+    }
+
+    /// Lets the kernel report why packets do not arrive ([`Self::take_obstacles`]).
+    pub fn report_obstacles(&self) {
+        obstacle::keep(&self.socket);
+    }
+
+    /// Calls `each` with what the kernel has reported since the last call: where a packet was sent,
+    /// and why it did not arrive. Returns whether there was anything.
+    pub fn take_obstacles(&self, each: impl FnMut(SocketAddr, Obstacle)) -> bool {
+        obstacle::take(&self.socket, each)
+    }
+
+    /// Finds out again what the kernel and the device can do. To be called when the network has
+    /// changed: noq-udp takes the refusal of a vanished address for a device without features.
+    pub fn renew(&mut self) {
+        if let Ok(state) = UdpSocketState::new((&self.socket).into()) {
+            self.state = state;
+            // That has switched merging on.
+            let merge = std::mem::replace(&mut self.merges, true);
+            self.set_merging(merge);
+        }
+    }
+
+    /// A socket for the same purpose that is not bound to an address of this host.
+    ///
+    /// # Errors
+    /// If the system refuses it.
+    pub fn unbound(&self) -> io::Result<UdpSocket> {
+        let any: IpAddr = match self.local_addr()? {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = UdpSocket::bind((any, 0))?;
+        // The kernel reports twice what it was asked for (socket(7)). Smaller buffers work too.
+        if let Ok(size) = getsockopt(&self.socket, sockopt::RcvBuf) {
+            setsockopt(&socket, sockopt::RcvBuf, &(size / 2)).ok();
+        }
+        if let Ok(size) = getsockopt(&self.socket, sockopt::SndBuf) {
+            setsockopt(&socket, sockopt::SndBuf, &(size / 2)).ok();
+        }
+        Ok(socket)
     }
 
     /// The local address.

@@ -1,6 +1,7 @@
 //! The state of one connection, shared by the core and the application's handles.
 
 use super::inbox::Inbox;
+use super::obstacle::Obstacle;
 use super::transmit::Held;
 use super::waiters::{self, HasWaiters, Topic, Waiters};
 use crate::feedback::{Feedback, Permission};
@@ -78,6 +79,15 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// How this host's network changed, as far as it concerns one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NetworkChange {
+    /// The path may be back: the peer is probed at once.
+    Probe,
+    /// The local address changed: packets leave from another one from now on.
+    Moved,
+}
+
 /// What the lock of a connection protects.
 pub(crate) struct State {
     pub proto: noq_proto::Connection,
@@ -95,8 +105,10 @@ pub(crate) struct State {
     pub woken: Vec<Waker>,
     /// The application closed the connection; noq does not know yet.
     close: Option<(VarInt, Bytes)>,
-    /// The local address changed; noq does not know yet.
-    pub network_changed: bool,
+    /// The network changed; noq does not know yet.
+    pub network_change: Option<NetworkChange>,
+    /// Why the attempt to connect failed, as far as the system said so.
+    pub obstacle: Option<Obstacle>,
     /// The answer of `before_transmit` for a packet that has not been made yet.
     pub permission: Option<Permission>,
     /// A packet that could not leave together with those before it.
@@ -124,7 +136,8 @@ impl State {
             waiters: Waiters::default(),
             woken: Vec::new(),
             close: None,
-            network_changed: false,
+            network_change: None,
+            obstacle: None,
             permission: None,
             held: None,
             full_space,
@@ -146,6 +159,15 @@ impl State {
         self.terminate(ConnectionError::TransportError(error));
     }
 
+    /// The attempt to connect failed: packets do not reach the peer.
+    pub fn obstruct(&mut self, obstacle: Obstacle) {
+        if self.error.is_none() {
+            self.obstacle = Some(obstacle);
+            self.close = Some((VarInt::from_u32(0), Bytes::new()));
+            self.fail(&obstacle.to_string());
+        }
+    }
+
     /// noq has forgotten the connection. It has reported why before.
     pub fn ended(&mut self) {
         if self.error.is_none() {
@@ -163,9 +185,22 @@ impl State {
         if let Some((code, reason)) = self.close.take() {
             self.proto.close(now, code, reason);
         }
-        if std::mem::take(&mut self.network_changed) {
-            self.proto.handle_network_change(None, now);
-            self.feedback.on_network_change();
+        match self.network_change.take() {
+            Some(NetworkChange::Moved) => {
+                self.proto.handle_network_change(None, now);
+                self.feedback.on_network_change(true);
+            }
+            // noq probes on a client's call of the same kind: it forgets the local address, which
+            // the system then chooses as before. A server must answer from the same address.
+            Some(NetworkChange::Probe) if self.proto.side().is_client() => {
+                self.proto.handle_network_change(None, now);
+                self.feedback.on_network_change(false);
+            }
+            Some(NetworkChange::Probe) => {
+                self.proto.ping();
+                self.feedback.on_network_change(false);
+            }
+            None => {}
         }
     }
 

@@ -159,9 +159,16 @@ impl Feedback {
         }
     }
 
-    /// This host's network changed: what was measured may be of another path.
-    pub fn on_network_change(&mut self) {
-        if let Some(flow) = &mut self.control.lock().bursts {
+    /// This host's network changed: one packet leaves at once, whatever is still in flight, and
+    /// probes the path. `moved`: the local address changed, so what was measured is of another
+    /// path.
+    pub fn on_network_change(&mut self, moved: bool) {
+        let mut control = self.control.lock();
+        control.one_more = true;
+        control.moved |= moved;
+        if let Some(flow) = &mut control.bursts
+            && moved
+        {
             flow.on_moved();
         }
     }

@@ -5,6 +5,7 @@ use super::tls::NAME;
 use crate::endpoint::clock::Clock;
 use crate::endpoint::core::{Arrival, Core};
 use crate::endpoint::inbox::Inbox;
+use crate::endpoint::transmit::Outgoing;
 use crate::endpoint::{Connection, Endpoint, Prepared};
 use bytes::BytesMut;
 use noq_proto::{ClientConfig, ConnectionError, EcnCodepoint, EndpointConfig, ServerConfig};
@@ -88,6 +89,8 @@ struct End {
     counts: Counts,
     /// This host's clock is ahead of virtual time by this: only differences of its times matter.
     offset: Duration,
+    /// The host has no address and no route.
+    offline: bool,
 }
 
 /// A datagram in flight.
@@ -96,6 +99,9 @@ struct InFlight {
     at: Time,
     number: u64,
     to: usize,
+    /// The sender's address and the one it was sent to, when it left.
+    source: SocketAddr,
+    destination: SocketAddr,
     ecn: u8,
     data: Vec<u8>,
 }
@@ -136,6 +142,7 @@ impl Network {
                 link: Link::new(link, 2 * seed + u64::from(index)),
                 counts: Counts::default(),
                 offset: Duration::from_secs(1000 * u64::from(index)),
+                offline: false,
             }
         };
         let server = super::server_config(super::transport());
@@ -177,6 +184,30 @@ impl Network {
         client.call(|core| core.network_changed(false, segments));
     }
 
+    /// The client's host gets this address instead of the one it had; `None`: it has no network
+    /// any more. `noticed`: its system reports the change. Packets to and from the old address are
+    /// lost.
+    pub fn move_client(&mut self, address: Option<SocketAddr>, noticed: bool) {
+        let client = &mut self.ends[0];
+        client.offline = address.is_none();
+        client.address = address.unwrap_or(client.address);
+        if noticed {
+            let source = address.map(|address| address.ip());
+            let shared = Arc::clone(client.endpoint.shared());
+            shared.call(|core| core.routes_changed(|_| source));
+        }
+    }
+
+    /// The client's host wakes from a sleep.
+    pub fn wake_client(&mut self) {
+        self.ends[0].endpoint.shared().call(Core::host_slept);
+    }
+
+    /// A NAT before the client gives it another port: nobody is told.
+    pub fn rebind_client(&mut self, port: u16) {
+        self.ends[0].address.set_port(port);
+    }
+
     /// What was sent from the client to the server.
     pub fn forth(&self) -> Counts {
         self.ends[0].counts
@@ -216,6 +247,8 @@ impl Network {
             at: self.now,
             number: self.number,
             to: usize::from(to_server),
+            source: self.ends[usize::from(!to_server)].address,
+            destination: self.ends[usize::from(to_server)].address,
             ecn: 0,
             data: data.to_vec(),
         }));
@@ -337,13 +370,16 @@ impl Network {
     }
 
     fn deliver(&mut self, packet: InFlight) {
+        let end = &self.ends[packet.to];
+        if end.offline || end.address != packet.destination {
+            return;
+        }
         let from = &mut self.ends[1 - packet.to];
         from.counts.arrived += 1;
         from.counts.arrived_bytes += packet.data.len() as u64;
-        let source = from.address;
         let end = &self.ends[packet.to];
         let arrival = Arrival {
-            source,
+            source: packet.source,
             destination: Some(end.address.ip()),
             ecn: EcnCodepoint::from_bits(packet.ecn),
             arrived: packet.at + end.offset,
@@ -377,15 +413,22 @@ impl Network {
             end.counts.calls += 1;
             let batch = outgoing.datagrams(buffer.len());
             end.counts.largest_batch = end.counts.largest_batch.max(batch);
+            // A system does not send from an address that it has no longer, nor without a route.
+            let own = outgoing.source.is_none_or(|ip| ip == end.address.ip());
+            if end.offline || !own {
+                continue;
+            }
             for data in buffer.chunks(size) {
-                self.offer(from, data, outgoing.ecn, outgoing.exact);
+                self.offer(from, data, &outgoing);
             }
         }
     }
 
-    fn offer(&mut self, from: usize, data: &[u8], ecn: Option<EcnCodepoint>, exact: bool) {
+    fn offer(&mut self, from: usize, data: &[u8], outgoing: &Outgoing) {
+        let (ecn, exact) = (outgoing.ecn, outgoing.exact);
         let end = &mut self.ends[from];
         end.counts.sent += 1;
+        let source = end.address;
         let size = data.len() as u32 + HEADERS;
         let arrives = match end.link.offer(self.now, size, ecn.is_some()) {
             Fate::Delivered {
@@ -411,6 +454,8 @@ impl Network {
                 at,
                 number: self.number,
                 to: 1 - from,
+                source,
+                destination: outgoing.destination,
                 ecn: if marked {
                     EcnCodepoint::Ce as u8
                 } else {
