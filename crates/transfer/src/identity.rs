@@ -3,12 +3,10 @@
 //! Created on first start: `server-key.pem`, `server-cert.pem` and `token`, each readable by the
 //! owner only.
 
+use crate::private_file::{self, Access};
 use crate::{Error, Fingerprint, Token, tls};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const KEY: &str = "server-key.pem";
@@ -26,27 +24,43 @@ pub struct Identity {
 impl Identity {
     /// Reads the identity in `directory`, or creates one there.
     ///
+    /// Servers that start at the same time agree on one identity.
+    ///
     /// # Errors
     /// If the identity cannot be read or written or is damaged, or if other users may read one of
-    /// its files.
+    /// its files or write to the directory.
     pub fn load_or_create(directory: &Path) -> Result<Self, Error> {
-        create_private_dir(directory)?;
+        private_file::create_directory(directory)?;
+        private_file::check_directory(directory)?;
         let path = |name| directory.join(name);
-        if !exists(&path(KEY))? && !exists(&path(CERTIFICATE))? {
-            let created = rcgen::generate_simple_self_signed([tls::SERVER_NAME.to_owned()])
-                .map_err(|e| Error::Identity(format!("cannot create a certificate: {e}")))?;
-            create_private(&path(KEY), created.signing_key.serialize_pem().as_bytes())?;
-            create_private(&path(CERTIFICATE), created.cert.pem().as_bytes())?;
+        let missing = |name| path(name).try_exists().map(|there| !there);
+        let missing = |name| missing(name).map_err(Error::file(path(name), "check for this file"));
+        // The token is the last file of a new identity.
+        if missing(TOKEN)? || missing(KEY)? {
+            // Of two servers that start for the first time at once, one waits for the other.
+            let _lock = private_file::lock(&directory.join("identity"))?;
+            if missing(KEY)? && missing(CERTIFICATE)? {
+                let created = rcgen::generate_simple_self_signed([tls::SERVER_NAME.to_owned()])
+                    .map_err(|e| Error::Identity(format!("cannot create a certificate: {e}")))?;
+                let key = created.signing_key.serialize_pem();
+                // Whoever finds the key finds the certificate.
+                private_file::replace(&path(CERTIFICATE), created.cert.pem().as_bytes())?;
+                private_file::replace(&path(KEY), key.as_bytes())?;
+            }
+            if missing(TOKEN)? {
+                let token = Token::random()?.reveal();
+                private_file::replace(&path(TOKEN), format!("{token}\n").as_bytes())?;
+            }
         }
-        if !exists(&path(TOKEN))? {
-            create_private(
-                &path(TOKEN),
-                format!("{}\n", Token::random()?.reveal()).as_bytes(),
-            )?;
-        }
-        let key = read_private(&path(KEY))?;
-        let certificate = read_private(&path(CERTIFICATE))?;
-        let token = read_private(&path(TOKEN))?;
+        let read = |name| {
+            private_file::read(&path(name), Access::Secret)?.ok_or_else(|| {
+                Error::Identity(format!(
+                    "{} is missing; restore it, or remove its directory to create a new identity",
+                    path(name).display()
+                ))
+            })
+        };
+        let (key, certificate, token) = (read(KEY)?, read(CERTIFICATE)?, read(TOKEN)?);
         let damaged = |name: &'static str| {
             Error::Identity(format!(
                 "{} is damaged; restore it, or remove {} to create a new identity, which clients \
@@ -97,59 +111,39 @@ pub fn default_state_dir() -> Option<PathBuf> {
         .map(|p| p.join("whimbrel"))
 }
 
-/// Creates a directory, and its missing parents, with access for the owner only.
-pub(crate) fn create_private_dir(directory: &Path) -> Result<(), Error> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-        .map_err(Error::file(directory, "create this directory"))
-}
-
-fn exists(path: &Path) -> Result<bool, Error> {
-    path.try_exists()
-        .map_err(Error::file(path, "check for this file"))
-}
-
-/// Creates a file that only the owner can read.
-fn create_private(path: &Path, contents: &[u8]) -> Result<(), Error> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(Error::file(path, "create this file"))?;
-    file.write_all(contents)
-        .and_then(|()| file.sync_all())
-        .map_err(Error::file(path, "write"))
-}
-
-fn read_private(path: &Path) -> Result<String, Error> {
-    let text = fs::read_to_string(path).map_err(|e| match e.kind() {
-        ErrorKind::NotFound => Error::Identity(format!(
-            "{} is missing; restore it, or remove its directory to create a new identity",
-            path.display()
-        )),
-        _ => Error::file(path, "read")(e),
-    })?;
-    let mode = fs::metadata(path)
-        .map_err(Error::file(path, "read"))?
-        .permissions()
-        .mode();
-    if mode & 0o077 != 0 {
-        return Err(Error::Identity(format!(
-            "other users can read {0}; run `chmod 600 {0}`, and create a new identity if they may \
-             have read it",
-            path.display()
-        )));
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch_directory::ScratchDirectory;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn simultaneous_first_starts_agree_on_one_identity() {
+        let scratch = ScratchDirectory::new();
+        let dir = scratch.path().join("state");
+        let start = || Identity::load_or_create(&dir).expect("created or read");
+        let prints: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            let joined = threads.into_iter().map(|t| t.join().expect("no panic"));
+            joined
+                .map(|i| (i.fingerprint(), i.token().reveal()))
+                .collect()
+        });
+        assert!(prints.iter().all(|found| *found == prints[0]));
+    }
+
+    #[test]
+    fn an_identity_in_a_directory_of_everybody_is_refused() {
+        let scratch = ScratchDirectory::new();
+        let dir = scratch.path().join("state");
+        Identity::load_or_create(&dir).expect("created");
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).expect("the owner may");
+        let error = Identity::load_or_create(&dir)
+            .expect_err("anybody may replace the key")
+            .to_string();
+        assert!(error.contains("chmod 700"), "{error}");
+    }
 
     #[test]
     fn an_identity_is_persistent_and_private() {

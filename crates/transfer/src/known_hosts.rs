@@ -1,88 +1,43 @@
 //! The servers that a client has pinned, one `host:port fingerprint` per line, as in ssh's
 //! `known_hosts`.
 
-use crate::identity::create_private_dir;
+use crate::host_file::HostFile;
+use crate::private_file::Access;
 use crate::{Error, Fingerprint};
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// A file of pinned servers. Lines that begin with `#` are comments.
 #[derive(Debug, Clone)]
-pub struct KnownHosts {
-    path: PathBuf,
-}
+pub struct KnownHosts(HostFile);
 
 impl KnownHosts {
     /// The file at `path`; it need not exist yet.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self(HostFile::at(path, Access::Public))
     }
 
     /// The fingerprint pinned for `host:port`; the last one if there are several.
     ///
     /// # Errors
-    /// If the file cannot be read or the line is damaged.
+    /// If the file cannot be read, other users may write it, or the line is damaged.
     pub fn get(&self, host: &str) -> Result<Option<Fingerprint>, Error> {
-        let mut found = None;
-        for (number, line) in self.read()?.lines().enumerate() {
-            if let Some((name, print)) = entry(line)
-                && name == host
-            {
-                let print = print.parse().map_err(|e| {
-                    Error::Identity(format!("{}:{}: {e}", self.path.display(), number + 1))
-                })?;
-                found = Some(print);
-            }
-        }
-        Ok(found)
+        let Some((line, value)) = self.0.get(host)? else {
+            return Ok(None);
+        };
+        let place = self.0.path().display();
+        let print = value.parse();
+        print
+            .map(Some)
+            .map_err(|e| Error::Identity(format!("{place}:{line}: {e}")))
     }
 
-    /// Pins `fingerprint` for `host:port` and replaces an older one.
+    /// Pins `fingerprint` for `host:port` and replaces an older one. Other processes may do so at
+    /// the same time.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn set(&self, host: &str, fingerprint: Fingerprint) -> Result<(), Error> {
-        let keep = |line: &&str| entry(line).is_none_or(|(name, _)| name != host);
-        let old = self.read()?;
-        let mut text: String = old.lines().filter(keep).map(|l| format!("{l}\n")).collect();
-        text.push_str(&format!("{host} {fingerprint}\n"));
-        if let Some(directory) = self.path.parent() {
-            create_private_dir(directory)?;
-        }
-        // Write a temporary file and rename it, so that the file is always complete.
-        let temporary = self
-            .path
-            .with_extension(format!("{}.tmp", std::process::id()));
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .and_then(|()| fs::rename(&temporary, &self.path))
-            .map_err(Error::file(
-                &self.path,
-                "write the server's fingerprint to this file",
-            ))
-    }
-
-    fn read(&self) -> Result<String, Error> {
-        match fs::read_to_string(&self.path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
-            result => result.map_err(Error::file(&self.path, "read")),
-        }
-    }
-}
-
-fn entry(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim();
-    if line.starts_with('#') {
-        None
-    } else {
-        line.split_once(char::is_whitespace)
+        self.0.set(host, &fingerprint.to_string())
     }
 }
 
@@ -90,6 +45,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::scratch_directory::ScratchDirectory;
+    use std::fs;
 
     #[test]
     fn a_pinned_fingerprint_is_found_and_replaced() {
@@ -106,13 +62,13 @@ mod tests {
         known.set("x:4440", b).expect("written");
         assert_eq!(known.get("x:4440").expect("read"), Some(b));
         assert_eq!(
-            fs::read_to_string(&known.path)
+            fs::read_to_string(&known.0.path())
                 .expect("a file")
                 .lines()
                 .count(),
             2
         );
-        fs::write(&known.path, "# mine\nx:4440 nonsense\n").expect("written");
+        fs::write(known.0.path(), "# mine\nx:4440 nonsense\n").expect("written");
         let error = known.get("x:4440").expect_err("damaged").to_string();
         assert!(error.contains(":2:"), "{error}");
     }

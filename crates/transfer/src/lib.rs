@@ -18,15 +18,19 @@
 
 mod chunks;
 mod close;
+mod connect;
 mod error;
 mod fingerprint;
 mod framing;
 mod guard;
+mod host_file;
 mod identity;
 mod incoming;
 mod interval_statistics;
 mod known_hosts;
+mod known_tokens;
 mod name;
+mod private_file;
 mod qlog;
 mod receive;
 #[cfg(test)]
@@ -43,14 +47,16 @@ pub mod users;
 pub mod wire;
 
 pub use chunks::CHUNK;
+pub use connect::ServerAddress;
 pub use error::Error;
 pub use fingerprint::Fingerprint;
 pub use identity::{Identity, default_state_dir};
 pub use incoming::{Incoming, Receiving, Share};
 pub use known_hosts::KnownHosts;
+pub use known_tokens::KnownTokens;
 pub use name::{FileName, NameError};
 pub use qlog::QlogFolder;
-pub use send::{Progress, SendOptions, ServerAddress, send};
+pub use send::{Progress, SendOptions, send};
 pub use server::{Event, Limits, ServeOptions, Server};
 pub use summary::{BurstSummary, IntervalSample, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;

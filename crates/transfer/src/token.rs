@@ -1,7 +1,9 @@
 //! The token with which a client authenticates: 160 random bits.
 
+use crate::private_file::{self, Access};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// A secret shared by server and client, written as 32 characters of base 32.
@@ -26,6 +28,19 @@ impl Token {
         Ok(Self(bytes))
     }
 
+    /// Reads a token from a file that only its owner can read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, others have access to it, or it contains no token.
+    pub fn from_file(path: &Path) -> Result<Self, crate::Error> {
+        let text = private_file::read(path, Access::Secret)?.ok_or_else(|| {
+            let missing = std::io::ErrorKind::NotFound.into();
+            crate::Error::file(path, "read the token")(missing)
+        })?;
+        text.parse()
+            .map_err(|e| crate::Error::Identity(format!("{}: {e}", path.display())))
+    }
+
     pub(crate) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         Self(bytes)
     }
@@ -37,6 +52,12 @@ impl Token {
     /// The secret as text, for the user.
     pub fn reveal(&self) -> String {
         data_encoding::BASE32_NOPAD.encode(&self.0).to_lowercase()
+    }
+
+    /// The hash by which a server knows the token. The token's 160 random bits cannot be guessed, so
+    /// a fast hash is safe.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(blake3::derive_key("whimbrel 2026 server token", &self.0))
     }
 
     /// Whether both tokens are equal. BLAKE3 hashes compare in constant time, so the time does not
@@ -62,7 +83,36 @@ impl FromStr for Token {
             .and_then(|bytes| bytes.try_into().ok())
             .map(Self)
             .ok_or_else(|| {
-                "a token is 32 letters and digits, as `whimbrel serve` prints it".to_owned()
+                "a token is 32 letters and digits, as `whimbrel serve` shows it".to_owned()
+            })
+    }
+}
+
+/// The hash of a token, written as `blake3:` and 64 hexadecimal digits. It does not reveal the
+/// token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "blake3:{}", data_encoding::HEXLOWER.encode(&self.0))
+    }
+}
+
+impl FromStr for TokenHash {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.strip_prefix("blake3:")
+            .and_then(|hex| {
+                data_encoding::HEXLOWER_PERMISSIVE
+                    .decode(hex.as_bytes())
+                    .ok()
+            })
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(Self)
+            .ok_or_else(|| {
+                format!("`{text}` is not the hash of a token; `whimbrel token new` makes both")
             })
     }
 }
@@ -80,5 +130,17 @@ mod tests {
         assert!(!token.matches(&Token::random().expect("randomness")));
         assert!(!format!("{token:?}").contains(&token.reveal()));
         assert!("too-short".parse::<Token>().is_err());
+    }
+
+    #[test]
+    fn a_hash_reads_back_and_differs_from_the_token() {
+        let token = Token::random().expect("randomness");
+        let hash = token.hash();
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert!(!hash.to_string().contains(&token.reveal()));
+        assert_ne!(hash, Token::random().expect("randomness").hash());
+        for wrong in ["", "blake3:", "blake3:00", &token.reveal()] {
+            assert!(wrong.parse::<TokenHash>().is_err(), "{wrong}");
+        }
     }
 }

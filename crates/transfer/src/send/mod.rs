@@ -1,14 +1,13 @@
 //! Sends one file.
 
-mod address;
 mod connect;
 mod options;
 mod put;
 
+use crate::connect::Connected;
 use crate::interval_statistics::IntervalStatistics;
 use crate::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
 use crate::{Error, FileName, close};
-pub use address::ServerAddress;
 use connect::connect;
 use noq_proto::{PathId, VarInt};
 pub use options::{Progress, SendOptions};
@@ -39,21 +38,27 @@ pub async fn send(
 ) -> Result<Summary, Error> {
     let (file, size) = open(&options.file)?;
     let name = server_file_name(&options)?;
-    let mut factory = Factory::for_endpoint(options.controller.clone());
-    if let Some(interval) = options.trace {
-        factory = factory.sampling(interval);
-    }
     let log = match &options.packet_log {
         Some(path) => Some(PacketLog::create(path).map_err(Error::file(path, "create"))?),
         None => None,
     };
-    if let Some(log) = &log {
-        factory = factory.logging(log.clone());
-    }
-    let monitor = factory.monitor();
+    let factory = || {
+        let mut factory = Factory::for_endpoint(options.controller.clone());
+        if let Some(interval) = options.trace {
+            factory = factory.sampling(interval);
+        }
+        match &log {
+            Some(log) => factory.logging(log.clone()),
+            None => factory,
+        }
+    };
     tokio::pin!(stop);
     let started = Instant::now();
-    let (endpoint, connection) = tokio::select! {
+    let Connected {
+        endpoint,
+        connection,
+        monitor,
+    } = tokio::select! {
         connected = connect(&options, factory) => connected?,
         () = &mut stop => return Err(Error::Stopped),
     };

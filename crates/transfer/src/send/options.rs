@@ -1,7 +1,6 @@
 //! Options of a transfer.
 
-use super::ServerAddress;
-use crate::{Fingerprint, KnownHosts, QlogFolder, Token};
+use crate::{Fingerprint, KnownHosts, QlogFolder, ServerAddress, Token};
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;

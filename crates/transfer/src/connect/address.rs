@@ -1,11 +1,12 @@
-//! The address of a server as the user writes it.
+//! A server's address as the user writes it.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
-/// A server as the user names it: `host`, `host:port` or `[v6]:port`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A server as the user names it: `host`, `host:port`, `[v6]:port`, or `fe80::1%eth0` with the
+/// interface of a link-local address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServerAddress {
     /// Host name or address.
     pub host: String,
@@ -26,12 +27,14 @@ impl FromStr for ServerAddress {
             host: host.to_owned(),
             port,
         };
-        if text.parse::<Ipv6Addr>().is_ok() {
+        if is_ipv6(text) {
             return Ok(named(text, crate::DEFAULT_PORT));
         }
         if let Some(rest) = text.strip_prefix('[') {
             let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
-            host.parse::<Ipv6Addr>().map_err(|_| wrong())?;
+            if !is_ipv6(host) {
+                return Err(wrong());
+            }
             let port = match port.strip_prefix(':') {
                 Some(port) => port.parse().map_err(|_| wrong())?,
                 None if port.is_empty() => crate::DEFAULT_PORT,
@@ -43,10 +46,28 @@ impl FromStr for ServerAddress {
             Some((host, port)) => (host, port.parse().map_err(|_| wrong())?),
             None => (text, crate::DEFAULT_PORT),
         };
-        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '/' || c == '@') {
+        let invalid = |c: char| c.is_whitespace() || c.is_control() || "/@%[]".contains(c);
+        if host.is_empty() || host.contains(invalid) {
             return Err(wrong());
         }
         Ok(named(host, port))
+    }
+}
+
+/// Whether the text is an IPv6 address, with an interface if it is link-local (RFC 4007 section
+/// 11).
+fn is_ipv6(text: &str) -> bool {
+    match text.split_once('%') {
+        None => text.parse::<Ipv6Addr>().is_ok(),
+        Some((address, zone)) => {
+            let link_local = address
+                .parse::<Ipv6Addr>()
+                .is_ok_and(|a| a.is_unicast_link_local());
+            let named = zone
+                .chars()
+                .all(|c| c.is_ascii_graphic() && !"/[]%".contains(c));
+            link_local && named && !zone.is_empty()
+        }
     }
 }
 
@@ -74,6 +95,8 @@ mod tests {
             ("::1", "::1", 4440, "[::1]:4440"),
             ("[::1]", "::1", 4440, "[::1]:4440"),
             ("[::1]:99", "::1", 99, "[::1]:99"),
+            ("fe80::1%eth0", "fe80::1%eth0", 4440, "[fe80::1%eth0]:4440"),
+            ("[fe80::1%2]:99", "fe80::1%2", 99, "[fe80::1%2]:99"),
         ] {
             let address: ServerAddress = text.parse().expect(text);
             assert_eq!((&*address.host, address.port), (host, port));
@@ -89,6 +112,10 @@ mod tests {
             "[a]:9",
             "a b",
             "user@host",
+            "fe80::1%",
+            "fe80::1%a b",
+            "2001:db8::1%eth0",
+            "host%eth0",
         ] {
             assert!(wrong.parse::<ServerAddress>().is_err(), "{wrong}");
         }

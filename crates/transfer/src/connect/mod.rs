@@ -1,0 +1,177 @@
+//! Connects to a server: resolves its name, tries its addresses, and checks its fingerprint.
+//!
+//! | part | content |
+//! |---|---|
+//! | `address` | a server as the user names it |
+//! | `race` | several addresses at once (RFC 8305) |
+//! | `small_packets` | what a silent server answers |
+//! | `failure` | why it failed, and what to do |
+
+mod address;
+mod failure;
+mod race;
+mod small_packets;
+
+pub use address::ServerAddress;
+
+use crate::{Error, Fingerprint, KnownHosts, socket, tls};
+use failure::Failure;
+use noq_proto::{ClientConfig, EndpointConfig, TransportConfig};
+use race::{Failed, Lost};
+use small_packets::Answer;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use whimbrel_cc::fairness::Priority;
+use whimbrel_quic::endpoint::{Connection, Endpoint};
+use whimbrel_quic::{Factory, Monitor};
+use whimbrel_units::Duration as Span;
+
+/// A server that has been silent for this long is asked whether it answers small packets.
+const SUSPICIOUS: Duration = Duration::from_secs(3);
+
+/// What connecting needs.
+pub(crate) struct Dial<'a> {
+    /// The server.
+    pub server: &'a ServerAddress,
+    /// The server's fingerprint; `None` uses the pinned one.
+    pub fingerprint: Option<Fingerprint>,
+    /// The file of pinned servers. A server given with `fingerprint` is pinned after a successful
+    /// handshake.
+    pub known_hosts: Option<&'a KnownHosts>,
+    /// Timeout of the attempt at one address.
+    pub timeout: Span,
+    /// Parameters of the connection without the congestion controller.
+    pub transport: TransportConfig,
+    /// The priority that controllers that share by priority request.
+    pub priority: Priority,
+}
+
+/// A connection to a server that has proved its identity.
+pub(crate) struct Connected {
+    /// The endpoint of this connection alone.
+    pub endpoint: Endpoint,
+    /// The connection.
+    pub connection: Connection,
+    /// Its congestion controller.
+    pub monitor: Monitor,
+}
+
+impl Dial<'_> {
+    /// Connects. `factory` makes what builds the congestion controller of one attempt.
+    ///
+    /// # Errors
+    /// If no address answers, or the server is unknown or has another fingerprint.
+    pub async fn connect(self, factory: impl Fn() -> Factory) -> Result<Connected, Error> {
+        let host = self.server.to_string();
+        let failed = |why: String| Error::Connect {
+            host: host.clone(),
+            why,
+        };
+        let pinned = match self.known_hosts {
+            Some(known) => known.get(&host)?,
+            None => None,
+        };
+        let expected = self.fingerprint.or(pinned);
+        let (name, port) = (self.server.host.as_str(), self.server.port);
+        let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
+            failed(format!(
+                "its name cannot be resolved: {e}; check its spelling, and whether this computer \
+                 is connected"
+            ))
+        })?;
+        let won = race::race(race::order(addresses), |address| {
+            self.attempt(address, expected, factory())
+        });
+        let connected = won.await.map_err(|lost| match lost {
+            Lost::All(failures) => failed(failure::all(&failures)),
+            Lost::Everywhere(error) => error,
+        })?;
+        if let (Some(known), Some(print)) = (self.known_hosts, self.fingerprint)
+            && pinned != Some(print)
+        {
+            known.set(&host, print)?;
+        }
+        Ok(connected)
+    }
+
+    async fn attempt(
+        &self,
+        address: SocketAddr,
+        expected: Option<Fingerprint>,
+        factory: Factory,
+    ) -> Result<Connected, Failed<Failure, Error>> {
+        let local = |why: &dyn ToString| Failed::Here(Failure::Local(why.to_string()));
+        let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
+        let config = ClientConfig::new(Arc::new(crypto));
+        let prepared = factory.client(config, self.transport.clone(), self.priority);
+        let endpoint = open(address).map_err(|e| local(&e))?;
+        let mut connecting = endpoint
+            .connect(prepared, address, tls::SERVER_NAME)
+            .map_err(|e| local(&format!("{address}: {e}")))?;
+        let answer = async {
+            sleep(SUSPICIOUS).await;
+            small_packets::probe(address).await
+        };
+        let limit = timeout(self.timeout.into(), &mut connecting);
+        let (result, answer) = with_side_work(limit, answer).await;
+        let error = match result {
+            Ok(Ok(connection)) => {
+                return Ok(Connected {
+                    endpoint,
+                    connection,
+                    monitor: factory.monitor(),
+                });
+            }
+            Ok(Err(error)) => error,
+            Err(_) => {
+                let answer = answer.unwrap_or(Answer::None);
+                return Err(Failed::Here(Failure::Silence(self.timeout, answer)));
+            }
+        };
+        let host = self.server.to_string();
+        Err(match (pin.seen(), expected, connecting.obstacle()) {
+            (Some(found), None, _) => Failed::Everywhere(Error::UnknownServer { host, found }),
+            (Some(found), Some(expected), _) if found != expected => {
+                Failed::Everywhere(Error::FingerprintMismatch {
+                    host,
+                    expected,
+                    found,
+                })
+            }
+            (_, _, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
+            _ => Failed::Here(Failure::Connection(error)),
+        })
+    }
+}
+
+/// An endpoint that can reach `address`.
+fn open(address: SocketAddr) -> Result<Endpoint, Error> {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let local = SocketAddr::new(any, 0);
+    let socket = socket::open(local)?;
+    Endpoint::new(EndpointConfig::default(), None, socket).map_err(|cause| Error::Socket {
+        address: local,
+        cause,
+    })
+}
+
+/// Waits for `main` and meanwhile works on `side`, whose result is `None` if it is not ready then.
+async fn with_side_work<T, S>(
+    main: impl Future<Output = T>,
+    side: impl Future<Output = S>,
+) -> (T, Option<S>) {
+    tokio::pin!(main, side);
+    let mut found = None;
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut main => return (result, found),
+            result = &mut side, if found.is_none() => found = Some(result),
+        }
+    }
+}
