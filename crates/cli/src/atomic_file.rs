@@ -87,7 +87,7 @@ impl AtomicFile {
                     use std::os::unix::fs::PermissionsExt;
                     builder.permissions(fs::Permissions::from_mode(0o666));
                 }
-                let temporary = BufWriter::new(builder.tempfile_in(folder)?);
+                let temporary = BufWriter::new(builder.tempfile_in(folder).map_err(unnamed)?);
                 Output::Plain { temporary, target }
             }
         };
@@ -144,6 +144,13 @@ impl AtomicFile {
         content(self.writer()).with_context(|| format!("cannot write {}", self.path.display()))?;
         self.keep()
     }
+}
+
+/// The same error without the name of the temporary file, which the user never wrote.
+fn unnamed(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
+    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]

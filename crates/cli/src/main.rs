@@ -1,6 +1,8 @@
 //! The `whimbrel` command: parses arguments, calls the libraries, prints results.
 
+mod advise;
 mod atomic_file;
+mod cache;
 mod compare;
 mod controllers;
 mod demo;
@@ -8,12 +10,14 @@ mod failure;
 mod judge;
 mod link;
 mod model;
+mod neighbours;
 mod one_run;
 mod origin;
 mod page;
 mod play;
 mod priority;
 mod provenance;
+mod rank;
 mod reproduce;
 mod runs;
 mod save;
@@ -23,6 +27,7 @@ mod sim;
 mod svg;
 mod tcp;
 mod trace;
+mod transports;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -40,11 +45,14 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5%
+                                          which algorithm to use on a path
   whimbrel compare                        common algorithms on a lossy path
   whimbrel compare --loss 0%,0.1%,1%,5%   the same at four loss rates
   whimbrel compare --print-scenario       the same as a scenario file
   whimbrel sim path.toml                  run a scenario file
   whimbrel controllers                    list the algorithms and their papers
+  whimbrel rank                           algorithms on a matrix of paths
   whimbrel judge                          decisions on the causes of losses
   whimbrel model                          formulas compared with the simulator
   whimbrel reproduce                      the papers' figures, with verdicts
@@ -60,8 +68,10 @@ enum Command {
     Controllers(controllers::ControllersArgs),
     Sim(sim::SimArgs),
     Compare(compare::CompareArgs),
+    Advise(advise::AdviseArgs),
     Judge(judge::JudgeArgs),
     Model(model::ModelArgs),
+    Rank(rank::RankArgs),
     Reproduce(reproduce::ReproduceArgs),
     Serve(serve::ServeArgs),
     Send(send::SendArgs),
@@ -77,8 +87,10 @@ fn main() -> ExitCode {
         Command::Controllers(args) => controllers::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Advise(args) => advise::run(args),
         Command::Judge(args) => judge::run(args),
         Command::Model(args) => model::run(args),
+        Command::Rank(args) => rank::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Send(args) => send::run(args),

@@ -47,6 +47,14 @@ pub struct PlayArgs {
     trace: TraceArgs,
 }
 
+impl PlayArgs {
+    /// Whether nothing but the printed table is wanted.
+    pub fn only_table(&self) -> bool {
+        let files = self.plot.is_some() || self.report.is_some();
+        !(self.json || files || self.save.any() || self.trace.any())
+    }
+}
+
 /// Runs all points with all seeds, prints a table or JSON, and writes the requested files.
 pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow::Result<()> {
     let begin = Instant::now();

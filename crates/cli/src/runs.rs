@@ -11,6 +11,8 @@ use whimbrel_sim::sweep::{self, Job, Run};
 const PICTURE_SAMPLES: u64 = 1000;
 /// Minimum time between such samples.
 const MIN_INTERVAL: whimbrel_units::Duration = whimbrel_units::Duration::from_millis(1);
+/// Steps of a bar whose pieces differ in weight.
+const WEIGHT: f64 = 1e6;
 /// Shorter work shows no progress bar.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -28,6 +30,8 @@ pub fn run_all<'a>(
 pub struct Progress {
     bar: ProgressBar,
     begin: Instant,
+    /// Steps of the bar for a weight of 1.
+    scale: f64,
 }
 
 impl Progress {
@@ -40,12 +44,32 @@ impl Progress {
             bar.set_style(style);
         }
         let begin = Instant::now();
-        Self { bar, begin }
+        Self {
+            bar,
+            begin,
+            scale: 1.0,
+        }
+    }
+
+    /// For work of this total weight; the bar shows percent and the time left, not pieces.
+    pub fn weighted(total: f64, name: &str) -> Self {
+        let mut bar = Self::new(WEIGHT as usize, name);
+        let template = format!("{name} {{percent}} % {{wide_bar}} {{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.bar.set_style(style);
+        }
+        bar.scale = WEIGHT / total.max(1.0);
+        bar
     }
 
     /// One piece of work is done.
     pub fn done(&self) {
-        self.bar.inc(1);
+        self.add(1.0);
+    }
+
+    /// Work of this weight is done.
+    pub fn add(&self, weight: f64) {
+        self.bar.inc((weight * self.scale).round() as u64);
         let lasts = self.begin.elapsed() > PATIENCE;
         if self.bar.is_hidden() && lasts && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -53,6 +53,13 @@ pub struct SaveArgs {
     interval: Option<Duration>,
 }
 
+impl SaveArgs {
+    /// Whether anything is to be saved.
+    pub fn any(&self) -> bool {
+        !self.save.is_empty() || self.iperf3.is_some()
+    }
+}
+
 fn interval(text: &str) -> Result<Duration, String> {
     let time: Duration = text
         .parse()

@@ -5,7 +5,7 @@ use crate::experiment::Experiment;
 use crate::read;
 use crate::traces::trace_paths;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::document::Document;
@@ -132,7 +132,8 @@ impl Library {
         }
         let known = files.iter().filter(|file| self.holds_experiment(file));
         let ids: Vec<&str> = known.map(|file| id_of(file)).collect();
-        let papers: Vec<&str> = ids.iter().filter_map(|id| id.split('/').next()).collect();
+        let papers: BTreeSet<&str> = ids.iter().filter_map(|id| id.split('/').next()).collect();
+        let papers: Vec<&str> = papers.into_iter().collect();
         // A word without a slash is meant as the name of a paper.
         let known = if name.contains('/') { ids } else { papers };
         LibraryError::Unknown(unknown("experiment", name, known.iter().copied()))

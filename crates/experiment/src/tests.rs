@@ -192,6 +192,12 @@ fn an_unknown_name_reports_the_nearest_one() {
         "unknown experiment `emfats`, did you mean `emfast`?; see `whimbrel reproduce --list`"
     );
     assert!(error("curl/fig-3.5").contains("did you mean `cerl/fig-3.5`?"));
+    // An algorithm is not a paper: the five papers, each once.
+    let cubic = error("cubic");
+    assert!(
+        cubic.contains("known: `cerl`, `emfast`, ") && cubic.len() < 150,
+        "{cubic}"
+    );
     let shared = error("rta/transitions");
     assert!(
         shared.starts_with("`rta/transitions` is a scenario, not an experiment: run it with `whimbrel sim experiments/rta/transitions.toml`")

@@ -147,6 +147,14 @@ fn emulate(
     observer: Option<&dyn Observer>,
 ) -> Result<Report, LinkError> {
     let stop = Stop::new().map_err(LinkError::os("making an event"))?;
+    if [&spec.forward, &spec.backward]
+        .iter()
+        .any(|link| matches!(link.aqm, Some(Aqm::FqCodel(_))))
+    {
+        return Err(LinkError::Failed(
+            "`fq-codel` runs in the simulator only; use `codel` here".to_owned(),
+        ));
+    }
     let clock = Clock::start();
     let (near, far) = (&ends.near.tun, &ends.far.tun);
     // Different seeds: otherwise both directions would lose the same packets.

@@ -24,6 +24,7 @@
 //! * Values may have decimals (the shell reads whole numbers). Empty lines are refused as there,
 //!   except at the end.
 
+use crate::noise::Noise;
 use crate::schedule::{Cursor, Schedule};
 use crate::trace::TraceError;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ enum Course {
         trace: DelayTrace,
         recorded: bool,
     },
+    Noise(Noise),
 }
 
 impl Delay {
@@ -85,6 +87,14 @@ impl Delay {
         Self::repeated(every, trace, true)
     }
 
+    /// A delay with noise, drawn by the seed of the link. Packets keep their order.
+    pub fn noisy(noise: Noise) -> Self {
+        Self {
+            course: Course::Noise(noise),
+            keep_order: true,
+        }
+    }
+
     fn repeated(every: Duration, trace: DelayTrace, recorded: bool) -> Result<Self, &'static str> {
         if every.is_zero() {
             return Err("a delay must hold for longer than zero before the next");
@@ -112,7 +122,7 @@ impl Delay {
     }
 
     /// The delay of a packet whose last bit leaves the link at `time`, if it need not wait for the
-    /// one before it.
+    /// one before it. Of noise, which a seed decides, the mean.
     pub fn at(&self, time: Time) -> Duration {
         match &self.course {
             Course::Steps(steps) => {
@@ -125,6 +135,7 @@ impl Delay {
                 let interval = time.as_nanos() / every.as_nanos();
                 trace.values[(interval % trace.values.len() as u64) as usize]
             }
+            Course::Noise(noise) => noise.mean(),
         }
     }
 
@@ -133,11 +144,12 @@ impl Delay {
         match &self.course {
             Course::Steps(steps) => values(steps).min().unwrap_or_default(),
             Course::Cycle { trace, .. } => trace.minimum,
+            Course::Noise(noise) => noise.base,
         }
     }
 
     /// The delay as one number, for sizing a queue: the maximum of steps, which were chosen; the
-    /// mean of a recorded delay, whose maximum is a rare event.
+    /// mean of a recorded delay and of noise, whose maximum is a rare event.
     pub fn nominal(&self) -> Duration {
         match &self.course {
             Course::Steps(steps) => values(steps).max().unwrap_or_default(),
@@ -150,6 +162,7 @@ impl Delay {
                     trace.maximum
                 }
             }
+            Course::Noise(noise) => noise.mean(),
         }
     }
 
@@ -157,7 +170,7 @@ impl Delay {
     pub fn own_steps(&self) -> usize {
         match &self.course {
             Course::Steps(steps) => steps.all().len(),
-            Course::Cycle { .. } => 0,
+            Course::Cycle { .. } | Course::Noise(_) => 0,
         }
     }
 }
@@ -253,10 +266,12 @@ pub(crate) struct Varying {
 enum Reading {
     Steps(Cursor<Duration>),
     Cycle { every: u64, values: Arc<[Duration]> },
+    Noise { noise: Noise, seed: u64 },
 }
 
 impl Delaying {
-    pub fn new(delay: &Delay) -> Self {
+    /// `seed` decides noise.
+    pub fn new(delay: &Delay, seed: u64) -> Self {
         let course = match &delay.course {
             Course::Steps(steps) if steps.is_constant() => {
                 return Self::Constant(steps.all()[0].1);
@@ -265,6 +280,10 @@ impl Delaying {
             Course::Cycle { every, trace, .. } => Reading::Cycle {
                 every: every.as_nanos(),
                 values: Arc::clone(&trace.values),
+            },
+            Course::Noise(noise) => Reading::Noise {
+                noise: *noise,
+                seed,
             },
         };
         Self::Varying(Box::new(Varying {
@@ -302,7 +321,12 @@ impl Varying {
                     let interval = left.as_nanos() / *every;
                     values[(interval % values.len() as u64) as usize]
                 }
+                Reading::Noise { noise, seed } => noise.delay(*seed, left),
             };
+        let at = match &self.course {
+            Reading::Noise { noise, .. } => noise.released(at),
+            Reading::Steps(_) | Reading::Cycle { .. } => at,
+        };
         if !self.keep_order {
             return at;
         }
@@ -321,7 +345,7 @@ mod tests {
 
     /// When packets that left at these milliseconds come out, in milliseconds.
     fn out(delay: &Delay, left: &[u64]) -> Vec<f64> {
-        let mut delaying = Delaying::new(delay);
+        let mut delaying = Delaying::new(delay, 0);
         let at = |left: &u64| delaying.out(Time::ZERO + ms(*left)).as_secs_f64() * 1e3;
         left.iter().map(at).collect()
     }
@@ -380,7 +404,7 @@ mod tests {
                 .keeps_order()
         );
         assert!(Delay::constant(ms(5)).keeps_order());
-        assert!(!Delaying::new(&steps).keeps_order());
+        assert!(!Delaying::new(&steps, 0).keeps_order());
     }
 
     #[test]
@@ -416,6 +440,6 @@ mod tests {
     #[test]
     fn the_end_of_time_does_not_overflow() {
         let delay = Delay::recorded(Duration::from_nanos(1), trace("3600000\n0\n")).expect("one");
-        assert_eq!(Delaying::new(&delay).out(Time::MAX), Time::MAX);
+        assert_eq!(Delaying::new(&delay, 0).out(Time::MAX), Time::MAX);
     }
 }

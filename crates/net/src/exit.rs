@@ -23,7 +23,7 @@ impl Exit {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let on_air = matches!(spec.service, ServiceSpec::Wireless(_));
         Self {
-            delay: Delaying::new(&spec.delay),
+            delay: Delaying::new(&spec.delay, seed),
             impairment: Impairment::new(&spec.loss, rng, on_air),
             outages: Outages::new(spec.loss.outages.clone()),
         }

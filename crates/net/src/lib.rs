@@ -18,7 +18,8 @@
 //!    each other
 //!
 //! A [`CodelLink`] is the same with a queue managed by CoDel. There a packet's fate depends on
-//! later arrivals, so the link reports it afterwards.
+//! later arrivals, so the link reports it afterwards. A [`FqCodelLink`] has such a queue for each
+//! flow.
 //!
 //! A [`Wifi`] is both directions of an IEEE 802.11n link, whose two stations share one channel.
 //! Each station has a queue. When a packet leaves depends on what the other station sends, so the
@@ -36,10 +37,12 @@ mod chance;
 mod codel_link;
 mod delay;
 mod exit;
+mod fq_codel_link;
 mod gilbert_elliott;
 mod impairment;
 mod link;
 mod low_orbit;
+mod noise;
 mod outages;
 mod path_statistics;
 mod queue;
@@ -51,12 +54,14 @@ mod trace;
 mod wifi;
 mod wireless;
 
-pub use aqm::{Aqm, AqmSetting, CoDel, Mark, QueueUnit, Red};
+pub use aqm::{Aqm, AqmSetting, CoDel, FqCodel, Mark, Policer, QueueUnit, Red};
 pub use codel_link::CodelLink;
 pub use delay::{Delay, DelayTrace};
+pub use fq_codel_link::{FlowFate, FqCodelLink};
 pub use gilbert_elliott::GilbertElliott;
 pub use link::{Backlog, Counters, Fate, Link};
 pub use low_orbit::{LowOrbit, LowOrbitDirection, LowOrbitPath};
+pub use noise::{Distribution as JitterDistribution, Noise};
 pub use outages::{RandomOutages, RandomOutagesError};
 pub use path_statistics::{PathStatistics, Quantiles};
 pub use queue::Queue;

@@ -175,6 +175,7 @@ impl Link {
     #[inline(never)]
     fn judge(&mut self, now: Time, size: u32, ect: bool, room: bool) -> AqmDecision {
         let arrival = Arrival {
+            now,
             size,
             ect,
             packets: self.waiting.len(),

@@ -102,6 +102,15 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
+    /// Whether a queue of this many packets and bytes is within the limit.
+    pub(crate) fn holds(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Packets(limit) => packets <= limit as usize,
+            Self::Bytes(limit) => bytes <= limit.get(),
+        }
+    }
+
     /// Whether a packet of `size` bytes may join a queue of this many packets and bytes.
     #[inline]
     pub(crate) fn has_room(self, packets: usize, bytes: u64, size: u32) -> bool {

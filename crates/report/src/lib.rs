@@ -17,6 +17,7 @@ mod column;
 mod csv;
 pub mod figure;
 pub mod figures;
+mod fit;
 pub mod frame;
 mod html;
 pub mod iperf3;
@@ -45,7 +46,7 @@ pub use no_parquet::parquet;
 pub use rows::{Row, rows};
 pub use stat::{Interval, Stat, decimals};
 pub use svg::svg;
-pub use table::{COLUMNS, page_table, plain, short_names, table, wrapped};
+pub use table::{COLUMNS, page_table, plain, short_names, table, table_within, wrapped};
 
 /// Whether this build can write Apache Parquet (feature `parquet`).
 pub const PARQUET: bool = cfg!(feature = "parquet");

@@ -1,5 +1,6 @@
 //! Results as text tables.
 
+use crate::fit::{self, Column};
 use crate::page;
 use crate::rows::Row;
 use crate::stat::{Stat, decimals};
@@ -26,6 +27,8 @@ struct Quantity {
     of: fn(&Row) -> Option<Stat>,
     /// Number of decimals; `None`: as many as the numbers need.
     decimals: Option<usize>,
+    /// How soon it is left out on a narrow terminal: the highest first.
+    least: u8,
 }
 
 const QUANTITIES: [Quantity; 18] = [
@@ -34,108 +37,126 @@ const QUANTITIES: [Quantity; 18] = [
         factor: 100.0,
         of: |row| row.share,
         decimals: None,
+        least: 2,
     },
     Quantity {
         head: "RTT\nms",
         factor: 1e3,
         of: |row| row.rtt_mean,
         decimals: None,
+        least: 1,
     },
     Quantity {
         head: "RTT p95\nms",
         factor: 1e3,
         of: |row| row.rtt_p95,
         decimals: None,
+        least: 6,
     },
     Quantity {
         head: "cwnd\nkB",
         factor: 1e-3,
         of: |row| row.cwnd,
         decimals: None,
+        least: 8,
     },
     Quantity {
         head: "msg p50\nms",
         factor: 1e3,
         of: |row| row.latency[0],
         decimals: None,
+        least: 3,
     },
     Quantity {
         head: "msg p95\nms",
         factor: 1e3,
         of: |row| row.latency[1],
         decimals: None,
+        least: 2,
     },
     Quantity {
         head: "msg p99\nms",
         factor: 1e3,
         of: |row| row.latency[2],
         decimals: None,
+        least: 5,
     },
     Quantity {
         head: "blocked\nms",
         factor: 1e3,
         of: |row| row.blocked,
         decimals: None,
+        least: 4,
     },
     Quantity {
         head: "delivered\n%",
         factor: 100.0,
         of: |row| row.delivered,
         decimals: None,
+        least: 1,
     },
     Quantity {
         head: "queue\nms",
         factor: 1e3,
         of: |row| row.queue_delay,
         decimals: None,
+        least: 3,
     },
     Quantity {
         head: "resent\n%",
         factor: 100.0,
         of: |row| Some(row.retransmits),
         decimals: None,
+        least: 9,
     },
     Quantity {
         head: "by NACK\n%",
         factor: 100.0,
         of: |row| row.nacked,
         decimals: None,
+        least: 7,
     },
     Quantity {
         head: "lost\n%",
         factor: 100.0,
         of: |row| Some(row.loss),
         decimals: None,
+        least: 2,
     },
     Quantity {
         head: "marked\n%",
         factor: 100.0,
         of: |row| row.marked,
         decimals: None,
+        least: 5,
     },
     Quantity {
         head: "Jain\n",
         factor: 1.0,
         of: |row| row.jain,
         decimals: Some(3),
+        least: 1,
     },
     Quantity {
         head: "judged\nright %",
         factor: 100.0,
         of: |row| row.accuracy,
         decimals: None,
+        least: 4,
     },
     Quantity {
         head: "done in\ns",
         factor: 1.0,
         of: |row| row.completion,
         decimals: None,
+        least: 1,
     },
     Quantity {
         head: "path\nchanges",
         factor: 1.0,
         of: |row| row.path_changes,
         decimals: None,
+        least: 5,
     },
 ];
 
@@ -160,31 +181,27 @@ path changes    path changes detected, by algorithms that look for them, mean ov
 
 /// A table of rows without the columns that do not apply. Ends with a newline.
 ///
-/// Sweep keys have their [short names](short_names). On a terminal that is too narrow for all
-/// standard deviations, only that of the goodput is shown.
+/// Sweep keys have their [short names](short_names). On a terminal that is too narrow, standard
+/// deviations and then the least important columns are left out, and a line says which; if that is
+/// not enough, each value has a line of its own.
 pub fn table(rows: &[Row]) -> String {
-    let mut shown = columns(rows, true);
-    // Two spaces follow each column but the last.
-    let width: usize = shown.iter().map(|column| column.width() + 2).sum();
-    if Table::new()
-        .width()
-        .is_some_and(|terminal| width > usize::from(terminal) + 2)
-    {
-        shown = columns(rows, false);
+    table_within(rows, fit::terminal())
+}
+
+/// The same for a terminal of this width; `None`: all columns.
+pub fn table_within(rows: &[Row], width: Option<usize>) -> String {
+    let (shown, left_out) = fit::fit(columns(rows), width);
+    let mut text = fit::print(&shown, width, drawn);
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
+        text += &format!("not shown for lack of width: {names}\n");
     }
-    let heads: Vec<String> = shown.iter().map(|c| c.head.clone()).collect();
-    let right: Vec<bool> = shown.iter().map(|c| c.right).collect();
-    let line = |i: usize| shown.iter().map(|c| c.cells[i].clone()).collect();
-    plain(
-        &heads,
-        &right,
-        &(0..rows.len()).map(line).collect::<Vec<_>>(),
-    )
+    text
 }
 
 /// The same as [`table`] for a page, with all standard deviations.
 pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
-    let shown = columns(rows, true);
+    let shown = columns(rows);
     let column = |c: &Column| {
         let mut words = c.head.lines();
         let (name, unit) = (words.next().unwrap_or_default(), words.next());
@@ -209,15 +226,13 @@ pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
 /// Heads whose second line is not a unit.
 const HEADS: [&str; 2] = ["judged\nright %", "path\nchanges"];
 
-fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
+fn columns(rows: &[Row]) -> Vec<Column> {
     let mut columns = parameter_columns(rows);
-    columns.push(Column::text("controller", false, rows, |row| {
+    columns.push(text("controller", false, rows, |row| {
         row.controller.clone()
     }));
     if rows.iter().any(|row| row.flows > 1) {
-        columns.push(Column::text("flows", true, rows, |row| {
-            row.flows.to_string()
-        }));
+        columns.push(text("flows", true, rows, |row| row.flows.to_string()));
     }
     let (factor, unit) = rate_unit(rows);
     let goodput = Quantity {
@@ -225,13 +240,9 @@ fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
         factor,
         of: |row| Some(row.goodput),
         decimals: None,
+        least: 0,
     };
-    columns.extend(Column::number(
-        &format!("goodput\n{unit}"),
-        &goodput,
-        rows,
-        true,
-    ));
+    columns.extend(number(&format!("goodput\n{unit}"), &goodput, rows));
     let several = rows
         .iter()
         .any(|row| row.jain.is_some_and(|jain| jain.mean != 1.0));
@@ -242,15 +253,37 @@ fn columns(rows: &[Row], all_spreads: bool) -> Vec<Column> {
         (several || !q.head.starts_with("Jain"))
             && (undelivered || !q.head.starts_with("delivered"))
     }) {
-        columns.extend(Column::number(quantity.head, quantity, rows, all_spreads));
+        columns.extend(number(quantity.head, quantity, rows));
     }
     columns
 }
 
-/// A table in the project's style. `right`: the columns of numbers. Ends with a newline.
+/// A table in the project's style. `right`: the columns of numbers. On a terminal that is too
+/// narrow, each value has a line of its own. Ends with a newline.
 pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
-    // Cells wrap on a narrow terminal, and never in a file.
-    format!("{}\n", filled(heads, right, lines).trim_fmt())
+    let column = |(i, head): (usize, &String)| Column {
+        head: head.clone(),
+        right: right.get(i).copied().unwrap_or(false),
+        cells: lines
+            .iter()
+            .map(|line| line.get(i).cloned().unwrap_or_default())
+            .collect(),
+        short: None,
+        least: 0,
+    };
+    let columns: Vec<Column> = heads.iter().enumerate().map(column).collect();
+    fit::print(&columns, fit::terminal(), drawn)
+}
+
+/// The columns beside each other, however wide.
+fn drawn(columns: &[Column]) -> String {
+    let heads: Vec<String> = columns.iter().map(|c| c.head.clone()).collect();
+    let right: Vec<bool> = columns.iter().map(|c| c.right).collect();
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    let line = |i: usize| columns.iter().map(|c| c.cells[i].clone()).collect();
+    let mut table = filled(&heads, &right, &(0..rows).map(line).collect::<Vec<_>>());
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    format!("{}\n", table.trim_fmt())
 }
 
 /// The same for cells with sentences: at most as wide as a page of text, even in a file.
@@ -288,49 +321,40 @@ fn filled(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> Table {
     table
 }
 
-struct Column {
-    head: String,
-    right: bool,
-    cells: Vec<String>,
+fn text(head: &str, right: bool, rows: &[Row], show: impl Fn(&Row) -> String) -> Column {
+    Column {
+        head: head.to_owned(),
+        right,
+        cells: rows.iter().map(show).collect(),
+        short: None,
+        least: 0,
+    }
 }
 
-impl Column {
-    fn width(&self) -> usize {
-        let lines = self
-            .head
-            .lines()
-            .chain(self.cells.iter().map(String::as_str));
-        lines.map(|line| line.chars().count()).max().unwrap_or(0)
-    }
-
-    fn text(head: &str, right: bool, rows: &[Row], show: impl Fn(&Row) -> String) -> Self {
-        Self {
-            head: head.to_owned(),
-            right,
-            cells: rows.iter().map(show).collect(),
-        }
-    }
-
-    /// `None` if no row has a value.
-    fn number(head: &str, quantity: &Quantity, rows: &[Row], spread: bool) -> Option<Self> {
-        let stats: Vec<Option<Stat>> = rows.iter().map(quantity.of).collect();
-        let maximum = stats
-            .iter()
-            .flatten()
-            .map(|stat| stat.mean * quantity.factor)
-            .reduce(f64::max)?;
-        let decimals = quantity.decimals.unwrap_or(decimals(maximum));
+/// `None` if no row has a value.
+fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
+    let stats: Vec<Option<Stat>> = rows.iter().map(quantity.of).collect();
+    let maximum = stats
+        .iter()
+        .flatten()
+        .map(|stat| stat.mean * quantity.factor)
+        .reduce(f64::max)?;
+    let decimals = quantity.decimals.unwrap_or(decimals(maximum));
+    let cells = |spread: bool| {
         let show = |stat: &Option<Stat>| match stat {
             Some(stat) if spread => stat.show(quantity.factor, decimals),
             Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, decimals),
             None => "-".to_owned(),
         };
-        Some(Self {
-            head: head.to_owned(),
-            right: true,
-            cells: stats.iter().map(show).collect(),
-        })
-    }
+        stats.iter().map(show).collect()
+    };
+    Some(Column {
+        head: head.to_owned(),
+        right: true,
+        cells: cells(true),
+        short: Some(cells(false)),
+        least: quantity.least,
+    })
 }
 
 /// Short names of the keys of a sweep: the last word if it is unique (`loss` for `link.L.loss`),
@@ -367,7 +391,7 @@ fn parameter_columns(rows: &[Row]) -> Vec<Column> {
                 .map(|p| p.value.to_string())
                 .unwrap_or_default()
         };
-        Column::text(&names[i], true, rows, show)
+        text(&names[i], true, rows, show)
     };
     keys.iter()
         .enumerate()

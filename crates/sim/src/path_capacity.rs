@@ -6,7 +6,7 @@
 //! station that sends full packets alone: collisions, acknowledgments and shadowing reduce it.
 
 use crate::network::{NamedLink, Network, Route};
-use whimbrel_net::{QueueLimit, ServiceSpec};
+use whimbrel_net::{Aqm, QueueLimit, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// A path with more steps is shown as means over spans.
@@ -128,6 +128,10 @@ impl Network {
                 }
             }
             (None, service @ ServiceSpec::Trace(_)) => over(service, from, to)?,
+        };
+        let whole = match link.spec.aqm {
+            Some(Aqm::Policer(policer)) => whole.min(policer.rate),
+            _ => whole,
         };
         let share = 1.0 - out.as_secs_f64() / span.as_secs_f64();
         let rate = whole.as_bits_per_sec() as f64 * share;

@@ -47,10 +47,7 @@ pub fn run_all<'a>(
     threads: Option<NonZeroUsize>,
     done: impl Fn() + Sync,
 ) -> Result<Vec<Run<'a>>, ThreadsError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.map_or(0, NonZeroUsize::get))
-        .build()
-        .map_err(|error| ThreadsError(error.to_string()))?;
+    let pool = pool(threads)?;
     let one = |job: &Job<'a>| {
         let begin = Instant::now();
         let outcome = crate::run(&job.point.network(job.seed));
@@ -65,6 +62,17 @@ pub fn run_all<'a>(
     };
     // Runs differ in length by orders of magnitude, so each is a task of its own.
     Ok(pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect()))
+}
+
+/// A pool of `threads` threads; `None`: one for each core.
+///
+/// # Errors
+/// If the threads cannot be started.
+pub fn pool(threads: Option<NonZeroUsize>) -> Result<rayon::ThreadPool, ThreadsError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.map_or(0, NonZeroUsize::get))
+        .build()
+        .map_err(|error| ThreadsError(error.to_string()))
 }
 
 /// The threads cannot be started.

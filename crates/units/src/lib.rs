@@ -23,7 +23,7 @@ mod rate;
 mod time;
 
 pub use bytes::Bytes;
-pub use parse::{ParseError, nearest};
+pub use parse::{ParseError, nearest, nearest_few};
 pub use probability::Probability;
 pub use radio::{Decibels, Distance, Frequency, Power};
 pub use rate::Rate;

@@ -17,16 +17,31 @@ impl ParseError {
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
-        .map(|k| {
-            (
-                strsim::jaro_winkler(&word.to_lowercase(), &k.to_lowercase()),
-                k,
-            )
-        })
-        .filter(|(likeness, _)| *likeness > 0.7)
+        .map(|k| (likeness(word, k), k))
+        .filter(|(likeness, _)| *likeness > SIMILAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| k)
 }
+
+/// The `count` words of `known` that are most similar to `word`, the most similar first, however
+/// similar they are.
+pub fn nearest_few<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
+    let mut all: Vec<(f64, &str)> = known.into_iter().map(|k| (likeness(word, k), k)).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.into_iter().take(count).map(|(_, k)| k).collect()
+}
+
+/// From 0 to 1, whatever the case.
+fn likeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase())
+}
+
+/// A word that is more similar than this is probably meant.
+const SIMILAR: f64 = 0.7;
 
 /// Reads `number unit`; `units` has the factor of each unit. `what` and `example` appear in the
 /// error: "a rate", "8 Mbit/s". A number without unit is accepted only if `""` is among the units,
@@ -43,6 +58,9 @@ pub(crate) fn quantity(
         ))
     };
     let trimmed = text.trim();
+    if has_exponent(trimmed) {
+        return Err(fail("a number with an exponent cannot be read"));
+    }
     let digits = trimmed
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
         .unwrap_or(trimmed.len());
@@ -71,12 +89,26 @@ pub(crate) fn quantity(
             .map(|(name, _)| *name)
             .filter(|name| !name.is_empty())
     };
-    Err(match nearest(unit, names()) {
+    // `Mb` begins `Mbit/s`, although in another case it is nearer to `MB/s`.
+    let begun = names().find(|name| name.starts_with(unit));
+    Err(match begun.or_else(|| nearest(unit, names())) {
         Some(near) => fail(&format!("unknown unit `{unit}`, did you mean `{near}`?")),
         None => fail(&format!(
             "unknown unit `{unit}`, the units are {}",
             names().collect::<Vec<_>>().join(", ")
         )),
+    })
+}
+
+/// Whether the number is written like `1e-3`.
+fn has_exponent(text: &str) -> bool {
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".-+_".contains(c));
+    let exponent = number
+        .strip_prefix(['e', 'E'])
+        .filter(|_| number.len() < text.len());
+    exponent.is_some_and(|rest| {
+        rest.trim_start_matches(['+', '-'])
+            .starts_with(|c: char| c.is_ascii_digit())
     })
 }
 
@@ -97,5 +129,32 @@ pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_words_come_in_order() {
+        let known = ["cubic", "sctp", "bic", "vegas"];
+        assert_eq!(nearest_few("cubik", known, 1), ["cubic"]);
+        assert_eq!(nearest_few("cubik", known, 9).len(), 4);
+        assert_eq!(nearest_few("x", [], 3), [""; 0]);
+    }
+
+    #[test]
+    fn refusals_name_the_reason() {
+        let error = |text: &str| {
+            let units = [("%", 1.0), ("", 100.0)];
+            quantity(text, &units, "a probability", "1 %")
+                .expect_err(text)
+                .to_string()
+        };
+        assert!(error("1e-3").contains("a number with an exponent cannot be read"));
+        assert!(error("1E5 %").contains("exponent"));
+        assert!(error("-1%").contains("it may not be negative"));
+        assert!(error("1 eV").contains("unknown unit `eV`"));
     }
 }

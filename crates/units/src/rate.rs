@@ -121,6 +121,18 @@ mod tests {
         assert_eq!("1 MB/s".parse(), Ok(Rate::from_bits_per_sec(8_000_000)));
         let error = "8 mbits".parse::<Rate>().expect_err("no unit").to_string();
         assert!(error.contains("did you mean `Mbit/s`?"), "{error}");
+        for (written, meant) in [
+            ("50Mb", "Mbit/s"),
+            ("50 MB", "MB/s"),
+            ("5 kb", "kbit/s"),
+            ("1 G", "Gbit/s"),
+        ] {
+            let error = written.parse::<Rate>().expect_err("no unit").to_string();
+            assert!(
+                error.contains(&format!("did you mean `{meant}`?")),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::registry::table::{CLASSIFIERS, CONTROLLERS};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_units::{Bytes, nearest};
+use whimbrel_units::{Bytes, nearest, nearest_few};
 
 /// An algorithm with its parameters, as a user chose it: `cerl?A=0.6`, `cubic+cerl`.
 #[derive(Clone)]
@@ -164,7 +164,7 @@ impl FromStr for Spec {
         let names = || CLASSIFIERS.iter().map(|e| e.name);
         let entry = CLASSIFIERS
             .iter()
-            .find(|e| e.name == name)
+            .find(|e| e.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| SpecError(unknown("loss classifier", name, names())))?;
         if spec.entry.feed != Feed::Acknowledgments || spec.classifies_losses() {
             return Err(SpecError(format!(
@@ -198,7 +198,11 @@ const PROBE: Setup = Setup {
 /// one.
 fn split_controller(text: &str) -> Result<(&'static Entry, &str), SpecError> {
     let rest_after = |entry: &Entry| {
-        let rest = text.strip_prefix(entry.name)?.trim_start();
+        let (name, rest) = text.split_at_checked(entry.name.len())?;
+        let rest = name
+            .eq_ignore_ascii_case(entry.name)
+            .then_some(rest)?
+            .trim_start();
         (rest.is_empty() || rest.starts_with(['?', '+'])).then_some(rest)
     };
     CONTROLLERS
@@ -295,13 +299,29 @@ impl Parameter {
     }
 }
 
+/// Of more names than this, an error shows only the nearest ones.
+const MANY: usize = 12;
+/// How many it shows.
+const FEW: usize = 3;
+
 fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = nearest(word, known.clone());
-    let all = known.collect::<Vec<_>>().join(", ");
+    let all: Vec<&str> = known.collect();
+    let (many, others) = if all.len() > MANY {
+        let others = nearest_few(word, all.iter().copied(), FEW);
+        let others: Vec<&str> = others
+            .into_iter()
+            .filter(|name| Some(*name) != near)
+            .collect();
+        ("Near are", others)
+    } else {
+        ("Known:", all)
+    };
+    let others = format!("{many} {}", others.join(", "));
     match near {
-        Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`? Known: {all}"),
-        None if all.is_empty() => format!("unknown {what} `{word}`: it has no parameters"),
-        None => format!("unknown {what} `{word}`. Known: {all}"),
+        Some(near) => format!("unknown {what} `{word}`, did you mean `{near}`? {others}"),
+        None if others == "Known: " => format!("unknown {what} `{word}`: it has no parameters"),
+        None => format!("unknown {what} `{word}`. {others}"),
     }
 }
 
@@ -464,6 +484,27 @@ mod tests {
             let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
             assert!(error.contains(why), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn names_are_found_in_any_case() {
+        for (text, name) in [
+            ("CUBIC", "cubic"),
+            ("Westwood+", "westwood+"),
+            ("NewReno+CERL", "newreno+cerl"),
+            ("Cerl?A=0.6", "cerl?A=0.6"),
+        ] {
+            assert_eq!(text.parse::<Spec>().expect(text).to_string(), name);
+        }
+    }
+
+    #[test]
+    fn a_typo_shows_the_three_nearest_of_many_names() {
+        let error = "cubik".parse::<Spec>().expect_err("unknown").to_string();
+        assert!(error.contains("did you mean `cubic`? Near are "), "{error}");
+        assert!(!error.contains("verus") && error.len() < 100, "{error}");
+        let error = "qqq".parse::<Spec>().expect_err("unknown").to_string();
+        assert_eq!(error.matches(", ").count(), 2, "{error}");
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 
 use super::{DemoArgs, LARGEST, Trial};
 use crate::runs;
+use crate::transports::QUIC;
 use std::path::Path;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::Feed;
@@ -103,11 +104,8 @@ pub fn of(trial: &Trial<'_>, size: Bytes, seeds: usize) -> anyhow::Result<Predic
     })
 }
 
-/// The path as `whimbrel link` builds it, and a transport with noq's settings: 1414 bytes of a file
-/// in a UDP payload of 1452, 1480 on the wire (headers of IP, UDP, QUIC and the stream, and the
-/// authentication tag), an acknowledgment for two packets or after 25 ms, no minimum of one second
-/// for the timeout, windows paced over the round trip (RFC 9002 section 7.7). Linux TCP differs
-/// from the simulator's defaults in the minimum of the timeout only. AATP has packets of its own,
+/// The path as `whimbrel link` builds it, and a transport with [noq's settings](QUIC). Linux TCP
+/// differs from the simulator's defaults in the minimum of the timeout only. AATP has packets of its own,
 /// of 1500 bytes, of which 1429 are the file's: the same part as on QUIC within 0.3 %.
 fn text(trial: &Trial<'_>, length: Length, seeds: usize) -> String {
     let (duration, size) = match length {
@@ -119,10 +117,7 @@ fn text(trial: &Trial<'_>, length: Length, seeds: usize) -> String {
     let controller = trial.controller;
     let transport = match trial.tcp {
         false if controller.entry().feed == Feed::Bursts => "",
-        false => {
-            "mss = \"1414 B\"\nheader = \"66 B\"\nack_delay = \"25 ms\"\n\
-             min_rto = \"200 ms\"\npacing = 1.25\n"
-        }
+        false => QUIC,
         true => "min_rto = \"200 ms\"\n",
     };
     format!(

@@ -1,9 +1,9 @@
 //! Experiments that share a scenario, and therefore its runs.
 
-use super::cache::Cache;
 use super::progress::Progress;
 use super::result::{ExperimentResult, Reproduced};
 use super::task::Task;
+use crate::cache::Cache;
 use crate::page::over_time;
 use crate::runs::first_seeds;
 use jiff::Timestamp;

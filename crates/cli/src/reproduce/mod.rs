@@ -1,7 +1,6 @@
 //! `whimbrel reproduce`: runs the papers' experiments and compares the papers' numbers with the
 //! measured ones.
 
-mod cache;
 mod group;
 mod list;
 mod page;
@@ -11,20 +10,23 @@ mod result;
 mod task;
 mod text;
 
+use crate::cache::{Cache, REPRODUCED};
 use crate::failure::BadInput;
 use crate::sim::seeds_setting;
 use anyhow::Context;
-use cache::Cache;
 use group::Group;
 use progress::Progress;
 use report::Report;
 use result::ExperimentResult;
+#[cfg(test)]
+pub use result::Reproduced;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use task::{Task, learn, tasks};
+pub use text::bold;
 use whimbrel_experiment::{Experiment, Library, LibraryError};
 use whimbrel_sim::scenario::Setting;
 
@@ -111,7 +113,7 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     let seeds = args.seeds.map(seeds_setting);
     let mut expected = library.seconds().map_err(failed)?;
     if args.list {
-        let cache = Cache::open(args.keep.as_deref()).ok();
+        let cache = Cache::open(args.keep.as_deref(), REPRODUCED).ok();
         let tasks = tasks(&library, found, cache.as_ref(), seeds.as_ref()).map_err(failed)?;
         learn(&mut expected, &tasks);
         list::print(&tasks, &expected, args.json)?;
@@ -119,7 +121,7 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
     }
     let found = runnable(found)?;
     let report = args.report.as_deref().map(Report::begin).transpose()?;
-    let cache = match Cache::open_to_write(args.keep.as_deref()) {
+    let cache = match Cache::open_to_write(args.keep.as_deref(), REPRODUCED) {
         Ok(cache) => Some(cache),
         Err(error) => {
             eprintln!("warning: cannot store results: {error:#}");

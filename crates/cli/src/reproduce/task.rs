@@ -1,7 +1,7 @@
 //! An experiment to reproduce, with what is known before it runs.
 
-use super::cache::{Cache, Key};
 use super::result::Reproduced;
+use crate::cache::{Cache, Key};
 use std::collections::BTreeMap;
 use whimbrel_experiment::{Experiment, File, Library, LibraryError};
 use whimbrel_sim::scenario::Setting;

@@ -98,3 +98,44 @@ fn a_picture_does_not_change_the_results() {
         ],
     );
 }
+
+#[test]
+fn the_table_names_the_path_and_has_the_best_first() {
+    let flags = [
+        "--controllers",
+        "cubic,bbr,cerl-plus-printed",
+        "--rate",
+        "10Mbit/s",
+    ];
+    let more = ["--loss", "2%", "--duration", "5s", "--seeds", "2"];
+    let text = stdout(&whimbrel(&[&["compare"], &flags[..], &more].concat()));
+    let first = text
+        .split("\n\n")
+        .next()
+        .expect("a heading")
+        .replace('\n', " ");
+    let heading = "10 Mbit/s, RTT 100 ms, queue 1 bdp, loss 2%, 1 flow, 5s, ";
+    assert!(first.starts_with(heading), "{text}");
+    assert!(
+        first.contains("recovery rack, paced as over QUIC"),
+        "{text}"
+    );
+    let line = |name: &str| {
+        text.lines()
+            .position(|line| line.starts_with(name))
+            .expect(name)
+    };
+    assert!(line("bbr") < line("cubic"), "{text}");
+    assert_contains(
+        &text,
+        &["cerl-plus-printed !", "! must not share a network"],
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 120),
+        "{text}"
+    );
+    let tcp = stdout(&whimbrel(
+        &[&["compare", "--transport", "tcp"], &flags[..], &more].concat(),
+    ));
+    assert!(tcp.contains("TCP, not paced"), "{tcp}");
+}

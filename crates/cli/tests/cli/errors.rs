@@ -50,14 +50,22 @@ fn errors_name_the_place_of_the_mistake() {
         bursts.contains("`enhanced-aatp` sends bursts, which TCP cannot do"),
         "{bursts}"
     );
-    assert!(
-        refused(&["compare", "--queue", "1 bpd"], "")
-            .contains("link.L.queue: `1 bpd` is not a queue")
+    // A flag is named as the user wrote it; no file, which the user did not write.
+    let queue = refused(&["compare", "--queue", "1"], "");
+    assert_contains(
+        &queue,
+        &[
+            "'--queue <QUEUE>'",
+            "`1` is not a queue; write e.g. `50 packets`",
+        ],
     );
+    let messages = refused(&["compare", "--messages", "20 kB each 10 ms"], "");
     assert!(
-        refused(&["compare", "--messages", "20 kB each 10 ms"], "")
-            .contains("flow.messages: `20 kB each 10 ms` does not describe messages")
+        messages.starts_with("error: --messages: `20 kB each 10 ms` does not describe messages"),
+        "{messages}"
     );
+    let long = refused(&["compare", "--flows", "1000000"], "");
+    assert!(long.starts_with("error: too many flows"), "{long}");
     assert!(refused(&["compare", "--threads", "0"], "").contains("--threads"));
     assert!(refused(&["simulate"], "").contains("'sim'"));
     // The input is right, but the file cannot be written: status 1.
@@ -72,6 +80,59 @@ fn errors_name_the_place_of_the_mistake() {
     ]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("cannot write /no/such/folder/a.svg"));
+}
+
+#[test]
+fn a_wrong_number_is_refused_with_the_reason_and_the_right_spelling() {
+    for (flag, value, why) in [
+        (
+            "--loss",
+            "0.5",
+            "`0.5` has no unit, and would be 50 %; write `0.5 %` or `50 %`",
+        ),
+        ("--loss", "1e-3", "a number with an exponent cannot be read"),
+        ("--loss", "-1%", "it may not be negative"),
+        (
+            "--rate",
+            "50Mb",
+            "unknown unit `Mb`, did you mean `Mbit/s`?",
+        ),
+        ("--rate", "50MB", "unknown unit `MB`, did you mean `MB/s`?"),
+    ] {
+        let error = refused(&["compare", flag, value], "");
+        assert!(error.contains(why), "{flag} {value}: {error}");
+    }
+}
+
+#[test]
+fn names_are_found_in_any_case_and_a_typo_shows_three() {
+    let scenario = stdout(&whimbrel(&[
+        "compare",
+        "--print-scenario",
+        "--controllers",
+        "CUBIC,BBR",
+    ]));
+    assert!(scenario.contains("[\"cubic\", \"bbr\"]"), "{scenario}");
+    let error = refused(&["compare", "--controllers", "cubik"], "");
+    assert!(
+        error.contains("did you mean `cubic`?") && !error.contains("vegas"),
+        "{error}"
+    );
+    let error = refused(&["reproduce", "cubic"], "");
+    assert!(
+        error.contains("`cerl`, `emfast`") && error.len() < 200,
+        "{error}"
+    );
+}
+
+#[test]
+fn no_error_names_a_temporary_file() {
+    let output = whimbrel(&["rank", "--save", "/no/such/folder/a.json"]);
+    let error = text(&output.stderr);
+    assert_eq!(
+        error,
+        "error: cannot write /no/such/folder/a.json: No such file or directory (os error 2)\n"
+    );
 }
 
 #[test]
@@ -97,6 +158,8 @@ fn every_command_has_help_with_examples() {
         "compare",
         "judge",
         "model",
+        "rank",
+        "advise",
         "reproduce",
         "tcp",
     ] {

@@ -11,6 +11,7 @@ mod link;
 mod model;
 mod nack;
 mod page;
+mod rank;
 mod reproduce;
 mod results;
 mod serve;

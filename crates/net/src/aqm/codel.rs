@@ -73,7 +73,7 @@ impl Fifo {
         self.packets.push_back(packet);
     }
 
-    fn pop(&mut self) -> Option<Waiting> {
+    pub fn pop(&mut self) -> Option<Waiting> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)

@@ -68,6 +68,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use whimbrel_units::Time;
 
     fn fates(weight: f64, ect: bool, queues: &[usize]) -> Vec<AqmDecision> {
         let mut state = State::new(Mark {
@@ -77,6 +78,7 @@ mod tests {
             packet_time: Duration::from_millis(1),
         });
         let arrival = |packets: &usize| Arrival {
+            now: Time::ZERO,
             size: 1500,
             ect,
             packets: *packets,

@@ -10,27 +10,32 @@
 //!   nothing (`mark.rs`).
 //! * [`CoDel`]: drops or marks at the head, when packets have waited too long for too long
 //!   (`codel.rs`).
+//! * [`FqCodel`]: a queue for each flow, served in turns, each managed by CoDel
+//!   (`fq_codel_link.rs`).
+//! * [`Policer`]: drops what exceeds a rate, without a queue (`policer.rs`).
 //!
-//! RED and Mark decide when a packet arrives, by the queue at that time: a [`Link`](crate::Link)
+//! RED, Mark and the policer decide when a packet arrives, by the queue at that time: a [`Link`](crate::Link)
 //! knows the packet's fate at once. CoDel decides when a packet leaves the queue, and looks at what
 //! has arrived behind it: with at most one packet's bytes behind it, the queue counts as short,
 //! however long the packet waited. The fate depends on later arrivals, so CoDel has a link of its
-//! own that reports fates afterwards, [`CodelLink`](crate::CodelLink).
+//! own that reports fates afterwards, [`CodelLink`](crate::CodelLink); so has FQ-CoDel.
 
 mod average;
 mod codel;
 mod mark;
+mod policer;
 mod red;
 mod setting;
 
 pub use codel::CoDel;
 pub(crate) use codel::{CodelState, Fifo, Waiting};
 pub use mark::Mark;
+pub use policer::Policer;
 pub use red::Red;
 pub use setting::AqmSetting;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use whimbrel_units::{Bytes, Duration};
+use whimbrel_units::{Bytes, Duration, Time};
 
 /// The management of a queue: what it does before it is full.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +46,22 @@ pub enum Aqm {
     CoDel(CoDel),
     /// Marks above a threshold.
     Mark(Mark),
+    /// Drops what exceeds a rate.
+    Policer(Policer),
+    /// A queue for each flow, each managed by CoDel. Its link is a
+    /// [`FqCodelLink`](crate::FqCodelLink).
+    FqCodel(FqCodel),
+}
+
+/// The parameters of FQ-CoDel (RFC 8290).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FqCodel {
+    /// The management of each queue.
+    pub codel: CoDel,
+    /// Number of queues that flows hash to (section 5.2.3: 1024); at least 1.
+    pub queues: u32,
+    /// Bytes that a queue may send in a turn (section 5.2.1: an MTU).
+    pub quantum: Bytes,
 }
 
 /// The unit of a queue's length.
@@ -55,6 +76,7 @@ pub enum QueueUnit {
 /// An arriving packet, and the queue that it finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
+    pub now: Time,
     pub size: u32,
     /// The packet is ECN-capable: it may be marked.
     pub ect: bool,
@@ -88,6 +110,7 @@ pub(crate) enum AqmDecision {
 pub(crate) enum Early {
     Red(red::State),
     Mark(mark::State),
+    Policer(policer::State),
 }
 
 impl Early {
@@ -96,7 +119,8 @@ impl Early {
         match aqm? {
             Aqm::Red(red) => Some(Box::new(Self::Red(red::State::new(red, rng)))),
             Aqm::Mark(mark) => Some(Box::new(Self::Mark(mark::State::new(mark)))),
-            Aqm::CoDel(_) => None,
+            Aqm::Policer(policer) => Some(Box::new(Self::Policer(policer::State::new(policer)))),
+            Aqm::CoDel(_) | Aqm::FqCodel(_) => None,
         }
     }
 
@@ -105,6 +129,7 @@ impl Early {
         match self {
             Self::Red(red) => red.arrive(arrival, room),
             Self::Mark(mark) => mark.arrive(arrival),
+            Self::Policer(policer) => policer.arrive(arrival),
         }
     }
 }

@@ -147,6 +147,7 @@ impl State {
 mod tests {
     use super::*;
     use rand::SeedableRng;
+    use whimbrel_units::Time;
 
     /// The parameters of the paper's figure 3: thresholds of 5 and 15 packets, max_p 1/50, weight
     /// 0.002.
@@ -178,6 +179,7 @@ mod tests {
 
     fn finds(packets: usize) -> Arrival {
         Arrival {
+            now: Time::ZERO,
             size: 1500,
             ect: false,
             packets,

@@ -1,10 +1,11 @@
 //! Queue management as written on the command line and in scenario files.
 
-use super::{Aqm, CoDel, Mark, QueueUnit, Red, time_for};
+use super::policer::BURST_TIME;
+use super::{Aqm, CoDel, FqCodel, Mark, Policer, QueueUnit, Red, time_for};
 use crate::queue::Queue;
 use crate::spec::{QueueLimit, ServiceSpec};
 use std::str::FromStr;
-use whimbrel_units::{Bytes, Duration, ParseError, Probability, nearest};
+use whimbrel_units::{Bytes, Duration, ParseError, Probability, Rate, nearest};
 
 /// Queue management as written: `red`, `red?min=5 packets&max=15 packets`, `codel?target=10 ms`,
 /// `mark`, `none`. Parameters that are left out get defaults that fit the link, in
@@ -40,10 +41,29 @@ pub enum AqmSetting {
         /// Weight of each arrival in the average, from 0 to 1.
         weight: f64,
     },
+    /// `fq-codel`: as CoDel, for each flow.
+    FqCodel {
+        /// The waiting time that a standing queue may have.
+        target: Duration,
+        /// For how long packets may wait longer than the target.
+        interval: Duration,
+        /// Number of queues that flows hash to.
+        queues: u32,
+    },
+    /// `policer`.
+    Policer {
+        /// The rate that passes.
+        rate: Option<Rate>,
+        /// What passes at once.
+        burst: Option<Bytes>,
+    },
 }
 
 /// The names of all kinds.
-const KINDS: [&str; 4] = ["none", "red", "codel", "mark"];
+const KINDS: [&str; 6] = ["none", "red", "codel", "fq-codel", "mark", "policer"];
+/// RFC 8290 section 5.2.3, and the most that are useful.
+const QUEUES: u32 = 1024;
+const MOST_QUEUES: u32 = 65_536;
 /// ns-2's `linterm_` of 10, which Floyd's "Discussions of setting parameters" (1997) recommends
 /// instead of the paper's 1/50.
 const MAX_P: f64 = 0.1;
@@ -77,6 +97,15 @@ impl AqmSetting {
                 threshold: None,
                 weight: 1.0,
             }),
+            "fq-codel" => Ok(Self::FqCodel {
+                target: CODEL.0,
+                interval: CODEL.1,
+                queues: QUEUES,
+            }),
+            "policer" => Ok(Self::Policer {
+                rate: None,
+                burst: None,
+            }),
             other => Err(unknown("queue management", other, &KINDS)),
         }
     }
@@ -88,6 +117,8 @@ impl AqmSetting {
             Self::Red { .. } => &["min", "max", "max_p", "weight", "gentle"],
             Self::CoDel { .. } => &["target", "interval"],
             Self::Mark { .. } => &["threshold", "weight"],
+            Self::FqCodel { .. } => &["target", "interval", "queues"],
+            Self::Policer { .. } => &["rate", "burst"],
         }
     }
 
@@ -102,10 +133,17 @@ impl AqmSetting {
             (Self::Red { max_p, .. }, "max_p") => *max_p = value.parse()?,
             (Self::Red { weight, .. }, "weight") => *weight = Some(share(value)?),
             (Self::Red { gentle, .. }, "gentle") => *gentle = switch(value)?,
-            (Self::CoDel { target, .. }, "target") => *target = span(value)?,
-            (Self::CoDel { interval, .. }, "interval") => *interval = span(value)?,
+            (Self::CoDel { target, .. } | Self::FqCodel { target, .. }, "target") => {
+                *target = span(value)?;
+            }
+            (Self::CoDel { interval, .. } | Self::FqCodel { interval, .. }, "interval") => {
+                *interval = span(value)?;
+            }
+            (Self::FqCodel { queues, .. }, "queues") => *queues = count(value)?,
             (Self::Mark { threshold: t, .. }, "threshold") => *t = Some(threshold(value)?),
             (Self::Mark { weight, .. }, "weight") => *weight = share(value)?,
+            (Self::Policer { rate, .. }, "rate") => *rate = Some(positive(value)?),
+            (Self::Policer { burst, .. }, "burst") => *burst = Some(value.parse()?),
             (this, other) => return Err(unknown("parameter", other, this.keys())),
         }
         Ok(())
@@ -118,6 +156,7 @@ impl AqmSetting {
     ///   the average covers about a second (ns-2's automatic setting, after S. Floyd, R. Gummadi,
     ///   S. Shenker, "Adaptive RED", 2001)
     /// * the threshold of `mark`: RED's `min`
+    /// * the burst of `policer`: what its rate passes in 50 ms; always at least a packet
     ///
     /// # Errors
     /// If a threshold is in `bdp` and the link has no rate, or if the thresholds do not fit
@@ -187,6 +226,30 @@ impl AqmSetting {
                 interval,
                 mtu: packet,
             }),
+            Self::FqCodel {
+                target,
+                interval,
+                queues,
+            } => Aqm::FqCodel(FqCodel {
+                codel: CoDel {
+                    target,
+                    interval,
+                    mtu: packet,
+                },
+                queues,
+                quantum: packet,
+            }),
+            Self::Policer { rate, burst } => {
+                let rate = rate.ok_or_else(|| {
+                    ParseError::new("a policer needs its `rate`, as in `policer?rate=20 Mbit/s`")
+                })?;
+                let burst = burst.unwrap_or(rate.bytes_in(BURST_TIME));
+                // A bucket that holds less than a packet passes none.
+                Aqm::Policer(Policer {
+                    rate,
+                    burst: burst.max(packet),
+                })
+            }
             Self::Mark { threshold, weight } => {
                 let (unit, threshold) = threshold.map_or_else(|| Ok(usual()), length)?;
                 Aqm::Mark(Mark {
@@ -247,6 +310,22 @@ fn threshold(text: &str) -> Result<Queue, ParseError> {
     Ok(queue)
 }
 
+fn count(text: &str) -> Result<u32, ParseError> {
+    match text.parse() {
+        Ok(count) if (1..=MOST_QUEUES).contains(&count) => Ok(count),
+        _ => Err(ParseError::new(format!(
+            "must be a whole number from 1 to {MOST_QUEUES}, not `{text}`"
+        ))),
+    }
+}
+
+fn positive(text: &str) -> Result<Rate, ParseError> {
+    match text.parse()? {
+        Rate::ZERO => Err(ParseError::new("must be greater than zero")),
+        rate => Ok(rate),
+    }
+}
+
 fn share(text: &str) -> Result<f64, ParseError> {
     match text.parse() {
         Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
@@ -272,7 +351,6 @@ fn span(text: &str) -> Result<Duration, ParseError> {
 mod tests {
     use super::*;
     use crate::Schedule;
-    use whimbrel_units::Rate;
 
     fn at(mbit: u64) -> ServiceSpec {
         let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
@@ -359,7 +437,13 @@ mod tests {
         for (text, says) in [
             ("redd", "did you mean `red`?"),
             ("codle", "did you mean `codel`?"),
-            ("pie", "known: `none`, `red`, `codel`, `mark`"),
+            (
+                "pie",
+                "known: `none`, `red`, `codel`, `fq-codel`, `mark`, `policer`",
+            ),
+            ("fq-codel?queues=0", "from 1 to 65536"),
+            ("policer", "needs its `rate`"),
+            ("policer?rate=0 bit/s", "greater than zero"),
             (
                 "red?bytes=true",
                 "known: `min`, `max`, `max_p`, `weight`, `gentle`",

@@ -19,6 +19,7 @@ use crate::impairment::Impairment;
 use crate::link::{Backlog, Counters, Fate};
 use crate::outages::Outages;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
+use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use whimbrel_units::{Bytes, Duration, Time};
@@ -83,6 +84,7 @@ impl Station {
         draws: Xoshiro256PlusPlus,
         frame_loss: Xoshiro256PlusPlus,
     ) -> Self {
+        let noise = draws.clone().random();
         Self {
             side,
             limit: direction.queue,
@@ -96,7 +98,7 @@ impl Station {
             frame_loss: Chance::new(spec.frame_loss, frame_loss),
             outages: Outages::new(direction.loss.outages.clone()),
             impairment: Impairment::new(&direction.loss, draws, false),
-            delay: Delaying::new(&direction.delay),
+            delay: Delaying::new(&direction.delay, noise),
             counters: Counters::default(),
             air: AirCounters::default(),
             busy_since: None,

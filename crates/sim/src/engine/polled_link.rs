@@ -1,12 +1,12 @@
 //! Links that are polled for departures: when a packet leaves depends on what happens later. They
-//! are Wi-Fi channels with their two stations, and links whose queue CoDel manages.
+//! are Wi-Fi channels with their two stations, and links whose queue CoDel or FQ-CoDel manages.
 
 use super::packet::{Flags, Packet};
 use crate::network::{NamedLink, Network, OnChannel};
 use crate::seed::Stream;
 use std::collections::VecDeque;
 use whimbrel_net::{
-    Aqm, Backlog, CoDel, CodelLink, Counters, Departure, Fate, LinkSpec, Side, Wifi,
+    Aqm, Backlog, CodelLink, Counters, Departure, Fate, FlowFate, FqCodelLink, LinkSpec, Side, Wifi,
 };
 use whimbrel_units::{Duration, Time};
 
@@ -42,6 +42,13 @@ enum Kind {
         /// Buffer for simultaneous departures.
         fates: Vec<Fate>,
     },
+    /// It has a forward side only. Queues overtake each other, so each has its own packets.
+    FqCodel {
+        link: Box<FqCodelLink>,
+        /// Buffer for simultaneous departures.
+        fates: Vec<FlowFate>,
+        waiting: Vec<VecDeque<Packet>>,
+    },
 }
 
 /// A packet that has left its queue.
@@ -54,13 +61,13 @@ pub(crate) struct Departed {
     pub packet: Packet,
 }
 
-/// The links of a network whose queues CoDel manages. As polled links they follow the Wi-Fi
-/// channels.
-fn managed(links: &[NamedLink]) -> impl Iterator<Item = (usize, &LinkSpec, CoDel)> {
+/// The links of a network whose queues CoDel or FQ-CoDel manages. As polled links they follow the
+/// Wi-Fi channels.
+fn managed(links: &[NamedLink]) -> impl Iterator<Item = (usize, &LinkSpec, Aqm)> {
     let wired = |link: &NamedLink| link.on_channel.is_none();
     let numbered = links.iter().enumerate();
     numbered.filter_map(move |(i, link)| match link.spec.aqm {
-        Some(Aqm::CoDel(codel)) if wired(link) => Some((i, &link.spec, codel)),
+        Some(aqm @ (Aqm::CoDel(_) | Aqm::FqCodel(_))) if wired(link) => Some((i, &link.spec, aqm)),
         _ => None,
     })
 }
@@ -85,11 +92,21 @@ impl PolledLink {
             };
             Self::new(kind, links)
         };
-        let codel = |(i, spec, codel)| {
+        let codel = |(i, spec, aqm)| {
             let seed = Stream::Link.seed(network.seed, i);
-            let kind = Kind::Codel {
-                link: Box::new(CodelLink::new(spec, codel, seed)),
-                fates: Vec::new(),
+            let kind = match aqm {
+                Aqm::CoDel(codel) => Kind::Codel {
+                    link: Box::new(CodelLink::new(spec, codel, seed)),
+                    fates: Vec::new(),
+                },
+                Aqm::FqCodel(setting) => Kind::FqCodel {
+                    link: Box::new(FqCodelLink::new(spec, setting, seed)),
+                    fates: Vec::new(),
+                    waiting: vec![VecDeque::new(); setting.queues.max(1) as usize],
+                },
+                Aqm::Red(_) | Aqm::Mark(_) | Aqm::Policer(_) => {
+                    unreachable!("`managed` selects the two kinds above")
+                }
             };
             Self::new(kind, [Some(i), None])
         };
@@ -132,11 +149,24 @@ impl PolledLink {
         departed: &mut Vec<Departed>,
     ) -> bool {
         let size = u32::from(packet.size);
+        let ect = packet.flags.has(Flags::ECT);
+        if let Kind::FqCodel {
+            link,
+            fates,
+            waiting,
+        } = &mut self.kind
+        {
+            let queue = link.queue_of(hash(packet.lane));
+            // The packet may leave, or be dropped, at once.
+            waiting[queue as usize].push_back(*packet);
+            link.offer(now, queue, size, ect, fates);
+            self.collect(departed);
+            return true;
+        }
         let accepted = match &mut self.kind {
             Kind::Wifi { wifi, .. } => wifi.offer(now, side, size),
-            Kind::Codel { link, fates } => {
-                link.offer(now, size, packet.flags.has(Flags::ECT), fates)
-            }
+            Kind::Codel { link, fates } => link.offer(now, size, ect, fates),
+            Kind::FqCodel { .. } => false,
         };
         if accepted {
             self.waiting[side as usize].push_back(*packet);
@@ -150,12 +180,16 @@ impl PolledLink {
         match &self.kind {
             Kind::Wifi { wifi, .. } => wifi.next(),
             Kind::Codel { link, .. } => link.next(),
+            Kind::FqCodel { link, .. } => link.next(),
         }
     }
 
     /// Packets of a side that wait or are on the air.
     pub fn waiting(&self, side: Side) -> usize {
-        self.waiting[side as usize].len()
+        match &self.kind {
+            Kind::FqCodel { link, .. } => link.backlog().packets as usize,
+            Kind::Wifi { .. } | Kind::Codel { .. } => self.waiting[side as usize].len(),
+        }
     }
 
     /// The queue of a side.
@@ -163,6 +197,7 @@ impl PolledLink {
         match &self.kind {
             Kind::Wifi { wifi, .. } => wifi.backlog(side),
             Kind::Codel { link, .. } => link.backlog(),
+            Kind::FqCodel { link, .. } => link.backlog(),
         }
     }
 
@@ -171,6 +206,7 @@ impl PolledLink {
         match &self.kind {
             Kind::Wifi { wifi, .. } => wifi.counters(side),
             Kind::Codel { link, .. } => link.counters(),
+            Kind::FqCodel { link, .. } => link.counters(),
         }
     }
 
@@ -179,6 +215,7 @@ impl PolledLink {
         match &self.kind {
             Kind::Wifi { .. } => Duration::ZERO,
             Kind::Codel { link, .. } => link.busy_beyond(now),
+            Kind::FqCodel { link, .. } => link.busy_beyond(now),
         }
     }
 
@@ -187,6 +224,7 @@ impl PolledLink {
         match &mut self.kind {
             Kind::Wifi { wifi, departures } => wifi.advance(now, departures),
             Kind::Codel { link, fates } => link.advance(now, fates),
+            Kind::FqCodel { link, fates, .. } => link.advance(now, fates),
         }
         self.collect(departed);
     }
@@ -207,6 +245,20 @@ impl PolledLink {
             Kind::Codel { fates, .. } => {
                 fates.drain(..).for_each(|fate| one(Side::Forward, fate));
             }
+            Kind::FqCodel { fates, waiting, .. } => {
+                for FlowFate { queue, fate } in fates.drain(..) {
+                    let packet = waiting[queue as usize].pop_front();
+                    if let (Some(link), Some(packet)) = (links[0], packet) {
+                        departed.push(Departed { link, fate, packet });
+                    }
+                }
+            }
         }
     }
+}
+
+/// A hash of a flow's lane, so that lanes do not fall into neighbouring queues: the multiplier of
+/// Fibonacci hashing.
+fn hash(lane: u32) -> u64 {
+    u64::from(lane).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

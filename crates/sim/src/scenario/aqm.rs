@@ -4,7 +4,7 @@ use super::ScenarioError;
 use super::document::Value;
 use super::fields::Field;
 use whimbrel_net::{Aqm, AqmSetting, ServiceSpec};
-use whimbrel_units::{Bytes, Duration};
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// Queue management as written, and its place.
 #[derive(Debug, Clone)]
@@ -15,6 +15,14 @@ pub(super) struct WrittenAqm {
 }
 
 impl WrittenAqm {
+    /// The rate that a policer lets through.
+    pub fn policed(&self) -> Option<Rate> {
+        match self.setting {
+            AqmSetting::Policer { rate, .. } => rate,
+            _ => None,
+        }
+    }
+
     /// Completes it with defaults for this link: see [`AqmSetting::resolve`].
     pub fn resolve(
         &self,

@@ -1,7 +1,9 @@
 //! The total rate of all flows under max-min fairness.
 
+use super::aqm::WrittenAqm;
 use super::flow::FlowForm;
 use super::form::Form;
+use super::link::Direction;
 use super::route::{Hop, RouteForm};
 use crate::network::Traffic;
 use std::collections::HashMap;
@@ -112,8 +114,8 @@ impl Form {
         let link = &self.links[link];
         match (&link.wifi, mirrored) {
             (Some(wifi), _) => Some(wifi.saturation(packet).as_bits_per_sec() as f64),
-            (None, false) => mean_rate(&link.forward.spec, self.run.duration),
-            (None, true) => mean_rate(&link.reverse.spec, self.run.duration),
+            (None, false) => policed_rate(&link.forward, self.run.duration),
+            (None, true) => policed_rate(&link.reverse, self.run.duration),
         }
     }
 }
@@ -126,6 +128,17 @@ struct Group {
     limit: f64,
     /// Shared links, each with whether the mirrored direction is used.
     shared: Vec<(usize, bool)>,
+}
+
+/// The mean rate of a direction, at most what its policer lets through.
+fn policed_rate(direction: &Direction, span: Duration) -> Option<f64> {
+    let policed = direction.aqm.as_ref().and_then(WrittenAqm::policed);
+    let policed = policed.map(|rate| rate.as_bits_per_sec() as f64);
+    let rate = mean_rate(&direction.spec, span);
+    match (rate, policed) {
+        (Some(rate), Some(policed)) => Some(rate.min(policed)),
+        (rate, policed) => rate.or(policed),
+    }
 }
 
 /// Mean rate over the first `span` in bit/s; `None` if unlimited.

@@ -23,13 +23,17 @@ pub type BuiltIn = fn(&Path) -> Option<&'static str>;
 
 impl Document {
     /// The settings of the file as written: for each link, flow and so on its name and its values
-    /// in one line, in the order of the file. The table `[experiment]` is left out.
+    /// in one line, in the order of the file. The tables `[experiment]` and `[point]` are left out.
     pub fn settings(&self) -> Vec<(String, String)> {
         let Value::Table(root) = &self.root.value else {
             return Vec::new();
         };
         let mut all = Vec::new();
-        for entry in root.entries.iter().filter(|e| e.key != "experiment") {
+        for entry in root
+            .entries
+            .iter()
+            .filter(|e| !matches!(&*e.key, "experiment" | "point"))
+        {
             settings(&entry.key, &entry.node, &mut all);
         }
         all

@@ -32,6 +32,18 @@ impl ScenarioError {
     }
 }
 
+impl ScenarioError {
+    /// The key that it is about, e.g. `link.L.loss`; empty for the whole file.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What is wrong.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+}
+
 impl Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;

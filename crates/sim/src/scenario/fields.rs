@@ -6,7 +6,7 @@ use super::document::{Node, Place, Table, Value};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
-use whimbrel_units::nearest;
+use whimbrel_units::{nearest, nearest_few};
 
 /// A table that is being read.
 #[derive(Debug, Clone)]
@@ -263,14 +263,29 @@ impl<'a> Field<'a> {
     }
 }
 
+/// Of more names than this, an error shows only the nearest ones. All keys of a flow are fewer.
+const MANY: usize = 40;
+/// How many it shows.
+const FEW: usize = 3;
+
 /// "unknown `what` `word`, did you mean `this`?", or a list of the known words if none is near.
 pub fn unknown<'a>(what: &str, word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(word, known.clone()) {
         return format!("unknown {what} `{word}`, did you mean `{near}`?");
     }
-    let all: Vec<_> = known.map(|k| format!("`{k}`")).collect();
-    match all.len() {
+    let quoted = |names: Vec<&str>| {
+        let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        quoted.join(", ")
+    };
+    match known.clone().count() {
         0 => format!("unknown {what} `{word}`: no {what} is defined"),
-        _ => format!("unknown {what} `{word}`; known: {}", all.join(", ")),
+        many if many > MANY => {
+            let near = quoted(nearest_few(word, known, FEW));
+            format!("unknown {what} `{word}`; of {many} the nearest are {near}")
+        }
+        _ => format!(
+            "unknown {what} `{word}`; known: {}",
+            quoted(known.collect())
+        ),
     }
 }

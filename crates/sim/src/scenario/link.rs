@@ -3,7 +3,7 @@
 use super::ScenarioError;
 use super::aqm::{self, WrittenAqm};
 use super::document::{BuiltIn, Document, Value};
-use super::fields::{Field, Fields};
+use super::fields::{Field, Fields, unknown};
 use super::loss::{self, Loss};
 use super::low_orbit::LowOrbitForm;
 use super::{low_orbit, wifi, wireless};
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use whimbrel_net::{
-    Delay, DelayTrace, LinkSpec, Queue, Schedule, ServiceSpec, Trace, TraceError, WifiSpec,
+    Delay, DelayTrace, JitterDistribution, LinkSpec, Noise, Queue, Schedule, ServiceSpec, Trace,
+    TraceError, WifiSpec,
 };
 use whimbrel_units::{Duration, Rate, Time};
 
@@ -33,8 +34,18 @@ pub(super) const KEYS: [&str; 10] = [
     "loss",
     "reverse",
 ];
-/// Keys of a delay that repeats or was recorded.
-const REPEATED_DELAY: [&str; 3] = ["every", "steps", "trace"];
+/// Keys of a delay that repeats, was recorded, or has noise.
+const DELAY_KEYS: [&str; 7] = [
+    "every",
+    "steps",
+    "trace",
+    "base",
+    "jitter",
+    "distribution",
+    "batch",
+];
+/// How long drawn jitter holds, if `every` is left out: about a frame of a radio.
+const JITTER_HOLDS: Duration = Duration::from_millis(5);
 /// Maximum size of a trace in bytes: five times that of an hour at 80 Mbit/s.
 const MAX_TRACE: u64 = 1 << 28;
 /// Maximum number of steps of a schedule.
@@ -256,7 +267,13 @@ fn read_delay(field: &Field<'_>, traces: &mut Traces) -> Result<Delay, ScenarioE
         return Ok(Delay::steps(schedule(field, "50 ms")?));
     };
     let fields = field.fields()?;
-    fields.only(&REPEATED_DELAY)?;
+    fields.only(&DELAY_KEYS)?;
+    if fields.get("base").is_some() {
+        return noisy(&fields);
+    }
+    if let Some(other) = DELAY_KEYS[4..].iter().find_map(|key| fields.get(key)) {
+        return Err(other.fail("needs `base`, the delay without noise, e.g. `base = \"20 ms\"`"));
+    }
     let every = fields.required("every", "\"10 ms\"")?;
     let span = every.parse()?;
     let delay = match (fields.get("steps"), fields.get("trace")) {
@@ -271,6 +288,43 @@ fn read_delay(field: &Field<'_>, traces: &mut Traces) -> Result<Delay, ScenarioE
         }
     };
     delay.map_err(|why| every.fail(why))
+}
+
+/// Reads `{ base = "20 ms", jitter = "4 ms", distribution = "exponential", every = "5 ms", batch =
+/// "10 ms" }`.
+fn noisy(fields: &Fields<'_>) -> Result<Delay, ScenarioError> {
+    for key in ["steps", "trace"] {
+        if let Some(other) = fields.get(key) {
+            return Err(other.fail("cannot be combined with `base`"));
+        }
+    }
+    let time = |key: &str, default| {
+        let parse = |field: Field<'_>| field.parse::<Duration>();
+        fields.get(key).map_or(Ok(default), parse)
+    };
+    let every = time("every", JITTER_HOLDS)?;
+    if let Some(field) = fields.get("every").filter(|_| every.is_zero()) {
+        return Err(field.fail("must be greater than zero"));
+    }
+    let distribution = match fields.get("distribution") {
+        None => JitterDistribution::Exponential,
+        Some(field) => {
+            let text = field.text()?;
+            let mut all = JitterDistribution::ALL.into_iter();
+            let found = all.find(|(name, _)| *name == text).map(|(_, found)| found);
+            found.ok_or_else(|| {
+                let names = JitterDistribution::ALL.into_iter().map(|(name, _)| name);
+                field.fail(unknown("distribution", text, names))
+            })?
+        }
+    };
+    Ok(Delay::noisy(Noise {
+        base: time("base", Duration::ZERO)?,
+        jitter: time("jitter", Duration::ZERO)?,
+        distribution,
+        every,
+        batch: time("batch", Duration::ZERO)?,
+    }))
 }
 
 fn repeated_steps(field: &Field<'_>) -> Result<DelayTrace, ScenarioError> {

@@ -91,7 +91,8 @@
 //! `link.NAME.KEY`, `destination.NAME.KEY`, `run.KEY`, `flow.KEY` (all flows that can have it),
 //! `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`). A key that the file does not contain is added.
 //!
-//! The table `[experiment]` is ignored here: a file that describes an experiment is a scenario too.
+//! The tables `[experiment]` and `[point]` are ignored here: a file that describes an experiment, or
+//! a point of the matrix of `whimbrel rank`, is a scenario too.
 
 mod aqm;
 mod capacity;
@@ -125,10 +126,21 @@ use document::{Document, Node};
 use fields::{Field, Fields};
 use form::Form;
 use std::path::Path;
-use whimbrel_units::{Duration, Rate};
+use whimbrel_units::{Duration, Rate, Time};
 
 /// The error for a scenario without flows.
 const NO_FLOWS: &str = "no flows: write e.g. [[flow]] with `route = [\"L\"]`";
+
+/// The tables of a file. The last two are read by others.
+const ROOT_KEYS: [&str; 7] = [
+    "link",
+    "flow",
+    "destination",
+    "run",
+    "sweep",
+    "experiment",
+    "point",
+];
 
 /// Maximum number of runs of a scenario, over all points and seeds.
 const MAX_RUNS: usize = 1_000_000;
@@ -177,7 +189,11 @@ impl Scenario {
         settings: &[Setting],
     ) -> Result<Self, ScenarioError> {
         let root = Fields::new(&document.root, "")?;
-        root.only(&["link", "flow", "destination", "run", "sweep", "experiment"])?;
+        root.only(&ROOT_KEYS)?;
+        // Before the sweep, which would blame its own line.
+        if let Some(flow) = root.get("flow") {
+            one_bracket(&flow)?;
+        }
         points::set_all(&mut document.root, settings)?;
         let root = Fields::new(&document.root, "")?;
         let axes = points::axes(&root)?;
@@ -300,20 +316,28 @@ fn read(tree: &Node, traces: &mut link::Traces) -> Result<Form, ScenarioError> {
             links.push(link::read(name, &field, run.duration, traces)?);
         }
     }
-    let flows = read_flows(&root, &links, run.settings)?;
+    let flows = read_flows(&root, &links, &run)?;
     let destinations = destination::read(&root, &flows)?;
     Form::new(links, flows, destinations, run, &Field::new(tree, ""))
+}
+
+/// Refuses `[flow]`.
+fn one_bracket(flow: &Field<'_>) -> Result<(), ScenarioError> {
+    match flow.value() {
+        document::Value::Table(_) => {
+            Err(flow.fail("flows are a list: write [[flow]] with double brackets"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read_flows(
     root: &Fields<'_>,
     links: &[link::LinkForm],
-    settings: settings::Settings,
+    run: &run::RunForm,
 ) -> Result<Vec<flow::FlowForm>, ScenarioError> {
     let written = root.get("flow").ok_or_else(|| root.fail(NO_FLOWS))?;
-    if let document::Value::Table(_) = written.value() {
-        return Err(written.fail("flows are a list: write [[flow]] with double brackets"));
-    }
+    one_bracket(&written)?;
     let written = written.list()?;
     if written.is_empty() {
         return Err(root.fail(NO_FLOWS));
@@ -327,7 +351,16 @@ fn read_flows(
             format!("flow.{index}")
         };
         let fields = field.named(&path).fields()?;
-        let flow = flow::read(&fields, links, settings)?;
+        let flow = flow::read(&fields, links, run.settings)?;
+        let end = Time::ZERO + run.duration;
+        if let Some(start) = fields.get("start").filter(|_| flow.start.from >= end) {
+            return Err(start.fail(format!(
+                "the flow would start at {}, but the run ends at {}; write a longer `duration` \
+                 under [run], or an earlier start",
+                flow.start.from.since(Time::ZERO),
+                run.duration
+            )));
+        }
         if let Some(name) = &flow.name {
             let key = points::is_flow_key(name);
             if name.is_empty() || key || name.parse::<usize>().is_ok() {

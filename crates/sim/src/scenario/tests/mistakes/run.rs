@@ -138,3 +138,24 @@ fn mistakes_in_the_file_as_a_whole_are_explained() {
         ),
     ]);
 }
+
+#[test]
+fn single_brackets_are_reported_at_the_flow_not_at_the_sweep() {
+    check(&[(
+        "[link.L]\nrate = \"8 Mbit/s\"\n[flow]\nroute = [\"L\"]\n[sweep]\n\
+         \"flow.controller\" = [\"cubic\", \"bbr\"]\n"
+            .to_owned(),
+        "scenario.toml:3: flow: flows are a list: write [[flow]] with double brackets",
+    )]);
+}
+
+#[test]
+fn a_flow_that_would_start_after_the_end_is_refused() {
+    check(&[(
+        "[link.L]\nrate = \"8 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\nstart = \"10 s\"\n\
+         [run]\nduration = \"10 s\"\n"
+            .to_owned(),
+        "scenario.toml:5: flow.start: the flow would start at 10 s, but the run ends at 10 s; \
+         write a longer `duration` under [run], or an earlier start",
+    )]);
+}

@@ -3,15 +3,16 @@
 //!
 //! Each result has its own file in a folder. The name of the file ends in the key: a BLAKE3 hash
 //! over everything that determines the result, which is this program, byte for byte, the
-//! experiment's files, and the settings. Another program, an edited file or other seeds have
-//! another key, so the cache never returns a stale result. A file begins with a BLAKE3 hash over
+//! files that describe what is run, and the settings. Another program, an edited file or other
+//! seeds have another key, so the cache never returns a stale result. A file begins with a BLAKE3 hash over
 //! its key and its content: truncated or changed files are ignored.
 
-use super::result::Reproduced;
 use crate::atomic_file;
 use anyhow::{Context, anyhow};
 use blake3::{Hash, Hasher};
 use etcetera::{BaseStrategy, choose_base_strategy};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File as Disk};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,14 +24,33 @@ use whimbrel_sim::scenario::Setting;
 const EXTENSION: &str = ".kept";
 /// Maximum size of a file.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-/// Maximum number and total size of files. A full set of results is a hundred files of a few MB in
-/// total; a change of the program makes another set.
-const MAX_FILES: usize = 1000;
+/// Maximum total size of the files of a kind.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A folder with results.
+/// A kind of results.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// The name of its folder.
+    folder: &'static str,
+    /// Maximum number of its files. A change of the program makes another set.
+    max_files: usize,
+}
+
+/// Results of `reproduce`: a full set is a hundred files of a few MB in total.
+pub const REPRODUCED: Kind = Kind {
+    folder: "reproduced",
+    max_files: 1000,
+};
+/// Results of `rank`: a full set is some thousands of files of a kB.
+pub const RANKED: Kind = Kind {
+    folder: "ranked",
+    max_files: 20_000,
+};
+
+/// A folder with results of a kind.
 pub struct Cache {
     folder: PathBuf,
+    kind: Kind,
     program: Hash,
 }
 
@@ -46,13 +66,14 @@ impl Cache {
     ///
     /// # Errors
     /// If the user's cache folder is unknown, or this program cannot be read.
-    pub fn open(folder: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn open(folder: Option<&Path>, kind: Kind) -> anyhow::Result<Self> {
         let folder = match folder {
             Some(folder) => folder.to_owned(),
             None => choose_base_strategy()?.cache_dir().join("whimbrel"),
         };
         Ok(Self {
-            folder: folder.join("reproduced"),
+            folder: folder.join(kind.folder),
+            kind,
             program: program().context("cannot read this program")?,
         })
     }
@@ -61,15 +82,28 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Self::open`], or if the folder cannot be written to.
-    pub fn open_to_write(folder: Option<&Path>) -> anyhow::Result<Self> {
-        let cache = Self::open(folder)?;
+    pub fn open_to_write(folder: Option<&Path>, kind: Kind) -> anyhow::Result<Self> {
+        let cache = Self::open(folder, kind)?;
         atomic_file::check_folder(&cache.folder)?;
-        cache.clean(MAX_FILES, MAX_BYTES);
+        cache.clean(cache.kind.max_files, MAX_BYTES);
         Ok(cache)
     }
 
     /// The key of an experiment with these files, run with this setting.
     pub fn key(&self, id: &str, files: &[File], setting: Option<&Setting>) -> Key {
+        let mut parts: Vec<&[u8]> = Vec::new();
+        for file in files {
+            parts.push(file.name.as_deref().unwrap_or_default().as_bytes());
+            parts.push(file.text.as_bytes());
+        }
+        for part in setting.iter().flat_map(|s| [&s.key, &s.value]) {
+            parts.push(part.as_bytes());
+        }
+        self.key_of(id, &parts)
+    }
+
+    /// The key of a result that the program and these parts determine. `id` names it for readers.
+    pub fn key_of(&self, id: &str, parts: &[&[u8]]) -> Key {
         let mut hasher = Hasher::new();
         // Each part with its length, so that the hash is unambiguous.
         let mut add = |part: &[u8]| {
@@ -78,12 +112,8 @@ impl Cache {
         };
         add(self.program.as_bytes());
         add(id.as_bytes());
-        for file in files {
-            add(file.name.as_deref().unwrap_or_default().as_bytes());
-            add(file.text.as_bytes());
-        }
-        for part in setting.iter().flat_map(|s| [&s.key, &s.value]) {
-            add(part.as_bytes());
+        for part in parts {
+            add(part);
         }
         let hash = hasher.finalize();
         let plain = |c: char| {
@@ -96,7 +126,7 @@ impl Cache {
     }
 
     /// The result with this key; `None` if there is none, or its file is damaged.
-    pub fn read(&self, key: &Key) -> Option<Reproduced> {
+    pub fn read<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         let mut bytes = Vec::new();
         let disk = Disk::open(self.folder.join(&key.file)).ok()?;
         disk.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
@@ -108,13 +138,13 @@ impl Cache {
     }
 
     /// Stores a result. A failure is only a warning: the result itself is not lost.
-    pub fn write(&self, key: &Key, result: &Reproduced) {
+    pub fn write(&self, key: &Key, result: &impl Serialize) {
         if let Err(error) = self.try_write(key, result) {
             eprintln!("warning: cannot store the result {}: {error:#}", key.file);
         }
     }
 
-    fn try_write(&self, key: &Key, result: &Reproduced) -> anyhow::Result<()> {
+    fn try_write(&self, key: &Key, result: &impl Serialize) -> anyhow::Result<()> {
         let body = serde_json::to_vec(result)?;
         let seal = sealed(key, &body).to_hex();
         if (seal.len() + body.len()) as u64 > MAX_FILE_BYTES {
@@ -174,6 +204,7 @@ fn program() -> std::io::Result<Hash> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::Reproduced;
     use jiff::Timestamp;
     use std::borrow::Cow;
     use whimbrel_experiment::{AssessedRow, Assessment, ClaimVerdict};
@@ -212,9 +243,9 @@ mod tests {
     #[test]
     fn a_result_is_read_back_exactly() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
         let key = cache.key("p/a", &[file("a")], None);
-        assert_eq!(cache.read(&key), None);
+        assert_eq!(cache.read::<Reproduced>(&key), None);
         cache.write(&key, &result());
         assert_eq!(cache.read(&key), Some(result()));
     }
@@ -222,7 +253,7 @@ mod tests {
     #[test]
     fn other_files_settings_and_names_have_other_keys() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
         let setting = |value: &str| Setting {
             key: "run.seeds".to_owned(),
             value: value.to_owned(),
@@ -242,26 +273,26 @@ mod tests {
         cache.write(&keys[0], &result());
         let folder = &cache.folder;
         fs::copy(folder.join(&keys[0].file), folder.join(&keys[1].file)).expect("a copy");
-        assert_eq!(cache.read(&keys[1]), None);
+        assert_eq!(cache.read::<Reproduced>(&keys[1]), None);
     }
 
     #[test]
     fn truncated_and_changed_files_are_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
         let key = cache.key("p/a", &[file("a")], None);
         cache.write(&key, &result());
         let path = cache.folder.join(&key.file);
         let whole = fs::read(&path).expect("a file");
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).expect("written");
-            assert_eq!(cache.read(&key), None, "{length} bytes");
+            assert_eq!(cache.read::<Reproduced>(&key), None, "{length} bytes");
         }
         for i in 0..whole.len() {
             let mut changed = whole.clone();
             changed[i] ^= 2;
             fs::write(&path, &changed).expect("written");
-            assert_eq!(cache.read(&key), None, "byte {i}");
+            assert_eq!(cache.read::<Reproduced>(&key), None, "byte {i}");
         }
         fs::write(&path, &whole).expect("written");
         assert_eq!(cache.read(&key), Some(result()));
@@ -270,7 +301,7 @@ mod tests {
     #[test]
     fn only_the_newest_results_stay_and_other_files_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache::open_to_write(Some(folder.path())).expect("a place");
+        let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
         let old = |name: &str, age: u64| {
             let path = cache.folder.join(name);
             fs::write(&path, [0; 10]).expect("written");

@@ -1,0 +1,198 @@
+//! `whimbrel rank` and `whimbrel advise`.
+
+use super::support::*;
+use std::fs;
+use std::path::Path;
+
+/// A folder with two short points.
+fn points() -> tempfile::TempDir {
+    let folder = folder();
+    let point = |class: &str, loss: &str| {
+        format!(
+            "[point]\nclass = \"{class}\"\nclaim = \"A full link.\"\nflows = [\"t\"]\n\
+             score = \"fill\"\nrtt = \"40 ms\"\nlost = \"{loss}\"\n[link.L]\nrate = \"5 Mbit/s\"\n\
+             delay = \"20 ms\"\nqueue = \"1 bdp\"\nloss = \"{loss}\"\n[[flow]]\nname = \"t\"\n\
+             route = [\"L\"]\n[run]\nduration = \"5 s\"\n"
+        )
+    };
+    fs::write(folder.path().join("x1.toml"), point("A", "1 %")).expect("written");
+    fs::write(folder.path().join("x2.toml"), point("C", "0 %")).expect("written");
+    folder
+}
+
+/// The arguments for these points, with a folder of stored results of their own.
+fn rank(folder: &Path, more: &[&str]) -> std::process::Output {
+    let points = folder.to_str().expect("UTF-8");
+    let keep = folder.join("kept");
+    let keep = keep.to_str().expect("UTF-8");
+    let base = [
+        "rank",
+        "--points",
+        points,
+        "--keep",
+        keep,
+        "--controllers",
+        "cubic,bbr",
+    ];
+    whimbrel(&[&base[..], &["--seeds", "2"], more].concat())
+}
+
+#[test]
+fn the_json_of_a_ranking_has_points_a_table_and_scores() {
+    let folder = points();
+    let all = json(&rank(folder.path(), &["--json"]));
+    let keys: Vec<&String> = all.as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["version", "points", "table", "scores"]);
+    assert_eq!(all["points"][1]["id"], "x2");
+    assert_eq!(all["points"][1]["class"], "C");
+    assert_eq!(list(&all["table"]).len(), 2);
+    let first = &all["table"][0];
+    let mean = (number(first, "/classes/A") + number(first, "/classes/C")) / 2.0;
+    assert!((number(first, "/all") - mean).abs() < 1e-9, "{first}");
+    for score in list(&all["scores"]) {
+        let [score, low, high] = ["/score", "/low", "/high"].map(|path| number(score, path));
+        assert!((0.0..=1.0).contains(&score) && low <= score && score <= high);
+    }
+    assert_eq!(list(&all["scores"]).len(), 4);
+    assert_eq!(all["scores"][0]["seed_count"], 2);
+}
+
+#[test]
+fn a_ranking_is_stored_and_gives_the_same_again() {
+    let folder = points();
+    let first = json(&rank(folder.path(), &["--json"]));
+    let kept = names(&folder.path().join("kept/ranked"));
+    assert_eq!(kept.len(), 4, "{kept:?}");
+    assert_eq!(json(&rank(folder.path(), &["--json"])), first);
+    assert_eq!(json(&rank(folder.path(), &["--json", "--again"])), first);
+    let one = json(&rank(folder.path(), &["--json", "--classes", "c"]));
+    assert_eq!(list(&one["points"]).len(), 1);
+}
+
+#[test]
+fn the_table_fits_80_columns_and_the_page_names_all() {
+    let folder = points();
+    let page = path_in(&folder, "page.html");
+    let text = stdout(&rank(folder.path(), &["--detail", "--report", &page]));
+    assert_contains(
+        &text,
+        &[
+            "algorithm",
+            "best at each",
+            "of ideal",
+            "A: random loss",
+            "±",
+        ],
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let page = fs::read_to_string(page).expect("a page");
+    assert_contains(&page, &["Scores by class", "cubic", "x2", "A full link."]);
+}
+
+#[test]
+fn known_results_join_the_table_unless_their_points_have_changed() {
+    let folder = points();
+    let saved = path_in(&folder, "saved.json");
+    let csv = path_in(&folder, "saved.csv");
+    stdout(&rank(folder.path(), &["--save", &saved]));
+    stdout(&rank(folder.path(), &["--save", &csv]));
+    let lines = fs::read_to_string(csv).expect("CSV");
+    assert_eq!(lines.lines().count(), 1 + 2 * 2 * 2, "{lines}");
+    assert!(
+        lines.starts_with("point,content,algorithm,seed,rate,"),
+        "{lines}"
+    );
+    let other = [
+        "rank",
+        "--points",
+        folder.path().to_str().expect("UTF-8"),
+        "--keep",
+        &path_in(&folder, "k"),
+        "--controllers",
+        "newreno",
+        "--seeds",
+        "2",
+        "--known",
+        &saved,
+        "--json",
+    ];
+    let all = json(&whimbrel(&other));
+    assert_eq!(list(&all["table"]).len(), 3);
+    assert_eq!(
+        names(&folder.path().join("k/ranked")).len(),
+        2,
+        "only newreno ran"
+    );
+    let path = folder.path().join("x1.toml");
+    let text = fs::read_to_string(&path)
+        .expect("a point")
+        .replace("5 s", "6 s");
+    fs::write(path, text).expect("written");
+    let output = whimbrel(&other);
+    assert!(
+        text_of(&output).contains("these points have changed"),
+        "{}",
+        text_of(&output)
+    );
+    assert!(output.status.success());
+}
+
+fn text_of(output: &std::process::Output) -> String {
+    text(&output.stderr)
+}
+
+#[test]
+fn mistakes_of_rank_say_what_to_do() {
+    let folder = points();
+    let bad = rank(folder.path(), &["--classes", "H"]);
+    assert!(fails(&bad, 2).contains("the classes are A (random loss), B (fades)"));
+    let none = rank(folder.path(), &["--classes", "G"]);
+    assert!(fails(&none, 2).contains("leave none of the 2 points"));
+    let file = path_in(&folder, "x1.toml");
+    let known = rank(folder.path(), &["--known", &file]);
+    assert!(fails(&known, 2).contains("not a file of `whimbrel rank --save FILE.json`"));
+    fs::write(
+        &file,
+        "[point]\nclas = \"A\"\n[link.L]\n[[flow]]\nroute = [\"L\"]\n",
+    )
+    .expect("written");
+    let wrong = fails(&rank(folder.path(), &[]), 2);
+    assert!(
+        wrong.contains("x1.toml:1: point: `score` is missing"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn the_advice_is_three_sentences_and_a_table() {
+    let args = [
+        "advise", "--rate", "5Mbit/s", "--rtt", "40ms", "--loss", "1%",
+    ];
+    let text = stdout(&whimbrel(&args));
+    let (sentences, table) = text.split_once("\n\n").expect("two parts");
+    assert_contains(
+        sentences,
+        &[
+            "Use ",
+            "that the path carries",
+            "times CUBIC's",
+            "run it today",
+        ],
+    );
+    assert!(
+        table.lines().count() >= 6 && table.contains("cubic"),
+        "{table}"
+    );
+    let all = json(&whimbrel(&[&args[..], &["--json"]].concat()));
+    let best = all["use"].as_str().expect("a name");
+    assert!(
+        sentences.contains(&format!("Use {best}:")),
+        "{best}\n{text}"
+    );
+    assert_eq!(list(&all["sentences"]).len(), 3);
+    let error = refused(&["advise", "--rtt", "40ms"], "");
+    assert!(error.contains("--rate"), "{error}");
+}
