@@ -128,7 +128,7 @@ fn is_sure(runs: &[Run<'_>]) -> bool {
 
 /// The rows of each combination of the other swept values, the highest goodput first. A row of a
 /// path follows that of its flows.
-fn sort(rows: &mut Vec<Row>) {
+fn sort(rows: &mut [Row]) {
     let others = |row: &Row| -> Vec<String> {
         let other = row.parameters.iter().filter(|p| p.key != "flow.controller");
         other.map(|p| format!("{}={}", p.key, p.value)).collect()
