@@ -79,6 +79,8 @@ impl AtomicFile {
                     Some(folder) if folder != Path::new("") => folder,
                     _ => Path::new("."),
                 };
+                // The reason in the system's own words, if the folder is the reason.
+                fs::metadata(folder)?;
                 let mut builder = Builder::new();
                 builder.prefix(PREFIX);
                 // The usual permissions of a new file: as the umask allows.
@@ -148,9 +150,7 @@ impl AtomicFile {
 
 /// The same error without the name of the temporary file, which the user never wrote.
 fn unnamed(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+    error.kind().into()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use whimbrel_report::figures::{self, Look};
 use whimbrel_sim::scenario::Scenario;
-use whimbrel_sim::sweep;
+use whimbrel_sim::sweep::{self, Run};
 
 /// How to run a scenario, and how to show its results.
 #[derive(clap::Args)]
@@ -48,22 +48,52 @@ pub struct PlayArgs {
 }
 
 impl PlayArgs {
-    /// Whether nothing but the printed table is wanted.
-    pub fn only_table(&self) -> bool {
-        let files = self.plot.is_some() || self.report.is_some();
-        !(self.json || files || self.save.any() || self.trace.any())
+    /// Whether an output is wanted that needs every run.
+    pub fn needs_all_runs(&self) -> bool {
+        self.json || self.report.is_some() || self.save.any()
     }
 }
 
-/// Runs all points with all seeds, prints a table or JSON, and writes the requested files.
-pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow::Result<()> {
+/// How to run a scenario, and what to print of it.
+pub trait Play {
+    /// Plays the points with their seeds, or with as many as are needed. Runs come in the order of
+    /// the points, then of the seeds.
+    ///
+    /// # Errors
+    /// If threads cannot be started.
+    fn run<'a>(&self, scenario: &'a Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'a>>>;
+
+    /// The text to print.
+    fn text(&self, runs: &[Run<'_>]) -> String;
+}
+
+/// Every point with every seed, as a table.
+pub struct Everything;
+
+impl Play for Everything {
+    fn run<'a>(&self, scenario: &'a Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'a>>> {
+        run_all(&sweep::jobs(scenario.points()), args.threads)
+    }
+
+    fn text(&self, runs: &[Run<'_>]) -> String {
+        whimbrel_report::table(&whimbrel_report::rows(runs))
+    }
+}
+
+/// Runs a scenario, prints its results or JSON, and writes the requested files.
+pub fn play(
+    scenario: &Scenario,
+    origin: &Origin<'_>,
+    args: &PlayArgs,
+    how: &impl Play,
+) -> anyhow::Result<()> {
     let begin = Instant::now();
     for path in args.report.iter().chain(&args.plot) {
         atomic_file::check(path)?;
     }
     let traced = args.trace.check(scenario, origin.fix)?;
     let saving = Saving::open(&args.save, scenario, origin.fix)?;
-    let runs = run_all(&sweep::jobs(scenario.points()), args.threads)?;
+    let runs = how.run(scenario, args)?;
     if let Some(path) = &args.plot {
         let svg = draw(scenario, origin.title, args)?;
         atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
@@ -80,11 +110,7 @@ pub fn play(scenario: &Scenario, origin: &Origin<'_>, args: &PlayArgs) -> anyhow
         whimbrel_report::json(&runs, &mut out)?;
         writeln!(out)?;
     } else {
-        write!(
-            out,
-            "{}",
-            whimbrel_report::table(&whimbrel_report::rows(&runs))
-        )?;
+        write!(out, "{}", how.text(&runs))?;
     }
     out.flush()?;
     Ok(())

@@ -3,7 +3,7 @@
 use crate::failure::BadInput;
 use crate::one_run::Fix;
 use crate::origin::Origin;
-use crate::play::{PlayArgs, play};
+use crate::play::{Everything, PlayArgs, play};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,7 +75,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         text: &text,
         fix: Fix::Set,
     };
-    play(&scenario, &origin, &args.play)?;
+    play(&scenario, &origin, &args.play, &Everything)?;
     Ok(ExitCode::SUCCESS)
 }
 

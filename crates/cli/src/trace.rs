@@ -31,13 +31,6 @@ pub struct TraceArgs {
     at: At,
 }
 
-impl TraceArgs {
-    /// Whether anything is to be traced.
-    pub fn any(&self) -> bool {
-        !self.files.is_empty()
-    }
-}
-
 /// The end of the flows at which a trace is taken.
 #[derive(Clone, Copy, ValueEnum)]
 enum At {

@@ -28,10 +28,18 @@ impl Transport {
         }
     }
 
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Quic => Self::Tcp,
+            Self::Tcp => Self::Quic,
+        }
+    }
+
     /// In a few words, for a heading.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Quic => "paced as over QUIC",
+            Self::Quic => "QUIC, paced",
             Self::Tcp => "TCP, not paced",
         }
     }

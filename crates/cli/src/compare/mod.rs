@@ -29,7 +29,7 @@ const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
 
 /// The keys of the scenario, and the flags that sweep them.
-const FLAGS: [(&str, &str); 7] = [
+const FLAGS: [(&str, &str); 8] = [
     ("link.L.rate", "--rate"),
     ("link.L.delay", "--rtt"),
     ("link.L.queue", "--queue"),
@@ -37,6 +37,7 @@ const FLAGS: [(&str, &str); 7] = [
     ("flow.controller", "--controllers"),
     ("flow.streams", "--streams"),
     ("flow.messages", "--messages"),
+    ("flow.count", "--flows"),
 ];
 
 /// Compare algorithms on a path
@@ -62,8 +63,9 @@ QUIC: windows are paced over the round trip, and the retransmission timer may
 be as short as 200 ms. --transport tcp simulates TCP, which does not pace.
 
 --seeds is a maximum: a combination has no further runs when the confidence
-interval (95 %) of its goodput is within 2 %. With --json, --save or --report
-every combination has all of them.
+interval (95 %) of its goodput is within 2 %, and an algorithm that must not
+share a network has one. With --json, --save or --report every combination has
+all of them.
 
 `whimbrel sim --help` explains the columns.")]
 pub struct CompareArgs {
@@ -167,7 +169,7 @@ pub fn exact(time: Duration) -> String {
 
 /// Makes the scenario, and runs or prints it.
 pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
-    let text = scenario(&args);
+    let text = scenario(&args, args.transport);
     let scenario = Scenario::parse(&text, Path::new("compare")).map_err(by_flag)?;
     if args.print_scenario {
         std::io::stdout().lock().write_all(text.as_bytes())?;
@@ -179,11 +181,8 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         text: &text,
         fix: Fix::Flags(&FLAGS),
     };
-    if args.play.only_table() {
-        show::print(&args, &scenario)?;
-    } else {
-        play(&scenario, &origin, &args.play)?;
-    }
+    let how = show::Comparison::new(&args, &scenario)?;
+    play(&scenario, &origin, &args.play, &how)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,11 +1,12 @@
 //! The scenario that the flags of `compare` stand for.
 
 use super::{CompareArgs, EVERY};
+use crate::transports::Transport;
 use std::fmt::{Display, Write as _};
 use whimbrel_cc::registry::{self, Feed};
 
-/// The scenario as a file.
-pub fn scenario(args: &CompareArgs) -> String {
+/// The scenario as a file, with senders that behave like this transport.
+pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
     let mut link = String::new();
     let mut sweep = String::new();
     let keys = [
@@ -63,7 +64,6 @@ pub fn scenario(args: &CompareArgs) -> String {
         duration,
         seeds,
         recovery,
-        transport,
         ..
     } = args;
     let settings = transport.settings();

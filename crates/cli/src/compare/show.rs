@@ -1,13 +1,15 @@
 //! What `compare` prints: the path in one line, the table with the best first, and notes.
 
+use super::scenario::scenario;
 use super::{CompareArgs, title};
 use crate::neighbours::{self, REFERENCE, TOLERABLE};
-use crate::runs::Progress;
+use crate::play::{Play, PlayArgs};
+use crate::runs::{Progress, first_seeds, run_all};
 use crate::transports::{Transport, carriers};
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write;
-use std::num::NonZeroUsize;
+use std::path::Path;
 use whimbrel_cc::Spec;
 use whimbrel_report::{Interval, Row};
 use whimbrel_sim::scenario::{Point, Scenario};
@@ -17,31 +19,138 @@ use whimbrel_sim::sweep::{self, Job, Run};
 const SURE: f64 = 0.02;
 /// Seeds of the runs beside a neighbour.
 const SEEDS_BESIDE: u32 = 2;
+/// A relative difference between two transports that is worth a word.
+const MATTERS: f64 = 0.2;
 /// The mark of algorithms that must not share a network.
 const MARK: &str = " !";
 /// The width that lines of notes have at most.
 const WIDTH: usize = 80;
 
-/// Runs the scenario and prints the table.
-pub fn print(args: &CompareArgs, scenario: &Scenario) -> anyhow::Result<()> {
-    let threads = args.play.threads;
-    let runs = run_until_sure(scenario, threads)?;
-    let mut rows = whimbrel_report::rows(&runs);
-    sort(&mut rows);
-    let harmful = harmful(&rows, threads)?;
-    for row in &mut rows {
-        if harmful.contains_key(&row.controller) {
-            row.controller += MARK;
-        }
+/// How `compare` runs and prints.
+pub struct Comparison<'a> {
+    args: &'a CompareArgs,
+    /// The controllers that leave a neighbour less than is tolerable, and what they leave.
+    harmful: BTreeMap<String, f64>,
+    /// What each controller delivers over the other transport with the first seed, and over this
+    /// one, bit/s. Empty if other values are swept than the controller.
+    other: OnceCell<BTreeMap<String, [f64; 2]>>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Measures first what each controller of the scenario does to a neighbour.
+    ///
+    /// # Errors
+    /// If threads cannot be started.
+    pub fn new(args: &'a CompareArgs, scenario: &Scenario) -> anyhow::Result<Self> {
+        let names = scenario.points().iter().flat_map(Point::controllers);
+        let names: BTreeSet<String> = names.collect();
+        let names: Vec<String> = names.into_iter().collect();
+        let threads = args.play.threads;
+        let all = neighbours::beside(&REFERENCE, "cubic", &names, SEEDS_BESIDE, threads)?;
+        let left = names
+            .into_iter()
+            .zip(all)
+            .map(|(name, beside)| (name, beside.kept));
+        Ok(Self {
+            args,
+            harmful: left.filter(|(_, kept)| *kept < TOLERABLE).collect(),
+            other: OnceCell::new(),
+        })
     }
-    let mut text = format!("{}\n", fill(&heading(args, &runs), ", "));
-    text.push('\n');
-    text += &whimbrel_report::table(&rows);
-    text += &notes(args, &rows, &harmful);
-    let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+
+    /// Runs each controller once over the other transport, beside its first run in `runs`.
+    fn compare_transports(&self, runs: &[Run<'_>]) -> anyhow::Result<BTreeMap<String, [f64; 2]>> {
+        let mut first: BTreeMap<String, f64> = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.seed == 1) {
+            let [name] = &run.point.controllers()[..] else {
+                return Ok(BTreeMap::new());
+            };
+            let goodput = run.outcome.goodput().as_bits_per_sec() as f64;
+            if first.insert(name.clone(), goodput).is_some() {
+                return Ok(BTreeMap::new());
+            }
+        }
+        first.retain(|name, _| !self.harmful.contains_key(name));
+        let text = scenario(self.args, self.args.transport.other());
+        let mut other = Scenario::parse(&text, Path::new("compare"))?;
+        other.retain(|point| {
+            point
+                .controllers()
+                .iter()
+                .all(|name| first.contains_key(name))
+        });
+        let runs = run_all(&first_seeds(&other), self.args.play.threads)?;
+        let both = runs.iter().filter_map(|run| {
+            let name = run.point.controllers().pop()?;
+            let here = *first.get(&name)?;
+            Some((name, [run.outcome.goodput().as_bits_per_sec() as f64, here]))
+        });
+        Ok(both.collect())
+    }
+
+    /// Whether a point needs no further runs.
+    fn is_done(&self, point: &Point, runs: &[Run<'_>]) -> bool {
+        let harms = |name: &String| self.harmful.contains_key(name);
+        is_sure(runs) || !runs.is_empty() && point.controllers().iter().all(harms)
+    }
+}
+
+impl Play for Comparison<'_> {
+    fn run<'s>(&self, scenario: &'s Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'s>>> {
+        if args.needs_all_runs() {
+            return run_all(&sweep::jobs(scenario.points()), args.threads);
+        }
+        let points = scenario.points();
+        let mut done: Vec<Vec<Run<'_>>> = points.iter().map(|_| Vec::new()).collect();
+        let most = points
+            .iter()
+            .map(|point| point.seeds().len())
+            .max()
+            .unwrap_or(0);
+        let progress = Progress::new(points.len() * most, "runs");
+        for round in 0..most {
+            let next: Vec<(usize, Job<'_>)> = points
+                .iter()
+                .enumerate()
+                .filter(|(i, point)| !self.is_done(point, &done[*i]))
+                .filter_map(|(i, point)| {
+                    Some((
+                        i,
+                        Job {
+                            point,
+                            seed: *point.seeds().get(round)?,
+                        },
+                    ))
+                })
+                .collect();
+            let jobs: Vec<Job<'_>> = next.iter().map(|(_, job)| *job).collect();
+            let runs = sweep::run_all(&jobs, args.threads, || progress.done())?;
+            for ((point, _), run) in next.iter().zip(runs) {
+                done[*point].push(run);
+            }
+        }
+        let runs: Vec<Run<'_>> = done.into_iter().flatten().collect();
+        let other = self.compare_transports(&runs)?;
+        let _ = self.other.set(other);
+        Ok(runs)
+    }
+
+    fn text(&self, runs: &[Run<'_>]) -> String {
+        let mut rows = whimbrel_report::rows(runs);
+        sort(&mut rows);
+        for row in &mut rows {
+            if self.harmful.contains_key(&row.controller) {
+                row.controller += MARK;
+            }
+        }
+        let mut text = format!("{}\n\n", fill(&heading(self.args, runs), ", "));
+        text += &whimbrel_report::table(&rows);
+        text += &notes(&rows, &self.harmful);
+        let other = self.other.get().filter(|other| !other.is_empty());
+        other.map_or(text.clone(), |other| {
+            text + &transports(self.args.transport, other)
+        })
+    }
 }
 
 /// What all runs have in common.
@@ -76,45 +185,6 @@ fn heading(args: &CompareArgs, runs: &[Run<'_>]) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// Plays each point with one seed after the other until its goodput is known well enough, or no
-/// seed is left. Runs come in the order of the points, then of the seeds.
-fn run_until_sure(
-    scenario: &Scenario,
-    threads: Option<NonZeroUsize>,
-) -> Result<Vec<Run<'_>>, sweep::ThreadsError> {
-    let points = scenario.points();
-    let mut done: Vec<Vec<Run<'_>>> = points.iter().map(|_| Vec::new()).collect();
-    let most = points
-        .iter()
-        .map(|point| point.seeds().len())
-        .max()
-        .unwrap_or(0);
-    let progress = Progress::new(points.len() * most, "runs");
-    for round in 0..most {
-        let open = |of: &[Run<'_>]| !is_sure(of);
-        let next: Vec<(usize, Job<'_>)> = points
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| open(&done[*i]))
-            .filter_map(|(i, point)| {
-                Some((
-                    i,
-                    Job {
-                        point,
-                        seed: *point.seeds().get(round)?,
-                    },
-                ))
-            })
-            .collect();
-        let jobs: Vec<Job<'_>> = next.iter().map(|(_, job)| *job).collect();
-        let runs = sweep::run_all(&jobs, threads, || progress.done())?;
-        for ((point, _), run) in next.iter().zip(runs) {
-            done[*point].push(run);
-        }
-    }
-    Ok(done.into_iter().flatten().collect())
 }
 
 /// Whether further runs would hardly change the mean of the goodput.
@@ -153,24 +223,11 @@ fn sort(rows: &mut [Row]) {
     });
 }
 
-/// The controllers that leave a neighbour less than is tolerable, and what they leave.
-fn harmful(rows: &[Row], threads: Option<NonZeroUsize>) -> anyhow::Result<BTreeMap<String, f64>> {
-    let mut names: Vec<String> = rows.iter().map(|row| row.controller.clone()).collect();
-    names.sort();
-    names.dedup();
-    let all = neighbours::beside(&REFERENCE, "cubic", &names, SEEDS_BESIDE, threads)?;
-    let left = names
-        .into_iter()
-        .zip(all)
-        .map(|(name, beside)| (name, beside.kept));
-    Ok(left.filter(|(_, kept)| *kept < TOLERABLE).collect())
-}
-
-fn notes(args: &CompareArgs, rows: &[Row], harmful: &BTreeMap<String, f64>) -> String {
-    let mut text = String::new();
+fn notes(rows: &[Row], harmful: &BTreeMap<String, f64>) -> String {
+    let mut text = "\n".to_owned();
     let mut note = |words: String, at: &str| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{}", fill(&words, at));
+        let _ = writeln!(text, "{}", fill(&words, at));
     };
     if !harmful.is_empty() {
         let each = harmful
@@ -202,21 +259,34 @@ fn notes(args: &CompareArgs, rows: &[Row], harmful: &BTreeMap<String, f64>) -> S
     }
     for (carrier, names) in by_carrier {
         let what = match carrier.as_str() {
-            "send" => "Only `whimbrel send` runs",
-            "send, tcp" => "`whimbrel send` and `whimbrel tcp` run",
-            _ => "`whimbrel send`, `whimbrel tcp` and the Linux kernel (so nginx) run",
+            "send" => "Over `whimbrel send` only:",
+            "send, tcp" => "Over `whimbrel send` and `whimbrel tcp`:",
+            _ => "Over these, and in the Linux kernel (so for nginx):",
         };
         note(format!("{what} {}", names.join(", ")), " ");
     }
-    if args.transport == Transport::Quic {
-        note(
-            "Over TCP, which does not pace, algorithms that set no rate lose more in bursts: \
-             --transport tcp."
-                .to_owned(),
-            " ",
-        );
-    }
     text
+}
+
+/// What the other transport would change.
+fn transports(here: Transport, other: &BTreeMap<String, [f64; 2]>) -> String {
+    let matters = |[there, here]: &[f64; 2]| (there / here.max(1.0) - 1.0).abs() > MATTERS;
+    let words = here.other().words();
+    let mut few: Vec<(&String, &[f64; 2])> =
+        other.iter().filter(|(_, both)| matters(both)).collect();
+    few.sort_by(|a, b| b.1[1].total_cmp(&a.1[1]));
+    if few.is_empty() {
+        let percent = MATTERS * 100.0;
+        let text = format!("The same within {percent:.0} % over {words} (first seed).");
+        return format!("{}\n", fill(&text, " "));
+    }
+    let show = |(name, [there, here]): &(&String, &[f64; 2])| {
+        let (there, here) = (there * 1e-6, here * 1e-6);
+        format!("{name} {there:.1} instead of {here:.1}")
+    };
+    let few: Vec<String> = few.iter().map(show).collect();
+    let text = format!("Over {words} (first seed, Mbit/s): {}", few.join(", "));
+    format!("{}\n", fill(&text, " "))
 }
 
 /// Breaks a text into lines of at most [`WIDTH`], after `at`; no word is broken.
