@@ -298,7 +298,7 @@ impl Driver {
         {
             // The packet cannot leave from an address that this host has no longer. Those that noq
             // makes from the next round on leave from another one.
-            self.watch.suspect();
+            self.watch.suspect(Instant::now());
             return true;
         }
         if self.is_client
@@ -396,7 +396,7 @@ impl Driver {
             inbox.alarm().clear();
         }
         if ready[3] {
-            self.watch.on_readable();
+            self.watch.on_readable(Instant::now());
         }
         ready[0] || (self.previous.is_some() && ready[2])
     }

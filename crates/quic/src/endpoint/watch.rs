@@ -41,8 +41,8 @@ pub(super) enum Change {
 pub(super) struct NetworkWatch {
     netlink: Option<OwnedFd>,
     sleep: SleepWatch,
-    /// Messages arrived since the last look at the routes.
-    pending: bool,
+    /// When the first message arrived since the last look at the routes.
+    pending: Option<Instant>,
     looked: Option<Instant>,
 }
 
@@ -52,7 +52,7 @@ impl NetworkWatch {
         Self {
             netlink: netlink().ok(),
             sleep: SleepWatch::default(),
-            pending: false,
+            pending: None,
             looked: None,
         }
     }
@@ -63,14 +63,16 @@ impl NetworkWatch {
     }
 
     /// The descriptor is readable.
-    pub fn on_readable(&mut self) {
+    pub fn on_readable(&mut self, now: Instant) {
         let Some(netlink) = &self.netlink else { return };
         let mut space = [0; 8192];
         loop {
             match recv(netlink.as_raw_fd(), &mut space, MsgFlags::MSG_DONTWAIT) {
                 Ok(0) | Err(Errno::EAGAIN) => break,
                 // ENOBUFS: messages were dropped, so there were some.
-                Ok(_) | Err(Errno::EINTR | Errno::ENOBUFS) => self.pending = true,
+                Ok(_) | Err(Errno::EINTR | Errno::ENOBUFS) => {
+                    self.pending.get_or_insert(now);
+                }
                 Err(_) => {
                     self.netlink = None;
                     break;
@@ -80,8 +82,8 @@ impl NetworkWatch {
     }
 
     /// A packet could not leave from an address that this host has no longer.
-    pub fn suspect(&mut self) {
-        self.pending = true;
+    pub fn suspect(&mut self, now: Instant) {
+        self.pending.get_or_insert(now);
     }
 
     /// The change to react to now, if any. Routes are reported once for a burst of messages.
@@ -91,7 +93,7 @@ impl NetworkWatch {
         }
         let due = self.deadline().is_some_and(|at| at <= now);
         if due {
-            self.pending = false;
+            self.pending = None;
             self.looked = Some(now);
         }
         due.then_some(Change::Routes)
@@ -99,11 +101,8 @@ impl NetworkWatch {
 
     /// When to call [`Self::poll`] although nothing else happens.
     pub fn deadline(&self) -> Option<Instant> {
-        match (self.pending, self.looked) {
-            (false, _) => None,
-            (true, None) => Some(Instant::now()),
-            (true, Some(looked)) => Some(looked + PAUSE),
-        }
+        let earliest = self.looked.map(|looked| looked + PAUSE);
+        self.pending.max(earliest).filter(|_| self.pending.is_some())
     }
 }
 
@@ -188,13 +187,16 @@ mod tests {
         let mut watch = NetworkWatch {
             netlink: None,
             sleep: SleepWatch::default(),
-            pending: true,
+            pending: None,
             looked: None,
         };
-        let now = Instant::now() + Duration::from_secs(1);
+        let now = Instant::now();
+        assert_eq!((watch.poll(now), watch.deadline()), (None, None));
+        watch.suspect(now);
+        assert_eq!(watch.deadline(), Some(now));
         assert_eq!(watch.poll(now), Some(Change::Routes));
         assert_eq!(watch.poll(now), None);
-        watch.pending = true;
+        watch.suspect(now + PAUSE / 4);
         assert_eq!(watch.poll(now + PAUSE / 2), None);
         assert_eq!(watch.deadline(), Some(now + PAUSE));
         assert_eq!(watch.poll(now + PAUSE), Some(Change::Routes));
