@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the results of `whimbrel reproduce --json` into docs and experiments.
 
-The files are docs/results.md, the summary in README.md, and experiments/seconds.toml.
+The files are docs/results.md, the summary in README.md, experiments/seconds.toml, and the verdicts
+in the tables of the papers' pages in docs.
 
 tools/results.py results.json --version "whimbrel 0.1.0" [--only-seconds]
 """
@@ -15,6 +16,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- summary: written by `make results` -->", "<!-- /summary -->"
 VERDICTS = ["holds", "in part", "does not hold"]
+KINDS = ["number", "order"]
 
 # A paper's page in docs/, if its name differs from that of the paper's folder.
 PAGES = {"rta": "tcp-rta.md"}
@@ -24,7 +26,8 @@ def groups(results):
     """Groups results by folder and paper, in order; experiments beyond a paper form a group."""
     found = {}
     for result in results:
-        found.setdefault((result["id"].split("/")[0], result["paper"]), []).append(result)
+        key = (result["id"].split("/")[0], result["paper"], result["beyond"])
+        found.setdefault(key, []).append(result)
     return found
 
 
@@ -37,19 +40,24 @@ def cell(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def right(results, kind):
+    """How many rows of a kind are right, of those that are decided: `17 of 43`."""
+    rows = [row["right"] for result in results for row in result["rows"] if row["asks"] == kind]
+    decided = [row for row in rows if row is not None]
+    return f"{sum(decided)} of {len(decided)}"
+
+
 def summary_line(first, results):
     counts = [sum(result["verdict"] == verdict for result in results) for verdict in VERDICTS]
     seconds = sum(seconds_by_scenario(results).values())
-    return (
-        "| "
-        + " | ".join([cell(first), str(len(results)), *map(str, counts), f"{seconds:.0f}"])
-        + " |"
-    )
+    kinds = [right(results, kind) for kind in KINDS]
+    cells = [cell(first), str(len(results)), *map(str, counts), *kinds, f"{seconds:.0f}"]
+    return "| " + " | ".join(cells) + " |"
 
 
-def short(paper):
+def short(paper, beyond):
     """Authors and title; the paper's page has the place of publication."""
-    if paper.startswith("None"):
+    if beyond:
         return "beyond the paper"
     title = re.match(r'[^"]*"[^"]*"', paper)
     return title.group() if title else paper
@@ -57,15 +65,24 @@ def short(paper):
 
 def summary(results, folder):
     """A table with a line for each paper. `folder` is the prefix of links to docs/."""
+    of_papers = [result for result in results if not result["beyond"]]
+    ours = [result for result in results if result["beyond"]]
+    rows = [row for result in of_papers for row in result["rows"] if row["asks"] != "nothing"]
+    undecided = sum(row["seeds_to_decide"] is not None for row in rows)
+    numbers, orders = (right(of_papers, kind) for kind in KINDS)
     lines = [
-        "| paper | experiments | hold | in part | do not hold | seconds |",
-        "|---|---:|---:|---:|---:|---:|",
+        f"Of the papers' numbers {numbers} came out, and of their orders (one is above another)",
+        f"{orders}; {undecided} more are undecided.",
+        "",
+        "| paper | claims | hold | in part | do not hold | numbers | orders | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for (name, paper), group in groups(results).items():
+    for (name, paper, beyond), group in groups(results).items():
         page = PAGES.get(name, f"{name}.md")
         link = f"[{name}]({folder}{page})" if (ROOT / "docs" / page).exists() else name
-        lines.append(summary_line(f"{link}: {short(paper)}", group))
-    lines.append(summary_line("all", results))
+        lines.append(summary_line(f"{link}: {short(paper, beyond)}", group))
+    lines.append(summary_line("all of the papers", of_papers))
+    lines.append(summary_line("all beyond them", ours))
     return "\n".join(lines)
 
 
@@ -82,10 +99,10 @@ def page(results, version):
         summary(results, ""),
         END,
     ]
-    for (name, paper), group in groups(results).items():
+    for (name, paper, beyond), group in groups(results).items():
         lines += [
             "",
-            f"## {name}: {paper.removeprefix('None: ')}",
+            f"## {name}: {'beyond the paper, ' if beyond else ''}{paper}",
             "",
             "| experiment | where | claim | verdict | why |",
             "|---|---|---|---|---|",
@@ -114,6 +131,22 @@ def replace_summary(text, table):
     return re.sub(pattern, lambda _: f"{BEGIN}\n{table}\n{END}", text, flags=re.S)
 
 
+def with_verdicts(text, results):
+    """A paper's page with the present verdicts: the last cell of a line that links an experiment."""
+    verdicts = {}
+    for result in results:
+        decided = [row["right"] for row in result["rows"] if row["right"] is not None]
+        verdicts[result["id"]] = f"{result['verdict']} ({sum(decided)} of {len(decided)})"
+    known = "|".join([*VERDICTS, "undecided"])
+    pattern = rf"(\]\(\.\./experiments/(\S+)\.toml\) \| )(?:{known}) \(\d+ of \d+\) \|$"
+
+    def present(found):
+        verdict = verdicts.get(found.group(2))
+        return f"{found.group(1)}{verdict} |" if verdict else found.group()
+
+    return re.sub(pattern, present, text, flags=re.M)
+
+
 def main():
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -129,6 +162,11 @@ def main():
     readme = ROOT / "README.md"
     readme.write_text(replace_summary(readme.read_text(), summary(results, "docs/")))
     (ROOT / "docs" / "results.md").write_text(page(results, options.version))
+    folders = {result["id"].split("/")[0] for result in results}
+    for page_of_paper in [ROOT / "docs" / PAGES.get(name, f"{name}.md") for name in folders]:
+        if page_of_paper.exists():
+            text = page_of_paper.read_text()
+            page_of_paper.write_text(with_verdicts(text, results))
 
 
 if __name__ == "__main__":

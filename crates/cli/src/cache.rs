@@ -207,7 +207,7 @@ mod tests {
     use crate::reproduce::Reproduced;
     use jiff::Timestamp;
     use std::borrow::Cow;
-    use whimbrel_experiment::{AssessedRow, Assessment, ClaimVerdict};
+    use whimbrel_experiment::{Asks, AssessedRow, Assessment, ClaimVerdict};
 
     fn result() -> Reproduced {
         let row = AssessedRow {
@@ -218,7 +218,9 @@ mod tests {
             measured: Some(0.1 + 0.2),
             measured_stddev: Some(1.0 / 3.0),
             expected: "46 ± 1".to_owned(),
+            asks: Asks::Number,
             right: Some(false),
+            seeds_to_decide: None,
         };
         Reproduced {
             assessment: Assessment {

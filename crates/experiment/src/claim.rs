@@ -4,21 +4,80 @@ use crate::experiment::{Experiment, RowSpec};
 use crate::selection::Selection;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use whimbrel_report::Stat;
+use whimbrel_report::{Interval, Stat};
 use whimbrel_sim::sweep::Run;
 
 /// Whether a paper's claim was confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClaimVerdict {
-    /// All rows with an expected value are right.
+    /// All decided rows are right.
     #[serde(rename = "holds")]
     Holds,
-    /// Some of these rows are right.
+    /// More than half of the decided rows are right.
     #[serde(rename = "in part")]
     InPart,
-    /// None of these rows is right.
+    /// At most half of the decided rows are right.
     #[serde(rename = "does not hold")]
     DoesNotHold,
+    /// No row is decided.
+    #[serde(rename = "undecided")]
+    Undecided,
+}
+
+impl ClaimVerdict {
+    /// The verdict if `right` of `decided` rows are right.
+    fn of(right: usize, decided: usize) -> Self {
+        match right {
+            _ if decided == 0 => Self::Undecided,
+            right if right == decided => Self::Holds,
+            right if 2 * right > decided => Self::InPart,
+            _ => Self::DoesNotHold,
+        }
+    }
+}
+
+/// What a row expects of the measured value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asks {
+    /// The paper's number, within a tolerance.
+    Number,
+    /// A bound: more or less than another value.
+    Order,
+    /// Nothing; the row informs.
+    Nothing,
+}
+
+/// How many rows of one kind are right, of those that are decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Rows that are right.
+    pub right: usize,
+    /// Rows that are right or wrong.
+    pub decided: usize,
+}
+
+impl Count {
+    /// The count of these rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a AssessedRow>, asks: Asks) -> Self {
+        let mut count = Self::default();
+        for right in rows
+            .into_iter()
+            .filter(|row| row.asks == asks)
+            .filter_map(|row| row.right)
+        {
+            count.decided += 1;
+            count.right += usize::from(right);
+        }
+        count
+    }
+}
+
+/// `17 of 43`.
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} of {}", self.right, self.decided))
+    }
 }
 
 impl fmt::Display for ClaimVerdict {
@@ -27,6 +86,7 @@ impl fmt::Display for ClaimVerdict {
             Self::Holds => "holds",
             Self::InPart => "in part",
             Self::DoesNotHold => "does not hold",
+            Self::Undecided => "undecided",
         })
     }
 }
@@ -58,8 +118,14 @@ pub struct AssessedRow {
     /// The expected value, for the reader; empty if there is none.
     #[serde(rename = "asked")]
     pub expected: String,
-    /// Whether the measured value is as expected; `None` if no value is expected.
+    /// What the row expects.
+    pub asks: Asks,
+    /// Whether the measured value is as expected. `None` if no value is expected, if there is no
+    /// measured value, or if the 95 % confidence interval of its mean includes a bound.
     pub right: Option<bool>,
+    /// If the interval includes a bound: the number of seeds that would decide it, if mean and
+    /// standard deviation stayed as they are.
+    pub seeds_to_decide: Option<u64>,
 }
 
 /// The difference of the measured value from the paper's number.
@@ -108,19 +174,11 @@ impl Experiment {
     /// Compares all runs of its scenario with the paper.
     pub fn assess(&self, runs: &[Run<'_>]) -> Assessment {
         let rows: Vec<AssessedRow> = self.rows.iter().map(|row| assess(row, runs)).collect();
-        let assessed: Vec<&AssessedRow> = rows.iter().filter(|row| row.right.is_some()).collect();
-        let right = assessed
-            .iter()
-            .filter(|row| row.right == Some(true))
-            .count();
-        let verdict = match right {
-            n if n == assessed.len() => ClaimVerdict::Holds,
-            0 => ClaimVerdict::DoesNotHold,
-            _ => ClaimVerdict::InPart,
-        };
+        let decided: Vec<&AssessedRow> = rows.iter().filter(|row| row.right.is_some()).collect();
+        let right = decided.iter().filter(|row| row.right == Some(true)).count();
         Assessment {
-            verdict,
-            reason: reason(&assessed, right),
+            verdict: ClaimVerdict::of(right, decided.len()),
+            reason: reason(&rows, &decided, right),
             rows,
         }
     }
@@ -137,42 +195,124 @@ fn assess(row: &RowSpec, runs: &[Run<'_>]) -> AssessedRow {
                 .collect()
         }),
     };
-    let stat = values.and_then(|values| Stat::of(&values));
+    let stat = values.as_deref().and_then(Stat::of);
     let measured = stat.map(|stat| stat.mean).filter(|mean| mean.is_finite());
     let unit = if row.over.is_some() {
         "%"
     } else {
         row.measure.unit()
     };
-    let mut expected = Vec::new();
-    let mut right = true;
-    // A value that could not be measured meets no expectation.
-    let mut expect = |words: String, holds: &dyn Fn(f64) -> bool| {
-        expected.push(words);
-        right &= measured.is_some_and(holds);
-    };
-    if let Some(paper) = row.paper {
-        let slack = row.tolerance * paper.abs();
-        // The paper's number as it is written.
-        expect(format!("{paper} ± {}", number(slack)), &|m| {
-            (m - paper).abs() <= slack
-        });
-    }
-    if let Some(minimum) = row.above {
-        expect(format!("> {}", number(minimum)), &|m| m > minimum);
-    }
-    if let Some(maximum) = row.below {
-        expect(format!("< {}", number(maximum)), &|m| m < maximum);
-    }
+    let bounds = Bounds::of(row);
+    let judged = values
+        .as_deref()
+        .filter(|_| measured.is_some())
+        .and_then(|values| bounds.judge(values));
     AssessedRow {
         label: row.label.clone(),
         unit: unit.to_owned(),
         paper: row.paper,
         measured,
         measured_stddev: stat.and_then(|stat| stat.sd),
-        right: (!expected.is_empty()).then_some(right),
-        expected: expected.join(", "),
+        expected: bounds.words.join(", "),
+        asks: match (row.paper, row.above.or(row.below)) {
+            (Some(_), _) => Asks::Number,
+            (None, Some(_)) => Asks::Order,
+            (None, None) => Asks::Nothing,
+        },
+        right: match judged {
+            Some(Judged::Right) => Some(true),
+            Some(Judged::Wrong) => Some(false),
+            _ => None,
+        },
+        seeds_to_decide: match judged {
+            Some(Judged::Undecided { seeds }) => Some(seeds),
+            _ => None,
+        },
     }
+}
+
+/// What a row expects: a value between bounds.
+struct Bounds {
+    /// For the reader.
+    words: Vec<String>,
+    /// The minimum, and whether it is right itself.
+    above: Option<(f64, bool)>,
+    below: Option<(f64, bool)>,
+}
+
+/// Whether measured values are within bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Right,
+    Wrong,
+    /// So many seeds would decide.
+    Undecided {
+        seeds: u64,
+    },
+}
+
+impl Bounds {
+    fn of(row: &RowSpec) -> Self {
+        let mut bounds = Self {
+            words: Vec::new(),
+            above: row.above.map(|minimum| (minimum, false)),
+            below: row.below.map(|maximum| (maximum, false)),
+        };
+        if let Some(paper) = row.paper {
+            let slack = row.tolerance * paper.abs();
+            // The paper's number as it is written.
+            bounds.words.push(format!("{paper} ± {}", number(slack)));
+            let (least, most) = (paper - slack, paper + slack);
+            if bounds.above.is_none_or(|(minimum, _)| minimum < least) {
+                bounds.above = Some((least, true));
+            }
+            if bounds.below.is_none_or(|(maximum, _)| maximum > most) {
+                bounds.below = Some((most, true));
+            }
+        }
+        if let Some(minimum) = row.above {
+            bounds.words.push(format!("> {}", number(minimum)));
+        }
+        if let Some(maximum) = row.below {
+            bounds.words.push(format!("< {}", number(maximum)));
+        }
+        bounds
+    }
+
+    /// Judges values, one for each seed; `None` if nothing is expected or nothing was measured.
+    fn judge(&self, values: &[f64]) -> Option<Judged> {
+        if self.words.is_empty() {
+            return None;
+        }
+        let interval = Interval::of(values)?;
+        let mean = interval.mean;
+        let inside = |x: f64| {
+            self.above.is_none_or(|(b, equal)| x > b || equal && x == b)
+                && self.below.is_none_or(|(b, equal)| x < b || equal && x == b)
+        };
+        let verdict = if inside(mean) {
+            Judged::Right
+        } else {
+            Judged::Wrong
+        };
+        // The bound that is nearest to the mean decides.
+        let bounds = [self.above, self.below].into_iter().flatten();
+        let nearest = bounds
+            .map(|(b, _)| (mean - b).abs())
+            .min_by(f64::total_cmp)?;
+        let half = interval.half_width.filter(|half| *half > nearest);
+        Some(half.map_or(verdict, |half| Judged::Undecided {
+            seeds: seeds_to_decide(half, nearest, values.len()),
+        }))
+    }
+}
+
+/// The number of seeds with which half the interval's width, `half` at `seeds` seeds, is `distance`.
+/// The width falls with the root of the number; for a few seeds even faster, which is left out.
+fn seeds_to_decide(half: f64, distance: f64, seeds: usize) -> u64 {
+    let times = (half / distance).powi(2);
+    // A mean exactly at the bound is never decided; the conversion saturates.
+    (times * seeds as f64).ceil() as u64
 }
 
 /// For each seed, the measure's mean over the selected points; `None` if a run has no value.
@@ -198,34 +338,51 @@ fn per_seed(row: &RowSpec, at: &Selection, runs: &[Run<'_>]) -> Option<Vec<f64>>
     (!sums.is_empty()).then(|| sums.iter().map(|(sum, n)| sum / n).collect())
 }
 
-/// How many rows are right, and the first three that are not, with their numbers.
-fn reason(assessed: &[&AssessedRow], right: usize) -> String {
-    let all = assessed.len();
+/// How many rows are right, the first three that are not with their numbers, and how many are
+/// undecided.
+fn reason(rows: &[AssessedRow], decided: &[&AssessedRow], right: usize) -> String {
+    let all = decided.len();
+    let mut text = format!("{right} of {all} right");
     if right == all {
-        let worst = assessed
+        let worst = decided
             .iter()
             .filter_map(|row| Some((row.paper?, row.measured?, row)))
             .max_by(|a, b| (a.1 / a.0 - 1.0).abs().total_cmp(&(b.1 / b.0 - 1.0).abs()));
-        return match worst {
-            Some((.., row)) => format!(
-                "{all} of {all} right; furthest from the paper: {}",
-                numbers(row)
-            ),
-            None => format!("{all} of {all} right"),
-        };
-    }
-    let wrong: Vec<&&AssessedRow> = assessed
-        .iter()
-        .filter(|row| row.right != Some(true))
-        .collect();
-    let shown: Vec<String> = wrong.iter().take(3).map(|row| numbers(row)).collect();
-    let more = wrong.len().saturating_sub(3);
-    let more = if more > 0 {
-        format!("; and {more} more")
+        if let Some((.., row)) = worst {
+            text += &format!("; furthest from the paper: {}", numbers(row));
+        }
     } else {
-        String::new()
-    };
-    format!("{right} of {all} right; wrong: {}{more}", shown.join("; "))
+        let wrong: Vec<&&AssessedRow> = decided
+            .iter()
+            .filter(|row| row.right != Some(true))
+            .collect();
+        let shown: Vec<String> = wrong.iter().take(3).map(|row| numbers(row)).collect();
+        text += &format!("; wrong: {}", shown.join("; "));
+        if let Some(more @ 1..) = wrong.len().checked_sub(3) {
+            text += &format!("; and {more} more");
+        }
+    }
+    let seeds: Vec<u64> = rows.iter().filter_map(|row| row.seeds_to_decide).collect();
+    if let Some(most) = seeds.iter().max() {
+        text += &format!(
+            "; undecided: {}, {} would decide",
+            seeds.len(),
+            in_seeds(*most)
+        );
+    }
+    let unmeasured = |row: &&AssessedRow| row.asks != Asks::Nothing && row.measured.is_none();
+    match rows.iter().filter(unmeasured).count() {
+        0 => text,
+        n => format!("{text}; without a value: {n}"),
+    }
+}
+
+/// A number of seeds in words, if it is one that anybody would run.
+pub fn in_seeds(seeds: u64) -> String {
+    match seeds {
+        0..=1000 => format!("{seeds} seeds"),
+        _ => "more than 1000 seeds".to_owned(),
+    }
 }
 
 fn numbers(row: &AssessedRow) -> String {
@@ -271,7 +428,9 @@ mod tests {
             measured: Some(measured),
             measured_stddev: None,
             expected: String::new(),
+            asks: Asks::Number,
             right: None,
+            seeds_to_decide: None,
         }
     }
 
@@ -303,5 +462,64 @@ mod tests {
     fn a_bound_on_a_small_loss_is_not_shown_as_zero() {
         let shown = [0.0, 0.001, 0.24, 1.25, 54.0, 145.36].map(number);
         assert_eq!(shown, ["0", "0.001", "0.24", "1.25", "54", "145"]);
+    }
+
+    /// Bounds of a row that expects `paper` within 10 %, or more than `above`.
+    fn bounds(paper: Option<f64>, above: Option<f64>) -> Bounds {
+        let mut bounds = Bounds {
+            words: vec![String::new()],
+            above: above.map(|minimum| (minimum, false)),
+            below: None,
+        };
+        if let Some(paper) = paper {
+            bounds.above = Some((0.9 * paper, true));
+            bounds.below = Some((1.1 * paper, true));
+        }
+        bounds
+    }
+
+    #[test]
+    fn a_value_whose_interval_includes_a_bound_is_undecided() {
+        // Student's t for 2 degrees of freedom is 4.303: the mean is 10 ± 4.303 * 1 / sqrt(3).
+        let values = [9.0, 10.0, 11.0];
+        let judged = |bounds: Bounds| bounds.judge(&values);
+        assert_eq!(judged(bounds(None, Some(7.5))), Some(Judged::Right));
+        assert_eq!(judged(bounds(None, Some(12.5))), Some(Judged::Wrong));
+        // 2.484 at 3 seeds; 2 needs (2.484 / 2)^2 * 3 = 4.63.
+        for above in [8.0, 12.0] {
+            let undecided = Some(Judged::Undecided { seeds: 5 });
+            assert_eq!(judged(bounds(None, Some(above))), undecided);
+        }
+        assert_eq!(judged(bounds(Some(30.0), None)), Some(Judged::Wrong));
+        assert_eq!(
+            judged(bounds(Some(10.0), None)),
+            Some(Judged::Undecided { seeds: 19 }),
+            "(2.484 / 1)^2 * 3 = 18.5"
+        );
+    }
+
+    #[test]
+    fn one_seed_or_equal_ones_are_decided_by_the_mean() {
+        for values in [&[9.0][..], &[9.0, 9.0, 9.0]] {
+            let right = bounds(Some(10.0), None).judge(values);
+            assert_eq!(right, Some(Judged::Right), "a tolerance includes its end");
+            let wrong = bounds(None, Some(9.0)).judge(values);
+            assert_eq!(wrong, Some(Judged::Wrong), "a bound does not");
+        }
+        assert_eq!(bounds(Some(10.0), None).judge(&[]), None);
+    }
+
+    #[test]
+    fn more_than_half_of_the_decided_rows_make_a_claim_hold_in_part() {
+        use ClaimVerdict::{DoesNotHold, Holds, InPart, Undecided};
+        for (right, decided, expected) in [
+            (0, 0, Undecided),
+            (3, 3, Holds),
+            (2, 3, InPart),
+            (1, 2, DoesNotHold),
+            (0, 1, DoesNotHold),
+        ] {
+            assert_eq!(ClaimVerdict::of(right, decided), expected);
+        }
     }
 }

@@ -14,6 +14,8 @@ pub struct Experiment {
     pub id: String,
     /// The paper, in one line.
     pub paper: String,
+    /// The claim is ours: the paper makes none there.
+    pub beyond: bool,
     /// Where in the paper: figure or table, and section.
     pub place: String,
     /// What the paper claims, in one sentence.

@@ -4,37 +4,55 @@
 //! `[experiment]`, at `experiments/PAPER/NAME.toml`; `whimbrel sim` runs it too:
 //!
 //! ```toml
-//! [experiment] paper = "T. Saedi, MSc thesis, Lakehead University, 2019" place = "Fig 3.5, section
-//! 3.2.1.1; gains in section 3.3" claim = "CERL beats NewReno at every loss rate below 10 %"   #
-//! one sentence note = "The queue is not given: 50 packets is ns-2's default"  # optional: open
-//! points of the paper measure = "mean flow goodput"            # default for all rows tolerance =
-//! "25 %"                       # default for all rows scenario = "topology-1.toml"             #
-//! optional: a scenario file in this folder, instead of
-//!                                          # [link], [flow], ... here
+//! [experiment]
+//! paper = "T. Saedi, MSc thesis, Lakehead University, 2019"
+//! place = "Fig 3.5, section 3.2.1.1; gains in section 3.3"
+//! # One sentence.
+//! claim = "CERL beats NewReno at every loss rate below 10 %"
+//! # Optional: the claim is ours, not the paper's.
+//! beyond = false
+//! # Optional: open points of the paper.
+//! note = "The queue is not given: 50 packets is ns-2's default"
+//! # Defaults for all rows.
+//! measure = "mean flow goodput"
+//! tolerance = "25 %"
+//! # Optional: a scenario file in this folder, instead of [link], [flow], ... here.
+//! scenario = "topology-1.toml"
 //!
 //! [[experiment.row]]
 //! label = "CERL over {over}"
-//! where = { "flow.controller" = "cerl" }   # points of the sweep; a list: any of these values.
-//!                                          # The row is the mean of the measure over all points
-//! over = { "flow.controller" = ["newreno", "cubic"] }  # gain in % over the same points with this
-//!                                          # value; a list: one row each
-//! paper = [83, 46]                         # one number for each row; optional
+//! # Points of the sweep; a list: any of these values. The row is the mean of the measure over all
+//! # these points.
+//! where = { "flow.controller" = "cerl" }
+//! # Gain in % over the same points with this value; a list: one row each.
+//! over = { "flow.controller" = ["newreno", "cubic"] }
+//! # Optional: one number for each row.
+//! paper = [83, 46]
 //!
 //! [[experiment.row]]
 //! label = "CERL at {link.L.loss}"
 //! where = { "flow.controller" = "cerl" }
-//! each = "link.L.loss"                     # one row for each value of this key
+//! # One row for each value of this key.
+//! each = "link.L.loss"
 //!
-//! [[experiment.order]]                     # claims that each value gives more than the next
+//! # Claims that each value gives more than the next.
+//! [[experiment.order]]
 //! key = "flow.controller"
 //! greatest_first = ["cerl", "cubic", "newreno"]
 //! where = { "link.L.loss" = ["1 %", "2 %"] }
 //!
-//! [[experiment.figure]]                    # what the paper's figure shows title = "Mean flow
-//! goodput over loss" kind = "lines" x = "link.L.loss"                        # a key of the sweep
-//! y = "mean flow goodput"                  # a measure; default: the experiment's series =
-//! "flow.controller"               # a key of the sweep; this is the default where = {
-//! "link.L.delay" = "50 ms" }     # points of the sweep; other keys keep their middle value
+//! # What the paper's figure shows.
+//! [[experiment.figure]]
+//! title = "Mean flow goodput over loss"
+//! kind = "lines"
+//! # A key of the sweep.
+//! x = "link.L.loss"
+//! # A measure; default: the experiment's.
+//! y = "mean flow goodput"
+//! # A key of the sweep; this is the default.
+//! series = "flow.controller"
+//! # Points of the sweep; other keys keep their middle value.
+//! where = { "link.L.delay" = "50 ms" }
 //! ```
 //!
 //! A row's number is the [measure](Measure), averaged over the points for each seed; reports show
@@ -43,11 +61,14 @@
 //! period of the run; this works for measures that can be computed from samples, and the scenario
 //! must set the interval `sample`. An order takes these keys, too.
 //!
-//! A row has an **expected value** if it has the paper's number (right within `tolerance`, relative
-//! to the paper's number) or a bound, `above = 0` or `below = 5`. An order makes one row for each
-//! neighboring pair: the gain, with the bound `above = 0`; with `each`, for every value of that
-//! key. The verdict on the claim is *holds* if all rows with an expected value are right, *in part*
-//! if some are, and *does not hold* if none is.
+//! A row expects a **number** if it has the paper's (right within `tolerance`, relative to the
+//! paper's number), or an **order** if it has a bound only, `above = 0` or `below = 5`. An
+//! `[[experiment.order]]` makes one row for each neighboring pair: the gain, with the bound
+//! `above = 0`; with `each`, for every value of that key. A row is *right* or *wrong*, or
+//! **undecided** if the 95 % confidence interval of its mean over the seeds includes a bound; the
+//! result then says how many seeds would decide. The verdict on the claim is *holds* if all decided
+//! rows are right, *in part* if more than half are, and else *does not hold*; it is *undecided* if
+//! no row is decided. With `beyond = true` the claim is ours, and it is counted apart.
 //!
 //! **Figures.** By default a report shows the paper's numbers beside the measured ones, each
 //! measure of the rows over the keys of the sweep, and the [figures of any
@@ -86,7 +107,7 @@ mod traces;
 #[cfg(test)]
 mod tests;
 
-pub use claim::{AssessedRow, Assessment, ClaimVerdict, Difference};
+pub use claim::{Asks, AssessedRow, Assessment, ClaimVerdict, Count, Difference, in_seeds};
 pub use drawing::{Drawing, Flows, Kind, Of, Quantity};
 pub use experiment::{Experiment, RowSpec};
 pub use library::{File, Library, LibraryError};

@@ -1,6 +1,6 @@
 //! `whimbrel reproduce --list`: lists the experiments.
 
-use super::result::by_paper;
+use super::result::{by_paper, paper_title};
 use super::task::Task;
 use super::text::{bold, duration};
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ fn object(task: &Task, seconds: &BTreeMap<String, f64>) -> Value {
     json!({
         "id": experiment.id,
         "paper": experiment.paper,
+        "beyond": experiment.beyond,
         "place": experiment.place,
         "claim": experiment.claim,
         "scenario": experiment.scenario_id,
@@ -43,7 +44,10 @@ fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
     let heads: Vec<String> = heads.into_iter().map(str::to_owned).collect();
     let mut text = String::new();
     let mut listed: BTreeSet<String> = BTreeSet::new();
-    for group in by_paper(tasks, |t| &t.experiment.id, |t| &t.experiment.paper) {
+    for group in by_paper(tasks, |task| {
+        let experiment = &task.experiment;
+        (&experiment.id, &experiment.paper, experiment.beyond)
+    }) {
         let mut line = |task: &'_ Task| {
             let experiment = &task.experiment;
             let first = listed.insert(experiment.scenario_id.clone());
@@ -69,7 +73,8 @@ fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
             line
         };
         let lines: Vec<Vec<String>> = group.iter().map(|task| line(task)).collect();
-        text += &bold(&group[0].experiment.paper);
+        let first = &group[0].experiment;
+        text += &bold(&paper_title(&first.paper, first.beyond));
         text += "\n";
         text += &whimbrel_report::wrapped(&heads, &[false, false, false, true, false], &lines);
         text += "\n";

@@ -60,10 +60,12 @@ The folder of a report has index.html (one page, which needs no other file),
 results.json (the output of --json), results.csv (a line for each row), and the
 files of the experiments below experiments/.
 
---json prints a list of objects with id, paper, place, claim, verdict (\"holds\",
-\"in part\" or \"does not hold\"), reason, scenario, rows (label, unit, paper,
-measured, measured_stddev, difference, ...), seconds, and kept: the time of a
-stored result, else null.")]
+--json prints a list of objects with id, paper, beyond (the claim is ours, not
+the paper's), place, claim, verdict (\"holds\", \"in part\", \"does not hold\" or
+\"undecided\"), reason, scenario, rows (label, unit, paper, measured,
+measured_stddev, difference, asks: \"number\", \"order\" or \"nothing\", right: true,
+false or null, seeds_to_decide, ...), seconds, and kept: the time of a stored
+result, else null.")]
 pub struct ReproduceArgs {
     /// Ids, or the words that ids begin with [default: all]
     #[arg(value_name = "ID")]

@@ -1,12 +1,12 @@
 //! The results of experiments as an HTML page: a section for each, grouped by paper.
 
-use super::result::ExperimentResult;
+use super::result::{ExperimentResult, paper_title};
 use super::text::{duration, rows, when};
 use crate::page::made;
 use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::Code;
-use whimbrel_experiment::ClaimVerdict;
+use whimbrel_experiment::{Asks, ClaimVerdict, Count};
 use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
 
 /// The page; the work began at `begin`.
@@ -24,17 +24,23 @@ pub fn page(all: &[ExperimentResult<'_>], begin: Instant) -> Report {
 }
 
 fn summary(all: &[ExperimentResult<'_>]) -> String {
+    let of_papers = || all.iter().filter(|result| !result.beyond);
     let count = |verdict| {
-        all.iter()
+        of_papers()
             .filter(|result| result.verdict == verdict)
             .count()
     };
+    let rows = || of_papers().flat_map(|one| &one.rows).map(|row| &row.row);
     format!(
-        "Of {} experiments, {} hold, {} hold in part, and {} do not hold.",
-        all.len(),
+        "Of {} claims of papers, {} hold, {} hold in part, and {} do not hold. Right are {} of \
+         the papers' numbers and {} of their orders. Beyond the papers there are {} more claims.",
+        of_papers().count(),
         count(ClaimVerdict::Holds),
         count(ClaimVerdict::InPart),
-        count(ClaimVerdict::DoesNotHold)
+        count(ClaimVerdict::DoesNotHold),
+        Count::of(rows(), Asks::Number),
+        Count::of(rows(), Asks::Order),
+        all.len() - of_papers().count(),
     )
 }
 
@@ -62,7 +68,7 @@ fn section(result: &ExperimentResult<'_>) -> Section {
     Section {
         id: result.id.to_owned(),
         title: result.id.to_owned(),
-        group: result.paper.to_owned(),
+        group: paper_title(result.paper, result.beyond),
         text: note.into_iter().collect(),
         facts: facts(result),
         finding: Some(Finding {

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use whimbrel_experiment::Asks;
 
 /// A folder for a report.
 pub struct Report {
@@ -74,6 +75,7 @@ fn csv(all: &[ExperimentResult<'_>], to: impl Write) -> io::Result<()> {
         "difference",
         "difference_unit",
         "asked",
+        "asks",
         "right",
         "verdict",
     ])?;
@@ -92,6 +94,11 @@ fn csv(all: &[ExperimentResult<'_>], to: impl Write) -> io::Result<()> {
                 &number(result_row.difference),
                 result_row.difference_unit.as_deref().unwrap_or_default(),
                 &row.expected,
+                match row.asks {
+                    Asks::Number => "number",
+                    Asks::Order => "order",
+                    Asks::Nothing => "nothing",
+                },
                 row.right
                     .map_or("", |right| if right { "true" } else { "false" }),
                 &result.verdict.to_string(),

@@ -6,9 +6,6 @@ use std::io::{self, Write};
 use whimbrel_experiment::{AssessedRow, Assessment, ClaimVerdict, Difference, Experiment, File};
 use whimbrel_report::figure::Figure;
 
-/// How the `paper` of an experiment begins that goes beyond the papers.
-const NO_PAPER: &str = "None";
-
 /// The result of an experiment, as the cache stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reproduced {
@@ -27,6 +24,8 @@ pub struct Reproduced {
 pub struct ExperimentResult<'a> {
     pub id: &'a str,
     pub paper: &'a str,
+    /// The claim is ours and not in the paper's count.
+    pub beyond: bool,
     pub place: &'a str,
     pub claim: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +76,7 @@ impl<'a> ExperimentResult<'a> {
         Self {
             id: &experiment.id,
             paper: &experiment.paper,
+            beyond: experiment.beyond,
             place: &experiment.place,
             claim: &experiment.claim,
             note: experiment.note.as_deref(),
@@ -103,11 +103,19 @@ pub fn folder(id: &str) -> &str {
     id.split_once('/').map_or("", |(folder, _)| folder)
 }
 
+/// The head of a group of experiments.
+pub fn paper_title(paper: &str, beyond: bool) -> String {
+    if beyond {
+        format!("Beyond the paper: {paper}")
+    } else {
+        paper.to_owned()
+    }
+}
+
 /// The position of an experiment among others: by paper; experiments beyond the paper last.
 pub fn place(experiment: &Experiment) -> impl Ord + use<> {
     let id = &experiment.id;
-    let beyond = experiment.paper.starts_with(NO_PAPER);
-    (folder(id).to_owned(), beyond, order(id))
+    (folder(id).to_owned(), experiment.beyond, order(id))
 }
 
 /// The position of an id among others, in the order of its numbers: 3.5 before 3.10.
@@ -131,13 +139,14 @@ fn order(id: &str) -> Vec<(u64, String)> {
     parts
 }
 
-/// Groups by folder and paper, in order. Experiments beyond the paper are a separate group of the
-/// same folder.
-pub fn by_paper<T>(all: &[T], id: impl Fn(&T) -> &str, paper: impl Fn(&T) -> &str) -> Vec<Vec<&T>> {
+/// Groups by folder, paper, and whether the claim is beyond the paper, in order. `key` returns an
+/// experiment's id, paper, and that.
+pub fn by_paper<T>(all: &[T], key: impl Fn(&T) -> (&str, &str, bool)) -> Vec<Vec<&T>> {
     let mut groups: Vec<Vec<&T>> = Vec::new();
     for one in all {
-        let same = |group: &&mut Vec<&T>| {
-            folder(id(group[0])) == folder(id(one)) && paper(group[0]) == paper(one)
+        let same = |known: &&mut Vec<&T>| {
+            let (a, b) = (key(known[0]), key(one));
+            (folder(a.0), a.1, a.2) == (folder(b.0), b.1, b.2)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(one),
@@ -201,8 +210,13 @@ mod tests {
 
     #[test]
     fn experiments_beyond_a_paper_are_a_separate_group() {
-        let all = [("a/1", "P"), ("a/2", "none"), ("a/3", "P"), ("b/1", "none")];
-        let groups = by_paper(&all, |one| one.0, |one| one.1);
+        let all = [
+            ("a/1", "P", false),
+            ("a/2", "P", true),
+            ("a/3", "P", false),
+            ("b/1", "P", true),
+        ];
+        let groups = by_paper(&all, |one| *one);
         let ids: Vec<Vec<&str>> = groups
             .iter()
             .map(|group| group.iter().map(|one| one.0).collect())

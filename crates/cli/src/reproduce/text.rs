@@ -1,11 +1,11 @@
 //! The printed results.
 
-use super::result::{ExperimentResult, ResultRow, by_paper};
+use super::result::{ExperimentResult, ResultRow, by_paper, paper_title};
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::ClaimVerdict;
+use whimbrel_experiment::{Asks, ClaimVerdict, Count, in_seeds};
 
 /// Maximum width of lines that are cut.
 const LINE: usize = 120;
@@ -24,7 +24,7 @@ fn dim(text: &str) -> String {
 fn colored(verdict: ClaimVerdict) -> String {
     let colour = match verdict {
         ClaimVerdict::Holds => AnsiColor::Green,
-        ClaimVerdict::InPart => AnsiColor::Yellow,
+        ClaimVerdict::InPart | ClaimVerdict::Undecided => AnsiColor::Yellow,
         ClaimVerdict::DoesNotHold => AnsiColor::Red,
     };
     let style = colour.on_default().bold();
@@ -62,7 +62,7 @@ pub fn experiment(result: &ExperimentResult<'_>) -> String {
     format!(
         "{}\n{}\n{}\nClaim: {}\n{note}{table}{}: {} {}\n\n",
         bold(result.id),
-        result.paper,
+        paper_title(result.paper, result.beyond),
         result.place,
         result.claim,
         colored(result.verdict),
@@ -87,10 +87,11 @@ fn line(result: &ResultRow) -> Vec<String> {
         (Some(mean), None) => format!("{mean:.decimals$}"),
         (None, _) => "-".to_owned(),
     };
-    let right = match row.right {
-        Some(true) => "right",
-        Some(false) => "wrong",
-        None => "",
+    let right = match (row.right, row.seeds_to_decide) {
+        (Some(true), _) => "right".to_owned(),
+        (Some(false), _) => "wrong".to_owned(),
+        (None, Some(seeds)) => format!("undecided ({})", in_seeds(seeds)),
+        (None, None) => String::new(),
     };
     vec![
         row.label.clone(),
@@ -99,7 +100,7 @@ fn line(result: &ResultRow) -> Vec<String> {
         measured,
         row.difference().map_or(String::new(), |d| d.to_string()),
         row.expected.clone(),
-        right.to_owned(),
+        right,
     ]
 }
 
@@ -147,13 +148,19 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
         "hold",
         "in part",
         "do not hold",
+        "numbers",
+        "orders",
         "seconds",
     ];
-    let right = [false, false, true, true, true, true, true];
-    let groups = by_paper(all, |one| one.id, |one| one.paper);
+    let right = [false, false, true, true, true, true, true, true, true];
+    let groups = by_paper(all, |one| (one.id, one.paper, one.beyond));
     let mut lines: Vec<Vec<String>> = groups
         .iter()
-        .map(|group| counts(group[0].folder(), group[0].paper, group))
+        .map(|group| {
+            let first = group[0];
+            let paper = paper_title(first.paper, first.beyond);
+            counts(first.folder(), &paper, group)
+        })
         .collect();
     if groups.len() > 1 {
         lines.push(counts("all", "", &all.iter().collect::<Vec<_>>()));
@@ -188,8 +195,16 @@ fn counts(folder: &str, paper: &str, group: &[&ExperimentResult<'_>]) -> Vec<Str
         count(ClaimVerdict::Holds),
         count(ClaimVerdict::InPart),
         count(ClaimVerdict::DoesNotHold),
+        right_of(group, Asks::Number),
+        right_of(group, Asks::Order),
         format!("{:.1}", seconds(group)),
     ]
+}
+
+/// How many decided rows of this kind are right: `17 of 43`.
+fn right_of(group: &[&ExperimentResult<'_>], asks: Asks) -> String {
+    let rows = group.iter().flat_map(|one| &one.rows).map(|row| &row.row);
+    Count::of(rows, asks).to_string()
 }
 
 /// Total run time; a shared scenario counts once.

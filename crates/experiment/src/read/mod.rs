@@ -11,8 +11,9 @@ use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields};
 use whimbrel_sim::scenario::{Scenario, ScenarioError};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "paper",
+    "beyond",
     "place",
     "claim",
     "note",
@@ -57,6 +58,9 @@ pub(crate) fn experiment(
     Ok(Experiment {
         id: id.to_owned(),
         paper: text("paper", "\"Author, title, venue, year\"")?,
+        beyond: fields
+            .get("beyond")
+            .map_or(Ok(false), |field| field.switch())?,
         place: text("place", "\"Fig 3.5, section 3.2.1.1\"")?,
         claim: text("claim", "\"What the paper claims, in one sentence\"")?,
         note: fields

@@ -17,10 +17,11 @@ fn the_list_has_claims_and_run_times() {
     );
     place.write("seconds.toml", "\"paper/s\" = 12.5\n");
     // Experiments beyond the paper come last, whatever their names.
-    let beyond = format!("{EXPERIMENT}{SCENARIO}").replace("A paper", "None: beyond A paper");
+    let beyond = format!("{EXPERIMENT}{SCENARIO}").replace("A paper\"", "A paper\"\nbeyond = true");
     place.write("paper/a.toml", &beyond);
     let list = place.json(&["--list"]);
     assert_eq!(list[3]["id"], "paper/a");
+    assert_eq!([&list[2]["beyond"], &list[3]["beyond"]], [false, true]);
     let seconds: Vec<&Value> = list.iter().map(|one| &one["seconds"]).collect();
     assert_eq!(
         seconds,

@@ -16,7 +16,11 @@ fn an_experiment_has_a_verdict_in_text_and_json() {
         ],
         ["paper/fig-1", "A paper", "Fig 1", "paper/fig-1"]
     );
-    assert_eq!(result["verdict"], "in part");
+    assert_eq!(
+        result["verdict"], "does not hold",
+        "one of two is no majority"
+    );
+    assert_eq!(result["beyond"], false);
     assert!(
         result["reason"]
             .as_str()
@@ -27,14 +31,23 @@ fn an_experiment_has_a_verdict_in_text_and_json() {
     let gain = &result["rows"][0];
     assert_eq!([&gain["label"], &gain["unit"]], ["newreno", "%"]);
     assert_eq!([&gain["paper"], &gain["difference"]], [&Value::Null; 2]);
+    assert_eq!(
+        [&gain["asks"], &gain["right"]],
+        [&Value::from("order"), &Value::from(true)]
+    );
     assert!(gain["measured"].as_f64().expect("a number") > 50.0);
     assert!(gain["measured_stddev"].as_f64().expect("a number") > 0.0);
     // 100 ms and a little for the queue instead of 1 s: about 90 % less.
     let rtt = &result["rows"][1];
     assert_eq!(
-        [&rtt["paper"], &rtt["right"]],
-        [&Value::from(1000.0), &Value::from(false)]
+        [&rtt["paper"], &rtt["right"], &rtt["asks"]],
+        [
+            &Value::from(1000.0),
+            &Value::from(false),
+            &Value::from("number")
+        ]
     );
+    assert_eq!(rtt["seeds_to_decide"], Value::Null);
     assert_eq!(rtt["difference_unit"], "% of the paper");
     let difference = rtt["difference"].as_f64().expect("a number");
     assert!((-90.0..-75.0).contains(&difference), "{difference}");
@@ -45,7 +58,7 @@ fn an_experiment_has_a_verdict_in_text_and_json() {
         &shown,
         &[
             "paper/fig-1\nA paper\nFig 1\nClaim: CERL is faster",
-            "in part: 1 of 2 right",
+            "does not hold: 1 of 2 right",
             "difference",
             "1000 ± 100",
             "whimbrel reproduce paper/fig-1 --print-scenario",
@@ -129,11 +142,15 @@ fn several_experiments_end_with_a_summary_by_paper() {
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    // experiments, hold, in part, do not hold
+    // experiments, hold, in part, do not hold, numbers, orders
     for line in [
-        &["other", "Another", "1", "0", "0", "1"][..],
-        &["paper", "A", "paper", "2", "1", "1", "0"],
-        &["all", "3", "1", "1", "1"],
+        &[
+            "other", "Another", "1", "0", "0", "1", "0", "of", "0", "0", "of", "2",
+        ][..],
+        &[
+            "paper", "A", "paper", "2", "1", "0", "1", "0", "of", "1", "3", "of", "3",
+        ],
+        &["all", "3", "1", "0", "2"],
         &[
             "other/table-1",
             "does",
@@ -144,7 +161,16 @@ fn several_experiments_end_with_a_summary_by_paper() {
             "2",
             "right;",
         ],
-        &["paper/fig-1", "in", "part", "1", "of", "2", "right;"],
+        &[
+            "paper/fig-1",
+            "does",
+            "not",
+            "hold",
+            "1",
+            "of",
+            "2",
+            "right;",
+        ],
         &["paper/fig-2", "holds", "2", "of", "2", "right"],
     ] {
         assert!(
@@ -198,4 +224,27 @@ fn experiments_without_their_traces_are_left_out() {
     fs::create_dir(&traces).expect("a folder");
     fs::write(traces.join("a.txt"), "1\n2\n").expect("written");
     assert_eq!(place.json(&["paper"]).len(), 2);
+}
+
+#[test]
+fn a_row_whose_interval_includes_its_bound_is_undecided() {
+    let place = Place::new();
+    let all = place.json(&["paper"]);
+    let gain = all[0]["rows"][0]["measured"].as_f64().expect("a number");
+    // The mean itself as the bound: no number of seeds decides.
+    let straddling = format!("{EXPERIMENT}{SCENARIO}")
+        .replace("above = 50", &format!("above = {gain}"))
+        .replace("paper = 1000", "above = 100");
+    place.write("paper/fig-1.toml", &straddling);
+    let all = place.json(&["paper"]);
+    let row = &all[0]["rows"][0];
+    assert_eq!(
+        [&row["right"], &row["asks"]],
+        [&Value::Null, &Value::from("order")]
+    );
+    assert!(row["seeds_to_decide"].as_u64().expect("a number") > 1000);
+    // It leaves the count.
+    assert_eq!(all[0]["verdict"], "holds");
+    let shown = place.run(&[]);
+    assert_contains(&shown, &["undecided", "1 of 1 right; undecided: 1"]);
 }

@@ -152,10 +152,10 @@ fn single_brackets_are_reported_at_the_flow_not_at_the_sweep() {
 #[test]
 fn a_flow_that_would_start_after_the_end_is_refused() {
     check(&[(
-        "[link.L]\nrate = \"8 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\nstart = \"10 s\"\n\
+        "[link.L]\nrate = \"8 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\nstart = \"11 s\"\n\
          [run]\nduration = \"10 s\"\n"
             .to_owned(),
-        "scenario.toml:5: flow.start: the flow would start at 10 s, but the run ends at 10 s; \
+        "scenario.toml:5: flow.start: the flow would start at 11 s, but the run ends at 10 s; \
          write a longer `duration` under [run], or an earlier start",
     )]);
 }
