@@ -132,19 +132,19 @@ def replace_summary(text, table):
 
 
 def with_verdicts(text, results):
-    """A paper's page with the present verdicts: the last cell of a line that links an experiment."""
+    """A paper's page with the present verdicts: after a link to an experiment."""
     verdicts = {}
     for result in results:
         decided = [row["right"] for row in result["rows"] if row["right"] is not None]
         verdicts[result["id"]] = f"{result['verdict']} ({sum(decided)} of {len(decided)})"
     known = "|".join([*VERDICTS, "undecided"])
-    pattern = rf"(\]\(\.\./experiments/(\S+)\.toml\) \| )(?:{known}) \(\d+ of \d+\) \|$"
+    pattern = rf"(\]\(\.\./experiments/(\S+)\.toml\) \| )(?:{known}) \(\d+ of \d+\)"
 
     def present(found):
         verdict = verdicts.get(found.group(2))
-        return f"{found.group(1)}{verdict} |" if verdict else found.group()
+        return f"{found.group(1)}{verdict}" if verdict else found.group()
 
-    return re.sub(pattern, present, text, flags=re.M)
+    return re.sub(pattern, present, text)
 
 
 def main():

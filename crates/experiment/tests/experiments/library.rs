@@ -72,7 +72,8 @@ fn rows_of_an_experiment_have_different_labels() {
     }
 }
 
-/// Every file is an experiment, or a scenario that an experiment uses or a page shows.
+/// Every file is an experiment, a scenario that an experiment uses or a page shows, or a point of
+/// the matrix, which `whimbrel rank` reads.
 #[test]
 fn every_scenario_file_is_used() {
     let root = root();
@@ -94,6 +95,7 @@ fn every_scenario_file_is_used() {
         let id = name.trim_end_matches(".toml");
         assert!(
             used.contains(id)
+                || id.starts_with("matrix/")
                 || !name.contains('/')
                 || pages.contains(&format!("experiments/{name}")),
             "nothing uses experiments/{name}"
