@@ -5,7 +5,7 @@ WIFI := target/release/examples/wifi_speed
 
 .PHONY: demo test test-more build full dist lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
-.PHONY: referee-aatp pictures bench bench-tcp bpf clean
+.PHONY: rank referee-aatp pictures bench bench-tcp bpf clean
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -78,6 +78,12 @@ results: build
 	mkdir -p target
 	$(WHIMBREL) reproduce --json > target/results.json
 	tools/results.py target/results.json --version "$$($(WHIMBREL) --version)"
+
+## Scores all algorithms on the matrix of paths (half an hour) and writes docs/ranking.md.
+rank: build
+	mkdir -p target
+	$(WHIMBREL) rank --controllers all --json --report target/ranking.html > target/ranking.json
+	tools/ranking.py target/ranking.json --version "$$($(WHIMBREL) --version)"
 
 ## Times every experiment again, on an idle machine, and writes experiments/seconds.toml.
 seconds: build

@@ -23,6 +23,7 @@ mod runs;
 mod save;
 mod send;
 mod serve;
+mod shell;
 mod sim;
 mod svg;
 mod tcp;
@@ -78,6 +79,8 @@ enum Command {
     Link(Box<link::LinkArgs>),
     Tcp(Box<tcp::TcpArgs>),
     Demo(demo::DemoArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
     #[command(hide = true)]
     DemoEnd(demo::DemoEndArgs),
 }
@@ -97,6 +100,8 @@ fn main() -> ExitCode {
         Command::Link(args) => link::run(*args),
         Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => shell::completions::<Cli>(&args),
+        Command::Man(args) => shell::man::<Cli>(&args),
         Command::DemoEnd(args) => demo::run_end(args),
     };
     done.unwrap_or_else(|error| failure::report(&error))

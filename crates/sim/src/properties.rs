@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use whimbrel_cc::fairness::{Adapter, Priority};
 use whimbrel_cc::registry::{self, Feed};
 use whimbrel_net::{
-    Aqm, AqmSetting, Delay, DelayTrace, LinkSpec, LossSpec, Outage, QueueLimit, Schedule,
-    ServiceSpec, Side, WifiSpec,
+    Aqm, AqmSetting, Delay, DelayTrace, JitterDistribution, LinkSpec, LossSpec, Noise, Outage,
+    QueueLimit, Schedule, ServiceSpec, Side, WifiSpec,
 };
 use whimbrel_units::{Bytes, Duration, Probability, Rate, Time};
 
@@ -31,6 +31,9 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
         "codel",
         "codel?target=1 ms&interval=20 ms",
         "mark?threshold=3 packets",
+        "fq-codel",
+        "fq-codel?target=1 ms&interval=20 ms&queues=2",
+        "policer?rate=500 kbit/s&burst=6 kB",
     ];
     prop::sample::select(kinds.to_vec()).prop_map(|text| {
         let setting: AqmSetting = text.parse().expect("queue management");
@@ -68,7 +71,15 @@ fn link() -> impl Strategy<Value = LinkSpec> {
                 let at = steps[steps.len() - 1].0 + ms(after);
                 steps.push((at, ms(delay)));
             }
-            let delay = if repeat {
+            let delay = if repeat && first % 4 == 0 {
+                Delay::noisy(Noise {
+                    base: ms(first),
+                    jitter: ms(first / 2),
+                    distribution: JitterDistribution::Pareto,
+                    every: ms(5),
+                    batch: ms(first % 20),
+                })
+            } else if repeat {
                 let row = steps.iter().map(|(_, delay)| *delay).collect();
                 let row = DelayTrace::new(row).expect("not empty");
                 Delay::cycle(ms(100), row).expect("not zero")

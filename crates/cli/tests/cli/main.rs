@@ -15,6 +15,7 @@ mod rank;
 mod reproduce;
 mod results;
 mod serve;
+mod shell;
 mod sim;
 mod support;
 mod tcp;

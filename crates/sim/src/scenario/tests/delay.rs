@@ -1,7 +1,7 @@
 //! Delays that change, and recorded traces.
 
 use super::*;
-use whimbrel_net::{Delay, DelayTrace, QueueLimit, ServiceSpec};
+use whimbrel_net::{Delay, DelayTrace, JitterDistribution, Noise, QueueLimit, ServiceSpec};
 use whimbrel_units::Bytes;
 
 #[test]
@@ -91,5 +91,71 @@ fn steps_of_a_delay_can_repeat() {
     let kept = network(&text.replace("queue", "keep_order = true\nqueue"));
     for name in ["L", "L (reverse)"] {
         assert_eq!(link(&kept, name).delay, cycle.clone().in_order(true));
+    }
+}
+
+/// The forward and reverse delay of a link with this line.
+fn delays(line: &str) -> [Delay; 2] {
+    let network = network(&format!(
+        "[link.L]\nrate = \"8 Mbit/s\"\nqueue = \"1 bdp\"\n{line}\n[[flow]]\nroute = [\"L\"]\n"
+    ));
+    ["L", "L (reverse)"].map(|name| link(&network, name).delay.clone())
+}
+
+#[test]
+fn a_delay_with_noise_has_defaults_and_each_direction_may_have_its_own() {
+    let noise = Noise {
+        base: Duration::from_millis(20),
+        jitter: Duration::from_millis(4),
+        distribution: JitterDistribution::Exponential,
+        every: Duration::from_millis(5),
+        batch: Duration::ZERO,
+    };
+    let both = delays("delay = { base = \"20 ms\", jitter = \"4 ms\" }");
+    assert_eq!(both, [Delay::noisy(noise), Delay::noisy(noise)]);
+    assert!(both[0].keeps_order());
+    let [forward, reverse] = delays(
+        "delay = \"20 ms\"\nreverse = { delay = { base = \"20 ms\", batch = \"10 ms\", \
+         distribution = \"pareto\" } }",
+    );
+    assert_eq!(forward, Delay::constant(Duration::from_millis(20)));
+    let batches = Noise {
+        jitter: Duration::ZERO,
+        distribution: JitterDistribution::Pareto,
+        batch: Duration::from_millis(10),
+        ..noise
+    };
+    assert_eq!(reverse, Delay::noisy(batches));
+    // The mean: 20 ms, and half a batch.
+    assert_eq!(reverse.nominal(), Duration::from_millis(25));
+}
+
+#[test]
+fn mistakes_in_noise_are_explained() {
+    for (line, why) in [
+        (
+            "delay = { jitter = \"4 ms\" }",
+            "link.L.delay.jitter: needs `base`",
+        ),
+        (
+            "delay = { base = \"1 ms\", jitter = \"4 ms\", distribution = \"expo\" }",
+            "unknown distribution `expo`, did you mean `exponential`?",
+        ),
+        (
+            "delay = { base = \"1 ms\", every = \"0 s\" }",
+            "link.L.delay.every: must be greater than zero",
+        ),
+        (
+            "delay = { base = \"1 ms\", steps = [\"2 ms\"] }",
+            "link.L.delay.steps: cannot be combined with `base`",
+        ),
+        (
+            "delay = { base = \"1 ms\", jiter = \"2 ms\" }",
+            "unknown key `jiter`, did you mean `jitter`?",
+        ),
+    ] {
+        let text = format!("[link.L]\n{line}\n[[flow]]\nroute = [\"L\"]\n");
+        let found = error(&text);
+        assert!(found.contains(why), "expected {why}\nfound {found}");
     }
 }

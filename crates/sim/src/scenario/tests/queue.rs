@@ -127,3 +127,58 @@ fn aqm_can_be_swept_on_copies_of_a_link() {
     assert_eq!(marked(0), 0);
     assert!(marked(1) > 0 && marked(2) > 0);
 }
+
+#[test]
+fn a_policer_limits_the_capacity() {
+    let text = "[link.L]\nrate = \"100 Mbit/s\"\naqm = \"policer?rate=20 Mbit/s\"\n\
+                [[flow]]\nroute = [\"L\"]\n";
+    let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+    let rate = Rate::from_bits_per_sec(20_000_000);
+    assert_eq!(scenario.points()[0].capacity(), Some(rate));
+    let network = scenario.points()[0].network(1);
+    let route = &network.flows[0].routes[0];
+    let until = Time::ZERO + Duration::from_secs(1);
+    assert_eq!(
+        network.path_capacity(route, until, 1),
+        Some(vec![(Time::ZERO, rate)])
+    );
+    assert!(error(&text.replace("?rate=20 Mbit/s", "")).contains("a policer needs its `rate`"));
+}
+
+#[test]
+fn fq_codel_gives_equal_shares_whatever_the_algorithms_and_round_trips() {
+    let text = r#"
+        [link.near]
+        delay = "5 ms"
+        [link.far]
+        delay = "20 ms"
+        [link.L]
+        rate = "10 Mbit/s"
+        delay = "5 ms"
+        queue = "1000 packets"
+        aqm = "fq-codel"
+        [[flow]]
+        controller = "cubic"
+        route = ["near", "L"]
+        [[flow]]
+        controller = "newreno"
+        route = ["far", "L"]
+        [run]
+        duration = "60 s"
+        "#;
+    let of = |text: &str| {
+        let outcome = crate::run(&network(text));
+        let goodput = outcome
+            .flows
+            .iter()
+            .map(|flow| flow.goodput.as_bits_per_sec() as f64);
+        let goodput: Vec<f64> = goodput.collect();
+        (outcome.jain(), goodput)
+    };
+    // A sawtooth leaves a little of NewReno's half to CUBIC.
+    let (fair, goodput) = of(text);
+    assert!(fair > 0.97, "{fair} {goodput:?}");
+    assert!(goodput.iter().sum::<f64>() > 8.5e6, "{goodput:?}");
+    let (unfair, goodput) = of(&text.replace("fq-codel", "none"));
+    assert!(unfair < fair, "{unfair} {goodput:?}");
+}
