@@ -102,7 +102,9 @@ impl NetworkWatch {
     /// When to call [`Self::poll`] although nothing else happens.
     pub fn deadline(&self) -> Option<Instant> {
         let earliest = self.looked.map(|looked| looked + PAUSE);
-        self.pending.max(earliest).filter(|_| self.pending.is_some())
+        self.pending
+            .max(earliest)
+            .filter(|_| self.pending.is_some())
     }
 }
 

@@ -352,6 +352,7 @@ fn read_flows(
         };
         let fields = field.named(&path).fields()?;
         let flow = flow::read(&fields, links, run.settings)?;
+        // A start at the very end is a way to leave a flow out at a point of a sweep.
         let end = Time::ZERO + run.duration;
         // A flow that starts at the very end is absent: that is how a sweep leaves one out.
         if let Some(start) = fields.get("start").filter(|_| flow.start.from > end) {
