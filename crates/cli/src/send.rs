@@ -5,7 +5,7 @@ use crate::priority::priority;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
@@ -13,8 +13,9 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::registry::Feed;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    BurstSummary, Error, Fingerprint, Identity, IntervalSample, KnownHosts, QlogFolder,
-    SendOptions, ServerAddress, Summary, Token, TracePoint, default_state_dir,
+    BurstSummary, Error, Fingerprint, Identity, IntervalSample, KnownHosts, Outcome, QlogFolder,
+    Report, Retry, SendOptions, ServerAddress, Summary, Token, TracePoint, Update,
+    default_state_dir, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -24,6 +25,10 @@ const TOKEN_VARIABLE: &str = "WHIMBREL_TOKEN";
 const TRACE_INTERVAL: Duration = Duration::from_millis(100);
 /// Default length of intervals: iperf3's default.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Where nobody watches, an interrupted transfer is tried again for this long.
+const RETRY_FOR: Duration = Duration::from_secs(24 * 3600);
+/// Exit status: the transfer failed.
+const FAILED: u8 = 1;
 /// Exit status: the server refused the file.
 const REFUSED: u8 = 3;
 /// Exit status: the server is unknown, or its fingerprint is wrong.
@@ -34,7 +39,8 @@ const STOPPED: u8 = 130;
 /// Send a file to a server, over QUIC
 ///
 /// The congestion controller is any of `whimbrel controllers`. The command returns when the server
-/// has verified the file's hash and stored the file on disk under its name.
+/// has verified the file's hash and stored the file on disk under its name. An interrupted transfer
+/// goes on where it was: by itself, or when the same command is given again.
 ///
 /// A fingerprint identifies the server. Give it once; it is remembered after that. On the machine
 /// that runs the server, token and fingerprint are not needed.
@@ -42,6 +48,12 @@ const STOPPED: u8 = 130;
 #[command(after_help = "\
 --json prints one object:
   name, bytes            as stored
+  sent_bytes             bytes of the file sent, repeated ones included
+  resumed_bytes          bytes that the server had already, verified by hash
+  retries                connections after the first
+  outcome                \"stored\", \"not stored\" or \"unknown\"
+  error                  only after a failure: why. Of the rest the object then
+                         has the five lines above, and the exit status is 1
   seconds, goodput_bps   from the request to the server's confirmation
   connect_seconds        before the request: name resolution and handshake
   sent_packets, lost_packets, mtu_bytes
@@ -72,7 +84,7 @@ Examples:
   whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
-    /// The file to send
+    /// The file to send; `-` is standard input, with --name
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
@@ -94,6 +106,19 @@ pub struct SendArgs {
     /// Name of the stored file [default: the file's own name]
     #[arg(long)]
     name: Option<String>,
+    /// Give up when nothing has worked for this long; also wait for a server that has never
+    /// answered [default: never at a terminal, 24 h elsewhere]
+    #[arg(long, value_name = "TIME", conflicts_with = "no_retry")]
+    retry_for: Option<Duration>,
+    /// Give up at the first interruption
+    #[arg(long)]
+    no_retry: bool,
+    /// The maximum rate of the file's data: `20 Mbit/s`
+    #[arg(long, value_name = "RATE")]
+    bwlimit: Option<Rate>,
+    /// Send extended attributes in the namespace `user`, too
+    #[arg(long)]
+    xattrs: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -138,22 +163,19 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     let options = options(args)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = bar();
-    let result = runtime.block_on(async {
-        let progress = |p: whimbrel_transfer::Progress| {
-            bar.set_length(p.size);
-            bar.set_position(p.bytes);
-        };
+    let mut report = runtime.block_on(async {
+        let show = |update| show_update(&bar, update);
         let stop = async {
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending().await
             }
         };
-        whimbrel_transfer::send(options, progress, stop).await
+        transfer(options, show, stop).await
     });
     bar.finish_and_clear();
-    let mut summary = match result {
+    let summary = match &mut report.result {
         Ok(summary) => summary,
-        Err(error) => return failed(error),
+        Err(_) => return failed(report, as_json),
     };
     if let Some((path, file)) = &mut trace {
         let points = summary.samples.as_deref().unwrap_or_default();
@@ -166,13 +188,13 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if as_json {
         let printed = Printed {
-            intervals: intervals(&summary),
-            summary: &summary,
+            account: Account::of(&report, None),
+            intervals: report.result.as_ref().map(intervals).unwrap_or_default(),
+            summary: report.result.as_ref().ok(),
         };
-        serde_json::to_writer(&mut out, &printed).map_err(io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        show(&mut out, &summary)?;
+        print_json(&mut out, &printed)?;
+    } else if let Ok(summary) = &report.result {
+        show(&mut out, summary, &report)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -181,8 +203,41 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
 #[derive(serde::Serialize)]
 struct Printed<'a> {
     #[serde(flatten)]
-    summary: &'a Summary,
+    account: Account,
+    #[serde(flatten)]
+    summary: Option<&'a Summary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     intervals: Vec<iperf3::Interval>,
+}
+
+/// What a transfer did, whether it failed or not.
+#[derive(serde::Serialize)]
+struct Account {
+    bytes: u64,
+    sent_bytes: u64,
+    resumed_bytes: u64,
+    retries: u32,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Account {
+    fn of(report: &Report, error: Option<String>) -> Self {
+        Self {
+            bytes: report.bytes,
+            sent_bytes: report.sent_bytes,
+            resumed_bytes: report.resumed_bytes,
+            retries: report.retries,
+            outcome: report.outcome,
+            error,
+        }
+    }
+}
+
+fn print_json(out: &mut impl Write, printed: &Printed<'_>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, printed).map_err(io::Error::from)?;
+    writeln!(out)
 }
 
 /// The intervals of the transfer, in iperf3's format.
@@ -206,15 +261,91 @@ fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
     })
 }
 
-fn failed(error: Error) -> anyhow::Result<ExitCode> {
-    let code = match &error {
+/// Shows why a file was not sent, and what is known of it on the server.
+fn failed(report: Report, as_json: bool) -> anyhow::Result<ExitCode> {
+    let account = |error: &Error| Account::of(&report, Some(error.to_string()));
+    let Err(error) = &report.result else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    if as_json {
+        let printed = Printed {
+            account: account(error),
+            summary: None,
+            intervals: Vec::new(),
+        };
+        print_json(&mut io::stdout().lock(), &printed)?;
+    }
+    let code = match error {
+        // A program that reads the JSON object gets one status for every failure.
+        _ if as_json => FAILED,
         Error::Refused(_) => REFUSED,
         Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
         Error::Stopped => STOPPED,
-        _ => return Err(error.into()),
+        _ => FAILED,
     };
-    writeln!(io::stderr(), "error: {error}").ok();
+    let mut out = io::stderr().lock();
+    writeln!(out, "error: {error}").ok();
+    let begun = report.sent_bytes > 0 || report.resumed_bytes > 0;
+    let text = match report.outcome {
+        Outcome::Unknown => {
+            "It is not known whether the file is stored: the same command finds out."
+        }
+        Outcome::NotStored if begun => {
+            "The file is not stored. The same command goes on where this one stopped."
+        }
+        _ => return Ok(ExitCode::from(code)),
+    };
+    writeln!(out, "{text}").ok();
     Ok(ExitCode::from(code))
+}
+
+/// Shows progress and interruptions.
+fn show_update(bar: &ProgressBar, update: Update) {
+    match update {
+        Update::Progress(progress) => {
+            // Data flows again.
+            if bar.message() != "" && bar.position() < progress.bytes {
+                bar.set_message("");
+            }
+            bar.set_length(progress.size);
+            bar.set_position(progress.bytes);
+        }
+        Update::Queued(position) => {
+            say(
+                bar,
+                format!("the server is busy: {} in line", ordinal(position)),
+            );
+        }
+        Update::Interrupted { reason, wait } => {
+            let seconds = wait.as_secs_f64();
+            say(
+                bar,
+                format!("interrupted, trying again in {seconds:.0} s: {reason}"),
+            );
+        }
+        _ => {}
+    }
+}
+
+/// On a terminal beside the bar; as a line elsewhere.
+fn say(bar: &ProgressBar, text: String) {
+    if bar.is_hidden() {
+        writeln!(io::stderr(), "{text}").ok();
+    } else {
+        bar.set_message(text);
+    }
+}
+
+/// 1st, 2nd, 3rd, 4th ...
+fn ordinal(n: u32) -> String {
+    let suffix = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{suffix}")
 }
 
 fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
@@ -266,6 +397,14 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
     let wants_samples = args.trace.is_some() || args.samples;
     let mut options = SendOptions::new(args.file, args.server, token, args.controller);
     options.name = args.name;
+    options.bandwidth = args.bwlimit;
+    options.attributes = args.xattrs;
+    options.retry = (!args.no_retry).then(|| Retry {
+        limit: args
+            .retry_for
+            .or((!io::stderr().is_terminal()).then_some(RETRY_FOR)),
+        from_start: args.retry_for.is_some(),
+    });
     options.priority = args.priority.unwrap_or_default();
     options.packet_log = args.packet_log;
     options.fingerprint = fingerprint;
@@ -290,13 +429,15 @@ fn own_identity(state: Option<&Path>) -> Result<Option<Identity>, Error> {
 /// The progress bar; hidden if stderr is not a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let template = "{wide_bar} {bytes}/{total_bytes}  {binary_bytes_per_sec}  {eta} left";
+    // SI units, as in the result.
+    let template = "{wide_bar} {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  \
+                    {eta} left {msg}";
     bar.with_style(
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
     )
 }
 
-fn show(out: &mut impl Write, s: &Summary) -> io::Result<()> {
+fn show(out: &mut impl Write, s: &Summary, report: &Report) -> io::Result<()> {
     let share = if s.sent_packets == 0 {
         0.0
     } else {
@@ -310,6 +451,14 @@ fn show(out: &mut impl Write, s: &Summary) -> io::Result<()> {
         s.name,
         Bytes::new(s.bytes)
     )?;
+    if report.resumed_bytes > 0 || report.retries > 0 {
+        writeln!(
+            out,
+            "{} were there already; {} interruptions",
+            Bytes::new(report.resumed_bytes),
+            report.retries
+        )?;
+    }
     writeln!(
         out,
         "{}: cwnd {}, RTT {:.1} ms (min {:.1} ms), {} of {} packets lost ({share:.2} %)",

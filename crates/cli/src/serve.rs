@@ -18,16 +18,17 @@ use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{
-    DEFAULT_PORT, Error, Event, Identity, Limits, QlogFolder, ServeOptions, Server,
+    DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, QlogFolder, ServeOptions, Server,
     default_state_dir,
 };
 use whimbrel_units::{Bytes, Duration};
 
 /// Receive files into a directory, over QUIC
 ///
-/// A client with the token can store files in DIR, under plain names, and do nothing else: it
-/// cannot read or list files, or write elsewhere. A file appears under its name when it is
-/// complete, its hash is verified, and it is on disk.
+/// A client with the token can store files in DIR, and do nothing else: it cannot read or list
+/// files, or write elsewhere. A file appears under its name when it is complete, its hash is
+/// verified, and it is on disk. What arrived of an interrupted transfer stays in DIR under a hidden
+/// name, so that the transfer can go on.
 ///
 /// The first start creates a key, a certificate and a token. `whimbrel send` identifies this server
 /// by the fingerprint of the certificate. Pass token and fingerprint on over a channel that you
@@ -42,6 +43,9 @@ use whimbrel_units::{Bytes, Duration};
 With --json, each line of output is one object with an `event`:
   listening  address, fingerprint, token
   stored     peer, name, bytes, seconds, goodput_bps, blake3
+  stored_tree  peer, name (null: DIR itself), files, bytes, seconds, goodput_bps
+  sent       peer, name, bytes, seconds, goodput_bps, blake3
+  removed    peer, name, count
   failed     peer, name (or null), error
   receiving  each second while files arrive: t_s (since the start), weighted_fairness (null if no
              transfer shares by priority), transfers: [{peer, name, bytes, received, seconds,
@@ -69,9 +73,15 @@ pub struct ServeArgs {
     /// Maximum size of a file
     #[arg(long, value_name = "SIZE", default_value = "1 TiB")]
     max_size: Bytes,
-    /// Maximum number of connections; each may use up to 64 MiB of memory
+    /// Maximum number of connections with transfers; more wait. Each may use up to 64 MiB of memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+    /// Space on the disk that is never used [default: 5 % of the disk, at most 1 GiB]
+    #[arg(long, value_name = "SIZE")]
+    keep_free: Option<Bytes>,
+    /// How long an incomplete file stays without a change, so that its transfer can go on
+    #[arg(long, value_name = "TIME", default_value = "168 h")]
+    keep_partial: Duration,
     /// The highest priority that a client gets, 1 to 8
     #[arg(long, value_name = "N", value_parser = priority, default_value = "8")]
     max_priority: Priority,
@@ -122,12 +132,13 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let bind = |listen| {
             let directory = args.directory.clone();
             let options = ServeOptions {
-                directory,
-                listen,
                 overwrite: args.overwrite,
                 limits,
                 max_priority: args.max_priority,
+                keep_free: args.keep_free.map_or(KeepFree::Share, KeepFree::Bytes),
+                keep_partial: args.keep_partial,
                 qlog: qlog.clone(),
+                ..ServeOptions::new(directory, listen)
             };
             Server::bind(options, &identity)
         };
@@ -158,7 +169,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 event_line(&event)
             };
             shown.print(|| print(&output, &line));
-            if matches!(event, Event::Stored { .. }) && once {
+            if matches!(event, Event::Stored { .. } | Event::StoredTree { .. }) && once {
                 notified.notify_one();
             }
         };
@@ -247,6 +258,32 @@ fn event_line(event: &Event) -> String {
             let rate = whimbrel_units::Rate::over(*bytes, *took);
             format!("stored {name}: {bytes} from {peer} in {took}, {rate}")
         }
+        Event::StoredTree {
+            peer,
+            name,
+            files,
+            bytes,
+            took,
+        } => {
+            let rate = whimbrel_units::Rate::over(*bytes, *took);
+            let name = name
+                .as_ref()
+                .map_or_else(|| ".".to_owned(), ToString::to_string);
+            format!("stored {files} files in {name}: {bytes} from {peer} in {took}, {rate}")
+        }
+        Event::Sent {
+            peer,
+            name,
+            bytes,
+            took,
+            ..
+        } => {
+            let rate = whimbrel_units::Rate::over(*bytes, *took);
+            format!("sent {name}: {bytes} to {peer} in {took}, {rate}")
+        }
+        Event::Removed { peer, name, count } => {
+            format!("removed {name} for {peer}: {count} files and directories")
+        }
         Event::Failed {
             peer,
             name: Some(name),
@@ -274,16 +311,52 @@ fn event_json(event: &Event) -> Value {
         } => json!({
             "event": "stored",
             "peer": peer.to_string(),
-            "name": name.as_str(),
+            "name": name.to_string(),
             "bytes": bytes.get(),
             "seconds": took.as_secs_f64(),
             "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
             "blake3": hash.to_hex().as_str(),
         }),
+        Event::StoredTree {
+            peer,
+            name,
+            files,
+            bytes,
+            took,
+        } => json!({
+            "event": "stored_tree",
+            "peer": peer.to_string(),
+            "name": name.as_ref().map(ToString::to_string),
+            "files": files,
+            "bytes": bytes.get(),
+            "seconds": took.as_secs_f64(),
+            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
+        }),
+        Event::Sent {
+            peer,
+            name,
+            bytes,
+            took,
+            hash,
+        } => json!({
+            "event": "sent",
+            "peer": peer.to_string(),
+            "name": name.to_string(),
+            "bytes": bytes.get(),
+            "seconds": took.as_secs_f64(),
+            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
+            "blake3": hash.to_hex().as_str(),
+        }),
+        Event::Removed { peer, name, count } => json!({
+            "event": "removed",
+            "peer": peer.to_string(),
+            "name": name.to_string(),
+            "count": count,
+        }),
         Event::Failed { peer, name, error } => json!({
             "event": "failed",
             "peer": peer.to_string(),
-            "name": name.as_ref().map(|n| n.as_str()),
+            "name": name.as_ref().map(ToString::to_string),
             "error": why(error),
         }),
         other => json!({ "event": "other", "text": format!("{other:?}") }),

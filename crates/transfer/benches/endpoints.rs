@@ -27,9 +27,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use whimbrel_cc::fairness::Priority;
 use whimbrel_quic::Factory;
-use whimbrel_transfer::{Identity, Limits, SendOptions, ServeOptions, Server, ServerAddress, send};
+use whimbrel_transfer::{Identity, SendOptions, ServeOptions, Server, ServerAddress, send};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -300,12 +299,8 @@ async fn stream_endpoint(
 async fn file(base: &std::path::Path, identity: &Identity) -> Result<Duration, Failure> {
     let stored = base.join("stored");
     let options = ServeOptions {
-        directory: stored.clone(),
-        listen: ([127, 0, 0, 1], 0).into(),
         overwrite: true,
-        limits: Limits::default(),
-        qlog: None,
-        max_priority: Priority::HIGHEST,
+        ..ServeOptions::new(stored.clone(), ([127, 0, 0, 1], 0).into())
     };
     let server = Server::bind(options, identity)?;
     let address = ServerAddress {

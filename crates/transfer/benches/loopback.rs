@@ -15,8 +15,7 @@ use common::{cpu_seconds, fill};
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
-use whimbrel_cc::fairness::Priority;
-use whimbrel_transfer::{Identity, Limits, SendOptions, ServeOptions, Server, ServerAddress, send};
+use whimbrel_transfer::{Identity, SendOptions, ServeOptions, Server, ServerAddress, send};
 
 const RUNS: usize = 3;
 
@@ -46,12 +45,8 @@ fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, B
     let mut runs = Vec::new();
     for _ in 0..RUNS {
         let options = ServeOptions {
-            directory: stored.clone(),
-            listen: ([127, 0, 0, 1], 0).into(),
             overwrite: true,
-            limits: Limits::default(),
-            max_priority: Priority::HIGHEST,
-            qlog: None,
+            ..ServeOptions::new(stored.clone(), ([127, 0, 0, 1], 0).into())
         };
         let before = cpu_seconds()?;
         let summary = runtime.block_on(async {

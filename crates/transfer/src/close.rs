@@ -29,3 +29,11 @@ pub(crate) fn text(reason: &ConnectionError) -> String {
         other => wire::Refusal::new(wire::Reason::Internal, other.to_string()).text,
     }
 }
+
+/// Whether the peer closed the connection with this code.
+pub(crate) fn is(reason: &ConnectionError, code: u32) -> bool {
+    let ConnectionError::ApplicationClosed(closed) = reason else {
+        return false;
+    };
+    closed.error_code.into_inner() == u64::from(code)
+}

@@ -47,7 +47,7 @@ pub enum Error {
         why: String,
     },
     /// The connection was lost.
-    #[error("the connection was lost: {0}; the file was not stored")]
+    #[error("the connection was lost: {0}")]
     Lost(String),
     /// The peer violated the protocol.
     #[error("the peer violated the protocol: {0}")]
@@ -62,8 +62,8 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
-    /// The file changed while it was being sent.
-    #[error("{0}: the file became shorter while it was being sent")]
+    /// The file changed while it was sent, again and again.
+    #[error("{0}: the file changes while it is sent; send it when nothing writes to it")]
     Changed(PathBuf),
     /// The key, certificate or token could not be created or read.
     #[error("the server's identity: {0}")]
@@ -77,7 +77,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The user stopped the transfer.
-    #[error("stopped; the server has not stored the file")]
+    #[error("stopped")]
     Stopped,
 }
 
@@ -92,6 +92,15 @@ impl Error {
 
     pub(crate) fn refused(reason: Reason, text: impl Into<String>) -> Self {
         Self::Refused(Refusal::new(reason, text))
+    }
+
+    /// Whether the same may succeed later without anybody doing anything.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.reason.is_temporary(),
+            Self::Lost(_) | Self::Connect { .. } | Self::Socket { .. } => true,
+            _ => false,
+        }
     }
 
     /// The part of the error that the peer may see: local paths and system messages stay here.

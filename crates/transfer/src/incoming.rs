@@ -1,6 +1,6 @@
 //! The transfers that a server receives at the moment, for its operator.
 
-use crate::FileName;
+use crate::RemotePath;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,9 +26,9 @@ pub struct Incoming {
     /// The client.
     pub peer: SocketAddr,
     /// The file's name.
-    pub name: FileName,
-    /// The file's size.
-    pub size: Bytes,
+    pub name: RemotePath,
+    /// The file's size, if it is known.
+    pub size: Option<Bytes>,
     /// Bytes of the file that have arrived.
     pub received: Bytes,
     /// Time since the request was accepted.
@@ -63,8 +63,8 @@ pub(crate) struct Entry {
     pub peer: SocketAddr,
     /// Returns which flow of the server's node its connection is, if it is one.
     pub flow: Box<dyn Fn() -> Option<u64> + Send>,
-    pub name: FileName,
-    pub size: u64,
+    pub name: RemotePath,
+    pub size: Option<u64>,
     /// Bytes received, counted by the transfer.
     pub received: Arc<AtomicU64>,
     pub started: Instant,
@@ -105,7 +105,7 @@ impl List {
             id: *id,
             peer: entry.peer,
             name: entry.name.clone(),
-            size: Bytes::new(entry.size),
+            size: entry.size.map(Bytes::new),
             received: Bytes::new(entry.received.load(Ordering::Relaxed)),
             elapsed: now.saturating_duration_since(entry.started).into(),
             share: (entry.flow)().and_then(&share),
@@ -132,8 +132,8 @@ mod tests {
         Entry {
             peer: ([192, 0, 2, 1], 7).into(),
             flow: Box::new(move || flow),
-            name: FileName::new(name).expect("a name"),
-            size: 1000,
+            name: RemotePath::new(name).expect("a name"),
+            size: Some(1000),
             received: Arc::new(AtomicU64::new(250)),
             started,
         }
@@ -152,7 +152,7 @@ mod tests {
         };
         let now = start + std::time::Duration::from_secs(2);
         let listed = list.at(now, |flow| (flow == 2).then_some(share));
-        let names: Vec<&str> = listed.iter().map(|t| t.name.as_str()).collect();
+        let names: Vec<String> = listed.iter().map(|t| t.name.to_string()).collect();
         assert_eq!(names, ["a", "b"]);
         assert_eq!([listed[0].share, listed[1].share], [None, Some(share)]);
         assert_eq!(listed[0].elapsed, Duration::from_secs(2));

@@ -1,5 +1,6 @@
 //! Statistics of a transfer, interval by interval.
 
+use crate::send::Earlier;
 use crate::summary::IntervalSample;
 use noq_proto::PathId;
 use std::time::Instant;
@@ -41,8 +42,8 @@ impl IntervalStatistics {
         }
     }
 
-    /// Takes a sample now.
-    pub fn take(&mut self, connection: &Connection, monitor: &Monitor) {
+    /// Takes a sample now. `earlier`: counts of earlier connections.
+    pub fn take(&mut self, connection: &Connection, monitor: &Monitor, earlier: &Earlier) {
         let Some((_, length)) = self.clock else {
             return;
         };
@@ -58,8 +59,8 @@ impl IntervalStatistics {
             .map_or(0, |path| path.current_mtu);
         let sample = IntervalSample {
             at: self.started.elapsed().into(),
-            acknowledged: now.delivered,
-            lost_packets: connection.stats().lost_packets,
+            acknowledged: Bytes::new(earlier.delivered + now.delivered.get()),
+            lost_packets: earlier.lost_packets + connection.stats().lost_packets,
             cwnd: now.cwnd,
             srtt: now.srtt,
             rttvar: now.rttvar,
@@ -73,14 +74,14 @@ impl IntervalStatistics {
 
     /// Takes the last sample. A remainder of less than a tenth of an interval is merged with the
     /// interval before.
-    pub fn end(&mut self, connection: &Connection, monitor: &Monitor) {
+    pub fn end(&mut self, connection: &Connection, monitor: &Monitor, earlier: &Earlier) {
         let Some((_, length)) = self.clock else {
             return;
         };
         if is_remainder(&self.samples, self.started.elapsed().into(), length) {
             self.samples.pop();
         }
-        self.take(connection, monitor);
+        self.take(connection, monitor, earlier);
     }
 
     /// All samples.

@@ -16,7 +16,7 @@
 //! The server treats every peer as hostile until the peer has shown the token. Sizes, counts and
 //! times are limited even after that ([`Limits`]).
 
-mod chunks;
+mod blocks;
 mod close;
 mod connect;
 mod error;
@@ -29,24 +29,27 @@ mod incoming;
 mod interval_statistics;
 mod known_hosts;
 mod known_tokens;
-mod name;
+mod path;
 mod private_file;
 mod qlog;
-mod receive;
+mod ranges;
+mod receiving;
+mod routes;
 #[cfg(test)]
 mod scratch_directory;
 mod send;
+mod sending;
 mod server;
 mod socket;
+mod storage;
 mod summary;
 mod tls;
 mod token;
 mod transport;
-mod upload_directory;
 pub mod users;
 pub mod wire;
 
-pub use chunks::CHUNK;
+pub use blocks::CHUNK;
 pub use connect::ServerAddress;
 pub use error::Error;
 pub use fingerprint::Fingerprint;
@@ -54,10 +57,11 @@ pub use identity::{Identity, default_state_dir};
 pub use incoming::{Incoming, Receiving, Share};
 pub use known_hosts::KnownHosts;
 pub use known_tokens::KnownTokens;
-pub use name::{FileName, NameError};
+pub use path::{NameError, RemotePath, printable};
 pub use qlog::QlogFolder;
-pub use send::{Progress, SendOptions, send};
+pub use send::{Outcome, Progress, Report, Retry, SendOptions, Update, send, transfer};
 pub use server::{Event, Limits, ServeOptions, Server};
+pub use storage::KeepFree;
 pub use summary::{BurstSummary, IntervalSample, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;
 pub use token::Token;

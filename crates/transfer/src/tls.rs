@@ -14,7 +14,7 @@ use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The application protocol of both sides (RFC 7301).
-pub const ALPN: &[u8] = b"whimbrel/1";
+pub const ALPN: &[u8] = b"whimbrel/2";
 
 /// The name in every certificate. The fingerprint, not this name, identifies a server.
 pub(crate) const SERVER_NAME: &str = "whimbrel";

@@ -3,7 +3,7 @@
 //! The reference path has 1 Gbit/s and 200 ms: 25 MB in flight, and as much again that waits one
 //! more round trip for lost data. Every buffer of a connection is limited to about that.
 
-use crate::chunks::CHUNK;
+use crate::blocks::CHUNK;
 use crate::wire::CHUNK_HEADER;
 use noq_proto::{MtuDiscoveryConfig, TransportConfig, VarInt};
 use std::time::Duration;
@@ -16,8 +16,9 @@ pub(crate) const STREAMS: u32 = 128;
 const WINDOW: u32 = 64 << 20;
 /// The receiver's maximum before the client has shown its token, bytes.
 const UNAUTHENTICATED_WINDOW: u32 = 64 << 10;
-/// Maximum number of concurrent requests.
+/// Maximum number of concurrent requests before the client is authenticated, and after that.
 const REQUESTS: u32 = 8;
+const AUTHENTICATED_REQUESTS: u32 = 128;
 
 /// Parameters of both sides. The connection is closed when the peer is silent for `idle`.
 fn common(idle: Span) -> TransportConfig {
@@ -55,6 +56,11 @@ pub(crate) fn server(idle: Span) -> TransportConfig {
         .receive_window(VarInt::from_u32(UNAUTHENTICATED_WINDOW))
         .max_concurrent_bidi_streams(VarInt::from_u32(REQUESTS));
     config
+}
+
+/// Lets an authenticated client make more requests at once.
+pub(crate) fn admit_requests(connection: &Connection) {
+    connection.set_max_concurrent_bi_streams(VarInt::from_u32(AUTHENTICATED_REQUESTS));
 }
 
 /// Raises the limits for a client that has shown its token.

@@ -4,7 +4,7 @@
 mod common;
 
 use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, upload};
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, upload, visible};
 use noq::rustls;
 use noq::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use proptest::strategy::{Strategy, ValueTree};
@@ -14,7 +14,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::time::timeout;
-use whimbrel_transfer::wire::{Message, Put, Refusal, VERSION, chunk_header};
+use whimbrel_transfer::wire::{
+    ChunkHeader, Finish, Kind, Message, Metadata, Put, Refusal, VERSION,
+};
 use whimbrel_transfer::{ALPN, Event, Limits, Reason, Token};
 use whimbrel_units::{Bytes, Duration as Span};
 
@@ -63,11 +65,26 @@ impl ServerCertVerifier for AcceptAnyCertificate {
 }
 
 impl RawClient {
-    async fn connect(to: SocketAddr) -> Self {
-        Self::connect_with(to, noq::TransportConfig::default()).await
+    /// A client that has shown the token.
+    async fn connect(service: &Service) -> Self {
+        let raw = Self::stranger(service.address, noq::TransportConfig::default()).await;
+        raw.welcomed(service).await;
+        raw
     }
 
-    async fn connect_with(to: SocketAddr, transport: noq::TransportConfig) -> Self {
+    async fn welcomed(&self, service: &Service) {
+        let (_send, mut receive) = self.hello(service.identity.token().clone()).await;
+        let Message::Welcome { .. } = read_message(&mut receive).await else {
+            panic!("not welcome")
+        };
+    }
+
+    async fn hello(&self, token: Token) -> (SendStream, RecvStream) {
+        let version = VERSION;
+        self.send_message(&Message::Hello { version, token }).await
+    }
+
+    async fn stranger(to: SocketAddr, transport: noq::TransportConfig) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -91,13 +108,12 @@ impl RawClient {
         }
     }
 
-    async fn put(&self, service: &Service, name: &str, size: u64) -> (SendStream, RecvStream) {
-        let token = service.identity.token().clone();
+    async fn put(&self, name: &str, size: u64) -> (SendStream, RecvStream) {
         self.send_message(&Message::Put(Put {
-            version: VERSION,
-            token,
-            size,
-            name: name.to_owned(),
+            id: rand_id(),
+            path: name.as_bytes().to_vec(),
+            size: Some(size),
+            metadata: Metadata::plain(Kind::File),
         }))
         .await
     }
@@ -109,12 +125,43 @@ impl RawClient {
     }
 
     /// Sends a chunk stream. The server may stop it at any time, so errors are ignored.
-    async fn chunk(&self, header: [u8; 16], data: &[u8]) {
+    async fn chunk(&self, transfer: u64, offset: u64, data: &[u8]) {
+        self.stream(header(transfer, offset, data.len()), data)
+            .await;
+    }
+
+    /// Sends a chunk stream with any header.
+    async fn stream(&self, header: ChunkHeader, data: &[u8]) {
         let mut stream = self.connection.open_uni().await.expect("open");
-        stream.write_all(&header).await.ok();
+        stream.write_all(&header.encode()).await.ok();
         stream.write_all(data).await.ok();
         stream.finish().ok();
     }
+}
+
+fn header(transfer: u64, offset: u64, length: usize) -> ChunkHeader {
+    ChunkHeader {
+        transfer,
+        offset,
+        length: length as u32,
+    }
+}
+
+fn finish(data: &[u8], chunks: u64) -> Message {
+    Message::Finish(Finish {
+        size: data.len() as u64,
+        chunks,
+        hash: blake3::hash(data),
+    })
+}
+
+/// A number that no other transfer of these tests has.
+fn rand_id() -> [u8; 16] {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&next.to_be_bytes());
+    id
 }
 
 async fn read_message(receive: &mut RecvStream) -> Message {
@@ -137,7 +184,7 @@ async fn refused(receive: &mut RecvStream) -> Refusal {
 
 async fn accepted(receive: &mut RecvStream) -> u64 {
     match read_message(receive).await {
-        Message::Accepted { transfer } => transfer,
+        Message::Accepted { transfer, .. } => transfer,
         other => panic!("not accepted: {other:?}"),
     }
 }
@@ -148,24 +195,22 @@ async fn still_serves(scratch: &ScratchDirectory, service: Service) {
         .await
         .expect("the server still works");
     let directory = service.stop().await;
-    assert_eq!(file_names(&directory), ["proof"]);
+    assert_eq!(visible(&directory), ["proof"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_file_name_leads_out_of_the_directory() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let raw = RawClient::connect(service.address).await;
+    let raw = RawClient::connect(&service).await;
     for name in [
-        "../x", "/etc/x", "a/b", ".", "..", ".hidden", "a\0b", "a\nb", "a\\b",
+        "../x", "/etc/x", "a/../b", "a//b", "a/", "", ".", "..", ".hidden", "a\0b", "a\nb", "a/.",
+        "a/..",
     ] {
-        let (_send, mut receive) = raw.put(&service, name, 1).await;
+        let (_send, mut receive) = raw.put(name, 1).await;
         assert_eq!(refused(&mut receive).await.reason, Reason::Name, "{name:?}");
     }
     assert_eq!(file_names(scratch.path()), ["identity", "stored"]);
-    // An empty name is not a valid message: the connection ends.
-    let (_send, mut receive) = raw.put(&service, "", 1).await;
-    assert_eq!(refused(&mut receive).await.reason, Reason::Protocol);
     still_serves(&scratch, service).await;
 }
 
@@ -173,22 +218,18 @@ async fn no_file_name_leads_out_of_the_directory() {
 async fn a_file_with_another_hash_than_announced_is_not_stored() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let raw = RawClient::connect(service.address).await;
-    let (mut send, mut receive) = raw.put(&service, "a", 5).await;
+    let raw = RawClient::connect(&service).await;
+    let (mut send, mut receive) = raw.put("a", 5).await;
     let transfer = accepted(&mut receive).await;
-    raw.chunk(chunk_header(transfer, 0), b"hello").await;
-    let wrong = Message::Finish {
-        hash: blake3::hash(b"world"),
-    };
+    raw.chunk(transfer, 0, b"hello").await;
+    let wrong = finish(b"world", 1);
     send.write_all(&wrong.encode()).await.expect("written");
     assert_eq!(refused(&mut receive).await.reason, Reason::Corrupt);
     // With the right hash the file is stored, over the same connection.
-    let (mut send, mut receive) = raw.put(&service, "proof2", 5).await;
+    let (mut send, mut receive) = raw.put("proof2", 5).await;
     let transfer = accepted(&mut receive).await;
-    raw.chunk(chunk_header(transfer, 0), b"hello").await;
-    let right = Message::Finish {
-        hash: blake3::hash(b"hello"),
-    };
+    raw.chunk(transfer, 0, b"hello").await;
+    let right = finish(b"hello", 1);
     send.write_all(&right.encode()).await.expect("written");
     let Message::Stored { bytes: 5, hash } = read_message(&mut receive).await else {
         panic!("not stored")
@@ -202,27 +243,43 @@ async fn a_file_with_another_hash_than_announced_is_not_stored() {
 async fn unknown_duplicate_or_misshapen_chunks_end_the_transfer() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let cases: [&[(u64, usize)]; 5] = [
+    let mebibyte = 1 << 20;
+    let cases: [&[(u64, usize)]; 7] = [
         &[(7, 10)],
         &[(u64::MAX, 1)],
         &[(0, 3), (0, 3)],
-        &[(0, 9)],
-        &[(0, 1 << 20), (1, 11)],
+        &[(0, 5), (3, 5)],
+        &[(0, 11)],
+        &[(mebibyte - 5, 10)],
+        &[(0, 0)],
     ];
     for (n, chunks) in cases.into_iter().enumerate() {
-        let raw = RawClient::connect(service.address).await;
-        let (_send, mut receive) = raw
-            .put(&service, "a", if n == 4 { (1 << 20) + 10 } else { 10 })
-            .await;
+        let raw = RawClient::connect(&service).await;
+        let size = if n == 5 { mebibyte + 10 } else { 10 };
+        let (_send, mut receive) = raw.put("a", size).await;
         let transfer = accepted(&mut receive).await;
-        for (index, length) in chunks {
-            raw.chunk(chunk_header(transfer, *index), &vec![0; *length])
-                .await;
+        for (offset, length) in chunks {
+            raw.chunk(transfer, *offset, &vec![0; *length]).await;
         }
         assert_eq!(
             refused(&mut receive).await.reason,
             Reason::Protocol,
             "{chunks:?}"
+        );
+    }
+    // More or less data than the header says.
+    for case in 0..2 {
+        let raw = RawClient::connect(&service).await;
+        let (_send, mut receive) = raw.put("a", 10).await;
+        let transfer = accepted(&mut receive).await;
+        match case {
+            0 => raw.stream(header(transfer, 0, 9), &[0; 10]).await,
+            _ => raw.stream(header(transfer, 0, 10), &[0; 9]).await,
+        }
+        assert_eq!(
+            refused(&mut receive).await.reason,
+            Reason::Protocol,
+            "{case}"
         );
     }
     still_serves(&scratch, service).await;
@@ -239,10 +296,10 @@ async fn excessive_sizes_are_refused() {
         },
         false,
     );
-    let raw = RawClient::connect(service.address).await;
-    let (_send, mut receive) = raw.put(&service, "a", u64::MAX).await;
+    let raw = RawClient::connect(&service).await;
+    let (_send, mut receive) = raw.put("a", u64::MAX - 1).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::TooLarge);
-    let (_send, mut receive) = raw.put(&service, "a", 1 << 44).await;
+    let (_send, mut receive) = raw.put("a", 1 << 44).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::DiskFull);
     still_serves(&scratch, service).await;
 }
@@ -258,23 +315,19 @@ async fn another_version_and_too_many_transfers_are_refused() {
         },
         false,
     );
-    let raw = RawClient::connect(service.address).await;
+    let raw = RawClient::stranger(service.address, noq::TransportConfig::default()).await;
     let token = service.identity.token().clone();
-    let put = Put {
-        version: 99,
-        token,
-        size: 1,
-        name: "a".to_owned(),
-    };
-    let (_send, mut receive) = raw.send_message(&Message::Put(put)).await;
+    let hello = Message::Hello { version: 99, token };
+    let (_send, mut receive) = raw.send_message(&hello).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Version);
+    let raw = RawClient::connect(&service).await;
     let mut open = Vec::new();
     for name in ["a", "b"] {
-        let (send, mut receive) = raw.put(&service, name, 1).await;
+        let (send, mut receive) = raw.put(name, 1).await;
         accepted(&mut receive).await;
         open.push((send, receive));
     }
-    let (_send, mut receive) = raw.put(&service, "c", 1).await;
+    let (_send, mut receive) = raw.put("c", 1).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Busy);
     raw.connection.close(VarInt::from_u32(0), b"");
     still_serves(&scratch, service).await;
@@ -291,15 +344,16 @@ async fn a_peer_that_sends_no_data_is_disconnected() {
     let mut service = Service::with(&scratch, short, false);
     let mut transport = noq::TransportConfig::default();
     transport.keep_alive_interval(Some(std::time::Duration::from_millis(50)));
-    let raw = RawClient::connect_with(service.address, transport.clone()).await;
-    let (_send, mut receive) = raw.put(&service, "a", 10).await;
+    let raw = RawClient::stranger(service.address, transport.clone()).await;
+    raw.welcomed(&service).await;
+    let (_send, mut receive) = raw.put("a", 10).await;
     accepted(&mut receive).await;
     assert_eq!(refused(&mut receive).await.reason, Reason::Stalled);
     let Event::Failed { .. } = service.event().await else {
         panic!("not failed")
     };
     // A client that never sends a request.
-    let raw = RawClient::connect_with(service.address, transport).await;
+    let raw = RawClient::stranger(service.address, transport).await;
     timeout(TEST_TIMEOUT, raw.connection.closed())
         .await
         .expect("closed in time");
@@ -311,7 +365,7 @@ async fn a_peer_that_sends_no_data_is_disconnected() {
 async fn a_client_without_a_token_cannot_open_a_data_stream() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
-    let raw = RawClient::connect(service.address).await;
+    let raw = RawClient::stranger(service.address, noq::TransportConfig::default()).await;
     let opened = timeout(
         std::time::Duration::from_millis(100),
         raw.connection.open_uni(),
@@ -319,14 +373,16 @@ async fn a_client_without_a_token_cannot_open_a_data_stream() {
     .await;
     assert!(opened.is_err(), "no credit");
     let token = Token::random().expect("random numbers");
-    let put = Put {
-        version: VERSION,
-        token,
-        size: 1,
-        name: "a".to_owned(),
-    };
-    let (_send, mut receive) = raw.send_message(&Message::Put(put)).await;
-    assert_eq!(refused(&mut receive).await.reason, Reason::Token);
+    let (_hello, mut answer) = raw.hello(token).await;
+    // A request in the same flight gets nothing.
+    let (_send, mut receive) = raw.put("a", 1).await;
+    assert_eq!(refused(&mut answer).await.reason, Reason::Token);
+    assert!(
+        receive
+            .read_to_end(100)
+            .await
+            .map_or(true, |bytes| bytes.is_empty())
+    );
     timeout(TEST_TIMEOUT, raw.connection.closed())
         .await
         .expect("disconnected");
@@ -339,20 +395,21 @@ async fn random_bytes_are_refused() {
     let service = Service::start(&scratch);
     let mut runner = TestRunner::deterministic();
     let bytes = proptest::collection::vec(proptest::prelude::any::<u8>(), 1..3000);
-    for n in 0..60 {
-        let raw = RawClient::connect(service.address).await;
+    for n in 0..60u64 {
+        let raw = RawClient::connect(&service).await;
         let mut garbage = bytes.new_tree(&mut runner).expect("random bytes").current();
         if n % 2 == 0 {
             // With a correct length, so that the message is decoded.
             let length = (garbage.len() as u32).min(2048).to_be_bytes();
+            garbage[0] %= 24;
             garbage.splice(..0, length);
         }
         // After a valid request, on its control stream and data streams; or as the request.
         if n % 3 == 0 {
-            let (mut send, mut receive) = raw.put(&service, "a", 4_000_000).await;
+            let (mut send, mut receive) = raw.put("a", 4_000_000).await;
             accepted(&mut receive).await;
-            raw.chunk([n; 16], &garbage).await;
-            raw.chunk(chunk_header(1, u64::from(n)), &garbage).await;
+            raw.chunk(u64::from(n) << 56, 7, &garbage).await;
+            raw.chunk(1, u64::from(n), &garbage).await;
             send.write_all(&garbage).await.ok();
             send.finish().ok();
             refused(&mut receive).await;

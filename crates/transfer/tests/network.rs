@@ -2,66 +2,16 @@
 
 mod common;
 
+use common::path::Path;
 use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits, upload};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits, report, upload, visible};
 use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::net::UdpSocket;
-use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{Error, Event, Identity, Limits, ServeOptions, Server};
 use whimbrel_units::Duration as Span;
-
-/// A path to a server that drops every `n`-th datagram in each direction, and all after it is cut.
-struct Path {
-    address: SocketAddr,
-    cut: Arc<AtomicBool>,
-}
-
-impl Path {
-    async fn to(server: SocketAddr, every: u64) -> Self {
-        let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("a socket"));
-        let address = front.local_addr().expect("bound");
-        let cut = Arc::new(AtomicBool::new(false));
-        let is_cut = Arc::clone(&cut);
-        tokio::spawn(async move {
-            let mut behind: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
-            let mut buffer = vec![0; 65_536];
-            for count in 1u64.. {
-                let Ok((length, from)) = front.recv_from(&mut buffer).await else {
-                    return;
-                };
-                if let Entry::Vacant(unknown) = behind.entry(from) {
-                    let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("a socket"));
-                    back.connect(server).await.expect("a route");
-                    let (out, front, is_cut) =
-                        (Arc::clone(&back), Arc::clone(&front), Arc::clone(&is_cut));
-                    tokio::spawn(async move {
-                        let mut buffer = vec![0; 65_536];
-                        for count in 1u64.. {
-                            let Ok(length) = out.recv(&mut buffer).await else {
-                                return;
-                            };
-                            if count % every != 0 && !is_cut.load(Ordering::Relaxed) {
-                                front.send_to(&buffer[..length], from).await.ok();
-                            }
-                        }
-                    });
-                    unknown.insert(back);
-                }
-                if count % every != 0 && !is_cut.load(Ordering::Relaxed) {
-                    behind[&from].send(&buffer[..length]).await.ok();
-                }
-            }
-        });
-        Self { address, cut }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_arrives_over_a_path_with_two_percent_loss() {
@@ -91,7 +41,7 @@ async fn a_file_arrives_over_a_path_with_two_percent_loss() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_network_fails_both_sides_stop_and_leave_no_file() {
+async fn when_the_network_fails_both_sides_stop() {
     let scratch = ScratchDirectory::new();
     let idle = Span::from_secs(1);
     let mut service = Service::with(&scratch, Limits { idle, ..limits() }, false);
@@ -116,7 +66,7 @@ async fn when_the_network_fails_both_sides_stop_and_leave_no_file() {
     else {
         panic!("not lost")
     };
-    assert!(file_names(&service.directory).is_empty());
+    assert!(visible(&service.directory).is_empty());
     service.stop().await;
 }
 
@@ -124,7 +74,7 @@ const CHILD: &str = "WHIMBREL_TEST_CHILD";
 
 /// Not a test: the server that the next test kills. It writes its port to a file.
 #[test]
-#[ignore = "run by the_next_server_removes_the_files_of_a_killed_one"]
+#[ignore = "run by the_next_server_goes_on_where_a_killed_one_was"]
 fn child() {
     let Some(base) = std::env::var_os(CHILD).map(std::path::PathBuf::from) else {
         return;
@@ -135,12 +85,8 @@ fn child() {
         let listen = ([127, 0, 0, 1], 0).into();
         let directory = base.join("stored");
         let options = ServeOptions {
-            directory,
-            listen,
-            overwrite: false,
             limits: limits(),
-            max_priority: Priority::HIGHEST,
-            qlog: None,
+            ..ServeOptions::new(directory, listen)
         };
         let server = Server::bind(options, &identity).expect("a server");
         let port = server.local_addr().expect("bound").port();
@@ -151,7 +97,7 @@ fn child() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_server_removes_the_files_of_a_killed_one() {
+async fn the_next_server_goes_on_where_a_killed_one_was() {
     let scratch = ScratchDirectory::new();
     let stored = scratch.subdirectory("stored");
     Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
@@ -191,10 +137,13 @@ async fn the_next_server_removes_the_files_of_a_killed_one() {
         "{leftovers:?}"
     );
     let next = Service::start(&scratch);
-    assert!(file_names(&stored).is_empty());
-    upload(next.options(&scratch.file("b", 10)))
-        .await
-        .expect("stored");
+    let file = scratch.path().join("a");
+    let report = report(next.options(&file)).await;
+    report.result.expect("stored");
+    assert!(fs::read(&file).ok() == fs::read(stored.join("a")).ok());
+    assert!(report.resumed_bytes > 0, "{}", report.resumed_bytes);
+    assert_eq!(report.sent_bytes + report.resumed_bytes, 300_000_000);
+    assert_eq!(file_names(&stored), ["a"]);
     next.stop().await;
     service.stop().await;
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::time::Instant;
 use whimbrel_transfer::{Incoming, Receiving};
-use whimbrel_units::{Duration, Rate};
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// Time between two displays: as JSON or on a terminal, and as lines.
 const FAST: Duration = Duration::from_secs(1);
@@ -166,7 +166,7 @@ impl State {
                 i.share
                     .map_or_else(|| "-".to_owned(), |s| s.priority.get().to_string()),
                 efficiency(i).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
-                format!("{:.0} %", 100.0 * done(i)),
+                done(i),
             ]);
         }
         for column in table.column_iter_mut().skip(2) {
@@ -186,11 +186,10 @@ impl State {
                 (None, _) => String::new(),
             };
             format!(
-                "receiving {} from {}: {:.0} % of {}, {}, share {:.0} %{sharing}",
+                "receiving {} from {}: {}, {}, share {:.0} %{sharing}",
                 i.name,
                 peer(i),
-                100.0 * done(i),
-                i.size,
+                progress(i),
                 transfer.rate,
                 100.0 * self.part(transfer),
             )
@@ -207,8 +206,8 @@ impl State {
             let i = &transfer.incoming;
             json!({
                 "peer": i.peer.to_string(),
-                "name": i.name.as_str(),
-                "bytes": i.size.get(),
+                "name": i.name.to_string(),
+                "bytes": i.size.map(Bytes::get),
                 "received": i.received.get(),
                 "seconds": i.elapsed.as_secs_f64(),
                 "rate_bps": transfer.rate.as_bits_per_sec(),
@@ -246,11 +245,23 @@ fn efficiency(incoming: &Incoming) -> Option<f64> {
     (allocated > 0).then(|| share.delivered.as_bits_per_sec() as f64 / allocated as f64)
 }
 
-/// The part of the file that has arrived, 0 to 1.
-fn done(incoming: &Incoming) -> f64 {
-    match incoming.size.get() {
-        0 => 1.0,
-        size => incoming.received.get() as f64 / size as f64,
+/// The part of the file that has arrived, or how much if its size is not known.
+fn done(incoming: &Incoming) -> String {
+    match incoming.size.map(Bytes::get) {
+        Some(0) => "100 %".to_owned(),
+        Some(size) => {
+            let received = incoming.received.get().min(size);
+            format!("{:.0} %", 100.0 * received as f64 / size as f64)
+        }
+        None => incoming.received.to_string(),
+    }
+}
+
+/// The same as part of a sentence.
+fn progress(incoming: &Incoming) -> String {
+    match incoming.size {
+        Some(size) => format!("{} of {size}", done(incoming)),
+        None => done(incoming),
     }
 }
 
@@ -270,16 +281,15 @@ fn shortened(text: &str, max: usize) -> String {
 mod tests {
     use super::*;
     use whimbrel_cc::fairness::Priority;
-    use whimbrel_transfer::{FileName, Share};
-    use whimbrel_units::Bytes;
+    use whimbrel_transfer::{RemotePath, Share};
 
     fn incoming(id: u64, name: &str, received: u64, share: Option<(u8, u64, u64)>) -> Incoming {
         let rate = |mbits| Rate::from_bits_per_sec(mbits * 1_000_000);
         Incoming {
             id,
             peer: "[::ffff:10.77.0.1]:40001".parse().expect("an address"),
-            name: FileName::new(name).expect("a name"),
-            size: Bytes::new(100_000_000),
+            name: RemotePath::new(name).expect("a name"),
+            size: Some(Bytes::new(100_000_000)),
             received: Bytes::new(received),
             elapsed: Duration::from_secs(2),
             share: share.map(|(priority, delivered, allocated)| Share {

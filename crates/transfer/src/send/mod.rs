@@ -1,172 +1,307 @@
 //! Sends one file.
+//!
+//! | part | content |
+//! |---|---|
+//! | `options` | what the user wants |
+//! | `connect`, `session` | a connection on which the client is authenticated |
+//! | `attempts`, `retry` | over as many connections as it takes |
 
+mod attempts;
 mod connect;
 mod options;
-mod put;
+mod retry;
+mod session;
 
-use crate::connect::Connected;
-use crate::interval_statistics::IntervalStatistics;
+use crate::sending::{
+    Account, FileSource, Pace, Sending, Sent, Source, StreamSource, open_regular,
+};
 use crate::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
-use crate::{Error, FileName, close};
-use connect::connect;
-use noq_proto::{PathId, VarInt};
-pub use options::{Progress, SendOptions};
-use put::put;
-use std::fs::File;
-use std::path::Path;
-use std::time::{Duration, Instant};
-use tokio::time::{interval, timeout};
-use whimbrel_quic::endpoint::Connection;
-use whimbrel_quic::{Factory, Monitor, PacketLog};
+use crate::wire::{Kind, Metadata, Put, Reason};
+use crate::{Error, RemotePath, close};
+pub(crate) use attempts::Earlier;
+use attempts::{Attempts, Task};
+pub use options::{Progress, SendOptions, Update};
+pub use retry::Retry;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde::Serialize;
+use session::ClientSession;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Time between calls of `on_progress`.
-const TICK: Duration = Duration::from_millis(100);
+/// A file that changes while it is sent is sent again so many times.
+const CHANGES: u32 = 3;
+
+/// What is known of the file on the server when a transfer has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// It is on disk under its name.
+    #[serde(rename = "stored")]
+    Stored,
+    /// It is not.
+    #[serde(rename = "not stored")]
+    NotStored,
+    /// The connection was lost around the server's answer.
+    #[serde(rename = "unknown")]
+    Unknown,
+}
+
+/// The end of a transfer.
+#[derive(Debug)]
+pub struct Report {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes of file data sent, repeated ones included.
+    pub sent_bytes: u64,
+    /// Bytes that the server had already, verified by hash.
+    pub resumed_bytes: u64,
+    /// Connections after the first.
+    pub retries: u32,
+    /// What is known of the file on the server.
+    pub outcome: Outcome,
+    /// Details, or why the file could not be sent.
+    pub result: Result<Summary, Error>,
+}
 
 /// Sends one file and waits until the server has stored it on disk under its name. `on_progress` is
-/// called ten times per second. When `stop` completes, the transfer is cancelled and the server
-/// notified.
+/// called ten times per second. When `stop` completes, the transfer ends and the server is notified;
+/// what it has stays there for the next attempt.
 ///
 /// # Errors
 /// If the file cannot be read, the server cannot be reached, has another fingerprint, or refuses
-/// the file, or the connection is lost. The server has then not stored the file, with one
-/// exception: if the connection is lost after the last byte and before the confirmation, it may
-/// have.
+/// the file, or the connection is lost. [`transfer`] also returns what is known of the file then.
 pub async fn send(
     options: SendOptions,
     mut on_progress: impl FnMut(Progress),
     stop: impl Future<Output = ()>,
 ) -> Result<Summary, Error> {
-    let (file, size) = open(&options.file)?;
-    let name = server_file_name(&options)?;
-    let log = match &options.packet_log {
-        Some(path) => Some(PacketLog::create(path).map_err(Error::file(path, "create"))?),
-        None => None,
-    };
-    let factory = || {
-        let mut factory = Factory::for_endpoint(options.controller.clone());
-        if let Some(interval) = options.trace {
-            factory = factory.sampling(interval);
-        }
-        match &log {
-            Some(log) => factory.logging(log.clone()),
-            None => factory,
+    let on_update = |update| {
+        if let Update::Progress(progress) = update {
+            on_progress(progress);
         }
     };
-    tokio::pin!(stop);
-    let started = Instant::now();
-    let Connected {
-        endpoint,
-        connection,
-        monitor,
-    } = tokio::select! {
-        connected = connect(&options, factory) => connected?,
-        () = &mut stop => return Err(Error::Stopped),
+    transfer(options, on_update, stop).await.result
+}
+
+/// Sends one file as [`send`] does, and reports also what a failed transfer did.
+pub async fn transfer(
+    options: SendOptions,
+    mut on_update: impl FnMut(Update),
+    stop: impl Future<Output = ()>,
+) -> Report {
+    let mut job = match Job::new(&options) {
+        Ok(job) => job,
+        Err(error) => {
+            return Report {
+                bytes: 0,
+                sent_bytes: 0,
+                resumed_bytes: 0,
+                retries: 0,
+                outcome: Outcome::NotStored,
+                result: Err(error),
+            };
+        }
     };
-    let connected = Instant::now();
-    let transfer = put(&connection, &options, &name, file, size);
-    tokio::pin!(transfer);
-    let mut tick = interval(TICK);
-    let mut intervals = IntervalStatistics::new(options.interval, connected);
-    let result = loop {
-        tokio::select! {
-            result = &mut transfer => break result,
-            () = &mut stop => break Err(Error::Stopped),
-            () = intervals.due() => intervals.take(&connection, &monitor),
-            _ = tick.tick() => {
-                let bytes = monitor.snapshot().delivered.get().min(size);
-                on_progress(Progress { bytes, size });
+    let (account, size) = (Arc::clone(&job.account), Arc::clone(&job.size));
+    let progress = move |delivered: u64| {
+        let size = size.load(Ordering::Relaxed);
+        let resumed = account.resumed.load(Ordering::Relaxed);
+        let bytes = match size {
+            0 => resumed + delivered,
+            size => (resumed + delivered).min(size),
+        };
+        Progress { bytes, size }
+    };
+    let (attempts, result) =
+        Attempts::run(&options, &mut job, progress, &mut on_update, stop).await;
+    let outcome = match &result {
+        Ok(_) => Outcome::Stored,
+        Err(_) if job.announced.load(Ordering::Relaxed) => Outcome::Unknown,
+        Err(_) => Outcome::NotStored,
+    };
+    let bytes = match &result {
+        Ok((size, _)) => *size,
+        Err(_) => job.size.load(Ordering::Relaxed),
+    };
+    if outcome == Outcome::Stored {
+        on_update(Update::Progress(Progress { bytes, size: bytes }));
+    }
+    Report {
+        bytes,
+        sent_bytes: job.account.sent.load(Ordering::Relaxed),
+        resumed_bytes: job.account.resumed.load(Ordering::Relaxed),
+        retries: attempts.retries,
+        outcome,
+        result: result.map(|(size, hash)| summarize(attempts, &options, &job.name, size, hash)),
+    }
+}
+
+/// One file, over all attempts.
+struct Job {
+    file: PathBuf,
+    attributes: bool,
+    name: RemotePath,
+    /// The number of this invocation.
+    id: [u8; 16],
+    account: Arc<Account>,
+    pace: Option<Pace>,
+    /// The size, bytes; 0 as long as it is not known.
+    size: Arc<AtomicU64>,
+    /// The server was told the hash, and has not answered.
+    announced: AtomicBool,
+    /// Standard input, which can be read only once.
+    stream: Option<Arc<Source>>,
+    changes: u32,
+}
+
+impl Job {
+    fn new(options: &SendOptions) -> Result<Self, Error> {
+        let is_stream = options.file.as_os_str() == "-";
+        if !is_stream {
+            // Fail before connecting rather than after it.
+            open_regular(&options.file)?;
+        }
+        let stream = || Source::Stream(StreamSource::new(Box::new(std::io::stdin())));
+        Ok(Self {
+            file: options.file.clone(),
+            attributes: options.attributes,
+            name: remote_name(options)?,
+            id: random_id()?,
+            account: Arc::default(),
+            pace: options.bandwidth.map(Pace::new),
+            size: Arc::default(),
+            announced: AtomicBool::new(false),
+            stream: is_stream.then(|| Arc::new(stream())),
+            changes: 0,
+        })
+    }
+
+    /// Sends the file over one connection. A file that changes meanwhile is compared and sent again.
+    async fn send(&mut self, session: &ClientSession) -> Result<(u64, blake3::Hash), Error> {
+        loop {
+            self.account.resumed.store(0, Ordering::Relaxed);
+            let source = match &self.stream {
+                Some(stream) => Arc::clone(stream),
+                None => {
+                    let file = open_regular(&self.file)?;
+                    Arc::new(Source::File(FileSource::new(file, &self.file).await?))
+                }
+            };
+            match self.once(session, &source).await? {
+                Sent::Stored { size, hash } => {
+                    self.announced.store(false, Ordering::Relaxed);
+                    return Ok((size, hash));
+                }
+                Sent::Changed if self.stream.is_some() => {
+                    let text = "the server lost data that cannot be read again";
+                    return Err(Error::refused(Reason::Corrupt, text));
+                }
+                Sent::Changed => {
+                    self.changes += 1;
+                    if self.changes > CHANGES {
+                        return Err(Error::Changed(self.file.clone()));
+                    }
+                }
             }
         }
-    };
-    let took = connected.elapsed();
-    // A stream error says only that the connection is lost; the connection knows the reason.
-    let result = result.map_err(|error| match (error, connection.close_reason()) {
-        (Error::Lost(_), Some(reason)) => Error::Lost(close::text(&reason)),
-        (error, _) => error,
-    });
-    if result.is_ok() {
-        on_progress(Progress { bytes: size, size });
     }
-    let summary = result.map(|hash| {
-        let times = (connected - started, took);
-        intervals.end(&connection, &monitor);
-        Summary {
-            intervals: intervals.samples(),
-            ..summarize(&connection, &monitor, &options, &name, size, hash, times)
+
+    async fn once(&self, session: &ClientSession, source: &Arc<Source>) -> Result<Sent, Error> {
+        let metadata = match &**source {
+            Source::File(file) => file.metadata(self.attributes)?,
+            Source::Stream(_) => Metadata::plain(Kind::File),
+        };
+        let put = Put {
+            id: self.id,
+            path: self.name.as_bytes().to_vec(),
+            size: source.size(),
+            metadata,
+        };
+        self.size
+            .store(source.size().unwrap_or(0), Ordering::Relaxed);
+        let connection = &session.connection;
+        let streams = connection.open_bi().await;
+        let (mut send, mut receive) = streams.map_err(|e| Error::Lost(close::text(&e)))?;
+        let sending = Sending {
+            connection,
+            source,
+            account: &self.account,
+            pace: self.pace.as_ref(),
+            priority: 0,
+            on_queued: &|position| session.queued.store(position, Ordering::Relaxed),
+            on_announced: &|announced| self.announced.store(announced, Ordering::Relaxed),
+        };
+        let sent = sending.run(put, &mut send, &mut receive).await;
+        if let Err(Error::Refused(_)) = &sent {
+            self.announced.store(false, Ordering::Relaxed);
         }
-    });
-    connection.close(VarInt::from_u32(close::DONE), b"");
-    // Let the close reach the server now. If the network prevents it, the server times out.
-    timeout(Duration::from_secs(1), endpoint.wait_idle())
-        .await
-        .ok();
-    if let (Some(log), Some(path)) = (log, &options.packet_log) {
-        log.finish().map_err(Error::file(path, "write"))?;
+        sent
     }
-    summary
 }
 
-fn open(path: &Path) -> Result<(File, u64), Error> {
-    let file = File::open(path).map_err(Error::file(path, "open"))?;
-    let meta = file.metadata().map_err(Error::file(path, "inspect"))?;
-    if !meta.is_file() {
-        let cause = std::io::Error::other("it is not a regular file");
-        return Err(Error::file(path, "send")(cause));
+impl Task for Job {
+    type Done = (u64, blake3::Hash);
+
+    async fn attempt(&mut self, session: &ClientSession) -> Result<Self::Done, Error> {
+        self.send(session).await
     }
-    Ok((file, meta.len()))
 }
 
-fn server_file_name(options: &SendOptions) -> Result<FileName, Error> {
-    let file_name = || {
-        options
-            .file
-            .file_name()
-            .map(|n| n.to_string_lossy().into_owned())
+/// The path on the server.
+fn remote_name(options: &SendOptions) -> Result<RemotePath, Error> {
+    let name = match &options.name {
+        Some(name) => name.as_bytes(),
+        None => options.file.file_name().unwrap_or_default().as_bytes(),
     };
-    let name = options.name.clone().or_else(file_name).unwrap_or_default();
-    FileName::new(&name)
+    RemotePath::new(name)
         .map_err(|e| Error::file(&options.file, "send")(std::io::Error::other(e.to_string())))
 }
 
+/// A number that no other invocation has.
+fn random_id() -> Result<[u8; 16], Error> {
+    let mut id = [0; 16];
+    let filled = SystemRandom::new().fill(&mut id);
+    filled.map_err(|_| Error::Identity("the system provided no random numbers".to_owned()))?;
+    Ok(id)
+}
+
 fn summarize(
-    connection: &Connection,
-    monitor: &Monitor,
+    attempts: Attempts,
     options: &SendOptions,
-    name: &FileName,
+    name: &RemotePath,
     size: u64,
     hash: blake3::Hash,
-    (connecting, took): (Duration, Duration),
 ) -> Summary {
-    let stats = connection.stats();
-    let path = connection.path_stats(PathId::ZERO);
-    let now = monitor.snapshot();
+    let now = attempts.monitor.snapshot();
     Summary {
-        name: name.as_str().to_owned(),
+        name: name.to_string(),
         bytes: size,
-        seconds: took.as_secs_f64(),
-        connect_seconds: connecting.as_secs_f64(),
-        goodput_bps: goodput(size, took.into()),
-        lost_packets: stats.lost_packets,
-        sent_packets: stats.sent_packets,
+        seconds: attempts.took.as_secs_f64(),
+        connect_seconds: attempts.connecting.as_secs_f64(),
+        goodput_bps: goodput(size, attempts.took.into()),
+        lost_packets: attempts.lost_packets(),
+        sent_packets: attempts.sent_packets,
         rtt_ms: now.srtt.as_millis_f64(),
         min_rtt_ms: now.min_rtt.as_millis_f64(),
         cwnd_bytes: now.cwnd.get(),
-        mtu_bytes: path.map_or(0, |p| p.current_mtu),
+        mtu_bytes: attempts.mtu,
         controller: options.controller.to_string(),
         blake3: hash.to_hex().to_string(),
-        loss_episodes: now.episodes,
-        reductions: now.reductions,
-        timeouts: now.timeouts,
-        spurious: now.spurious,
+        loss_episodes: attempts.earlier.episodes + now.episodes,
+        reductions: attempts.earlier.reductions + now.reductions,
+        timeouts: attempts.earlier.timeouts + now.timeouts,
+        spurious: attempts.earlier.spurious + now.spurious,
         verdicts: VerdictCounts::of(&now),
         bursts: now.bursts.map(BurstSummary::from),
         samples: options.trace.map(|_| {
-            monitor
+            attempts
+                .monitor
                 .samples()
                 .into_iter()
                 .map(TracePoint::from)
                 .collect()
         }),
-        intervals: Vec::new(),
+        intervals: attempts.intervals.samples(),
     }
 }

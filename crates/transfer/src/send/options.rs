@@ -1,17 +1,18 @@
 //! Options of a transfer.
 
+use super::Retry;
 use crate::{Fingerprint, KnownHosts, QlogFolder, ServerAddress, Token};
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_units::Duration as Span;
+use whimbrel_units::{Duration as Span, Rate};
 
 /// Options of [`send()`](super::send).
 #[derive(Debug, Clone)]
 pub struct SendOptions {
-    /// The file to send.
+    /// The file to send; `-` is standard input, which needs a name.
     pub file: PathBuf,
-    /// The name on the server; `None` uses the file's own name.
+    /// The path on the server; `None` uses the file's own name.
     pub name: Option<String>,
     /// The server.
     pub server: ServerAddress,
@@ -36,6 +37,12 @@ pub struct SendOptions {
     /// A CSV file for every packet and every decision on a loss, for comparison with what the path
     /// did ([`PacketLog`]).
     pub packet_log: Option<PathBuf>,
+    /// Whether an interrupted transfer goes on by itself; `None` gives up at the first failure.
+    pub retry: Option<Retry>,
+    /// The maximum rate of file data.
+    pub bandwidth: Option<Rate>,
+    /// Send extended attributes in the namespace `user`.
+    pub attributes: bool,
     /// Timeout of a connection attempt to one address of the server.
     pub connect: Span,
     /// The connection is lost if the server is silent for this long.
@@ -43,7 +50,7 @@ pub struct SendOptions {
 }
 
 impl SendOptions {
-    /// Options with the defaults: no trace, 10 s to connect, 30 s of silence.
+    /// Options with the defaults: no trace, one attempt, 10 s to connect, 30 s of silence.
     pub fn new(
         file: impl Into<PathBuf>,
         server: ServerAddress,
@@ -63,6 +70,9 @@ impl SendOptions {
             interval: None,
             qlog: None,
             packet_log: None,
+            retry: None,
+            bandwidth: None,
+            attributes: false,
             connect: Span::from_secs(10),
             idle: Span::from_secs(30),
         }
@@ -77,4 +87,21 @@ pub struct Progress {
     pub bytes: u64,
     /// Bytes of the file.
     pub size: u64,
+}
+
+/// News of a transfer, to be shown to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Update {
+    /// Data flows. Called ten times per second.
+    Progress(Progress),
+    /// The server is busy; the request waits at this position, 1 is the next.
+    Queued(u32),
+    /// The transfer was interrupted and goes on after this time.
+    Interrupted {
+        /// Why.
+        reason: String,
+        /// The time until the next attempt.
+        wait: Span,
+    },
 }

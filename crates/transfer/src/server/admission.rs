@@ -7,6 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use whimbrel_quic::endpoint::Incoming;
 
+/// Connections that wait for a place, at most.
+const WAITING: usize = 1000;
+
 impl Server {
     /// Decides whether to accept a connection.
     pub(super) fn admit(
@@ -17,12 +20,14 @@ impl Server {
         let shared = Arc::clone(&self.shared);
         let peer = incoming.remote_address();
         let open = shared.connections.load(Ordering::Relaxed);
-        if open >= shared.limits.connections || shared.guard().blocks(peer.ip(), Instant::now()) {
+        // Connections beyond the places wait for their turn.
+        let most = shared.limits.connections + WAITING;
+        if open >= most || shared.guard().blocks(peer.ip(), Instant::now()) {
             incoming.refuse();
             return None;
         }
         // At half the maximum, verify that the address is not forged before spending memory on it.
-        if 2 * open >= shared.limits.connections && incoming.may_retry() {
+        if 2 * open >= most && incoming.may_retry() {
             incoming.retry().ok();
             return None;
         }

@@ -6,26 +6,39 @@
 //! | `admission` | which connections are accepted |
 //! | `session` | one connection: its requests and data streams |
 //! | `put` | one file, from the request to the answer |
+//! | `tree` | many small files |
+//! | `files` | get, list, remove |
+//! | `queue` | places for transfers, and who waits for one |
+//! | `claims` | which transfer stores which file, and what was stored last |
+//! | `usage` | quotas |
 
 mod admission;
+mod claims;
+mod files;
 mod options;
 mod put;
+mod queue;
 mod session;
+mod tree;
+mod usage;
 
+use crate::blocks::{CHUNK, MAX_BLOCKS};
 use crate::guard::Guard;
 use crate::incoming::{List, Receiving, Share};
-use crate::upload_directory::UploadDirectory;
-use crate::users::Users;
+use crate::storage::{Storage, StorageOptions};
+use crate::users::{User, Users};
 use crate::{Error, Identity, close, socket, tls, transport};
+use claims::Claims;
 use noq_proto::{EndpointConfig, ServerConfig, VarInt};
 pub use options::{Event, Limits, ServeOptions};
+use queue::Places;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use whimbrel_cc::fairness::Priority;
+use usage::Usage;
 use whimbrel_quic::endpoint::{self, Endpoint};
 use whimbrel_quic::{Factory, SharedNode};
 
@@ -37,21 +50,23 @@ pub struct Server {
 }
 
 struct Shared {
-    uploads: UploadDirectory,
+    storage: Storage,
     users: Users,
     limits: Limits,
-    max_priority: Priority,
     guard: Mutex<Guard>,
     connections: AtomicUsize,
     /// Where the flows that share by priority arrive.
     node: SharedNode,
     incoming: Arc<List>,
+    places: Arc<Places>,
+    claims: Arc<Claims>,
+    usage: Usage,
 }
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared")
-            .field("uploads", &self.uploads)
+            .field("storage", &self.storage)
             .finish_non_exhaustive()
     }
 }
@@ -70,9 +85,16 @@ impl Server {
             overwrite,
             limits,
             max_priority,
+            keep_free,
+            keep_partial,
             qlog,
         } = options;
-        let uploads = UploadDirectory::open(&directory, overwrite)?;
+        let storage_options = StorageOptions {
+            overwrite,
+            keep_free,
+            keep_partial: keep_partial.into(),
+        };
+        let storage = Storage::open(&directory, storage_options)?;
         let mut config = ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
         let mut transport = transport::server(limits.idle);
         if let Some(qlog) = qlog {
@@ -98,14 +120,16 @@ impl Server {
                 }
             })?;
         let shared = Arc::new(Shared {
-            uploads,
+            storage,
             users: Users::of_token(identity.token().clone(), max_priority),
             limits,
-            max_priority,
             guard: Mutex::default(),
             connections: AtomicUsize::new(0),
             node,
             incoming: Arc::default(),
+            places: Places::new(limits.connections),
+            claims: Arc::default(),
+            usage: Usage::default(),
         });
         Ok(Self { endpoint, shared })
     }
@@ -141,7 +165,7 @@ impl Server {
     }
 
     /// Serves until `stop` completes. Then it cancels transfers in progress, notifies their
-    /// clients, and removes incomplete files.
+    /// clients. Incomplete files stay for the next attempt.
     pub async fn run(
         &self,
         on_event: impl Fn(Event) + Send + Sync + 'static,
@@ -184,6 +208,16 @@ fn server_controller() -> Factory {
 }
 
 impl Shared {
+    /// The largest file that is accepted, bytes.
+    fn max_file(&self) -> u64 {
+        self.limits.file.get().min(MAX_BLOCKS * CHUNK)
+    }
+
+    /// Where a user's files are.
+    fn storage_of(&self, _user: &User) -> Result<Storage, Error> {
+        Ok(self.storage.clone())
+    }
+
     fn guard(&self) -> MutexGuard<'_, Guard> {
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
     }

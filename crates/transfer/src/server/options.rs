@@ -1,6 +1,6 @@
 //! The server's event and options.
 
-use crate::{Error, FileName, QlogFolder};
+use crate::{Error, KeepFree, QlogFolder, RemotePath};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use whimbrel_cc::fairness::Priority;
@@ -11,7 +11,7 @@ use whimbrel_units::{Bytes, Duration as Span};
 pub struct Limits {
     /// Maximum file size; never more than 16 TiB.
     pub file: Bytes,
-    /// Maximum number of connections. Each may hold up to 64 MiB of data behind gaps, after the
+    /// Maximum number of connections with transfers; further ones wait for their turn. Each may hold up to 64 MiB of data behind gaps, after the
     /// client has shown the token.
     pub connections: usize,
     /// Maximum number of concurrent files per connection.
@@ -29,7 +29,7 @@ impl Default for Limits {
         Self {
             file: Bytes::new(1 << 40),
             connections: 16,
-            transfers: 4,
+            transfers: 16,
             handshake: Span::from_secs(10),
             idle: Span::from_secs(30),
             stall: Span::from_secs(60),
@@ -51,8 +51,30 @@ pub struct ServeOptions {
     /// The highest priority that a client gets. One that requests a higher priority gets this one.
     /// Only controllers that share by priority use it.
     pub max_priority: Priority,
+    /// What of the disk transfers never use.
+    pub keep_free: KeepFree,
+    /// Incomplete files that have not changed for this long are removed when the server starts, and
+    /// once an hour. 7 days are usual.
+    pub keep_partial: Span,
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
+}
+
+impl ServeOptions {
+    /// Options with the defaults: nothing is replaced, every priority is granted, incomplete files
+    /// stay for 7 days.
+    pub fn new(directory: impl Into<PathBuf>, listen: SocketAddr) -> Self {
+        Self {
+            directory: directory.into(),
+            listen,
+            overwrite: false,
+            limits: Limits::default(),
+            max_priority: Priority::HIGHEST,
+            keep_free: KeepFree::default(),
+            keep_partial: Span::from_secs(7 * 24 * 3600),
+            qlog: None,
+        }
+    }
 }
 
 /// An event, to be shown to the operator of the server.
@@ -64,7 +86,7 @@ pub enum Event {
         /// The client.
         peer: SocketAddr,
         /// The file's name.
-        name: FileName,
+        name: RemotePath,
         /// The file's size.
         bytes: Bytes,
         /// Time from the request to the answer.
@@ -72,12 +94,47 @@ pub enum Event {
         /// The file's hash.
         hash: blake3::Hash,
     },
+    /// The files of a tree were stored.
+    StoredTree {
+        /// The client.
+        peer: SocketAddr,
+        /// Their directory; `None` is the user's own.
+        name: Option<RemotePath>,
+        /// The number of files.
+        files: u64,
+        /// Their bytes.
+        bytes: Bytes,
+        /// Time from the request to the answer.
+        took: Span,
+    },
+    /// A file was sent to a client.
+    Sent {
+        /// The client.
+        peer: SocketAddr,
+        /// The file's name.
+        name: RemotePath,
+        /// The file's size.
+        bytes: Bytes,
+        /// Time from the request to the client's confirmation.
+        took: Span,
+        /// The file's hash.
+        hash: blake3::Hash,
+    },
+    /// Files were removed.
+    Removed {
+        /// The client.
+        peer: SocketAddr,
+        /// What was removed.
+        name: RemotePath,
+        /// The number of files and directories.
+        count: u64,
+    },
     /// A file was not stored.
     Failed {
         /// The client.
         peer: SocketAddr,
         /// The file's name, if the request got that far.
-        name: Option<FileName>,
+        name: Option<RemotePath>,
         /// The reason.
         error: Error,
     },

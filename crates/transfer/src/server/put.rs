@@ -1,181 +1,286 @@
 //! One file: from the request to the answer.
 
 use super::Event;
-use super::session::{Peer, Routes, routes};
-use crate::chunks::{Chunks, MAX_CHUNKS};
+use super::session::Session;
+use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
 use crate::incoming::Entry;
-use crate::receive::Upload;
-use crate::transport::STREAMS;
-use crate::wire::{Message, Put, Reason, VERSION};
-use crate::{CHUNK, Error, FileName, close, framing, transport};
-use noq_proto::VarInt;
+use crate::receiving::{Received, Receiver};
+use crate::storage::{Found, Lock, Partial, busy};
+use crate::wire::{FileTime, Kind, Message, Put, Reason};
+use crate::{Error, RemotePath, close, framing};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
-use tokio::time::timeout;
-use whimbrel_quic::endpoint::{Connection, RecvStream, SendStream};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
 
-impl Peer {
-    /// Handles one file, from the request to the answer.
-    pub(super) async fn request(
-        self,
-        connection: Connection,
-        (mut send, mut receive): (SendStream, RecvStream),
-        number: u64,
-        shared_routes: Routes,
-    ) {
+/// Time for the lock of a transfer that has ended to become free.
+const UNLOCK: Duration = Duration::from_secs(5);
+/// Time between two attempts.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// Runs work that blocks.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    spawn_blocking(work).await.map_err(|_| Error::Stopped)?
+}
+
+impl Session {
+    /// Stores a file that the client offers.
+    pub(super) async fn put(self, put: Put, mut send: SendStream, mut receive: RecvStream) {
         let started = Instant::now();
-        let mut name = None;
-        let work = self.put(
-            &connection,
-            &mut send,
-            &mut receive,
-            number,
-            &shared_routes,
-            &mut name,
-        );
-        let result = tokio::select! {
-            result = work => result,
-            // Report the lost connection here, so that the log shows the file's name.
-            reason = connection.closed() => Err(Error::Lost(close::text(&reason))),
+        let name = RemotePath::new(&put.path);
+        let path = match &name {
+            Ok(path) => path.clone(),
+            Err(e) => {
+                let error = Error::refused(Reason::Name, e.to_string());
+                return self.failed(&mut send, None, error).await;
+            }
         };
-        routes(&shared_routes).remove(&number);
-        let (answer, event) = match (result, name) {
-            (Ok((bytes, hash)), Some(name)) => {
-                let took = started.elapsed().into();
-                let event = Event::Stored {
-                    peer: self.address,
-                    name,
-                    bytes: Bytes::new(bytes),
-                    took,
+        match self.store(&put, &path, &mut send, &mut receive).await {
+            Ok(Received { size, hash }) => {
+                let stored = Message::Stored { bytes: size, hash };
+                self.peer.answer(&mut send, &stored).await;
+                (self.peer.on_event)(Event::Stored {
+                    peer: self.peer.address,
+                    name: path,
+                    bytes: Bytes::new(size),
+                    took: started.elapsed().into(),
                     hash,
-                };
-                (Message::Stored { bytes, hash }, event)
+                });
             }
-            (Ok(_), None) => return,
-            (Err(error), name) => {
-                let answer = Message::Refused(error.for_peer());
-                (
-                    answer,
-                    Event::Failed {
-                        peer: self.address,
-                        name,
-                        error,
-                    },
-                )
-            }
-        };
-        let send_answer = async {
-            framing::write(&mut send, &answer).await.ok();
-            send.finish().ok();
-            send.stopped().await.ok();
-        };
-        // Wait until the answer has arrived: the operator may stop the server upon the event.
-        timeout(Duration::from_secs(5), send_answer).await.ok();
-        let code = match &event {
-            Event::Failed {
-                error: Error::Refused(r),
-                ..
-            } if r.reason == Reason::Token => Some(close::TOKEN),
-            Event::Failed {
-                error: Error::Protocol(_),
-                ..
-            } => Some(close::PROTOCOL),
-            _ => None,
-        };
-        if let Some(code) = code {
-            connection.close(VarInt::from_u32(code), b"");
+            Err(error) => self.failed(&mut send, Some(path), error).await,
         }
-        (self.on_event)(event);
     }
 
-    async fn put(
+    async fn store(
         &self,
-        connection: &Connection,
+        put: &Put,
+        path: &RemotePath,
         send: &mut SendStream,
         receive: &mut RecvStream,
-        number: u64,
-        shared_routes: &Routes,
-        name: &mut Option<FileName>,
-    ) -> Result<(u64, blake3::Hash), Error> {
-        let limits = &self.shared.limits;
-        let too_late = |_| Error::refused(Reason::Stalled, "the request did not arrive in time");
-        let request = timeout(limits.handshake.into(), framing::read(receive))
-            .await
-            .map_err(too_late)??;
-        let Message::Put(put) = request else {
-            return Err(Error::Protocol("an unexpected message".to_owned()));
-        };
-        let size = put.size;
-        let file_name = self.authorize(put)?;
-        transport::admit(connection);
-        connection.admit(self.shared.max_priority);
-        let uploads = self.shared.uploads.clone();
-        uploads.check(name.insert(file_name.clone()))?;
-        // Further streams wait until the transfer accepts them.
-        let (route, streams) = mpsc::channel(STREAMS as usize);
-        {
-            let mut routes = routes(shared_routes);
-            if routes.len() >= limits.transfers {
-                let text = format!("a connection may carry {} files at once", limits.transfers);
-                return Err(Error::refused(Reason::Busy, text));
-            }
-            routes.insert(number, route);
+    ) -> Result<Received, Error> {
+        let shared = &self.peer.shared;
+        self.may_write()?;
+        let max = shared.max_file();
+        if put.size.is_some_and(|size| size > max) {
+            let (size, max) = (Bytes::new(put.size.unwrap_or(0)), Bytes::new(max));
+            let text = format!("the file is {size}, this server accepts up to {max} (--max-size)");
+            return Err(Error::refused(Reason::TooLarge, text));
         }
-        let directory = uploads.clone();
-        let part = tokio::task::spawn_blocking(move || directory.create(size))
-            .await
-            .map_err(|_| Error::Stopped)??;
-        framing::write(send, &Message::Accepted { transfer: number }).await?;
+        if put.metadata.kind != Kind::File {
+            return Err(Error::Protocol("a file of another type".to_owned()));
+        }
+        let _place = self.place(send).await?;
+        let key = (self.client.user.name.clone(), path.clone());
         let received = Arc::new(AtomicU64::new(0));
-        let _listed = self.shared.incoming.add(Entry {
-            peer: self.address,
+        let claim = tokio::select! {
+            claim = shared.claims.claim(key.clone(), put.id, Arc::clone(&received)) => claim,
+            reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+        };
+        let claim = claim.ok_or_else(|| busy(path))?;
+        if let Some(found) = self.same(put, path, &key, send, receive).await? {
+            return Ok(found);
+        }
+        let partial = Arc::new(self.lock(path).await?);
+        let opened = Arc::clone(&partial);
+        let size = put.size;
+        let have = blocking(move || {
+            // What an earlier version of the file had behind the end.
+            if let Some(size) = size {
+                opened.set_len(size)?;
+            }
+            opened.have()
+        })
+        .await?;
+        let there = have.bytes();
+        let needed = size.map_or(0, |size| size - there.min(size));
+        if let Err(error) = self.client.storage.check_space(needed) {
+            if there == 0 {
+                partial.remove();
+            }
+            return Err(error);
+        }
+        received.store(there, Ordering::Relaxed);
+        let usage = &shared.usage;
+        let reservation = usage
+            .reserve(&self.client, needed, there, Arc::clone(&received))
+            .await?;
+        let max_size = size.unwrap_or(max.min(reservation.left()));
+        let (route, streams) = self.route()?;
+        let accepted = Message::Accepted {
+            transfer: route.transfer,
+            have: have.iter().map(|range| (range.start, range.end)).collect(),
+        };
+        framing::write(send, &accepted).await?;
+        let _listed = shared.incoming.add(Entry {
+            peer: self.peer.address,
             flow: Box::new({
-                let connection = connection.clone();
+                let connection = self.connection.clone();
                 move || connection.flow()
             }),
-            name: file_name.clone(),
+            name: path.clone(),
             size,
             received: Arc::clone(&received),
             started: Instant::now(),
         });
-        let upload = Upload {
-            uploads,
-            received,
-            name: file_name,
-            part: Arc::new(part),
-            chunks: Chunks::of(size),
-            stall: limits.stall.into(),
+        let places = Arc::clone(&shared.places);
+        let receiver = Receiver {
+            partial: Arc::clone(&partial),
+            size,
+            max_size,
+            received: Arc::clone(&received),
+            stall: shared.limits.stall.into(),
+            others_wait: Box::new(move || places.is_contended()),
         };
-        Ok((size, upload.run(receive, streams).await?))
+        let complete = tokio::select! {
+            complete = receiver.run(send, receive, streams) => complete,
+            () = claim.taken_over() => {
+                let text = "the same file is sent over another connection";
+                return Err(Error::refused(Reason::Cancelled, text));
+            }
+            // Report the lost connection here, so that the log shows the file's name.
+            reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+        };
+        if complete
+            .as_ref()
+            .is_err_and(|error| error.for_peer().reason == Reason::DiskFull)
+        {
+            // It must not keep the disk full.
+            partial.remove();
+        }
+        let complete = complete?;
+        // From here on the file will be stored, even if nobody waits for the answer.
+        claim.storing();
+        let (storage, path, metadata) = (
+            self.client.storage.clone(),
+            path.clone(),
+            put.metadata.clone(),
+        );
+        let (id, claims) = (put.id, Arc::clone(&shared.claims));
+        let storing = tokio::spawn(async move {
+            blocking(move || {
+                let replaced = storage.look_up(&path)?;
+                partial.store(&path, &metadata)?;
+                reservation.stored(complete.size, replaced.map_or(0, |found| found.size));
+                Ok(())
+            })
+            .await?;
+            claims.remember(key, id, complete.size, complete.hash);
+            drop(claim);
+            Ok::<_, Error>(complete)
+        });
+        storing.await.map_err(|_| Error::Stopped)?
     }
 
-    /// Whether this client may store this file. The token is checked first.
-    fn authorize(&self, put: Put) -> Result<FileName, Error> {
-        if self.shared.users.authenticate(&put.token).is_none() {
-            self.shared
-                .guard()
-                .record_failure(self.address.ip(), Instant::now());
-            let text = "the token is wrong; `whimbrel serve` prints the right one when it starts";
-            return Err(Error::refused(Reason::Token, text));
+    /// Whether the client may store files.
+    pub(super) fn may_write(&self) -> Result<(), Error> {
+        if self.client.user.rights.write {
+            return Ok(());
         }
-        if put.version != VERSION {
-            let text = format!(
-                "this server speaks version {VERSION}, not {}; update the older program",
-                put.version
-            );
-            return Err(Error::refused(Reason::Version, text));
-        }
-        let name =
-            FileName::new(&put.name).map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
-        let max = self.shared.limits.file.get().min(MAX_CHUNKS * CHUNK);
-        if put.size > max {
-            let (size, max) = (Bytes::new(put.size), Bytes::new(max));
-            let text = format!("the file is {size}, this server accepts up to {max} (--max-size)");
-            return Err(Error::refused(Reason::TooLarge, text));
-        }
-        Ok(name)
+        let text = "this token does not permit storing files here";
+        Err(Error::refused(Reason::Rights, text))
     }
+
+    /// A transfer for chunk or pack streams.
+    pub(super) fn route(
+        &self,
+    ) -> Result<
+        (
+            crate::routes::Route,
+            tokio::sync::mpsc::Receiver<crate::routes::ChunkStream>,
+        ),
+        Error,
+    > {
+        let max = self.peer.shared.limits.transfers;
+        self.routes.open(max).ok_or_else(|| {
+            let text = format!("a connection may carry {max} files at once");
+            Error::refused(Reason::Busy, text)
+        })
+    }
+
+    /// Handles a file that is there already: the same content is stored without sending it, other
+    /// content is refused unless files are replaced. `None` if it is to be sent.
+    async fn same(
+        &self,
+        put: &Put,
+        path: &RemotePath,
+        key: &super::claims::Key,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<Option<Received>, Error> {
+        let storage = &self.client.storage;
+        let Some(found) = storage.look_up(path)? else {
+            return Ok(None);
+        };
+        let exists = || storage.exists_error(path);
+        if found.kind != Kind::File {
+            return Err(exists());
+        }
+        let recalled = self.peer.shared.claims.recall(key, put.id);
+        let recalled = recalled.filter(|(size, _)| *size == found.size);
+        let comparable = recalled.is_some()
+            || put.size == Some(found.size)
+                && (!storage.overwrites() || same_time(&found, put.metadata.modified));
+        if comparable {
+            framing::write(send, &Message::Present).await?;
+            let message = tokio::select! {
+                message = framing::read(receive) => message?,
+                reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+            };
+            let finish = match message {
+                Message::Finish(finish) => finish,
+                Message::Refused(refusal) => return Err(Error::Refused(refusal)),
+                _ => return Err(Error::Protocol("an unexpected message".to_owned())),
+            };
+            let (storage, path) = (storage.clone(), path.clone());
+            let hash = blocking(move || hash_file(&storage.open_file(&path)?, found.size)).await?;
+            if finish.size == found.size && hash == finish.hash {
+                return Ok(Some(Received {
+                    size: found.size,
+                    hash,
+                }));
+            }
+        }
+        if storage.overwrites() {
+            Ok(None)
+        } else {
+            Err(exists())
+        }
+    }
+
+    /// Opens the incomplete file. A thread of a transfer that has just ended may still hold it.
+    async fn lock(&self, path: &RemotePath) -> Result<Partial, Error> {
+        let deadline = Instant::now() + UNLOCK;
+        loop {
+            match self.client.storage.partial(&self.client.user.name, path)? {
+                Lock::Ours(partial) => return Ok(partial),
+                Lock::Taken if Instant::now() >= deadline => return Err(busy(path)),
+                Lock::Taken => sleep(RETRY).await,
+            }
+        }
+    }
+}
+
+fn same_time(found: &Found, modified: Option<FileTime>) -> bool {
+    modified == Some(found.modified)
+}
+
+/// The hash of a file.
+pub(super) fn hash_file(file: &std::fs::File, size: u64) -> Result<blake3::Hash, Error> {
+    let mut hashes = BlockHashes::new(size);
+    let mut buffer = Vec::new();
+    for block in 0..hashes.count() {
+        let range = hashes.range(block);
+        buffer.resize((range.end - range.start) as usize, 0);
+        file.read_exact_at(&mut buffer, block * CHUNK)
+            .map_err(Error::file("a stored file", "read"))?;
+        let hash = hash_subtree(size, &range, &buffer);
+        hashes.set(block, Some(hash));
+    }
+    hashes.root().ok_or(Error::Stopped)
 }

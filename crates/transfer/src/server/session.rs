@@ -1,18 +1,23 @@
-//! The connection of one client: its requests and its data streams.
+//! The connection of one client: who it is, its requests and its data streams.
 
-use super::{OnEvent, Shared};
-use crate::close;
-use crate::receive::ChunkStream;
-use crate::wire::{CHUNK_HEADER, read_chunk_header};
+use super::queue::Place;
+use super::{Event, OnEvent, Shared};
+use crate::routes::Routes;
+use crate::storage::Storage;
+use crate::users::User;
+use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
+use crate::{Error, close, framing, transport};
 use noq_proto::VarInt;
-use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use tokio::sync::mpsc;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use whimbrel_quic::endpoint::{Incoming, RecvStream};
+use whimbrel_quic::endpoint::{Connection, Incoming, RecvStream, SendStream};
+
+/// Time for an answer to arrive, before the operator learns of the event.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// The connection of one client.
 #[derive(Clone)]
@@ -22,12 +27,25 @@ pub(super) struct Peer {
     pub on_event: OnEvent,
 }
 
-/// For each transfer of a connection, the channel for its chunk streams.
-pub(super) type Routes = Arc<Mutex<HashMap<u64, mpsc::Sender<ChunkStream>>>>;
-
-pub(super) fn routes(routes: &Routes) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<ChunkStream>>> {
-    routes.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whom the server serves on a connection.
+#[derive(Clone)]
+pub(super) struct Client {
+    pub user: Arc<User>,
+    pub storage: Storage,
 }
+
+/// A connection and its client.
+#[derive(Clone)]
+pub(super) struct Session {
+    pub peer: Peer,
+    pub client: Client,
+    pub connection: Connection,
+    pub routes: Routes,
+    place: Arc<Mutex<Weak<Place>>>,
+}
+
+/// The client of a connection, once it is authenticated.
+type Authenticated = watch::Receiver<Option<Client>>;
 
 impl Peer {
     pub async fn serve(self, incoming: Incoming) {
@@ -39,22 +57,45 @@ impl Peer {
             return;
         };
         let shared_routes = Routes::default();
+        let place = Arc::new(Mutex::new(Weak::new()));
         let mut requests = JoinSet::new();
         let mut data = JoinSet::new();
-        let mut number = 0;
+        let (client, authenticated) = watch::channel(None);
+        let mut client = Some(client);
         let mut request_timeout: Duration = limits.handshake.into();
         loop {
             tokio::select! {
                 stream = connection.accept_bi() => {
                     let Ok(streams) = stream else { break };
-                    number += 1;
-                    let routes = Arc::clone(&shared_routes);
-                    let connection = connection.clone();
-                    requests.spawn(self.clone().request(connection, streams, number, routes));
+                    match client.take() {
+                        Some(client) => {
+                            let connection = connection.clone();
+                            requests.spawn(self.clone().hello(connection, streams, client));
+                        }
+                        None => {
+                            let (peer, routes) = (self.clone(), shared_routes.clone());
+                            let (connection, place) = (connection.clone(), Arc::clone(&place));
+                            let authenticated = authenticated.clone();
+                            requests.spawn(async move {
+                                let Some(client) = wait_for(authenticated).await else {
+                                    return;
+                                };
+                                let session = Session {
+                                    peer,
+                                    client,
+                                    connection,
+                                    routes,
+                                    place,
+                                };
+                                session.request(streams).await;
+                            });
+                        }
+                    }
                 }
                 stream = connection.accept_uni() => {
                     let Ok(stream) = stream else { break };
-                    data.spawn(route(stream, Arc::clone(&shared_routes), limits.stall.into()));
+                    let routes = shared_routes.clone();
+                    data.spawn(routes.pass(stream, limits.stall.into()));
                 }
                 Some(_) = requests.join_next() => request_timeout = limits.idle.into(),
                 Some(_) = data.join_next() => {}
@@ -67,19 +108,158 @@ impl Peer {
         // The connection is closed. Each request notices that too and has an event to report.
         while requests.join_next().await.is_some() {}
     }
+
+    /// Authenticates the client.
+    async fn hello(
+        self,
+        connection: Connection,
+        (mut send, mut receive): (SendStream, RecvStream),
+        client: watch::Sender<Option<Client>>,
+    ) {
+        match self.authenticate(&mut receive).await {
+            Ok(found) => {
+                transport::admit_requests(&connection);
+                let max_size = self.shared.max_file();
+                let welcome = Message::Welcome {
+                    version: VERSION,
+                    max_size,
+                };
+                // Requests of the same flight begin.
+                client.send_replace(Some(found));
+                framing::write(&mut send, &welcome).await.ok();
+                send.finish().ok();
+            }
+            Err(error) => {
+                self.refuse(&mut send, &error).await;
+                let code = match &error {
+                    Error::Refused(r) if r.reason == Reason::Token => close::TOKEN,
+                    _ => close::PROTOCOL,
+                };
+                connection.close(VarInt::from_u32(code), b"");
+                (self.on_event)(Event::Failed {
+                    peer: self.address,
+                    name: None,
+                    error,
+                });
+            }
+        }
+    }
+
+    async fn authenticate(&self, receive: &mut RecvStream) -> Result<Client, Error> {
+        let too_late = |_| Error::refused(Reason::Stalled, "the request did not arrive in time");
+        let reading = framing::read_at_most(receive, MAX_FIRST_MESSAGE);
+        let message = timeout(self.shared.limits.handshake.into(), reading).await;
+        let Message::Hello { version, token } = message.map_err(too_late)?? else {
+            return Err(Error::Protocol("an unexpected message".to_owned()));
+        };
+        let Some(user) = self.shared.users.authenticate(&token) else {
+            self.shared
+                .guard()
+                .record_failure(self.address.ip(), Instant::now());
+            let text = "the token is wrong; `whimbrel serve` prints the right one when it starts";
+            return Err(Error::refused(Reason::Token, text));
+        };
+        if version != VERSION {
+            let text = format!(
+                "this server speaks version {VERSION}, not {version}; update the older program"
+            );
+            return Err(Error::refused(Reason::Version, text));
+        }
+        let storage = self.shared.storage_of(&user)?;
+        Ok(Client { user, storage })
+    }
+
+    /// Sends a refusal, and waits until it has arrived.
+    pub async fn refuse(&self, send: &mut SendStream, error: &Error) {
+        self.answer(send, &Message::Refused(error.for_peer())).await;
+    }
+
+    /// Sends the last message of a request, and waits until it has arrived: the operator may stop
+    /// the server upon the event that follows.
+    pub async fn answer(&self, send: &mut SendStream, message: &Message) {
+        let sending = async {
+            framing::write(send, message).await.ok();
+            send.finish().ok();
+            send.stopped().await.ok();
+        };
+        timeout(ANSWER, sending).await.ok();
+    }
 }
 
-/// Reads the header of a stream and passes the stream to its transfer. A stream for an unknown
-/// transfer is dropped, which makes its sender stop: streams of a transfer that has just failed may
-/// still arrive.
-async fn route(mut stream: RecvStream, shared_routes: Routes, header_timeout: Duration) {
-    let mut header = [0; CHUNK_HEADER];
-    let Ok(Ok(())) = timeout(header_timeout, stream.read_exact(&mut header)).await else {
-        return;
-    };
-    let (transfer, index) = read_chunk_header(header);
-    let route = routes(&shared_routes).get(&transfer).cloned();
-    if let Some(route) = route {
-        route.send((index, stream)).await.ok();
+/// Waits for the client. `None` if it is not authenticated.
+async fn wait_for(mut authenticated: Authenticated) -> Option<Client> {
+    let client = authenticated.wait_for(Option::is_some).await.ok()?;
+    client.clone()
+}
+
+impl Session {
+    /// Handles one request, from its first message to the answer.
+    async fn request(self, (mut send, mut receive): (SendStream, RecvStream)) {
+        let limits = self.peer.shared.limits;
+        let too_late = |_| Error::refused(Reason::Stalled, "the request did not arrive in time");
+        let message = timeout(limits.handshake.into(), framing::read(&mut receive)).await;
+        let message = message.map_err(too_late).and_then(|message| message);
+        let error = match message {
+            Ok(Message::Put(put)) => return self.put(put, send, receive).await,
+            Ok(Message::Tree { path, .. }) => return self.tree(path, send, receive).await,
+            Ok(Message::Get { path }) => return self.get(path, send, receive).await,
+            Ok(Message::List { path, recursive }) => return self.list(path, recursive, send).await,
+            Ok(Message::Remove { path, recursive }) => {
+                return self.remove(path, recursive, send).await;
+            }
+            Ok(_) => Error::Protocol("an unexpected message".to_owned()),
+            Err(error) => error,
+        };
+        self.failed(&mut send, None, error).await;
+    }
+
+    /// Tells both the client and the operator why a request failed.
+    pub async fn failed(
+        &self,
+        send: &mut SendStream,
+        name: Option<crate::RemotePath>,
+        error: Error,
+    ) {
+        self.peer.refuse(send, &error).await;
+        if let Error::Protocol(_) = &error {
+            self.connection
+                .close(VarInt::from_u32(close::PROTOCOL), b"");
+        }
+        (self.peer.on_event)(Event::Failed {
+            peer: self.peer.address,
+            name,
+            error,
+        });
+    }
+
+    /// A place among the transfers, which all transfers of a connection share. The client learns
+    /// how many wait before it.
+    pub async fn place(&self, send: &mut SendStream) -> Result<Arc<Place>, Error> {
+        let mut place = self.place.lock().await;
+        if let Some(place) = place.upgrade() {
+            return Ok(place);
+        }
+        let (position, mut positions) = watch::channel(0);
+        let taking = self.peer.shared.places.take(&position);
+        tokio::pin!(taking);
+        let taken = loop {
+            tokio::select! {
+                biased;
+                taken = &mut taking => break taken,
+                Ok(()) = positions.changed() => {
+                    let position = *positions.borrow_and_update();
+                    framing::write(send, &Message::Queued { position }).await?;
+                }
+                reason = self.connection.closed() => {
+                    return Err(Error::Lost(close::text(&reason)));
+                }
+            }
+        };
+        let text = "too many transfers wait for this server; try again later";
+        let taken = Arc::new(taken.ok_or_else(|| Error::refused(Reason::Busy, text))?);
+        *place = Arc::downgrade(&taken);
+        transport::admit(&self.connection);
+        self.connection.admit(self.client.user.max_priority);
+        Ok(taken)
     }
 }

@@ -4,16 +4,17 @@
 #[path = "../../src/scratch_directory.rs"]
 pub mod scratch_directory;
 
+pub mod path;
+
 pub(crate) use scratch_directory::ScratchDirectory;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::{
-    Error, Event, Identity, Limits, QlogFolder, SendOptions, ServeOptions, Server, ServerAddress,
-    Summary, send,
+    Error, Event, Identity, Limits, QlogFolder, Report, SendOptions, ServeOptions, Server,
+    ServerAddress, Summary, send, transfer,
 };
 use whimbrel_units::Duration as Span;
 
@@ -64,6 +65,12 @@ impl Service {
         Self::with_all(scratch, directory, limits, overwrite, None)
     }
 
+    /// Starts a server in the usual directory on this address.
+    pub fn listening(scratch: &ScratchDirectory, address: SocketAddr) -> Self {
+        let directory = scratch.subdirectory("stored");
+        Self::at(scratch, address, directory, limits(), false, None)
+    }
+
     fn with_all(
         scratch: &ScratchDirectory,
         directory: PathBuf,
@@ -71,18 +78,38 @@ impl Service {
         overwrite: bool,
         qlog: Option<QlogFolder>,
     ) -> Self {
+        let listen = ([127, 0, 0, 1], 0).into();
+        Self::at(scratch, listen, directory, limits, overwrite, qlog)
+    }
+
+    fn at(
+        scratch: &ScratchDirectory,
+        listen: SocketAddr,
+        directory: PathBuf,
+        limits: Limits,
+        overwrite: bool,
+        qlog: Option<QlogFolder>,
+    ) -> Self {
         let identity =
             Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
-        let listen = ([127, 0, 0, 1], 0).into();
         let options = ServeOptions {
-            directory: directory.clone(),
-            listen,
             overwrite,
             limits,
-            max_priority: Priority::HIGHEST,
             qlog,
+            ..ServeOptions::new(directory.clone(), listen)
         };
-        let server = Server::bind(options, &identity).expect("a server");
+        // The socket of a server that has just stopped is closed by a thread of its own.
+        let bound = (0..500).find_map(|_| {
+            let bound = Server::bind(options.clone(), &identity);
+            match bound {
+                Err(Error::Socket { .. }) if listen.port() != 0 => {
+                    std::thread::sleep(Duration::from_millis(10));
+                    None
+                }
+                bound => Some(bound),
+            }
+        });
+        let server = bound.expect("a free port").expect("a server");
         let address = server.local_addr().expect("bound");
         let (stop, stopped) = oneshot::channel();
         let (sender, events) = mpsc::unbounded_channel();
@@ -132,9 +159,26 @@ impl Service {
     }
 }
 
+/// The files in a directory that have their name; incomplete ones are hidden.
+pub fn visible(directory: &Path) -> Vec<String> {
+    let mut names = scratch_directory::file_names(directory);
+    names.retain(|name| !name.starts_with(".whimbrel-"));
+    names
+}
+
 /// Sends a file and ignores its progress.
 pub async fn upload(options: SendOptions) -> Result<Summary, Error> {
     tokio::time::timeout(TEST_TIMEOUT, send(options, |_| (), std::future::pending()))
         .await
         .expect("in time")
+}
+
+/// Sends a file and returns what happened.
+pub async fn report(options: SendOptions) -> Report {
+    tokio::time::timeout(
+        TEST_TIMEOUT,
+        transfer(options, |_| (), std::future::pending()),
+    )
+    .await
+    .expect("in time")
 }

@@ -1,0 +1,128 @@
+//! What remains to be sent.
+
+use crate::blocks::CHUNK;
+use crate::ranges::RangeSet;
+use std::ops::Range;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What remains to be sent, oldest first; it grows while the comparison goes on.
+#[derive(Debug)]
+pub(super) struct Plan {
+    state: Mutex<State>,
+    changed: Condvar,
+    limit: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The receiver has nothing there: holes need not be sent.
+    fresh: RangeSet,
+    /// The receiver has something else there.
+    differing: RangeSet,
+    compared: bool,
+    stopped: bool,
+}
+
+impl Plan {
+    /// For a source of `limit` bytes, of which the receiver has `there`.
+    pub fn new(limit: u64, there: &RangeSet) -> Self {
+        let mut fresh = RangeSet::of(0..limit);
+        there.iter().for_each(|range| fresh.remove(range));
+        Self {
+            state: Mutex::new(State {
+                fresh,
+                differing: RangeSet::default(),
+                compared: false,
+                stopped: false,
+            }),
+            changed: Condvar::new(),
+            limit,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The size of the source for which it was made, bytes.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Adds what differs.
+    pub fn add(&self, ranges: RangeSet) {
+        let mut state = self.lock();
+        ranges
+            .iter()
+            .for_each(|range| state.differing.insert(range));
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Nothing more will be added.
+    pub fn compared(&self) {
+        self.lock().compared = true;
+        self.changed.notify_all();
+    }
+
+    /// Nothing more shall be sent.
+    pub fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// The next piece to send, within a block. Waits for the comparison. `None` at the end.
+    /// `next_data` finds the first part of a range that is not a hole.
+    pub fn next(&self, next_data: impl Fn(Range<u64>) -> Option<Range<u64>>) -> Option<Range<u64>> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(range) = state.differing.take_first(CHUNK, CHUNK) {
+                return Some(range);
+            }
+            loop {
+                let Some(first) = state.fresh.first() else {
+                    break;
+                };
+                let Some(data) = next_data(first.clone()) else {
+                    state.fresh.remove(first);
+                    continue;
+                };
+                state.fresh.remove(first.start..data.start);
+                let end = data.end.min((data.start / CHUNK + 1) * CHUNK);
+                state.fresh.remove(data.start..end);
+                return Some(data.start..end);
+            }
+            if state.compared {
+                return None;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_goes_first_and_holes_are_skipped() {
+        let plan = Plan::new(3 * CHUNK, &RangeSet::of(0..100));
+        plan.add(RangeSet::of(10..20));
+        plan.compared();
+        // The source has data from 200 to CHUNK + 50.
+        let next = || {
+            plan.next(|range| {
+                let data = range.start.max(200)..range.end.min(CHUNK + 50);
+                (!data.is_empty()).then_some(data)
+            })
+        };
+        let all: Vec<_> = std::iter::from_fn(next).collect();
+        assert_eq!(all, [10..20, 200..CHUNK, CHUNK..CHUNK + 50]);
+    }
+}

@@ -1,0 +1,188 @@
+//! What a client may do with stored files: get, list and remove them.
+
+use super::Event;
+use super::put::blocking;
+use super::session::Session;
+use super::tree::below;
+use crate::sending::{Account, FileSource, Sending, Sent, Source};
+use crate::wire::{Entry, MAX_MESSAGE, Message, Put, Reason};
+use crate::{Error, RemotePath, framing};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
+use whimbrel_units::Bytes;
+
+impl Session {
+    /// Sends a file that the client requests.
+    pub(super) async fn get(self, path: Vec<u8>, mut send: SendStream, mut receive: RecvStream) {
+        let started = Instant::now();
+        let path = match below(None, &path) {
+            Ok(path) => path,
+            Err(error) => return self.failed(&mut send, None, error).await,
+        };
+        match self.send_file(&path, &mut send, &mut receive).await {
+            Ok((size, hash)) => (self.peer.on_event)(Event::Sent {
+                peer: self.peer.address,
+                name: path,
+                bytes: Bytes::new(size),
+                took: started.elapsed().into(),
+                hash,
+            }),
+            Err(error) => self.failed(&mut send, Some(path), error).await,
+        }
+    }
+
+    async fn send_file(
+        &self,
+        path: &RemotePath,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<(u64, blake3::Hash), Error> {
+        self.may_read()?;
+        let _place = self.place(send).await?;
+        let (storage, wanted) = (self.client.storage.clone(), path.clone());
+        let file = blocking(move || storage.open_file(&wanted)).await?;
+        let file = FileSource::new(file, &self.client.storage.shown(path)).await?;
+        let put = Put {
+            id: [0; 16],
+            path: path.as_bytes().to_vec(),
+            size: Some(file.size()),
+            metadata: file.metadata(true)?,
+        };
+        let source = Arc::new(Source::File(file));
+        match self.offer(put, &source, send, receive).await? {
+            Sent::Stored { size, hash } => Ok((size, hash)),
+            // The client asks again, and compares what it has.
+            Sent::Changed => {
+                let text = format!("`{path}` changed while it was read");
+                Err(Error::refused(Reason::Changed, text))
+            }
+        }
+    }
+
+    async fn offer(
+        &self,
+        put: Put,
+        source: &Arc<Source>,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<Sent, Error> {
+        let sending = Sending {
+            connection: &self.connection,
+            source,
+            account: &Arc::<Account>::default(),
+            pace: None,
+            priority: 0,
+            on_queued: &|_| (),
+            on_announced: &|_| (),
+        };
+        sending.run(put, send, receive).await
+    }
+
+    fn may_read(&self) -> Result<(), Error> {
+        if self.client.user.rights.read {
+            return Ok(());
+        }
+        let text = "this token does not permit reading files here";
+        Err(Error::refused(Reason::Rights, text))
+    }
+
+    /// Lists a directory.
+    pub(super) async fn list(self, path: Vec<u8>, recursive: bool, mut send: SendStream) {
+        if let Err(error) = self.entries(&path, recursive, &mut send).await {
+            self.failed(&mut send, below(None, &path).ok(), error).await;
+        }
+    }
+
+    async fn entries(
+        &self,
+        path: &[u8],
+        recursive: bool,
+        send: &mut SendStream,
+    ) -> Result<(), Error> {
+        self.may_read()?;
+        let path = if path.is_empty() {
+            None
+        } else {
+            Some(below(None, path)?)
+        };
+        let storage = self.client.storage.clone();
+        let (found, mut entries) = mpsc::channel(1024);
+        let listing = blocking(move || {
+            storage.list(path.as_ref(), recursive, &mut |entry| {
+                found.blocking_send(entry).is_ok()
+            })
+        });
+        tokio::pin!(listing);
+        let mut listed = None;
+        let mut batch: Vec<Entry> = Vec::new();
+        let mut length = 0;
+        loop {
+            let entry = tokio::select! {
+                entry = entries.recv() => entry,
+                result = &mut listing, if listed.is_none() => {
+                    listed = Some(result?);
+                    continue;
+                }
+            };
+            let Some(entry) = entry else { break };
+            let more = entry.encoded_len();
+            if length + more > MAX_MESSAGE - 64 || batch.len() >= crate::wire::MAX_LIST {
+                let entries = std::mem::take(&mut batch);
+                framing::write(
+                    send,
+                    &Message::Entries {
+                        entries,
+                        last: false,
+                    },
+                )
+                .await?;
+                length = 0;
+            }
+            length += more;
+            batch.push(entry);
+        }
+        if listed.is_none() {
+            listing.await?;
+        }
+        let last = Message::Entries {
+            entries: batch,
+            last: true,
+        };
+        framing::write(send, &last).await?;
+        send.finish().ok();
+        Ok(())
+    }
+
+    /// Removes a file or directory.
+    pub(super) async fn remove(self, path: Vec<u8>, recursive: bool, mut send: SendStream) {
+        let name = below(None, &path);
+        let removed = match &name {
+            Ok(path) if self.client.user.rights.remove => {
+                let (storage, path) = (self.client.storage.clone(), path.clone());
+                blocking(move || storage.remove(&path, recursive)).await
+            }
+            Ok(_) => {
+                let text = "this token does not permit removing files here";
+                Err(Error::refused(Reason::Rights, text))
+            }
+            Err(_) => below(None, &path).map(|_| 0),
+        };
+        match (removed, name) {
+            (Ok(count), Ok(name)) => {
+                self.peer.shared.usage.forget(&self.client.user.name);
+                self.peer
+                    .answer(&mut send, &Message::Removed { count })
+                    .await;
+                (self.peer.on_event)(Event::Removed {
+                    peer: self.peer.address,
+                    name,
+                    count,
+                });
+            }
+            (Err(error), name) => self.failed(&mut send, name.ok(), error).await,
+            (Ok(_), Err(_)) => {}
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Many small files: packs, written and synchronized in batches.
+
+use super::put::blocking;
+use super::session::Session;
+use super::{Event, Shared};
+use crate::receiving::Control;
+use crate::routes::ChunkStream;
+use crate::storage::{Directories, Stage, Staged};
+use crate::wire::{CheckedFile, Failure, Finish, MAX_LIST, MAX_PACK, Message, PackReader, Reason};
+use crate::{Error, RemotePath, close, framing};
+use bytes::{Bytes, BytesMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::interval;
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
+
+/// Packs that are written at the same time.
+const WRITERS: usize = 4;
+/// Packs that wait to be synchronized, at most.
+const WRITTEN: usize = 64;
+/// Answers that wait to be sent.
+const ANSWERS: usize = 64;
+/// A connection must deliver so much while others wait for its place, bytes per second.
+const SLOWEST: u64 = 1 << 10;
+
+/// A pack whose files are written but have no names yet.
+struct Written {
+    pack: u64,
+    files: Vec<(u32, Staged)>,
+    failures: Vec<Failure>,
+}
+
+/// What a tree has stored.
+#[derive(Debug, Default)]
+struct Count {
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Session {
+    /// Stores the files of a tree.
+    pub(super) async fn tree(self, path: Vec<u8>, mut send: SendStream, mut receive: RecvStream) {
+        let started = Instant::now();
+        let base = match base(&path) {
+            Ok(base) => base,
+            Err(error) => return self.failed(&mut send, None, error).await,
+        };
+        let count = Arc::new(Count::default());
+        match self
+            .packs(base.clone(), &count, &mut send, &mut receive)
+            .await
+        {
+            Ok(finish) => {
+                let bytes = count.bytes.load(Ordering::Relaxed);
+                let hash = finish.hash;
+                self.peer
+                    .answer(&mut send, &Message::Stored { bytes, hash })
+                    .await;
+                (self.peer.on_event)(Event::StoredTree {
+                    peer: self.peer.address,
+                    name: base,
+                    files: count.files.load(Ordering::Relaxed),
+                    bytes: whimbrel_units::Bytes::new(bytes),
+                    took: started.elapsed().into(),
+                });
+            }
+            Err(error) => self.failed(&mut send, base, error).await,
+        }
+    }
+
+    async fn packs(
+        &self,
+        base: Option<RemotePath>,
+        count: &Arc<Count>,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<Finish, Error> {
+        self.may_write()?;
+        let _place = self.place(send).await?;
+        let (route, mut streams) = self.route()?;
+        let (storage, directory) = (self.client.storage.clone(), base.clone());
+        let stage = blocking(move || {
+            let mut any = false;
+            let mut found = |_| {
+                any = true;
+                false
+            };
+            match storage.list(directory.as_ref(), false, &mut found) {
+                Ok(()) => {}
+                Err(Error::Refused(refusal)) if refusal.reason == Reason::Missing => {}
+                Err(error) => return Err(error),
+            }
+            Ok((Arc::new(storage.stage()?), any))
+        });
+        let (stage, any) = stage.await?;
+        let accepted = Message::Accepted {
+            transfer: route.transfer,
+            have: if any { vec![(0, 1)] } else { Vec::new() },
+        };
+        framing::write(send, &accepted).await?;
+        let (answers, mut answer) = mpsc::channel(ANSWERS);
+        let (written, to_commit) = mpsc::channel(WRITTEN);
+        let committer = {
+            let (stage, answers, count) = (Arc::clone(&stage), answers.clone(), Arc::clone(count));
+            let (shared, user) = (Arc::clone(&self.peer.shared), self.client.user.name.clone());
+            spawn_blocking(move || {
+                let each = |growth| shared.usage.changed(&user, growth);
+                commit(&stage, to_commit, &answers, &count, each);
+            })
+        };
+        let mut committer = Some(committer);
+        let (checks, to_check) = mpsc::channel::<Vec<CheckedFile>>(ANSWERS);
+        let checker = {
+            let (storage, base, answers) =
+                (self.client.storage.clone(), base.clone(), answers.clone());
+            spawn_blocking(move || check_all(&storage, base.as_ref(), to_check, &answers))
+        };
+        let mut written = Some(written);
+        let mut packs: JoinSet<Result<(), Error>> = JoinSet::new();
+        let permits = Arc::new(Semaphore::new(WRITERS));
+        let mut control = Control::new(receive);
+        let (mut opened, mut packed) = (0u64, 0u64);
+        let mut finish: Option<Finish> = None;
+        let mut watch = interval(self.peer.shared.limits.stall.into());
+        watch.tick().await;
+        let mut received = self.connection.stats().udp_rx.bytes;
+        loop {
+            if let Some(finish) = finish
+                && packed >= finish.chunks
+            {
+                written = None;
+                if let Some(committer) = committer.take() {
+                    committer.await.map_err(|_| Error::Stopped)?;
+                }
+                drop((written, checker));
+                return Ok(finish);
+            }
+            tokio::select! {
+                Some((header, stream)) = streams.recv() => {
+                    if !(1..=MAX_PACK).contains(&(header.length as usize)) || header.offset != opened {
+                        return Err(Error::Protocol("a pack out of order or too long".to_owned()));
+                    }
+                    opened += 1;
+                    let Some(written) = written.clone() else { continue };
+                    let (session, stage) = (self.clone(), Arc::clone(&stage));
+                    let (base, permits) = (base.clone(), Arc::clone(&permits));
+                    packs.spawn(async move {
+                        let pack = read_pack((header, stream)).await?;
+                        let _permit = permits.acquire().await;
+                        session.write_pack(header.offset, pack, base, stage, written).await
+                    });
+                }
+                Some(done) = packs.join_next() => done.map_err(|_| Error::Stopped)??,
+                Some(message) = answer.recv() => {
+                    packed += u64::from(matches!(message, Message::Packed { .. }));
+                    framing::write(send, &message).await?;
+                }
+                message = control.next(), if finish.is_none() => match message? {
+                    Message::Check { files } => {
+                        let full = |_| Error::Protocol("too many questions at once".to_owned());
+                        checks.try_send(files).map_err(full)?;
+                    }
+                    Message::Finish(announced) => finish = Some(announced),
+                    _ => return Err(Error::Protocol("an unexpected message".to_owned())),
+                },
+                _ = watch.tick() => {
+                    let now = self.connection.stats().udp_rx.bytes;
+                    let least = SLOWEST * self.peer.shared.limits.stall.as_secs_f64() as u64;
+                    let slow = now.saturating_sub(std::mem::replace(&mut received, now)) < least;
+                    if slow && self.peer.shared.places.is_contended() {
+                        let text = "almost no data arrives and others wait";
+                        return Err(Error::refused(Reason::Stalled, text));
+                    }
+                }
+                reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+            }
+        }
+    }
+
+    /// Writes the files of a pack under hidden names.
+    async fn write_pack(
+        &self,
+        pack: u64,
+        content: Bytes,
+        base: Option<RemotePath>,
+        stage: Arc<Stage>,
+        written: mpsc::Sender<Written>,
+    ) -> Result<(), Error> {
+        let storage = self.client.storage.clone();
+        storage.check_space(content.len() as u64)?;
+        let shared: &Shared = &self.peer.shared;
+        // What is stored in the end is counted when it has its name.
+        let needed = content.len() as u64;
+        let reserved = shared
+            .usage
+            .reserve(&self.client, needed, 0, Arc::default())
+            .await?;
+        let done = blocking(move || {
+            let reader = PackReader::open(content).ok_or_else(|| {
+                let text = "a pack does not have its hash; send it again";
+                Error::refused(Reason::Corrupt, text)
+            })?;
+            let (mut files, mut failures) = (Vec::new(), Vec::new());
+            let mut directories = Directories::new();
+            for (index, entry) in (0..).zip(reader) {
+                let entry = entry.map_err(|e| Error::Protocol(e.to_string()))?;
+                let path = below(base.as_ref(), &entry.path);
+                let result = path.and_then(|path| stage.write(&path, &entry, &mut directories));
+                match result {
+                    Ok(Some(staged)) => files.push((index, staged)),
+                    Ok(None) => {}
+                    // A full disk concerns all files.
+                    Err(error @ Error::File { .. }) => return Err(error),
+                    Err(error) => failures.push(Failure {
+                        index,
+                        refusal: error.for_peer(),
+                    }),
+                }
+            }
+            Ok(Written {
+                pack,
+                files,
+                failures,
+            })
+        });
+        let done = done.await?;
+        drop(reserved);
+        written.send(done).await.map_err(|_| Error::Stopped)
+    }
+}
+
+/// The directory of a tree; `None` is the user's own.
+fn base(path: &[u8]) -> Result<Option<RemotePath>, Error> {
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let path = RemotePath::new(path).map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
+    Ok(Some(path))
+}
+
+/// The path of a file of a tree.
+pub(super) fn below(base: Option<&RemotePath>, path: &[u8]) -> Result<RemotePath, Error> {
+    let joined = match base {
+        Some(base) => base.join(path),
+        None => RemotePath::new(path),
+    };
+    joined.map_err(|e| Error::refused(Reason::Name, e.to_string()))
+}
+
+async fn read_pack((header, mut stream): ChunkStream) -> Result<Bytes, Error> {
+    let wrong = || Error::Protocol("a pack does not have its length".to_owned());
+    let lost = |e: whimbrel_quic::endpoint::ReadError| Error::Lost(e.to_string());
+    let length = header.length as usize;
+    // Memory grows with what arrives.
+    let mut pack = BytesMut::new();
+    let mut some = Vec::new();
+    while pack.len() < length {
+        let read = stream.read_many(&mut some, length - pack.len()).await;
+        read.map_err(lost)?.ok_or_else(wrong)?;
+        some.drain(..)
+            .for_each(|part| pack.extend_from_slice(&part));
+    }
+    match stream.read_chunk(1).await.map_err(lost)? {
+        None => Ok(pack.freeze()),
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// Gives all files that are written their names, as many at once as there are.
+fn commit(
+    stage: &Stage,
+    mut written: mpsc::Receiver<Written>,
+    answers: &mpsc::Sender<Message>,
+    count: &Count,
+    grown: impl Fn(i64),
+) {
+    while let Some(first) = written.blocking_recv() {
+        let mut batch = vec![first];
+        while let Ok(more) = written.try_recv() {
+            batch.push(more);
+        }
+        let files: Vec<&Staged> = batch
+            .iter()
+            .flat_map(|w| w.files.iter().map(|f| &f.1))
+            .collect();
+        let results = stage.commit(&files);
+        let mut results = results.into_iter();
+        for mut pack in batch {
+            for ((index, file), result) in pack.files.into_iter().zip(&mut results) {
+                match result {
+                    Ok(()) => {
+                        count.files.fetch_add(1, Ordering::Relaxed);
+                        count.bytes.fetch_add(file.bytes(), Ordering::Relaxed);
+                        grown(file.growth());
+                    }
+                    Err(error) => pack.failures.push(Failure {
+                        index,
+                        refusal: error.for_peer(),
+                    }),
+                }
+            }
+            let message = packed(pack.pack, pack.failures);
+            if answers.blocking_send(message).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The answer to a pack. Texts are left out where the message would be too long.
+fn packed(pack: u64, mut failures: Vec<Failure>) -> Message {
+    const TEXTS: usize = 40;
+    // A pack has at most 1 MiB, but its entries may be tiny.
+    failures.truncate(MAX_LIST);
+    for failure in failures.iter_mut().skip(TEXTS) {
+        failure.refusal.text.clear();
+    }
+    Message::Packed { pack, failures }
+}
+
+/// Answers which files are needed.
+fn check_all(
+    storage: &crate::storage::Storage,
+    base: Option<&RemotePath>,
+    mut questions: mpsc::Receiver<Vec<CheckedFile>>,
+    answers: &mpsc::Sender<Message>,
+) {
+    let mut directories = Directories::new();
+    while let Some(files) = questions.blocking_recv() {
+        let needed = |file: &CheckedFile| {
+            let path = below(base, &file.path).ok()?;
+            let found = storage.find(&path, &mut directories).ok()??;
+            if found.kind != crate::wire::Kind::File || found.size != file.size {
+                return None;
+            }
+            match file.hash {
+                Some(hash) => {
+                    let opened = storage.open_file(&path).ok()?;
+                    let own = super::put::hash_file(&opened, found.size).ok()?;
+                    (own == hash).then_some(())
+                }
+                None => (file.modified == Some(found.modified)).then_some(()),
+            }
+        };
+        // What cannot be looked up is needed; storing it gives the reason.
+        let mut needed = needed;
+        let needed = files.iter().map(|file| needed(file).is_none()).collect();
+        if answers.blocking_send(Message::Need { needed }).is_err() {
+            return;
+        }
+    }
+}

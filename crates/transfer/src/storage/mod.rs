@@ -1,0 +1,208 @@
+//! The directory in which files arrive: written under a hidden name, renamed when complete.
+//!
+//! Every operation is relative to a file descriptor of a directory and follows no symbolic link, so
+//! nothing that is renamed or linked meanwhile leads out of the directory.
+//!
+//! | part | content |
+//! |---|---|
+//! | `resolve` | from a path to the file descriptor of its directory |
+//! | `partial` | one incomplete file, which survives lost connections and restarts |
+//! | `stage` | many small files, written and synchronized together |
+//! | `list` | listing and removing |
+//! | `space` | how much of the disk may be used |
+
+mod list;
+mod partial;
+mod resolve;
+mod space;
+mod stage;
+
+pub(crate) use partial::{Lock, Partial, busy};
+pub(crate) use resolve::{Found, attributes};
+pub use space::KeepFree;
+pub(crate) use stage::{Directories, Stage, Staged, stays_below};
+
+use crate::path::RESERVED;
+use crate::wire::Reason;
+use crate::{Error, RemotePath};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Options of a directory in which files are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StorageOptions {
+    /// Replace files of the same name.
+    pub overwrite: bool,
+    /// What of the disk stays free.
+    pub keep_free: KeepFree,
+    /// Incomplete files that have not changed for this long are removed.
+    pub keep_partial: Duration,
+}
+
+/// A directory in which files are stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Storage {
+    root: Arc<File>,
+    path: PathBuf,
+    options: StorageOptions,
+    /// Permission bits that new files do not get.
+    umask: u16,
+}
+
+impl Storage {
+    /// Opens `path` and removes incomplete files that are too old.
+    pub fn open(path: &Path, options: StorageOptions) -> Result<Self, Error> {
+        let root = File::open(path)
+            .and_then(|d| {
+                if d.metadata()?.is_dir() {
+                    Ok(d)
+                } else {
+                    Err(Errno::NOTDIR.into())
+                }
+            })
+            .map_err(Error::file(path, "use this as the directory for uploads"))?;
+        let storage = Self {
+            root: Arc::new(root),
+            path: path.to_owned(),
+            options,
+            umask: umask(),
+        };
+        storage.remove_leftovers(SystemTime::now())?;
+        Ok(storage)
+    }
+
+    /// Whether files of the same name are replaced.
+    pub fn overwrites(&self) -> bool {
+        self.options.overwrite
+    }
+
+    /// Where a file is, for messages to the operator.
+    pub fn shown(&self, path: &RemotePath) -> PathBuf {
+        self.path.join(path.as_path())
+    }
+
+    /// Removes old incomplete files, and what packs of a killed server left. What a living server
+    /// has locked stays.
+    pub fn remove_leftovers(&self, now: SystemTime) -> Result<(), Error> {
+        let entries = self
+            .path
+            .read_dir()
+            .map_err(Error::file(&self.path, "list"))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let staged = stage::is_stage(name);
+            if !staged && !partial::is_partial(name) {
+                continue;
+            }
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let Ok(file) = openat(&*self.root, name, flags, Mode::empty()) else {
+                continue;
+            };
+            let file = File::from(file);
+            let Ok(metadata) = file.metadata() else {
+                continue;
+            };
+            let changed = metadata.modified().unwrap_or(now);
+            let old = now.duration_since(changed).unwrap_or_default() >= self.options.keep_partial;
+            let right_type = if staged {
+                metadata.is_dir()
+            } else {
+                metadata.is_file() && old
+            };
+            if !right_type || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+                continue;
+            }
+            let removed = if staged {
+                std::fs::remove_dir_all(self.path.join(name))
+            } else {
+                unlinkat(&*self.root, name, AtFlags::empty()).map_err(Into::into)
+            };
+            removed.map_err(Error::file(
+                self.path.join(name),
+                "remove this incomplete file",
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Bytes that the files in the directory have, incomplete ones included.
+    pub fn used(&self) -> u64 {
+        let mut used = 0;
+        let mut folders = vec![self.path.clone()];
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = folder.read_dir() else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                match entry.metadata() {
+                    Ok(m) if m.is_dir() => folders.push(entry.path()),
+                    Ok(m) if m.is_file() => {
+                        use std::os::unix::fs::MetadataExt;
+                        // Sparse files count by what they take.
+                        used += m.len().min(m.blocks().saturating_mul(512).max(1));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        used
+    }
+
+    /// The error if there is something else at a path, or a file that is not to be replaced.
+    pub fn exists_error(&self, path: &RemotePath) -> Error {
+        let hint = if self.options.overwrite {
+            "it is not a regular file"
+        } else {
+            "choose another --name, or start the server with --overwrite"
+        };
+        Error::refused(Reason::Exists, format!("`{path}` exists already; {hint}"))
+    }
+
+    fn failed(&self, path: &RemotePath, what: &'static str) -> impl FnOnce(Errno) -> Error {
+        let path = self.shown(path);
+        move |e| Error::file(path, what)(e.into())
+    }
+}
+
+/// The process's umask. It can only be read by changing it, which threads that create files
+/// meanwhile would notice; the kernel's status file has it too.
+fn umask() -> u16 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|text| u16::from_str_radix(text.trim(), 8).ok())
+        .unwrap_or(0o022)
+}
+
+/// A random name with the server's own prefix.
+fn random_name(suffix: &str) -> Result<String, Error> {
+    use ring::rand::{SecureRandom, SystemRandom};
+    let mut random = [0; 8];
+    SystemRandom::new()
+        .fill(&mut random)
+        .map_err(|_| Error::Identity("the system gave no randomness".to_owned()))?;
+    Ok(own_name(&data_encoding::HEXLOWER.encode(&random), suffix))
+}
+
+/// A name with the server's own prefix.
+fn own_name(middle: &str, suffix: &str) -> String {
+    let prefix = std::str::from_utf8(RESERVED).unwrap_or_default();
+    format!("{prefix}{middle}{suffix}")
+}
+
+/// Whether a name consists of the server's prefix, so many hexadecimal digits, and a suffix.
+fn is_own_name(name: &str, digits: usize, suffix: &str) -> bool {
+    let prefix = std::str::from_utf8(RESERVED).unwrap_or_default();
+    name.strip_prefix(prefix)
+        .and_then(|n| n.strip_suffix(suffix))
+        .is_some_and(|n| n.len() == digits && n.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Whether `name` in `directory` still is the file with this inode.
+fn is_same(directory: &File, name: &str, inode: u64) -> bool {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|s| s.st_ino == inode)
+}

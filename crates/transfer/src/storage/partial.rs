@@ -1,0 +1,245 @@
+//! One incomplete file.
+//!
+//! Its hidden name follows from the user and the path, so the next attempt finds it. It is its own
+//! journal: what it contains is found with `SEEK_DATA` and verified by hash, so nothing else has to
+//! be kept in step with it. It is locked while a transfer uses it.
+
+use super::resolve::set_attributes;
+use super::{Storage, is_own_name, is_same, own_name};
+use crate::blocks::FINE_LOG;
+use crate::ranges::RangeSet;
+use crate::wire::{MAX_LIST, Metadata, Reason};
+use crate::{Error, RemotePath};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, fchmod,
+    flock, fsync, futimens, linkat, openat, renameat, renameat_with, seek, unlinkat,
+};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const SUFFIX: &str = ".part";
+/// Digits of the hash in a name.
+const DIGITS: usize = 32;
+/// After so many bytes the free space is checked again.
+const CHECK: u64 = 64 << 20;
+
+pub(super) fn is_partial(name: &str) -> bool {
+    is_own_name(name, DIGITS, SUFFIX)
+}
+
+/// The hidden name of a file that `user` stores at `path`.
+pub(super) fn partial_name(user: &str, path: &RemotePath) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(user.as_bytes())
+        .update(b"\0")
+        .update(path.as_bytes());
+    own_name(&hasher.finalize().to_hex()[..DIGITS], SUFFIX)
+}
+
+/// Whether an incomplete file could be locked.
+pub(crate) enum Lock {
+    /// It is this transfer's.
+    Ours(Partial),
+    /// Another transfer has it.
+    Taken,
+}
+
+/// An incomplete file. Dropped, it stays for the next attempt.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    storage: Storage,
+    name: String,
+    path: PathBuf,
+    file: File,
+    /// Bytes until the free space is checked again.
+    unchecked: AtomicU64,
+}
+
+impl Storage {
+    /// Opens or creates the incomplete file of `user` at `path`.
+    pub fn partial(&self, user: &str, path: &RemotePath) -> Result<Lock, Error> {
+        let name = partial_name(user, path);
+        let shown = self.path.join(&name);
+        let failed = |what| {
+            let shown = shown.clone();
+            move |e: Errno| Error::file(shown, what)(e.into())
+        };
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        // A second attempt is needed if another process removed the file before it was locked; a
+        // third is unlikely.
+        for _ in 0..8 {
+            let file = openat(&*self.root, &*name, flags, Mode::from_raw_mode(0o600));
+            let file = File::from(file.map_err(failed("create"))?);
+            let metadata = file.metadata().map_err(Error::file(&shown, "inspect"))?;
+            if !metadata.is_file() {
+                return Err(failed("use")(Errno::EXIST));
+            }
+            // On a file system without locks only one server may use the directory.
+            if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+                return Ok(Lock::Taken);
+            }
+            if is_same(&self.root, &name, metadata.ino()) {
+                return Ok(Lock::Ours(Partial {
+                    storage: self.clone(),
+                    name,
+                    path: shown,
+                    file,
+                    unchecked: AtomicU64::new(CHECK),
+                }));
+            }
+        }
+        Err(failed("lock")(Errno::AGAIN))
+    }
+}
+
+impl Partial {
+    /// Its length, bytes.
+    pub fn len(&self) -> Result<u64, Error> {
+        let metadata = self.file.metadata();
+        Ok(metadata.map_err(Error::file(&self.path, "inspect"))?.len())
+    }
+
+    /// Sets the length; new bytes are zero and take no space.
+    pub fn set_len(&self, size: u64) -> Result<(), Error> {
+        self.file
+            .set_len(size)
+            .map_err(Error::file(&self.path, "set the length of"))
+    }
+
+    /// The ranges with data, in whole parts of 64 KiB or up to the end, at most 1024. Zeros may be
+    /// among them.
+    pub fn have(&self) -> Result<RangeSet, Error> {
+        let size = self.len()?;
+        let mut have = RangeSet::default();
+        let mut at = 0;
+        while at < size {
+            let start = match seek(&self.file, SeekFrom::Data(at)) {
+                Ok(start) => start,
+                Err(Errno::NXIO) => break,
+                // The file system does not know: everything may be data.
+                Err(_) => at,
+            };
+            let end = seek(&self.file, SeekFrom::Hole(start))
+                .unwrap_or(size)
+                .clamp(start + 1, size);
+            let part = 1 << FINE_LOG;
+            let whole_end = if end >= size { size } else { end / part * part };
+            have.insert(start.next_multiple_of(part)..whole_end);
+            at = end;
+        }
+        Ok(merge_close(have))
+    }
+
+    /// Writes all of `data` at `offset`.
+    pub fn write_at(&self, data: &[u8], offset: u64) -> Result<(), Error> {
+        let length = data.len() as u64;
+        if self.unchecked.load(Ordering::Relaxed) < length {
+            self.storage.check_space(0)?;
+            self.unchecked.store(CHECK, Ordering::Relaxed);
+        } else {
+            self.unchecked.fetch_sub(length, Ordering::Relaxed);
+        }
+        self.file
+            .write_all_at(data, offset)
+            .map_err(Error::file(&self.path, "write"))
+    }
+
+    /// Reads exactly `into` from `offset`.
+    pub fn read_at(&self, into: &mut [u8], offset: u64) -> Result<(), Error> {
+        self.file
+            .read_exact_at(into, offset)
+            .map_err(Error::file(&self.path, "read back"))
+    }
+
+    /// Flushes the file to disk and renames it to `path`. The file then survives a crash. A file
+    /// that is replaced passes its permissions on.
+    pub fn store(&self, path: &RemotePath, metadata: &Metadata) -> Result<(), Error> {
+        let storage = &self.storage;
+        let failed = |what| {
+            let shown = self.path.clone();
+            move |e: Errno| Error::file(shown, what)(e.into())
+        };
+        let parent = storage.parent(path, true)?;
+        let parent = parent.ok_or_else(|| failed("create the directory of")(Errno::NOENT))?;
+        let mode = storage.mode_for(storage.look_up(path)?, metadata.mode);
+        set_attributes(&self.file, &metadata.attributes).map_err(failed("set attributes of"))?;
+        fchmod(&self.file, Mode::from_raw_mode(mode.into())).map_err(failed("set the mode of"))?;
+        set_modified(&self.file, metadata).map_err(failed("set the time of"))?;
+        fsync(&self.file).map_err(failed("flush to disk"))?;
+        self.rename(&parent, path).map_err(|e| match e {
+            Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY => storage.exists_error(path),
+            e => storage.failed(path, "rename the file to this")(e),
+        })?;
+        fsync(&*parent).map_err(storage.failed(path, "flush the directory of"))
+    }
+
+    fn rename(&self, parent: &File, path: &RemotePath) -> Result<(), Errno> {
+        let (root, old, new) = (&*self.storage.root, &*self.name, path.file_name());
+        if self.storage.overwrites() {
+            return renameat(root, old, parent, new);
+        }
+        match renameat_with(root, old, parent, new, RenameFlags::NOREPLACE) {
+            // Not every file system supports this; a hard link does not replace a file either.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                linkat(root, old, parent, new, AtFlags::empty())?;
+                unlinkat(root, old, AtFlags::empty())
+            }
+            result => result,
+        }
+    }
+
+    /// Removes the file: it is not needed any more.
+    pub fn remove(&self) {
+        // If this fails, the file goes when it is old.
+        unlinkat(&*self.storage.root, &*self.name, AtFlags::empty()).ok();
+    }
+}
+
+/// Sets the time of the last change, if it is known.
+pub(super) fn set_modified(file: &File, metadata: &Metadata) -> Result<(), Errno> {
+    let Some(time) = metadata.modified else {
+        return Ok(());
+    };
+    let time = Timespec {
+        tv_sec: time.seconds,
+        tv_nsec: time.nanoseconds.into(),
+    };
+    let times = Timestamps {
+        last_access: time,
+        last_modification: time,
+    };
+    futimens(file, &times)
+}
+
+/// Merges ranges over gaps that grow until few enough remain.
+fn merge_close(mut ranges: RangeSet) -> RangeSet {
+    let mut gap = 1u64 << FINE_LOG;
+    while ranges.len() > MAX_LIST {
+        let mut merged = RangeSet::default();
+        let mut last: Option<std::ops::Range<u64>> = None;
+        for range in ranges.iter() {
+            last = Some(match last {
+                Some(before) if range.start - before.end <= gap => before.start..range.end,
+                Some(before) => {
+                    merged.insert(before);
+                    range
+                }
+                None => range,
+            });
+        }
+        merged.insert(last.unwrap_or_default());
+        (ranges, gap) = (merged, gap * 2);
+    }
+    ranges
+}
+
+/// A transfer that is busy elsewhere.
+pub(crate) fn busy(path: &RemotePath) -> Error {
+    let text = format!("another transfer stores `{path}` at the moment; try again later");
+    Error::refused(Reason::Busy, text)
+}

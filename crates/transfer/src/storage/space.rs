@@ -1,0 +1,59 @@
+//! How much of the disk may be used.
+
+use super::Storage;
+use crate::Error;
+use crate::wire::Reason;
+use rustix::fs::fstatvfs;
+use whimbrel_units::Bytes;
+
+/// What of the disk transfers never use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeepFree {
+    /// 5 % of the disk, but at most 1 GiB.
+    #[default]
+    Share,
+    /// So many bytes.
+    Bytes(Bytes),
+}
+
+impl KeepFree {
+    fn of(self, disk: u64) -> u64 {
+        match self {
+            Self::Share => (disk / 20).min(1 << 30),
+            Self::Bytes(bytes) => bytes.get(),
+        }
+    }
+}
+
+impl Storage {
+    /// Whether `size` more bytes fit.
+    pub fn check_space(&self, size: u64) -> Result<(), Error> {
+        let space = fstatvfs(&*self.root)
+            .map_err(|e| Error::file(&self.path, "query its free space")(e.into()))?;
+        // Some file systems report zero blocks for "no limit".
+        if space.f_blocks == 0 {
+            return Ok(());
+        }
+        let disk = space.f_blocks.saturating_mul(space.f_frsize);
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        let usable = free.saturating_sub(self.options.keep_free.of(disk));
+        if size <= usable && usable > 0 {
+            return Ok(());
+        }
+        let (size, usable) = (Bytes::new(size), Bytes::new(usable));
+        let text = format!("{size} more do not fit; the server's disk has {usable} left");
+        Err(Error::refused(Reason::DiskFull, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_the_disk_stays_free() {
+        assert_eq!(KeepFree::Share.of(100 << 20), 5 << 20);
+        assert_eq!(KeepFree::Share.of(1 << 40), 1 << 30);
+        assert_eq!(KeepFree::Bytes(Bytes::new(7)).of(1 << 40), 7);
+    }
+}

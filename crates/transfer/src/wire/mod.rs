@@ -1,0 +1,129 @@
+//! The wire format, version 2: `whimbrel/2` in TLS's ALPN.
+//!
+//! The first bidirectional stream of a connection authenticates the client. Every request is a
+//! bidirectional stream of its own, which the client may open in the same flight; the server looks
+//! at it when the client is authenticated. One unidirectional stream per chunk carries data.
+//!
+//! ```text
+//! client                                  server
+//!   Hello(version, token)             ->
+//!                                     <-  Welcome | Refused
+//!
+//! A file, on a stream of its own:
+//!   Put(path, size, ...)              ->
+//!                                     <-  Queued(position)*     while other transfers have the slots
+//!                                     <-  Accepted(transfer, what the server has of it)
+//!   HashRequest(a part of that)*      ->
+//!                                     <-  Hashes*               so that only what differs is sent
+//!   chunk streams, many at once       ->
+//!                                     <-  Written(offset)*      if the size is unknown
+//!   Finish(size, chunks, blake3)      ->
+//!                                     <-  Stored(bytes, blake3)       on disk under its name
+//! ```
+//!
+//! If a file of that name and size exists, the server answers `Present` instead of `Accepted`, and
+//! the client sends `Finish`. If the hashes are equal, the answer is `Stored`: a request that is
+//! repeated, because its answer was lost, succeeds. Otherwise the answer is `Accepted` or, if files
+//! are not replaced, `Refused`.
+//!
+//! ```text
+//! A file in the other direction, with the roles exchanged after the request:
+//!   Get(path)                         ->
+//!                                     <-  Queued*, Put(path, size, ...)
+//!   Accepted(transfer, ...)           ->  and so on, until
+//!   Stored                            ->
+//!
+//! Many small files:
+//!   Tree(path)                        ->
+//!                                     <-  Queued*, Accepted(transfer, whether files exist there)
+//!   Check(files)*                     ->
+//!                                     <-  Need(which of them)*  in the same order
+//!   pack streams, many at once        ->
+//!                                     <-  Packed(pack, failures)*     on disk under their names
+//!   Finish                            ->
+//!                                     <-  Stored
+//!
+//!   List(path, recursive)             ->
+//!                                     <-  Entries*, the last one marked
+//!   Remove(path, recursive)           ->
+//!                                     <-  Removed(number)
+//! ```
+//!
+//! The server may send `Refused(reason, text)` instead of any answer. A message is
+//!
+//! ```text
+//! length  u32    of the rest, at most 2048 before Welcome and 65,536 after it
+//! kind    u8
+//! body
+//! ```
+//!
+//! and a chunk or pack stream is
+//!
+//! ```text
+//! transfer u64, offset in the file or number of the pack u64, length u32 (1 to 1 MiB),
+//! then `length` bytes; then the stream ends
+//! ```
+//!
+//! Numbers are big-endian. Bytes after the body are an error. A chunk stays within a block of 1
+//! MiB. The content of a pack is described at [`PackEntry`].
+
+mod attributes;
+mod codec;
+mod message;
+mod pack;
+mod refusal;
+#[cfg(test)]
+mod tests;
+
+pub use attributes::{Attribute, FileTime, Kind, Metadata};
+pub(crate) use attributes::{MAX_ATTRIBUTES, MAX_VALUE};
+pub use codec::WireError;
+pub use message::{CheckedFile, Entry, Failure, Finish, Message, Put, Remote};
+pub use pack::{MAX_PACK, PackEntry, PackReader};
+pub use refusal::{Reason, Refusal};
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// The protocol version.
+pub const VERSION: u16 = 2;
+/// Maximum length of a message before the client is authenticated, without its length field, bytes.
+pub const MAX_FIRST_MESSAGE: usize = 2048;
+/// Maximum length of a message, without its length field, bytes.
+pub const MAX_MESSAGE: usize = 64 << 10;
+/// Maximum number of ranges in [`Message::Accepted`], of hashes in a message, and of files in
+/// [`Message::Check`].
+pub const MAX_LIST: usize = 1024;
+/// Length of the header of a chunk stream, bytes.
+pub const CHUNK_HEADER: usize = 20;
+
+/// The header of a chunk or pack stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHeader {
+    /// The transfer, from [`Message::Accepted`].
+    pub transfer: u64,
+    /// Offset in the file, bytes, or number of the pack.
+    pub offset: u64,
+    /// Length of the content, bytes.
+    pub length: u32,
+}
+
+impl ChunkHeader {
+    /// The header as bytes.
+    pub fn encode(self) -> Bytes {
+        let mut out = BytesMut::with_capacity(CHUNK_HEADER);
+        out.put_u64(self.transfer);
+        out.put_u64(self.offset);
+        out.put_u32(self.length);
+        out.freeze()
+    }
+
+    /// Reads a header.
+    pub fn decode(bytes: [u8; CHUNK_HEADER]) -> Self {
+        let mut from = &bytes[..];
+        Self {
+            transfer: from.get_u64(),
+            offset: from.get_u64(),
+            length: from.get_u32(),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! An interrupted transfer goes on where it was, and what is stored is what was sent.
+
+mod common;
+
+use common::scratch_directory::file_names;
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, report, upload, visible};
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use whimbrel_transfer::{
+    Error, Outcome, Progress, Reason, Report, Retry, SendOptions, Update, transfer,
+};
+use whimbrel_units::{Duration as Span, Rate};
+
+const MIB: u64 = 1 << 20;
+
+/// Sends until so many bytes have arrived in the service's incomplete file, then stops.
+async fn stop_after(service: &Service, options: SendOptions, bytes: u64) -> Report {
+    let directory = service.directory.clone();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let watching = tokio::spawn(async move {
+        loop {
+            let allocated = partial(&directory).and_then(|path| fs::metadata(path).ok());
+            if allocated.is_some_and(|m| m.blocks() * 512 >= bytes) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        stop.send(()).ok();
+    });
+    let stopped = async { stopped.await.unwrap_or_default() };
+    let sending = transfer(options, |_| (), stopped);
+    let report = tokio::time::timeout(TEST_TIMEOUT, sending)
+        .await
+        .expect("in time");
+    watching.abort();
+    report
+}
+
+fn partial(directory: &Path) -> Option<PathBuf> {
+    let names = file_names(directory);
+    let name = names.iter().find(|name| name.ends_with(".part"))?;
+    Some(directory.join(name))
+}
+
+/// Slow enough that a test can act while it is sent.
+fn slowly(mut options: SendOptions) -> SendOptions {
+    options.bandwidth = Some(Rate::from_bits_per_sec(400_000_000));
+    options
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_transfer_goes_on_and_a_wrong_byte_on_disk_is_sent_again() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("a", 40 * MIB as usize + 77);
+    let stopped = stop_after(&service, slowly(service.options(&file)), 20 * MIB).await;
+    assert!(matches!(stopped.result, Err(Error::Stopped)));
+    assert_eq!(stopped.outcome, Outcome::NotStored);
+    let path = partial(&service.directory).expect("an incomplete file");
+    assert_eq!(fs::metadata(&path).expect("a file").mode() & 0o777, 0o600);
+    // Three wrong bytes: in the first block, in the middle of another, and in its next part.
+    let wrong = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .expect("a file");
+    for at in [0, 5 * MIB + 1000, 5 * MIB + 70_000] {
+        let mut byte = [0];
+        wrong.read_exact_at(&mut byte, at).expect("read");
+        wrong.write_all_at(&[!byte[0]], at).expect("written");
+    }
+    let again = report(service.options(&file)).await;
+    let summary = again.result.expect("stored");
+    let sent = fs::read(&file).expect("a file");
+    assert!(fs::read(service.directory.join("a")).expect("stored") == sent);
+    assert_eq!(summary.blake3, blake3::hash(&sent).to_hex().to_string());
+    assert!(again.resumed_bytes >= 18 * MIB, "{}", again.resumed_bytes);
+    assert_eq!(again.resumed_bytes + again.sent_bytes, 40 * MIB + 77);
+    assert_eq!(file_names(&service.directory), ["a"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_changed_between_attempts_is_stored_as_it_is_now() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("a", 30 * MIB as usize);
+    stop_after(&service, slowly(service.options(&file)), 15 * MIB).await;
+    // Another size, other bytes at the beginning, a part less at the end.
+    let mut data = fs::read(&file).expect("a file");
+    data.truncate(29 * MIB as usize + 5);
+    data[7] ^= 1;
+    data[3_000_000..3_100_000].fill(0);
+    fs::write(&file, &data).expect("written");
+    let again = report(service.options(&file)).await;
+    again.result.expect("stored");
+    assert!(fs::read(service.directory.join("a")).expect("stored") == data);
+    assert!(again.resumed_bytes >= 12 * MIB, "{}", again.resumed_bytes);
+    service.stop().await;
+}
+
+/// Bytes behind the read position change while the file is sent; the size stays the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_while_it_is_sent_is_stored_as_it_is_at_the_end() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    for round in 0..10 {
+        let name = format!("file-{round}");
+        let file = scratch.file(&name, 24 * MIB as usize);
+        let options = slowly(service.options(&file));
+        let change = file.clone();
+        let mut changed = false;
+        let watch = move |update| {
+            if let Update::Progress(Progress { bytes, .. }) = update
+                && bytes > (1 + round % 4) * MIB
+                && !std::mem::replace(&mut changed, true)
+            {
+                let mut file = OpenOptions::new()
+                    .write(true)
+                    .open(&change)
+                    .expect("a file");
+                file.seek(SeekFrom::Start(round * 1000)).expect("sought");
+                file.write_all(b"changed").expect("written");
+            }
+        };
+        let sending = transfer(options, watch, std::future::pending());
+        let report = tokio::time::timeout(TEST_TIMEOUT, sending)
+            .await
+            .expect("in time");
+        report.result.expect("stored");
+        let stored = fs::read(service.directory.join(&name)).expect("stored");
+        assert!(stored == fs::read(&file).expect("a file"), "round {round}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_never_stops_changing_is_an_error() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("a", 3 * MIB as usize);
+    let path = file.clone();
+    let (end, mut ended) = tokio::sync::oneshot::channel::<()>();
+    let writer = std::thread::spawn(move || {
+        let file = OpenOptions::new().write(true).open(&path).expect("a file");
+        for n in 0u64.. {
+            file.write_all_at(&n.to_be_bytes(), 0).expect("written");
+            std::thread::sleep(Duration::from_millis(1));
+            if ended.try_recv().is_ok() {
+                break;
+            }
+        }
+    });
+    let report = report(slowly(service.options(&file))).await;
+    assert!(
+        matches!(report.result, Err(Error::Changed(_))),
+        "{:?}",
+        report.result
+    );
+    assert_eq!(report.outcome, Outcome::NotStored);
+    assert!(visible(&service.directory).is_empty());
+    end.send(()).expect("running");
+    writer.join().expect("no panic");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_identical_file_succeeds_again_and_another_one_is_refused() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("a", 5 * MIB as usize);
+    upload(service.options(&file)).await.expect("stored");
+    let again = report(service.options(&file)).await;
+    again.result.expect("stored already");
+    assert_eq!((again.sent_bytes, again.resumed_bytes), (0, 5 * MIB));
+    let mut data = fs::read(&file).expect("a file");
+    data[MIB as usize] ^= 1;
+    fs::write(&file, data).expect("written");
+    let other = report(service.options(&file)).await;
+    let Err(Error::Refused(refusal)) = other.result else {
+        panic!("not refused")
+    };
+    assert_eq!(
+        (refusal.reason, other.outcome),
+        (Reason::Exists, Outcome::NotStored)
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_survives_a_restart_of_the_server_by_itself() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let (address, directory) = (service.address, service.directory.clone());
+    let file = scratch.file("a", 30 * MIB as usize);
+    let mut options = slowly(service.options(&file));
+    options.retry = Some(Retry {
+        limit: Some(Span::from_secs(30)),
+        from_start: false,
+    });
+    let (interrupted, noticed) = tokio::sync::oneshot::channel();
+    let mut interrupted = Some(interrupted);
+    let sending = tokio::spawn(async move {
+        let watch = move |update| {
+            if let Update::Interrupted { reason, .. } = update
+                && let Some(interrupted) = interrupted.take()
+            {
+                interrupted.send(reason).ok();
+            }
+        };
+        transfer(options, watch, std::future::pending()).await
+    });
+    while partial(&directory).is_none_or(|p| fs::metadata(p).map_or(0, |m| m.blocks()) < 8000) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    service.stop().await;
+    let reason = noticed.await.expect("interrupted");
+    assert!(reason.contains("stopped"), "{reason}");
+    let service = Service::listening(&scratch, address);
+    let report = tokio::time::timeout(TEST_TIMEOUT, sending)
+        .await
+        .expect("in time");
+    let report = report.expect("no panic");
+    report.result.expect("stored");
+    assert!(
+        report.retries >= 1 && report.resumed_bytes > 3 * MIB,
+        "{}",
+        report.resumed_bytes
+    );
+    assert!(
+        report.sent_bytes <= 30 * MIB + 16 * MIB,
+        "{}",
+        report.sent_bytes
+    );
+    assert!(fs::read(directory.join("a")).expect("stored") == fs::read(&file).expect("a file"));
+    service.stop().await;
+}
+
+/// The first connection is dead but not closed: the server would wait for its idle timeout.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_command_takes_over_from_a_dead_one() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let file = scratch.file("a", 30 * MIB as usize);
+    let path = common::path::Path::to(service.address, u64::MAX).await;
+    let options = slowly(service.options_to(&file, path.address));
+    let dead = tokio::spawn(transfer(options, |_| (), std::future::pending()));
+    while partial(&service.directory)
+        .is_none_or(|p| fs::metadata(p).map_or(0, |m| m.blocks()) < 8000)
+    {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    path.cut.store(true, std::sync::atomic::Ordering::Relaxed);
+    let start = Instant::now();
+    upload(service.options(&file)).await.expect("stored");
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+    dead.abort();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn modes_and_times_are_kept_and_a_replaced_file_keeps_its_mode() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with(&scratch, limits(), true);
+    let stored = service.directory.join("a");
+    let file = scratch.file("a", 1000);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o740)).expect("the owner may");
+    upload(service.options(&file)).await.expect("stored");
+    let (there, here) = (fs::metadata(&stored), fs::metadata(&file).expect("a file"));
+    let there = there.expect("stored");
+    assert_eq!(
+        there.mode() & 0o777 | 0o022,
+        0o740 | 0o022,
+        "but for the umask"
+    );
+    assert_eq!(
+        (there.mtime(), there.mtime_nsec()),
+        (here.mtime(), here.mtime_nsec())
+    );
+    fs::set_permissions(&stored, fs::Permissions::from_mode(0o600)).expect("the owner may");
+    fs::write(&file, "new").expect("written");
+    upload(service.options(&file)).await.expect("replaced");
+    let there = fs::metadata(&stored).expect("stored");
+    assert_eq!((there.mode() & 0o777, there.len()), (0o600, 3));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn holes_stay_holes() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let path = scratch.path().join("sparse");
+    let file = fs::File::create(&path).expect("created");
+    file.set_len(300 * MIB).expect("set");
+    file.write_all_at(b"in the middle", 150 * MIB + 7)
+        .expect("written");
+    drop(file);
+    let report = report(service.options(&path)).await;
+    report.result.expect("stored");
+    let stored = service.directory.join("sparse");
+    assert!(fs::read(&stored).expect("stored") == fs::read(&path).expect("a file"));
+    let taken = |path| fs::metadata(path).expect("a file").blocks() * 512;
+    if taken(&path) < MIB {
+        assert!(report.sent_bytes <= 2 * MIB, "{}", report.sent_bytes);
+        assert!(taken(&stored) < 3 * MIB);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fifo_is_refused_and_not_waited_for() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let path = scratch.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo runs").success());
+    let error = upload(service.options(&path))
+        .await
+        .expect_err("no file")
+        .to_string();
+    assert!(error.contains("not a regular file"), "{error}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_in_a_name_are_created_and_links_are_not_followed() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let outside = scratch.subdirectory("outside");
+    std::os::unix::fs::symlink(&outside, service.directory.join("link")).expect("created");
+    let file = scratch.file("a", 1000);
+    let to = |name: &str| {
+        let mut options = service.options(&file);
+        options.name = Some(name.to_owned());
+        options
+    };
+    upload(to("x/y/z")).await.expect("stored");
+    assert!(service.directory.join("x/y/z").is_file());
+    let error = upload(to("link/b")).await.expect_err("a link").to_string();
+    assert!(error.contains("not a directory"), "{error}");
+    assert!(file_names(&outside).is_empty());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cap_on_the_rate_holds() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let mut options = service.options(&scratch.file("a", 10 * MIB as usize));
+    options.bandwidth = Some(Rate::from_bits_per_sec(40_000_000));
+    let summary = upload(options).await.expect("stored");
+    let rate = summary.goodput_bps / 40e6;
+    assert!((0.85..=1.0).contains(&rate), "{rate}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_beyond_the_places_waits_and_is_told() {
+    let scratch = ScratchDirectory::new();
+    let mut limits = limits();
+    limits.connections = 1;
+    let service = Service::with(&scratch, limits, false);
+    let first = slowly(service.options(&scratch.file("first", 20 * MIB as usize)));
+    let first = tokio::spawn(report(first));
+    while partial(&service.directory).is_none() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let mut positions = Vec::new();
+    let watch = |update| {
+        if let Update::Queued(position) = update {
+            positions.push(position);
+        }
+    };
+    let second = service.options(&scratch.file("second", 1000));
+    let sending = transfer(second, watch, std::future::pending());
+    let second = tokio::time::timeout(TEST_TIMEOUT, sending)
+        .await
+        .expect("in time");
+    second.result.expect("stored");
+    assert_eq!(positions, [1]);
+    first.await.expect("no panic").result.expect("stored");
+    service.stop().await;
+}
