@@ -43,7 +43,7 @@ fn a_report_has_the_page_the_results_and_the_files() {
         &[
             "paper/fig-2",
             "CERL is faster than NewReno on a lossy link",
-            "in part",
+            "does not hold",
             "1 of 2 right; wrong: CERL",
             "experiments/paper/s.toml",
             "crates/cc/src/classifiers/cerl.rs",

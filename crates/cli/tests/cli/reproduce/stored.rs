@@ -25,7 +25,7 @@ fn finished_experiments_are_not_run_again() {
     let list = place.json(&["--list"]);
     assert_eq!(
         [&list[0]["verdict"], &list[0]["kept"]],
-        [&Value::from("in part"), &both[0]["kept"]]
+        [&Value::from("does not hold"), &both[0]["kept"]]
     );
     assert_eq!(list[0]["seconds"], first[0]["seconds"]);
 
@@ -47,7 +47,7 @@ fn a_killed_command_keeps_its_finished_results() {
         .expect("the command starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     lines
-        .find(|line| line.as_ref().expect("a line").starts_with("in part: "))
+        .find(|line| line.as_ref().expect("a line").starts_with("does not hold: "))
         .expect("the first experiment's verdict")
         .expect("a line");
     child.kill().expect("SIGKILL");
@@ -129,7 +129,7 @@ fn results_are_printed_even_if_they_cannot_be_stored() {
         warning.starts_with("warning: cannot store results: cannot write to "),
         "{warning}"
     );
-    assert!(text(&output.stdout).contains("in part: 1 of 2 right"));
+    assert!(text(&output.stdout).contains("does not hold: 1 of 2 right"));
     // The list needs no stored results.
     place.run(&["--list"]);
 }
