@@ -20,6 +20,7 @@ mod blocks;
 mod close;
 mod connect;
 mod error;
+mod fetch;
 mod fingerprint;
 mod framing;
 mod guard;
@@ -52,6 +53,7 @@ pub mod wire;
 pub use blocks::CHUNK;
 pub use connect::ServerAddress;
 pub use error::Error;
+pub use fetch::{GetOptions, GetReport, get, list, remove};
 pub use fingerprint::Fingerprint;
 pub use identity::{Identity, default_state_dir};
 pub use incoming::{Incoming, Receiving, Share};
@@ -59,7 +61,10 @@ pub use known_hosts::KnownHosts;
 pub use known_tokens::KnownTokens;
 pub use path::{NameError, RemotePath, printable};
 pub use qlog::QlogFolder;
-pub use send::{Outcome, Progress, Report, Retry, SendOptions, Update, send, transfer};
+pub use send::{
+    Filter, Outcome, Progress, Report, Retry, SendOptions, TreeOptions, TreeReport, Update, send,
+    send_tree, transfer,
+};
 pub use server::{Event, Limits, ServeOptions, Server};
 pub use storage::KeepFree;
 pub use summary::{BurstSummary, IntervalSample, Summary, TracePoint, VerdictCounts};

@@ -162,7 +162,8 @@ pub(super) fn compare(
         }
         if range.end - range.start <= CHUNK {
             found.push(read_hash(partial, size, &range)?);
-            if range.start % CHUNK == 0 && range == lock(hashes).range(range.start / CHUNK) {
+            if range.start.is_multiple_of(CHUNK) && range == lock(hashes).range(range.start / CHUNK)
+            {
                 lock(hashes).set(range.start / CHUNK, found.last().copied());
             }
             continue;

@@ -1,16 +1,18 @@
-//! Sends one file.
+//! Sends files.
 //!
 //! | part | content |
 //! |---|---|
 //! | `options` | what the user wants |
 //! | `connect`, `session` | a connection on which the client is authenticated |
 //! | `attempts`, `retry` | over as many connections as it takes |
+//! | `tree` | directories and many files |
 
 mod attempts;
 mod connect;
 mod options;
 mod retry;
 mod session;
+mod tree;
 
 use crate::sending::{
     Account, FileSource, Pace, Sending, Sent, Source, StreamSource, open_regular,
@@ -18,17 +20,17 @@ use crate::sending::{
 use crate::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
 use crate::wire::{Kind, Metadata, Put, Reason};
 use crate::{Error, RemotePath, close};
-pub(crate) use attempts::Earlier;
-use attempts::{Attempts, Task};
+pub(crate) use attempts::{Attempts, Earlier, Task};
 pub use options::{Progress, SendOptions, Update};
 pub use retry::Retry;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
-use session::ClientSession;
+pub(crate) use session::ClientSession;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+pub use tree::{Filter, TreeOptions, TreeReport, send_tree};
 
 /// A file that changes while it is sent is sent again so many times.
 const CHANGES: u32 = 3;
@@ -145,7 +147,9 @@ struct Job {
     /// The number of this invocation.
     id: [u8; 16],
     account: Arc<Account>,
-    pace: Option<Pace>,
+    pace: Option<Arc<Pace>>,
+    /// Priority of the first chunk; that of later ones is lower.
+    priority: i32,
     /// The size, bytes; 0 as long as it is not known.
     size: Arc<AtomicU64>,
     /// The server was told the hash, and has not answered.
@@ -164,15 +168,29 @@ impl Job {
         }
         let stream = || Source::Stream(StreamSource::new(Box::new(std::io::stdin())));
         Ok(Self {
-            file: options.file.clone(),
-            attributes: options.attributes,
-            name: remote_name(options)?,
+            pace: options.bandwidth.map(|rate| Arc::new(Pace::new(rate))),
+            stream: is_stream.then(|| Arc::new(stream())),
+            ..Self::of(
+                options.file.clone(),
+                remote_name(options)?,
+                options.attributes,
+            )?
+        })
+    }
+
+    /// A file to be sent to this path, without a cap on the rate.
+    fn of(file: PathBuf, name: RemotePath, attributes: bool) -> Result<Self, Error> {
+        Ok(Self {
+            file,
+            attributes,
+            name,
             id: random_id()?,
             account: Arc::default(),
-            pace: options.bandwidth.map(Pace::new),
+            pace: None,
+            priority: 0,
             size: Arc::default(),
             announced: AtomicBool::new(false),
-            stream: is_stream.then(|| Arc::new(stream())),
+            stream: None,
             changes: 0,
         })
     }
@@ -227,8 +245,8 @@ impl Job {
             connection,
             source,
             account: &self.account,
-            pace: self.pace.as_ref(),
-            priority: 0,
+            pace: self.pace.as_deref(),
+            priority: self.priority,
             on_queued: &|position| session.queued.store(position, Ordering::Relaxed),
             on_announced: &|announced| self.announced.store(announced, Ordering::Relaxed),
         };

@@ -82,10 +82,7 @@ impl Plan {
             if let Some(range) = state.differing.take_first(CHUNK, CHUNK) {
                 return Some(range);
             }
-            loop {
-                let Some(first) = state.fresh.first() else {
-                    break;
-                };
+            while let Some(first) = state.fresh.first() {
                 let Some(data) = next_data(first.clone()) else {
                     state.fresh.remove(first);
                     continue;

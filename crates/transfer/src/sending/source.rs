@@ -167,7 +167,7 @@ impl FileSource {
     }
 
     /// Reads these bytes; `None` if the file has become shorter.
-    fn read(&self, range: &Range<u64>) -> Result<Option<Bytes>, Error> {
+    pub fn read(&self, range: &Range<u64>) -> Result<Option<Bytes>, Error> {
         let mut data = vec![0; (range.end - range.start) as usize];
         match self.file.read_exact_at(&mut data, range.start) {
             Ok(()) => Ok(Some(data.into())),

@@ -23,11 +23,14 @@ const REMEMBERED: usize = 1024;
 /// A user's name and a path.
 pub(super) type Key = (String, RemotePath);
 
+/// A stored file: its place, its transfer, its size and its hash.
+type Stored = (Key, [u8; 16], u64, blake3::Hash);
+
 /// The transfers that store a file, and the last stored files.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     holders: Mutex<HashMap<Key, Arc<Holder>>>,
-    stored: Mutex<VecDeque<(Key, [u8; 16], u64, blake3::Hash)>>,
+    stored: Mutex<VecDeque<Stored>>,
 }
 
 #[derive(Debug)]

@@ -87,6 +87,8 @@ impl Server {
             max_priority,
             keep_free,
             keep_partial,
+            controller,
+            rights,
             qlog,
         } = options;
         let storage_options = StorageOptions {
@@ -107,7 +109,7 @@ impl Server {
             .incoming_buffer_size_total(4 << 20);
         let socket = socket::open(listen)?;
         let accepted = config.clone();
-        let (factory, node) = (server_controller(), SharedNode::default());
+        let (factory, node) = (Factory::for_endpoint(controller), SharedNode::default());
         let shared_node = node.clone();
         let config = endpoint::Server::with_prepare(config, move || {
             factory.server(accepted.clone(), transport.clone(), shared_node.clone())
@@ -121,7 +123,7 @@ impl Server {
             })?;
         let shared = Arc::new(Shared {
             storage,
-            users: Users::of_token(identity.token().clone(), max_priority),
+            users: Users::of_token(identity.token().clone(), rights, max_priority),
             limits,
             guard: Mutex::default(),
             connections: AtomicUsize::new(0),
@@ -200,11 +202,6 @@ impl Server {
             .await
             .ok();
     }
-}
-
-/// The controller of what the server sends: answers, and reports on what it receives.
-fn server_controller() -> Factory {
-    Factory::for_endpoint("cubic".parse().expect("the registry has CUBIC"))
 }
 
 impl Shared {

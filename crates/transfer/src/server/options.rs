@@ -1,8 +1,10 @@
 //! The server's event and options.
 
+use crate::users::Rights;
 use crate::{Error, KeepFree, QlogFolder, RemotePath};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_units::{Bytes, Duration as Span};
 
@@ -56,6 +58,10 @@ pub struct ServeOptions {
     /// Incomplete files that have not changed for this long are removed when the server starts, and
     /// once an hour. 7 days are usual.
     pub keep_partial: Span,
+    /// The congestion controller of what the server sends.
+    pub controller: Spec,
+    /// What the owner of the identity's token may do, beside storing files.
+    pub rights: Rights,
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
 }
@@ -72,6 +78,12 @@ impl ServeOptions {
             max_priority: Priority::HIGHEST,
             keep_free: KeepFree::default(),
             keep_partial: Span::from_secs(7 * 24 * 3600),
+            controller: "cubic".parse().expect("the registry has CUBIC"),
+            rights: Rights {
+                read: false,
+                write: true,
+                remove: false,
+            },
             qlog: None,
         }
     }

@@ -2,13 +2,11 @@
 
 use super::Event;
 use super::session::Session;
-use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
 use crate::incoming::Entry;
 use crate::receiving::{Received, Receiver};
-use crate::storage::{Found, Lock, Partial, busy};
+use crate::storage::{Found, Lock, Partial, busy, hash_file};
 use crate::wire::{FileTime, Kind, Message, Put, Reason};
 use crate::{Error, RemotePath, close, framing};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -268,19 +266,4 @@ impl Session {
 
 fn same_time(found: &Found, modified: Option<FileTime>) -> bool {
     modified == Some(found.modified)
-}
-
-/// The hash of a file.
-pub(super) fn hash_file(file: &std::fs::File, size: u64) -> Result<blake3::Hash, Error> {
-    let mut hashes = BlockHashes::new(size);
-    let mut buffer = Vec::new();
-    for block in 0..hashes.count() {
-        let range = hashes.range(block);
-        buffer.resize((range.end - range.start) as usize, 0);
-        file.read_exact_at(&mut buffer, block * CHUNK)
-            .map_err(Error::file("a stored file", "read"))?;
-        let hash = hash_subtree(size, &range, &buffer);
-        hashes.set(block, Some(hash));
-    }
-    hashes.root().ok_or(Error::Stopped)
 }

@@ -339,7 +339,7 @@ fn check_all(
             match file.hash {
                 Some(hash) => {
                     let opened = storage.open_file(&path).ok()?;
-                    let own = super::put::hash_file(&opened, found.size).ok()?;
+                    let own = crate::storage::hash_file(&opened, found.size).ok()?;
                     (own == hash).then_some(())
                 }
                 None => (file.modified == Some(found.modified)).then_some(()),

@@ -68,11 +68,12 @@ impl Storage {
                 if !each(entry(below.clone(), &found, target)) {
                     return Ok(());
                 }
-                if recursive && found.kind == Kind::Directory {
-                    if let Ok(next) = open_directory(&directory, OsStr::from_bytes(&name)) {
-                        below.push(b'/');
-                        left.push((below, next));
-                    }
+                if recursive
+                    && found.kind == Kind::Directory
+                    && let Ok(next) = open_directory(&directory, OsStr::from_bytes(&name))
+                {
+                    below.push(b'/');
+                    left.push((below, next));
                 }
             }
         }

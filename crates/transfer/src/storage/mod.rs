@@ -22,12 +22,14 @@ pub(crate) use resolve::{Found, attributes};
 pub use space::KeepFree;
 pub(crate) use stage::{Directories, Stage, Staged, stays_below};
 
+use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
 use crate::path::RESERVED;
 use crate::wire::Reason;
 use crate::{Error, RemotePath};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -205,4 +207,19 @@ fn is_own_name(name: &str, digits: usize, suffix: &str) -> bool {
 /// Whether `name` in `directory` still is the file with this inode.
 fn is_same(directory: &File, name: &str, inode: u64) -> bool {
     statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|s| s.st_ino == inode)
+}
+
+/// The hash of a file.
+pub(crate) fn hash_file(file: &std::fs::File, size: u64) -> Result<blake3::Hash, Error> {
+    let mut hashes = BlockHashes::new(size);
+    let mut buffer = Vec::new();
+    for block in 0..hashes.count() {
+        let range = hashes.range(block);
+        buffer.resize((range.end - range.start) as usize, 0);
+        file.read_exact_at(&mut buffer, block * CHUNK)
+            .map_err(Error::file("a stored file", "read"))?;
+        let hash = hash_subtree(size, &range, &buffer);
+        hashes.set(block, Some(hash));
+    }
+    hashes.root().ok_or(Error::Stopped)
 }

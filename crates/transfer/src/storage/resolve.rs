@@ -43,7 +43,7 @@ impl Found {
             },
             mode: (stat.st_mode & 0o777) as u16,
             modified: FileTime {
-                seconds: stat.st_mtime as i64,
+                seconds: stat.st_mtime,
                 nanoseconds: stat.st_mtime_nsec as u32,
             },
         }

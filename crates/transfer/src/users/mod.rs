@@ -37,15 +37,11 @@ pub struct Users {
 }
 
 impl Users {
-    /// One user, `owner`, with the server's own token, who may store files.
-    pub fn of_token(token: Token, max_priority: Priority) -> Self {
+    /// One user, `owner`, with the server's own token.
+    pub fn of_token(token: Token, rights: Rights, max_priority: Priority) -> Self {
         let user = User {
             name: "owner".to_owned(),
-            rights: Rights {
-                read: false,
-                write: true,
-                remove: false,
-            },
+            rights,
             quota: None,
             max_priority,
         };
@@ -68,7 +64,12 @@ mod tests {
     #[test]
     fn only_the_right_token_authenticates() {
         let token = Token::random().expect("randomness");
-        let users = Users::of_token(token.clone(), Priority::HIGHEST);
+        let rights = Rights {
+            read: false,
+            write: true,
+            remove: false,
+        };
+        let users = Users::of_token(token.clone(), rights, Priority::HIGHEST);
         let user = users.authenticate(&token).expect("a user");
         assert_eq!(
             (&*user.name, user.max_priority),

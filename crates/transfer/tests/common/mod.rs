@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     Error, Event, Identity, Limits, QlogFolder, Report, SendOptions, ServeOptions, Server,
     ServerAddress, Summary, send, transfer,
@@ -71,6 +72,17 @@ impl Service {
         Self::at(scratch, address, directory, limits(), false, None)
     }
 
+    /// Starts a server whose clients may do this.
+    pub fn with_rights(scratch: &ScratchDirectory, rights: Rights) -> Self {
+        let directory = scratch.subdirectory("stored");
+        let options = ServeOptions {
+            rights,
+            limits: limits(),
+            ..ServeOptions::new(directory, ([127, 0, 0, 1], 0).into())
+        };
+        Self::of(scratch, options)
+    }
+
     fn with_all(
         scratch: &ScratchDirectory,
         directory: PathBuf,
@@ -90,14 +102,19 @@ impl Service {
         overwrite: bool,
         qlog: Option<QlogFolder>,
     ) -> Self {
-        let identity =
-            Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
         let options = ServeOptions {
             overwrite,
             limits,
             qlog,
             ..ServeOptions::new(directory.clone(), listen)
         };
+        Self::of(scratch, options)
+    }
+
+    fn of(scratch: &ScratchDirectory, options: ServeOptions) -> Self {
+        let (listen, directory) = (options.listen, options.directory.clone());
+        let identity =
+            Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
         // The socket of a server that has just stopped is closed by a thread of its own.
         let bound = (0..500).find_map(|_| {
             let bound = Server::bind(options.clone(), &identity);

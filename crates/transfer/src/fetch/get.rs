@@ -1,0 +1,521 @@
+//! Gets files and directories from a server.
+//!
+//! The roles of sender and receiver are those of storing a file, exchanged: an interrupted file goes
+//! on where it was, and its hash is checked.
+
+use super::{entries, refusal};
+use crate::receiving::Receiver;
+use crate::routes::Routes;
+use crate::send::{Attempts, ClientSession, Outcome, Progress, SendOptions, Task, Update};
+use crate::storage::{Directories, KeepFree, Lock, Storage, StorageOptions, busy, hash_file};
+use crate::summary::goodput;
+use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason};
+use crate::{Error, RemotePath, close, framing, transport};
+use futures::stream::{FuturesUnordered, StreamExt};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::task::{JoinSet, spawn_blocking};
+
+/// Files that are requested at the same time.
+const AT_ONCE: usize = 16;
+/// A file that changes while it is read is requested again so many times.
+const CHANGES: usize = 3;
+/// The server may be silent for this long while it hashes.
+const STALL: Duration = Duration::from_secs(120);
+/// The owner of incomplete files, whose hidden names differ from those of a server here.
+const OWNER: &str = "get";
+
+/// What to get, beside [`SendOptions`].
+#[derive(Debug, Clone)]
+pub struct GetOptions {
+    /// Files and directories on the server.
+    pub paths: Vec<RemotePath>,
+    /// Where they go.
+    pub directory: PathBuf,
+    /// Replace files that are different.
+    pub overwrite: bool,
+}
+
+/// The end of getting files.
+#[derive(Debug, Serialize)]
+pub struct GetReport {
+    /// Files that were requested.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of file data received.
+    pub received_bytes: u64,
+    /// Bytes that were there already, by size and time or verified by hash.
+    pub resumed_bytes: u64,
+    /// Connections after the first.
+    pub retries: u32,
+    /// Time from the first request to the end, seconds.
+    pub seconds: f64,
+    /// Bytes over time, bits per second.
+    pub goodput_bps: f64,
+    /// Whether all files are here.
+    pub outcome: Outcome,
+    /// Files that could not be stored, and why.
+    pub failures: Vec<(String, String)>,
+    /// Why it ended early.
+    #[serde(skip)]
+    pub error: Option<Error>,
+}
+
+/// A file, directory or link to get.
+#[derive(Debug, Clone)]
+struct Item {
+    remote: RemotePath,
+    local: RemotePath,
+    size: u64,
+    metadata: Metadata,
+    target: Vec<u8>,
+    done: bool,
+}
+
+/// All files, over all attempts.
+struct Get {
+    options: GetOptions,
+    storage: Storage,
+    items: Option<Vec<Item>>,
+    failures: Vec<(String, String)>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    size: AtomicU64,
+    received: AtomicU64,
+    resumed: AtomicU64,
+}
+
+/// Gets files and directories. When `stop` completes, the transfer ends; what has arrived stays
+/// under a hidden name, and the same call goes on.
+pub async fn get(
+    options: SendOptions,
+    what: GetOptions,
+    mut on_update: impl FnMut(Update),
+    stop: impl Future<Output = ()>,
+) -> GetReport {
+    let storage_options = StorageOptions {
+        overwrite: what.overwrite,
+        keep_free: KeepFree::Share,
+        keep_partial: Duration::from_secs(7 * 24 * 3600),
+    };
+    let counts = Arc::<Counts>::default();
+    let shown = Arc::clone(&counts);
+    let mut task = match Storage::open(&what.directory, storage_options) {
+        Ok(storage) => Get {
+            options: what,
+            storage,
+            items: None,
+            failures: Vec::new(),
+            counts: Arc::clone(&counts),
+        },
+        Err(error) => return report(&counts, &[], Vec::new(), 0, 0.0, Some(error)),
+    };
+    let progress = move |_| {
+        let size = shown.size.load(Ordering::Relaxed);
+        let bytes = shown.received.load(Ordering::Relaxed) + shown.resumed.load(Ordering::Relaxed);
+        Progress {
+            bytes: bytes.min(size),
+            size,
+        }
+    };
+    let (attempts, result) =
+        Attempts::run(&options, &mut task, progress, &mut on_update, stop).await;
+    let items = task.items.unwrap_or_default();
+    let seconds = attempts.took.as_secs_f64();
+    report(
+        &counts,
+        &items,
+        task.failures,
+        attempts.retries,
+        seconds,
+        result.err(),
+    )
+}
+
+fn report(
+    counts: &Counts,
+    items: &[Item],
+    failures: Vec<(String, String)>,
+    retries: u32,
+    seconds: f64,
+    error: Option<Error>,
+) -> GetReport {
+    let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
+    let bytes = counts.size.load(Ordering::Relaxed);
+    GetReport {
+        files: files.count() as u64,
+        bytes,
+        received_bytes: counts.received.load(Ordering::Relaxed),
+        resumed_bytes: counts.resumed.load(Ordering::Relaxed),
+        retries,
+        seconds,
+        goodput_bps: goodput(bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
+        outcome: match error.is_none() && failures.is_empty() {
+            true => Outcome::Stored,
+            false => Outcome::NotStored,
+        },
+        failures,
+        error,
+    }
+}
+
+impl Task for Get {
+    type Done = ();
+
+    async fn attempt(&mut self, session: &ClientSession) -> Result<(), Error> {
+        let connection = &session.connection;
+        transport::admit(connection);
+        let routes = Routes::default();
+        let accepting = async {
+            let mut passing = JoinSet::new();
+            loop {
+                tokio::select! {
+                    stream = connection.accept_uni() => match stream {
+                        Ok(stream) => drop(passing.spawn(routes.clone().pass(stream, STALL))),
+                        Err(e) => return Error::Lost(close::text(&e)),
+                    },
+                    Some(_) = passing.join_next() => {}
+                }
+            }
+        };
+        tokio::select! {
+            error = accepting => Err(error),
+            result = self.all(session, &routes) => result,
+        }
+    }
+}
+
+impl Get {
+    async fn all(&mut self, session: &ClientSession, routes: &Routes) -> Result<(), Error> {
+        let mut items = match self.items.take() {
+            Some(items) => items,
+            None => self.find(session).await?,
+        };
+        let sizes = items.iter().map(|item| item.size).sum();
+        self.counts.size.store(sizes, Ordering::Relaxed);
+        let result = self.files(session, routes, &mut items).await;
+        let result = match result {
+            Ok(()) => self.others(&mut items).await,
+            error => error,
+        };
+        self.items = Some(items);
+        result
+    }
+
+    /// Asks the server what is at the paths.
+    async fn find(&mut self, session: &ClientSession) -> Result<Vec<Item>, Error> {
+        let mut items = Vec::new();
+        for path in self.options.paths.clone() {
+            let found = entries(session, Some(&path), true).await?;
+            let top = RemotePath::new(path.file_name().as_encoded_bytes());
+            let top = top.map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
+            let is_file = matches!(&found[..], [entry] if entry.path.is_empty());
+            if !is_file {
+                let directory = Metadata::plain(Kind::Directory);
+                items.push(item(path.clone(), top.clone(), 0, directory, Vec::new()));
+            }
+            for Entry {
+                path: below,
+                remote,
+                target,
+            } in found
+            {
+                let (from, to) = if below.is_empty() {
+                    (Ok(path.clone()), Ok(top.clone()))
+                } else {
+                    (path.join(&below), top.join(&below))
+                };
+                match (from, to) {
+                    (Ok(from), Ok(to)) => {
+                        items.push(item(from, to, remote.size, remote.metadata, target));
+                    }
+                    (Err(e), _) | (_, Err(e)) => {
+                        self.failures
+                            .push((crate::printable(&below), e.to_string()));
+                    }
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// Gets all files, several at once.
+    async fn files(
+        &mut self,
+        session: &ClientSession,
+        routes: &Routes,
+        items: &mut [Item],
+    ) -> Result<(), Error> {
+        let mut directories = Directories::new();
+        let mut waiting = Vec::new();
+        for (number, item) in items.iter_mut().enumerate().rev() {
+            if item.done || item.metadata.kind != Kind::File {
+                continue;
+            }
+            let there = self
+                .storage
+                .find(&item.local, &mut directories)
+                .ok()
+                .flatten();
+            if there.is_some_and(|found| {
+                found.kind == Kind::File
+                    && found.size == item.size
+                    && item.metadata.modified == Some(found.modified)
+            }) {
+                item.done = true;
+                self.counts.resumed.fetch_add(item.size, Ordering::Relaxed);
+                continue;
+            }
+            waiting.push((number, item.clone()));
+        }
+        let (storage, counts) = (&self.storage, &self.counts);
+        let get_one = |(number, item): (usize, Item)| async move {
+            (
+                number,
+                get_file(session, routes, storage, counts, &item).await,
+            )
+        };
+        let mut running = FuturesUnordered::new();
+        let mut failures = Vec::new();
+        let result = loop {
+            while running.len() < AT_ONCE
+                && let Some(next) = waiting.pop()
+            {
+                running.push(get_one(next));
+            }
+            match running.next().await {
+                None => break Ok(()),
+                Some((number, Ok(()))) => items[number].done = true,
+                Some((_, Err(error))) if concerns_all(&error) => break Err(error),
+                Some((number, Err(error))) => {
+                    items[number].done = true;
+                    failures.push((items[number].local.to_string(), error.to_string()));
+                }
+            }
+        };
+        drop(running);
+        self.failures.append(&mut failures);
+        result
+    }
+
+    /// Creates directories and links; a directory's time is set when its files are there.
+    async fn others(&mut self, items: &mut [Item]) -> Result<(), Error> {
+        let others: Vec<Item> = items
+            .iter()
+            .rev()
+            .filter(|item| matches!(item.metadata.kind, Kind::Directory | Kind::Link))
+            .cloned()
+            .collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let storage = self.storage.clone();
+        let created = spawn_blocking(move || {
+            let stage = storage.stage()?;
+            let mut failures = Vec::new();
+            for item in others {
+                let entry = PackEntry {
+                    path: Vec::new(),
+                    metadata: item.metadata,
+                    content: item.target.into(),
+                };
+                let written = stage.write(&item.local, &entry, &mut Directories::new());
+                if let Err(error) = written {
+                    failures.push((item.local.to_string(), error.to_string()));
+                }
+            }
+            Ok(failures)
+        });
+        let mut failures = created.await.map_err(|_| Error::Stopped)??;
+        self.failures.append(&mut failures);
+        Ok(())
+    }
+}
+
+fn item(
+    remote: RemotePath,
+    local: RemotePath,
+    size: u64,
+    metadata: Metadata,
+    target: Vec<u8>,
+) -> Item {
+    Item {
+        remote,
+        local,
+        size,
+        metadata,
+        target,
+        done: false,
+    }
+}
+
+/// Whether an error of one file ends the whole transfer.
+fn concerns_all(error: &Error) -> bool {
+    match error {
+        Error::Refused(refusal) => matches!(
+            refusal.reason,
+            Reason::DiskFull | Reason::Rights | Reason::Stopping | Reason::Busy
+        ),
+        Error::File { .. } | Error::Changed(_) => false,
+        _ => true,
+    }
+}
+
+/// Gets one file.
+async fn get_file(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+) -> Result<(), Error> {
+    let mut changes = 0;
+    loop {
+        match once(session, routes, storage, counts, item).await {
+            Err(Error::Refused(refusal))
+                if refusal.reason == Reason::Changed && changes < CHANGES =>
+            {
+                changes += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+async fn once(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+) -> Result<(), Error> {
+    let streams = session.connection.open_bi().await;
+    let (mut send, mut receive) = streams.map_err(|e| Error::Lost(close::text(&e)))?;
+    send.set_priority(i32::MAX).ok();
+    let path = item.remote.as_bytes().to_vec();
+    framing::write(&mut send, &Message::Get { path }).await?;
+    let put = loop {
+        match framing::read(&mut receive).await? {
+            Message::Queued { position } => session.queued.store(position, Ordering::Relaxed),
+            Message::Put(put) => break put,
+            other => return Err(refusal(other)),
+        }
+    };
+    let size = put
+        .size
+        .ok_or_else(|| Error::Protocol("a file without a size".to_owned()))?;
+    let exists = || {
+        let text = format!(
+            "`{}` exists already and is different; use --overwrite",
+            item.local
+        );
+        Error::refused(Reason::Exists, text)
+    };
+    if let Some(found) = storage.look_up(&item.local)? {
+        if found.kind == Kind::File && found.size == size {
+            framing::write(&mut send, &Message::Present).await?;
+            let finish = match framing::read(&mut receive).await? {
+                Message::Finish(finish) => finish,
+                other => return Err(refusal(other)),
+            };
+            let (storage, local) = (storage.clone(), item.local.clone());
+            let hash = spawn_blocking(move || hash_file(&storage.open_file(&local)?, size));
+            if hash.await.map_err(|_| Error::Stopped)?? == finish.hash {
+                counts.resumed.fetch_add(size, Ordering::Relaxed);
+                return confirm(&mut send, size, finish.hash).await;
+            }
+        }
+        if found.kind != Kind::File || !storage.overwrites() {
+            let refusal = crate::wire::Refusal::new(Reason::Cancelled, "it exists at the client");
+            framing::write(&mut send, &Message::Refused(refusal))
+                .await
+                .ok();
+            return Err(exists());
+        }
+    }
+    receive_file(
+        routes,
+        storage,
+        counts,
+        item,
+        (put, size),
+        &mut send,
+        &mut receive,
+    )
+    .await
+}
+
+async fn receive_file(
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+    (put, size): (Put, u64),
+    send: &mut whimbrel_quic::endpoint::SendStream,
+    receive: &mut whimbrel_quic::endpoint::RecvStream,
+) -> Result<(), Error> {
+    let partial = match storage.partial(OWNER, &item.local)? {
+        Lock::Ours(partial) => Arc::new(partial),
+        Lock::Taken => return Err(busy(&item.local)),
+    };
+    partial.set_len(size)?;
+    let have = partial.have()?;
+    let there = have.bytes();
+    storage.check_space(size - there.min(size))?;
+    let (route, streams) = routes.open(usize::MAX).ok_or(Error::Stopped)?;
+    let accepted = Message::Accepted {
+        transfer: route.transfer,
+        have: have.iter().map(|range| (range.start, range.end)).collect(),
+    };
+    framing::write(send, &accepted).await?;
+    let receiver = Receiver {
+        partial: Arc::clone(&partial),
+        size: Some(size),
+        max_size: size,
+        received: Arc::default(),
+        stall: STALL,
+        others_wait: Box::new(|| false),
+    };
+    let received = Arc::clone(&receiver.received);
+    let mut running = Box::pin(receiver.run(send, receive, streams));
+    let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    let mut counted = 0;
+    let result = loop {
+        let done = tokio::select! {
+            result = &mut running => Some(result),
+            _ = ticks.tick() => None,
+        };
+        let now = received.load(Ordering::Relaxed);
+        counts.received.fetch_add(now - counted, Ordering::Relaxed);
+        counted = now;
+        if let Some(result) = done {
+            break result?;
+        }
+    };
+    drop(running);
+    counts
+        .resumed
+        .fetch_add(size.saturating_sub(counted), Ordering::Relaxed);
+    let local = item.local.clone();
+    let stored = spawn_blocking(move || partial.store(&local, &put.metadata));
+    stored.await.map_err(|_| Error::Stopped)??;
+    confirm(send, result.size, result.hash).await
+}
+
+/// Tells the server that the file is here.
+async fn confirm(
+    send: &mut whimbrel_quic::endpoint::SendStream,
+    bytes: u64,
+    hash: blake3::Hash,
+) -> Result<(), Error> {
+    framing::write(send, &Message::Stored { bytes, hash }).await?;
+    send.finish().ok();
+    Ok(())
+}

@@ -1,0 +1,439 @@
+//! Directories and many files, in both directions.
+
+mod common;
+
+use common::scratch_directory::file_names;
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, visible};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use whimbrel_transfer::users::Rights;
+use whimbrel_transfer::{
+    Error, Filter, GetOptions, GetReport, Outcome, Reason, RemotePath, Retry, TreeOptions,
+    TreeReport, Update, get, list, remove, send_tree,
+};
+use whimbrel_units::{Duration as Span, Rate};
+
+/// Everything below a directory: the path, and the content, mode and time, or a link's target.
+type Content = BTreeMap<PathBuf, (Vec<u8>, u32, i64)>;
+
+fn content(top: &Path) -> Content {
+    let mut all = Content::new();
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let metadata = fs::symlink_metadata(&path).expect("there");
+            let below = path.strip_prefix(top).expect("below").to_owned();
+            let (data, mode, time) = if metadata.is_dir() {
+                folders.push(path);
+                (Vec::new(), metadata.mode(), metadata.mtime())
+            } else if metadata.is_symlink() {
+                let target = fs::read_link(&path).expect("a link");
+                (target.as_os_str().as_bytes().to_vec(), 0, 0)
+            } else {
+                (
+                    fs::read(&path).expect("a file"),
+                    metadata.mode(),
+                    metadata.mtime(),
+                )
+            };
+            all.insert(below, (data, mode, time));
+        }
+    }
+    all
+}
+
+fn everything(service: &Service, sources: &[&Path]) -> TreeOptions {
+    let _ = service;
+    TreeOptions {
+        sources: sources.iter().map(|path| (*path).to_owned()).collect(),
+        links: true,
+        ..TreeOptions::default()
+    }
+}
+
+async fn sent(service: &Service, tree: TreeOptions) -> TreeReport {
+    let options = service.options(Path::new("-"));
+    let sending = send_tree(options, tree, |_| (), std::future::pending());
+    tokio::time::timeout(TEST_TIMEOUT, sending)
+        .await
+        .expect("in time")
+}
+
+/// A tree with everything that is difficult.
+fn make_tree(scratch: &ScratchDirectory) -> PathBuf {
+    let top = scratch.subdirectory("tree");
+    for folder in ["a/b/c", "empty", ".hidden"] {
+        fs::create_dir_all(top.join(folder)).expect("created");
+    }
+    let odd = OsString::from_vec(b"not \xff UTF-8".to_vec());
+    for (name, size) in [
+        ("a/small", 5),
+        ("a/b/none", 0),
+        ("a/b/c/medium", 100_000),
+        (".hidden/config", 10),
+        ("a/large", 3_000_001),
+        ("a/b/Ein Brief \u{1f600}", 300_000),
+    ] {
+        let mut data = vec![0; size];
+        let hasher = blake3::hash(name.as_bytes());
+        blake3::Hasher::new_keyed(hasher.as_bytes())
+            .finalize_xof()
+            .fill(&mut data);
+        fs::write(top.join(name), data).expect("written");
+    }
+    fs::write(top.join("a").join(odd), "odd").expect("written");
+    fs::set_permissions(top.join("a/small"), fs::Permissions::from_mode(0o750)).expect("set");
+    symlink("../small", top.join("a/b/link")).expect("created");
+    symlink("/etc/passwd", top.join("a/out")).expect("created");
+    symlink("../../tree-2/x", top.join("a/sideways")).expect("created");
+    let old = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for path in ["a/small", "a/large", "empty"] {
+        fs::File::open(top.join(path))
+            .expect("there")
+            .set_modified(old)
+            .expect("set");
+    }
+    top
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_arrives_with_modes_times_and_links() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let top = make_tree(&scratch);
+    let report = sent(&service, everything(&service, &[&top])).await;
+    assert!(
+        report.error.is_none() && report.failures.is_empty(),
+        "{report:?}"
+    );
+    assert_eq!(report.outcome, Outcome::Stored);
+    assert_eq!(
+        (report.files, report.sent_files, report.unchanged_files),
+        (7, 7, 0)
+    );
+    let mut skipped: Vec<&str> = report.skipped.iter().map(|(path, _)| &**path).collect();
+    skipped.sort_unstable();
+    assert_eq!(skipped.len(), 2, "{skipped:?}");
+    assert!(skipped[0].ends_with("a/out") && skipped[1].ends_with("a/sideways"));
+    let mut here = content(&top);
+    here.remove(Path::new("a/out"));
+    here.remove(Path::new("a/sideways"));
+    let there = content(&service.directory.join("tree"));
+    assert_eq!(
+        there.keys().collect::<Vec<_>>(),
+        here.keys().collect::<Vec<_>>()
+    );
+    for (path, (data, mode, time)) in &here {
+        let (stored, stored_mode, stored_time) = &there[path];
+        assert!(stored == data, "{}", path.display());
+        assert_eq!(stored_mode | 0o022, mode | 0o022, "{}", path.display());
+        assert_eq!(stored_time, time, "{}", path.display());
+    }
+    assert_eq!(file_names(&service.directory), ["tree"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unchanged_files_are_not_sent_and_changed_ones_are() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with(&scratch, limits(), true);
+    let top = make_tree(&scratch);
+    sent(&service, everything(&service, &[&top])).await;
+    let again = sent(&service, everything(&service, &[&top])).await;
+    assert_eq!(
+        (again.sent_files, again.unchanged_files, again.sent_bytes),
+        (0, 7, 0)
+    );
+    // Another content with the same size and time is found with --checksum only.
+    let path = top.join("a/small");
+    let time = fs::metadata(&path)
+        .expect("there")
+        .modified()
+        .expect("a time");
+    fs::write(&path, "other").expect("written");
+    fs::File::open(&path)
+        .expect("there")
+        .set_modified(time)
+        .expect("set");
+    fs::write(top.join("a/b/none"), "something").expect("written");
+    let again = sent(&service, everything(&service, &[&top])).await;
+    assert_eq!((again.sent_files, again.sent_bytes), (1, 9), "{again:?}");
+    let checked = TreeOptions {
+        checksum: true,
+        ..everything(&service, &[&top])
+    };
+    let dry = TreeOptions {
+        dry_run: true,
+        ..checked.clone()
+    };
+    let dry = sent(&service, dry).await;
+    assert_eq!((dry.sent_files, dry.would_send.len()), (1, 1), "{dry:?}");
+    assert!(dry.would_send[0].ends_with("a/small"));
+    let again = sent(&service, checked).await;
+    assert_eq!((again.sent_files, again.unchanged_files), (1, 6));
+    assert_eq!(
+        fs::read(service.directory.join("tree/a/small")).expect("stored"),
+        b"other"
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn existing_files_are_kept_and_the_others_are_stored() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let top = make_tree(&scratch);
+    let there = service.directory.join("tree/a");
+    fs::create_dir_all(&there).expect("created");
+    fs::write(there.join("small"), "older").expect("written");
+    let report = sent(&service, everything(&service, &[&top])).await;
+    assert_eq!(report.outcome, Outcome::NotStored);
+    let [(path, why)] = &report.failures[..] else {
+        panic!("{report:?}")
+    };
+    assert!(path.ends_with("a/small") && why.contains("exists"), "{why}");
+    assert_eq!(fs::read(there.join("small")).expect("kept"), b"older");
+    assert_eq!(report.sent_files, 6);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_and_directories_choose_files_and_places() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let top = make_tree(&scratch);
+    let text = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    let filter = Filter::new(&text(&["small", "medium", "none"]), &text(&["c"]));
+    let inside = PathBuf::from(format!("{}/", top.display()));
+    let tree = TreeOptions {
+        directory: Some("in/box".parse().expect("a path")),
+        filter: filter.expect("patterns"),
+        ..everything(&service, &[&inside])
+    };
+    sent(&service, tree).await;
+    let there = content(&service.directory.join("in/box"));
+    let files: Vec<_> = there
+        .keys()
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(files, ["a", "a/b", "a/b/none", "a/small"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_on_the_server_is_not_followed() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with(&scratch, limits(), true);
+    let outside = scratch.subdirectory("outside");
+    fs::write(outside.join("small"), "precious").expect("written");
+    let top = make_tree(&scratch);
+    fs::create_dir(service.directory.join("tree")).expect("created");
+    symlink(&outside, service.directory.join("tree/a")).expect("created");
+    let report = sent(&service, everything(&service, &[&top])).await;
+    assert!(!report.failures.is_empty(), "{report:?}");
+    assert_eq!(file_names(&outside), ["small"]);
+    assert_eq!(fs::read(outside.join("small")).expect("kept"), b"precious");
+    service.stop().await;
+}
+
+/// Interrupted again and again, a tree is complete in the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_survives_interruptions() {
+    let scratch = ScratchDirectory::new();
+    let mut service = Service::start(&scratch);
+    let (address, directory) = (service.address, service.directory.clone());
+    let top = scratch.subdirectory("many");
+    for n in 0..2000 {
+        let folder = top.join(format!("{}", n % 20));
+        fs::create_dir_all(&folder).expect("created");
+        fs::write(folder.join(format!("{n}")), vec![n as u8; 2000 + n]).expect("written");
+    }
+    fs::write(top.join("large"), vec![7; 9_000_000]).expect("written");
+    let mut options = service.options(Path::new("-"));
+    options.bandwidth = Some(Rate::from_bits_per_sec(80_000_000));
+    options.retry = Some(Retry {
+        limit: Some(Span::from_secs(40)),
+        from_start: false,
+    });
+    let tree = everything(&service, &[&top]);
+    let (news, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let sending = tokio::spawn(async move {
+        let watch = move |update| {
+            if let Update::Interrupted { .. } = update {
+                news.send(()).ok();
+            }
+        };
+        send_tree(options, tree, watch, std::future::pending()).await
+    });
+    for _ in 0..2 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        service.stop().await;
+        heard.recv().await.expect("interrupted");
+        service = Service::listening(&scratch, address);
+    }
+    let report = tokio::time::timeout(TEST_TIMEOUT, sending)
+        .await
+        .expect("in time");
+    let report = report.expect("no panic");
+    assert!(
+        report.error.is_none() && report.failures.is_empty(),
+        "{report:?}"
+    );
+    assert!(report.retries >= 2, "{}", report.retries);
+    assert_eq!(content(&directory.join("many")).len(), content(&top).len());
+    for (path, (data, ..)) in content(&top) {
+        if top.join(&path).is_file() {
+            assert!(fs::read(directory.join("many").join(&path)).expect("stored") == data);
+        }
+    }
+    assert_eq!(file_names(&directory), ["many"]);
+    service.stop().await;
+}
+
+fn may_read() -> Rights {
+    Rights {
+        read: true,
+        write: true,
+        remove: true,
+    }
+}
+
+async fn fetched(service: &Service, paths: &[&str], to: &Path, overwrite: bool) -> GetReport {
+    let what = GetOptions {
+        paths: paths
+            .iter()
+            .map(|path| path.parse().expect("a path"))
+            .collect(),
+        directory: to.to_owned(),
+        overwrite,
+    };
+    let options = service.options(Path::new("-"));
+    let getting = get(options, what, |_| (), std::future::pending());
+    tokio::time::timeout(TEST_TIMEOUT, getting)
+        .await
+        .expect("in time")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_comes_back_as_it_was() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let top = make_tree(&scratch);
+    sent(&service, everything(&service, &[&top])).await;
+    let here = scratch.subdirectory("here");
+    let report = fetched(&service, &["tree"], &here, false).await;
+    assert!(
+        report.error.is_none() && report.failures.is_empty(),
+        "{report:?}"
+    );
+    assert_eq!((report.files, report.received_bytes), (7, report.bytes));
+    assert_eq!(
+        content(&here.join("tree")),
+        content(&service.directory.join("tree"))
+    );
+    assert_eq!(visible(&here), ["tree"]);
+    // Again: everything is there. With another content: refused or replaced.
+    let report = fetched(&service, &["tree"], &here, false).await;
+    assert_eq!(
+        (report.received_bytes, report.resumed_bytes),
+        (0, report.bytes)
+    );
+    fs::write(here.join("tree/a/large"), "another").expect("written");
+    let report = fetched(&service, &["tree/a/large"], &here.join("tree/a"), false).await;
+    assert_eq!(
+        (report.failures.len(), report.outcome),
+        (1, Outcome::NotStored)
+    );
+    let report = fetched(&service, &["tree/a/large"], &here.join("tree/a"), true).await;
+    assert!(
+        report.failures.is_empty() && report.error.is_none(),
+        "{report:?}"
+    );
+    assert_eq!(
+        fs::metadata(here.join("tree/a/large"))
+            .expect("there")
+            .len(),
+        3_000_001
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_listed_and_removed() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let top = make_tree(&scratch);
+    sent(&service, everything(&service, &[&top])).await;
+    let options = || service.options(Path::new("-"));
+    let path = |text: &str| text.parse::<RemotePath>().expect("a path");
+    let never = std::future::pending;
+    let all = list(options(), None, true, never()).await.expect("listed");
+    assert_eq!(all.len(), content(&service.directory).len());
+    let some = list(options(), Some(path("tree/a")), false, never())
+        .await
+        .expect("listed");
+    assert!(
+        some.iter()
+            .any(|entry| entry.path == b"small" && entry.remote.size == 5)
+    );
+    let Err(Error::Refused(refusal)) = list(options(), Some(path("none")), false, never()).await
+    else {
+        panic!("listed")
+    };
+    assert_eq!(refusal.reason, Reason::Missing);
+    assert!(
+        remove(options(), path("tree/a"), false, never())
+            .await
+            .is_err()
+    );
+    assert_eq!(
+        remove(options(), path("tree/a/small"), false, never())
+            .await
+            .expect("gone"),
+        1
+    );
+    let before = content(&service.directory).len() as u64;
+    assert_eq!(
+        remove(options(), path("tree"), true, never())
+            .await
+            .expect("gone"),
+        before
+    );
+    assert!(visible(&service.directory).is_empty());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_right_nothing_is_read_or_removed() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    fs::write(service.directory.join("secret"), "x").expect("written");
+    let options = || service.options(Path::new("-"));
+    let path: RemotePath = "secret".parse().expect("a path");
+    let never = std::future::pending;
+    for error in [
+        list(options(), None, true, never())
+            .await
+            .expect_err("no right"),
+        remove(options(), path, false, never())
+            .await
+            .expect_err("no right"),
+        fetched(&service, &["secret"], &scratch.subdirectory("here"), false)
+            .await
+            .error
+            .expect("no right"),
+    ] {
+        let Error::Refused(refusal) = error else {
+            panic!("{error}")
+        };
+        assert_eq!(refusal.reason, Reason::Rights);
+    }
+    assert_eq!(file_names(&service.directory), ["secret"]);
+    service.stop().await;
+}
