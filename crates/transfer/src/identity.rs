@@ -91,6 +91,12 @@ impl Identity {
         &self.certificate
     }
 
+    /// A secret that only this identity can compute, the same after a restart. Different purposes
+    /// have independent secrets.
+    pub(crate) fn secret(&self, purpose: &str) -> [u8; 32] {
+        blake3::derive_key(purpose, self.key.secret_der())
+    }
+
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
         self.key.clone_key()
     }

@@ -3,7 +3,10 @@
 use crate::support::{command, folder, list, number, parse, refused, whimbrel_in};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 #[test]
 fn transfers_in_progress_are_reported_as_json() {
@@ -71,4 +74,77 @@ fn wrong_priorities_are_explained() {
         let error = refused(args, "");
         assert!(error.contains(says), "{args:?}: {error}");
     }
+}
+
+/// A server that stores in the folder `in`, on this address, and the address that it got.
+fn server(path: &Path, listen: &str) -> (Child, String) {
+    let mut server = command()
+        .args(["serve", "in", "--json", "--listen", listen])
+        .args(["--identity", "id"])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().expect("piped"))
+        .read_line(&mut line)
+        .expect("its address");
+    let address = parse(&line)["address"].as_str().map(str::to_owned);
+    (server, address.expect("a string"))
+}
+
+/// The new server does not know the connection. It says so, and the client need not wait until the
+/// connection has been silent for 30 s.
+#[test]
+fn a_killed_server_that_starts_again_gets_the_rest() {
+    const SIZE: usize = 40_000_000;
+    let folder = folder();
+    let path = folder.path();
+    let data: Vec<u8> = (0..SIZE).map(|i| (i * i >> 7) as u8).collect();
+    fs::write(path.join("data"), &data).expect("written");
+    fs::create_dir(path.join("in")).expect("made");
+    let (mut first, address) = server(path, "127.0.0.1:0");
+    let sender = command()
+        .args(["send", "data", &address, "--identity", "id", "--json"])
+        .args(["--bwlimit", "100 Mbit/s"])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Until a quarter is on disk.
+    let arrived = || {
+        use std::os::unix::fs::MetadataExt;
+        let files = fs::read_dir(path.join("in")).expect("a folder");
+        let sizes = files.map(|file| file.and_then(|f| f.metadata()).map_or(0, |m| m.blocks()));
+        sizes.sum::<u64>() * 512
+    };
+    let begun = Instant::now();
+    while arrived() < SIZE as u64 / 4 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it arrives");
+        sleep(Duration::from_millis(5));
+    }
+    first.kill().expect("it runs");
+    first.wait().expect("it ended");
+    let killed = Instant::now();
+    let (mut second, _) = server(path, &address);
+    let output = sender.wait_with_output().expect("it ends");
+    let took = killed.elapsed();
+    second.kill().expect("it runs");
+    second.wait().expect("it ended");
+    let sent = parse(&String::from_utf8(output.stdout).expect("UTF-8"));
+    assert_eq!(sent["outcome"], "stored", "{sent}");
+    assert!(fs::read(path.join("in/data")).expect("stored") == data);
+    // The rest takes 2.4 s.
+    assert!(took < Duration::from_secs(25), "{took:?}");
+    let (sent_bytes, resumed) = (
+        number(&sent, "/sent_bytes"),
+        number(&sent, "/resumed_bytes"),
+    );
+    assert!(number(&sent, "/retries") >= 1.0 && resumed > 0.0, "{sent}");
+    let twice = sent_bytes + resumed - SIZE as f64;
+    assert!(
+        (0.0..16.0 * 1_048_576.0).contains(&twice),
+        "{twice} bytes twice"
+    );
 }

@@ -25,6 +25,12 @@ pub(crate) trait Task {
         &'a mut self,
         session: &'a ClientSession,
     ) -> impl Future<Output = Result<Self::Done, Error>> + Send + 'a;
+
+    /// The connection of an attempt has ended; `datagrams`: the bytes of all UDP datagrams that it
+    /// sent. Of interest to a task that counts what it sends.
+    fn ended(&mut self, datagrams: u64) {
+        let _ = datagrams;
+    }
 }
 
 /// What all connections of a transfer did.
@@ -43,6 +49,8 @@ pub(crate) struct Attempts {
     lost_now: u64,
     /// QUIC packets sent.
     pub sent_packets: u64,
+    /// Bytes of the UDP datagrams that the last connection sent.
+    datagrams: u64,
     /// Path MTU of the last connection.
     pub mtu: u16,
     pub intervals: IntervalStatistics,
@@ -97,6 +105,7 @@ impl Attempts {
             took: Duration::ZERO,
             lost_now: 0,
             sent_packets: 0,
+            datagrams: 0,
             mtu: 0,
             intervals: IntervalStatistics::new(None, started),
         };
@@ -136,6 +145,7 @@ impl Attempts {
                 result = once => result,
                 () = &mut stop => Err(Error::Stopped),
             };
+            task.ended(std::mem::take(&mut this.datagrams));
             if let Err(Error::Stopped) = result {
                 // The connection is closed now; let the server know before the process ends.
                 sleep(CLOSING).await;
@@ -257,6 +267,7 @@ impl Drop for Counted<'_> {
         let stats = self.session.connection.stats();
         self.attempts.lost_now = stats.lost_packets;
         self.attempts.sent_packets += stats.sent_packets;
+        self.attempts.datagrams = stats.udp_tx.bytes;
         if let Some(path) = self.session.connection.path_stats(PathId::ZERO) {
             self.attempts.mtu = path.current_mtu;
         }

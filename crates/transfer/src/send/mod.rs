@@ -131,7 +131,7 @@ pub async fn transfer(
     }
     Report {
         bytes,
-        sent_bytes: job.account.sent.load(Ordering::Relaxed),
+        sent_bytes: job.account.sent(),
         resumed_bytes: job.account.resumed.load(Ordering::Relaxed),
         retries: attempts.retries,
         outcome,
@@ -263,6 +263,10 @@ impl Task for Job {
 
     async fn attempt(&mut self, session: &ClientSession) -> Result<Self::Done, Error> {
         self.send(session).await
+    }
+
+    fn ended(&mut self, datagrams: u64) {
+        self.account.settle(datagrams);
     }
 }
 

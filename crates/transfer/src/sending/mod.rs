@@ -39,10 +39,33 @@ const READ_AHEAD: usize = 4;
 /// What a transfer has done; several transfers may share it.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// Bytes of file data handed to QUIC, repeated ones included.
-    pub sent: AtomicU64,
+    /// Bytes of file data sent on connections that have ended, repeated ones included.
+    sent: AtomicU64,
+    /// Bytes of file data handed to QUIC on the present connection. Some may never leave: QUIC
+    /// takes more than a network that is gone can carry.
+    handed: AtomicU64,
     /// Bytes that the receiver had already, verified.
     pub resumed: AtomicU64,
+}
+
+impl Account {
+    /// Counts data handed to QUIC.
+    pub fn hand(&self, bytes: u64) {
+        self.handed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The present connection has ended; `datagrams`: the bytes of all its UDP datagrams. Returns how
+    /// much of that is the data's.
+    pub fn settle(&self, datagrams: u64) -> u64 {
+        let sent = self.handed.swap(0, Ordering::Relaxed).min(datagrams);
+        self.sent.fetch_add(sent, Ordering::Relaxed);
+        sent
+    }
+
+    /// Bytes of file data sent, repeated ones included.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed) + self.handed.load(Ordering::Relaxed)
+    }
 }
 
 /// How a transfer ended without an error.
@@ -320,7 +343,7 @@ pub(crate) async fn send_stream(
             None => stream.write_chunk(slice).await,
         };
         written.map_err(lost)?;
-        account.sent.fetch_add(length, Ordering::Relaxed);
+        account.hand(length);
     }
     stream.finish().ok();
     Ok(())

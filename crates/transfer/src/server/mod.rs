@@ -29,9 +29,10 @@ use crate::storage::{Storage, StorageOptions};
 use crate::users::{User, Users};
 use crate::{Error, Identity, close, socket, tls, transport};
 use claims::Claims;
-use noq_proto::{EndpointConfig, ServerConfig, VarInt};
+use noq_proto::{EndpointConfig, HashedConnectionIdGenerator, ServerConfig, VarInt};
 pub use options::{Event, Limits, ServeOptions};
 use queue::Places;
+use ring::hmac;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -115,7 +116,7 @@ impl Server {
             factory.server(accepted.clone(), transport.clone(), shared_node.clone())
         });
         let endpoint =
-            Endpoint::new(EndpointConfig::default(), Some(config), socket).map_err(|cause| {
+            Endpoint::new(endpoint_config(identity), Some(config), socket).map_err(|cause| {
                 Error::Socket {
                     address: listen,
                     cause,
@@ -202,6 +203,21 @@ impl Server {
             .await
             .ok();
     }
+}
+
+/// A server that starts again with the same identity answers packets of connections that it does not
+/// know any more with stateless resets that their clients recognize (RFC 9000 section 10.3). So a
+/// client learns of the restart at its next packet and not after the idle timeout.
+fn endpoint_config(identity: &Identity) -> EndpointConfig {
+    let key = identity.secret("whimbrel stateless reset");
+    let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &key)));
+    // Connection IDs must be recognized as the server's own.
+    let [a, b, c, d, e, f, g, h, ..] = identity.secret("whimbrel connection IDs");
+    let key = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+    config.cid_generator(Arc::new(move || {
+        Box::new(HashedConnectionIdGenerator::from_key(key))
+    }));
+    config
 }
 
 impl Shared {

@@ -47,7 +47,11 @@ fn a_killed_command_keeps_its_finished_results() {
         .expect("the command starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     lines
-        .find(|line| line.as_ref().expect("a line").starts_with("does not hold: "))
+        .find(|line| {
+            line.as_ref()
+                .expect("a line")
+                .starts_with("does not hold: ")
+        })
         .expect("the first experiment's verdict")
         .expect("a line");
     child.kill().expect("SIGKILL");

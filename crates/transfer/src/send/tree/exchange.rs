@@ -224,7 +224,7 @@ impl TreeJob {
                 // What frames the files does not count.
                 let whole = Account::default();
                 send_stream(connection, header, content, priority, pace, &whole).await?;
-                account.sent.fetch_add(pack.bytes, Ordering::Relaxed);
+                account.hand(pack.bytes);
                 next += 1;
             }
             Ok::<_, Error>(next)

@@ -223,15 +223,11 @@ impl TreeJob {
             .values()
             .map(|job| job.account.resumed.load(Ordering::Relaxed))
             .sum();
-        let sent: u64 = self
-            .large
-            .values()
-            .map(|job| job.account.sent.load(Ordering::Relaxed))
-            .sum();
+        let sent: u64 = self.large.values().map(|job| job.account.sent()).sum();
         let complete = error.is_none() && self.failures.is_empty() && !self.options.dry_run;
         let sent_bytes = match self.options.dry_run {
             true => self.bytes - self.unchanged_bytes.load(Ordering::Relaxed).min(self.bytes),
-            false => sent + self.account.sent.load(Ordering::Relaxed),
+            false => sent + self.account.sent(),
         };
         TreeReport {
             files: (0..self.items.len()).filter(is_file).count() as u64,
@@ -264,5 +260,13 @@ impl Task for TreeJob {
 
     async fn attempt(&mut self, session: &ClientSession) -> Result<(), Error> {
         self.exchange(session).await
+    }
+
+    fn ended(&mut self, datagrams: u64) {
+        let large = self.large.values().map(|job| &job.account);
+        let mut left = datagrams;
+        for account in large.chain([&self.account]) {
+            left -= account.settle(left);
+        }
     }
 }
