@@ -4,3 +4,4 @@ pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod copa;
 pub(crate) mod verus;
+pub(crate) mod whimbrel;

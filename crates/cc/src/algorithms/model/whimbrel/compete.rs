@@ -1,0 +1,180 @@
+//! Beside flows that do not yield: CUBIC, until they are gone.
+//!
+//! A flow that keeps its queue short gets nothing beside one that fills it. So while
+//! `elasticity.rs` finds such flows, the window is that of CUBIC (RFC 9438; `loss/cubic.rs`, the
+//! same code), which gets what one more CUBIC flow would get, and costs the others as much. Only
+//! losses that are more likely congestion than not reduce it. It begins with growth of
+//! [`SPRINT`] in a round trip up to the first loss: CUBIC's own plateau would be at the rate to
+//! which the others have pushed this flow.
+//!
+//! It ends when
+//!
+//! * the queue was nearly empty in each of [`EMPTY`] round trips, or
+//! * the window grew and the queue did not answer (`elasticity.rs`, [`Pushing`]), or
+//! * a **trial** empties the queue: the window goes to what the path holds of this flow without a
+//!   queue, for three round trips, after [`TRIALS`] seconds, and then after twice that up to the
+//!   second of them. If the queue empties, nobody else keeps it.
+//!
+//! Units: seconds, bytes.
+
+use super::elasticity::Pushing;
+use crate::algorithms::loss::cubic::{Cubic, CubicConfig};
+use crate::interface::{Ack, Controller, Loss};
+use crate::registry::entry::Setup;
+use whimbrel_units::Bytes;
+
+/// Growth in a round trip before the first loss.
+const SPRINT: f64 = 0.15;
+
+/// Round trips of a nearly empty queue that end it.
+const EMPTY: u32 = 8;
+
+/// Time before a trial, first and at most, s.
+const TRIALS: (f64, f64) = (10.0, 40.0);
+
+/// Round trips before a trial, at least.
+const TRIAL_ROUNDS: f64 = 20.0;
+
+/// The window of a trial, over what the path holds of this flow without a queue.
+pub(super) const TRIAL: f64 = 0.95;
+
+/// The queue counts as empty up to this many times that of one flow of this algorithm.
+pub(super) const EMPTIED: f64 = 2.0;
+
+/// RFC 9438's values, without slow start.
+const CUBIC: CubicConfig = CubicConfig {
+    c: 0.4,
+    beta: 0.7,
+    fast_convergence: true,
+    tcp_friendliness: true,
+    hystart: false,
+};
+
+/// The state of the competition.
+#[derive(Debug, Clone)]
+pub(super) struct Compete {
+    /// `None` before the first loss.
+    cubic: Option<Cubic>,
+    pushing: Pushing,
+    empty: u32,
+    since: f64,
+    /// Time before the next trial.
+    wait: f64,
+}
+
+impl Compete {
+    pub fn begin(now: f64, window: f64, standing: f64) -> Self {
+        Self {
+            cubic: None,
+            pushing: Pushing::new(window, standing),
+            empty: 0,
+            since: now,
+            wait: TRIALS.0,
+        }
+    }
+
+    /// Continues after a trial that found others.
+    pub fn resume(&mut self, now: f64, window: f64, standing: f64) {
+        self.pushing = Pushing::new(window, standing);
+        self.since = now;
+        self.wait = (2.0 * self.wait).min(TRIALS.1);
+    }
+
+    /// The window after an acknowledgment.
+    pub fn on_ack(&mut self, ack: &Ack, window: f64) -> f64 {
+        match &mut self.cubic {
+            Some(cubic) => {
+                cubic.on_ack(ack);
+                cubic.cwnd().get() as f64
+            }
+            None if ack.cwnd_limited => window + SPRINT * (ack.acked.get() as f64).min(window),
+            None => window,
+        }
+    }
+
+    /// The window after a loss that is congestion.
+    pub fn on_loss(&mut self, loss: &Loss, window: f64, mss: u64) -> f64 {
+        let cubic = self.cubic.get_or_insert_with(|| {
+            let window = Bytes::new(window as u64);
+            let setup = Setup {
+                mss: Bytes::new(mss),
+                initial_window: window,
+                paced: true,
+                ssthresh: Some(window),
+                seed: 0,
+            };
+            Cubic::new(&setup, CUBIC)
+        });
+        cubic.on_loss(loss);
+        // A full queue does not answer either.
+        self.pushing = Pushing::new(window, 0.0);
+        cubic.cwnd().get() as f64
+    }
+
+    /// Ends a round trip. Returns whether the window has grown without an answer.
+    pub fn pushes_in_vain(&mut self, window: f64, standing: f64, queue: f64) -> bool {
+        self.pushing.on_round(window, standing, queue)
+    }
+
+    /// Ends a round trip. Returns whether the queue was empty for long enough.
+    pub fn is_over(&mut self, nearly_empty: bool) -> bool {
+        self.empty = if nearly_empty { self.empty + 1 } else { 0 };
+        self.empty >= EMPTY
+    }
+
+    /// Whether it is time for a trial.
+    pub fn may_try(&self, now: f64, standing: f64) -> bool {
+        now - self.since > self.wait.max(TRIAL_ROUNDS * standing)
+    }
+
+    pub fn on_mss(&mut self, mss: Bytes) {
+        if let Some(cubic) = &mut self.cubic {
+            cubic.on_mss(mss);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ACK, loss, newreno};
+    use whimbrel_units::Time;
+
+    #[test]
+    fn it_sprints_until_the_first_loss_and_is_cubic_then() {
+        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        let mut window = 100_000.0;
+        for _ in 0..100 {
+            window = compete.on_ack(&ACK, window);
+        }
+        assert_eq!(window, 115_000.0);
+        let event = Loss {
+            in_flight: Bytes::new(window as u64),
+            ..loss(&newreno(10), Time::ZERO)
+        };
+        window = compete.on_loss(&event, window, 1000);
+        assert_eq!(window, 80_500.0, "0.7");
+    }
+
+    #[test]
+    fn trials_become_rarer() {
+        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        assert!(!compete.may_try(10.0, 0.1) && compete.may_try(10.1, 0.1));
+        assert!(!compete.may_try(10.1, 0.6), "20 round trips are 12 s");
+        for wait in [20.0, 40.0, 40.0] {
+            compete.resume(100.0, 100_000.0, 0.1);
+            assert!(!compete.may_try(100.0 + wait, 0.1));
+            assert!(compete.may_try(100.1 + wait, 0.1));
+        }
+    }
+
+    #[test]
+    fn eight_nearly_empty_rounds_end_it() {
+        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        for _ in 0..7 {
+            assert!(!compete.is_over(true));
+        }
+        assert!(!compete.is_over(false));
+        assert_eq!((0..8).position(|_| compete.is_over(true)), Some(7));
+    }
+}

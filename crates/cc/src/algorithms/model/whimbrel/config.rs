@@ -1,0 +1,172 @@
+//! The parameters, as the registry sets them.
+
+use crate::registry::entry::{Parameter, Value, Values};
+
+/// A parameter that is a number.
+const fn number(
+    name: &'static str,
+    default: f64,
+    range: (f64, f64),
+    meaning: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        default: Value::Number(default),
+        range,
+        meaning,
+    }
+}
+
+/// A sense that can be switched off, to measure what it is worth.
+const fn sense(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter {
+        name,
+        default: Value::Switch(true),
+        range: (0.0, 0.0),
+        meaning,
+    }
+}
+
+/// All of them.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    number(
+        "priority",
+        1.0,
+        (0.01, 100.0),
+        "weight of the rate among flows of this algorithm",
+    ),
+    number(
+        "a",
+        0.1,
+        (0.001, 10.0),
+        "queue at the fixed point: rate * delay^2 = a^2, square root of packets times seconds",
+    ),
+    number(
+        "gain",
+        0.5,
+        (0.05, 1.0),
+        "fraction of the way to the target window that a round trip covers",
+    ),
+    number(
+        "drain_after",
+        5.0,
+        (0.5, 600.0),
+        "time without the base RTT after which the queue is drained to measure it, s",
+    ),
+    number(
+        "noise_times",
+        8.0,
+        (0.0, 100.0),
+        "a delay that the noise of the RTT may explain, times that noise",
+    ),
+    number(
+        "stop",
+        1.0,
+        (0.5, 100.0),
+        "queue that ends fast growth, times the wanted one",
+    ),
+    number(
+        "calm",
+        3.0,
+        (1.0, 100.0),
+        "round trips with room after which the window grows faster",
+    ),
+    number(
+        "patience",
+        0.0,
+        (0.0, 100.0),
+        "the same, at least this time, s",
+    ),
+    number(
+        "push_below",
+        0.9,
+        (0.0, 1.0),
+        "part of the known capacity below which a flow pushes",
+    ),
+    number(
+        "own_flows",
+        20.0,
+        (1.0, 10_000.0),
+        "flows of this algorithm that a queue may come from",
+    ),
+    number(
+        "withstand",
+        6.0,
+        (1.0, 1000.0),
+        "round trips after which a queue that does not yield is somebody else's",
+    ),
+    number(
+        "periods",
+        3.0,
+        (1.0, 3.0),
+        "drains over which the base RTT is the minimum",
+    ),
+    sense("drain", "drain the queue to measure the base RTT"),
+    sense("classify", "estimate whether a loss is congestion"),
+    sense("elasticity", "compete with flows that do not yield"),
+    sense("path", "take a longer path for what it is, not for a queue"),
+    sense(
+        "memory",
+        "after startup, take the rate that its queue has shown",
+    ),
+    sense("refill", "restore the window after an outage"),
+    sense("noise", "let the queue grow with the noise of the RTT"),
+    sense(
+        "hasten",
+        "leave startup when a queue begins, not after losses",
+    ),
+];
+
+/// Their values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Config {
+    /// a of the fixed point, weighted: the square root of packets times seconds.
+    pub a: f64,
+    pub gain: f64,
+    pub drain_after: f64,
+    /// Delay that noise may explain, as a multiple of the noise.
+    pub noise_times: f64,
+    pub push_below: f64,
+    pub patience: f64,
+    pub calm: u32,
+    pub memory: bool,
+    pub stop: f64,
+    /// The square root of the number of own flows that a queue may come from.
+    pub own_flows: f64,
+    /// Round trips.
+    pub withstand: u32,
+    pub periods: usize,
+    pub drain: bool,
+    pub classify: bool,
+    pub elasticity: bool,
+    pub path: bool,
+    pub refill: bool,
+    pub noise: bool,
+    pub hasten: bool,
+}
+
+impl Config {
+    pub fn from_values(values: &Values) -> Self {
+        Self {
+            a: values.number("a") * values.number("priority").sqrt(),
+            gain: values.number("gain"),
+            drain_after: values.number("drain_after"),
+            patience: values.number("patience"),
+            push_below: values.number("push_below"),
+            calm: values.number("calm") as u32,
+            memory: values.switch("memory"),
+            stop: values.number("stop"),
+            noise_times: values.number("noise_times"),
+            own_flows: values.number("own_flows").sqrt(),
+            withstand: values.number("withstand") as u32,
+            periods: values.number("periods") as usize,
+            drain: values.switch("drain"),
+            classify: values.switch("classify"),
+            elasticity: values.switch("elasticity"),
+            path: values.switch("path"),
+            refill: values.switch("refill"),
+            noise: values.switch("noise"),
+            hasten: values.switch("hasten"),
+        }
+    }
+}

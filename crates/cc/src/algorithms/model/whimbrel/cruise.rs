@@ -1,0 +1,122 @@
+//! The default mode: a short queue at the fixed point of `target.rs`.
+//!
+//! Per round trip, spread over its acknowledgments,
+//!
+//! * `W <- W + gain*(W*T/RTT + x*q(x) - W)`, with the rate x = W/RTT and the standing RTT:
+//!   FAST's law (C. Jin, D. Wei, S. Low, INFOCOM 2004) with alpha = x*q(x). It is at rest where
+//!   `RTT - T = q(x)`.
+//! * While the queue is shorter than half of the target, the path has room. After `calm` such round
+//!   trips (three) the step doubles with each one, up to half of the window: a path that has become
+//!   ten times faster is filled in about ten round trips. Near the capacity that the path is known
+//!   to have the doubling begins anew: back to it fast, beyond it slowly.
+//! * When fast growth has made a queue, it ends as startup does, by Little's law.
+//! * Never more than [`HEADROOM`] times what the path delivers in an RTT (twice while the step
+//!   doubles): a window that the path does not answer grows no further.
+
+/// Largest growth in a round trip, windows.
+const MAX_GROWTH: f64 = 0.5;
+
+/// Window over what was delivered in a round trip, and that while the step doubles.
+const HEADROOM: (f64, f64) = (1.25, 2.0);
+
+/// The state of the default mode.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cruise {
+    velocity: f64,
+    calm: u32,
+    /// The window has reached what the path was known to hold.
+    beyond: bool,
+}
+
+impl Cruise {
+    pub fn new() -> Self {
+        Self {
+            velocity: 1.0,
+            calm: 0,
+            beyond: false,
+        }
+    }
+
+    /// On a path with known room: the step doubles at once.
+    pub fn with_room() -> Self {
+        Self {
+            velocity: 1.0,
+            calm: u32::MAX,
+            beyond: false,
+        }
+    }
+
+    /// Ends a round trip; `room`: the queue is shorter than half of its target, and the window was
+    /// used; `beyond`: the window has reached what the path is known to hold.
+    pub fn on_round(&mut self, room: bool, beyond: bool, calm: u32) {
+        if !room || (beyond && !self.beyond) {
+            *self = Self::new();
+        }
+        self.beyond = beyond;
+        if !room {
+            return;
+        }
+        self.calm = self.calm.saturating_add(1);
+        if self.calm >= calm {
+            self.velocity = (2.0 * self.velocity).min(1e9);
+        }
+    }
+
+    /// What a round trip adds to the window W whose target is `target`. `room` as above, now;
+    /// `used`: the flow uses its window.
+    pub fn step(&self, window: f64, target: f64, gain: f64, room: bool, used: bool) -> f64 {
+        let missing = target - window;
+        if missing <= 0.0 {
+            return gain * missing;
+        }
+        match (used, room) {
+            (false, _) => 0.0,
+            (true, true) => (missing * self.velocity).min(MAX_GROWTH * window),
+            (true, false) => gain * missing,
+        }
+    }
+
+    /// Whether the step is doubling.
+    pub fn is_fast(&self) -> bool {
+        self.velocity > 1.0
+    }
+
+    /// The headroom of the window over what the path delivers.
+    pub fn headroom(&self) -> f64 {
+        match self.is_fast() {
+            true => HEADROOM.1,
+            false => HEADROOM.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_doubles_after_three_rounds_with_room() {
+        let mut cruise = Cruise::new();
+        let steps: Vec<f64> = (0..6)
+            .map(|_| {
+                cruise.on_round(true, false, 3);
+                cruise.step(1000.0, 1006.0, 0.5, true, true)
+            })
+            .collect();
+        assert_eq!(steps, [6.0, 6.0, 12.0, 24.0, 48.0, 96.0]);
+        assert_eq!(
+            cruise.step(100.0, 106.0, 0.5, true, true),
+            50.0,
+            "at most half"
+        );
+        cruise.on_round(false, false, 3);
+        assert_eq!(cruise.step(1000.0, 1006.0, 0.5, false, true), 3.0);
+    }
+
+    #[test]
+    fn an_unused_window_does_not_grow_but_it_shrinks() {
+        let cruise = Cruise::new();
+        assert_eq!(cruise.step(1000.0, 1100.0, 0.5, true, false), 0.0);
+        assert_eq!(cruise.step(1000.0, 900.0, 0.5, false, false), -50.0);
+    }
+}

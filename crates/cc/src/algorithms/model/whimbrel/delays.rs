@@ -1,0 +1,251 @@
+//! What the round-trip times say about the path: base, standing queue, noise.
+//!
+//! * **Base RTT** T: the minimum of this drain period and of the two before it (`drain.rs`). A path
+//!   that became a little longer is therefore believed after three drains, and one drain that other
+//!   flows spoil changes nothing.
+//! * **Standing RTT**: the minimum of about the last round trip, as Copa's, but over one round trip
+//!   instead of half of one. A queue that lasts for less is not standing: bursts, aggregated
+//!   acknowledgments, and the pulses with which BBR probes. The price is a later response to a
+//!   queue that grows: one round trip, which `mod.rs` accounts for in the stability of the fixed
+//!   point.
+//! * **Noise**: how much the standing RTT changes between rounds in nearly all rounds. An
+//!   expectile: it follows falls ten times faster than rises, so that a queue that comes and goes
+//!   is not noise, and a Wi-Fi channel is.
+//!
+//! Units: seconds.
+
+/// Parts of a round trip in which minima are kept.
+const SLICES: usize = 8;
+
+/// How many of them are the most recent quarter of a round trip.
+const RECENT: usize = 2;
+
+/// Drain periods that are remembered.
+const PERIODS: usize = 3;
+
+/// How fast the noise is believed to rise and to fall, per round trip.
+const NOISE_GAINS: (f64, f64) = (0.02, 0.2);
+
+/// A change of the standing RTT by more than this is an event, not noise.
+const MAX_NOISE: f64 = 0.02;
+
+/// Round trips after which the longest queue is forgotten, on average.
+const MEMORY: f64 = 500.0;
+
+/// The delays of a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delays {
+    /// The minimum of each slice, the newest first; infinite without a sample.
+    slices: [f64; SLICES],
+    slice_began: f64,
+    standing: f64,
+    recent: f64,
+    /// Minima of the drain periods, the present one first.
+    periods: [f64; PERIODS],
+    /// How many of them count.
+    counted: usize,
+    base: f64,
+    seen: f64,
+    noise: f64,
+    previous: f64,
+    longest: f64,
+}
+
+fn min(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+impl Delays {
+    pub fn new(counted: usize) -> Self {
+        Self {
+            slices: [f64::INFINITY; SLICES],
+            slice_began: 0.0,
+            standing: f64::INFINITY,
+            recent: f64::INFINITY,
+            periods: [f64::INFINITY; PERIODS],
+            counted: counted.clamp(1, PERIODS),
+            base: f64::INFINITY,
+            seen: 0.0,
+            noise: 0.0,
+            previous: f64::INFINITY,
+            longest: 0.0,
+        }
+    }
+
+    /// Processes a sample. The base RTT counts as seen if the sample is within `tolerance` of it.
+    pub fn add(&mut self, now: f64, rtt: f64, srtt: f64, tolerance: f64) {
+        self.periods[0] = self.periods[0].min(rtt);
+        self.base = self.base.min(rtt);
+        if rtt <= self.base + tolerance {
+            self.seen = now;
+        }
+        let slice = (srtt / SLICES as f64).max(1e-6);
+        let passed = (now - self.slice_began) / slice;
+        if passed >= 1.0 {
+            let passed = (passed.min(SLICES as f64)) as usize;
+            self.slices.rotate_right(passed % SLICES);
+            self.slices[..passed].fill(f64::INFINITY);
+            self.slice_began = now;
+        }
+        self.slices[0] = self.slices[0].min(rtt);
+        self.standing = min(&self.slices);
+        self.recent = min(&self.slices[..RECENT]);
+        self.longest = self.longest.max(self.standing - self.base);
+    }
+
+    /// Ends a round trip. Its change counts as noise if `learn`.
+    pub fn on_round(&mut self, learn: bool) {
+        self.longest -= self.longest / MEMORY;
+        let change = (self.standing - self.previous).abs().min(MAX_NOISE);
+        self.previous = self.standing;
+        if learn && change.is_finite() {
+            let (up, down) = NOISE_GAINS;
+            let gain = if change > self.noise { up } else { down };
+            self.noise += gain * (change - self.noise);
+        }
+    }
+
+    /// Whether there was a sample.
+    pub fn known(&self) -> bool {
+        self.base.is_finite()
+    }
+
+    /// Base RTT; infinite before the first sample.
+    pub fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// When it was last seen.
+    pub fn seen(&self) -> f64 {
+        self.seen
+    }
+
+    /// Standing RTT; infinite before the first sample.
+    pub fn standing(&self) -> f64 {
+        self.standing
+    }
+
+    /// The minimum RTT of the last half of a round trip; infinite without a sample.
+    pub fn half(&self) -> f64 {
+        min(&self.slices[..SLICES / 2])
+    }
+
+    /// The delay of the standing queue.
+    pub fn queue(&self) -> f64 {
+        match self.known() {
+            true => self.standing - self.base,
+            false => 0.0,
+        }
+    }
+
+    /// The delay of the queue over the last quarter of a round trip.
+    pub fn recent_queue(&self) -> f64 {
+        match self.known() {
+            true => self.recent - self.base,
+            false => 0.0,
+        }
+    }
+
+    pub fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// The longest standing queue of the last round trips.
+    pub fn longest(&self) -> f64 {
+        self.longest
+    }
+
+    /// A drain that ends at `now` measured `rtt`: the oldest period is forgotten.
+    pub fn end_period(&mut self, now: f64, rtt: f64) {
+        self.periods = [rtt, self.periods[0], self.periods[1]];
+        self.base = min(&self.periods[..self.counted]);
+        self.seen = now;
+    }
+
+    /// The base RTT is `old` after all.
+    pub fn restore(&mut self, old: f64) {
+        self.base = old.min(self.base);
+        self.periods = [self.base; PERIODS];
+    }
+
+    /// The path is another one since `now`, with this base RTT.
+    pub fn rebase(&mut self, now: f64, rtt: f64) {
+        self.periods = [rtt; PERIODS];
+        self.base = rtt;
+        self.seen = now;
+        self.longest = 0.0;
+        self.slices = [f64::INFINITY; SLICES];
+        self.slices[0] = rtt;
+        (self.standing, self.recent, self.previous) = (rtt, rtt, rtt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SRTT: f64 = 0.08;
+
+    /// One sample each 5 ms from the delays of `rtts`.
+    fn after(rtts: &[f64]) -> Delays {
+        let mut delays = Delays::new(3);
+        for (i, rtt) in rtts.iter().enumerate() {
+            delays.add(i as f64 * 0.005, *rtt, SRTT, 0.0);
+        }
+        delays
+    }
+
+    #[test]
+    fn a_pulse_shorter_than_a_round_trip_is_not_standing() {
+        let mut rtts = vec![0.08; 20];
+        rtts.extend([0.1; 12]);
+        assert_eq!(after(&rtts).queue(), 0.0, "60 ms of 80");
+        rtts.extend([0.1; 8]);
+        assert!((after(&rtts).queue() - 0.02).abs() < 1e-12, "100 ms");
+    }
+
+    #[test]
+    fn the_recent_queue_is_seen_within_a_quarter_of_a_round_trip() {
+        let mut rtts = vec![0.08; 20];
+        rtts.extend([0.1; 6]);
+        let delays = after(&rtts);
+        assert!((delays.recent_queue() - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_slightly_longer_path_is_believed_after_three_drains() {
+        let mut delays = after(&[0.08; 20]);
+        for (drain, base) in [(1.0, 0.08), (2.0, 0.08), (3.0, 0.081)] {
+            delays.end_period(drain, 0.081);
+            assert_eq!(delays.base(), base, "drain {drain}");
+        }
+    }
+
+    #[test]
+    fn a_sample_within_the_tolerance_sees_the_base() {
+        let mut delays = after(&[0.08; 2]);
+        delays.add(7.0, 0.0805, SRTT, 0.0004);
+        assert_eq!(delays.seen(), 0.005);
+        delays.add(8.0, 0.0803, SRTT, 0.0004);
+        assert_eq!((delays.seen(), delays.base()), (8.0, 0.08));
+    }
+
+    #[test]
+    fn noise_is_what_nearly_all_rounds_have() {
+        let mut quiet = Delays::new(3);
+        let mut noisy = Delays::new(3);
+        for round in 0..2000u32 {
+            // Twice the time over which the standing RTT is the minimum.
+            let now = f64::from(round) * 2.0 * SRTT;
+            // A queue of 10 ms that comes or goes each 20 rounds, and a change of 2 ms in each.
+            let queue = f64::from(round / 20 % 2) * 0.01;
+            let jitter = f64::from(round % 2) * 0.002;
+            quiet.add(now, 0.08 + queue, SRTT, 0.0);
+            quiet.on_round(true);
+            noisy.add(now, 0.08 + jitter, SRTT, 0.0);
+            noisy.on_round(true);
+        }
+        assert!(quiet.noise() < 0.0003, "{}", quiet.noise());
+        assert!(noisy.noise() > 0.0015, "{}", noisy.noise());
+    }
+}

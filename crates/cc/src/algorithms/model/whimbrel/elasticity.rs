@@ -1,0 +1,229 @@
+//! Do the others yield? What a change of this flow's window says about the rest of the traffic.
+//!
+//! Nimbus (P. Goyal, A. Narayan, F. Cangialosi, S. Narayana, M. Alizadeh, H. Balakrishnan,
+//! "Elasticity Detection: A Building Block for Internet Congestion Control", SIGCOMM 2022) sends
+//! pulses and looks for them in the rate of the cross traffic, `z = mu*S/R - S`. Windows say the
+//! same more simply. By Little's law a flow's window is its rate times its RTT, W = R*RTT, so that
+//! each change of W shows either as a change of R or as one of the RTT. Let W change by dW, and the
+//! RTT by dRTT. The *response* `r = R*dRTT/dW` is
+//!
+//! | other traffic | the RTT follows | r |
+//! |---|---|---|
+//! | none, or of a constant rate | dW/R | 1 |
+//! | windows that stay as they are (ACK-clocked, for a few round trips) | dW/C | R/C, this flow's
+//! share |
+//! | takes what this flow gives up | not at all, or the opposite | 0 or less, RTT varies |
+//! | the path is not full | not at all | 0, RTT constant |
+//!
+//! No pulses are needed. A flow of this algorithm that sees a long queue shrinks, by itself: that
+//! is a step down. A flow that competes grows: a step up.
+//!
+//! **Down** ([`Yielding`], in default mode). While the queue is longer than this algorithm's flows
+//! make it, the window shrinks. If the queue shrinks with it, the others yield, or there are none.
+//! If after `withstand` round trips (six) it has not, they do not yield: compete. If the RTT was
+//! constant meanwhile, it is the delay of a longer path. A queue is never that constant while
+//! somebody fills it, and his own packets do.
+//!
+//! **Up** ([`Pushing`], while competing). If the window grows by a fifth and the queue does not
+//! answer, either the path is longer or the others yield: nothing to compete with.
+//!
+//! **Down, deliberately** (the drain, and the trial of `compete.rs`): if the queue empties, nobody
+//! else keeps it.
+//!
+//! Units: seconds, bytes.
+
+/// Round trips after which a constant RTT is a longer path, and what must be left of the window.
+const FLAT: (u32, f64) = (3, 0.85);
+
+/// The RTT is constant if it varies by less than this fraction of the queue.
+const CONSTANT: f64 = 0.1;
+
+/// The queue yields if this remains of its maximum.
+const YIELDS: f64 = 0.6;
+
+/// What is known of a long queue in default mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// Nothing yet.
+    Open,
+    /// The path is longer.
+    Path,
+    /// Other flows keep the queue long.
+    Elastic,
+}
+
+/// The answer of the queue while this flow yields.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Yielding {
+    /// Round trips for which a queue has to withstand.
+    withstand: u32,
+    rounds: u32,
+    began: f64,
+    /// The window before it began to yield.
+    onset: f64,
+    /// Standing RTTs of the last rounds.
+    last: [f64; FLAT.0 as usize],
+    /// The longest queue since.
+    peak: f64,
+}
+
+impl Yielding {
+    pub fn new(withstand: u32) -> Self {
+        Self {
+            withstand,
+            rounds: 0,
+            began: 0.0,
+            onset: 0.0,
+            last: [0.0; FLAT.0 as usize],
+            peak: 0.0,
+        }
+    }
+
+    /// The window before it began to yield; 0 if it does not.
+    pub fn onset(&self) -> f64 {
+        self.onset
+    }
+
+    /// Forgets what it has seen.
+    pub fn reset(&mut self) {
+        *self = Self::new(self.withstand);
+    }
+
+    /// Ends a round trip with the window `before` it and the window now. A `queue` above `foreign`
+    /// is longer than this algorithm's flows make it.
+    pub fn on_round(
+        &mut self,
+        now: f64,
+        (before, window): (f64, f64),
+        (standing, queue): (f64, f64),
+        (foreign, patience): (f64, f64),
+        noise: f64,
+    ) -> Finding {
+        if queue <= foreign {
+            self.reset();
+            return Finding::Open;
+        }
+        if self.rounds == 0 || queue < YIELDS * self.peak {
+            self.reset();
+            self.onset = before;
+            self.began = now;
+        }
+        self.rounds += 1;
+        self.peak = self.peak.max(queue);
+        self.last.rotate_right(1);
+        self.last[0] = standing;
+        let max = self.last.iter().copied().fold(0.0, f64::max);
+        let min = self.last.iter().copied().fold(f64::INFINITY, f64::min);
+        let (rounds, left) = FLAT;
+        let constant = max - min < (CONSTANT * queue).max(2.0 * noise);
+        if self.rounds >= rounds && constant && window < left * self.onset {
+            return Finding::Path;
+        }
+        match self.rounds >= self.withstand && now - self.began >= patience {
+            true => Finding::Elastic,
+            false => Finding::Open,
+        }
+    }
+}
+
+/// The answer of the queue while this flow pushes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pushing {
+    rounds: u32,
+    window: f64,
+    min: f64,
+    max: f64,
+}
+
+/// Round trips, and the growth of the window in them, after which the queue should have answered.
+const PUSH: (u32, f64) = (4, 1.2);
+
+impl Pushing {
+    /// Begins with this window and standing RTT.
+    pub fn new(window: f64, standing: f64) -> Self {
+        Self {
+            rounds: 0,
+            window,
+            min: standing,
+            max: standing,
+        }
+    }
+
+    /// Ends a round trip. Returns whether the window has grown without an answer.
+    pub fn on_round(&mut self, window: f64, standing: f64, queue: f64) -> bool {
+        self.min = self.min.min(standing);
+        self.max = self.max.max(standing);
+        self.rounds += 1;
+        if self.max - self.min > (CONSTANT * queue).max(0.001) {
+            *self = Self::new(window, standing);
+            return false;
+        }
+        let (rounds, growth) = PUSH;
+        self.rounds > rounds && window > growth * self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOREIGN: f64 = 0.01;
+
+    /// The first finding on a path of 50 ms whose queue answers the window by `queue`.
+    fn yielding(mut queue: impl FnMut(u32, f64) -> f64) -> (u32, Finding) {
+        let mut yielding = Yielding::new(6);
+        let mut window = 100.0;
+        for round in 1..=30 {
+            let before = window;
+            window *= 0.85;
+            let queue = queue(round, window);
+            let now = f64::from(round) * 0.5;
+            let finding = yielding.on_round(
+                now,
+                (before, window),
+                (0.05 + queue, queue),
+                (FOREIGN, 0.0),
+                0.0,
+            );
+            if finding != Finding::Open {
+                return (round, finding);
+            }
+        }
+        (0, Finding::Open)
+    }
+
+    #[test]
+    fn a_constant_delay_is_a_longer_path() {
+        assert_eq!(yielding(|_, _| 0.04), (3, Finding::Path));
+    }
+
+    #[test]
+    fn a_queue_that_grows_while_this_flow_yields_is_elastic() {
+        let grows = |round: u32, _: f64| 0.02 + 0.003 * f64::from(round);
+        assert_eq!(yielding(grows), (6, Finding::Elastic));
+    }
+
+    #[test]
+    fn a_queue_that_shrinks_with_the_window_is_nobody_elses() {
+        // 100 packets make a queue of 40 ms, all its own.
+        let own = |_: u32, window: f64| (0.09 * window / 100.0 - 0.05f64).max(0.0);
+        assert_eq!(yielding(own).1, Finding::Open);
+        // Ten flows of this algorithm that all yield.
+        let ten = |round: u32, _: f64| 0.04 * 0.75f64.powi(round as i32);
+        assert_eq!(yielding(ten).1, Finding::Open);
+    }
+
+    #[test]
+    fn pushing_ends_when_the_queue_does_not_answer() {
+        let push = |answer: f64| {
+            let mut pushing = Pushing::new(100.0, 0.08);
+            (1..=10).any(|round| {
+                let growth = 1.05f64.powi(round);
+                let rtt = 0.08 + answer * (growth - 1.0) * 0.08;
+                pushing.on_round(100.0 * growth, rtt, rtt - 0.05)
+            })
+        };
+        assert!(push(0.0), "nobody is there");
+        assert!(!push(0.5), "half of the path is its own");
+    }
+}

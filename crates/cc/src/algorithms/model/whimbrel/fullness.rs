@@ -1,0 +1,140 @@
+//! Is the path full? A delay above the base RTT is a queue only if it is.
+//!
+//! The standing RTT exceeds the base RTT for other reasons: Wi-Fi sends aggregates, a satellite
+//! moves, an access point schedules. A flow that takes this for a queue keeps its rate where the
+//! fixed point has it for such a queue, perhaps at a hundredth of the path's (starvation, in the
+//! sense of Arun et al.), and the queue that would correct it never comes. Two measurements tell
+//! noise from a queue, and what they find is the **allowance**: by so much may the standing RTT
+//! exceed the base before it counts.
+//!
+//! * **A drain** that empties the queue shows the noise itself: the standing RTT of an empty path
+//!   is above the minimum of many round trips. It sets the allowance.
+//! * **A push.** A flow that is below the rate that the path had lately, and does not grow, holds
+//!   [`PUSH`] of its window for two round trips, and compares the last half of the second with the
+//!   time before. If the path is full, the RTT grows by `dW/C` (or more, if the others do not
+//!   yield). If it grows by less than half of that, the path is not full, and what looks like a
+//!   queue is none. It raises the allowance, and the window keeps what it has gained. One that
+//!   finds the path full halves it, and becomes rarer.
+//!
+//! Other flows of this algorithm yield to a push only after they have seen it, in its last half
+//! round trip.
+//!
+//! Units: seconds; waits in round trips.
+
+/// The window of a push.
+pub(super) const PUSH: f64 = 1.25;
+
+/// Round trips of a push: until its packets are acknowledged, and until their answer is seen.
+const ROUNDS: u32 = 2;
+
+/// Part of the expected answer from which on the path counts as full.
+const ANSWER: f64 = 0.5;
+
+/// Round trips between pushes, first and at most.
+const WAITS: (u32, u32) = (4, 64);
+
+/// What is known about the path's fullness.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fullness {
+    allowance: f64,
+    /// Round trips since the last push, and those to wait.
+    since: u32,
+    wait: u32,
+    /// Round trips of the present push.
+    rounds: u32,
+}
+
+impl Fullness {
+    pub fn new() -> Self {
+        Self {
+            allowance: 0.0,
+            since: 0,
+            wait: WAITS.0,
+            rounds: 0,
+        }
+    }
+
+    /// By how much the standing RTT of the path may exceed the base without a queue.
+    pub fn allowance(&self) -> f64 {
+        self.allowance
+    }
+
+    /// A drain has emptied the queue, and this standing RTT above the base was left.
+    pub fn on_empty(&mut self, excess: f64) {
+        self.allowance = excess;
+    }
+
+    /// The path is another one.
+    pub fn on_new_path(&mut self) {
+        self.allowance = 0.0;
+    }
+
+    /// Ends a round trip in which the flow did not grow, below the rate that the path had. Returns
+    /// whether to push now.
+    pub fn may_push(&mut self) -> bool {
+        self.since = self.since.saturating_add(1);
+        if self.since < self.wait {
+            return false;
+        }
+        self.since = 0;
+        self.rounds = 0;
+        true
+    }
+
+    /// Ends a round trip of a push. Returns whether it is over.
+    pub fn on_push_round(&mut self) -> bool {
+        self.rounds += 1;
+        self.rounds >= ROUNDS
+    }
+
+    /// The push is over: the RTT grew by `answer` where a full path would have grown by `expected`.
+    /// Above the base it was `excess`; the allowance is at most `limit`. Returns whether the path
+    /// is full.
+    pub fn on_answer(&mut self, answer: f64, expected: f64, excess: f64, limit: f64) -> bool {
+        let full = answer >= ANSWER * expected;
+        if full {
+            self.wait = (2 * self.wait).min(WAITS.1);
+            self.allowance *= 0.5;
+        } else {
+            self.wait = WAITS.0;
+            self.allowance = self.allowance.max(excess.min(limit));
+        }
+        full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Round trips until the next push.
+    fn wait(fullness: &mut Fullness) -> u32 {
+        (1..).find(|_| fullness.may_push()).expect("some time")
+    }
+
+    #[test]
+    fn a_path_that_does_not_answer_is_not_full() {
+        let mut fullness = Fullness::new();
+        // 10 packets more at 1000 packets per second: 10 ms.
+        assert!(!fullness.on_answer(0.004, 0.01, 0.006, 0.01));
+        assert_eq!(fullness.allowance(), 0.006);
+        assert!(!fullness.on_answer(0.0, 0.01, 0.02, 0.01));
+        assert_eq!(fullness.allowance(), 0.01, "the limit");
+        assert!(fullness.on_answer(0.01, 0.01, 0.02, 0.01));
+        assert_eq!(fullness.allowance(), 0.005);
+        fullness.on_empty(0.001);
+        assert_eq!(fullness.allowance(), 0.001);
+    }
+
+    #[test]
+    fn pushes_on_a_full_path_become_rare() {
+        let mut fullness = Fullness::new();
+        for expected in [4, 8, 16, 32, 64, 64] {
+            assert_eq!(wait(&mut fullness), expected);
+            assert!(!fullness.on_push_round() && fullness.on_push_round());
+            assert!(fullness.on_answer(0.01, 0.01, 0.006, 0.01));
+        }
+        fullness.on_answer(0.0, 0.01, 0.006, 0.01);
+        assert_eq!(wait(&mut fullness), 4);
+    }
+}

@@ -1,0 +1,319 @@
+//! How sure it is that a loss is congestion, from 0 to 1.
+//!
+//! **By the level of the queue** (CERL's idea, graded). A queue that overflows is long at that
+//! time; a channel loses packets at any length. So the confidence is the position of the present
+//! RTT between the base RTT and the maximum of the standing RTT in the last 32 to 64 round trips: 0
+//! in the lower two fifths, 1 in the upper fifth. If that range is no wider than what this flow's
+//! own queue explains, no queue has been long, and the confidence is 0.
+//!
+//! **By the number of losses.** A buffer too short for the queue that this algorithm wants
+//! overflows although the queue is short. What such a buffer loses depends on the window; what a
+//! channel loses does not. So the *floor* is the fraction lost while this flow leaves the path room
+//! (`drain.rs` leaves a tenth), as the minimum of the last four drains; between the drains it may
+//! only creep. More losses in a round than the floor explains (three standard deviations of a
+//! binomial distribution, and 2 %) in two rounds of three are congestion, and the window gives back
+//! the fraction that is lost beyond the floor.
+//!
+//! Units: seconds, packets.
+
+/// Round trips of one window of extremes; two windows are kept.
+const WINDOW: u32 = 32;
+
+/// The confidence is 0 up to the first, and 1 from the second on, of the range of the standing RTT.
+const LEVELS: (f64, f64) = (0.4, 0.8);
+
+/// A range that is narrower is no sign of a long queue, seconds.
+const MIN_RANGE: f64 = 0.0005;
+
+/// Losses that are no excess: a fraction of the packets, and standard deviations.
+const EXCESS: (f64, f64) = (0.02, 3.0);
+
+/// What a round of excess leaves of the score after one round, and the score that counts: two
+/// rounds in a row, or two of three.
+const SCORE: (f64, f64) = (0.6, 1.3);
+
+/// Fraction of a round's packets whose loss needs no second round: slow start into a full buffer
+/// loses half.
+const FLOOD: f64 = 0.35;
+
+/// Minimum and maximum of the window that an excess gives back.
+const GIVEN_BACK: (f64, f64) = (0.15, 0.4);
+
+/// Drains of whose loss the floor is the minimum.
+const DRAINS: usize = 4;
+
+/// Packets in which the floor follows the loss of calm rounds.
+const CALM: f64 = 20_000.0;
+
+/// What one round trip delivered and lost, packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Round {
+    pub packets: f64,
+    pub lost: f64,
+}
+
+/// Extremes of the standing RTT.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    min: f64,
+    max: f64,
+}
+
+impl Range {
+    fn of(rtt: f64) -> Self {
+        Self { min: rtt, max: rtt }
+    }
+
+    fn union(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+/// The losses of a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Losses {
+    windows: [Option<Range>; 2],
+    rounds: u32,
+    floor: f64,
+    drains: [f64; DRAINS],
+    /// Packets sent and lost while the path had room.
+    quiet: Round,
+    score: f64,
+    /// Rounds whose losses are those of an outage.
+    forgiven: u32,
+}
+
+impl Losses {
+    pub fn new() -> Self {
+        Self {
+            windows: [None; 2],
+            rounds: 0,
+            floor: 0.0,
+            drains: [0.0; DRAINS],
+            quiet: Round {
+                packets: 0.0,
+                lost: 0.0,
+            },
+            score: 0.0,
+            forgiven: 0,
+        }
+    }
+
+    /// Ends a round trip. Returns the fraction of the window to give back, if more was lost than
+    /// the floor explains. `room`: the flow leaves the path room. `calm`: the queue is short.
+    pub fn on_round(&mut self, round: Round, standing: f64, room: bool, calm: bool) -> Option<f64> {
+        self.add_range(standing);
+        let Round { packets, lost } = round;
+        let fraction = lost / packets.max(1.0);
+        if room {
+            self.quiet.packets += packets;
+            self.quiet.lost += lost;
+        } else if calm && fraction < self.floor + 0.01 {
+            self.floor += (fraction - self.floor) * (packets / CALM).min(0.05);
+        }
+        if self.forgiven > 0 {
+            self.forgiven -= 1;
+            return None;
+        }
+        let expected = self.floor * packets;
+        let (share, deviations) = EXCESS;
+        let bound = expected + deviations * (expected + 1.0).sqrt() + share * packets;
+        let (kept, counts) = SCORE;
+        self.score = kept * self.score + if lost > bound { 1.0 } else { 0.0 };
+        if fraction > FLOOD && packets > 40.0 {
+            self.score += counts;
+        }
+        if self.score < counts {
+            return None;
+        }
+        self.score = 0.0;
+        let (min, max) = GIVEN_BACK;
+        Some((fraction - self.floor).clamp(min, max))
+    }
+
+    fn add_range(&mut self, standing: f64) {
+        if !standing.is_finite() {
+            return;
+        }
+        self.rounds += 1;
+        if self.rounds >= WINDOW {
+            self.rounds = 0;
+            self.windows = [None, self.windows[0]];
+        }
+        let new = Range::of(standing);
+        self.windows[0] = Some(self.windows[0].map_or(new, |range| range.union(new)));
+    }
+
+    /// Ends a time in which the path had room: a drain, or startup.
+    pub fn end_quiet(&mut self, first: bool) {
+        let Round { packets, lost } = self.quiet;
+        self.quiet.packets = 0.0;
+        self.quiet.lost = 0.0;
+        if packets <= 0.0 {
+            return;
+        }
+        let fraction = lost / packets;
+        if first {
+            self.floor = fraction;
+            self.drains = [fraction; DRAINS];
+            return;
+        }
+        self.drains.rotate_right(1);
+        self.drains[0] = fraction;
+        let min = self.drains.iter().copied().fold(1.0, f64::min);
+        self.floor = self.floor.min(fraction * 1.5 + 0.002).max(min);
+    }
+
+    /// The path was out: what it lost says nothing, nor does the next round trip.
+    pub fn forgive(&mut self) {
+        self.score = 0.0;
+        self.forgiven = 2;
+    }
+
+    /// The path is another one: its RTTs do not compare with those before.
+    pub fn on_new_path(&mut self, rtt: f64) {
+        self.windows = [Some(Range::of(rtt)), None];
+        self.rounds = 0;
+    }
+
+    /// Fraction of packets that the channel loses, 0 to a half.
+    pub fn floor(&self) -> f64 {
+        self.floor.clamp(0.0, 0.5)
+    }
+
+    /// There were more losses lately than the floor explains.
+    pub fn suspicious(&self) -> bool {
+        self.score > 0.5
+    }
+
+    /// How sure it is that a loss now is congestion. `level`: the minimum RTT of the last half
+    /// round trip; `base`: the base RTT; `own`: the delay of this flow's own queue; `longest`: the
+    /// longest queue of the path that is remembered.
+    pub fn confidence(&self, level: f64, base: f64, own: f64, longest: f64) -> f64 {
+        let Some(new) = self.windows[0] else {
+            return 0.0;
+        };
+        let range = self.windows[1].map_or(new, |old| new.union(old));
+        let range = range.union(Range::of(base));
+        let width = range.max - range.min;
+        if width < (2.0 * own).min(0.3 * longest).max(MIN_RANGE) {
+            return 0.0;
+        }
+        let (none, sure) = LEVELS;
+        let position = (level - range.min) / width;
+        ((position - none) / (sure - none)).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(packets: f64, lost: f64) -> Round {
+        Round { packets, lost }
+    }
+
+    /// After rounds with these standing RTTs.
+    fn after(rtts: &[f64]) -> Losses {
+        let mut losses = Losses::new();
+        for rtt in rtts {
+            losses.on_round(round(100.0, 0.0), *rtt, false, false);
+        }
+        losses
+    }
+
+    #[test]
+    fn a_loss_at_a_long_queue_is_congestion_and_at_a_short_one_is_not() {
+        // The range is 50 to 100 ms: 0 up to 70 ms, 1 from 90 ms on.
+        for (level, expected) in [
+            (0.05, 0.0),
+            (0.07, 0.0),
+            (0.08, 0.5),
+            (0.09, 1.0),
+            (0.1, 1.0),
+        ] {
+            let confidence = after(&[0.05, 0.1, level]).confidence(level, 0.05, 0.002, 0.05);
+            assert!(
+                (confidence - expected).abs() < 1e-3,
+                "{level}: {confidence}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_queue_no_longer_than_its_own_is_no_congestion() {
+        let losses = after(&[0.05, 0.053]);
+        assert_eq!(
+            losses.confidence(0.053, 0.05, 0.002, 0.05),
+            0.0,
+            "3 of 4 ms"
+        );
+        assert!(
+            losses.confidence(0.053, 0.05, 0.001, 0.05) > 0.9,
+            "3 of 2 ms"
+        );
+    }
+
+    #[test]
+    fn extremes_are_forgotten_after_64_round_trips() {
+        let mut losses = after(&[0.1]);
+        for _ in 0..64 {
+            losses.on_round(round(100.0, 0.0), 0.05, false, false);
+        }
+        assert_eq!(losses.confidence(0.05, 0.05, 0.002, 0.05), 0.0);
+    }
+
+    #[test]
+    fn losses_beyond_the_floor_in_two_rounds_are_congestion() {
+        let mut losses = Losses::new();
+        // Floor 0: 3 + 0.02*400 = 11 of 400 are no excess.
+        assert_eq!(
+            losses.on_round(round(400.0, 11.0), 0.05, false, false),
+            None
+        );
+        assert_eq!(
+            losses.on_round(round(400.0, 80.0), 0.05, false, false),
+            None
+        );
+        let back = losses.on_round(round(400.0, 80.0), 0.05, false, false);
+        assert!(
+            back.is_some_and(|back| (back - 0.2).abs() < 1e-12),
+            "{back:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_lost_while_there_is_room_is_the_channels() {
+        let mut losses = Losses::new();
+        losses.on_round(round(1000.0, 50.0), 0.05, true, true);
+        losses.end_quiet(true);
+        assert_eq!(losses.floor(), 0.05);
+        for _ in 0..10 {
+            let back = losses.on_round(round(1000.0, 70.0), 0.05, false, false);
+            assert_eq!(back, None, "50 + 3*sqrt(51) + 20 = 91");
+        }
+        // One drain without losses lowers the floor, and four forget it.
+        for floor in [0.002, 0.002, 0.002, 0.002] {
+            losses.on_round(round(1000.0, 0.0), 0.05, true, true);
+            losses.end_quiet(false);
+            assert!((losses.floor() - floor).abs() < 1e-9, "{}", losses.floor());
+        }
+    }
+
+    #[test]
+    fn a_flood_needs_no_second_round_and_an_outage_is_none() {
+        let mut losses = Losses::new();
+        losses.forgive();
+        for _ in 0..2 {
+            assert_eq!(
+                losses.on_round(round(400.0, 200.0), 0.05, false, false),
+                None
+            );
+        }
+        let back = losses.on_round(round(400.0, 200.0), 0.05, false, false);
+        assert_eq!(back, Some(GIVEN_BACK.1));
+    }
+}

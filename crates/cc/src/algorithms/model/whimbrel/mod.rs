@@ -1,0 +1,516 @@
+//! Whimbrel: a short queue where the others allow it, the rate of the path where losses are random,
+//! and CUBIC's share where somebody fills the queue.
+//!
+//! This project's own. Five papers have each one sense: a growing queue (Enhanced-AATP's jitter), a
+//! standing queue (CERL's RTT), a path that changed (TCP-RTA), a refill after recovery (EMFAST),
+//! and corruption that the receiver reports (TCP-NACK, in the transport). This algorithm puts them
+//! around one model of the path. A file for each:
+//!
+//! | file | question |
+//! |---|---|
+//! | `delays.rs` | base RTT, standing queue and noise of the path |
+//! | `target.rs` | how long a queue at which rate: fairness, priority |
+//! | `startup.rs` | when is the rate of the path found |
+//! | `cruise.rs` | the default mode: FAST's law towards the target |
+//! | `drain.rs` | what is the RTT without a queue |
+//! | `fullness.rs` | is a delay above it a queue at all |
+//! | `losses.rs` | how sure is it that a loss is congestion |
+//! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
+//! | `compete.rs` | beside others that do not: CUBIC |
+//! | `path.rs` | a longer path is not a queue |
+//! | `modes.rs` | from one to the next |
+//!
+//! **Fixed point.** In default mode a flow of x packets a second keeps a queue of `a/sqrt(x)`
+//! seconds, so flows of one bottleneck have equal rates, in proportion to their priorities,
+//! whatever their RTTs (`target.rs`).
+//!
+//! **Stability.** Let one flow fill a path of base RTT T, so that `W = C*(T + q)`. A round trip of
+//! `W <- W + g*(W*T/(T + q') + alpha - W)`, where q' is the measured queue and q << T, changes a
+//! deviation d of the queue by `d <- d - g*d'`. The queue that an acknowledgment measures is one
+//! round trip old, and the standing RTT, a minimum over one round trip, is older by up to another
+//! while the queue grows. With a delay of one round trip `z^2 - z + g = 0`: |z| = sqrt(g), stable
+//! for g < 1. With two, `z^3 - z^2 + g = 0`: stable for g < 0.618. So g = 0.5 is stable, and g = 1
+//! is not. For n flows the sum of windows obeys the same equation; differences between flows decay
+//! by `1 - g*(alpha'/2 + q)/T`, slowly: within `T/(g*q)` round trips.
+//!
+//! **What it cannot have.** No algorithm whose delay converges to a range can be free of starvation
+//! when delays vary by more than that range for other reasons (V. Arun, M. Alizadeh, H.
+//! Balakrishnan, "Starvation in End-to-End Congestion Control", SIGCOMM 2022). It chose a short
+//! queue: two of its flows whose base RTTs are wrong by a millisecond against each other are
+//! unequal by a factor of 2 to 4 until the next drain. Where the RTT itself is noisy, the queue
+//! grows with the noise, alike for all flows that see it.
+//!
+//! **When it works.** Random loss up to several percent, buffers from a tenth of a BDP, hand-overs,
+//! traces of Starlink, beside CUBIC, NewReno and BBR, among its own kind. **When not:**
+//! `docs/whimbrel.md` has measurements of both.
+//!
+//! Units: bytes and seconds as `f64`; rates in packets of one segment per second where noted.
+
+mod compete;
+mod config;
+mod cruise;
+mod delays;
+mod drain;
+mod elasticity;
+mod fullness;
+mod losses;
+mod modes;
+mod path;
+mod startup;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use crate::algorithms::model::bbr::signals::at_least_slowest;
+use crate::estimators::max_rate::MaxRate;
+use crate::interface::{Ack, Controller, Loss, LossResponse, Signal, Timeout, Verdict};
+use crate::path_change::PathChange;
+use crate::path_change::rtt_step::RttStep;
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Setup, code};
+use compete::Compete;
+use config::{Config, PARAMETERS};
+use cruise::Cruise;
+use delays::Delays;
+use drain::Excursion;
+use elasticity::Yielding;
+use fullness::Fullness;
+use losses::Losses;
+use path::Longer;
+use startup::Startup;
+use target::Target;
+use whimbrel_units::{Bytes, Rate, Time};
+
+/// The registry entry.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "whimbrel",
+    code: code!(
+        "algorithms/model/whimbrel/mod.rs",
+        "algorithms/model/whimbrel/modes.rs",
+        "algorithms/model/whimbrel/config.rs",
+        "algorithms/model/whimbrel/delays.rs",
+        "algorithms/model/whimbrel/target.rs",
+        "algorithms/model/whimbrel/startup.rs",
+        "algorithms/model/whimbrel/cruise.rs",
+        "algorithms/model/whimbrel/drain.rs",
+        "algorithms/model/whimbrel/fullness.rs",
+        "algorithms/model/whimbrel/losses.rs",
+        "algorithms/model/whimbrel/elasticity.rs",
+        "algorithms/model/whimbrel/compete.rs",
+        "algorithms/model/whimbrel/path.rs",
+        "path_change/rtt_step.rs"
+    ),
+    summary: "A short queue by delay, confidence in losses, memory of the path; competes as CUBIC \
+              with flows that do not yield",
+    citation: "this project; after FAST, Copa, CERL+, TCP-RTA, EMFAST and Nimbus",
+    family: Family::Model,
+    driven_by: DrivenBy::Path,
+    feed: Feed::Acknowledgments,
+    parameters: PARAMETERS,
+    build: |setup, values| Box::new(Whimbrel::new(setup, Config::from_values(values))),
+};
+
+/// Minimum window in segments in normal operation. Below [`SMALL_WINDOW`] pacing decides how much
+/// is in flight.
+const MIN_WINDOW: f64 = 1.0;
+
+/// The smallest window that the transport gets in normal operation, segments: two that are
+/// acknowledged together and two more, so that no acknowledgment waits for the receiver's timer,
+/// whose delay would look like a queue.
+const SMALL_WINDOW: u64 = 4;
+
+/// A window is at most this, bytes: every sum of windows remains finite.
+const MAX_WINDOW: f64 = 1e15;
+
+/// Pacing rate over window per standing RTT in startup, while competing, and otherwise. Above 1 the
+/// window decides how much is in flight, and pacing only that it does not come in bursts.
+const PACING: (f64, f64, f64) = (2.0, 1.2, 1.1);
+
+/// The same during a push: what it adds is sent within a round trip.
+const PUSHING: f64 = 1.4;
+
+/// Fraction of the window that remains after a loss that is surely congestion, in default mode:
+/// CUBIC's, half as strong, because the delay has reduced the window already.
+const AFTER_LOSS: f64 = 0.85;
+
+/// The confidence from which on a loss is called congestion, and below which it is ignored.
+const CONGESTION: f64 = 0.5;
+const IGNORED: f64 = 0.1;
+
+/// What the controller is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Cruise,
+    Drain,
+    Compete,
+    /// A push of `fullness.rs`.
+    Push,
+    /// A trial of `compete.rs`.
+    Trial,
+}
+
+/// Counts of the present round trip.
+#[derive(Debug, Clone, Copy, Default)]
+struct RoundTrip {
+    began: f64,
+    delivered: u64,
+    lost: u64,
+    /// The window when it began, bytes.
+    window: f64,
+    /// Completed round trips.
+    count: u64,
+}
+
+/// The controller.
+#[derive(Debug, Clone)]
+struct Whimbrel {
+    config: Config,
+    /// The same as `mss`, exactly.
+    segment: u64,
+    mss: f64,
+    window: f64,
+    mode: Mode,
+    target: Target,
+    delays: Delays,
+    losses: Losses,
+    rate: MaxRate,
+    step: RttStep,
+    round: RoundTrip,
+    startup: Startup,
+    cruise: Cruise,
+    excursion: Excursion,
+    compete: Compete,
+    yielding: Yielding,
+    longer: Longer,
+    fullness: Fullness,
+    /// The maximum delivery rate of the last minutes, packets per second.
+    reference: f64,
+    /// The round trip in which startup ended.
+    found: u64,
+    /// Drains in a row after which the queue was still long.
+    spoiled: u32,
+    /// Changes of the path.
+    changes: u64,
+    /// A timeout is not yet followed by an acknowledgment.
+    stalled: bool,
+    /// Losses of packets sent before this one are answered.
+    answered: u64,
+    /// Window and mode before the last reduction.
+    before: Option<(f64, Mode)>,
+}
+
+fn seconds(time: Time) -> f64 {
+    time.since(Time::ZERO).as_secs_f64()
+}
+
+impl Whimbrel {
+    fn new(setup: &Setup, config: Config) -> Self {
+        let segment = setup.mss.get().max(1);
+        let mss = segment as f64;
+        let window = (setup.initial_window.get() as f64).clamp(mss, MAX_WINDOW);
+        let known = setup
+            .ssthresh
+            .is_some_and(|known| known <= setup.initial_window);
+        Self {
+            config,
+            segment,
+            mss,
+            window,
+            mode: if known { Mode::Cruise } else { Mode::Startup },
+            target: Target::new(config.a),
+            delays: Delays::new(config.periods),
+            losses: Losses::new(),
+            rate: MaxRate::default(),
+            step: RttStep::default(),
+            round: RoundTrip::default(),
+            startup: Startup::default(),
+            cruise: Cruise::new(),
+            excursion: Excursion::begin(0.0, window, 0.0),
+            compete: Compete::begin(0.0, window, 0.0),
+            yielding: Yielding::new(config.withstand),
+            longer: Longer::new(),
+            fullness: Fullness::new(),
+            reference: 0.0,
+            found: 0,
+            spoiled: 0,
+            changes: 0,
+            stalled: false,
+            answered: 0,
+            before: None,
+        }
+    }
+
+    /// Minimum window in normal operation.
+    fn min_window(&self) -> f64 {
+        MIN_WINDOW * self.mss
+    }
+
+    /// Whether pacing, and not the window, decides how much is in flight.
+    fn is_small(&self) -> bool {
+        self.window < SMALL_WINDOW as f64 * self.mss
+    }
+
+    /// The rate of the present window, packets per second; needs an RTT sample.
+    fn own_rate(&self) -> f64 {
+        self.window / self.mss / self.delays.standing().max(1e-6)
+    }
+
+    /// By how much the standing RTT may exceed the base without a queue.
+    fn allowance(&self) -> f64 {
+        if !self.config.noise {
+            return 0.0;
+        }
+        self.fullness.allowance().min(self.noise_limit())
+    }
+
+    /// By how much noise may explain a standing RTT above the base.
+    fn noise_limit(&self) -> f64 {
+        self.config.noise_times * self.delays.noise()
+    }
+
+    /// The standing RTT above the base that a flow of this rate wants on this path.
+    fn wanted(&self, rate: f64) -> f64 {
+        self.target.delay(rate) + self.allowance()
+    }
+
+    /// Whether the queue is shorter than half of what a flow of this rate wants.
+    fn has_room(&self, rate: f64) -> bool {
+        self.delays.queue() < 0.5 * self.target.delay(rate) + self.allowance()
+    }
+
+    /// The maximum recent delivery rate, bytes per second.
+    fn delivery_rate(&self) -> Option<f64> {
+        self.rate
+            .get()
+            .map(|rate| rate.as_bits_per_sec() as f64 / 8.0)
+    }
+
+    /// Limits the window to what the path delivers in a round trip, with headroom.
+    fn limit_window(&mut self, alpha: f64) {
+        if self.mode != Mode::Startup
+            && !self.stalled
+            && let Some(rate) = self.delivery_rate()
+        {
+            let headroom = match self.mode {
+                Mode::Cruise if !self.losses.suspicious() => self.cruise.headroom(),
+                _ => Cruise::new().headroom(),
+            };
+            let delivered = rate * self.delays.standing() / (1.0 - self.losses.floor());
+            let limit = headroom * delivered + 2.0 * alpha + 4.0 * self.mss;
+            self.window = self.window.min(limit);
+        }
+        let min = if self.stalled {
+            self.mss
+        } else {
+            self.min_window()
+        };
+        self.window = self.window.clamp(min, MAX_WINDOW.max(min));
+    }
+
+    /// Processes the RTT of an acknowledgment. Returns whether there is one to work with.
+    fn on_rtt(&mut self, ack: &Ack, now: f64) -> bool {
+        if self.config.path {
+            let observed = self.step.on_ack(ack);
+            if let Some(change) = observed.change {
+                self.on_new_path(now, &change);
+                return true;
+            }
+            if ack.rtt.is_some() && observed.rtt.is_none() {
+                return false;
+            }
+        }
+        // The newest packet did not wait for the receiver's timer. Without a sample it may be a
+        // retransmission whose original is acknowledged.
+        let newest = ack.newest.map(|newest| ack.now.since(newest.sent));
+        let sample = ack.rtt.map(|rtt| newest.unwrap_or(rtt).as_secs_f64());
+        let Some(rtt) = sample.filter(|rtt| *rtt > 0.0) else {
+            return self.delays.known();
+        };
+        let wanted = match self.delays.known() {
+            true => self.target.delay(self.own_rate()),
+            false => 0.0,
+        };
+        let tolerance = (wanted / 4.0).min(rtt / 32.0);
+        let srtt = ack.srtt.as_secs_f64().max(rtt.min(self.delays.base()));
+        self.delays.add(now, rtt, srtt, tolerance);
+        self.excursion.on_sample(now, rtt, self.delays.standing());
+        true
+    }
+}
+
+impl Controller for Whimbrel {
+    fn on_ack(&mut self, ack: &Ack) {
+        let now = seconds(ack.now);
+        self.rate.on_ack(ack);
+        let usable = self.on_rtt(ack, now);
+        if self.stalled {
+            self.refill(ack, now);
+        }
+        if !usable || !self.delays.known() {
+            return;
+        }
+        if ack.round_start {
+            self.on_round(ack, now);
+        }
+        let (base, standing) = (self.delays.base(), self.delays.standing());
+        let rate = self.own_rate();
+        let wanted = self.wanted(rate);
+        let alpha = wanted * rate * self.mss;
+        let acked = (ack.acked.get() as f64).min(self.window);
+        match self.mode {
+            Mode::Startup => self.search(ack, acked, wanted),
+            Mode::Cruise => {
+                let target = self.window * base / standing + alpha;
+                let room = self.has_room(rate);
+                let gain = self.config.gain;
+                let used = ack.cwnd_limited || self.is_small();
+                let step = self.cruise.step(self.window, target, gain, room, used);
+                self.window += step * acked / self.window;
+                if self.cruise.is_fast() && self.delays.recent_queue() > self.config.stop * wanted {
+                    self.end_growth(ack, alpha);
+                }
+            }
+            Mode::Compete => self.window = self.compete.on_ack(ack, self.window),
+            Mode::Drain | Mode::Push | Mode::Trial => {}
+        }
+        self.limit_window(alpha);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) -> LossResponse {
+        let own = self.confidence(loss.signal);
+        let judged = match own >= CONGESTION {
+            true => Verdict::Congestion,
+            false => Verdict::Random,
+        };
+        let verdict = loss.verdict(judged);
+        let confidence = match (verdict == judged, verdict) {
+            (true, _) => own,
+            (false, Verdict::Congestion) => 1.0,
+            (false, Verdict::Random) => 0.0,
+        };
+        let reduced = self.answer(loss, confidence);
+        LossResponse {
+            reduced,
+            verdict: Some(verdict),
+        }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if !timeout.repeated && !self.stalled {
+            let window = match self.mode {
+                Mode::Drain | Mode::Push | Mode::Trial => self.excursion.before().0,
+                _ => self.window,
+            };
+            self.before = Some((window, self.mode));
+        }
+        self.stalled = true;
+        self.answered = timeout.next_order;
+        self.window = self.mss;
+    }
+
+    fn on_spurious(&mut self, _now: Time) {
+        if let Some((window, mode)) = self.before.take() {
+            self.window = self.window.max(window);
+            self.mode = mode;
+            self.stalled = false;
+        }
+    }
+
+    fn on_mss(&mut self, mss: Bytes) {
+        self.segment = mss.get().max(1);
+        self.mss = self.segment as f64;
+        self.window = self.window.max(self.mss);
+        self.compete.on_mss(mss);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        let min = if self.stalled { 1 } else { SMALL_WINDOW };
+        Bytes::new((self.window as u64).max(self.segment.saturating_mul(min)))
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        if !self.delays.known() {
+            return None;
+        }
+        let (startup, compete, otherwise) = PACING;
+        let gain = match self.mode {
+            Mode::Startup => startup,
+            Mode::Compete => compete,
+            Mode::Push => PUSHING,
+            _ => otherwise,
+        };
+        let bits = gain * self.window * 8.0 / self.delays.standing().max(1e-6);
+        let rate = Rate::from_bits_per_sec(bits.min(1e18) as u64);
+        Some(at_least_slowest(rate, self.segment))
+    }
+
+    fn classifies_losses(&self) -> bool {
+        true
+    }
+
+    fn path_changes(&self) -> Option<u64> {
+        Some(self.changes)
+    }
+
+    fn phase(&self) -> &'static str {
+        match self.mode {
+            Mode::Startup => "startup",
+            Mode::Cruise => "default",
+            Mode::Drain => "drain",
+            Mode::Push => "push",
+            Mode::Compete => "compete",
+            Mode::Trial => "trial",
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}
+
+impl Whimbrel {
+    /// How sure it is that a loss now is congestion.
+    fn confidence(&self, signal: Signal) -> f64 {
+        if signal == Signal::Ecn || !self.config.classify {
+            return 1.0;
+        }
+        if !self.delays.known() {
+            return 0.0;
+        }
+        let own = self.wanted(self.own_rate());
+        let (base, level) = (self.delays.base(), self.delays.half());
+        self.losses
+            .confidence(level, base, own, self.delays.longest())
+    }
+
+    /// Responds to a loss. Returns whether the window was reduced.
+    fn answer(&mut self, loss: &Loss, confidence: f64) -> bool {
+        let known = self.delays.known();
+        if self.mode == Mode::Startup {
+            let queue = if known { self.delays.queue() } else { 0.0 };
+            let full = confidence >= CONGESTION && (queue > 0.004 || !self.config.classify);
+            if full {
+                self.before = Some((self.window, self.mode));
+                self.leave_startup(0.0);
+            }
+            return full;
+        }
+        let excursion = matches!(self.mode, Mode::Drain | Mode::Push | Mode::Trial);
+        let old = loss.lost_order < self.answered;
+        if confidence < IGNORED || old || excursion || self.stalled {
+            return false;
+        }
+        if self.mode == Mode::Compete && confidence < CONGESTION {
+            return false;
+        }
+        self.answered = loss.next_order;
+        self.before = Some((self.window, self.mode));
+        self.window = match self.mode {
+            Mode::Compete => self.compete.on_loss(loss, self.window, self.segment),
+            _ => self.window * (1.0 - (1.0 - AFTER_LOSS) * confidence),
+        }
+        .max(self.min_window());
+        self.cruise = Cruise::new();
+        true
+    }
+}

@@ -1,0 +1,383 @@
+//! From one mode to the next.
+//!
+//! ```text
+//! startup ──> default <──> drain
+//!               │ ^           │
+//!      elastic  v │ alone     │ twice still a queue
+//!             compete <───────┘
+//!               │ ^
+//!               v │ others
+//!              trial
+//! ```
+//!
+//! An outage or a new path leads to default.
+
+use super::compete::{Compete, EMPTIED, TRIAL};
+use super::cruise::Cruise;
+use super::drain::{Excursion, KEPT, MIN_ROUNDS};
+use super::elasticity::Finding;
+use super::fullness::PUSH;
+use super::losses::Round;
+use super::startup::Startup;
+use super::{Mode, Whimbrel};
+use crate::interface::Ack;
+use crate::path_change::Change;
+
+/// The longest target of one flow that counts for this, s: that of 1100 packets per second. So
+/// flows of this algorithm of 1 Mbit/s each, or more, are never taken for others.
+const OWN_MAX: f64 = 0.003;
+
+/// What a round trip forgets of the maximum rate.
+const FORGET: f64 = 0.002;
+
+/// Part of the known capacity up to which the default mode grows fast.
+const KNOWN: f64 = 0.9;
+
+/// Round trips after startup in which the queue that it has left shows the rate of the path.
+/// Little's law at its end has averaged over a time in which the path was not full.
+const SETTLING: u64 = 4;
+
+/// Drains in a row after which the queue is still long, from which on it competes.
+const SPOILED: u32 = 2;
+
+/// Largest growth of the window when it begins to compete.
+const BACK: f64 = 3.0;
+
+impl Whimbrel {
+    /// The queue that a flow of this algorithm keeps when it is alone on the path, s.
+    fn alone(&self) -> f64 {
+        let rate = self.reference.max(self.own_rate());
+        self.target.delay(rate).min(OWN_MAX)
+    }
+
+    /// The longest queue that flows of this algorithm make, s.
+    fn foreign(&self) -> f64 {
+        (self.config.own_flows * self.alone()).max(2.0 * self.allowance())
+    }
+
+    fn enter(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.cruise = Cruise::new();
+        self.yielding.reset();
+    }
+
+    /// Startup: doubles the window, until a queue begins.
+    pub(super) fn search(&mut self, ack: &Ack, acked: f64, wanted: f64) {
+        if ack.cwnd_limited {
+            self.window += acked;
+        }
+        let base = self.delays.base();
+        let queue = self.delays.recent_queue();
+        if !self.config.hasten || self.round.count < 2 || queue < Startup::limit(base, wanted) {
+            return;
+        }
+        self.leave_startup(self.held(ack).unwrap_or(0.0));
+    }
+
+    /// What the path holds without a queue, by Little's law for the packet just acknowledged, if
+    /// there is a queue.
+    fn held(&self, ack: &Ack) -> Option<f64> {
+        let base = self.delays.base();
+        let flight = ack.newest?.in_flight.get() as f64;
+        Some(flight * base / (base + self.delays.recent_queue()))
+    }
+
+    /// Fast growth of the default mode has made a queue.
+    pub(super) fn end_growth(&mut self, ack: &Ack, alpha: f64) {
+        self.cruise = Cruise::new();
+        if let Some(held) = self.held(ack) {
+            self.window = self.window.min((held + alpha).max(self.min_window()));
+        }
+    }
+
+    /// The path holds at least `held`, and what its rate says.
+    pub(super) fn leave_startup(&mut self, held: f64) {
+        self.losses.end_quiet(true);
+        let by_rate = match self.delivery_rate() {
+            Some(rate) if self.delays.known() => rate * self.delays.base(),
+            _ => 0.0,
+        };
+        let held = held.max(by_rate).max(self.min_window());
+        self.window = self.window.min(held);
+        self.found = self.round.count;
+        self.enter(Mode::Cruise);
+        self.cruise = Cruise::with_room();
+    }
+
+    /// The first acknowledgment after a timeout: the path is back, with the capacity that it had.
+    pub(super) fn refill(&mut self, ack: &Ack, now: f64) {
+        self.stalled = false;
+        self.round.lost = ack.lost.get();
+        self.round.delivered = ack.delivered.get();
+        self.round.began = now;
+        self.losses.forgive();
+        let Some((window, mode)) = self.before.filter(|_| self.config.refill) else {
+            return;
+        };
+        if mode == Mode::Startup {
+            self.window = window;
+            self.mode = mode;
+            return;
+        }
+        let held = match self.delivery_rate() {
+            Some(rate) if self.delays.known() => rate * self.delays.base(),
+            _ => self.min_window(),
+        };
+        self.window = held.min(window).max(self.min_window());
+        self.enter(Mode::Cruise);
+    }
+
+    /// The path is another one.
+    pub(super) fn on_new_path(&mut self, now: f64, change: &Change) {
+        self.changes += 1;
+        let rtt = change.to.as_secs_f64().max(1e-6);
+        self.delays.rebase(now, rtt);
+        self.losses.on_new_path(rtt);
+        self.longer.forget();
+        self.fullness.on_new_path();
+        if self.mode == Mode::Startup {
+            return;
+        }
+        let old = self.delivery_rate();
+        let new = change.rate.map(|rate| rate.as_bits_per_sec() as f64 / 8.0);
+        let rate = match (old, new) {
+            (Some(old), Some(new)) => old.min(new),
+            (Some(rate), None) | (None, Some(rate)) => rate,
+            (None, None) => return,
+        };
+        self.window = (rate * rtt).max(self.min_window());
+        self.enter(Mode::Cruise);
+        self.cruise = Cruise::with_room();
+    }
+
+    /// Ends a round trip.
+    pub(super) fn on_round(&mut self, ack: &Ack, now: f64) {
+        let span = now - self.round.began;
+        let before = self.round.window;
+        let round = self.count(ack, now);
+        let standing = self.delays.standing();
+        let queue = self.delays.queue();
+        let wanted = self.wanted(self.own_rate());
+        let quiet = !matches!(self.mode, Mode::Startup | Mode::Compete);
+        self.delays.on_round(quiet && self.round.count > 2);
+        let room = match self.mode {
+            Mode::Startup => queue < 0.002,
+            Mode::Drain | Mode::Trial => self.excursion.is_heard(),
+            Mode::Cruise | Mode::Push | Mode::Compete => false,
+        };
+        let calm = self.mode == Mode::Cruise && queue < 2.0 * wanted;
+        let excess = self.losses.on_round(round, standing, room, calm);
+        if self.mode != Mode::Startup {
+            let rate = self.delivery_rate().unwrap_or(0.0) / self.mss;
+            self.reference = (self.reference * (1.0 - FORGET)).max(rate);
+        }
+        match self.mode {
+            Mode::Startup => {
+                let rate = round.packets * self.mss / span.max(1e-6);
+                if ack.app_limited {
+                    return;
+                }
+                if self.startup.on_round(rate) || excess.is_some() {
+                    self.leave_startup(0.0);
+                }
+            }
+            Mode::Cruise => {
+                if let Some(back) = excess {
+                    self.window = (self.window * (1.0 - back)).max(self.min_window());
+                    self.cruise = Cruise::new();
+                }
+                let known = self.reference * self.mss * self.delays.base();
+                let room = self.has_room(self.own_rate());
+                let used = ack.cwnd_limited || self.is_small();
+                self.cruise
+                    .on_round(room && used, self.window > KNOWN * known, self.config.calm);
+                let found = self.round.count <= self.found + SETTLING;
+                if self.config.memory && room && used && found {
+                    let recent = self.delivery_rate().unwrap_or(0.0) * self.delays.base();
+                    self.window = self.window.max(KNOWN * recent);
+                }
+                self.on_cruising_round(before, now);
+                let starved = self.window < self.config.push_below * known;
+                if !room && used && self.mode == Mode::Cruise && starved {
+                    self.consider_push(now, known);
+                }
+            }
+            Mode::Drain => self.on_draining_round(now),
+            Mode::Push => self.on_pushing_round(),
+            Mode::Compete => self.on_competing_round(now),
+            Mode::Trial => self.on_trying_round(now),
+        }
+    }
+
+    /// The counts of the round trip that ends.
+    fn count(&mut self, ack: &Ack, now: f64) -> Round {
+        let delivered = ack.delivered.get().saturating_sub(self.round.delivered);
+        let lost = ack.lost.get().saturating_sub(self.round.lost);
+        self.round.began = now;
+        self.round.delivered = ack.delivered.get();
+        self.round.lost = ack.lost.get();
+        self.round.window = self.window;
+        self.round.count += 1;
+        let (delivered, lost) = (delivered as f64 / self.mss, lost as f64 / self.mss);
+        Round {
+            packets: (delivered + lost).max(1.0),
+            lost,
+        }
+    }
+
+    fn on_cruising_round(&mut self, before: f64, now: f64) {
+        let (standing, queue) = (self.delays.standing(), self.delays.queue());
+        let foreign = self.foreign();
+        if let Some(old) = self.longer.on_round(now, queue > 0.5 * foreign) {
+            self.delays.restore(old);
+        }
+        let onset = self.yielding.onset();
+        let windows = (before.max(self.window), self.window);
+        let noise = self.delays.noise();
+        let finding = self.yielding.on_round(
+            now,
+            windows,
+            (standing, queue),
+            (foreign, self.config.patience),
+            noise,
+        );
+        match finding {
+            Finding::Path if self.config.path && self.longer.may_assume(now) => {
+                self.longer.assume(self.delays.base());
+                self.delays.rebase(now, standing);
+                self.losses.on_new_path(standing);
+                self.window = self.window.max(onset);
+                self.changes += 1;
+                self.enter(Mode::Cruise);
+            }
+            Finding::Elastic if self.config.elasticity => {
+                self.window = onset.min(BACK * self.window).max(self.window);
+                self.begin_competing(now);
+            }
+            _ if self.config.drain && self.needs_drain(now) => {
+                self.excursion = Excursion::begin(now, self.window, standing);
+                self.enter(Mode::Drain);
+                let held = self.window * self.delays.base() / standing;
+                self.window = (KEPT * held).max(self.min_window());
+            }
+            _ => {}
+        }
+    }
+
+    /// The flow does not grow, below what the path held lately.
+    fn consider_push(&mut self, now: f64, known: f64) {
+        let noise = self.config.noise && self.delays.queue() < self.noise_limit();
+        if noise && !self.losses.suspicious() && self.fullness.may_push() {
+            self.excursion = Excursion::begin(now, self.window, self.delays.half());
+            self.mode = Mode::Push;
+            self.window = (PUSH * self.window).min(known);
+        }
+    }
+
+    fn on_pushing_round(&mut self) {
+        if !self.fullness.on_push_round() {
+            return;
+        }
+        let (window, before) = self.excursion.before();
+        let after = self.delays.half();
+        self.mode = Mode::Cruise;
+        if !(after - before).is_finite() {
+            self.window = window;
+            return;
+        }
+        let expected = (self.window - window) / (self.reference.max(1e-3) * self.mss);
+        let excess = after - self.delays.base();
+        let limit = self.config.own_flows * self.alone();
+        let full = self
+            .fullness
+            .on_answer(after - before, expected, excess, limit);
+        if full {
+            self.window = window;
+        } else {
+            self.enter(Mode::Cruise);
+            self.cruise = Cruise::with_room();
+        }
+    }
+
+    fn needs_drain(&self, now: f64) -> bool {
+        let wait = MIN_ROUNDS * self.delays.standing();
+        now - self.delays.seen() > self.config.drain_after.max(wait)
+    }
+
+    fn begin_competing(&mut self, now: f64) {
+        self.spoiled = 0;
+        self.enter(Mode::Compete);
+        self.compete = Compete::begin(now, self.window, self.delays.standing());
+    }
+
+    fn on_draining_round(&mut self, now: f64) {
+        if !self.excursion.on_round() {
+            return;
+        }
+        self.losses.end_quiet(false);
+        self.window = self.excursion.before().0;
+        let min = self.excursion.min();
+        let min = if min.is_finite() {
+            min
+        } else {
+            self.delays.base()
+        };
+        let emptied = min - self.delays.base() <= self.foreign();
+        self.spoiled = if emptied { 0 } else { self.spoiled + 1 };
+        if self.spoiled >= SPOILED && self.config.elasticity {
+            self.begin_competing(now);
+            return;
+        }
+        self.delays.end_period(now, min);
+        if emptied {
+            self.fullness
+                .on_empty(self.delays.standing() - self.delays.base());
+        }
+        self.enter(Mode::Cruise);
+    }
+
+    fn on_competing_round(&mut self, now: f64) {
+        let (standing, queue) = (self.delays.standing(), self.delays.queue());
+        let foreign = self.foreign();
+        if self.compete.pushes_in_vain(self.window, standing, queue) {
+            if queue > foreign && self.config.path && self.longer.may_assume(now) {
+                self.longer.assume(self.delays.base());
+                self.delays.rebase(now, standing);
+                self.losses.on_new_path(standing);
+                self.changes += 1;
+            }
+            self.enter(Mode::Cruise);
+            return;
+        }
+        let empty = (0.1 * self.delays.longest())
+            .min(0.5 * foreign)
+            .max(0.5 * self.alone());
+        if self.compete.is_over(queue < empty) {
+            self.enter(Mode::Cruise);
+        } else if self.compete.may_try(now, standing) {
+            self.excursion = Excursion::begin(now, self.window, standing);
+            self.enter(Mode::Trial);
+            let held = self.window * self.delays.base() / standing;
+            self.window = (TRIAL * held).max(self.min_window());
+        }
+    }
+
+    fn on_trying_round(&mut self, now: f64) {
+        if !self.excursion.on_round() {
+            return;
+        }
+        self.losses.end_quiet(false);
+        let (window, standing) = self.excursion.before();
+        let min = self.excursion.min();
+        self.window = window;
+        if min - self.delays.base() <= EMPTIED * self.alone() + self.allowance() {
+            self.delays.end_period(now, min);
+            let held = window * self.delays.base() / standing;
+            self.window = held.max(self.min_window());
+            self.enter(Mode::Cruise);
+        } else {
+            self.compete.resume(now, window, standing);
+            self.mode = Mode::Compete;
+        }
+    }
+}

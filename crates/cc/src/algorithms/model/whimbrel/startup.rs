@@ -1,0 +1,72 @@
+//! How a connection finds the rate of the path.
+//!
+//! The window doubles in each round trip. It has found the path when one of these holds:
+//!
+//! * **A queue begins**: the minimum RTT of the last quarter of a round trip exceeds the base RTT
+//!   by an eighth, at least 4 ms and at most 16 ms (the numbers of HyStart, RFC 9406), and by the
+//!   queue that this flow wants. The packet just acknowledged was sent with F bytes in flight, and
+//!   Little's law says that these make its RTT: F = C*RTT. So the path holds `C*T = F*T/RTT`,
+//!   exactly, while the window is twice F by now. The next window is that, and the queue is gone
+//!   one round trip later.
+//! * **The rate no longer grows**: three rounds without a quarter more (BBR's rule). The only one
+//!   where a queue cannot be seen: a short buffer with an RTT that varies.
+//! * **Losses** that the level of the queue calls congestion.
+//!
+//! **On a busy queue** the first RTT contains that queue, and the flow's own packets show on top of
+//! it as they would on an empty path.
+
+/// The delay that ends startup, in base RTTs, and its limits, s.
+const QUEUE: f64 = 0.125;
+const LIMITS: (f64, f64) = (0.004, 0.016);
+
+/// Growth of the rate that counts, and rounds without it.
+const GROWTH: (f64, u32) = (1.25, 3);
+
+/// The search for the rate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Startup {
+    /// Bytes per second.
+    full_rate: f64,
+    rounds: u32,
+}
+
+impl Startup {
+    /// The queue that ends it, s, with base RTT and the queue that the flow wants.
+    pub fn limit(base: f64, wanted: f64) -> f64 {
+        let (min, max) = LIMITS;
+        (QUEUE * base).clamp(min, max).max(wanted)
+    }
+
+    /// Ends a round with `rate` bytes per second. Returns whether the rate no longer grows.
+    pub fn on_round(&mut self, rate: f64) -> bool {
+        let (growth, rounds) = GROWTH;
+        if rate >= growth * self.full_rate {
+            self.full_rate = rate;
+            self.rounds = 0;
+        } else {
+            self.rounds += 1;
+        }
+        self.rounds >= rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_that_ends_it_is_an_eighth_of_the_base() {
+        for (base, limit) in [(0.01, 0.004), (0.08, 0.01), (0.6, 0.016)] {
+            assert!((Startup::limit(base, 0.002) - limit).abs() < 1e-12);
+        }
+        assert_eq!(Startup::limit(0.01, 0.02), 0.02, "a slow path");
+    }
+
+    #[test]
+    fn three_rounds_without_a_quarter_more_end_it() {
+        let mut startup = Startup::default();
+        let rates = [100.0, 200.0, 400.0, 450.0, 600.0, 610.0, 620.0, 630.0];
+        let ended: Vec<bool> = rates.iter().map(|rate| startup.on_round(*rate)).collect();
+        assert_eq!(ended.iter().position(|end| *end), Some(7));
+    }
+}

@@ -1,0 +1,235 @@
+//! Tests of the whole controller, on a packet-level bottleneck.
+
+use crate::interface::{Controller, Loss, Signal, Verdict};
+use crate::testing::{ACK, Bottleneck, MSS, built, loss, segments, timeout};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+const MS: Duration = Duration::from_millis(1);
+const RTT: Duration = Duration::from_millis(40);
+
+/// A path with room for this many packets, and a flow of 40 ms for each controller.
+fn path(mbit: u64, room: usize, controllers: &[&str]) -> Bottleneck {
+    let mut path = Bottleneck::new(Rate::from_bits_per_sec(mbit * 1_000_000), room);
+    for controller in controllers {
+        path.add(built(controller, 10), RTT);
+    }
+    path
+}
+
+/// Fractions of the bottleneck's capacity over `seconds`, and the mean queue, packets.
+fn shares(path: &mut Bottleneck, seconds: u64) -> (Vec<f64>, f64) {
+    let before: Vec<u64> = path.flows.iter().map(|f| f.delivered).collect();
+    let span = Duration::from_secs(seconds);
+    let (mean, _) = path.run(span);
+    let capacity = path.rate.as_bits_per_sec() as f64;
+    let rates = path.flows.iter().zip(before);
+    let shares = rates
+        .map(|(f, before)| f.rate_since(before, span).as_bits_per_sec() as f64 / capacity)
+        .collect();
+    (shares, mean)
+}
+
+fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    sum * sum / (shares.len() as f64 * shares.iter().map(|s| s * s).sum::<f64>())
+}
+
+#[test]
+fn one_flow_fills_the_path_with_the_queue_of_the_fixed_point() {
+    // q*C = a*sqrt(C) packets: 0.1*sqrt(1250) = 3.5 at 10 Mbit/s, 11 at 100; one is in transmission.
+    for (mbit, queue) in [(10, 3.5), (100, 11.2)] {
+        let mut path = path(mbit, 2000, &["whimbrel?drain=false"]);
+        path.run(Duration::from_secs(5));
+        let (shares, mean) = shares(&mut path, 5);
+        assert!(shares[0] > 0.99, "{mbit} Mbit/s: {shares:?}");
+        assert!(
+            (queue - 1.0..queue + 3.0).contains(&mean),
+            "{mbit} Mbit/s: {mean}"
+        );
+    }
+}
+
+#[test]
+fn startup_finds_the_rate_without_a_flood() {
+    // 500 packets fill 100 Mbit/s at 40 ms. Doubling finds them in six rounds.
+    let mut path = path(100, 2000, &["whimbrel"]);
+    let (_, most) = path.run(MS * 600);
+    assert_eq!(path.flows[0].controller.phase(), "default");
+    assert!(most < 500, "a BDP: {most}");
+    let (shares, _) = shares(&mut path, 1);
+    assert!(shares[0] > 0.97, "{shares:?}");
+}
+
+#[test]
+fn random_losses_cost_what_is_lost() {
+    for loss in [0.01, 0.05] {
+        let mut path = path(50, 250, &["whimbrel"]);
+        path.loss = loss;
+        path.run(Duration::from_secs(5));
+        let (shares, mean) = shares(&mut path, 10);
+        assert!(shares[0] > 0.96 * (1.0 - loss), "{loss}: {shares:?}");
+        assert!(mean < 25.0, "{loss}: {mean}");
+    }
+}
+
+#[test]
+fn flows_of_different_rtts_approach_equal_shares() {
+    let mut path = path(100, 250, &[]);
+    for rtt in [20, 50, 100] {
+        path.add(built("whimbrel", 10), MS * rtt);
+    }
+    path.run(Duration::from_secs(40));
+    let (shares, mean) = shares(&mut path, 40);
+    assert!(jain(&shares) > 0.85, "{shares:?}");
+    assert!(mean < 100.0, "{mean}");
+}
+
+#[test]
+fn late_flows_learn_the_base_rtt_in_a_drain() {
+    let mut path = path(50, 500, &["whimbrel"]);
+    for _ in 0..3 {
+        path.run(Duration::from_secs(3));
+        path.add(built("whimbrel", 10), RTT);
+    }
+    path.run(Duration::from_secs(15));
+    let (shares, mean) = shares(&mut path, 20);
+    assert!(jain(&shares) > 0.95, "{shares:?}");
+    assert!(shares.iter().sum::<f64>() > 0.95, "{shares:?}");
+    assert!(mean < 60.0, "{mean}");
+}
+
+#[test]
+fn rates_are_in_proportion_to_priorities() {
+    let of = |weight| format!("whimbrel?priority={weight}");
+    let mut path = path(50, 500, &[&of(1), &of(2), &of(8)]);
+    path.run(Duration::from_secs(20));
+    let (shares, _) = shares(&mut path, 40);
+    for (share, weight) in shares.iter().zip([1.0, 2.0, 8.0]) {
+        let expected = weight / 11.0;
+        assert!((share / expected - 1.0).abs() < 0.1, "{shares:?}");
+    }
+}
+
+#[test]
+fn beside_a_flow_that_fills_the_queue_it_competes() {
+    for other in ["newreno", "cubic"] {
+        for (sense, range) in [("true", 0.25..0.7), ("false", 0.0..0.2)] {
+            let whimbrel = format!("whimbrel?elasticity={sense}");
+            let mut path = path(50, 250, &[&whimbrel, other]);
+            path.run(Duration::from_secs(15));
+            let (shares, _) = shares(&mut path, 45);
+            assert!(range.contains(&shares[0]), "{other} {sense}: {shares:?}");
+            assert!(shares[0] + shares[1] > 0.9, "{other} {sense}: {shares:?}");
+        }
+    }
+}
+
+#[test]
+fn it_keeps_a_short_queue_again_when_the_other_has_ended() {
+    let mut path = path(50, 250, &["whimbrel", "cubic"]);
+    path.run(Duration::from_secs(20));
+    assert_eq!(path.flows[0].controller.phase(), "compete");
+    path.flows[1].has_data = false;
+    path.run(Duration::from_secs(45));
+    let (shares, mean) = shares(&mut path, 10);
+    assert!(shares[0] > 0.95, "{shares:?}");
+    assert!(mean < 30.0, "{mean}");
+}
+
+#[test]
+fn a_longer_path_is_filled_at_once() {
+    for (sense, min) in [("true", 0.9), ("false", 0.0)] {
+        let mut path = path(20, 500, &[&format!("whimbrel?path={sense}")]);
+        path.run(Duration::from_secs(10));
+        path.flows[0].delay = MS * 500;
+        // Ten of the new round trips.
+        path.run(MS * 5000);
+        let (shares, _) = shares(&mut path, 2);
+        assert!(shares[0] > min, "{sense}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_faster_path_is_found_and_a_slower_one_too() {
+    let mut path = path(10, 500, &["whimbrel"]);
+    path.run(Duration::from_secs(5));
+    path.rate = Rate::from_bits_per_sec(100_000_000);
+    path.run(MS * 1000);
+    let (up, _) = shares(&mut path, 1);
+    assert!(up[0] > 0.9, "{up:?}");
+    path.rate = Rate::from_bits_per_sec(10_000_000);
+    path.run(MS * 1000);
+    let (down, mean) = shares(&mut path, 1);
+    assert!(down[0] > 0.95 && mean < 50.0, "{down:?} {mean}");
+}
+
+#[test]
+fn after_an_outage_the_window_returns_with_the_first_acknowledgment() {
+    let mut path = path(50, 250, &["whimbrel"]);
+    path.run(Duration::from_secs(3));
+    let mut controller = path.flows[0].controller.clone();
+    let before = segments(&*controller);
+    controller.on_timeout(&timeout(&*controller, path.now));
+    assert_eq!(segments(&*controller), 1.0);
+    controller.on_ack(&crate::Ack {
+        now: path.now + MS * 1000,
+        rtt: None,
+        acked: Bytes::new(MSS),
+        ..ACK
+    });
+    let after = segments(&*controller);
+    assert!(after > 0.9 * before, "{before} {after}");
+}
+
+#[test]
+fn a_spurious_timeout_is_undone() {
+    let mut path = path(50, 250, &["whimbrel"]);
+    path.run(Duration::from_secs(3));
+    let mut controller = path.flows[0].controller.clone();
+    let before = controller.cwnd();
+    controller.on_timeout(&timeout(&*controller, path.now));
+    controller.on_spurious(path.now);
+    assert_eq!(controller.cwnd(), before);
+}
+
+#[test]
+fn a_loss_at_a_short_queue_is_random_and_a_mark_is_congestion() {
+    let mut path = path(50, 250, &["whimbrel"]);
+    path.run(Duration::from_secs(3));
+    let mut controller = path.flows[0].controller.clone();
+    let before = controller.cwnd();
+    let response = controller.on_loss(&loss(&*controller, path.now));
+    assert_eq!(
+        (response.reduced, response.verdict),
+        (false, Some(Verdict::Random))
+    );
+    assert_eq!(controller.cwnd(), before);
+    let mark = Loss {
+        signal: Signal::Ecn,
+        lost_order: 1_000_000,
+        next_order: 1_000_001,
+        ..loss(&*controller, path.now)
+    };
+    let response = controller.on_loss(&mark);
+    assert_eq!(
+        (response.reduced, response.verdict),
+        (true, Some(Verdict::Congestion))
+    );
+    let left = controller.cwnd().get() as f64 / before.get() as f64;
+    assert!((left - 0.85).abs() < 0.01, "{left}");
+}
+
+#[test]
+fn the_simulators_truth_overrides_its_judgement() {
+    let mut path = path(50, 250, &["whimbrel"]);
+    path.run(Duration::from_secs(3));
+    for (truth, reduced) in [(Verdict::Random, false), (Verdict::Congestion, true)] {
+        let mut controller = path.flows[0].controller.clone();
+        let event = Loss {
+            lost_order: 1_000_000,
+            truth: Some(truth),
+            ..loss(&*controller, Time::ZERO)
+        };
+        assert_eq!(controller.on_loss(&event).reduced, reduced, "{truth:?}");
+    }
+}
