@@ -132,19 +132,24 @@ def replace_summary(text, table):
 
 
 def with_verdicts(text, results):
-    """A paper's page with the present verdicts: after a link to an experiment."""
-    verdicts = {}
+    """A paper's page with the present verdicts: those of a line belong to its links to experiments,
+    in order.
+    """
+    present = {}
     for result in results:
         decided = [row["right"] for row in result["rows"] if row["right"] is not None]
-        verdicts[result["id"]] = f"{result['verdict']} ({sum(decided)} of {len(decided)})"
+        present[result["id"]] = f"{result['verdict']} ({sum(decided)} of {len(decided)})"
     known = "|".join([*VERDICTS, "undecided"])
-    pattern = rf"(\]\(\.\./experiments/(\S+)\.toml\) \| )(?:{known}) \(\d+ of \d+\)"
+    verdict = re.compile(rf"\b(?:{known}) \(\d+ of \d+\)")
 
-    def present(found):
-        verdict = verdicts.get(found.group(2))
-        return f"{found.group(1)}{verdict}" if verdict else found.group()
+    def line_with(line):
+        ids = re.findall(r"\]\(\.\./experiments/(\S+?)\.toml\)", line)
+        ids = [name for name in ids if name in present]
+        if not line.startswith("|") or len(verdict.findall(line)) != len(ids):
+            return line
+        return verdict.sub(lambda _: present[ids.pop(0)], line)
 
-    return re.sub(pattern, present, text)
+    return "\n".join(map(line_with, text.split("\n")))
 
 
 def main():
