@@ -15,11 +15,13 @@ demo: build
 test: | cargo tshark
 	cargo test --locked
 
-## Tests that need a browser or a heavy library: the report's page, Parquet.
+## Tests that need a browser, a heavy library or minutes: the report's page, Parquet, 100 kills of
+## servers and senders.
 test-more: | cargo browser
 	cargo test --locked -p whimbrel-browser-tests
 	cargo test --locked -p whimbrel-report --features parquet
 	cargo test --locked -p whimbrel-cli --features parquet formats
+	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills
 
 ## The command, as target/release/whimbrel: quick to build and to build again.
 build: | cargo

@@ -5,8 +5,10 @@ mod atomic_file;
 mod cache;
 mod compare;
 mod controllers;
+mod credentials;
 mod demo;
 mod failure;
+mod files;
 mod judge;
 mod link;
 mod model;
@@ -14,6 +16,7 @@ mod neighbours;
 mod one_run;
 mod origin;
 mod page;
+mod place;
 mod play;
 mod priority;
 mod provenance;
@@ -59,6 +62,7 @@ Examples:
   whimbrel reproduce                      the papers' figures, with verdicts
   whimbrel serve DIR                      receive files over QUIC
   whimbrel send FILE HOST                 send a file with any algorithm
+  whimbrel get HOST:PATH DIR              get files back
   whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2
                                           run a program on an emulated path
   whimbrel tcp --controller cerl -- COMMAND
@@ -75,7 +79,10 @@ enum Command {
     Rank(rank::RankArgs),
     Reproduce(reproduce::ReproduceArgs),
     Serve(serve::ServeArgs),
-    Send(send::SendArgs),
+    Send(Box<send::SendArgs>),
+    Get(files::GetArgs),
+    Ls(files::LsArgs),
+    Rm(files::RmArgs),
     Link(Box<link::LinkArgs>),
     Tcp(Box<tcp::TcpArgs>),
     Demo(demo::DemoArgs),
@@ -96,7 +103,10 @@ fn main() -> ExitCode {
         Command::Rank(args) => rank::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Serve(args) => serve::run(args),
-        Command::Send(args) => send::run(args),
+        Command::Send(args) => send::run(*args),
+        Command::Get(args) => files::run_get(args),
+        Command::Ls(args) => files::run_ls(args),
+        Command::Rm(args) => files::run_rm(args),
         Command::Link(args) => link::run(*args),
         Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),

@@ -1,6 +1,10 @@
 //! `whimbrel send`: sends a file to a server.
 
+mod tree;
+
+use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
+use crate::place::Place;
 use crate::priority::priority;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,14 +17,11 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::registry::Feed;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    BurstSummary, Error, Fingerprint, Identity, IntervalSample, KnownHosts, Outcome, QlogFolder,
-    Report, Retry, SendOptions, ServerAddress, Summary, Token, TracePoint, Update,
-    default_state_dir, transfer,
+    BurstSummary, Error, Filter, IntervalSample, Outcome, QlogFolder, RemotePath, Report, Retry,
+    SendOptions, Summary, TracePoint, TreeOptions, Update, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
-/// The environment variable with the token, which keeps the token out of the list of processes.
-const TOKEN_VARIABLE: &str = "WHIMBREL_TOKEN";
 /// Default time between points of a trace.
 const TRACE_INTERVAL: Duration = Duration::from_millis(100);
 /// Default length of intervals: iperf3's default.
@@ -36,14 +37,14 @@ const UNTRUSTED: u8 = 4;
 /// Exit status: stopped by Ctrl-C, 128 + SIGINT.
 const STOPPED: u8 = 130;
 
-/// Send a file to a server, over QUIC
+/// Send files and directories to a server, over QUIC
 ///
 /// The congestion controller is any of `whimbrel controllers`. The command returns when the server
 /// has verified the file's hash and stored the file on disk under its name. An interrupted transfer
 /// goes on where it was: by itself, or when the same command is given again.
 ///
-/// A fingerprint identifies the server. Give it once; it is remembered after that. On the machine
-/// that runs the server, token and fingerprint are not needed.
+/// A fingerprint identifies the server, a token authorizes the sender. Both are remembered once the
+/// server has accepted them. On the machine that runs the server they are not needed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 --json prints one object:
@@ -75,27 +76,44 @@ const STOPPED: u8 = 130;
                          request, rtt and rttvar in us; bytes are acknowledged
                          bytes with QUIC's overhead; retransmits are packets
                          declared lost
+With directories or several files: files, bytes, sent_files, unchanged_files,
+  sent_bytes, resumed_bytes, retries, seconds, goodput_bps, outcome (\"stored\"
+  if all files are), skipped and failures [[path, why]], would_send with
+  --dry-run, error after a failure
 Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server;
 4 unknown server or wrong fingerprint; 130 stopped by Ctrl-C.
 
 Examples:
-  whimbrel send movie.mp4 example.org --token ... --fingerprint ...
-  WHIMBREL_TOKEN=... whimbrel send movie.mp4 example.org
+  whimbrel send movie.mp4 example.org --fingerprint ...     # asks for the token
+  whimbrel send movie.mp4 example.org --token-file FILE
+  whimbrel send photos music example.org:backup/ --exclude '*.tmp'
+  tar c . | whimbrel send - example.org:backup.tar
   whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
-    /// The file to send; `-` is standard input, with --name
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
-    #[arg(value_name = "HOST")]
-    server: ServerAddress,
-    /// The token that `whimbrel serve` prints [default: the variable WHIMBREL_TOKEN]
-    #[arg(long)]
-    token: Option<Token>,
-    /// The fingerprint that `whimbrel serve` prints; remembered when the server has proved it
-    #[arg(long)]
-    fingerprint: Option<Fingerprint>,
+    /// Files and directories, and the server: HOST[:PORT][:PATH], with a PATH that ends with a
+    /// slash for a directory there
+    ///
+    /// The server is host, host:port or [IPv6 address]:port (4440 if no port is given). A directory
+    /// arrives with its name; with a slash at its end, only its content does. `-` is standard
+    /// input, with --name or a PATH.
+    #[arg(value_name = "PATH... HOST", required = true, num_args = 2..)]
+    places: Vec<PathBuf>,
+    /// Only files with such a name, or with such a path below the directory; repeatable
+    #[arg(long, value_name = "GLOB", help_heading = "Directories")]
+    include: Vec<String>,
+    /// No files or directories with such a name or path; repeatable
+    #[arg(long, value_name = "GLOB", help_heading = "Directories")]
+    exclude: Vec<String>,
+    /// Leave symbolic links out; otherwise those that stay inside the directory are sent as links
+    #[arg(long, help_heading = "Directories")]
+    no_links: bool,
+    /// Compare files that the server has by hash instead of size and time
+    #[arg(long, help_heading = "Directories")]
+    checksum: bool,
+    /// Show what would be sent
+    #[arg(long, short = 'n', help_heading = "Directories")]
+    dry_run: bool,
     /// Congestion controller, optionally with parameters: cerl?A=0.6
     #[arg(long, default_value = "cubic")]
     controller: Spec,
@@ -103,7 +121,7 @@ pub struct SendArgs {
     /// priority (enhanced-aatp); the server may grant less [default: 1]
     #[arg(long, value_name = "N", value_parser = priority)]
     priority: Option<Priority>,
-    /// Name of the stored file [default: the file's own name]
+    /// Path of the stored file [default: the file's own name]
     #[arg(long)]
     name: Option<String>,
     /// Give up when nothing has worked for this long; also wait for a server that has never
@@ -141,9 +159,8 @@ pub struct SendArgs {
     /// Write each packet and each decision on a loss to a file as CSV
     #[arg(long, value_name = "FILE", hide = true)]
     packet_log: Option<PathBuf>,
-    /// Directory with the known servers [default: ~/.local/state/whimbrel]
-    #[arg(long, value_name = "DIR")]
-    identity: Option<PathBuf>,
+    #[command(flatten)]
+    credentials: CredentialArgs,
 }
 
 /// Sends the file and shows the result.
@@ -160,8 +177,24 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    let options = options(args)?;
+    if args.priority.is_some() && args.controller.entry().feed == Feed::Acknowledgments {
+        let text = format!(
+            "--priority: `{}` does not share by priority; use --controller enhanced-aatp, or omit \
+             --priority",
+            args.controller
+        );
+        return Err(BadInput::new(text).into());
+    }
+    let (sources, place) = places(&args.places)?;
+    let credentials = args.credentials.find(&place.server)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    if is_tree(&args, &sources) {
+        let tree = tree_options(&args, sources, place.path.clone())?;
+        let options = options(args, PathBuf::from("-"), place, &credentials)?;
+        return tree::run(options, tree, as_json, &credentials, &runtime);
+    }
+    let file = sources.into_iter().next().unwrap_or_default();
+    let options = options(args, file, place, &credentials)?;
     let bar = bar();
     let mut report = runtime.block_on(async {
         let show = |update| show_update(&bar, update);
@@ -175,8 +208,9 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let summary = match &mut report.result {
         Ok(summary) => summary,
-        Err(_) => return failed(report, as_json),
+        Err(_) => return failed(report, as_json, &credentials),
     };
+    credentials.accepted();
     if let Some((path, file)) = &mut trace {
         let points = summary.samples.as_deref().unwrap_or_default();
         csv(&mut io::BufWriter::new(file), points)
@@ -262,7 +296,7 @@ fn intervals(summary: &Summary) -> Vec<iperf3::Interval> {
 }
 
 /// Shows why a file was not sent, and what is known of it on the server.
-fn failed(report: Report, as_json: bool) -> anyhow::Result<ExitCode> {
+fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::Result<ExitCode> {
     let account = |error: &Error| Account::of(&report, Some(error.to_string()));
     let Err(error) = &report.result else {
         return Ok(ExitCode::SUCCESS);
@@ -275,16 +309,13 @@ fn failed(report: Report, as_json: bool) -> anyhow::Result<ExitCode> {
         };
         print_json(&mut io::stdout().lock(), &printed)?;
     }
-    let code = match error {
-        // A program that reads the JSON object gets one status for every failure.
-        _ if as_json => FAILED,
-        Error::Refused(_) => REFUSED,
-        Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
-        Error::Stopped => STOPPED,
-        _ => FAILED,
-    };
+    // A program that reads the JSON object gets one status for every failure.
+    let code = if as_json { FAILED } else { exit_code(error) };
     let mut out = io::stderr().lock();
     writeln!(out, "error: {error}").ok();
+    if let Some(hint) = credentials.hint(error) {
+        writeln!(out, "{hint}").ok();
+    }
     let begun = report.sent_bytes > 0 || report.resumed_bytes > 0;
     let text = match report.outcome {
         Outcome::Unknown => {
@@ -299,8 +330,18 @@ fn failed(report: Report, as_json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// The exit status of an error.
+pub fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Refused(_) => REFUSED,
+        Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
+        Error::Stopped => STOPPED,
+        _ => FAILED,
+    }
+}
+
 /// Shows progress and interruptions.
-fn show_update(bar: &ProgressBar, update: Update) {
+pub fn show_update(bar: &ProgressBar, update: Update) {
     match update {
         Update::Progress(progress) => {
             // Data flows again.
@@ -348,55 +389,84 @@ fn ordinal(n: u32) -> String {
     format!("{n}{suffix}")
 }
 
-fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
-    if args.priority.is_some() && args.controller.entry().feed == Feed::Acknowledgments {
-        let text = format!(
-            "--priority: `{}` does not share by priority; use --controller enhanced-aatp, or omit \
-             --priority",
-            args.controller
-        );
+/// The sources, and the server.
+fn places(places: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, Place)> {
+    let (place, sources) = places
+        .split_last()
+        .ok_or_else(|| BadInput::new("write PATH... HOST"))?;
+    let place = place.to_string_lossy();
+    let place = place.parse::<Place>().map_err(BadInput::new)?;
+    Ok((sources.to_vec(), place))
+}
+
+/// Whether the sources are sent as a tree: several, a directory, or a choice.
+fn is_tree(args: &SendArgs, sources: &[PathBuf]) -> bool {
+    let chosen = !args.include.is_empty() || !args.exclude.is_empty();
+    chosen
+        || args.checksum
+        || args.dry_run
+        || sources.len() > 1
+        || sources.iter().any(|source| source.is_dir())
+}
+
+fn tree_options(
+    args: &SendArgs,
+    sources: Vec<PathBuf>,
+    directory: Option<RemotePath>,
+) -> anyhow::Result<TreeOptions> {
+    if args.name.is_some() {
+        let text = "--name is for one file; write HOST:DIRECTORY/ for directories";
         return Err(BadInput::new(text).into());
     }
-    let state = args.identity.or_else(default_state_dir);
-    let known = state
-        .as_ref()
-        .map(|s| KnownHosts::at(s.join("known_hosts")));
-    let mut fingerprint = args.fingerprint;
-    let given = match (args.token, std::env::var(TOKEN_VARIABLE)) {
-        (Some(token), _) => Some(token),
-        (None, Ok(text)) => {
-            let token = text
-                .parse()
-                .map_err(|e| BadInput::new(format!("{TOKEN_VARIABLE}: {e}")))?;
-            Some(token)
-        }
-        (None, Err(_)) => None,
+    if args.trace.is_some() || args.samples {
+        return Err(BadInput::new("--trace and --samples are for one file").into());
+    }
+    if sources.iter().any(|source| source.as_os_str() == "-") {
+        return Err(BadInput::new("standard input cannot be sent with other files").into());
+    }
+    Ok(TreeOptions {
+        sources,
+        directory,
+        filter: Filter::new(&args.include, &args.exclude).map_err(BadInput::new)?,
+        links: !args.no_links,
+        checksum: args.checksum,
+        dry_run: args.dry_run,
+    })
+}
+
+/// The path of one file on the server.
+fn remote_name(args: &SendArgs, file: &Path, place: &Place) -> anyhow::Result<Option<String>> {
+    let text = |name: &std::ffi::OsStr| {
+        let utf_8 = name.to_str().map(str::to_owned);
+        utf_8.ok_or_else(|| BadInput::new("the file's name is not UTF-8; use --name"))
     };
-    let token = match given {
-        Some(token) => token,
-        None => {
-            let own = own_identity(state.as_deref())?.ok_or_else(|| {
-                BadInput::new(format!(
-                    "a token is required: use --token TOKEN or {TOKEN_VARIABLE}; \
-                     `whimbrel serve` prints the token"
-                ))
-            })?;
-            let pinned = match &known {
-                Some(known) => known.get(&args.server.to_string())?,
-                None => None,
-            };
-            // The token of this machine is sent to this machine only.
-            if *fingerprint.or(pinned).get_or_insert(own.fingerprint()) != own.fingerprint() {
-                let text = "this machine's token is for another server: use --token";
-                return Err(BadInput::new(text).into());
-            }
-            fingerprint = Some(own.fingerprint());
-            own.token().clone()
-        }
+    let own = match (&args.name, file.file_name()) {
+        (Some(name), _) => Some(name.clone()),
+        (None, Some(name)) if file.as_os_str() != "-" && place.path.is_some() => Some(text(name)?),
+        _ => None,
+    };
+    match (&place.path, place.is_directory, own) {
+        (None, _, own) => Ok(own),
+        (Some(path), true, Some(own)) => Ok(Some(format!("{path}/{own}"))),
+        (Some(_), true, None) => Err(BadInput::new("standard input needs --name").into()),
+        (Some(path), false, _) => Ok(Some(path.to_string())),
+    }
+}
+
+fn options(
+    args: SendArgs,
+    file: PathBuf,
+    place: Place,
+    credentials: &Credentials,
+) -> anyhow::Result<SendOptions> {
+    let name = match file.as_os_str() == "-" && args.name.is_none() && place.is_directory {
+        true => None,
+        false => remote_name(&args, &file, &place)?,
     };
     let wants_samples = args.trace.is_some() || args.samples;
-    let mut options = SendOptions::new(args.file, args.server, token, args.controller);
-    options.name = args.name;
+    let token = credentials.token.clone();
+    let mut options = SendOptions::new(file, place.server, token, args.controller);
+    options.name = name;
     options.bandwidth = args.bwlimit;
     options.attributes = args.xattrs;
     options.retry = (!args.no_retry).then(|| Retry {
@@ -407,8 +477,8 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
     });
     options.priority = args.priority.unwrap_or_default();
     options.packet_log = args.packet_log;
-    options.fingerprint = fingerprint;
-    options.known_hosts = known;
+    options.fingerprint = credentials.fingerprint;
+    options.known_hosts.clone_from(&credentials.known_hosts);
     options.trace = wants_samples.then(|| args.interval.unwrap_or(TRACE_INTERVAL));
     options.interval = args.json.then(|| args.interval.unwrap_or(INTERVAL));
     options.qlog = match &args.qlog {
@@ -418,16 +488,8 @@ fn options(args: SendArgs) -> anyhow::Result<SendOptions> {
     Ok(options)
 }
 
-/// The identity that `whimbrel serve` created on this machine, if any.
-fn own_identity(state: Option<&Path>) -> Result<Option<Identity>, Error> {
-    match state.filter(|s| s.join("token").exists()) {
-        Some(state) => Identity::load_or_create(state).map(Some),
-        None => Ok(None),
-    }
-}
-
 /// The progress bar; hidden if stderr is not a terminal.
-fn bar() -> ProgressBar {
+pub fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     // SI units, as in the result.
     let template = "{wide_bar} {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  \

@@ -16,7 +16,9 @@ use std::time::Instant;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
+use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
+use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     DEFAULT_PORT, Error, Event, Identity, KeepFree, Limits, QlogFolder, ServeOptions, Server,
     default_state_dir,
@@ -25,8 +27,8 @@ use whimbrel_units::{Bytes, Duration};
 
 /// Receive files into a directory, over QUIC
 ///
-/// A client with the token can store files in DIR, and do nothing else: it cannot read or list
-/// files, or write elsewhere. A file appears under its name when it is complete, its hash is
+/// A client with the token can store files in DIR, and do nothing else: it cannot read, list or
+/// remove files unless that is allowed, or write elsewhere. A file appears under its name when it is complete, its hash is
 /// verified, and it is on disk. What arrived of an interrupted transfer stays in DIR under a hidden
 /// name, so that the transfer can go on.
 ///
@@ -76,6 +78,15 @@ pub struct ServeArgs {
     /// Maximum number of connections with transfers; more wait. Each may use up to 64 MiB of memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+    /// Clients may list files and get them
+    #[arg(long)]
+    allow_read: bool,
+    /// Clients may remove files
+    #[arg(long)]
+    allow_remove: bool,
+    /// Congestion controller of what this server sends
+    #[arg(long, default_value = "cubic")]
+    controller: Spec,
     /// Space on the disk that is never used [default: 5 % of the disk, at most 1 GiB]
     #[arg(long, value_name = "SIZE")]
     keep_free: Option<Bytes>,
@@ -137,6 +148,12 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 max_priority: args.max_priority,
                 keep_free: args.keep_free.map_or(KeepFree::Share, KeepFree::Bytes),
                 keep_partial: args.keep_partial,
+                controller: args.controller.clone(),
+                rights: Rights {
+                    read: args.allow_read,
+                    write: true,
+                    remove: args.allow_remove,
+                },
                 qlog: qlog.clone(),
                 ..ServeOptions::new(directory, listen)
             };

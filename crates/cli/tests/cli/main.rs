@@ -7,6 +7,7 @@ mod demo;
 mod errors;
 mod formats;
 mod judge;
+mod kills;
 mod link;
 mod model;
 mod nack;

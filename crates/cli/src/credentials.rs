@@ -1,0 +1,184 @@
+//! How the commands that connect to a server find its token and its fingerprint.
+
+use crate::failure::BadInput;
+use anyhow::Context;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use whimbrel_transfer::{
+    Error, Fingerprint, Identity, KnownHosts, KnownTokens, Reason, ServerAddress, Token,
+    default_state_dir,
+};
+
+/// The environment variable with the token.
+const VARIABLE: &str = "WHIMBREL_TOKEN";
+
+/// Token and fingerprint of a server.
+#[derive(Debug, Clone, clap::Args)]
+pub struct CredentialArgs {
+    /// The server's token; other users can see it in the list of processes [default: WHIMBREL_TOKEN,
+    /// --token-file, the one remembered for the server, or asked for on the terminal]
+    #[arg(long, help_heading = "Server")]
+    token: Option<Token>,
+    /// A file with the token, which only you can read
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "token",
+        help_heading = "Server"
+    )]
+    token_file: Option<PathBuf>,
+    /// The fingerprint that `whimbrel serve` prints; remembered when the server has proved it
+    #[arg(long, help_heading = "Server")]
+    fingerprint: Option<Fingerprint>,
+    /// Directory with the known servers and their tokens [default: ~/.local/state/whimbrel]
+    #[arg(long, value_name = "DIR", help_heading = "Server")]
+    identity: Option<PathBuf>,
+}
+
+/// What a command shows to a server, and expects of it.
+#[derive(Debug)]
+pub struct Credentials {
+    /// The token.
+    pub token: Token,
+    /// The expected fingerprint; `None`: the pinned one.
+    pub fingerprint: Option<Fingerprint>,
+    /// The pinned servers.
+    pub known_hosts: Option<KnownHosts>,
+    tokens: Option<KnownTokens>,
+    source: Source,
+    host: String,
+}
+
+/// Where a token comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The user gave it for this command: it is worth remembering.
+    Given,
+    /// The user keeps it elsewhere.
+    Kept,
+    /// It was remembered.
+    Remembered,
+}
+
+impl CredentialArgs {
+    /// Finds the token, asks for it if there is a terminal and none is known, and finds the
+    /// fingerprint.
+    ///
+    /// # Errors
+    /// If no token is known, or the one given is damaged or readable by others.
+    pub fn find(&self, server: &ServerAddress) -> anyhow::Result<Credentials> {
+        let state = self.identity.clone().or_else(default_state_dir);
+        let in_state = |name| state.as_ref().map(|state: &PathBuf| state.join(name));
+        let known_hosts = in_state("known_hosts").map(KnownHosts::at);
+        let tokens = in_state("tokens").map(KnownTokens::at);
+        let host = server.to_string();
+        let credentials = |token, source, fingerprint| Credentials {
+            token,
+            fingerprint,
+            known_hosts: known_hosts.clone(),
+            tokens: tokens.clone(),
+            source,
+            host: host.clone(),
+        };
+        if let Some((token, source)) = self.explicit()? {
+            return Ok(credentials(token, source, self.fingerprint));
+        }
+        if let Some(known) = &tokens
+            && let Some(token) = known.get(&host)?
+        {
+            return Ok(credentials(token, Source::Remembered, self.fingerprint));
+        }
+        let own = own_identity(state.as_deref())?;
+        let pinned = match &known_hosts {
+            Some(known) => known.get(&host)?,
+            None => None,
+        };
+        let expected = self.fingerprint.or(pinned);
+        // The token of this machine is sent to this machine only.
+        if let Some(own) = &own
+            && expected.is_none_or(|expected| expected == own.fingerprint())
+        {
+            let fingerprint = Some(own.fingerprint());
+            return Ok(credentials(own.token().clone(), Source::Kept, fingerprint));
+        }
+        match ask(&host)? {
+            Some(token) => Ok(credentials(token, Source::Given, self.fingerprint)),
+            None if own.is_some() => {
+                let text = "this machine's token is for another server: use --token-file";
+                Err(BadInput::new(text).into())
+            }
+            None => Err(BadInput::new(format!(
+                "a token is required: use {VARIABLE}, --token-file FILE or --token TOKEN; \
+                 `whimbrel serve` shows the token"
+            ))
+            .into()),
+        }
+    }
+
+    /// The token that the user gave or keeps.
+    fn explicit(&self) -> anyhow::Result<Option<(Token, Source)>> {
+        if let Some(token) = &self.token {
+            return Ok(Some((token.clone(), Source::Given)));
+        }
+        if let Some(path) = &self.token_file {
+            return Ok(Some((Token::from_file(path)?, Source::Kept)));
+        }
+        let Some(text) = std::env::var_os(VARIABLE) else {
+            return Ok(None);
+        };
+        let token = text
+            .to_string_lossy()
+            .parse()
+            .map_err(|e| BadInput::new(format!("{VARIABLE}: {e}")))?;
+        Ok(Some((token, Source::Kept)))
+    }
+}
+
+impl Credentials {
+    /// The server accepted the token: it need not be given again. That it cannot be remembered is
+    /// no error, and said on standard error.
+    pub fn accepted(&self) {
+        let Some(tokens) = &self.tokens else { return };
+        if self.source != Source::Given {
+            return;
+        }
+        let known = tokens.get(&self.host).ok().flatten();
+        if known.is_some_and(|known| known.matches(&self.token)) {
+            return;
+        }
+        if let Err(error) = tokens.set(&self.host, &self.token) {
+            eprintln!("note: the token was not remembered: {error}");
+        }
+    }
+
+    /// What to add to an error that this token caused.
+    pub fn hint(&self, error: &Error) -> Option<&'static str> {
+        match error {
+            Error::Refused(refusal)
+                if refusal.reason == Reason::Token && self.source == Source::Remembered =>
+            {
+                Some("the token was remembered; give the new one with --token-file or --token")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Asks for the token on the terminal, without showing it. `None` without a terminal.
+fn ask(host: &str) -> anyhow::Result<Option<Token>> {
+    if !io::stderr().is_terminal() {
+        return Ok(None);
+    }
+    let text = rpassword::prompt_password(format!("token of {host}: "))
+        .context("cannot read the token from the terminal")?;
+    let token = text.parse::<Token>().map_err(BadInput::new)?;
+    Ok(Some(token))
+}
+
+/// The identity that `whimbrel serve` created on this machine, if any.
+fn own_identity(state: Option<&Path>) -> Result<Option<Identity>, Error> {
+    match state.filter(|s| s.join("token").exists()) {
+        Some(state) => Identity::load_or_create(state).map(Some),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,278 @@
+//! `whimbrel get`, `ls` and `rm`: files on a server that permits it.
+
+use crate::credentials::{CredentialArgs, Credentials};
+use crate::failure::BadInput;
+use crate::place::Place;
+use crate::send::{bar, exit_code, show_update};
+use anyhow::Context;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use whimbrel_cc::Spec;
+use whimbrel_transfer::wire::{Entry, Kind};
+use whimbrel_transfer::{
+    Error, GetOptions, Retry, SendOptions, ServerAddress, get, list, printable, remove,
+};
+use whimbrel_units::{Bytes, Duration, Rate};
+
+/// Get files and directories from a server
+///
+/// The server must permit it. What is here already, by size and time or by hash, is not sent again;
+/// an interrupted transfer goes on where it was, by itself or when the same command is given again.
+/// The server's `--controller` rules what it sends.
+#[derive(clap::Args)]
+#[command(after_help = "\
+--json prints one object: files, bytes, received_bytes, resumed_bytes (here already), retries,
+seconds, goodput_bps, outcome (\"stored\" if all files are here), failures [[name, why]]; error
+after a failure.
+Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
+server or wrong fingerprint; 130 stopped by Ctrl-C.
+
+Examples:
+  whimbrel get example.org:photos/2025 .
+  whimbrel get example.org:a.iso example.org:b.iso /tmp")]
+pub struct GetArgs {
+    /// What to get: HOST[:PORT]:PATH, all from one server; and, at the end, the directory for it
+    /// [default: the current one]
+    #[arg(value_name = "HOST:PATH", required = true)]
+    places: Vec<String>,
+    /// Replace files here that are different
+    #[arg(long)]
+    overwrite: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+/// List files on a server that permits it
+///
+/// A line has the mode, the size, and the name below the directory.
+#[derive(clap::Args)]
+pub struct LsArgs {
+    /// HOST[:PORT][:PATH]
+    #[arg(value_name = "HOST[:PATH]")]
+    place: Place,
+    /// With everything below directories
+    #[arg(long, short)]
+    recursive: bool,
+    /// Print one JSON object for each entry: name, kind, bytes, mode, modified_s, target
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+/// Remove files on a server that permits it
+#[derive(clap::Args)]
+pub struct RmArgs {
+    /// HOST[:PORT]:PATH
+    #[arg(value_name = "HOST:PATH")]
+    place: Place,
+    /// Also a directory that is not empty
+    #[arg(long, short)]
+    recursive: bool,
+    #[command(flatten)]
+    client: ClientArgs,
+}
+
+/// How to reach the server.
+#[derive(clap::Args)]
+struct ClientArgs {
+    /// Give up when nothing has worked for this long; also wait for a server that has never
+    /// answered [default: at the first interruption; get: 24 h]
+    #[arg(long, value_name = "TIME")]
+    retry_for: Option<Duration>,
+    #[command(flatten)]
+    credentials: CredentialArgs,
+}
+
+impl ClientArgs {
+    fn options(&self, server: ServerAddress) -> anyhow::Result<(SendOptions, Credentials)> {
+        let credentials = self.credentials.find(&server)?;
+        let controller: Spec = "cubic".parse().context("the registry has CUBIC")?;
+        let token = credentials.token.clone();
+        let mut options = SendOptions::new("-", server, token, controller);
+        options.fingerprint = credentials.fingerprint;
+        options.known_hosts.clone_from(&credentials.known_hosts);
+        options.retry = self.retry_for.map(|limit| Retry {
+            limit: Some(limit),
+            from_start: true,
+        });
+        Ok((options, credentials))
+    }
+}
+
+/// The user pressed Ctrl-C.
+async fn stop() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+fn failed(error: &Error, credentials: &Credentials) -> ExitCode {
+    let mut out = io::stderr().lock();
+    writeln!(out, "error: {error}").ok();
+    if let Some(hint) = credentials.hint(error) {
+        writeln!(out, "{hint}").ok();
+    }
+    ExitCode::from(exit_code(error))
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Runtime::new().context("cannot start the runtime")
+}
+
+/// `whimbrel get`.
+pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
+    let mut texts = args.places;
+    // The last one is a directory here, unless it names a path on a server.
+    let is_remote = |text: &str| text.parse::<Place>().is_ok_and(|p| p.path.is_some());
+    let directory = match texts.last() {
+        Some(last) if !is_remote(last) && texts.len() > 1 => texts.pop().map(PathBuf::from),
+        _ => None,
+    };
+    let mut places = Vec::new();
+    for text in &texts {
+        let place: Place = text.parse().map_err(BadInput::new)?;
+        let Some(path) = place.path else {
+            let text = format!("`{text}`: write HOST:PATH; `whimbrel ls` shows what is there");
+            return Err(BadInput::new(text).into());
+        };
+        places.push((place.server, path));
+    }
+    let server = places[0].0.clone();
+    if places.iter().any(|(other, _)| *other != server) {
+        return Err(BadInput::new("one command gets files from one server").into());
+    }
+    let (mut options, credentials) = args.client.options(server)?;
+    options.retry = options.retry.or(Some(Retry {
+        limit: Some(Duration::from_secs(24 * 3600)),
+        from_start: false,
+    }));
+    let what = GetOptions {
+        paths: places.into_iter().map(|(_, path)| path).collect(),
+        directory: directory.unwrap_or_else(|| PathBuf::from(".")),
+        overwrite: args.overwrite,
+    };
+    let bar = bar();
+    let report = runtime()?.block_on(get(options, what, |u| show_update(&bar, u), stop()));
+    bar.finish_and_clear();
+    if report.error.is_none() {
+        credentials.accepted();
+    }
+    if args.json {
+        let mut value = serde_json::to_value(&report)?;
+        if let Some(error) = &report.error {
+            value["error"] = error.to_string().into();
+        }
+        writeln!(io::stdout(), "{value}")?;
+    }
+    for (name, why) in &report.failures {
+        writeln!(io::stderr(), "{name}: {why}").ok();
+    }
+    if let Some(error) = &report.error {
+        return Ok(failed(error, &credentials));
+    }
+    if !args.json {
+        let (bytes, took) = (
+            Bytes::new(report.bytes),
+            Duration::from_secs_f64(report.seconds),
+        );
+        let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
+        let mut out = io::stdout().lock();
+        writeln!(out, "got {} files: {bytes} in {took}, {rate}", report.files)?;
+        if report.resumed_bytes > 0 {
+            writeln!(
+                out,
+                "{} were here already",
+                Bytes::new(report.resumed_bytes)
+            )?;
+        }
+    }
+    Ok(ExitCode::from(u8::from(!report.failures.is_empty())))
+}
+
+/// `whimbrel ls`.
+pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
+    let (options, credentials) = args.client.options(args.place.server.clone())?;
+    let path = args.place.path.clone();
+    let entries = match runtime()?.block_on(list(options, path, args.recursive, stop())) {
+        Ok(entries) => entries,
+        Err(error) => return Ok(failed(&error, &credentials)),
+    };
+    credentials.accepted();
+    let mut out = io::stdout().lock();
+    for entry in &entries {
+        if args.json {
+            writeln!(out, "{}", entry_json(&args.place, entry))?;
+        } else {
+            writeln!(out, "{}", entry_line(&args.place, entry))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The name of an entry; a file that was asked for has its own.
+fn name(place: &Place, entry: &Entry) -> String {
+    match (&place.path, entry.path.is_empty()) {
+        (Some(path), true) => path.to_string(),
+        _ => printable(&entry.path),
+    }
+}
+
+fn entry_line(place: &Place, entry: &Entry) -> String {
+    let metadata = &entry.remote.metadata;
+    let (kind, after) = match metadata.kind {
+        Kind::Directory => ('d', "/".to_owned()),
+        Kind::Link => ('l', format!(" -> {}", printable(&entry.target))),
+        Kind::File => ('-', String::new()),
+        Kind::Other => ('?', String::new()),
+    };
+    let mode = metadata.mode.unwrap_or(0);
+    let bit = |n: u16, c: char| if mode >> n & 1 == 1 { c } else { '-' };
+    let bits = (0..9)
+        .rev()
+        .map(|n| bit(n, ['x', 'w', 'r'][usize::from(n % 3)]));
+    let mode: String = std::iter::once(kind).chain(bits).collect();
+    let size = Bytes::new(entry.remote.size).to_string();
+    format!("{mode} {size:>10} {}{after}", name(place, entry))
+}
+
+fn entry_json(place: &Place, entry: &Entry) -> serde_json::Value {
+    let metadata = &entry.remote.metadata;
+    serde_json::json!({
+        "name": name(place, entry),
+        "kind": match metadata.kind {
+            Kind::File => "file",
+            Kind::Directory => "directory",
+            Kind::Link => "link",
+            Kind::Other => "other",
+        },
+        "bytes": entry.remote.size,
+        "mode": metadata.mode,
+        "modified_s": metadata.modified.map(|time| time.seconds),
+        "target": (metadata.kind == Kind::Link).then(|| printable(&entry.target)),
+    })
+}
+
+/// `whimbrel rm`.
+pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
+    let Some(path) = args.place.path.clone() else {
+        return Err(BadInput::new("write HOST:PATH; the directory itself stays").into());
+    };
+    let (options, credentials) = args.client.options(args.place.server.clone())?;
+    let removed = runtime()?.block_on(remove(options, path.clone(), args.recursive, stop()));
+    match removed {
+        Ok(count) => {
+            credentials.accepted();
+            writeln!(
+                io::stdout(),
+                "removed {path}: {count} files and directories"
+            )?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => Ok(failed(&error, &credentials)),
+    }
+}

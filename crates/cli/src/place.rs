@@ -1,0 +1,87 @@
+//! A place on a server as the user writes it: `HOST[:PORT][:PATH]`.
+
+use std::str::FromStr;
+use whimbrel_transfer::{RemotePath, ServerAddress};
+
+/// A server, and perhaps a path below the user's directory there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The server.
+    pub server: ServerAddress,
+    /// The path; `None` is the user's directory.
+    pub path: Option<RemotePath>,
+    /// The path ended with a slash: it is a directory.
+    pub is_directory: bool,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let place = |server: &str, path: Option<&str>| {
+            let path = path.filter(|path| !path.is_empty() && *path != "." && *path != "./");
+            let trimmed = path.map(|path| {
+                let path = path.strip_prefix("./").unwrap_or(path);
+                path.trim_end_matches('/')
+            });
+            let parsed = trimmed.map(RemotePath::new).transpose();
+            Ok(Self {
+                server: server.parse()?,
+                path: parsed.map_err(|e| format!("`{text}`: {e}"))?,
+                is_directory: path.is_none_or(|path| path.ends_with('/')),
+            })
+        };
+        if text.parse::<ServerAddress>().is_ok() {
+            return place(text, None);
+        }
+        // Behind the address in brackets, or behind the host: a port, a path, or both.
+        let host = match text.strip_prefix('[') {
+            Some(rest) => rest.find(']').map_or(text.len(), |end| end + 2),
+            None => text.find(':').unwrap_or(text.len()),
+        };
+        let (host, rest) = text.split_at(host);
+        let rest = rest.strip_prefix(':').unwrap_or(rest);
+        match rest.split_once(':') {
+            Some((port, path)) if port.parse::<u16>().is_ok() => {
+                place(&format!("{host}:{port}"), Some(path))
+            }
+            _ => place(host, Some(rest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_parsed() {
+        for (text, server, path, is_directory) in [
+            ("example.org", "example.org:4440", None, true),
+            ("example.org:99", "example.org:99", None, true),
+            ("example.org:", "example.org:4440", None, true),
+            ("example.org:a/b", "example.org:4440", Some("a/b"), false),
+            ("example.org:a/", "example.org:4440", Some("a"), true),
+            ("example.org:99:a", "example.org:99", Some("a"), false),
+            ("example.org:./99", "example.org:4440", Some("99"), false),
+            ("[::1]:a", "[::1]:4440", Some("a"), false),
+            ("[::1]:99:a/b/", "[::1]:99", Some("a/b"), true),
+            ("::1", "[::1]:4440", None, true),
+        ] {
+            let place: Place = text.parse().expect(text);
+            assert_eq!(place.server.to_string(), server, "{text}");
+            assert_eq!(place.path.map(|p| p.to_string()).as_deref(), path, "{text}");
+            assert_eq!(place.is_directory, is_directory, "{text}");
+        }
+        for wrong in [
+            "",
+            ":a",
+            "a b:c",
+            "host:../x",
+            "host:/etc/x",
+            "host:.hidden",
+        ] {
+            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `whimbrel send` with directories or several files.
+
+use super::{bar, exit_code, show_update};
+use crate::credentials::Credentials;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use whimbrel_transfer::{Outcome, SendOptions, TreeOptions, TreeReport, send_tree};
+use whimbrel_units::{Bytes, Duration, Rate};
+
+/// Lines about files that were left out, at most.
+const LINES: usize = 20;
+
+/// Sends the files and shows the result.
+pub fn run(
+    options: SendOptions,
+    tree: TreeOptions,
+    as_json: bool,
+    credentials: &Credentials,
+    runtime: &tokio::runtime::Runtime,
+) -> anyhow::Result<ExitCode> {
+    let dry_run = tree.dry_run;
+    let bar = bar();
+    let report = runtime.block_on(async {
+        let stop = async {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending().await
+            }
+        };
+        send_tree(options, tree, |update| show_update(&bar, update), stop).await
+    });
+    bar.finish_and_clear();
+    if report.error.is_none() {
+        credentials.accepted();
+    }
+    if as_json {
+        let mut value = serde_json::to_value(&report)?;
+        if let Some(error) = &report.error {
+            value["error"] = error.to_string().into();
+        }
+        writeln!(io::stdout(), "{value}")?;
+    }
+    lines("left out", &report.skipped);
+    lines("not stored", &report.failures);
+    if let Some(error) = &report.error {
+        let mut out = io::stderr().lock();
+        writeln!(out, "error: {error}").ok();
+        if let Some(hint) = credentials.hint(error) {
+            writeln!(out, "{hint}").ok();
+        }
+        let text = "Not all files are stored. The same command goes on where this one stopped.";
+        if report.sent_files > 0 {
+            writeln!(out, "{text}").ok();
+        }
+        return Ok(ExitCode::from(if as_json { 1 } else { exit_code(error) }));
+    }
+    if !as_json {
+        show(&report, dry_run)?;
+    }
+    let complete = dry_run || report.outcome == Outcome::Stored;
+    Ok(ExitCode::from(u8::from(!complete)))
+}
+
+fn lines(what: &str, files: &[(String, String)]) {
+    let mut out = io::stderr().lock();
+    for (path, why) in files.iter().take(LINES) {
+        writeln!(out, "{what}: {path}: {why}").ok();
+    }
+    if files.len() > LINES {
+        writeln!(out, "{what}: {} more; --json has all", files.len() - LINES).ok();
+    }
+}
+
+fn show(report: &TreeReport, dry_run: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if dry_run {
+        for path in &report.would_send {
+            writeln!(out, "{path}")?;
+        }
+        let bytes = Bytes::new(report.sent_bytes);
+        return writeln!(
+            out,
+            "would send {} of {} files: {bytes}",
+            report.sent_files, report.files
+        );
+    }
+    let (bytes, took) = (
+        Bytes::new(report.bytes),
+        Duration::from_secs_f64(report.seconds),
+    );
+    let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
+    writeln!(
+        out,
+        "stored {} files: {bytes} in {took}, {rate}",
+        report.files
+    )?;
+    if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
+        writeln!(
+            out,
+            "{} files ({}) were there already; {} interruptions",
+            report.unchanged_files,
+            Bytes::new(report.resumed_bytes),
+            report.retries
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Real servers and senders that are killed at random instants.
+
+use crate::support::{command, folder, number, parse, whimbrel_in};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// The size of the file that is sent, bytes.
+const SIZE: usize = 30_000_000;
+/// What may be sent twice after a kill, bytes.
+const TWICE: f64 = (16 << 20) as f64;
+
+/// A server, killed when it is dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Starts a server on an address; port 0 chooses one. Returns the address.
+fn serve(path: &Path, listen: &str) -> (Server, String) {
+    for _ in 0..100 {
+        let mut child = command()
+            .args([
+                "serve",
+                "in",
+                "--json",
+                "--listen",
+                listen,
+                "--identity",
+                "id",
+            ])
+            .current_dir(path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("piped"));
+        output.read_line(&mut line).expect("UTF-8");
+        let server = Server(child);
+        if !line.is_empty() {
+            let address = parse(&line)["address"]
+                .as_str()
+                .expect("a string")
+                .to_owned();
+            // Whatever else it prints must not fill the pipe.
+            std::thread::spawn(move || output.lines().count());
+            return (server, address);
+        }
+        // The port of the server that was killed is not free yet.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("the server does not start")
+}
+
+fn send(path: &Path, name: &str, address: &str) -> Child {
+    let rate = "--bwlimit=200 Mbit/s";
+    command()
+        .args([
+            "send",
+            name,
+            address,
+            "--identity",
+            "id",
+            "--json",
+            "--retry-for",
+            "60 s",
+            rate,
+        ])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts")
+}
+
+fn result(child: Child) -> Value {
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    parse(&String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// Bytes of the incomplete file on disk.
+fn arrived(path: &Path) -> u64 {
+    let entries = path.join("in").read_dir().expect("a directory");
+    let parts = entries
+        .flatten()
+        .filter(|e| e.file_name().to_string_lossy().ends_with(".part"));
+    parts
+        .map(|e| e.metadata().map_or(0, |m| m.blocks() * 512))
+        .sum()
+}
+
+/// Kills either side once for each file, at random instants.
+fn kill(rounds: u32) {
+    let folder = folder();
+    let path = folder.path();
+    fs::create_dir(path.join("in")).expect("made");
+    let (mut server, address) = serve(path, "127.0.0.1:0");
+    for round in 0..rounds {
+        let name = format!("file-{round}");
+        let mut data = vec![0; SIZE];
+        blake3::Hasher::new()
+            .update(name.as_bytes())
+            .finalize_xof()
+            .fill(&mut data);
+        fs::write(path.join(&name), &data).expect("written");
+        let random = blake3::hash(format!("{round}").as_bytes());
+        let after = u64::from(random.as_bytes()[0]) * 6;
+        let mut sender = send(path, &name, &address);
+        std::thread::sleep(Duration::from_millis(after));
+        if round % 2 == 0 {
+            drop(server);
+            (server, _) = serve(path, &address);
+            let result = result(sender);
+            let twice = number(&result, "/sent_bytes") - SIZE as f64;
+            assert!(twice <= TWICE, "round {round}: {result}");
+        } else {
+            sender.kill().ok();
+            sender.wait().expect("it ends");
+            let there = arrived(path);
+            let result = result(send(path, &name, &address));
+            let resumed = number(&result, "/resumed_bytes");
+            assert!(
+                resumed + TWICE >= there as f64,
+                "round {round}: {there} {result}"
+            );
+        }
+        let stored = fs::read(path.join("in").join(&name)).expect("stored");
+        assert!(stored == data, "round {round}");
+        fs::remove_file(path.join("in").join(&name)).expect("there");
+        fs::remove_file(path.join(&name)).expect("there");
+    }
+    assert_eq!(
+        fs::read_dir(path.join("in")).expect("a directory").count(),
+        0
+    );
+}
+
+#[test]
+fn after_four_kills_every_file_is_right() {
+    kill(4);
+}
+
+/// Part of `make test-more`.
+#[test]
+#[ignore = "takes minutes"]
+fn after_100_kills_every_file_is_right() {
+    kill(100);
+}
+
+#[test]
+fn trees_go_there_and_back() {
+    let folder = folder();
+    let path = folder.path();
+    fs::create_dir_all(path.join("in")).expect("made");
+    fs::create_dir_all(path.join("tree/a")).expect("made");
+    fs::create_dir(path.join("back")).expect("made");
+    fs::write(path.join("tree/a/one"), "1").expect("written");
+    fs::write(path.join("tree/two"), "22").expect("written");
+    let mut child = command()
+        .args([
+            "serve",
+            "in",
+            "--json",
+            "--listen",
+            "127.0.0.1:0",
+            "--identity",
+            "id",
+        ])
+        .args(["--allow-read", "--allow-remove"])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().expect("piped"));
+    output.read_line(&mut line).expect("UTF-8");
+    let _server = Server(child);
+    let address = parse(&line)["address"]
+        .as_str()
+        .expect("a string")
+        .to_owned();
+    let run = |args: &[&str]| {
+        let output = whimbrel_in(path, &[args, &["--identity", "id"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let place = format!("{address}:box/");
+    let dry = run(&["send", "tree", &place, "--dry-run"]);
+    assert!(dry.contains("would send 2 of 2 files"), "{dry}");
+    let sent = parse(&run(&["send", "tree", &place, "--json"]));
+    assert_eq!(
+        (&sent["files"], &sent["outcome"]),
+        (&2.into(), &"stored".into()),
+        "{sent}"
+    );
+    let again = run(&["send", "tree", &place]);
+    assert!(
+        again.contains("2 files (3 B) were there already"),
+        "{again}"
+    );
+    let listed = run(&["ls", &format!("{address}:box"), "--recursive"]);
+    assert!(listed.contains("tree/a/one"), "{listed}");
+    run(&["get", &format!("{address}:box/tree"), "back"]);
+    assert_eq!(fs::read(path.join("back/tree/a/one")).expect("here"), b"1");
+    let removed = run(&["rm", &format!("{address}:box"), "--recursive"]);
+    assert!(removed.contains("5 files and directories"), "{removed}");
+    // A single file to another name, and a failure as JSON.
+    run(&["send", "tree/two", &format!("{address}:x/three")]);
+    assert_eq!(fs::read(path.join("in/x/three")).expect("stored"), b"22");
+    fs::write(path.join("tree/two"), "33").expect("written");
+    let place = format!("{address}:x/three");
+    let failed = whimbrel_in(
+        path,
+        &["send", "tree/two", &place, "--json", "--identity", "id"],
+    );
+    assert_eq!(failed.status.code(), Some(1));
+    let failed = parse(&String::from_utf8(failed.stdout).expect("UTF-8"));
+    assert_eq!(failed["outcome"], "not stored");
+    assert!(
+        failed["error"].as_str().expect("a text").contains("exists"),
+        "{failed}"
+    );
+}
