@@ -408,3 +408,51 @@ fn rate_unit(rows: &[Row]) -> (f64, &'static str) {
         _ => (1e-3, "kbit/s"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use whimbrel_sim::scenario::Scenario;
+    use whimbrel_sim::sweep;
+
+    /// Rows of two algorithms, one with a long name, at two losses with two seeds.
+    fn sample() -> Vec<Row> {
+        let text = "[link.L]\nrate = \"5 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
+                    [[flow]]\nroute = [\"L\"]\n[run]\nduration = \"2 s\"\nseeds = 2\n[sweep]\n\
+                    \"link.L.loss\" = [\"0.1 %\", \"1 %\"]\n\
+                    \"flow.controller\" = [\"cubic\", \"cerl-plus-printed\"]\n";
+        let scenario = Scenario::parse(text, Path::new("a.toml")).expect("a scenario");
+        let runs = sweep::run_all(&sweep::jobs(scenario.points()), None, || {}).expect("threads");
+        crate::rows(&runs)
+    }
+
+    #[test]
+    fn a_table_never_exceeds_the_terminal_and_breaks_no_word() {
+        let rows = sample();
+        let whole = table_within(&rows, None);
+        for width in [34, 40, 60, 80, 100, 120, 200] {
+            let text = table_within(&rows, Some(width));
+            let table = text.lines().filter(|line| !line.starts_with("not shown"));
+            for line in table {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            for word in ["cerl-plus-printed", "0.1 %", "Mbit/s"] {
+                assert!(text.contains(word), "{width}: no {word} in\n{text}");
+            }
+        }
+        assert_eq!(table_within(&rows, Some(200)), whole);
+        // Deviations first, then the retransmissions.
+        let at_80 = table_within(&rows, Some(80));
+        assert!(
+            at_80.contains("RTT p95") && at_80.matches('±').count() < whole.matches('±').count()
+        );
+        let narrow = table_within(&rows, Some(60));
+        assert!(
+            narrow.contains("not shown for lack of width: resent %"),
+            "{narrow}"
+        );
+        // Turned: a line for each value.
+        assert!(table_within(&rows, Some(30)).contains("controller      cubic\n"));
+    }
+}
