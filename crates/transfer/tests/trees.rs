@@ -227,6 +227,33 @@ async fn patterns_and_directories_choose_files_and_places() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hidden_files_go_below_a_directory_and_not_to_the_top() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let top = scratch.subdirectory("tree");
+    fs::write(top.join(".profile"), "x").expect("written");
+    fs::write(top.join("plain"), "y").expect("written");
+    let inside = PathBuf::from(format!("{}/", top.display()));
+    let report = sent(&service, everything(&service, &[&inside])).await;
+    let [(path, why)] = &report.failures[..] else {
+        panic!("{report:?}")
+    };
+    assert!(path.ends_with(".profile") && why.contains("dot"), "{why}");
+    assert_eq!(file_names(&service.directory), ["plain"]);
+    let tree = TreeOptions {
+        directory: Some("box".parse().expect("a path")),
+        ..everything(&service, &[&inside])
+    };
+    let report = sent(&service, tree).await;
+    assert!(report.failures.is_empty(), "{report:?}");
+    assert_eq!(
+        file_names(&service.directory.join("box")),
+        [".profile", "plain"]
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_link_on_the_server_is_not_followed() {
     let scratch = ScratchDirectory::new();
     let service = Service::with(&scratch, limits(), true);
@@ -239,6 +266,25 @@ async fn a_link_on_the_server_is_not_followed() {
     assert!(!report.failures.is_empty(), "{report:?}");
     assert_eq!(file_names(&outside), ["small"]);
     assert_eq!(fs::read(outside.join("small")).expect("kept"), b"precious");
+    service.stop().await;
+}
+
+/// Streams overtake each other: packs arrive in any order.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_packs_arrive_at_once() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let top = scratch.subdirectory("many");
+    for n in 0..300usize {
+        fs::write(top.join(format!("{n}")), vec![n as u8; 200_000 + n]).expect("written");
+    }
+    let report = sent(&service, everything(&service, &[&top])).await;
+    assert!(
+        report.error.is_none() && report.failures.is_empty(),
+        "{report:?}"
+    );
+    assert_eq!((report.sent_files, report.sent_bytes), (300, report.bytes));
+    assert_eq!(content(&service.directory.join("many")).len(), 300);
     service.stop().await;
 }
 

@@ -3,6 +3,7 @@
 use super::put::blocking;
 use super::session::Session;
 use super::{Event, Shared};
+use crate::ranges::RangeSet;
 use crate::receiving::Control;
 use crate::routes::ChunkStream;
 use crate::storage::{Directories, Stage, Staged};
@@ -122,7 +123,8 @@ impl Session {
         let mut packs: JoinSet<Result<(), Error>> = JoinSet::new();
         let permits = Arc::new(Semaphore::new(WRITERS));
         let mut control = Control::new(receive);
-        let (mut opened, mut packed) = (0u64, 0u64);
+        let mut seen = RangeSet::default();
+        let mut packed = 0u64;
         let mut finish: Option<Finish> = None;
         let mut watch = interval(self.peer.shared.limits.stall.into());
         watch.tick().await;
@@ -140,10 +142,16 @@ impl Session {
             }
             tokio::select! {
                 Some((header, stream)) = streams.recv() => {
-                    if !(1..=MAX_PACK).contains(&(header.length as usize)) || header.offset != opened {
-                        return Err(Error::Protocol("a pack out of order or too long".to_owned()));
+                    // Streams overtake each other.
+                    let number = header.offset..header.offset.saturating_add(1);
+                    if !(1..=MAX_PACK).contains(&(header.length as usize))
+                        || number.is_empty()
+                        || seen.overlaps(&number)
+                    {
+                        let text = "a pack that is too long or was sent already";
+                        return Err(Error::Protocol(text.to_owned()));
                     }
-                    opened += 1;
+                    seen.insert(number);
                     let Some(written) = written.clone() else { continue };
                     let (session, stage) = (self.clone(), Arc::clone(&stage));
                     let (base, permits) = (base.clone(), Arc::clone(&permits));

@@ -170,7 +170,7 @@ impl TreeJob {
     async fn question(&self, number: usize) -> Result<CheckedFile, Error> {
         let item = &self.items[number];
         let mut file = CheckedFile {
-            path: item.path.as_bytes().to_vec(),
+            path: item.path.clone(),
             size: item.size,
             modified: item.metadata.modified,
             hash: None,

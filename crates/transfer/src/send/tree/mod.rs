@@ -90,8 +90,15 @@ pub async fn send_tree(
     mut on_update: impl FnMut(Update),
     stop: impl Future<Output = ()>,
 ) -> TreeReport {
-    let (sources, filter, links) = (tree.sources.clone(), tree.filter.clone(), tree.links);
-    let walk = tokio::task::spawn_blocking(move || Walk::new(&sources, &filter, links));
+    let what = tree.clone();
+    let walk = tokio::task::spawn_blocking(move || {
+        Walk::new(
+            &what.sources,
+            what.directory.as_ref(),
+            &what.filter,
+            what.links,
+        )
+    });
     let walk = walk.await.map_err(|_| Error::Stopped).and_then(|walk| walk);
     let job = walk.and_then(|walk| TreeJob::new(&options, tree, walk));
     let mut job = match job {
@@ -201,13 +208,14 @@ impl TreeJob {
     /// The path on the server.
     fn remote(&self, number: usize) -> Result<RemotePath, Error> {
         let path = &self.items[number].path;
-        match &self.options.directory {
-            Some(directory) => directory.join(path.as_bytes()).map_err(|e| {
-                let cause = std::io::Error::other(e.to_string());
-                Error::file(&self.items[number].local, "send")(cause)
-            }),
-            None => Ok(path.clone()),
-        }
+        let whole = match &self.options.directory {
+            Some(directory) => directory.join(path),
+            None => RemotePath::new(path),
+        };
+        whole.map_err(|e| {
+            let cause = std::io::Error::other(e.to_string());
+            Error::file(&self.items[number].local, "send")(cause)
+        })
     }
 
     fn report(mut self, retries: u32, seconds: f64, error: Option<Error>) -> TreeReport {

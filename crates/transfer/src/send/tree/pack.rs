@@ -95,7 +95,7 @@ fn seal(pack: &mut BytesMut, inside: &mut Vec<usize>, bytes: &mut u64) -> Packed
 
 fn read(item: &Item, attributes: bool) -> Result<PackEntry, Error> {
     let entry = |metadata, content| PackEntry {
-        path: item.path.as_bytes().to_vec(),
+        path: item.path.clone(),
         metadata,
         content,
     };

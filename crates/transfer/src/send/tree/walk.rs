@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Item {
     /// Where it is on this host.
     pub local: PathBuf,
-    /// Its path below the directory on the server.
-    pub path: RemotePath,
+    /// Its path below the directory on the server; valid there.
+    pub path: Vec<u8>,
     /// Size, bytes; 0 for others than files.
     pub size: u64,
     /// Type, mode and time.
@@ -42,7 +42,12 @@ impl Walk {
     ///
     /// # Errors
     /// If a source does not exist.
-    pub fn new(sources: &[PathBuf], filter: &Filter, links: bool) -> Result<Self, Error> {
+    pub fn new(
+        sources: &[PathBuf],
+        directory: Option<&RemotePath>,
+        filter: &Filter,
+        links: bool,
+    ) -> Result<Self, Error> {
         let mut walk = Self::default();
         for source in sources {
             let metadata = fs::symlink_metadata(source).map_err(Error::file(source, "open"))?;
@@ -61,6 +66,7 @@ impl Walk {
             };
             let mut tree = Tree {
                 walk: &mut walk,
+                directory,
                 filter,
                 links,
                 top: name.clone(),
@@ -74,6 +80,8 @@ impl Walk {
 /// One source.
 struct Tree<'a> {
     walk: &'a mut Walk,
+    /// Where the files go.
+    directory: Option<&'a RemotePath>,
     filter: &'a Filter,
     links: bool,
     /// The name on the server; empty if the content of a directory is sent.
@@ -171,8 +179,13 @@ impl Tree<'_> {
         kind: Kind,
         target: Vec<u8>,
     ) {
-        match RemotePath::new(prefixed(&self.top, below.as_os_str().as_bytes())) {
-            Ok(path) => self.walk.items.push(Item {
+        let path = prefixed(&self.top, below.as_os_str().as_bytes());
+        let whole = match self.directory {
+            Some(directory) => directory.join(&path),
+            None => RemotePath::new(&path),
+        };
+        match whole {
+            Ok(_) => self.walk.items.push(Item {
                 local: local.to_owned(),
                 path,
                 size: if kind == Kind::File {
