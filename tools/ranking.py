@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the results of `whimbrel rank --controllers all --json` into docs/ranking.md.
 
-tools/ranking.py ranking.json --version "whimbrel 0.1.0"
+tools/ranking.py ranking.json --version "whimbrel 0.1.0" [--command TEXT]
 """
 
 import argparse
@@ -21,6 +21,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('ranking', type=pathlib.Path)
     parser.add_argument('--version', required=True)
+    parser.add_argument('--command', default='make rank', help='what was run')
     args = parser.parse_args()
     data = json.loads(args.ranking.read_text())
     classes = sorted({point['class'] for point in data['points']})
@@ -29,12 +30,17 @@ def main():
         '# The ranking',
         '',
         f'{len(data["table"])} algorithms at {len(data["points"])} points of matrix version '
-        f'{data["version"]}, scored from 0 to',
-        '1 (the goal is met). [ranking-method.md](ranking-method.md) states the points and the '
-        'formulas.',
-        '`make rank` writes this page.',
+        f'{data["version"]}, scored from 0 to 1 (the',
+        'goal is met). [ranking-method.md](ranking-method.md) states the points and the formulas.',
+        '`tools/ranking.py` writes this page from `whimbrel rank --json`; `make rank` does it for all',
+        'algorithms.',
         '',
-        f'*{args.version}; seeds of each algorithm at each point: {" or ".join(map(str, seeds))}.*',
+        f'*{args.version}; seeds of each algorithm at each point: {" or ".join(map(str, seeds))}. '
+        'Measured with:*',
+        '',
+        '```',
+        args.command,
+        '```',
         '',
         row(['', 'algorithm', 'all'] + [f'{c}: {SUBJECTS[c]}' for c in classes]),
         row(['---:', '---', '---:'] + ['---:' for _ in classes]),

@@ -24,7 +24,7 @@ use whimbrel_rank::{
 /// The name for all algorithms.
 const EVERY: &str = "all";
 /// The default algorithms.
-const USUAL: &str = "newreno,cubic,bbr,copa,cerl,enhanced-aatp";
+const USUAL: &str = "newreno,cubic,bbr,copa,cerl,enhanced-aatp,whimbrel";
 
 /// Score algorithms on a matrix of paths
 ///
