@@ -36,7 +36,8 @@ fn jain(shares: &[f64]) -> f64 {
 
 #[test]
 fn one_flow_fills_the_path_with_the_queue_of_the_fixed_point() {
-    // q*C = a*sqrt(C) packets: 0.1*sqrt(1250) = 3.5 at 10 Mbit/s, 11 at 100; one is in transmission.
+    // q*C = a*sqrt(C) packets: 0.1*sqrt(1250) = 3.5 at 10 Mbit/s, 11 at 100, and the one that is
+    // in transmission.
     for (mbit, queue) in [(10, 3.5), (100, 11.2)] {
         let mut path = path(mbit, 2000, &["whimbrel?drain=false"]);
         path.run(Duration::from_secs(5));
