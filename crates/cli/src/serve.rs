@@ -250,7 +250,7 @@ fn announce(args: &ServeArgs, address: SocketAddr, identity: &Identity) -> io::R
     writeln!(out, "send a file here with")?;
     writeln!(
         out,
-        "  whimbrel send FILE {host} --token {token} --fingerprint {fingerprint}"
+        "  whimbrel send FILE {host} --fingerprint {fingerprint}"
     )
 }
 
