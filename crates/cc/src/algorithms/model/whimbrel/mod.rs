@@ -40,9 +40,9 @@
 //! unequal by a factor of 2 to 4 until the next drain. Where the RTT itself is noisy, the queue
 //! grows with the noise, alike for all flows that see it.
 //!
-//! **When it works.** Random loss up to several percent, buffers from a tenth of a BDP, hand-overs,
-//! traces of Starlink, beside CUBIC, NewReno and BBR, among its own kind. **When not:**
-//! `docs/whimbrel.md` has measurements of both.
+//! **When it works.** Random loss of several percent, outages, hand-overs, traces of Starlink, beside
+//! few flows of CUBIC, NewReno and BBR. **When not.** Noise in both directions, buffers of a tenth of
+//! a BDP, and flows of its own that began on a long queue. `docs/whimbrel.md` has the measurements.
 //!
 //! Units: bytes and seconds as `f64`; rates in packets of one segment per second where noted.
 

@@ -15,7 +15,7 @@
 //! measurements differ by more than the range of delays that the algorithm maps its rates to can
 //! have any ratio of rates. With q the true queue and e the error of one flow, the ratio is
 //! `(q/(q - e))^2` here. With 1/x (Vegas, Copa, FAST: q = alpha/x) it is `q/(q - e)`, but q itself
-//! falls as 1/C and is lost in the noise of fast paths: 0.2 ms at 50 Mbit/s for ten packets... The
+//! falls as 1/C and is lost in the noise of fast paths: 0.1 ms at 1 Gbit/s for ten packets. The
 //! root keeps 1 ms at 100 Mbit/s, and 11 ms at 1 Mbit/s, so a factor of 100 in rate spans 10 ms.
 //!
 //! Units: seconds, packets.
