@@ -100,7 +100,7 @@ fn a_killed_server_that_starts_again_gets_the_rest() {
     const SIZE: usize = 40_000_000;
     let folder = folder();
     let path = folder.path();
-    let data: Vec<u8> = (0..SIZE).map(|i| (i * i >> 7) as u8).collect();
+    let data: Vec<u8> = (0..SIZE).map(|i| ((i * i) >> 7) as u8).collect();
     fs::write(path.join("data"), &data).expect("written");
     fs::create_dir(path.join("in")).expect("made");
     let (mut first, address) = server(path, "127.0.0.1:0");
