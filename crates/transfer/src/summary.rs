@@ -9,7 +9,8 @@ use whimbrel_units::{Bytes, Duration};
 pub struct Summary {
     /// The file's name on the server.
     pub name: String,
-    /// The file's size, bytes.
+    /// The file's size, bytes. `send --json` prints that of the [`Report`](crate::Report).
+    #[serde(skip)]
     pub bytes: u64,
     /// Time from the first byte of the request to the server's confirmation that the file is on
     /// disk under its name and its hash is correct. Seconds.
