@@ -62,7 +62,7 @@ mod tests {
         known.set("x:4440", b).expect("written");
         assert_eq!(known.get("x:4440").expect("read"), Some(b));
         assert_eq!(
-            fs::read_to_string(&known.0.path())
+            fs::read_to_string(known.0.path())
                 .expect("a file")
                 .lines()
                 .count(),

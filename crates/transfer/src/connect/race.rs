@@ -138,14 +138,10 @@ mod tests {
     }
     use Does::{Fail, FailEverywhere, Hang, Win};
 
+    type Ended = Result<usize, Lost<usize, &'static str, &'static str>>;
+
     /// Runs a race. Returns its result, the times of the starts, and when it ended, in ms.
-    fn run(
-        attempts: &[Does],
-    ) -> (
-        Result<usize, Lost<usize, &'static str, &'static str>>,
-        Vec<u64>,
-        u64,
-    ) {
+    fn run(attempts: &[Does]) -> (Ended, Vec<u64>, u64) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
