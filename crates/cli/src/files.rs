@@ -32,7 +32,7 @@ Examples:
   whimbrel get example.org:photos/2025 .
   whimbrel get example.org:a.iso example.org:b.iso /tmp")]
 pub struct GetArgs {
-    /// What to get: HOST[:PORT]:PATH, all from one server; and, at the end, the directory for it
+    /// What to get: `HOST[:PORT]:PATH`, all from one server; and, at the end, the directory for it
     /// [default: the current one]
     #[arg(value_name = "HOST:PATH", required = true)]
     places: Vec<String>,
@@ -51,7 +51,7 @@ pub struct GetArgs {
 /// A line has the mode, the size, and the name below the directory.
 #[derive(clap::Args)]
 pub struct LsArgs {
-    /// HOST[:PORT][:PATH]
+    /// `HOST[:PORT][:PATH]`
     #[arg(value_name = "HOST[:PATH]")]
     place: Place,
     /// With everything below directories
@@ -67,7 +67,7 @@ pub struct LsArgs {
 /// Remove files on a server that permits it
 #[derive(clap::Args)]
 pub struct RmArgs {
-    /// HOST[:PORT]:PATH
+    /// `HOST[:PORT]:PATH`
     #[arg(value_name = "HOST:PATH")]
     place: Place,
     /// Also a directory that is not empty

@@ -91,7 +91,7 @@ Examples:
   whimbrel send movie.mp4 10.77.0.2 --controller cerl?A=0.6 --trace cwnd.csv
   whimbrel send movie.mp4 10.77.0.2 --qlog logs")]
 pub struct SendArgs {
-    /// Files and directories, and the server: HOST[:PORT][:PATH], with a PATH that ends with a
+    /// Files and directories, and the server: `HOST[:PORT][:PATH]`, with a PATH that ends with a
     /// slash for a directory there
     ///
     /// The server is host, host:port or [IPv6 address]:port (4440 if no port is given). A directory

@@ -35,7 +35,7 @@ pub struct SendOptions {
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
     /// A CSV file for every packet and every decision on a loss, for comparison with what the path
-    /// did ([`PacketLog`]).
+    /// did ([`PacketLog`](whimbrel_quic::PacketLog)).
     pub packet_log: Option<PathBuf>,
     /// Whether an interrupted transfer goes on by itself; `None` gives up at the first failure.
     pub retry: Option<Retry>,
