@@ -16,6 +16,7 @@ mod neighbours;
 mod one_run;
 mod origin;
 mod page;
+mod pipe;
 mod place;
 mod play;
 mod priority;
@@ -30,6 +31,7 @@ mod shell;
 mod sim;
 mod svg;
 mod tcp;
+mod token;
 mod trace;
 mod transports;
 
@@ -83,6 +85,9 @@ enum Command {
     Get(files::GetArgs),
     Ls(files::LsArgs),
     Rm(files::RmArgs),
+    Pipe(pipe::PipeArgs),
+    Tunnel(pipe::TunnelArgs),
+    Token(token::TokenArgs),
     Link(Box<link::LinkArgs>),
     Tcp(Box<tcp::TcpArgs>),
     Demo(demo::DemoArgs),
@@ -107,6 +112,9 @@ fn main() -> ExitCode {
         Command::Get(args) => files::run_get(args),
         Command::Ls(args) => files::run_ls(args),
         Command::Rm(args) => files::run_rm(args),
+        Command::Pipe(args) => pipe::run(args),
+        Command::Tunnel(args) => pipe::run_tunnel(args),
+        Command::Token(args) => token::run(args),
         Command::Link(args) => link::run(*args),
         Command::Tcp(args) => tcp::run(*args),
         Command::Demo(args) => demo::run(args),

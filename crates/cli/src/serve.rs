@@ -1,9 +1,14 @@
 //! `whimbrel serve`: receives files into a directory.
 
+mod access;
+mod config;
 mod live;
+mod measured;
+mod metrics;
 
 use crate::failure::BadInput;
 use crate::priority::priority;
+use access::{AccessArgs, announce};
 use anyhow::Context;
 use live::{Display, Meter};
 use serde_json::{Value, json};
@@ -43,12 +48,14 @@ use whimbrel_units::{Bytes, Duration};
 #[derive(clap::Args)]
 #[command(after_help = "\
 With --json, each line of output is one object with an `event`:
-  listening  address, fingerprint, token
+  listening  address, fingerprint, token (null with --config)
   stored     peer, name, bytes, seconds, goodput_bps, blake3
   stored_tree  peer, name (null: DIR itself), files, bytes, seconds, goodput_bps
   sent       peer, name, bytes, seconds, goodput_bps, blake3
   removed    peer, name, count
+  piped      peer, target, sent, received (bytes from and to the target), seconds
   failed     peer, name (or null), error
+  reloaded   ok, text: upon SIGHUP
   receiving  each second while files arrive: t_s (since the start), weighted_fairness (null if no
              transfer shares by priority), transfers: [{peer, name, bytes, received, seconds,
              rate_bps, share (of what arrives), priority, delivered_bps (V), allocated_bps (Vm)}];
@@ -58,7 +65,8 @@ Exit status: 0 if stopped, or after the file of --once; 1 failed; 2 wrong usage.
 Examples:
   whimbrel serve /srv/inbox
   whimbrel serve . --once
-  whimbrel serve . --listen 192.0.2.1:4440 --max-size '10 GB' --overwrite")]
+  whimbrel serve . --listen 192.0.2.1:4440 --max-size '10 GB' --overwrite
+  whimbrel serve /srv/inbox --allow-connect 127.0.0.1:22 --metrics 127.0.0.1:9440")]
 pub struct ServeArgs {
     /// Directory to store files in
     #[arg(value_name = "DIR")]
@@ -102,6 +110,12 @@ pub struct ServeArgs {
     /// Directory of key, certificate and token [default: ~/.local/state/whimbrel]
     #[arg(long, value_name = "DIR")]
     identity: Option<PathBuf>,
+    #[command(flatten)]
+    access: AccessArgs,
+    /// Answer scrapers of Prometheus on this TCP address, as http://ADDRESS:PORT/metrics; it has no
+    /// password
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
     /// Log every packet as qlog, in a file DIR/*.sqlog for each connection
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -133,6 +147,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         )?),
         None => None,
     };
+    let users = args.access.users(&identity, args.max_priority)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let limits = Limits {
         file: args.max_size,
@@ -155,6 +170,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                     remove: args.allow_remove,
                 },
                 qlog: qlog.clone(),
+                users: Some(users.clone()),
                 ..ServeOptions::new(directory, listen)
             };
             Server::bind(options, &identity)
@@ -174,12 +190,23 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
         let display = Arc::new(Display::new(args.json));
         let out = Arc::new(Mutex::new(io::stdout()));
-        announce(&args, address, &identity)?;
+        let scrapers = match args.metrics {
+            Some(address) => {
+                let listening = metrics::listen(address).await;
+                Some(listening.with_context(|| format!("--metrics: cannot use {address}"))?)
+            }
+            None => None,
+        };
+        let counted = measured::metrics();
+        let known = (&identity, &*state);
+        announce(&args.access, args.json, &args.directory, address, known)?;
         let stored = Arc::new(Notify::new());
         let notified = Arc::clone(&stored);
         let (once, as_json) = (args.once, args.json);
         let (shown, output) = (Arc::clone(&display), Arc::clone(&out));
+        let counting = counted.clone();
         let on_event = move |event: Event| {
+            measured::count(&counting, &event);
             let line = if as_json {
                 event_json(&event).to_string()
             } else {
@@ -212,9 +239,19 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 }
             }
         };
+        let scraped = async {
+            let Some(listener) = scrapers else {
+                return std::future::pending().await;
+            };
+            let refresh = |metrics: &_| measured::refresh(metrics, &server);
+            metrics::serve(listener, counted, refresh).await
+        };
+        let reload = reload(&args, &server, &out);
         tokio::select! {
             () = server.run(on_event, stop) => {}
             () = show => {}
+            () = scraped => {}
+            result = reload => result?,
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -227,31 +264,28 @@ fn print(out: &Mutex<io::Stdout>, line: &str) {
     }
 }
 
-fn announce(args: &ServeArgs, address: SocketAddr, identity: &Identity) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let (fingerprint, token) = (identity.fingerprint(), identity.token().reveal());
-    if args.json {
-        let event = json!({
-            "event": "listening",
-            "address": address.to_string(),
-            "fingerprint": fingerprint.to_string(),
-            "token": token,
-        });
-        return writeln!(out, "{event}");
-    }
-    let host = match (address.ip().is_unspecified(), address.port()) {
-        (true, DEFAULT_PORT) => "THIS-HOST".to_owned(),
-        (true, port) => format!("THIS-HOST:{port}"),
-        (false, _) => address.to_string(),
+/// Reads the configuration file again upon each SIGHUP. A file with a mistake changes nothing.
+async fn reload(args: &ServeArgs, server: &Server, out: &Mutex<io::Stdout>) -> anyhow::Result<()> {
+    let Some(path) = &args.access.config else {
+        return std::future::pending().await;
     };
-    writeln!(out, "serving {} on {address}", args.directory.display())?;
-    writeln!(out, "fingerprint {fingerprint}")?;
-    writeln!(out, "token {token}")?;
-    writeln!(out, "send a file here with")?;
-    writeln!(
-        out,
-        "  whimbrel send FILE {host} --fingerprint {fingerprint}"
-    )
+    let mut hangup = signal(SignalKind::hangup()).context("cannot watch for SIGHUP")?;
+    while hangup.recv().await.is_some() {
+        let (ok, text) = match config::read(path) {
+            Ok(users) => {
+                server.set_users(users);
+                (true, format!("{} is read again", path.display()))
+            }
+            Err(error) => (false, format!("nothing is changed: {error:#}")),
+        };
+        if args.json {
+            let event = json!({ "event": "reloaded", "ok": ok, "text": text });
+            print(out, &event.to_string());
+        } else {
+            print(out, &text);
+        }
+    }
+    Ok(())
 }
 
 /// Why a file was not stored, for the operator of the server.
@@ -298,6 +332,13 @@ fn event_line(event: &Event) -> String {
             let rate = whimbrel_units::Rate::over(*bytes, *took);
             format!("sent {name}: {bytes} to {peer} in {took}, {rate}")
         }
+        Event::Piped {
+            peer,
+            target,
+            sent,
+            received,
+            took,
+        } => format!("joined {peer} to {target}: {received} to it, {sent} from it, {took}"),
         Event::Removed { peer, name, count } => {
             format!("removed {name} for {peer}: {count} files and directories")
         }
@@ -369,6 +410,20 @@ fn event_json(event: &Event) -> Value {
             "peer": peer.to_string(),
             "name": name.to_string(),
             "count": count,
+        }),
+        Event::Piped {
+            peer,
+            target,
+            sent,
+            received,
+            took,
+        } => json!({
+            "event": "piped",
+            "peer": peer.to_string(),
+            "target": target,
+            "sent": sent.get(),
+            "received": received.get(),
+            "seconds": took.as_secs_f64(),
         }),
         Event::Failed { peer, name, error } => json!({
             "event": "failed",

@@ -68,6 +68,9 @@ pub enum Error {
     /// The key, certificate or token could not be created or read.
     #[error("the server's identity: {0}")]
     Identity(String),
+    /// A file that must be private is not, or is damaged.
+    #[error("{0}")]
+    Private(String),
     /// A socket could not be opened.
     #[error("cannot open a UDP socket on {address}: {cause}")]
     Socket {

@@ -28,7 +28,7 @@ impl KnownHosts {
         let print = value.parse();
         print
             .map(Some)
-            .map_err(|e| Error::Identity(format!("{place}:{line}: {e}")))
+            .map_err(|e| Error::Private(format!("{place}:{line}: {e}")))
     }
 
     /// Pins `fingerprint` for `host:port` and replaces an older one. Other processes may do so at

@@ -28,7 +28,7 @@ impl KnownTokens {
         let token = value.parse();
         token
             .map(Some)
-            .map_err(|e| Error::Identity(format!("{place}:{line}: {e}")))
+            .map_err(|e| Error::Private(format!("{place}:{line}: {e}")))
     }
 
     /// Remembers `token` for `host:port` instead of an older one. Other processes may do so at the

@@ -23,7 +23,6 @@ mod error;
 mod fetch;
 mod fingerprint;
 mod framing;
-mod guard;
 mod host_file;
 mod identity;
 mod incoming;
@@ -31,6 +30,7 @@ mod interval_statistics;
 mod known_hosts;
 mod known_tokens;
 mod path;
+mod pipe;
 mod private_file;
 mod qlog;
 mod ranges;
@@ -43,6 +43,7 @@ mod sending;
 mod server;
 mod socket;
 mod storage;
+mod strangers;
 mod summary;
 mod tls;
 mod token;
@@ -60,16 +61,17 @@ pub use incoming::{Incoming, Receiving, Share};
 pub use known_hosts::KnownHosts;
 pub use known_tokens::KnownTokens;
 pub use path::{NameError, RemotePath, printable};
+pub use pipe::{Carried, PipeClient, PipeOptions};
 pub use qlog::QlogFolder;
 pub use send::{
     Filter, Outcome, Progress, Report, Retry, SendOptions, TreeOptions, TreeReport, Update, send,
     send_tree, transfer,
 };
-pub use server::{Event, Limits, ServeOptions, Server};
+pub use server::{Counts, Event, Limits, ServeOptions, Server};
 pub use storage::KeepFree;
 pub use summary::{BurstSummary, IntervalSample, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;
-pub use token::Token;
+pub use token::{Token, TokenHash};
 pub use wire::{Reason, Refusal};
 
 /// The default UDP port of a server.

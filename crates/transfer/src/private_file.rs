@@ -38,7 +38,7 @@ pub(crate) fn create_directory(directory: &Path) -> Result<(), Error> {
 pub(crate) fn check_directory(directory: &Path) -> Result<(), Error> {
     let meta = fs::metadata(directory).map_err(Error::file(directory, "inspect"))?;
     if meta.permissions().mode() & 0o022 != 0 {
-        return Err(Error::Identity(format!(
+        return Err(Error::Private(format!(
             "other users can replace the files in {0}; run `chmod 700 {0}`, and create a new \
              identity if they may have done so",
             directory.display()
@@ -70,7 +70,7 @@ pub(crate) fn read(path: &Path, access: Access) -> Result<Option<String>, Error>
         Access::Secret | Access::Public => None,
     };
     if let Some(problem) = problem {
-        return Err(Error::Identity(format!(
+        return Err(Error::Private(format!(
             "other users can {problem} {0}; run `chmod 600 {0}`, and replace its contents if they \
              may have done so",
             path.display()

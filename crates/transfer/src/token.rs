@@ -38,7 +38,7 @@ impl Token {
             crate::Error::file(path, "read the token")(missing)
         })?;
         text.parse()
-            .map_err(|e| crate::Error::Identity(format!("{}: {e}", path.display())))
+            .map_err(|e| crate::Error::Private(format!("{}: {e}", path.display())))
     }
 
     pub(crate) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {

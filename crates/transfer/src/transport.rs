@@ -20,6 +20,9 @@ const UNAUTHENTICATED_WINDOW: u32 = 64 << 10;
 const REQUESTS: u32 = 8;
 const AUTHENTICATED_REQUESTS: u32 = 128;
 
+/// Time between packets that keep an idle pipe open: NATs forget UDP after 30 s and more.
+const PIPE_KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 /// Parameters of both sides. The connection is closed when the peer is silent for `idle`.
 fn common(idle: Span) -> TransportConfig {
     let mut config = TransportConfig::default();
@@ -46,6 +49,17 @@ pub(crate) fn client(idle: Span) -> TransportConfig {
     let mut config = common(idle);
     // Keeps the connection alive while the server flushes a large file to disk.
     config.keep_alive_interval(Some(Duration::from(idle) / 4));
+    config
+}
+
+/// The parameters of a client with pipes, which carry as much in either direction.
+pub(crate) fn piping_client(idle: Span) -> TransportConfig {
+    let mut config = client(idle);
+    config
+        .receive_window(VarInt::from_u32(WINDOW))
+        .max_concurrent_uni_streams(VarInt::from_u32(STREAMS))
+        // A peer that is gone is noticed, and NATs keep the way open.
+        .keep_alive_interval(Some(PIPE_KEEP_ALIVE));
     config
 }
 

@@ -4,64 +4,22 @@
 mod common;
 
 use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, upload, visible};
-use noq::rustls;
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, raw, upload, visible};
 use noq::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use tokio::time::timeout;
 use whimbrel_transfer::wire::{
     ChunkHeader, Finish, Kind, Message, Metadata, Put, Refusal, VERSION,
 };
-use whimbrel_transfer::{ALPN, Event, Limits, Reason, Token};
+use whimbrel_transfer::{Event, Limits, Reason, Token};
 use whimbrel_units::{Bytes, Duration as Span};
 
 /// A client that writes protocol messages directly.
 struct RawClient {
     connection: Connection,
     _endpoint: Endpoint,
-}
-
-/// Accepts every certificate, because the hostile party here is the client.
-#[derive(Debug)]
-struct AcceptAnyCertificate;
-
-impl ServerCertVerifier for AcceptAnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        rustls::crypto::ring::default_provider()
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
 }
 
 impl RawClient {
@@ -85,18 +43,8 @@ impl RawClient {
     }
 
     async fn stranger(to: SocketAddr, transport: noq::TransportConfig) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("a supported version")
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate))
-            .with_no_client_auth();
-        tls.alpn_protocols = vec![ALPN.to_vec()];
-        let crypto = noq::crypto::rustls::QuicClientConfig::try_from(tls).expect("TLS 1.3");
-        let mut config = noq::ClientConfig::new(Arc::new(crypto));
-        config.transport_config(Arc::new(transport));
-        let endpoint = Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket");
+        let config = raw::trusting(transport);
+        let endpoint = raw::endpoint([127, 0, 0, 1].into());
         let connection = endpoint
             .connect_with(config, to, "x")
             .expect("a valid configuration")

@@ -2,13 +2,20 @@
 
 use super::session::Peer;
 use super::{OnEvent, Server, Shared};
+use crate::Error;
+use crate::strangers::Newcomer;
+use crate::wire::Reason;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use tokio::sync::oneshot;
 use whimbrel_quic::endpoint::Incoming;
 
-/// Connections that wait for a place, at most.
+/// Connections of authenticated clients that wait for a place, at most.
 const WAITING: usize = 1000;
+
+/// Completes when a stranger must leave.
+pub(super) type Leave = oneshot::Receiver<()>;
 
 impl Server {
     /// Decides whether to accept a connection.
@@ -18,38 +25,81 @@ impl Server {
         on_event: &OnEvent,
     ) -> Option<impl Future<Output = ()> + Send + 'static> {
         let shared = Arc::clone(&self.shared);
-        let peer = incoming.remote_address();
-        let open = shared.connections.load(Ordering::Relaxed);
-        // Connections beyond the places wait for their turn.
-        let most = shared.limits.connections + WAITING;
-        if open >= most || shared.guard().blocks(peer.ip(), Instant::now()) {
-            incoming.refuse();
-            return None;
-        }
-        // At half the maximum, verify that the address is not forged before spending memory on it.
-        if 2 * open >= most && incoming.may_retry() {
-            incoming.retry().ok();
-            return None;
-        }
-        shared.connections.fetch_add(1, Ordering::Relaxed);
-        let on_event = Arc::clone(on_event);
-        Some(async move {
-            let counted = ConnectionSlot(shared);
-            let peer = Peer {
-                shared: Arc::clone(&counted.0),
-                address: peer,
-                on_event,
-            };
-            peer.serve(incoming).await;
-        })
+        let address = incoming.remote_address();
+        let proven = incoming.remote_address_validated() || !incoming.may_retry();
+        let (stay, leave) = oneshot::channel();
+        let newcomer = shared
+            .strangers()
+            .arrive(address.ip(), proven, Instant::now(), || stay);
+        let number = match newcomer {
+            Newcomer::Accept(number, replaced) => {
+                shared.counts.accepted.fetch_add(1, Ordering::Relaxed);
+                if replaced.is_some() {
+                    shared.counts.replaced.fetch_add(1, Ordering::Relaxed);
+                }
+                number
+            }
+            Newcomer::Prove => {
+                incoming.retry().ok();
+                return None;
+            }
+            Newcomer::Ignore => {
+                shared.counts.ignored.fetch_add(1, Ordering::Relaxed);
+                incoming.ignore();
+                return None;
+            }
+        };
+        let slot = Arc::new(Slot {
+            shared: Arc::clone(&shared),
+            number,
+            admitted: AtomicBool::new(false),
+        });
+        let peer = Peer {
+            shared,
+            address,
+            on_event: Arc::clone(on_event),
+            slot,
+        };
+        Some(peer.serve(incoming, leave))
     }
 }
 
-/// Releases the connection's place in the count when it is dropped.
-struct ConnectionSlot(Arc<Shared>);
+/// The slot of a connection: among the strangers, and then among the authenticated clients.
+/// Dropped, it is free.
+pub(super) struct Slot {
+    shared: Arc<Shared>,
+    /// Its number among the strangers.
+    number: u64,
+    admitted: AtomicBool,
+}
 
-impl Drop for ConnectionSlot {
+impl Slot {
+    /// The client is authenticated. Fails if too many are connected.
+    pub fn admit(&self) -> Result<(), Error> {
+        let most = self.shared.limits.connections + WAITING;
+        let open = self.shared.connections.fetch_add(1, Ordering::Relaxed);
+        if open >= most {
+            self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+            let text = "too many clients are connected; try again later";
+            return Err(Error::refused(Reason::Busy, text));
+        }
+        self.admitted.store(true, Ordering::Relaxed);
+        self.shared.strangers().leave(self.number);
+        Ok(())
+    }
+
+    /// Whether the client is authenticated.
+    pub fn is_admitted(&self) -> bool {
+        self.admitted.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Slot {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+        if self.is_admitted() {
+            self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            self.shared.strangers().leave(self.number);
+        }
     }
 }

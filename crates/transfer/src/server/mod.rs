@@ -8,14 +8,18 @@
 //! | `put` | one file, from the request to the answer |
 //! | `tree` | many small files |
 //! | `files` | get, list, remove |
+//! | `pipe` | one pipe |
 //! | `queue` | places for transfers, and who waits for one |
 //! | `claims` | which transfer stores which file, and what was stored last |
 //! | `usage` | quotas |
+//! | `counts` | what is counted for metrics |
 
 mod admission;
 mod claims;
+mod counts;
 mod files;
 mod options;
+mod pipe;
 mod put;
 mod queue;
 mod session;
@@ -23,25 +27,33 @@ mod tree;
 mod usage;
 
 use crate::blocks::{CHUNK, MAX_BLOCKS};
-use crate::guard::Guard;
 use crate::incoming::{List, Receiving, Share};
 use crate::storage::{Storage, StorageOptions};
+use crate::strangers::{self, Strangers};
 use crate::users::{User, Users};
 use crate::{Error, Identity, close, socket, tls, transport};
 use claims::Claims;
+use counts::Counters;
+pub use counts::Counts;
 use noq_proto::{EndpointConfig, HashedConnectionIdGenerator, ServerConfig, VarInt};
 pub use options::{Event, Limits, ServeOptions};
 use queue::Places;
 use ring::hmac;
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use usage::Usage;
 use whimbrel_quic::endpoint::{self, Endpoint};
 use whimbrel_quic::{Factory, SharedNode};
+
+/// Maximum number of pipes of all clients.
+const MAX_PIPES: usize = 256;
 
 /// A server with an open socket.
 #[derive(Debug)]
@@ -52,9 +64,10 @@ pub struct Server {
 
 struct Shared {
     storage: Storage,
-    users: Users,
+    users: RwLock<Arc<Users>>,
     limits: Limits,
-    guard: Mutex<Guard>,
+    strangers: Mutex<Strangers<oneshot::Sender<()>>>,
+    counts: Counters,
     connections: AtomicUsize,
     /// Where the flows that share by priority arrive.
     node: SharedNode,
@@ -62,6 +75,10 @@ struct Shared {
     places: Arc<Places>,
     claims: Arc<Claims>,
     usage: Usage,
+    /// Directories of users below the server's.
+    directories: Mutex<HashMap<PathBuf, Storage>>,
+    /// Pipes that may be opened.
+    pipes: Semaphore,
 }
 
 impl std::fmt::Debug for Shared {
@@ -91,7 +108,10 @@ impl Server {
             controller,
             rights,
             qlog,
+            users,
         } = options;
+        let owner = || User::owner(identity.token(), rights, max_priority);
+        let users = users.unwrap_or_else(|| Users::new([owner()]));
         let storage_options = StorageOptions {
             overwrite,
             keep_free,
@@ -105,7 +125,7 @@ impl Server {
         }
         config
             .transport_config(Arc::new(transport.clone()))
-            .max_incoming(4 * limits.connections.max(1))
+            .max_incoming(4 * strangers::PLACES)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(4 << 20);
         let socket = socket::open(listen)?;
@@ -124,15 +144,18 @@ impl Server {
             })?;
         let shared = Arc::new(Shared {
             storage,
-            users: Users::of_token(identity.token().clone(), rights, max_priority),
+            users: RwLock::new(Arc::new(users)),
             limits,
-            guard: Mutex::default(),
+            strangers: Mutex::default(),
+            counts: Counters::default(),
             connections: AtomicUsize::new(0),
             node,
             incoming: Arc::default(),
             places: Places::new(limits.connections),
             claims: Arc::default(),
             usage: Usage::default(),
+            directories: Mutex::default(),
+            pipes: Semaphore::new(MAX_PIPES),
         });
         Ok(Self { endpoint, shared })
     }
@@ -147,6 +170,23 @@ impl Server {
             address: unknown,
             cause,
         })
+    }
+
+    /// Replaces the users. Connections that are open keep the rights that they had.
+    pub fn set_users(&self, users: Users) {
+        let mut present = self
+            .shared
+            .users
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *present = Arc::new(users);
+    }
+
+    /// What the server has counted.
+    pub fn counts(&self) -> Counts {
+        let strangers = self.shared.strangers().len();
+        let clients = self.shared.connections.load(Ordering::Relaxed);
+        self.shared.counts.at(strangers, clients)
     }
 
     /// The transfers in progress.
@@ -226,12 +266,29 @@ impl Shared {
         self.limits.file.get().min(MAX_BLOCKS * CHUNK)
     }
 
-    /// Where a user's files are.
-    fn storage_of(&self, _user: &User) -> Result<Storage, Error> {
-        Ok(self.storage.clone())
+    /// Where a user's files are. The directory is created if it does not exist.
+    fn storage_of(&self, user: &User) -> Result<Storage, Error> {
+        if user.directory.as_os_str().is_empty() {
+            return Ok(self.storage.clone());
+        }
+        let mut known = lock(&self.directories);
+        if let Some(storage) = known.get(&user.directory) {
+            return Ok(storage.clone());
+        }
+        let storage = self.storage.below(&user.directory)?;
+        known.insert(user.directory.clone(), storage.clone());
+        Ok(storage)
     }
 
-    fn guard(&self) -> MutexGuard<'_, Guard> {
-        self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn users(&self) -> Arc<Users> {
+        Arc::clone(&self.users.read().unwrap_or_else(PoisonError::into_inner))
     }
+
+    fn strangers(&self) -> MutexGuard<'_, Strangers<oneshot::Sender<()>>> {
+        lock(&self.strangers)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 //! The server's event and options.
 
-use crate::users::Rights;
+use crate::users::{Rights, Users};
 use crate::{Error, KeepFree, QlogFolder, RemotePath};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub struct Limits {
     pub transfers: usize,
     /// Timeout of the handshake and of the request.
     pub handshake: Span,
-    /// A connection is closed when the peer is silent for this long.
+    /// A connection is closed when the peer is silent for this long; earlier if the client wants.
     pub idle: Span,
     /// A transfer fails when no data arrives for this long, although the peer is alive.
     pub stall: Span,
@@ -33,7 +33,7 @@ impl Default for Limits {
             connections: 16,
             transfers: 16,
             handshake: Span::from_secs(10),
-            idle: Span::from_secs(30),
+            idle: Span::from_secs(180),
             stall: Span::from_secs(60),
         }
     }
@@ -60,10 +60,12 @@ pub struct ServeOptions {
     pub keep_partial: Span,
     /// The congestion controller of what the server sends.
     pub controller: Spec,
-    /// What the owner of the identity's token may do, beside storing files.
+    /// What the owner of the identity's token may do, if there are no other users.
     pub rights: Rights,
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
+    /// Who may use the server; `None`: the owner of the identity's token.
+    pub users: Option<Users>,
 }
 
 impl ServeOptions {
@@ -85,6 +87,7 @@ impl ServeOptions {
                 remove: false,
             },
             qlog: None,
+            users: None,
         }
     }
 }
@@ -140,6 +143,19 @@ pub enum Event {
         name: RemotePath,
         /// The number of files and directories.
         count: u64,
+    },
+    /// A pipe has ended.
+    Piped {
+        /// The client.
+        peer: SocketAddr,
+        /// What it reached.
+        target: String,
+        /// Bytes from the target to the client.
+        sent: Bytes,
+        /// Bytes from the client to the target.
+        received: Bytes,
+        /// Time from the request to the end of the target.
+        took: Span,
     },
     /// A file was not stored.
     Failed {

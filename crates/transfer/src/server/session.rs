@@ -1,5 +1,6 @@
 //! The connection of one client: who it is, its requests and its data streams.
 
+use super::admission::{Leave, Slot};
 use super::queue::Place;
 use super::{Event, OnEvent, Shared};
 use crate::routes::Routes;
@@ -9,11 +10,12 @@ use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
 use crate::{Error, close, framing, transport};
 use noq_proto::VarInt;
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout, timeout_at};
 use whimbrel_quic::endpoint::{Connection, Incoming, RecvStream, SendStream};
 
 /// Time for an answer to arrive, before the operator learns of the event.
@@ -25,6 +27,7 @@ pub(super) struct Peer {
     pub shared: Arc<Shared>,
     pub address: SocketAddr,
     pub on_event: OnEvent,
+    pub slot: Arc<Slot>,
 }
 
 /// Whom the server serves on a connection.
@@ -48,14 +51,21 @@ pub(super) struct Session {
 type Authenticated = watch::Receiver<Option<Client>>;
 
 impl Peer {
-    pub async fn serve(self, incoming: Incoming) {
+    /// Serves the client until the connection ends. A client that is not authenticated in time, or
+    /// must leave, is disconnected, whatever it has sent.
+    pub async fn serve(self, incoming: Incoming, mut leave: Leave) {
         let limits = self.shared.limits;
+        let deadline = tokio::time::Instant::now() + Duration::from(limits.handshake);
         let Ok(connecting) = incoming.accept() else {
             return;
         };
-        let Ok(Ok(connection)) = timeout(limits.handshake.into(), connecting).await else {
-            return;
+        let connecting = timeout_at(deadline, connecting);
+        let connection = tokio::select! {
+            Ok(Ok(connection)) = connecting => connection,
+            _ = &mut leave => return,
+            else => return,
         };
+        let counted = Counted(&self.shared, connection.clone());
         let shared_routes = Routes::default();
         let place = Arc::new(Mutex::new(Weak::new()));
         let mut requests = JoinSet::new();
@@ -63,6 +73,7 @@ impl Peer {
         let (client, authenticated) = watch::channel(None);
         let mut client = Some(client);
         let mut request_timeout: Duration = limits.handshake.into();
+        let mut left = false;
         loop {
             tokio::select! {
                 stream = connection.accept_bi() => {
@@ -99,6 +110,19 @@ impl Peer {
                 }
                 Some(_) = requests.join_next() => request_timeout = limits.idle.into(),
                 Some(_) = data.join_next() => {}
+                () = sleep_until(deadline), if !self.slot.is_admitted() => {
+                    connection.close(VarInt::from_u32(close::IDLE), b"no token arrived in time");
+                    break;
+                }
+                _ = &mut leave, if !self.slot.is_admitted() && !left => {
+                    left = true;
+                    // Who has shown a token meanwhile stays.
+                    if !self.slot.is_admitted() {
+                        let reason = b"others without a token need the place; try again";
+                        connection.close(VarInt::from_u32(close::IDLE), reason);
+                        break;
+                    }
+                }
                 () = tokio::time::sleep(request_timeout), if requests.is_empty() => {
                     connection.close(VarInt::from_u32(close::IDLE), b"no request arrived");
                     return;
@@ -107,6 +131,7 @@ impl Peer {
         }
         // The connection is closed. Each request notices that too and has an event to report.
         while requests.join_next().await.is_some() {}
+        drop(counted);
     }
 
     /// Authenticates the client.
@@ -129,6 +154,8 @@ impl Peer {
                 framing::write(&mut send, &welcome).await.ok();
                 send.finish().ok();
             }
+            // A stranger who is gone is not worth a line in the log.
+            Err(Error::Lost(_)) => {}
             Err(error) => {
                 self.refuse(&mut send, &error).await;
                 let code = match &error {
@@ -152,12 +179,16 @@ impl Peer {
         let Message::Hello { version, token } = message.map_err(too_late)?? else {
             return Err(Error::Protocol("an unexpected message".to_owned()));
         };
-        let Some(user) = self.shared.users.authenticate(&token) else {
-            self.shared
-                .guard()
-                .record_failure(self.address.ip(), Instant::now());
-            let text = "the token is wrong; `whimbrel serve` prints the right one when it starts";
-            return Err(Error::refused(Reason::Token, text));
+        let users = self.shared.users();
+        let user = match users.authenticate(&token, SystemTime::now()) {
+            Ok(user) => user,
+            Err(denied) => {
+                let now = Instant::now();
+                self.shared
+                    .strangers()
+                    .record_wrong_token(self.address.ip(), now);
+                return Err(Error::refused(Reason::Token, denied.text()));
+            }
         };
         if version != VERSION {
             let text = format!(
@@ -166,6 +197,7 @@ impl Peer {
             return Err(Error::refused(Reason::Version, text));
         }
         let storage = self.shared.storage_of(&user)?;
+        self.slot.admit()?;
         Ok(Client { user, storage })
     }
 
@@ -183,6 +215,22 @@ impl Peer {
             send.stopped().await.ok();
         };
         timeout(ANSWER, sending).await.ok();
+    }
+}
+
+/// Adds the packets of a connection to the server's when it is dropped.
+struct Counted<'a>(&'a Shared, Connection);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let stats = self.1.stats();
+        let counts = &self.0.counts;
+        counts
+            .sent_packets
+            .fetch_add(stats.sent_packets, Ordering::Relaxed);
+        counts
+            .lost_packets
+            .fetch_add(stats.lost_packets, Ordering::Relaxed);
     }
 }
 
@@ -204,6 +252,7 @@ impl Session {
             Ok(Message::Tree { path, .. }) => return self.tree(path, send, receive).await,
             Ok(Message::Get { path }) => return self.get(path, send, receive).await,
             Ok(Message::List { path, recursive }) => return self.list(path, recursive, send).await,
+            Ok(Message::Pipe { answers, target }) => return self.pipe(answers, target, send).await,
             Ok(Message::Remove { path, recursive }) => {
                 return self.remove(path, recursive, send).await;
             }

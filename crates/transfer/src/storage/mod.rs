@@ -77,6 +77,22 @@ impl Storage {
         Ok(storage)
     }
 
+    /// The same for a directory below this one, which is created if it does not exist.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or leads out of this one over a symbolic link.
+    pub fn below(&self, directory: &Path) -> Result<Self, Error> {
+        let path = self.path.join(directory);
+        let create = || {
+            std::fs::create_dir_all(&path)?;
+            let inside = path.canonicalize()?.starts_with(self.path.canonicalize()?);
+            let outside = || std::io::Error::other("it leads out of the server's directory");
+            inside.then_some(()).ok_or_else(outside)
+        };
+        create().map_err(Error::file(&path, "use this directory of a user"))?;
+        Self::open(&path, self.options)
+    }
+
     /// Whether files of the same name are replaced.
     pub fn overwrites(&self) -> bool {
         self.options.overwrite

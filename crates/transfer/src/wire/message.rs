@@ -131,6 +131,18 @@ pub enum Message {
         /// How many.
         count: u64,
     },
+    /// A client wants to be joined to a target.
+    Pipe {
+        /// The identifier for the header of each chunk stream that the server sends.
+        answers: u64,
+        /// The target's name; empty for the only one that the client may reach.
+        target: String,
+    },
+    /// The target has ended.
+    Exited {
+        /// The exit status of a program; 0 for a port.
+        status: u8,
+    },
 }
 
 /// A file that is offered.
@@ -202,6 +214,8 @@ pub struct Entry {
 
 /// Maximum length of a path on the wire, bytes.
 const MAX_PATH: usize = RemotePath::MAX_LEN;
+/// Maximum length of a target's name, bytes.
+const MAX_TARGET: usize = 300;
 /// The size that stands for "unknown".
 const UNKNOWN: u64 = u64::MAX;
 
@@ -351,6 +365,15 @@ impl Message {
                 out.put_u8(21);
                 out.put_u64(*count);
             }
+            Self::Pipe { answers, target } => {
+                out.put_u8(40);
+                out.put_u64(*answers);
+                put_bytes(out, target.as_bytes(), MAX_TARGET);
+            }
+            Self::Exited { status } => {
+                out.put_u8(41);
+                out.put_u8(*status);
+            }
         }
     }
 
@@ -472,6 +495,13 @@ impl Message {
             },
             21 => Self::Removed {
                 count: from.try_get_u64()?,
+            },
+            40 => Self::Pipe {
+                answers: from.try_get_u64()?,
+                target: get_text(from, 0, MAX_TARGET)?,
+            },
+            41 => Self::Exited {
+                status: from.try_get_u8()?,
             },
             kind => return Err(WireError::Kind(kind)),
         })

@@ -49,6 +49,17 @@
 //!                                     <-  Removed(number)
 //! ```
 //!
+//! ```text
+//! A byte stream in each direction to a port or program at the server:
+//!   Pipe(answers, target)             ->
+//!                                     <-  Accepted(transfer)
+//!   chunk streams, numbered from 0, of `transfer` to the server and of `answers` to the client
+//!                                     <-  Exited(status)
+//! ```
+//!
+//! The chunk streams of a pipe have their number as offset and the length 0, which is not known
+//! when they begin. Each has 1 MiB, but for the last one of its direction, which has less.
+//!
 //! The server may send `Refused(reason, text)` instead of any answer. A message is
 //!
 //! ```text

@@ -73,6 +73,9 @@ fn message() -> impl Strategy<Value = Message> {
     let failure = (any::<u32>(), refusal()).prop_map(|(index, refusal)| Failure { index, refusal });
     use prop::collection::vec as list;
     prop_oneof![
+        (any::<u64>(), "[a-z:0-9é]{0,100}")
+            .prop_map(|(answers, target)| Message::Pipe { answers, target }),
+        any::<u8>().prop_map(|status| Message::Exited { status }),
         (any::<u16>(), any::<[u8; 20]>()).prop_map(|(version, token)| Message::Hello {
             version,
             token: Token::from_bytes(token),

@@ -5,6 +5,7 @@
 pub mod scratch_directory;
 
 pub mod path;
+pub mod raw;
 
 pub(crate) use scratch_directory::ScratchDirectory;
 use std::net::SocketAddr;

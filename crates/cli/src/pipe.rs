@@ -1,0 +1,102 @@
+//! `whimbrel pipe` and `whimbrel tunnel`: ports and programs at a server, over QUIC.
+
+mod tunnel;
+
+use crate::credentials::{CredentialArgs, Credentials};
+use crate::failure::BadInput;
+use anyhow::Context;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+pub use tunnel::{TunnelArgs, run as run_tunnel};
+use whimbrel_cc::Spec;
+use whimbrel_transfer::{Error, PipeClient, PipeOptions, ServerAddress};
+
+/// Exit status: the server refused the target.
+const REFUSED: u8 = 3;
+/// Exit status: the server is unknown, or its fingerprint is wrong.
+const UNTRUSTED: u8 = 4;
+
+/// Join standard input and output to a port or program at a server
+///
+/// What is read from standard input goes to the target, what the target sends goes to standard
+/// output, over QUIC with any congestion controller. The server decides which targets it permits:
+/// `whimbrel serve DIR --allow-connect 127.0.0.1:22`, or `connect` in its configuration file.
+///
+/// The end of standard input is passed on; the command ends when the target has ended. A change of
+/// this computer's address, or up to three minutes without a network, do not end it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Exit status: that of the target if it is a program, 0 for a port; 1 failed; 2 wrong usage; 3 refused
+by the server; 4 unknown server or wrong fingerprint.
+
+Examples:
+  ssh -o ProxyCommand='whimbrel pipe %h' user@example.org
+  rsync -e \"ssh -o ProxyCommand='whimbrel pipe %h --controller cerl'\" -a dir user@example.org:
+  whimbrel pipe example.org 127.0.0.1:5432 < query.sql")]
+pub struct PipeArgs {
+    /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
+    #[arg(value_name = "HOST")]
+    server: ServerAddress,
+    /// host:port as the server reaches it, or the name of a program of its configuration [default:
+    /// the only one that the server permits]
+    #[arg(value_name = "TARGET", default_value = "")]
+    target: String,
+    /// Congestion controller of what is sent from here; the server chooses its own
+    #[arg(long, default_value = "cubic")]
+    controller: Spec,
+    #[command(flatten)]
+    credentials: CredentialArgs,
+}
+
+/// Runs the pipe.
+pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
+    let credentials = args.credentials.find(&args.server)?;
+    let options = options(args.server, args.controller, &credentials);
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let result = runtime.block_on(async {
+        let client = PipeClient::connect(options).await?;
+        let result = client
+            .pipe(&args.target, tokio::io::stdin(), tokio::io::stdout())
+            .await;
+        client.close().await;
+        result
+    });
+    // A thread may still wait for standard input; it ends with the process.
+    runtime.shutdown_timeout(Duration::ZERO);
+    match result {
+        Ok((_, status)) => {
+            credentials.accepted();
+            Ok(ExitCode::from(status))
+        }
+        Err(error) => failed(error, &credentials),
+    }
+}
+
+/// The options of a connection.
+fn options(server: ServerAddress, controller: Spec, credentials: &Credentials) -> PipeOptions {
+    let mut options = PipeOptions::new(server, credentials.token.clone(), controller);
+    options.fingerprint = credentials.fingerprint;
+    options.known_hosts.clone_from(&credentials.known_hosts);
+    options
+}
+
+/// Prints an error and returns its exit status.
+fn failed(error: Error, credentials: &Credentials) -> anyhow::Result<ExitCode> {
+    let code = match &error {
+        Error::Refused(_) => REFUSED,
+        Error::UnknownServer { .. } | Error::FingerprintMismatch { .. } => UNTRUSTED,
+        _ => return Err(error.into()),
+    };
+    let hint = credentials.hint(&error);
+    writeln!(io::stderr(), "error: {error}").ok();
+    if let Some(hint) = hint {
+        writeln!(io::stderr(), "{hint}").ok();
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Wrong usage of these commands.
+fn bad(text: impl std::fmt::Display) -> anyhow::Error {
+    BadInput::new(text).into()
+}

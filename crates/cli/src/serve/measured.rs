@@ -1,0 +1,122 @@
+//! What the metrics of a server count, and the events that they count.
+
+use super::metrics::{Kind, Metrics};
+use std::time::{SystemTime, UNIX_EPOCH};
+use whimbrel_transfer::{Error, Event, Reason, Server};
+
+const TRANSFERS: &str = "whimbrel_transfers_total";
+const BYTES: &str = "whimbrel_transfer_bytes_total";
+const REFUSALS: &str = "whimbrel_refusals_total";
+const PIPES: &str = "whimbrel_pipes_total";
+const PIPE_BYTES: &str = "whimbrel_pipe_bytes_total";
+const CONNECTIONS: &str = "whimbrel_connections";
+const ATTEMPTS: &str = "whimbrel_connections_total";
+const SENT: &str = "whimbrel_packets_sent_total";
+const LOST: &str = "whimbrel_packets_lost_total";
+const RUNNING: &str = "whimbrel_transfers_running";
+const STARTED: &str = "whimbrel_start_time_seconds";
+
+/// The metrics of a server that starts now.
+pub fn metrics() -> Metrics {
+    let metrics = Metrics::default();
+    for (name, kind, help) in [
+        (TRANSFERS, Kind::Counter, "Transfers that ended, by result."),
+        (BYTES, Kind::Counter, "Bytes of files, by direction."),
+        (
+            REFUSALS,
+            Kind::Counter,
+            "Requests that were refused, by reason.",
+        ),
+        (PIPES, Kind::Counter, "Pipes that ended, by target."),
+        (PIPE_BYTES, Kind::Counter, "Bytes in pipes, by direction."),
+        (CONNECTIONS, Kind::Gauge, "Open connections, by kind."),
+        (ATTEMPTS, Kind::Counter, "Attempts to connect, by result."),
+        (SENT, Kind::Counter, "Packets sent by ended connections."),
+        (LOST, Kind::Counter, "Packets lost of ended connections."),
+        (RUNNING, Kind::Gauge, "Transfers in progress."),
+        (
+            STARTED,
+            Kind::Gauge,
+            "When the server started, s since 1970.",
+        ),
+    ] {
+        metrics.define(name, kind, help);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    metrics.set(STARTED, &[], now.unwrap_or_default().as_secs_f64());
+    metrics
+}
+
+/// Counts an event.
+pub fn count(metrics: &Metrics, event: &Event) {
+    let ended = |result| metrics.add(TRANSFERS, &[("result", result)], 1.0);
+    let bytes = |name, direction, bytes: whimbrel_units::Bytes| {
+        metrics.add(name, &[("direction", direction)], bytes.get() as f64);
+    };
+    match event {
+        Event::Stored { bytes: size, .. } | Event::StoredTree { bytes: size, .. } => {
+            ended("stored");
+            bytes(BYTES, "received", *size);
+        }
+        Event::Sent { bytes: size, .. } => {
+            ended("sent");
+            bytes(BYTES, "sent", *size);
+        }
+        Event::Piped {
+            target,
+            sent,
+            received,
+            ..
+        } => {
+            metrics.add(PIPES, &[("target", target)], 1.0);
+            bytes(PIPE_BYTES, "sent", *sent);
+            bytes(PIPE_BYTES, "received", *received);
+        }
+        Event::Failed { error, .. } => match error {
+            Error::Refused(refusal) => {
+                metrics.add(REFUSALS, &[("reason", reason(refusal.reason))], 1.0);
+            }
+            _ => ended("failed"),
+        },
+        _ => {}
+    }
+}
+
+/// Sets what is read from the server.
+pub fn refresh(metrics: &Metrics, server: &Server) {
+    let counts = server.counts();
+    for (kind, count) in [("stranger", counts.strangers), ("user", counts.clients)] {
+        metrics.set(CONNECTIONS, &[("kind", kind)], count as f64);
+    }
+    for (result, count) in [
+        ("accepted", counts.accepted),
+        ("replaced", counts.replaced),
+        ("ignored", counts.ignored),
+    ] {
+        metrics.set(ATTEMPTS, &[("result", result)], count as f64);
+    }
+    metrics.set(SENT, &[], counts.sent_packets as f64);
+    metrics.set(LOST, &[], counts.lost_packets as f64);
+    metrics.set(RUNNING, &[], server.receiving().transfers.len() as f64);
+}
+
+/// The name of a reason as a label.
+fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Token => "token",
+        Reason::Name => "name",
+        Reason::Exists => "exists",
+        Reason::TooLarge => "too-large",
+        Reason::DiskFull => "disk-full",
+        Reason::Busy => "busy",
+        Reason::Corrupt => "corrupt",
+        Reason::Protocol => "protocol",
+        Reason::Stalled => "stalled",
+        Reason::Stopping => "stopping",
+        Reason::Version => "version",
+        Reason::Rights => "rights",
+        Reason::Quota => "quota",
+        Reason::Missing => "missing",
+        _ => "other",
+    }
+}

@@ -1,0 +1,77 @@
+//! Joins a pipe to something local: a terminal, a program, a TCP connection.
+
+use super::stream::{PipeReader, PipeWriter};
+use crate::Error;
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// Data read at once at most, bytes.
+const PIECE: usize = 64 << 10;
+
+/// Bytes that a pipe carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Carried {
+    /// From here to the peer.
+    pub sent: u64,
+    /// From the peer to here.
+    pub received: u64,
+}
+
+/// Copies in both directions until both have ended. The end of one direction is passed on and
+/// leaves the other open.
+///
+/// # Errors
+/// If the connection is lost. That a local reader is gone is no error: the peer is told to stop.
+pub(super) async fn relay(
+    from: impl AsyncRead + Unpin,
+    to: impl AsyncWrite + Unpin,
+    writer: &mut PipeWriter,
+    reader: &mut PipeReader,
+) -> Result<Carried, Error> {
+    let (sent, received) = tokio::try_join!(outward(from, writer), inward(to, reader))?;
+    Ok(Carried { sent, received })
+}
+
+/// Copies what is read here to the peer, until either end has enough.
+pub(super) async fn outward(
+    mut from: impl AsyncRead + Unpin,
+    writer: &mut PipeWriter,
+) -> Result<u64, Error> {
+    let mut sent = 0;
+    let mut space = BytesMut::new();
+    loop {
+        space.reserve(PIECE);
+        // A local end that fails has nothing more to say.
+        let read = from.read_buf(&mut space).await.unwrap_or(0);
+        if read == 0 {
+            writer.finish().await?;
+            return Ok(sent);
+        }
+        if !writer.write(space.split().freeze()).await? {
+            return Ok(sent);
+        }
+        sent += read as u64;
+    }
+}
+
+/// Copies what the peer sends to a local writer.
+pub(super) async fn inward(
+    mut to: impl AsyncWrite + Unpin,
+    reader: &mut PipeReader,
+) -> Result<u64, Error> {
+    let mut received = 0;
+    while let Some(data) = reader.read().await? {
+        received += data.len() as u64;
+        if write(&mut to, &data).await.is_err() {
+            reader.stop();
+            break;
+        }
+    }
+    to.shutdown().await.ok();
+    Ok(received)
+}
+
+async fn write(to: &mut (impl AsyncWrite + Unpin), data: &Bytes) -> std::io::Result<()> {
+    to.write_all(data).await?;
+    to.flush().await
+}

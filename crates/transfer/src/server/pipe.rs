@@ -1,0 +1,141 @@
+//! One pipe: from the request to the end of its target.
+
+use super::Event;
+use super::session::Session;
+use crate::pipe::{Carried, Opened, PipeReader, PipeWriter};
+use crate::users::Target;
+use crate::wire::{Message, Reason};
+use crate::{Error, close, framing, transport};
+use std::collections::BTreeMap;
+use std::time::Instant;
+use whimbrel_quic::endpoint::SendStream;
+use whimbrel_units::Bytes;
+
+/// Maximum number of pipes and transfers of one connection.
+const MAX_ROUTES: usize = 64;
+
+impl Session {
+    /// Joins the client to a target. The client's own number of the pipe is `answers`.
+    pub(super) async fn pipe(self, answers: u64, target: String, mut send: SendStream) {
+        let started = Instant::now();
+        match self.carry(answers, &target, &mut send).await {
+            Ok((target, carried, status)) => {
+                self.peer
+                    .answer(&mut send, &Message::Exited { status })
+                    .await;
+                (self.peer.on_event)(Event::Piped {
+                    peer: self.peer.address,
+                    target,
+                    sent: Bytes::new(carried.sent),
+                    received: Bytes::new(carried.received),
+                    took: started.elapsed().into(),
+                });
+            }
+            Err(error) => self.failed(&mut send, None, error).await,
+        }
+    }
+
+    async fn carry(
+        &self,
+        answers: u64,
+        requested: &str,
+        send: &mut SendStream,
+    ) -> Result<(String, Carried, u8), Error> {
+        let (name, target) = find(&self.client.user.connect, requested)?;
+        let shared = &self.peer.shared;
+        let _permit = shared.pipes.try_acquire().map_err(|_| {
+            Error::refused(Reason::Busy, "too many pipes are open; try again later")
+        })?;
+        let (route, streams) = self
+            .routes
+            .open(MAX_ROUTES)
+            .ok_or_else(|| Error::refused(Reason::Busy, "this connection has too many pipes"))?;
+        let opened = Opened::open(target).await.map_err(|cause| {
+            let text = format!("the server cannot open `{name}`: {cause}");
+            Error::refused(Reason::Missing, text)
+        })?;
+        transport::admit(&self.connection);
+        self.connection.admit(self.client.user.max_priority);
+        let accepted = Message::Accepted {
+            transfer: route.transfer,
+            have: Vec::new(),
+        };
+        framing::write(send, &accepted).await?;
+        let mut writer = PipeWriter::new(self.connection.clone(), answers);
+        let mut reader = PipeReader::new(streams);
+        let (carried, status) = tokio::select! {
+            result = opened.run(&mut writer, &mut reader) => result?,
+            reason = self.connection.closed() => {
+                return Err(Error::Lost(close::text(&reason)));
+            }
+        };
+        Ok((name.to_owned(), carried, status))
+    }
+}
+
+/// The target that a user means: by its name, or the only one.
+fn find<'a>(
+    permitted: &'a BTreeMap<String, Target>,
+    requested: &str,
+) -> Result<(&'a str, &'a Target), Error> {
+    let refused = |text: String| Err(Error::refused(Reason::Rights, text));
+    let listed = || {
+        let names: Vec<_> = permitted.keys().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    if permitted.is_empty() {
+        return refused("this token permits no pipes here (serve --allow-connect)".to_owned());
+    }
+    if requested.is_empty() {
+        let mut all = permitted.iter();
+        return match (all.next(), all.next()) {
+            (Some((name, target)), None) => Ok((name, target)),
+            _ => refused(format!("which target? This token permits {}", listed())),
+        };
+    }
+    // Another way to write the same address is as good.
+    let same = |target: &Target| {
+        requested
+            .parse()
+            .is_ok_and(|wanted: Target| wanted == *target)
+    };
+    let found = permitted
+        .iter()
+        .find(|(name, target)| *name == requested || same(target));
+    match found {
+        Some((name, target)) => Ok((name, target)),
+        None => refused(format!("this token permits {} here, not this", listed())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(names: &[&str]) -> BTreeMap<String, Target> {
+        let target = |name: &&str| ((*name).to_owned(), name.parse().expect("a target"));
+        names.iter().map(target).collect()
+    }
+
+    #[test]
+    fn only_permitted_targets_are_found() {
+        let none = targets(&[]);
+        let one = targets(&["127.0.0.1:22"]);
+        let mut two = targets(&["127.0.0.1:22", "[::1]:80"]);
+        two.insert("borg".to_owned(), Target::Command(vec!["borg".to_owned()]));
+        let name =
+            |permitted, requested| find(permitted, requested).map(|(name, _)| name.to_owned());
+        assert!(name(&none, "").is_err() && name(&none, "127.0.0.1:22").is_err());
+        assert_eq!(name(&one, "").expect("the only one"), "127.0.0.1:22");
+        assert!(name(&one, "127.0.0.1:23").is_err());
+        let error = name(&two, "").expect_err("which?").to_string();
+        assert!(
+            error.contains("`127.0.0.1:22`, `[::1]:80`, `borg`"),
+            "{error}"
+        );
+        assert_eq!(name(&two, "borg").expect("by name"), "borg");
+        assert_eq!(name(&two, "[0:0::1]:80").expect("the same"), "[::1]:80");
+        // A command is not found by its program.
+        assert!(name(&two, "sh").is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! Clients without a token do not keep those with one away.
+
+mod common;
+
+use common::{ScratchDirectory, Service, TEST_TIMEOUT, raw, upload};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use whimbrel_transfer::wire::{Message, VERSION};
+use whimbrel_transfer::{Limits, Token};
+use whimbrel_units::Duration as Span;
+
+/// Hostile connections at once.
+const HOSTILE: usize = 64;
+/// An honest sender is served within this time.
+const SERVED: Duration = Duration::from_secs(2);
+
+/// Number of honest transfers: 10, or what the variable says (the full measurement has 100).
+fn transfers() -> usize {
+    let wanted = std::env::var("WHIMBREL_HONEST_TRANSFERS").ok();
+    wanted.and_then(|n| n.parse().ok()).unwrap_or(10)
+}
+
+/// Connects again and again, and trickles the first bytes of a request.
+async fn trickle(from: IpAddr, to: SocketAddr, connected: Arc<AtomicU64>) {
+    let endpoint = raw::endpoint(from);
+    loop {
+        if let Some(connection) = raw::connect(&endpoint, to).await {
+            connected.fetch_add(1, Ordering::Relaxed);
+            let Ok((mut send, _receive)) = connection.open_bi().await else {
+                continue;
+            };
+            while send.write_all(&[0]).await.is_ok() && connection.close_reason().is_none() {
+                sleep(Duration::from_millis(300)).await;
+            }
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixty_four_hostile_connections_delay_nobody_elsewhere() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let connected = Arc::new(AtomicU64::new(0));
+    let mut hostile = JoinSet::new();
+    for _ in 0..HOSTILE {
+        let connected = Arc::clone(&connected);
+        hostile.spawn(trickle([127, 0, 0, 2].into(), service.address, connected));
+    }
+    while connected.load(Ordering::Relaxed) < HOSTILE as u64 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let (all, mut slow) = (transfers(), 0);
+    for n in 0..all {
+        let file = scratch.file(&format!("honest-{n}"), 100_000);
+        let started = Instant::now();
+        upload(service.options(&file)).await.expect("served");
+        slow += usize::from(started.elapsed() > SERVED);
+    }
+    // 99 of 100.
+    assert!(100 * slow <= all.max(100), "{slow} of {all} took longer");
+    hostile.shutdown().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trickling_does_not_extend_the_deadline_of_the_first_request() {
+    let scratch = ScratchDirectory::new();
+    let limits = Limits {
+        handshake: Span::from_millis(600),
+        ..common::limits()
+    };
+    let service = Service::with(&scratch, limits, false);
+    let endpoint = raw::endpoint([127, 0, 0, 2].into());
+    let connection = raw::connect(&endpoint, service.address).await;
+    let connection = connection.expect("connected");
+    let started = Instant::now();
+    let (mut send, _receive) = connection.open_bi().await.expect("open");
+    let trickling = async {
+        // The length of a message, and then its bytes one by one.
+        send.write_all(&1000u32.to_be_bytes()).await.ok();
+        while send.write_all(&[1]).await.is_ok() && connection.close_reason().is_none() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, trickling)
+        .await
+        .expect("disconnected");
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let why = connection.closed().await.to_string();
+    assert!(why.contains("no token arrived in time"), "{why}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_tokens_do_not_shut_out_the_right_one_from_the_same_address() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::start(&scratch);
+    let endpoint = raw::endpoint([127, 0, 0, 1].into());
+    for _ in 0..110 {
+        let Some(connection) = raw::connect(&endpoint, service.address).await else {
+            continue;
+        };
+        let (mut send, mut receive) = connection.open_bi().await.expect("open");
+        let hello = Message::Hello {
+            version: VERSION,
+            token: Token::random().expect("randomness"),
+        };
+        send.write_all(&hello.encode()).await.ok();
+        receive.read_to_end(4000).await.ok();
+    }
+    let file = scratch.file("honest", 100_000);
+    upload(service.options(&file)).await.expect("served");
+    service.stop().await;
+}
