@@ -147,7 +147,12 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         )?),
         None => None,
     };
-    let users = args.access.users(&identity, args.max_priority)?;
+    let rights = Rights {
+        read: args.allow_read,
+        write: true,
+        remove: args.allow_remove,
+    };
+    let users = args.access.users(&identity, rights, args.max_priority)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let limits = Limits {
         file: args.max_size,
@@ -164,11 +169,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 keep_free: args.keep_free.map_or(KeepFree::Share, KeepFree::Bytes),
                 keep_partial: args.keep_partial,
                 controller: args.controller.clone(),
-                rights: Rights {
-                    read: args.allow_read,
-                    write: true,
-                    remove: args.allow_remove,
-                },
+                rights,
                 qlog: qlog.clone(),
                 users: Some(users.clone()),
                 ..ServeOptions::new(directory, listen)

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use whimbrel_cc::fairness::Priority;
-use whimbrel_transfer::users::{Target, User, Users};
+use whimbrel_transfer::users::{Rights, Target, User, Users};
 use whimbrel_transfer::{DEFAULT_PORT, Identity};
 
 /// Who may use the server.
@@ -26,11 +26,16 @@ impl AccessArgs {
     ///
     /// # Errors
     /// If the configuration file cannot be read or has a mistake.
-    pub fn users(&self, identity: &Identity, max_priority: Priority) -> anyhow::Result<Users> {
+    pub fn users(
+        &self,
+        identity: &Identity,
+        rights: Rights,
+        max_priority: Priority,
+    ) -> anyhow::Result<Users> {
         if let Some(path) = &self.config {
             return config::read(path);
         }
-        let mut owner = User::owner(identity.token(), max_priority);
+        let mut owner = User::owner(identity.token(), rights, max_priority);
         for target in &self.allow_connect {
             owner.connect.insert(target.to_string(), target.clone());
         }
