@@ -36,7 +36,7 @@ pub struct TunnelArgs {
     /// The server: host, host:port or [IPv6 address]:port (4440 if no port is given)
     #[arg(value_name = "HOST")]
     server: ServerAddress,
-    /// A local port and where it leads: [ADDRESS:]PORT:HOST:PORT; without ADDRESS only this computer
+    /// A local port and where it leads: `[ADDRESS:]PORT:HOST:PORT`; without ADDRESS only this computer
     /// can use it; port 0 chooses a free one
     #[arg(
         short = 'L',
