@@ -89,25 +89,6 @@ REASONS = [
         "the kernel's; see above.",
     ),
     Reason(
-        "overload",
-        ("newjersey", "newjersey+", "cerl-plus-printed"),
-        None,
-        None,
-        "these never reduce the window for what the queue drops. The receive window is the only "
-        "limit, most packets are dropped, and goodput is what retransmissions happen to get "
-        "through. The limit decides: at 50 Mbit/s without random loss New Jersey delivers 2.9 "
-        "Mbit/s in the simulator and 20 in the kernel with a window as each would have it, 46 and "
-        "42 with 16 MiB on both sides.",
-    ),
-    Reason(
-        "the kernel's CUBIC",
-        ("kernel:cubic",),
-        SIMULATOR,
-        None,
-        "the simulator runs the CUBIC of RFC 9438, whose Reno-friendly region grows faster than "
-        "the kernel's; see above.",
-    ),
-    Reason(
         "acknowledgments after a loss",
         ("verus",),
         LINUX,

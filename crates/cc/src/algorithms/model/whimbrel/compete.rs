@@ -13,7 +13,7 @@
 //! * the window grew and the queue did not answer (`elasticity.rs`, [`Pushing`]), or
 //! * a **trial** empties the queue: the window goes to what the path holds of this flow without a
 //!   queue, for three round trips, after [`TRIALS`] seconds, and then after twice that up to the
-//!   second of them. If the queue empties, nobody else keeps it.
+//!   second of them. If the queue empties, no other flow keeps it.
 //!
 //! Units: seconds, bytes.
 

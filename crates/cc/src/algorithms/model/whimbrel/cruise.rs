@@ -3,7 +3,7 @@
 //! Per round trip, spread over its acknowledgments,
 //!
 //! * `W <- W + gain*(W*T/RTT + x*q(x) - W)`, with the rate x = W/RTT and the standing RTT:
-//!   FAST's law (C. Jin, D. Wei, S. Low, INFOCOM 2004) with alpha = x*q(x). It is at rest where
+//!   FAST's rule (C. Jin, D. Wei, S. Low, INFOCOM 2004) with alpha = x*q(x). It is at rest where
 //!   `RTT - T = q(x)`.
 //! * While the queue is shorter than half of the target, the path has room. After `calm` such round
 //!   trips (three) the step doubles with each one, up to half of the window: a path that has become

@@ -1,5 +1,5 @@
 //! Whimbrel: a short queue where the others allow it, the rate of the path where losses are random,
-//! and CUBIC's share where somebody fills the queue.
+//! and CUBIC's share where others fill the queue.
 //!
 //! This project's own. Five papers have each one sense: a growing queue (Enhanced-AATP's jitter), a
 //! standing queue (CERL's RTT), a path that changed (TCP-RTA), a refill after recovery (EMFAST),
@@ -11,7 +11,7 @@
 //! | `delays.rs` | base RTT, standing queue and noise of the path |
 //! | `target.rs` | how long a queue at which rate: fairness, priority |
 //! | `startup.rs` | when is the rate of the path found |
-//! | `cruise.rs` | the default mode: FAST's law towards the target |
+//! | `cruise.rs` | the default mode: FAST's rule towards the target |
 //! | `drain.rs` | what is the RTT without a queue |
 //! | `fullness.rs` | is a delay above it a queue at all |
 //! | `losses.rs` | how sure is it that a loss is congestion |
