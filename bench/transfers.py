@@ -1,84 +1,235 @@
 #!/usr/bin/env python3
-"""Many small files, and one file of the same size, over loopback and over an emulated path.
+"""`whimbrel send` beside rsync over ssh, scp, and rsync over `whimbrel pipe`, over emulated paths.
 
-    bench/transfers.py --whimbrel target/release/whimbrel [--files 100000] [--bytes 4096]
-                       [--link '50 Mbit/s' '600 ms']
+    bench/transfers.py --whimbrel target/release/whimbrel [--quick] [--only TEXT] [--markdown]
 
-Without --link: loopback. With it, both ends run in the namespaces of `whimbrel link` (root). Prints
-one line for the tree and one for the single file: seconds, files a second, and the ratio.
+All run between the two namespaces of `whimbrel link`, from an empty directory at the far end, with
+the kernel's default TCP under ssh. Every copy is compared with its source. The time is that of the
+whole command: start, handshakes, and for `whimbrel send` the flush to disk. A program that would
+take too long gets less data, and its rate or time is scaled to the row's: these cells have a `~`.
+An asterisk marks a run whose emulator was late. Results are kept in --folder, so an interrupted
+command goes on where it was; --again measures anew. Needs root, openssh-server and rsync.
 """
 
 import argparse
+import filecmp
+import getpass
 import json
 import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
+import sys
+from dataclasses import dataclass
+
+from over_link import FAR, Link
+
+PORT = 2222
+SMALL = 4096
 
 
-def make_tree(top, files, size):
-    """Writes the files, 1,000 to a directory."""
-    for number in range(files):
-        folder = top / f"{number // 1000:04}"
-        if number % 1000 == 0:
-            folder.mkdir(parents=True)
-        seed = number.to_bytes(8, "big")
-        (folder / f"{number:06}").write_bytes((seed * (size // 8 + 1))[:size])
+@dataclass(frozen=True)
+class Row:
+    """A path, what is sent over it, and how much of that each slow program gets."""
+
+    name: str
+    path: dict
+    # Bytes of one file, or a number of small files.
+    size: int = 0
+    files: int = 0
+    # By program: another size or number of files.
+    less: tuple = ()
+
+    def amount(self, program, quick):
+        amount = dict(self.less).get(program, self.files or self.size)
+        return amount // 10 if quick else amount
 
 
-def on_loopback(whimbrel, folder, source):
-    """Sends to a server on this host. Returns the result of `send --json`."""
-    serve = [whimbrel, "serve", "in", "--json", "--listen", "127.0.0.1:0", "--identity", "id"]
-    with subprocess.Popen(serve, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            address = json.loads(server.stdout.readline())["address"]
-            send = [whimbrel, "send", source, address, "--identity", "id", "--json"]
-            done = subprocess.run(send, cwd=folder, check=True, capture_output=True, text=True)
-        finally:
-            server.terminate()
-    return json.loads(done.stdout)
+def path(rate, rtt, loss="0 %", **more):
+    return {"rate": rate, "rtt": rtt, "loss": loss, **more}
 
 
-def over_link(whimbrel, folder, source, rate, rtt):
-    """Sends over an emulated path. Returns the result of `send --json`."""
-    serve = f"{whimbrel} serve in --json --identity id"
-    link = [whimbrel, "link", "--rate", rate, "--rtt", rtt, "--far", serve, "--"]
-    send = [whimbrel, "send", source, "10.77.0.2", "--identity", "id", "--json"]
-    send += ["--retry-for", "9 s"]
-    done = subprocess.run(link + send, cwd=folder, check=True, capture_output=True, text=True)
-    lines = [line for line in done.stdout.splitlines() if '"sent_bytes"' in line]
-    return json.loads(lines[-1])
+MB = 1_000_000
+FADES = ["3 s..4 s", "7 s..9 s", "12 s..12.5 s", "15 s..18 s", "22 s..24 s"]
+FADES += ["30 s..31 s", "36 s..38 s", "45 s..48 s", "60 s..62 s"]
+TCP = ("rsync", "scp")
+
+
+def tcp(amount):
+    return tuple((program, amount) for program in TCP)
+
+
+ROWS = [
+    Row("50 Mbit/s, 100 ms", path("50 Mbit/s", "100 ms"), 100 * MB),
+    Row("with 0.1 % loss", path("50 Mbit/s", "100 ms", "0.1 %"), 100 * MB, less=tcp(30 * MB)),
+    Row("with 1 % loss", path("50 Mbit/s", "100 ms", "1 %"), 100 * MB, less=tcp(6 * MB)),
+    Row("20 Mbit/s, 600 ms", path("20 Mbit/s", "600 ms"), 50 * MB),
+    Row("with 1 % loss, 600 ms", path("20 Mbit/s", "600 ms", "1 %"), 50 * MB, less=tcp(MB)),
+    Row("50 Mbit/s, 100 ms, fades", path("50 Mbit/s", "100 ms", outage=FADES), 100 * MB),
+    Row(
+        "10,000 files of 4 KiB",
+        path("50 Mbit/s", "100 ms"),
+        files=10_000,
+        less=(("scp", 200),),
+    ),
+    Row("one file of 1 GB", path("50 Mbit/s", "100 ms"), 1000 * MB),
+]
+PROGRAMS = ("whimbrel send", "whimbrel pipe + rsync", "rsync", "scp")
+
+
+class Ends:
+    """Files that the ends need: keys and configurations of ssh, and what is sent."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        if not (folder / "user_key").exists():
+            for key in ("host_key", "user_key"):
+                make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]
+                subprocess.run(make, check=True)
+            shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
+        (folder / "sshd_config").write_text(
+            f"HostKey {folder}/host_key\nAuthorizedKeysFile {folder}/authorized_keys\n"
+            f"ListenAddress 0.0.0.0:{PORT}\nStrictModes no\nUsePAM no\nPidFile none\nUseDNS no\n"
+            "PasswordAuthentication no\nPermitRootLogin yes\nSubsystem sftp internal-sftp\n"
+        )
+        (folder / "ssh_config").write_text(
+            f"Host {FAR}\nPort {PORT}\nUser {getpass.getuser()}\nIdentityFile {folder}/user_key\n"
+            "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
+            "Compression no\nControlPath none\nIdentitiesOnly yes\n"
+        )
+
+    def source(self, row, amount):
+        """The name of what is sent: a file or a directory of small files."""
+        name = f"tree-{amount}" if row.files else f"file-{amount}"
+        place = self.folder / name
+        if place.exists():
+            return name
+        if row.files:
+            for number in range(amount):
+                below = place / f"{number // 1000:02}"
+                below.mkdir(parents=True, exist_ok=True)
+                (below / f"{number:06}").write_bytes(os.urandom(SMALL))
+        else:
+            with open(place, "wb") as out:
+                for start in range(0, amount, MB):
+                    out.write(os.urandom(min(MB, amount - start)))
+        return name
+
+    def same(self, name):
+        """Whether the far end has the same."""
+        one, other = self.folder / name, self.folder / "in" / name
+        if one.is_file():
+            return other.is_file() and filecmp.cmp(one, other, shallow=False)
+        names = [str(file.relative_to(one)) for file in one.rglob("*") if file.is_file()]
+        _, wrong, missing = filecmp.cmpfiles(one, other, names, shallow=False)
+        return not wrong and not missing
+
+
+def command(program, whimbrel, folder, source):
+    """The command at the near end."""
+    ssh = f"ssh -F {folder}/ssh_config"
+    if program == "whimbrel send":
+        return f"{whimbrel} send {source} {FAR} --identity id --json --retry-for 60s >> sent.txt"
+    if program == "scp":
+        return f"scp -q -r -F {folder}/ssh_config {source} {FAR}:{folder}/in/"
+    if program == "whimbrel pipe + rsync":
+        ssh += f' -o "ProxyCommand={whimbrel} pipe %h --identity {folder}/id"'
+    return f"rsync -a -e '{ssh}' {source} {FAR}:{folder}/in/"
+
+
+def measure(link, ends, row, program, amount, limit):
+    folder = link.folder
+    source = ends.source(row, amount)
+    shutil.rmtree(folder / "in", ignore_errors=True)
+    (folder / "in").mkdir()
+    (folder / "time.txt").unlink(missing_ok=True)
+    far = f"/usr/sbin/sshd -D -e -f {folder}/sshd_config & exec {link.whimbrel} serve in "
+    far += f"--identity id --allow-connect 127.0.0.1:{PORT} > served.txt"
+    # The far end has time to start.
+    near = "sleep 1; date +%s.%N > time.txt; "
+    near += command(program, link.whimbrel, folder, source)
+    near += "; status=$?; date +%s.%N >> time.txt; exit $status"
+    _, status, _, good = link.run(row.path, near, far, limit)
+    if status != 0:
+        return {"seconds": None, "why": "too slow" if status is None else f"status {status}"}
+    if not ends.same(source):
+        return {"seconds": None, "why": "WRONG DATA"}
+    began, ended = map(float, (folder / "time.txt").read_text().split())
+    return {"seconds": ended - began, "amount": amount, "good": good}
+
+
+def cell(row, program, kept, quick, markdown):
+    if kept is None:
+        return "-"
+    if kept["seconds"] is None:
+        return kept["why"]
+    whole = row.amount("whimbrel send", quick)
+    scaled = "~" if kept["amount"] < whole else ""
+    late = "" if kept["good"] else ("\\*" if markdown else "*")
+    if row.files:
+        return f"{scaled}{kept['seconds'] * whole / kept['amount']:.1f} s{late}"
+    return f"{scaled}{kept['amount'] * 8e-6 / kept['seconds']:.1f}{late}"
+
+
+def table(kept, rows, quick, markdown):
+    lines = [["Mbit/s, or seconds", *PROGRAMS]]
+    for row in rows:
+        cells = []
+        for program in PROGRAMS:
+            key = f"{row.name}|{program}|{row.amount(program, quick)}"
+            cells.append(cell(row, program, kept.get(key), quick, markdown))
+        lines.append([row.name, *cells])
+    if markdown:
+        lines.insert(1, ["---", *["---:"] * len(PROGRAMS)])
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    text = []
+    for line in lines:
+        cells = [line[0].ljust(widths[0])]
+        cells += [value.rjust(width) for value, width in zip(line[1:], widths[1:])]
+        text.append("  ".join(cells))
+    return "\n".join(text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--whimbrel", required=True)
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--bytes", type=int, default=4096)
-    parser.add_argument("--link", nargs=2, metavar=("RATE", "RTT"))
-    parser.add_argument("--keep", help="work in this directory and keep it")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data, without 1 GB")
+    parser.add_argument("--only", action="append", help="rows whose name contains this text")
+    parser.add_argument("--programs", help="some of: " + ", ".join(PROGRAMS))
+    parser.add_argument("--limit", type=float, default=400, help="seconds of a run, at most")
+    parser.add_argument("--folder", default="target/transfers", help="where to work")
+    parser.add_argument("--again", action="store_true", help="forget what was measured")
+    parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     options = parser.parse_args()
-    whimbrel = os.path.abspath(options.whimbrel)
-    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
-        (folder / "in").mkdir(parents=True, exist_ok=True)
-        if not (folder / "tree").exists():
-            make_tree(folder / "tree", options.files, options.bytes)
-        with open(folder / "one", "wb") as one:
-            one.write(os.urandom(options.files * options.bytes))
-        if options.link:
-            run = lambda source: over_link(whimbrel, folder, source, *options.link)
-        else:
-            run = lambda source: on_loopback(whimbrel, folder, source)
-        tree = run("tree")
-        one = run("one")
-        print(f"tree  {tree['seconds']:8.2f} s  {options.files / tree['seconds']:9.0f} files/s")
-        print(f"one   {one['seconds']:8.2f} s")
-        print(f"ratio {tree['seconds'] / one['seconds']:8.2f}")
-    finally:
-        if not options.keep:
-            shutil.rmtree(folder)
+    for needed in ("/usr/sbin/sshd", shutil.which("rsync"), shutil.which("scp")):
+        if not needed or not os.path.exists(needed):
+            parser.error("install openssh-server, openssh-client and rsync")
+    if os.geteuid() == 0:
+        os.makedirs("/run/sshd", exist_ok=True)
+    folder = pathlib.Path(options.folder).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    link, ends = Link(options.whimbrel, folder), Ends(folder)
+    results = folder / "results.json"
+    kept = {}
+    if results.exists() and not options.again:
+        kept = json.loads(results.read_text())
+    rows = [row for row in ROWS if not (options.quick and row.size >= 1000 * MB)]
+    if options.only:
+        rows = [row for row in rows if any(text in row.name for text in options.only)]
+    programs = options.programs.split(", ") if options.programs else PROGRAMS
+    for row in rows:
+        for program in programs:
+            amount = row.amount(program, options.quick)
+            key = f"{row.name}|{program}|{amount}"
+            if key in kept:
+                continue
+            kept[key] = measure(link, ends, row, program, amount, options.limit)
+            print(f"{key} {json.dumps(kept[key])}", file=sys.stderr, flush=True)
+            results.write_text(json.dumps(kept, indent=1))
+    print(table(kept, rows, options.quick, options.markdown))
 
 
 if __name__ == "__main__":

@@ -124,6 +124,33 @@ impl DemoArgs {
     }
 }
 
+/// The seconds that a file takes over QUIC on a path with a buffer of a BDP, by the simulator: the
+/// median of so many runs.
+///
+/// # Errors
+/// If the simulator refuses the path.
+pub fn predicted_seconds(
+    rate: Rate,
+    rtt: Duration,
+    loss: Probability,
+    controller: &Spec,
+    size: Bytes,
+    runs: usize,
+) -> anyhow::Result<f64> {
+    let trial = Trial {
+        tcp: false,
+        rate,
+        rtt,
+        loss,
+        outages: &[],
+        seed: 1,
+        controller,
+        implementation: Implementation::Whimbrel,
+    };
+    let prediction = predict::of(&trial, size, runs)?;
+    Ok(size.get() as f64 * 8.0 / prediction.goodput_bps)
+}
+
 /// One transfer: a file over a path under a controller.
 struct Trial<'a> {
     /// Over the kernel's TCP instead of QUIC.

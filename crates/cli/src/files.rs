@@ -91,7 +91,7 @@ struct ClientArgs {
 impl ClientArgs {
     fn options(&self, server: ServerAddress) -> anyhow::Result<(SendOptions, Credentials)> {
         let credentials = self.credentials.find(&server)?;
-        let controller: Spec = "cubic".parse().context("the registry has CUBIC")?;
+        let controller: Spec = whimbrel_transfer::default_controller();
         let token = credentials.token.clone();
         let mut options = SendOptions::new("-", server, token, controller);
         options.fingerprint = credentials.fingerprint;

@@ -43,7 +43,7 @@ pub struct PipeArgs {
     #[arg(value_name = "TARGET", default_value = "")]
     target: String,
     /// Congestion controller of what is sent from here; the server chooses its own
-    #[arg(long, default_value = "cubic")]
+    #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
     #[command(flatten)]
     credentials: CredentialArgs,

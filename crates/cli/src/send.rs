@@ -1,5 +1,6 @@
 //! `whimbrel send`: sends a file to a server.
 
+mod hindsight;
 mod tree;
 
 use crate::credentials::{CredentialArgs, Credentials};
@@ -7,6 +8,7 @@ use crate::failure::BadInput;
 use crate::place::Place;
 use crate::priority::priority;
 use anyhow::Context;
+use hindsight::Seen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -17,8 +19,8 @@ use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::registry::Feed;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    BurstSummary, Error, Filter, IntervalSample, Outcome, QlogFolder, RemotePath, Report, Retry,
-    SendOptions, Summary, TracePoint, TreeOptions, Update, transfer,
+    BurstSummary, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Outcome, QlogFolder,
+    RemotePath, Report, Retry, SendOptions, Summary, TracePoint, TreeOptions, Update, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -67,6 +69,10 @@ const STOPPED: u8 = 130;
                          reported, halts}; null unless the controller sends
                          bursts
   blake3                 the file's hash, which the server has verified
+  path                   after a lossy transfer what it saw: {lost, random_loss
+                         (while the queue was short), min_rtt_ms, max_rtt_ms,
+                         rate_bps, full, faster: {controller, times} by a
+                         simulation, or null}
   samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes,
                          rtt_ms, delivered_bytes}]
   intervals              one for each second (or --interval), with the names and
@@ -115,7 +121,7 @@ pub struct SendArgs {
     #[arg(long, short = 'n', help_heading = "Directories")]
     dry_run: bool,
     /// Congestion controller, optionally with parameters: cerl?A=0.6
-    #[arg(long, default_value = "cubic")]
+    #[arg(long, default_value = DEFAULT_CONTROLLER)]
     controller: Spec,
     /// Weight against other transfers to the same server, 1 to 8, for controllers that share by
     /// priority (enhanced-aatp); the server may grant less [default: 1]
@@ -225,10 +231,14 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
             account: Account::of(&report, None),
             intervals: report.result.as_ref().map(intervals).unwrap_or_default(),
             summary: report.result.as_ref().ok(),
+            path: report.result.as_ref().ok().and_then(Seen::of),
         };
         print_json(&mut out, &printed)?;
     } else if let Ok(summary) = &report.result {
         show(&mut out, summary, &report)?;
+        if let Some(seen) = Seen::of(summary) {
+            writeln!(out, "{}", crate::compare::fill(&seen.text(), " "))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -240,6 +250,8 @@ struct Printed<'a> {
     account: Account,
     #[serde(flatten)]
     summary: Option<&'a Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Seen>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     intervals: Vec<iperf3::Interval>,
 }
@@ -305,6 +317,7 @@ fn failed(report: Report, as_json: bool, credentials: &Credentials) -> anyhow::R
         let printed = Printed {
             account: account(error),
             summary: None,
+            path: None,
             intervals: Vec::new(),
         };
         print_json(&mut io::stdout().lock(), &printed)?;
@@ -480,7 +493,7 @@ fn options(
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
     options.trace = wants_samples.then(|| args.interval.unwrap_or(TRACE_INTERVAL));
-    options.interval = args.json.then(|| args.interval.unwrap_or(INTERVAL));
+    options.interval = Some(args.interval.unwrap_or(INTERVAL));
     options.qlog = match &args.qlog {
         Some(path) => Some(QlogFolder::open(path, args.qlog_limit, args.qlog_limit)?),
         None => None,

@@ -93,7 +93,7 @@ pub struct ServeArgs {
     #[arg(long)]
     allow_remove: bool,
     /// Congestion controller of what this server sends
-    #[arg(long, default_value = "cubic")]
+    #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
     /// Space on the disk that is never used [default: 5 % of the disk, at most 1 GiB]
     #[arg(long, value_name = "SIZE")]
@@ -333,6 +333,15 @@ fn event_line(event: &Event) -> String {
             let rate = whimbrel_units::Rate::over(*bytes, *took);
             format!("sent {name}: {bytes} to {peer} in {took}, {rate}")
         }
+        Event::SentTree {
+            peer,
+            files,
+            bytes,
+            took,
+        } => {
+            let rate = whimbrel_units::Rate::over(*bytes, *took);
+            format!("sent {files} files: {bytes} to {peer} in {took}, {rate}")
+        }
         Event::Piped {
             peer,
             target,
@@ -405,6 +414,19 @@ fn event_json(event: &Event) -> Value {
             "seconds": took.as_secs_f64(),
             "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
             "blake3": hash.to_hex().as_str(),
+        }),
+        Event::SentTree {
+            peer,
+            files,
+            bytes,
+            took,
+        } => json!({
+            "event": "sent_tree",
+            "peer": peer.to_string(),
+            "files": files,
+            "bytes": bytes.get(),
+            "seconds": took.as_secs_f64(),
+            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
         }),
         Event::Removed { peer, name, count } => json!({
             "event": "removed",

@@ -76,3 +76,13 @@ pub use wire::{Reason, Refusal};
 
 /// The default UDP port of a server.
 pub const DEFAULT_PORT: u16 = 4440;
+
+/// The congestion controller of transfers for which none is chosen. docs/send-files.md says why.
+pub const DEFAULT_CONTROLLER: &str = "cubic+cerl-plus";
+
+/// [`DEFAULT_CONTROLLER`], parsed.
+pub fn default_controller() -> whimbrel_cc::Spec {
+    DEFAULT_CONTROLLER
+        .parse()
+        .expect("the registry has the default")
+}

@@ -46,7 +46,7 @@ pub struct TunnelArgs {
     )]
     local: Vec<Forward>,
     /// Congestion controller of what is sent from here; the server chooses its own
-    #[arg(long, default_value = "cubic")]
+    #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
     #[command(flatten)]
     credentials: CredentialArgs,

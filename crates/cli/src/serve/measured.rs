@@ -58,7 +58,7 @@ pub fn count(metrics: &Metrics, event: &Event) {
             ended("stored");
             bytes(BYTES, "received", *size);
         }
-        Event::Sent { bytes: size, .. } => {
+        Event::Sent { bytes: size, .. } | Event::SentTree { bytes: size, .. } => {
             ended("sent");
             bytes(BYTES, "sent", *size);
         }

@@ -1,6 +1,6 @@
 //! Real servers and senders that are killed at random instants.
 
-use crate::support::{command, folder, number, parse, whimbrel_in};
+use crate::support::{command, folder, number, parse, text, whimbrel, whimbrel_in};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -155,6 +155,80 @@ fn after_four_kills_every_file_is_right() {
 #[ignore = "takes minutes"]
 fn after_100_kills_every_file_is_right() {
     kill(100);
+}
+
+/// Kills either side once for each file, on a path that loses packets. Each round has a path of its
+/// own, and both ends in its namespaces.
+fn kill_on_a_lossy_path(rounds: u32, first_round: u32) {
+    let possible = whimbrel(&["link", "--quiet", "--rtt", "2 ms", "--", "true"]);
+    if !possible.status.success() {
+        println!("skipped: {}", text(&possible.stderr).trim());
+        return;
+    }
+    let folder = folder();
+    let path = folder.path();
+    let program = env!("CARGO_BIN_EXE_whimbrel");
+    let serve = format!("{program} serve in --json --identity id > served.txt 2>&1");
+    let send = format!(
+        "{program} send file 10.77.0.2 --identity id --json --retry-for 60s --controller bbr"
+    );
+    for round in first_round..first_round + rounds {
+        let mut data = vec![0; SIZE];
+        blake3::Hasher::new()
+            .update(format!("lossy {round}").as_bytes())
+            .finalize_xof()
+            .fill(&mut data);
+        fs::create_dir(path.join("in")).expect("made");
+        fs::write(path.join("file"), &data).expect("written");
+        let random = blake3::hash(format!("{round}").as_bytes());
+        let after = 0.3 + f64::from(random.as_bytes()[0]) / 100.0;
+        let kills_server = round % 2 == 0;
+        let (far, near) = if kills_server {
+            // `sh` says that its child was killed.
+            let far = format!("({serve} & echo $! > pid; wait; {serve}) 2> killed.txt");
+            (far, format!("(sleep {after}; kill -9 $(cat pid)) & {send}"))
+        } else {
+            let first = format!("{send} > first.txt 2>&1 & p=$!; sleep {after}; kill -9 $p");
+            // What is on its way arrives.
+            let settle = "sleep 0.5; find in -name '*.part' -printf '%b' > blocks";
+            (serve.clone(), format!("{first}; {settle}; {send}"))
+        };
+        let seed = round.to_string();
+        let link = ["link", "--quiet", "--rate", "200 Mbit/s", "--rtt", "100 ms"];
+        let lossy = ["--loss", "1 %", "--seed", &seed, "--far", &far, "--"];
+        let output = whimbrel_in(
+            path,
+            &[&link[..], &lossy[..], &["sh", "-c", &near]].concat(),
+        );
+        assert!(output.status.success(), "round {round}: {output:?}");
+        let result = parse(&text(&output.stdout));
+        if kills_server {
+            let twice = number(&result, "/sent_bytes") - SIZE as f64;
+            println!("round {round}: server killed, {twice} bytes twice");
+            assert!(twice <= TWICE, "round {round}: {result}");
+        } else {
+            let blocks = fs::read_to_string(path.join("blocks")).expect("written");
+            let there = blocks.parse().unwrap_or(0.0) * 512.0;
+            let resumed = number(&result, "/resumed_bytes");
+            println!("round {round}: sender killed, {resumed} of {there} bytes kept");
+            assert!(resumed + TWICE >= there, "round {round}: {there} {result}");
+        }
+        let stored = fs::read(path.join("in/file")).expect("stored");
+        assert!(stored == data, "round {round}");
+        fs::remove_dir_all(path.join("in")).expect("there");
+    }
+}
+
+#[test]
+fn after_two_kills_on_a_lossy_path_the_file_is_right() {
+    kill_on_a_lossy_path(2, 0);
+}
+
+/// Part of `make test-more`.
+#[test]
+#[ignore = "takes minutes"]
+fn after_100_kills_on_a_lossy_path_every_file_is_right() {
+    kill_on_a_lossy_path(100, 2);
 }
 
 #[test]

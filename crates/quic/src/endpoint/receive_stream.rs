@@ -118,6 +118,34 @@ impl RecvStream {
         self.read_with(true, take).await
     }
 
+    /// All data that has arrived, in the order of offsets, what lies behind a gap included: appends
+    /// it to `chunks`. Returns its length; `None` when all has been read. Cancel safe.
+    ///
+    /// Read promptly: noq 1.4 may drop data that fills a gap if more than about 32 KiB of small
+    /// pieces of one stream wait to be read unordered.
+    ///
+    /// # Errors
+    /// See [`Self::read`].
+    pub async fn read_many_unordered(
+        &mut self,
+        chunks: &mut Vec<Chunk>,
+    ) -> Result<Option<usize>, ReadError> {
+        let take = |from: &mut Chunks<'_>| {
+            let mut length = 0;
+            loop {
+                match from.next(usize::MAX) {
+                    Ok(Some(next)) => {
+                        length += next.bytes.len();
+                        chunks.push(next);
+                    }
+                    Ok(None) => return Taken::end((length > 0).then_some(length)),
+                    Err(error) => return Taken::failed((length > 0).then_some(length), error),
+                }
+            }
+        };
+        self.read_with(false, take).await
+    }
+
     /// Any data that has arrived, at most `max` bytes, with its offset; `None` when all has been
     /// read. Cancel safe.
     ///

@@ -3,10 +3,12 @@
 //! The roles of sender and receiver are those of storing a file, exchanged: an interrupted file goes
 //! on where it was, and its hash is checked.
 
+use super::packs::{Outcome as Got, get_small};
 use super::{entries, refusal};
 use crate::receiving::Receiver;
 use crate::routes::Routes;
 use crate::send::{Attempts, ClientSession, Outcome, Progress, SendOptions, Task, Update};
+use crate::sending::SMALL;
 use crate::storage::{Directories, KeepFree, Lock, Storage, StorageOptions, busy, hash_file};
 use crate::summary::goodput;
 use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason};
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 /// Files that are requested at the same time.
@@ -24,7 +27,7 @@ const AT_ONCE: usize = 16;
 /// A file that changes while it is read is requested again so many times.
 const CHANGES: usize = 3;
 /// The server may be silent for this long while it hashes.
-const STALL: Duration = Duration::from_secs(120);
+pub(super) const STALL: Duration = Duration::from_secs(120);
 /// The owner of incomplete files, whose hidden names differ from those of a server here.
 const OWNER: &str = "get";
 
@@ -67,9 +70,9 @@ pub struct GetReport {
 
 /// A file, directory or link to get.
 #[derive(Debug, Clone)]
-struct Item {
-    remote: RemotePath,
-    local: RemotePath,
+pub(super) struct Item {
+    pub(super) remote: RemotePath,
+    pub(super) local: RemotePath,
     size: u64,
     metadata: Metadata,
     target: Vec<u8>,
@@ -86,10 +89,17 @@ struct Get {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+pub(super) struct Counts {
     size: AtomicU64,
     received: AtomicU64,
     resumed: AtomicU64,
+}
+
+impl Counts {
+    /// Data of a file has arrived.
+    pub(super) fn received(&self, bytes: u64) {
+        self.received.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Gets files and directories. When `stop` completes, the transfer ends; what has arrived stays
@@ -275,6 +285,13 @@ impl Get {
             }
             waiting.push((number, item.clone()));
         }
+        // One small file alone is as fast on its own.
+        let is_small = |(_, item): &(usize, Item)| item.size <= SMALL;
+        let (mut small, mut waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_small);
+        if small.len() < 2 {
+            waiting.append(&mut small);
+        }
+        small.reverse();
         let (storage, counts) = (&self.storage, &self.counts);
         let get_one = |(number, item): (usize, Item)| async move {
             (
@@ -284,17 +301,49 @@ impl Get {
         };
         let mut running = FuturesUnordered::new();
         let mut failures = Vec::new();
+        let (got, mut packed) = mpsc::unbounded_channel();
+        let packs = get_small(
+            session,
+            routes,
+            storage,
+            counts,
+            small,
+            move |number, what| {
+                got.send((number, what)).ok();
+            },
+        );
+        tokio::pin!(packs);
+        let mut packs_end = false;
         let result = loop {
             while running.len() < AT_ONCE
                 && let Some(next) = waiting.pop()
             {
                 running.push(get_one(next));
             }
-            match running.next().await {
-                None => break Ok(()),
-                Some((number, Ok(()))) => items[number].done = true,
-                Some((_, Err(error))) if concerns_all(&error) => break Err(error),
-                Some((number, Err(error))) => {
+            let (number, result) = tokio::select! {
+                biased;
+                Some((number, got)) = packed.recv() => match got {
+                    Got::Stored => (number, Ok(())),
+                    Got::Failed(error) => (number, Err(error)),
+                    Got::Alone => {
+                        waiting.push((number, items[number].clone()));
+                        continue;
+                    }
+                },
+                Some((number, result)) = running.next() => (number, result),
+                result = &mut packs, if !packs_end => {
+                    packs_end = true;
+                    match result {
+                        Ok(()) => continue,
+                        Err(error) => break Err(error),
+                    }
+                }
+                else => break Ok(()),
+            };
+            match result {
+                Ok(()) => items[number].done = true,
+                Err(error) if concerns_all(&error) => break Err(error),
+                Err(error) => {
                     items[number].done = true;
                     failures.push((items[number].local.to_string(), error.to_string()));
                 }

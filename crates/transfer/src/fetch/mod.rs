@@ -1,6 +1,7 @@
 //! What a client does with files on the server: get, list and remove them.
 
 mod get;
+mod packs;
 
 pub use get::{GetOptions, GetReport, get};
 

@@ -1,7 +1,8 @@
 //! The threads that write and hash one file.
 //!
 //! One thread writes, so that threads do not wait for the file's lock. A second thread hashes each
-//! block while it is in memory. What arrives in parts of blocks is read back at the end.
+//! block while it is in memory. A block whose pieces come out of order is read back when it is
+//! complete, and what arrives in parts of blocks at the end.
 
 use super::Hashes;
 use crate::Error;
@@ -20,7 +21,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Maximum number of pieces that wait to be written, and that wait to be hashed.
 const WAITING: usize = 16;
 
-/// Part of a chunk, to be written to the file. The pieces of a chunk come in order.
+/// Part of a chunk, to be written to the file. Pieces of one chunk do not overlap.
 pub(super) struct Piece {
     pub data: Bytes,
     /// Offset in the file, bytes.
@@ -50,8 +51,9 @@ impl Disk {
         let (announce, to_hash) = std::sync::mpsc::sync_channel(WAITING);
         let written = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&written);
-        let writer = spawn_blocking(move || write(&partial, to_write, &announce, &count));
-        let hasher = spawn_blocking(move || hash(&to_hash, &hashes));
+        let file = Arc::clone(&partial);
+        let writer = spawn_blocking(move || write(&file, to_write, &announce, &count));
+        let hasher = spawn_blocking(move || hash(&partial, &to_hash, &hashes));
         Self {
             pieces: Some(pieces),
             writer: Some(writer),
@@ -119,9 +121,17 @@ fn write(
     Ok(())
 }
 
+/// A block of which not all pieces have come.
+struct Open {
+    /// While all pieces came in order.
+    hasher: Option<SubtreeHasher>,
+    next: u64,
+    bytes: u64,
+}
+
 /// Hashes blocks that arrive whole, and forgets the hashes of others.
-fn hash(pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &Hashes) {
-    let mut open: HashMap<u64, SubtreeHasher> = HashMap::new();
+fn hash(partial: &Partial, pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &Hashes) {
+    let mut open: HashMap<u64, Open> = HashMap::new();
     while let Ok(piece) = pieces.recv() {
         let block = piece.at / CHUNK;
         let (size, range) = {
@@ -132,14 +142,28 @@ fn hash(pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &Hashes) {
             lock(hashes).set(block, None);
             continue;
         }
-        let hasher = open
-            .entry(piece.stream)
-            .or_insert_with(|| SubtreeHasher::new(size, &range));
-        hasher.update(&piece.data);
-        if piece.at + piece.data.len() as u64 == range.end {
-            let hash = hasher.finish();
-            open.remove(&piece.stream);
-            lock(hashes).set(block, Some(hash));
+        let this = open.entry(piece.stream).or_insert_with(|| Open {
+            hasher: Some(SubtreeHasher::new(size, &range)),
+            next: range.start,
+            bytes: 0,
+        });
+        if piece.at != this.next {
+            this.hasher = None;
+        }
+        if let Some(hasher) = &mut this.hasher {
+            hasher.update(&piece.data);
+        }
+        let length = piece.data.len() as u64;
+        this.next = piece.at + length;
+        this.bytes += length;
+        if this.bytes == range.end - range.start {
+            let hash = match open.remove(&piece.stream).and_then(|open| open.hasher) {
+                Some(hasher) => Some(hasher.finish()),
+                // It has just been written, so it is in memory. If it cannot be read now, it is read
+                // at the end, which reports the error.
+                None => read_hash(partial, size, &range).ok(),
+            };
+            lock(hashes).set(block, hash);
         }
     }
 }

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `chunk` | one chunk stream, in pieces |
 //! | `disk` | the threads that write and hash |
+//! | `pack` | one pack of small files |
 //!
 //! Server and client use it alike: a server that stores a file, a client that gets one.
 
 mod chunk;
 mod disk;
+mod pack;
 
 use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS};
 use crate::ranges::RangeSet;
@@ -17,6 +19,7 @@ use crate::storage::Partial;
 use crate::wire::{Finish, MAX_MESSAGE, Message, Reason};
 use crate::{Error, framing};
 use disk::Disk;
+pub(crate) use pack::read_pack;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

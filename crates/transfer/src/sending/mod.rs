@@ -6,12 +6,14 @@
 //! | `compare` | which parts of the receiver's file differ |
 //! | `plan` | what remains to be sent |
 //! | `pace` | a cap on the rate |
+//! | `small` | small files in packs |
 //!
 //! Client and server use it alike: a client that stores a file, a server that was asked for one.
 
 mod compare;
 mod pace;
 mod plan;
+mod small;
 mod source;
 
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
@@ -23,6 +25,7 @@ use bytes::Bytes;
 use compare::Comparison;
 pub(crate) use pace::Pace;
 use plan::Plan;
+pub(crate) use small::{Pack, Packing, SMALL, read_small};
 pub(crate) use source::{FileSource, Source, StreamSource, metadata_of, open_regular};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -80,7 +80,7 @@ impl Session {
         sending.run(put, send, receive).await
     }
 
-    fn may_read(&self) -> Result<(), Error> {
+    pub(super) fn may_read(&self) -> Result<(), Error> {
         if self.client.user.rights.read {
             return Ok(());
         }

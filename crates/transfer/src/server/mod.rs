@@ -8,6 +8,7 @@
 //! | `put` | one file, from the request to the answer |
 //! | `tree` | many small files |
 //! | `files` | get, list, remove |
+//! | `many` | get many small files |
 //! | `pipe` | one pipe |
 //! | `queue` | places for transfers, and who waits for one |
 //! | `claims` | which transfer stores which file, and what was stored last |
@@ -18,6 +19,7 @@ mod admission;
 mod claims;
 mod counts;
 mod files;
+mod many;
 mod options;
 mod pipe;
 mod put;

@@ -80,7 +80,7 @@ impl ServeOptions {
             max_priority: Priority::HIGHEST,
             keep_free: KeepFree::default(),
             keep_partial: Span::from_secs(7 * 24 * 3600),
-            controller: "cubic".parse().expect("the registry has CUBIC"),
+            controller: crate::default_controller(),
             rights: Rights {
                 read: false,
                 write: true,
@@ -134,6 +134,17 @@ pub enum Event {
         took: Span,
         /// The file's hash.
         hash: blake3::Hash,
+    },
+    /// Many small files were sent to a client.
+    SentTree {
+        /// The client.
+        peer: SocketAddr,
+        /// The number of files.
+        files: u64,
+        /// Their bytes.
+        bytes: Bytes,
+        /// Time from the request until all were handed to the connection.
+        took: Span,
     },
     /// Files were removed.
     Removed {

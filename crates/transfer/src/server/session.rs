@@ -251,6 +251,9 @@ impl Session {
             Ok(Message::Put(put)) => return self.put(put, send, receive).await,
             Ok(Message::Tree { path, .. }) => return self.tree(path, send, receive).await,
             Ok(Message::Get { path }) => return self.get(path, send, receive).await,
+            Ok(Message::GetMany { transfer }) => {
+                return self.get_many(transfer, send, receive).await;
+            }
             Ok(Message::List { path, recursive }) => return self.list(path, recursive, send).await,
             Ok(Message::Pipe { answers, target }) => return self.pipe(answers, target, send).await,
             Ok(Message::Remove { path, recursive }) => {

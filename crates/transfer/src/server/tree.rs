@@ -4,12 +4,11 @@ use super::put::blocking;
 use super::session::Session;
 use super::{Event, Shared};
 use crate::ranges::RangeSet;
-use crate::receiving::Control;
-use crate::routes::ChunkStream;
+use crate::receiving::{Control, read_pack};
 use crate::storage::{Directories, Stage, Staged};
 use crate::wire::{CheckedFile, Failure, Finish, MAX_LIST, MAX_PACK, Message, PackReader, Reason};
 use crate::{Error, RemotePath, close, framing};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -256,25 +255,6 @@ pub(super) fn below(base: Option<&RemotePath>, path: &[u8]) -> Result<RemotePath
         None => RemotePath::new(path),
     };
     joined.map_err(|e| Error::refused(Reason::Name, e.to_string()))
-}
-
-async fn read_pack((header, mut stream): ChunkStream) -> Result<Bytes, Error> {
-    let wrong = || Error::Protocol("a pack does not have its length".to_owned());
-    let lost = |e: whimbrel_quic::endpoint::ReadError| Error::Lost(e.to_string());
-    let length = header.length as usize;
-    // Memory grows with what arrives.
-    let mut pack = BytesMut::new();
-    let mut some = Vec::new();
-    while pack.len() < length {
-        let read = stream.read_many(&mut some, length - pack.len()).await;
-        read.map_err(lost)?.ok_or_else(wrong)?;
-        some.drain(..)
-            .for_each(|part| pack.extend_from_slice(&part));
-    }
-    match stream.read_chunk(1).await.map_err(lost)? {
-        None => Ok(pack.freeze()),
-        Some(_) => Err(wrong()),
-    }
 }
 
 /// Gives all files that are written their names, as many at once as there are.

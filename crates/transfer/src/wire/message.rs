@@ -131,6 +131,24 @@ pub enum Message {
         /// How many.
         count: u64,
     },
+    /// A client requests many small files, in packs. Lists of them follow.
+    GetMany {
+        /// The identifier for the header of each pack stream.
+        transfer: u64,
+    },
+    /// Files that a client requests, after [`Message::GetMany`].
+    Wanted {
+        /// Their paths, at most 1024.
+        paths: Vec<Vec<u8>>,
+        /// No more follow.
+        last: bool,
+    },
+    /// Files that were requested and are in no pack, at most 1024. The index is that of the request,
+    /// over all lists.
+    Unsent {
+        /// Which, and why.
+        failures: Vec<Failure>,
+    },
     /// A client wants to be joined to a target.
     Pipe {
         /// The identifier for the header of each chunk stream that the server sends.
@@ -183,10 +201,10 @@ pub struct CheckedFile {
     pub hash: Option<blake3::Hash>,
 }
 
-/// A file of a pack that was not stored.
+/// A file of a pack that was not stored, or one that was requested and cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Its number in the pack, from 0.
+    /// Its number in the pack or request, from 0.
     pub index: u32,
     /// Why.
     pub refusal: Refusal,
@@ -336,10 +354,7 @@ impl Message {
             Self::Packed { pack, failures } => {
                 out.put_u8(17);
                 out.put_u64(*pack);
-                put_list(out, failures, |out, failure| {
-                    out.put_u32(failure.index);
-                    put_refusal(out, &failure.refusal);
-                });
+                put_list(out, failures, put_failure);
             }
             Self::List { path, recursive } => {
                 out.put_u8(18);
@@ -364,6 +379,19 @@ impl Message {
             Self::Removed { count } => {
                 out.put_u8(21);
                 out.put_u64(*count);
+            }
+            Self::GetMany { transfer } => {
+                out.put_u8(22);
+                out.put_u64(*transfer);
+            }
+            Self::Wanted { paths, last } => {
+                out.put_u8(23);
+                out.put_u8((*last).into());
+                put_list(out, paths, |out, path| put_bytes(out, path, MAX_PATH));
+            }
+            Self::Unsent { failures } => {
+                out.put_u8(24);
+                put_list(out, failures, put_failure);
             }
             Self::Pipe { answers, target } => {
                 out.put_u8(40);
@@ -465,12 +493,7 @@ impl Message {
             },
             17 => Self::Packed {
                 pack: from.try_get_u64()?,
-                failures: get_list(from, |from| {
-                    Ok(Failure {
-                        index: from.try_get_u32()?,
-                        refusal: get_refusal(from)?,
-                    })
-                })?,
+                failures: get_list(from, get_failure)?,
             },
             18 => Self::List {
                 path: get_bytes(from, 0, MAX_PATH)?,
@@ -496,6 +519,16 @@ impl Message {
             21 => Self::Removed {
                 count: from.try_get_u64()?,
             },
+            22 => Self::GetMany {
+                transfer: from.try_get_u64()?,
+            },
+            23 => Self::Wanted {
+                last: get_flag(from)?,
+                paths: get_list(from, |from| get_bytes(from, 0, MAX_PATH))?,
+            },
+            24 => Self::Unsent {
+                failures: get_list(from, get_failure)?,
+            },
             40 => Self::Pipe {
                 answers: from.try_get_u64()?,
                 target: get_text(from, 0, MAX_TARGET)?,
@@ -516,6 +549,18 @@ fn put_refusal(out: &mut BytesMut, refusal: &Refusal) {
 fn get_refusal(from: &mut &[u8]) -> Result<Refusal, WireError> {
     let reason = Reason::from_number(from.try_get_u16()?);
     Ok(Refusal::new(reason, get_text(from, 0, MAX_TEXT)?))
+}
+
+fn put_failure(out: &mut BytesMut, failure: &Failure) {
+    out.put_u32(failure.index);
+    put_refusal(out, &failure.refusal);
+}
+
+fn get_failure(from: &mut &[u8]) -> Result<Failure, WireError> {
+    Ok(Failure {
+        index: from.try_get_u32()?,
+        refusal: get_refusal(from)?,
+    })
 }
 
 /// A list is cut at its maximum; callers keep it shorter.

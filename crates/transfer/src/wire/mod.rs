@@ -43,6 +43,11 @@
 //!   Finish                            ->
 //!                                     <-  Stored
 //!
+//! Many small files in the other direction:
+//!   GetMany(transfer), Wanted(paths)* ->
+//!                                     <-  Queued*, pack streams, Unsent(failures)*
+//!                                     <-  Finish(size, packs)   when all paths are answered
+//!
 //!   List(path, recursive)             ->
 //!                                     <-  Entries*, the last one marked
 //!   Remove(path, recursive)           ->

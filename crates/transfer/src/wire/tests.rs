@@ -76,6 +76,10 @@ fn message() -> impl Strategy<Value = Message> {
         (any::<u64>(), "[a-z:0-9é]{0,100}")
             .prop_map(|(answers, target)| Message::Pipe { answers, target }),
         any::<u8>().prop_map(|status| Message::Exited { status }),
+        any::<u64>().prop_map(|transfer| Message::GetMany { transfer }),
+        (list(path(), 0..9), any::<bool>())
+            .prop_map(|(paths, last)| Message::Wanted { paths, last }),
+        list(failure.clone(), 0..9).prop_map(|failures| Message::Unsent { failures }),
         (any::<u16>(), any::<[u8; 20]>()).prop_map(|(version, token)| Message::Hello {
             version,
             token: Token::from_bytes(token),

@@ -1,13 +1,13 @@
 //! One attempt to send a tree, over one connection.
 
-use super::pack::{Packed, SMALL, pack_all};
+use super::pack::{Packed, pack_all};
 use super::{Item, State, TreeJob};
 use crate::blocks::{BlockHashes, hash_subtree};
 use crate::path::printable;
 use crate::receiving::Control;
 use crate::send::Job;
 use crate::send::session::ClientSession;
-use crate::sending::{Account, FileSource, open_regular, send_stream};
+use crate::sending::{Account, FileSource, SMALL, open_regular, send_stream};
 use crate::wire::{CheckedFile, ChunkHeader, Failure, Finish, Kind, MAX_MESSAGE, Message, Reason};
 use crate::{Error, close, framing};
 use futures::stream::{FuturesUnordered, StreamExt};

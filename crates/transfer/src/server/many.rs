@@ -1,0 +1,173 @@
+//! Many small files that a client requests: read into packs.
+
+use super::Event;
+use super::put::blocking;
+use super::session::Session;
+use super::tree::below;
+use crate::receiving::Control;
+use crate::sending::{Account, Pack, Packing, read_small, send_stream};
+use crate::storage::Storage;
+use crate::wire::{ChunkHeader, Failure, Finish, MAX_LIST, Message, PackEntry, Reason};
+use crate::{Error, close, framing};
+use std::time::Instant;
+use tokio::sync::mpsc;
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
+use whimbrel_units::Bytes;
+
+/// Lists of paths that wait to be read.
+const LISTS: usize = 4;
+/// Packs that are read ahead.
+const READ_AHEAD: usize = 4;
+/// Failures in one message: their texts must fit.
+const FAILURES: usize = 40;
+
+/// What was read.
+enum Found {
+    Pack(Pack<()>),
+    Failed(Failure),
+}
+
+impl Session {
+    /// Sends the files that the client lists, in packs with the client's number.
+    pub(super) async fn get_many(
+        self,
+        transfer: u64,
+        mut send: SendStream,
+        mut receive: RecvStream,
+    ) {
+        let started = Instant::now();
+        match self.send_packs(transfer, &mut send, &mut receive).await {
+            Ok((files, bytes)) => (self.peer.on_event)(Event::SentTree {
+                peer: self.peer.address,
+                files,
+                bytes: Bytes::new(bytes),
+                took: started.elapsed().into(),
+            }),
+            Err(error) => self.failed(&mut send, None, error).await,
+        }
+    }
+
+    /// Returns the number of files and their bytes.
+    async fn send_packs(
+        &self,
+        transfer: u64,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<(u64, u64), Error> {
+        self.may_read()?;
+        let _place = self.place(send).await?;
+        let storage = self.client.storage.clone();
+        let (lists, to_read) = mpsc::channel::<Vec<Vec<u8>>>(LISTS);
+        let (found, mut to_send) = mpsc::channel(READ_AHEAD);
+        let reading = blocking(move || read_all(&storage, to_read, &found));
+        // More lists are read while packs wait for the path.
+        let asking = async {
+            let mut control = Control::new(receive);
+            loop {
+                let Message::Wanted { paths, last } = control.next().await? else {
+                    return Err(Error::Protocol("an unexpected message".to_owned()));
+                };
+                if lists.send(paths).await.is_err() || last {
+                    break;
+                }
+            }
+            drop(lists);
+            Ok(())
+        };
+        let sending = async {
+            let (mut packs, mut files, mut bytes) = (0, 0, 0);
+            let mut failures = Vec::new();
+            while let Some(found) = to_send.recv().await {
+                let pack = match found {
+                    Found::Pack(pack) => pack,
+                    Found::Failed(failure) => {
+                        failures.push(failure);
+                        if failures.len() >= FAILURES.min(MAX_LIST) {
+                            let failures = std::mem::take(&mut failures);
+                            framing::write(send, &Message::Unsent { failures }).await?;
+                        }
+                        continue;
+                    }
+                };
+                let header = ChunkHeader {
+                    transfer,
+                    offset: packs,
+                    length: pack.content.len() as u32,
+                };
+                let priority = i32::try_from(packs).map_or(i32::MIN, |n| -n);
+                let account = Account::default();
+                let content = pack.content;
+                send_stream(&self.connection, header, content, priority, None, &account).await?;
+                packs += 1;
+                files += pack.items.len() as u64;
+                bytes += pack.bytes;
+            }
+            if !failures.is_empty() {
+                framing::write(send, &Message::Unsent { failures }).await?;
+            }
+            let finish = Finish {
+                size: bytes,
+                chunks: packs,
+                hash: blake3::Hash::from_bytes([0; 32]),
+            };
+            framing::write(send, &Message::Finish(finish)).await?;
+            send.finish().ok();
+            // The client ends the stream when it has all.
+            Ok((files, bytes))
+        };
+        let all = async {
+            let ((), (), sent) = tokio::try_join!(reading, asking, sending)?;
+            Ok(sent)
+        };
+        tokio::select! {
+            sent = all => sent,
+            reason = self.connection.closed() => Err(Error::Lost(close::text(&reason))),
+        }
+    }
+}
+
+/// Reads files into packs. Blocks.
+fn read_all(
+    storage: &Storage,
+    mut lists: mpsc::Receiver<Vec<Vec<u8>>>,
+    to: &mpsc::Sender<Found>,
+) -> Result<(), Error> {
+    let mut packing = Packing::new();
+    let mut index = 0u32;
+    let stopped = |_| Error::Stopped;
+    while let Some(paths) = lists.blocking_recv() {
+        for path in paths {
+            let found = match read(storage, path) {
+                Ok(entry) => packing.add((), &entry).map(Found::Pack),
+                Err(error) => Some(Found::Failed(Failure {
+                    index,
+                    refusal: match &error {
+                        Error::Changed(_) => {
+                            crate::wire::Refusal::new(Reason::Changed, "it changes or is long")
+                        }
+                        error => error.for_peer(),
+                    },
+                })),
+            };
+            index = index.saturating_add(1);
+            if let Some(found) = found {
+                to.blocking_send(found).map_err(stopped)?;
+            }
+        }
+    }
+    if let Some(last) = packing.finish() {
+        to.blocking_send(Found::Pack(last)).map_err(stopped)?;
+    }
+    Ok(())
+}
+
+fn read(storage: &Storage, path: Vec<u8>) -> Result<PackEntry, Error> {
+    let file = below(None, &path)?;
+    let shown = storage.shown(&file);
+    let (metadata, content) = read_small(|| storage.open_file(&file), &shown, true)?;
+    Ok(PackEntry {
+        path,
+        metadata,
+        content,
+    })
+}
