@@ -5,7 +5,7 @@ WIFI := target/release/examples/wifi_speed
 
 .PHONY: demo test test-more build full dist lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
-.PHONY: rank referee-aatp pictures bench bench-tcp bpf clean
+.PHONY: rank referee-aatp referee-interruptions pictures bench bench-tcp bench-transfers bpf clean
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -16,7 +16,7 @@ test: | cargo tshark
 	cargo test --locked
 
 ## Tests that need a browser, a heavy library or minutes: the report's page, Parquet, 100 kills of
-## servers and senders.
+## servers and senders, on loopback and on a lossy path.
 test-more: | cargo browser
 	cargo test --locked -p whimbrel-browser-tests
 	cargo test --locked -p whimbrel-report --features parquet
@@ -74,6 +74,10 @@ referee-nack: build
 referee-aatp: build
 	referee/aatp.py --whimbrel $(WHIMBREL)
 
+## Transfers through an outage, cuts around the answer, and changing sources (needs root; minutes).
+referee-interruptions: build
+	referee/interruptions.py --whimbrel $(WHIMBREL)
+
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
 ## in README.md, experiments/seconds.toml.
 results: build
@@ -112,6 +116,11 @@ bench: build
 ## Speed of `whimbrel tcp`: events a second, delays, CPU time, hand-overs (needs root).
 bench-tcp: build
 	bench/tcp.py --whimbrel $(WHIMBREL)
+
+## `whimbrel send` beside rsync and scp over emulated paths (needs root, openssh-server and rsync;
+## half an hour).
+bench-transfers: build
+	bench/transfers.py --whimbrel $(WHIMBREL)
 
 ## Compiles the programs that run in the Linux kernel (needs clang); the objects are checked in.
 bpf:

@@ -62,7 +62,10 @@ class Link:
         """Whether 99 of 100 packets were on time. True if the run was cut off."""
         if not report.exists() or "rtt" not in path:
             return True
-        measured = json.loads(report.read_text())
+        text = report.read_text()
+        if not text:
+            return True
+        measured = json.loads(text)
         late = max(measured[way]["lateness_s"]["p99"] for way in ("forward", "backward")) * 1e3
         return late <= max(LATE_SHARE * parts(path["rtt"], "ms"), LATE_MS)
 

@@ -3,8 +3,8 @@
 
     bench/transfers.py --whimbrel target/release/whimbrel [--quick] [--only TEXT] [--markdown]
 
-All run between the two namespaces of `whimbrel link`, from an empty directory at the far end, with
-the kernel's default TCP under ssh. Every copy is compared with its source. The time is that of the
+All run between the two namespaces of `whimbrel link`, into an empty directory at the far end. TCP
+is the kernel's CUBIC, what Linux uses unless told otherwise, but for `rsync (BBR)`. Every copy is compared with its source. The time is that of the
 whole command: start, handshakes, and for `whimbrel send` the flush to disk. A program that would
 take too long gets less data, and its rate or time is scaled to the row's: these cells have a `~`.
 An asterisk marks a run whose emulator was late. Results are kept in --folder, so an interrupted
@@ -52,19 +52,21 @@ def path(rate, rtt, loss="0 %", **more):
 MB = 1_000_000
 FADES = ["3 s..4 s", "7 s..9 s", "12 s..12.5 s", "15 s..18 s", "22 s..24 s"]
 FADES += ["30 s..31 s", "36 s..38 s", "45 s..48 s", "60 s..62 s"]
-TCP = ("rsync", "scp")
+# Programs over the kernel's TCP, and its algorithm.
+TCP = {"rsync": "cubic", "scp": "cubic", "rsync (BBR)": "bbr"}
 
 
-def tcp(amount):
-    return tuple((program, amount) for program in TCP)
+def slow(amount):
+    """Less for those that take minutes where packets are lost."""
+    return (("rsync", amount), ("scp", amount))
 
 
 ROWS = [
     Row("50 Mbit/s, 100 ms", path("50 Mbit/s", "100 ms"), 100 * MB),
-    Row("with 0.1 % loss", path("50 Mbit/s", "100 ms", "0.1 %"), 100 * MB, less=tcp(30 * MB)),
-    Row("with 1 % loss", path("50 Mbit/s", "100 ms", "1 %"), 100 * MB, less=tcp(6 * MB)),
+    Row("with 0.1 % loss", path("50 Mbit/s", "100 ms", "0.1 %"), 100 * MB, less=slow(30 * MB)),
+    Row("with 1 % loss", path("50 Mbit/s", "100 ms", "1 %"), 100 * MB, less=slow(6 * MB)),
     Row("20 Mbit/s, 600 ms", path("20 Mbit/s", "600 ms"), 50 * MB),
-    Row("with 1 % loss, 600 ms", path("20 Mbit/s", "600 ms", "1 %"), 50 * MB, less=tcp(MB)),
+    Row("with 1 % loss, 600 ms", path("20 Mbit/s", "600 ms", "1 %"), 50 * MB, less=slow(MB)),
     Row("50 Mbit/s, 100 ms, fades", path("50 Mbit/s", "100 ms", outage=FADES), 100 * MB),
     Row(
         "10,000 files of 4 KiB",
@@ -72,9 +74,14 @@ ROWS = [
         files=10_000,
         less=(("scp", 200),),
     ),
-    Row("one file of 1 GB", path("50 Mbit/s", "100 ms"), 1000 * MB),
+    Row(
+        "one file of 1 GB",
+        path("50 Mbit/s", "100 ms"),
+        1000 * MB,
+        less=tuple((program, 200 * MB) for program in ("whimbrel pipe + rsync", *TCP)),
+    ),
 ]
-PROGRAMS = ("whimbrel send", "whimbrel pipe + rsync", "rsync", "scp")
+PROGRAMS = ("whimbrel send", "whimbrel pipe + rsync", "rsync", "scp", "rsync (BBR)")
 
 
 class Ends:
@@ -149,7 +156,8 @@ def measure(link, ends, row, program, amount, limit):
     near = "sleep 1; date +%s.%N > time.txt; "
     near += command(program, link.whimbrel, folder, source)
     near += "; status=$?; date +%s.%N >> time.txt; exit $status"
-    _, status, _, good = link.run(row.path, near, far, limit)
+    path = {**row.path, "tcp": TCP.get(program, "cubic")}
+    _, status, _, good = link.run(path, near, far, limit)
     if status != 0:
         return {"seconds": None, "why": "too slow" if status is None else f"status {status}"}
     if not ends.same(source):
@@ -207,6 +215,11 @@ def main():
     for needed in ("/usr/sbin/sshd", shutil.which("rsync"), shutil.which("scp")):
         if not needed or not os.path.exists(needed):
             parser.error("install openssh-server, openssh-client and rsync")
+    allowed = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+    missing = set(TCP.values()) - set(pathlib.Path(allowed).read_text().split())
+    if missing:
+        names = " ".join(sorted(missing | set(pathlib.Path(allowed).read_text().split())))
+        parser.error(f"run `sysctl net.ipv4.tcp_allowed_congestion_control='{names}'` first")
     if os.geteuid() == 0:
         os.makedirs("/run/sshd", exist_ok=True)
     folder = pathlib.Path(options.folder).absolute()

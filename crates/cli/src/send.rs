@@ -70,8 +70,8 @@ const STOPPED: u8 = 130;
                          bursts
   blake3                 the file's hash, which the server has verified
   path                   after a lossy transfer what it saw: {lost, random_loss
-                         (while the queue was short), min_rtt_ms, max_rtt_ms,
-                         rate_bps, full, faster: {controller, times} by a
+                         (while the queue was short, without bursts), bursts,
+                         min_rtt_ms, max_rtt_ms, rate_bps, full, faster: {controller, times} by a
                          simulation, or null}
   samples                with --samples: [{t_s, cwnd_bytes, in_flight_bytes,
                          rtt_ms, delivered_bytes}]

@@ -411,6 +411,43 @@ async fn a_tree_comes_back_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_small_files_are_got_in_packs() {
+    let scratch = ScratchDirectory::new();
+    let service = Service::with_rights(&scratch, may_read());
+    let there = service.directory.join("many");
+    for number in 0..2500usize {
+        let folder = there.join(format!("{}", number / 100));
+        fs::create_dir_all(&folder).expect("made");
+        let data = vec![number as u8; (number * 37) % 9000];
+        fs::write(folder.join(format!("f{number}")), data).expect("written");
+    }
+    // The largest small file, and one that is larger.
+    fs::write(there.join("small"), vec![1; 256 << 10]).expect("written");
+    fs::write(there.join("large"), vec![2; (256 << 10) + 1]).expect("written");
+    // One that is different here.
+    let here = scratch.subdirectory("here");
+    fs::create_dir_all(here.join("many/3")).expect("made");
+    fs::write(here.join("many/3/f301"), "mine").expect("written");
+    let report = fetched(&service, &["many"], &here, false).await;
+    assert!(report.error.is_none(), "{report:?}");
+    let failed: Vec<&str> = report.failures.iter().map(|f| f.0.as_str()).collect();
+    assert_eq!(failed, ["many/3/f301"]);
+    assert_eq!(fs::read(here.join("many/3/f301")).expect("there"), b"mine");
+    let report = fetched(&service, &["many"], &here, true).await;
+    assert!(
+        report.error.is_none() && report.failures.is_empty(),
+        "{report:?}"
+    );
+    // Only what was different.
+    assert_eq!(report.received_bytes, (301 * 37) % 9000);
+    let same = |(path, data): (&PathBuf, &(Vec<u8>, u32, i64))| (path.clone(), data.0.clone());
+    let (one, other) = (content(&there), content(&here.join("many")));
+    assert!(one.iter().map(same).eq(other.iter().map(same)));
+    assert_eq!(visible(&here), ["many"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn files_are_listed_and_removed() {
     let scratch = ScratchDirectory::new();
     let service = Service::with_rights(&scratch, may_read());

@@ -23,6 +23,9 @@ const LOST: u64 = 10;
 const SHORT_QUEUE: f64 = 0.25;
 /// The random loss is known if the queue was short for at least this part of the packets.
 const CALM: f64 = 0.25;
+/// An interval that lost more than so many packets, and so many times what half of the intervals
+/// lost at most, had an outage or another burst.
+const BURST: (u64, u64) = (10, 5);
 /// Algorithms that may have been faster: those that the guide recommends.
 const OTHERS: [&str; 4] = [
     whimbrel_transfer::DEFAULT_CONTROLLER,
@@ -46,8 +49,10 @@ const HEADERS: f64 = 1.02;
 pub struct Seen {
     /// Of the packets sent, this part was lost.
     pub lost: f64,
-    /// The same while the queue was short; null if it was long most of the time.
+    /// The same while the queue was short, without bursts; null if it was long most of the time.
     pub random_loss: Option<f64>,
+    /// Intervals with bursts of loss, such as outages, while the queue was short.
+    pub bursts: u64,
     /// Minimum RTT, and the maximum of the smoothed RTT, ms.
     pub min_rtt_ms: f64,
     pub max_rtt_ms: f64,
@@ -91,19 +96,18 @@ impl Seen {
             rttvar: Duration::ZERO,
             path_mtu: Bytes::ZERO,
         };
-        let (mut all, mut calm, mut calm_lost) = (0.0, 0.0, 0.0);
+        let (mut all, mut calm) = (0.0, Vec::new());
         let (mut rate_bps, mut max_rtt_ms) = (0.0_f64, summary.min_rtt_ms);
         let mut before = &start;
         for sample in &summary.intervals {
             let bytes = (sample.acknowledged.get() - before.acknowledged.get()) as f64;
-            let lost = (sample.lost_packets - before.lost_packets) as f64;
+            let lost = sample.lost_packets - before.lost_packets;
             let seconds = (sample.at - before.at).as_secs_f64();
-            let packets = bytes / f64::from(summary.mtu_bytes.max(1)) + lost;
+            let packets = bytes / f64::from(summary.mtu_bytes.max(1)) + lost as f64;
             let rtt_ms = sample.srtt.as_millis_f64();
             all += packets;
             if rtt_ms <= short {
-                calm += packets;
-                calm_lost += lost;
+                calm.push((lost, packets));
             }
             max_rtt_ms = max_rtt_ms.max(rtt_ms);
             // In a shorter one, acknowledgments of several round trips may come at once.
@@ -112,9 +116,17 @@ impl Seen {
             }
             before = sample;
         }
+        calm.sort_by_key(|(lost, _)| *lost);
+        let median = calm.get(calm.len() / 2).map_or(0, |(lost, _)| *lost);
+        let (more, times) = BURST;
+        let is_usual = |(lost, _): &&(u64, f64)| *lost <= more + times * median;
+        let usual: Vec<_> = calm.iter().filter(is_usual).collect();
+        let packets: f64 = usual.iter().map(|(_, packets)| packets).sum();
+        let random: u64 = usual.iter().map(|(lost, _)| lost).sum();
         Some(Self {
             lost,
-            random_loss: (calm > 0.0 && calm >= CALM * all).then(|| calm_lost / calm),
+            random_loss: (packets > 0.0 && packets >= CALM * all).then(|| random as f64 / packets),
+            bursts: (calm.len() - usual.len()) as u64,
             min_rtt_ms: summary.min_rtt_ms,
             max_rtt_ms,
             rate_bps,
@@ -164,6 +176,10 @@ impl Seen {
                 "The path lost {} of the packets while its queue was short ({rtts}): not all losses \
                  are congestion.",
                 percent(random)
+            ),
+            _ if self.bursts > 0 => format!(
+                "The path lost {} of the packets, most of them in bursts or outages ({rtts}).",
+                percent(self.lost)
             ),
             _ => format!(
                 "The path lost {} of the packets, most of them while its queue was long ({rtts}).",
@@ -256,6 +272,16 @@ mod tests {
             "{}",
             long.text()
         );
+    }
+
+    #[test]
+    fn outages_are_no_random_loss() {
+        let mut intervals = vec![(4_000_000, 1, 101); 20];
+        (intervals[4].1, intervals[9].1) = (700, 400);
+        let seen = Seen::path(&summary("cubic", &intervals)).expect("lossy");
+        assert_eq!(seen.bursts, 2);
+        assert!(seen.random_loss.expect("known") < LOSSY / 2.0);
+        assert!(seen.text().contains("outages"), "{}", seen.text());
     }
 
     #[test]

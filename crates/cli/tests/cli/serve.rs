@@ -68,7 +68,7 @@ fn wrong_priorities_are_explained() {
         ),
         (
             &["send", "f", "h", "--priority", "2"],
-            "`cubic` does not share by priority; use --controller enhanced-aatp",
+            "`cubic+cerl-plus` does not share by priority; use --controller enhanced-aatp",
         ),
     ] {
         let error = refused(args, "");

@@ -70,7 +70,8 @@ fn message() -> impl Strategy<Value = Message> {
                 target,
             }
         });
-    let failure = (any::<u32>(), refusal()).prop_map(|(index, refusal)| Failure { index, refusal });
+    let failure =
+        || (any::<u32>(), refusal()).prop_map(|(index, refusal)| Failure { index, refusal });
     use prop::collection::vec as list;
     prop_oneof![
         (any::<u64>(), "[a-z:0-9é]{0,100}")
@@ -79,7 +80,7 @@ fn message() -> impl Strategy<Value = Message> {
         any::<u64>().prop_map(|transfer| Message::GetMany { transfer }),
         (list(path(), 0..9), any::<bool>())
             .prop_map(|(paths, last)| Message::Wanted { paths, last }),
-        list(failure.clone(), 0..9).prop_map(|failures| Message::Unsent { failures }),
+        list(failure(), 0..9).prop_map(|failures| Message::Unsent { failures }),
         (any::<u16>(), any::<[u8; 20]>()).prop_map(|(version, token)| Message::Hello {
             version,
             token: Token::from_bytes(token),
@@ -114,7 +115,7 @@ fn message() -> impl Strategy<Value = Message> {
         (any::<[u8; 16]>(), path()).prop_map(|(id, path)| Message::Tree { id, path }),
         list(checked, 0..5).prop_map(|files| Message::Check { files }),
         list(any::<bool>(), 0..50).prop_map(|needed| Message::Need { needed }),
-        (any::<u64>(), list(failure, 0..3))
+        (any::<u64>(), list(failure(), 0..3))
             .prop_map(|(pack, failures)| Message::Packed { pack, failures }),
         (path(), any::<bool>()).prop_map(|(path, recursive)| Message::List { path, recursive }),
         (list(entry, 0..4), any::<bool>())
