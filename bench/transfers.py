@@ -39,6 +39,8 @@ class Row:
     files: int = 0
     # By program: another size or number of files.
     less: tuple = ()
+    # A row over the same path with another size: what is more takes as long for each byte.
+    beside: str = ""
 
     def amount(self, program, quick):
         amount = dict(self.less).get(program, self.files or self.size)
@@ -79,6 +81,7 @@ ROWS = [
         path("50 Mbit/s", "100 ms"),
         1000 * MB,
         less=tuple((program, 200 * MB) for program in ("whimbrel pipe + rsync", *TCP)),
+        beside="50 Mbit/s, 100 ms",
     ),
 ]
 PROGRAMS = ("whimbrel send", "whimbrel pipe + rsync", "rsync", "scp", "rsync (BBR)")
@@ -167,16 +170,28 @@ def measure(link, ends, row, program, amount, limit):
 
 
 def cell(row, program, kept, quick, markdown):
-    if kept is None:
+    amount = row.amount(program, quick)
+    found = kept.get(f"{row.name}|{program}|{amount}")
+    if found is None:
         return "-"
-    if kept["seconds"] is None:
-        return kept["why"]
-    whole = row.amount("whimbrel send", quick)
-    scaled = "~" if kept["amount"] < whole else ""
-    late = "" if kept["good"] else ("\\*" if markdown else "*")
+    if found["seconds"] is None:
+        return found["why"]
+    whole = row.files or row.size
+    whole = whole // 10 if quick else whole
+    seconds = found["seconds"] * whole / amount
+    small = next((one for one in ROWS if one.name == row.beside), None)
+    if small and amount < whole:
+        less = small.amount(program, quick)
+        other = kept.get(f"{small.name}|{program}|{less}", {}).get("seconds")
+        if not other:
+            return "-"
+        slope = (found["seconds"] - other) / (amount - less)
+        seconds = found["seconds"] + (whole - amount) * slope
+    scaled = "~" if amount < whole else ""
+    late = "" if found["good"] else ("\\*" if markdown else "*")
     if row.files:
-        return f"{scaled}{kept['seconds'] * whole / kept['amount']:.1f} s{late}"
-    return f"{scaled}{kept['amount'] * 8e-6 / kept['seconds']:.1f}{late}"
+        return f"{scaled}{seconds:.1f} s{late}"
+    return f"{scaled}{whole * 8e-6 / seconds:.1f}{late}"
 
 
 def table(kept, rows, quick, markdown):
@@ -184,8 +199,7 @@ def table(kept, rows, quick, markdown):
     for row in rows:
         cells = []
         for program in PROGRAMS:
-            key = f"{row.name}|{program}|{row.amount(program, quick)}"
-            cells.append(cell(row, program, kept.get(key), quick, markdown))
+            cells.append(cell(row, program, kept, quick, markdown))
         lines.append([row.name, *cells])
     if markdown:
         lines.insert(1, ["---", *["---:"] * len(PROGRAMS)])

@@ -33,6 +33,7 @@ mod feedback;
 mod flight;
 mod monitor;
 mod packet_log;
+mod reordering;
 mod rounds;
 mod rtt;
 #[cfg(test)]
@@ -43,3 +44,4 @@ pub use factory::{Factory, UnsupportedController};
 pub use feedback::{Member, SharedNode};
 pub use monitor::{Burst, Bursts, Monitor, Sample, Snapshot, Verdicts};
 pub use packet_log::PacketLog;
+pub use reordering::tolerate_reordering;

@@ -41,6 +41,7 @@ fn common(idle: Span) -> TransportConfig {
         .send_fairness(false)
         .max_concurrent_uni_streams(VarInt::from_u32(0))
         .max_concurrent_bidi_streams(VarInt::from_u32(0));
+    whimbrel_quic::tolerate_reordering(&mut config);
     config
 }
 

@@ -41,6 +41,8 @@ mod moving_tests;
 mod obstacle;
 mod prepared;
 mod receive_stream;
+#[cfg(test)]
+mod reordering_tests;
 mod send_stream;
 mod socket;
 mod state;

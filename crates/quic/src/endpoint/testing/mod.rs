@@ -16,6 +16,6 @@ mod network;
 mod tasks;
 mod tls;
 
-pub(crate) use network::{Counts, Network, Packet, Path};
+pub(crate) use network::{Counts, Network, Packet, Path, Reordering};
 pub(crate) use tasks::Timer;
 pub(crate) use tls::{client_config, server_config, transport};

@@ -118,6 +118,36 @@ pub(crate) struct Network {
     tasks: Tasks,
     timer: Timer,
     packets: Option<Vec<Packet>>,
+    reordering: Option<Reordering>,
+}
+
+/// A path on which datagrams from the client overtake each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reordering {
+    /// This part of the datagrams takes a detour.
+    pub share: f64,
+    /// Which takes up to so much longer, distributed uniformly.
+    pub detour: Duration,
+    /// State of the random numbers (SplitMix64).
+    pub state: u64,
+}
+
+impl Reordering {
+    fn random(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn more(&mut self) -> Duration {
+        if self.random() < self.share {
+            self.detour.mul_f64(self.random())
+        } else {
+            Duration::ZERO
+        }
+    }
 }
 
 impl Network {
@@ -159,7 +189,13 @@ impl Network {
             tasks: Tasks::default(),
             timer: Timer::default(),
             packets: None,
+            reordering: None,
         }
+    }
+
+    /// From now on datagrams from the client overtake each other.
+    pub fn reorder(&mut self, reordering: Reordering) {
+        self.reordering = Some(reordering);
     }
 
     /// The current virtual time.
@@ -439,6 +475,11 @@ impl Network {
             // A corrupted datagram fails the checksum of UDP.
             _ => None,
         };
+        let detour = match &mut self.reordering {
+            Some(reordering) if from == 0 => reordering.more(),
+            _ => Duration::ZERO,
+        };
+        let arrives = arrives.map(|(at, marked)| (at + detour, marked));
         if let Some(packets) = &mut self.packets {
             packets.push(Packet {
                 sent: self.now,
