@@ -27,6 +27,9 @@
 //! table but the rest of `registry`; only the parser and this file import the table.
 //! `burst_transport` is for transports and imports `interface` and `building_blocks`.
 //!
+//! A program of one's own adds an algorithm with [`registry::add`]; [`parts`] has what algorithms
+//! of Reno's family are built from.
+//!
 //! To add an algorithm: one file with its citation, its equations and an
 //! [`Entry`](registry::Entry), and one line in [`registry::CONTROLLERS`].
 
@@ -41,6 +44,13 @@ mod path_change;
 pub mod registry;
 #[cfg(test)]
 mod testing;
+
+/// What algorithms of Reno's family are built from, for algorithms outside this crate too.
+pub mod parts {
+    pub use crate::building_blocks::aimd::{Aimd, IncreaseDecrease};
+    pub use crate::building_blocks::rule::{Rule, WindowController};
+    pub use crate::building_blocks::window::Window;
+}
 
 pub use algorithms::loss::cubic::{Cubic, CubicConfig};
 pub use algorithms::model::copa::Copa;

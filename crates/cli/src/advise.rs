@@ -101,39 +101,7 @@ impl Candidate {
 
 /// Measures, and prints the advice.
 pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
-    if args.rtt.is_zero() {
-        return Err(BadInput::new("--rtt must be above 0, e.g. `--rtt 45ms`").into());
-    }
-    let all: Vec<String> = registry::CONTROLLERS
-        .iter()
-        .map(|e| e.name.to_owned())
-        .collect();
-    let first = alone(&args, &all, PACKETS.0, 1)?;
-    let mut finalists: Vec<String> = first.iter().map(|one| one.name.clone()).collect();
-    // On an ordinary path: random loss of this one would hide what the algorithm does.
-    let ordinary = neighbours::beside(&REFERENCE, USUAL, &finalists, 1, args.threads)?;
-    let mut tolerable = ordinary.iter().map(|beside| beside.kept >= TOLERABLE);
-    finalists.retain(|_| tolerable.next().unwrap_or(false));
-    finalists.truncate(FINALISTS);
-    if !finalists.iter().any(|name| name == USUAL) {
-        finalists.push(USUAL.to_owned());
-    }
-    let mut measured = alone(&args, &finalists, PACKETS.1, SEEDS)?;
-    let names: Vec<String> = measured.iter().map(|one| one.name.clone()).collect();
-    let path = SharedPath {
-        rate: rate(&args),
-        rtt: args.rtt,
-        queue: args.queue.clone(),
-        loss: args.loss.clone(),
-        seconds: seconds(&args, PACKETS.1),
-    };
-    let neighbour = args.neighbours.to_string();
-    let beside = neighbours::beside(&path, &neighbour, &names, SEEDS, args.threads)?;
-    for (one, beside) in measured.iter_mut().zip(beside) {
-        one.beside = beside;
-    }
-    measured.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let sentences = sentences(&measured, &neighbour);
+    let (measured, sentences) = advice(&args)?;
     let mut out = anstream::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &as_json(&measured, &sentences))?;
@@ -145,6 +113,53 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
         write!(out, "\n{}", table(&measured))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What [`run`] prints with `--json`.
+///
+/// # Errors
+/// As the command.
+pub fn advice_json(args: &AdviseArgs) -> anyhow::Result<serde_json::Value> {
+    let (measured, sentences) = advice(args)?;
+    Ok(as_json(&measured, &sentences))
+}
+
+/// Measures. Returns the candidates, best first, and the advice in three sentences.
+fn advice(args: &AdviseArgs) -> anyhow::Result<(Vec<Candidate>, Vec<String>)> {
+    if args.rtt.is_zero() {
+        return Err(BadInput::new("--rtt must be above 0, e.g. `--rtt 45ms`").into());
+    }
+    let all: Vec<String> = registry::controllers()
+        .iter()
+        .map(|e| e.name.to_owned())
+        .collect();
+    let first = alone(args, &all, PACKETS.0, 1)?;
+    let mut finalists: Vec<String> = first.iter().map(|one| one.name.clone()).collect();
+    // On an ordinary path: random loss of this one would hide what the algorithm does.
+    let ordinary = neighbours::beside(&REFERENCE, USUAL, &finalists, 1, args.threads)?;
+    let mut tolerable = ordinary.iter().map(|beside| beside.kept >= TOLERABLE);
+    finalists.retain(|_| tolerable.next().unwrap_or(false));
+    finalists.truncate(FINALISTS);
+    if !finalists.iter().any(|name| name == USUAL) {
+        finalists.push(USUAL.to_owned());
+    }
+    let mut measured = alone(args, &finalists, PACKETS.1, SEEDS)?;
+    let names: Vec<String> = measured.iter().map(|one| one.name.clone()).collect();
+    let path = SharedPath {
+        rate: rate(args),
+        rtt: args.rtt,
+        queue: args.queue.clone(),
+        loss: args.loss.clone(),
+        seconds: seconds(args, PACKETS.1),
+    };
+    let neighbour = args.neighbours.to_string();
+    let beside = neighbours::beside(&path, &neighbour, &names, SEEDS, args.threads)?;
+    for (one, beside) in measured.iter_mut().zip(beside) {
+        one.beside = beside;
+    }
+    measured.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    let sentences = sentences(&measured, &neighbour);
+    Ok((measured, sentences))
 }
 
 /// The rate as a value of a scenario.

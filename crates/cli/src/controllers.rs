@@ -49,7 +49,7 @@ struct Chosen {
 pub fn run(args: ControllersArgs) -> anyhow::Result<ExitCode> {
     let chosen = match &args.name {
         None => Chosen {
-            controllers: registry::CONTROLLERS.to_vec(),
+            controllers: registry::controllers(),
             classifiers: registry::CLASSIFIERS.to_vec(),
         },
         Some(name) => choose(name).map_err(BadInput::new)?,

@@ -1,8 +1,10 @@
-//! Runs simulations, with a progress bar.
+//! Runs simulations, with a progress bar or for a caller that watches.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::RefCell;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
@@ -23,7 +25,33 @@ pub fn run_all<'a>(
     threads: Option<NonZeroUsize>,
 ) -> anyhow::Result<Vec<Run<'a>>> {
     let progress = Progress::new(jobs.len(), "runs");
-    Ok(sweep::run_all(jobs, threads, || progress.done())?)
+    Ok(sweep::run_while(jobs, threads, || progress.done())?)
+}
+
+/// Watches long work in place of a progress bar, from any thread.
+pub trait Watch: Send + Sync {
+    /// Work of this total weight begins; `name` is what a piece of it is called.
+    fn begin(&self, total: f64, name: &str);
+
+    /// Work of this weight is done. Returns whether to go on.
+    fn done(&self, weight: f64) -> bool;
+}
+
+thread_local! {
+    static WATCH: RefCell<Option<Arc<dyn Watch>>> = const { RefCell::new(None) };
+}
+
+/// What watches the work of this thread.
+pub fn watch() -> Option<Arc<dyn Watch>> {
+    WATCH.with_borrow(Clone::clone)
+}
+
+/// Does `work`, whose progress `watch` sees instead of the terminal.
+pub fn watched<T>(watch: Arc<dyn Watch>, work: impl FnOnce() -> T) -> T {
+    let before = WATCH.replace(Some(watch));
+    let done = work();
+    WATCH.set(before);
+    done
 }
 
 /// A progress bar on stderr for work that takes longer than [`PATIENCE`]; dropping it removes it.
@@ -32,6 +60,7 @@ pub struct Progress {
     begin: Instant,
     /// Steps of the bar for a weight of 1.
     scale: f64,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 impl Progress {
@@ -43,11 +72,19 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        let begin = Instant::now();
-        Self {
+        let progress = Self {
             bar,
-            begin,
+            begin: Instant::now(),
             scale: 1.0,
+            watch: watch(),
+        };
+        progress.announce(pieces as f64, name);
+        progress
+    }
+
+    fn announce(&self, total: f64, name: &str) {
+        if let Some(watch) = &self.watch {
+            watch.begin(total, name);
         }
     }
 
@@ -59,21 +96,26 @@ impl Progress {
             bar.bar.set_style(style);
         }
         bar.scale = WEIGHT / total.max(1.0);
+        bar.announce(total, name);
         bar
     }
 
-    /// One piece of work is done.
-    pub fn done(&self) {
-        self.add(1.0);
+    /// One piece of work is done. Returns whether to go on.
+    pub fn done(&self) -> bool {
+        self.add(1.0)
     }
 
-    /// Work of this weight is done.
-    pub fn add(&self, weight: f64) {
+    /// Work of this weight is done. Returns whether to go on.
+    pub fn add(&self, weight: f64) -> bool {
+        if let Some(watch) = &self.watch {
+            return watch.done(weight);
+        }
         self.bar.inc((weight * self.scale).round() as u64);
         let lasts = self.begin.elapsed() > PATIENCE;
         if self.bar.is_hidden() && lasts && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+        true
     }
 }
 

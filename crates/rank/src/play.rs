@@ -5,7 +5,7 @@ use crate::point::MatrixPoint;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
 use whimbrel_sim::scenario::{Scenario, ScenarioError};
-use whimbrel_sim::sweep::ThreadsError;
+use whimbrel_sim::sweep::SweepError;
 
 /// One algorithm at one point, with several seeds.
 #[derive(Debug)]
@@ -59,21 +59,21 @@ impl<'a> Task<'a> {
 }
 
 /// Runs all tasks on `threads` threads (`None`: one for each core), the longest first. `done` is
-/// called with each finished task and its measures in the order of the seeds, from any thread.
+/// called with each finished task and its measures in the order of the seeds, from any thread; it
+/// returns whether to go on.
 /// Results do not depend on the number of threads.
 ///
 /// # Errors
-/// If the threads cannot be started.
+/// If `done` stopped it, or the threads cannot be started.
 pub fn play(
     tasks: &[Task<'_>],
     threads: Option<NonZeroUsize>,
-    done: impl Fn(&Task<'_>, &[Measures]) + Sync,
-) -> Result<Vec<Vec<Measures>>, ThreadsError> {
+    done: impl Fn(&Task<'_>, &[Measures]) -> bool + Sync,
+) -> Result<Vec<Vec<Measures>>, SweepError> {
     let run = |task: &Task<'_>| {
         let runs = task.run();
-        done(task, &runs);
-        runs
+        done(task, &runs).then_some(runs).ok_or(SweepError::Stopped)
     };
     whimbrel_sim::sweep::pool(threads)?
-        .install(|| Ok(tasks.par_iter().with_max_len(1).map(run).collect()))
+        .install(|| tasks.par_iter().with_max_len(1).map(run).collect())
 }

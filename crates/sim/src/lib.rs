@@ -10,6 +10,7 @@
 //! | `tcp/`, `multipath/`, `aatp/`, `udp/` | the kinds of flows |
 //! | `streams/` | the data of a multipath connection: streams and messages |
 //! | `outcome`, `observe`, `path_capacity` | what a run reports, and what a path offers |
+//! | `session` | a run that is played step by step |
 //! | `sweep` | all runs of a scenario on several threads |
 //! | `seed`, `rtt`, `ranges`, `measure`, `counters` | parts that several of them use |
 
@@ -29,6 +30,7 @@ mod ranges;
 mod rtt;
 pub mod scenario;
 mod seed;
+mod session;
 mod streams;
 pub mod sweep;
 mod tcp;
@@ -45,6 +47,7 @@ pub use outcome::{
     NackCounts, Outcome, PathOutcome, StreamOutcome, Summary,
 };
 
+pub use session::Session;
 pub use whimbrel_cc::fairness::jain;
 
 use engine::world::World;

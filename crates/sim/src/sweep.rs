@@ -47,6 +47,26 @@ pub fn run_all<'a>(
     threads: Option<NonZeroUsize>,
     done: impl Fn() + Sync,
 ) -> Result<Vec<Run<'a>>, ThreadsError> {
+    run_while(jobs, threads, || {
+        done();
+        true
+    })
+    .map_err(|error| match error {
+        SweepError::Threads(error) => error,
+        SweepError::Stopped => unreachable!("it never stops"),
+    })
+}
+
+/// The same for a caller that may stop it: `done` returns whether to go on. Runs that have begun
+/// are played to their ends.
+///
+/// # Errors
+/// [`SweepError::Stopped`] if `done` returned false; if the threads cannot be started.
+pub fn run_while<'a>(
+    jobs: &[Job<'a>],
+    threads: Option<NonZeroUsize>,
+    done: impl Fn() -> bool + Sync,
+) -> Result<Vec<Run<'a>>, SweepError> {
     let pool = pool(threads)?;
     let one = |job: &Job<'a>| {
         let begin = Instant::now();
@@ -57,11 +77,10 @@ pub fn run_all<'a>(
             wall: begin.elapsed(),
             outcome,
         };
-        done();
-        run
+        done().then_some(run).ok_or(SweepError::Stopped)
     };
     // Runs differ in length by orders of magnitude, so each is a task of its own.
-    Ok(pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect()))
+    pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect())
 }
 
 /// A pool of `threads` threads; `None`: one for each core.
@@ -79,3 +98,35 @@ pub fn pool(threads: Option<NonZeroUsize>) -> Result<rayon::ThreadPool, ThreadsE
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot start the threads of the sweep: {0}")]
 pub struct ThreadsError(String);
+
+/// Why a sweep ended early.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SweepError {
+    /// The threads cannot be started.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+    /// The caller stopped it.
+    #[error("stopped")]
+    Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn a_caller_stops_a_sweep() {
+        let text = "[link.L]\nrate = \"1 Mbit/s\"\n[[flow]]\nroute = [\"L\"]\n\
+                    [run]\nduration = \"1 s\"\nseeds = 50\n";
+        let scenario = Scenario::parse(text, Path::new("test")).expect("valid");
+        let jobs = jobs(scenario.points());
+        let count = AtomicUsize::new(0);
+        let done = || count.fetch_add(1, Ordering::Relaxed) < 3;
+        let stopped = run_while(&jobs, NonZeroUsize::new(1), done);
+        assert_eq!(stopped.map(|runs| runs.len()), Err(SweepError::Stopped));
+        assert!(count.into_inner() < 50);
+    }
+}

@@ -19,13 +19,13 @@ use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate};
 
 /// Reno's increase, segments per window of data.
-pub(crate) const RENO_INCREASE: f64 = 1.0;
+pub const RENO_INCREASE: f64 = 1.0;
 
 /// Reno's decrease, a fraction of the flight.
-pub(crate) const RENO_DECREASE: f64 = 0.5;
+pub const RENO_DECREASE: f64 = 0.5;
 
 /// The algorithm's own part.
-pub(crate) trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
+pub trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
     /// Invoked when data is acknowledged, before the window grows: the place to measure. An
     /// algorithm with a part of its window that follows delays changes it here, and then must check
     /// [`Window::may_grow`] itself.
@@ -80,7 +80,7 @@ pub(crate) trait IncreaseDecrease: Debug + Clone + Send + Sync + 'static {
 
 /// The rule of an [`IncreaseDecrease`].
 #[derive(Debug, Clone)]
-pub(crate) struct Aimd<T>(pub T);
+pub struct Aimd<T>(pub T);
 
 impl<T: IncreaseDecrease> Aimd<T> {
     /// The reduced flight after a loss or a timeout, without its lower limit.

@@ -20,7 +20,7 @@ use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate, Time};
 
 /// The part in which an algorithm differs from the others of the family.
-pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
+pub trait Rule: Clone + Debug + Send + Sync + 'static {
     /// Whether each response to a loss carries a verdict.
     const CLASSIFIES_LOSSES: bool = false;
 
@@ -78,19 +78,19 @@ pub(crate) trait Rule: Clone + Debug + Send + Sync + 'static {
 }
 
 /// Half of the flight: Reno's ssthresh without its lower limit (RFC 5681 equation 4).
-pub(crate) fn half(window: &Window, in_flight: Bytes) -> u64 {
+pub fn half(window: &Window, in_flight: Bytes) -> u64 {
     window.flight(in_flight) / 2
 }
 
 /// Slow start by RFC 3465, if the window is in slow start and may grow. Returns the bytes left for
 /// congestion avoidance: 0 if the window may not grow.
-pub(crate) fn slow_start(window: &mut Window, ack: &Ack) -> u64 {
+pub fn slow_start(window: &mut Window, ack: &Ack) -> u64 {
     slow_start_by(window, ack, SLOW_START_LIMIT)
 }
 
 /// Reno's growth: slow start by at most `limit` segments per ACK (L of RFC 3465), then one segment
 /// per window of data.
-pub(crate) fn grow_as_reno(window: &mut Window, ack: &Ack, limit: u64) {
+pub fn grow_as_reno(window: &mut Window, ack: &Ack, limit: u64) {
     let acked = slow_start_by(window, ack, limit);
     window.grow_by_counting(acked);
 }
@@ -107,7 +107,7 @@ fn slow_start_by(window: &mut Window, ack: &Ack, limit: u64) -> u64 {
 
 /// The controller of a window that follows a [`Rule`].
 #[derive(Debug, Clone)]
-pub(crate) struct WindowController<R> {
+pub struct WindowController<R> {
     window: Window,
     /// The algorithm's own part.
     pub rule: R,

@@ -6,13 +6,13 @@ use whimbrel_units::Bytes;
 
 /// L of RFC 3465 (section 2.3), segments: the maximum growth per ACK in slow start, unless an
 /// algorithm has its own.
-pub(crate) const SLOW_START_LIMIT: u64 = 2;
+pub const SLOW_START_LIMIT: u64 = 2;
 
 /// A window in bytes with its slow start threshold (RFC 5681 section 3.1).
 ///
 /// Invariants: `cwnd >= mss >= 1` and `ssthresh >= 2*mss`. Sums saturate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
+pub struct Window {
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Slow start threshold, bytes; `u64::MAX` until it is first set.
@@ -30,6 +30,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// The window of a new connection.
     pub fn new(setup: &Setup) -> Self {
         let mss = setup.mss.get().max(1);
         let known = setup
@@ -46,6 +47,7 @@ impl Window {
         }
     }
 
+    /// Whether it is below the threshold, or there is none yet.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }

@@ -108,6 +108,29 @@ pub struct Entry {
     pub build: fn(&Setup, &Values) -> Box<dyn Controller>,
 }
 
+impl Entry {
+    /// An algorithm outside this crate: without parameters, fed acknowledgments, driven by losses,
+    /// and its own citation. Fields that differ can be set: `Entry { family: ..., ..Entry::new(...) }`.
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        code: &'static [Code],
+        build: fn(&Setup, &Values) -> Box<dyn Controller>,
+    ) -> Self {
+        Self {
+            name,
+            code,
+            summary,
+            citation: "an algorithm of one's own",
+            family: Family::Loss,
+            driven_by: DrivenBy::Losses,
+            feed: Feed::Acknowledgments,
+            parameters: &[],
+            build,
+        }
+    }
+}
+
 /// One loss classifier of the table.
 #[derive(Debug)]
 pub struct ClassifierEntry {
@@ -247,6 +270,11 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
+    /// The name of the algorithm, for a constructor that several entries share.
+    pub fn algorithm(&self) -> &'static str {
+        self.name
+    }
+
     fn get(&self, name: &str) -> &Value {
         let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| v);
         let default = || {

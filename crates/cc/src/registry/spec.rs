@@ -7,10 +7,11 @@
 
 use crate::classifiers::wrap::WithClassifier;
 use crate::interface::{Controller, TransportFeatures};
+use crate::registry::added::controllers;
 use crate::registry::entry::{
     ChosenController, ClassifierEntry, Entry, Feed, Parameter, Setup, Value, Values,
 };
-use crate::registry::table::{CLASSIFIERS, CONTROLLERS};
+use crate::registry::table::CLASSIFIERS;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,7 +23,12 @@ pub struct Spec {
     entry: &'static Entry,
     set: Vec<(&'static str, Value)>,
     classifier: Option<ClassifierSpec>,
+    /// Builds the controller instead of the entry.
+    maker: Option<Maker>,
 }
+
+/// Makes a controller for a new connection, in place of an entry's own constructor.
+pub type Maker = Arc<dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync>;
 
 /// A loss classifier with its parameters, as a user chose it.
 #[derive(Clone)]
@@ -32,6 +38,14 @@ struct ClassifierSpec {
 }
 
 impl Spec {
+    /// The same choice, with controllers that the program makes itself: of one connection, with a
+    /// state that the program keeps in its hands.
+    #[must_use]
+    pub fn made_by(mut self, maker: Maker) -> Self {
+        self.maker = Some(maker);
+        self
+    }
+
     /// Its entry in the table.
     pub fn entry(&self) -> &'static Entry {
         self.entry
@@ -56,7 +70,10 @@ impl Spec {
     pub fn build(&self, setup: &Setup) -> Box<dyn Controller> {
         let entry = self.entry;
         let values = values(entry.name, entry.parameters, &self.set);
-        let controller = (entry.build)(setup, &values);
+        let controller = match &self.maker {
+            Some(make) => make(setup),
+            None => (entry.build)(setup, &values),
+        };
         let Some(ClassifierSpec { entry, set }) = &self.classifier else {
             return controller;
         };
@@ -107,7 +124,12 @@ impl PartialEq for Spec {
             (Some(a), Some(b)) => std::ptr::eq(a.entry, b.entry) && a.set == b.set,
             _ => false,
         };
-        same && std::ptr::eq(self.entry, other.entry) && self.set == other.set
+        let same_maker = match (&self.maker, &other.maker) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        same && same_maker && std::ptr::eq(self.entry, other.entry) && self.set == other.set
     }
 }
 
@@ -156,6 +178,7 @@ impl FromStr for Spec {
             entry,
             set: read_parameters(text, entry.name, query, entry.parameters)?,
             classifier: None,
+            maker: None,
         };
         let Some(classifier) = classifier else {
             return Ok(spec);
@@ -205,12 +228,12 @@ fn split_controller(text: &str) -> Result<(&'static Entry, &str), SpecError> {
             .trim_start();
         (rest.is_empty() || rest.starts_with(['?', '+'])).then_some(rest)
     };
-    CONTROLLERS
-        .iter()
+    let all = controllers();
+    all.iter()
         .filter_map(|entry| Some((*entry, rest_after(entry)?)))
         .max_by_key(|(entry, _)| entry.name.len())
         .ok_or_else(|| {
-            let names = CONTROLLERS.iter().map(|e| e.name);
+            let names = all.iter().map(|e| e.name);
             SpecError(unknown("controller", intended_name(text), names))
         })
 }

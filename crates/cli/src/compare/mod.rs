@@ -169,8 +169,7 @@ pub fn exact(time: Duration) -> String {
 
 /// Makes the scenario, and runs or prints it.
 pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
-    let text = scenario(&args, args.transport);
-    let scenario = Scenario::parse(&text, Path::new("compare")).map_err(by_flag)?;
+    let (scenario, text) = scenario_of(&args)?;
     if args.print_scenario {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -184,6 +183,16 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
     let how = show::Comparison::new(&args, &scenario)?;
     play(&scenario, &origin, &args.play, &how)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The scenario of these flags, and its text.
+///
+/// # Errors
+/// As the command.
+pub fn scenario_of(args: &CompareArgs) -> anyhow::Result<(Scenario, String)> {
+    let text = scenario(args, args.transport);
+    let scenario = Scenario::parse(&text, Path::new("compare")).map_err(by_flag)?;
+    Ok((scenario, text))
 }
 
 /// The error of the scenario that the flags stand for, in terms of the flags.

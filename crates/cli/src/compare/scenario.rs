@@ -77,9 +77,8 @@ pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
 /// All algorithms; with streams or messages, those that TCP carries.
 fn every(args: &CompareArgs) -> impl Iterator<Item = &'static registry::Entry> {
     let tcp = !args.streams.is_empty() || !args.messages.is_empty();
-    registry::CONTROLLERS
-        .iter()
-        .copied()
+    registry::controllers()
+        .into_iter()
         .filter(move |entry| !tcp || entry.feed == Feed::Acknowledgments)
 }
 

@@ -124,7 +124,7 @@ impl Play for Comparison<'_> {
                 })
                 .collect();
             let jobs: Vec<Job<'_>> = next.iter().map(|(_, job)| *job).collect();
-            let runs = sweep::run_all(&jobs, args.threads, || progress.done())?;
+            let runs = sweep::run_while(&jobs, args.threads, || progress.done())?;
             for ((point, _), run) in next.iter().zip(runs) {
                 done[*point].push(run);
             }

@@ -30,8 +30,15 @@ struct Run {
     measures: Measures,
 }
 
-/// Writes all runs, those of references included.
-pub fn write(path: &Path, library: &Library, runs: &Runs) -> anyhow::Result<()> {
+/// All runs as objects, those of references included.
+///
+/// # Errors
+/// If a number cannot be written as JSON.
+pub fn records(library: &Library, runs: &Runs) -> anyhow::Result<serde_json::Value> {
+    Ok(serde_json::to_value(all_runs(library, runs))?)
+}
+
+fn all_runs(library: &Library, runs: &Runs) -> Vec<Run> {
     let mut all = Vec::new();
     for ((id, algorithm), measures) in runs {
         let content = content(library, id).unwrap_or_default();
@@ -42,6 +49,12 @@ pub fn write(path: &Path, library: &Library, runs: &Runs) -> anyhow::Result<()> 
             measures: *m,
         }));
     }
+    all
+}
+
+/// Writes all runs, those of references included.
+pub fn write(path: &Path, library: &Library, runs: &Runs) -> anyhow::Result<()> {
+    let all = all_runs(library, runs);
     if path.extension().is_some_and(|extension| extension == "csv") {
         return csv(path, &all);
     }

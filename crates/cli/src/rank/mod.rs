@@ -123,15 +123,8 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
         atomic_file::check(path)?;
     }
     let library = library(&args)?;
-    let mut controllers: Vec<String> = Vec::new();
-    for choice in &args.controllers {
-        match choice.as_str() {
-            EVERY => controllers.extend(registry::CONTROLLERS.iter().map(|e| e.name.to_owned())),
-            one => controllers.push(one.to_owned()),
-        }
-    }
-    let mut unique = BTreeSet::new();
-    controllers.retain(|name| unique.insert(name.clone()));
+    let mut controllers = chosen(&args);
+    let mut unique: BTreeSet<String> = controllers.iter().cloned().collect();
     let mut runs = Runs::new();
     if let Some(path) = &args.known {
         let (known, names) = file::read(path, &library)?;
@@ -140,7 +133,14 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
         // What the command names is run: an earlier program may have made the file.
         runs.retain(|(_, name), _| !args.controllers.contains(name));
     }
-    complete(&library, &controllers, &args, &mut runs)?;
+    let cache = match Cache::open_to_write(args.keep.as_deref(), RANKED) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            eprintln!("warning: cannot store results: {error:#}");
+            None
+        }
+    };
+    complete(&library, &controllers, &args, cache.as_ref(), &mut runs)?;
     let league = League::new(&library, &controllers, &runs);
     if let Some(path) = &args.save {
         file::write(path, &library, &runs)?;
@@ -165,6 +165,36 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
         writeln!(out, "{seconds:.1} s")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The names of the algorithms, each once.
+fn chosen(args: &RankArgs) -> Vec<String> {
+    let mut controllers: Vec<String> = Vec::new();
+    for choice in &args.controllers {
+        match choice.as_str() {
+            EVERY => controllers.extend(registry::controllers().iter().map(|e| e.name.to_owned())),
+            one => controllers.push(one.to_owned()),
+        }
+    }
+    let mut unique = BTreeSet::new();
+    controllers.retain(|name| unique.insert(name.clone()));
+    controllers
+}
+
+/// What [`run`] prints with `--json`, and under `runs` what every run measured. Nothing is stored:
+/// the key of a stored result is the command's own program.
+///
+/// # Errors
+/// As the command.
+pub fn as_json(args: &RankArgs) -> anyhow::Result<serde_json::Value> {
+    let library = library(args)?;
+    let controllers = chosen(args);
+    let mut runs = Runs::new();
+    complete(&library, &controllers, args, None, &mut runs)?;
+    let league = League::new(&library, &controllers, &runs);
+    let mut all = show::json(&library, &league);
+    all["runs"] = file::records(&library, &runs)?;
+    Ok(all)
 }
 
 fn library(args: &RankArgs) -> anyhow::Result<Library> {
@@ -197,15 +227,9 @@ fn complete(
     library: &Library,
     controllers: &[String],
     args: &RankArgs,
+    cache: Option<&Cache>,
     runs: &mut Runs,
 ) -> anyhow::Result<()> {
-    let cache = match Cache::open_to_write(args.keep.as_deref(), RANKED) {
-        Ok(cache) => Some(cache),
-        Err(error) => {
-            eprintln!("warning: cannot store results: {error:#}");
-            None
-        }
-    };
     let mut tasks: Vec<(Task<'_>, Option<Key>)> = Vec::new();
     for point in &library.points {
         let names = controllers
@@ -218,10 +242,8 @@ fn complete(
             if runs.contains_key(&place) {
                 continue;
             }
-            let key = cache
-                .as_ref()
-                .map(|cache| key(cache, point, name, args.seeds));
-            let stored = cache.as_ref().zip(key.as_ref()).filter(|_| !args.again);
+            let key = cache.map(|cache| key(cache, point, name, args.seeds));
+            let stored = cache.zip(key.as_ref()).filter(|_| !args.again);
             match stored.and_then(|(cache, key)| cache.read::<Vec<Measures>>(key)) {
                 Some(stored) => {
                     runs.insert(place, stored);
@@ -242,14 +264,14 @@ fn complete(
     let finished: Mutex<Runs> = Mutex::default();
     play(&tasks, args.threads, |task, measures| {
         let place = (task.point.id.as_str(), task.controller.as_str());
-        if let (Some(cache), Some(Some(key))) = (&cache, keys.get(&place)) {
+        if let (Some(cache), Some(Some(key))) = (cache, keys.get(&place)) {
             cache.write(key, &measures);
         }
         let place = (task.point.id.clone(), task.controller.clone());
         if let Ok(mut finished) = finished.lock() {
             finished.insert(place, measures.to_vec());
         }
-        progress.add(task.work());
+        progress.add(task.work())
     })?;
     runs.extend(finished.into_inner().unwrap_or_default());
     Ok(())

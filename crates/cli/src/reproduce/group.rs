@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 use whimbrel_sim::scenario::{Parameter, Scenario, Setting};
-use whimbrel_sim::sweep::{self, Run, ThreadsError};
+use whimbrel_sim::sweep::{self, Run, SweepError};
 
 /// Tasks with the same scenario; at least one.
 pub struct Group<'a> {
@@ -93,7 +93,7 @@ impl<'a> Group<'a> {
         let first = self.to_run().next();
         let name = first.map_or("", |task| task.experiment.id.as_str());
         progress.begin(self.scenario_id(), name, jobs.len() + over_time.jobs());
-        let runs = sweep::run_all(&jobs, threads, || progress.step())?;
+        let runs = sweep::run_while(&jobs, threads, || progress.step())?;
         let sampled = over_time.run(threads, progress)?;
         let seconds = begin.elapsed().as_secs_f64();
         progress.end();
@@ -147,8 +147,8 @@ impl OverTime {
         &self,
         threads: Option<NonZeroUsize>,
         progress: &Progress,
-    ) -> Result<Vec<Vec<Run<'_>>>, ThreadsError> {
-        let run = |few| sweep::run_all(&first_seeds(few), threads, || progress.step());
+    ) -> Result<Vec<Vec<Run<'_>>>, SweepError> {
+        let run = |few| sweep::run_while(&first_seeds(few), threads, || progress.step());
         self.few.iter().map(run).collect()
     }
 }

@@ -101,13 +101,7 @@ pub struct ReproduceArgs {
 
 /// Lists, prints or runs the experiments.
 pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
-    let library = match &args.experiments {
-        Some(folder) => Library::Folder(folder.clone()),
-        None => {
-            let here = std::env::current_dir().context("cannot find the current directory")?;
-            Library::nearest(&here)
-        }
-    };
+    let library = library(&args)?;
     let found = find(&library, &args.ids)?;
     if args.print_scenario {
         return print_files(&library, &found);
@@ -144,6 +138,37 @@ pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What [`run`] prints with `--json`. Nothing is stored: the key of a stored result is the command's
+/// own program.
+///
+/// # Errors
+/// As the command.
+pub fn as_json(args: &ReproduceArgs) -> anyhow::Result<serde_json::Value> {
+    let library = library(args)?;
+    let found = runnable(find(&library, &args.ids)?)?;
+    let seeds = args.seeds.map(seeds_setting);
+    let expected = library.seconds().map_err(failed)?;
+    let tasks = tasks(&library, found, None, seeds.as_ref()).map_err(failed)?;
+    let groups = Group::all(&tasks);
+    let progress = Progress::new(groups.iter().map(Group::scenario_id), &expected);
+    let mut all = Vec::new();
+    for group in &groups {
+        all.extend(group.reproduce(None, seeds.as_ref(), args.threads, &progress)?);
+    }
+    all.sort_by_key(|result| result::place(result.experiment));
+    Ok(serde_json::to_value(all)?)
+}
+
+fn library(args: &ReproduceArgs) -> anyhow::Result<Library> {
+    match &args.experiments {
+        Some(folder) => Ok(Library::Folder(folder.clone())),
+        None => {
+            let here = std::env::current_dir().context("cannot find the current directory")?;
+            Ok(Library::nearest(&here))
+        }
+    }
 }
 
 /// The experiments that the names match, each once, in order.

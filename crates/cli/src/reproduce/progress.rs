@@ -1,10 +1,10 @@
 //! The progress bar over all scenarios to run, with the expected time left.
 
-use crate::runs::PATIENCE;
+use crate::runs::{PATIENCE, Watch, watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Expected run time of a scenario in seconds if no run time is known.
@@ -22,6 +22,7 @@ pub struct Progress {
     /// Expected run time of each scenario to run, in seconds.
     expected: BTreeMap<String, f64>,
     work: Mutex<Work>,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 /// The state of the work, in expected seconds.
@@ -57,6 +58,7 @@ impl Progress {
                 running: 0.0,
                 runs: (0, 0),
             }),
+            watch: watch(),
         }
     }
 
@@ -68,12 +70,19 @@ impl Progress {
             work.runs = (0, runs);
         });
         self.bar.set_prefix(name.to_owned());
+        if let Some(watch) = &self.watch {
+            watch.begin(runs as f64, name);
+        }
     }
 
-    /// One of its runs is done.
-    pub fn step(&self) {
+    /// One of its runs is done. Returns whether to go on.
+    pub fn step(&self) -> bool {
+        if let Some(watch) = &self.watch {
+            return watch.done(1.0);
+        }
         let work = self.change(|work| work.runs.0 += 1);
         self.show(&work);
+        true
     }
 
     /// All its runs are done.

@@ -26,6 +26,7 @@ use std::collections::HashMap;
 use std::io;
 use std::str::FromStr;
 use swept::Swept;
+use whimbrel_sim::scenario::Point;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{FlowOutcome, FlowSample, LossEpisode};
 use whimbrel_units::nearest;
@@ -146,12 +147,26 @@ pub struct Frame<'a> {
     /// Indices of the columns by name.
     places: HashMap<String, usize>,
     swept: Vec<Swept>,
+    /// The index of the first of the runs.
+    first: u64,
 }
 
 impl<'a> Frame<'a> {
     /// A table of these runs.
     pub fn new(table: Table, runs: &'a [Run<'a>]) -> Self {
-        let swept = swept::swept(runs);
+        Self::part(table, runs.iter().map(|run| run.point), runs, 0)
+    }
+
+    /// A table of some of the runs of a scenario: `runs` are adjacent, and `first` is the index of
+    /// their first one among all runs. It has the columns of the table of all runs, whose points
+    /// are `points`, so that such parts can be put together.
+    pub fn part<'p>(
+        table: Table,
+        points: impl Iterator<Item = &'p Point>,
+        runs: &'a [Run<'a>],
+        first: u64,
+    ) -> Self {
+        let swept = swept::swept(points);
         let columns = columns::columns(table, swept.iter().flat_map(Swept::columns));
         let places = columns.iter().enumerate();
         let places = places.map(|(i, column)| (column.name.clone(), i)).collect();
@@ -161,6 +176,7 @@ impl<'a> Frame<'a> {
             columns,
             places,
             swept,
+            first,
         }
     }
 
@@ -188,7 +204,7 @@ impl<'a> Frame<'a> {
         };
         for (index, run) in self.runs.iter().enumerate() {
             row.clear();
-            row.set("run", Cell::Integer(whole(index as u64)));
+            row.set("run", Cell::Integer(whole(self.first + index as u64)));
             row.set("seed", Cell::Integer(whole(run.seed)));
             for swept in &self.swept {
                 for (column, cell) in swept.cells(run) {

@@ -6,7 +6,7 @@
 
 use super::{Cell, Column, Kind};
 use crate::quantity::Quantity;
-use whimbrel_sim::scenario::{Parameter, ParameterValue};
+use whimbrel_sim::scenario::{Parameter, ParameterValue, Point};
 use whimbrel_sim::sweep::Run;
 
 /// A swept key.
@@ -17,12 +17,19 @@ pub(super) struct Swept {
     unit: Option<Quantity>,
 }
 
-/// The keys of all runs, in the order of their first appearance.
-pub(super) fn swept(runs: &[Run<'_>]) -> Vec<Swept> {
+/// The keys of all points, in the order of their first appearance.
+pub(super) fn swept<'p>(points: impl Iterator<Item = &'p Point>) -> Vec<Swept> {
     let mut all: Vec<(&str, Vec<&ParameterValue>)> = Vec::new();
-    // The runs of a point are adjacent.
-    for runs in runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point)) {
-        for Parameter { key, value } in runs[0].point.parameters() {
+    let mut last: Option<&Point> = None;
+    for point in points {
+        // A point may come once for each of its runs.
+        if last
+            .replace(point)
+            .is_some_and(|last| std::ptr::eq(last, point))
+        {
+            continue;
+        }
+        for Parameter { key, value } in point.parameters() {
             match all.iter_mut().find(|(known, _)| known == key) {
                 Some((_, values)) => values.push(value),
                 None => all.push((key, vec![value])),

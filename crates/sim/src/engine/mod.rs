@@ -14,7 +14,7 @@
 
 mod calendar;
 mod lookahead;
-mod observation;
+pub(crate) mod observation;
 pub(crate) mod packet;
 pub(crate) mod payload_pool;
 mod pipe;

@@ -184,11 +184,28 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
 
     /// Plays the run to its end.
     pub fn play(mut self) -> Outcome {
+        self.events_until(Time::MAX);
+        self.now = self.end;
+        self.observation.release(self.end);
+        self.outcome()
+    }
+
+    /// Plays all events up to `until`. Returns whether the run is over.
+    pub fn advance(&mut self, until: Time) -> bool {
+        self.events_until(until)
+    }
+
+    /// The loop of a run. Inlined, so that [`play`](Self::play) has no limit to compare with.
+    #[inline(always)]
+    fn events_until(&mut self, until: Time) -> bool {
         let links = self.pipes.len();
         let (polled, sampler) = (self.first_polled_slot(), self.sampler_slot());
         while let Some((time, slot)) = self.calendar.next() {
             if time > self.end {
-                break;
+                return true;
+            }
+            if time > until {
+                return until >= self.end;
             }
             self.now = time;
             self.events += 1;
@@ -206,9 +223,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 self.on_sample(sampler);
             }
         }
-        self.now = self.end;
-        self.observation.release(self.end);
-        self.outcome()
+        true
     }
 
     // ------------------------------------------------------------------ packets

@@ -33,6 +33,11 @@ impl ScenarioError {
 }
 
 impl ScenarioError {
+    /// Its file and line: `scenario.toml:7`.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
     /// The key that it is about, e.g. `link.L.loss`; empty for the whole file.
     pub fn key(&self) -> &str {
         &self.key

@@ -1,0 +1,178 @@
+//! The `whimbrel` command: parses arguments, calls the libraries, prints results.
+//!
+//! A program of one's own is the whole command with further algorithms in its table if its `main`
+//! is [`main_with`]: see `examples/own-algorithm`. [`library`] returns what the commands print.
+
+// Some helpers serve only what sends real packets.
+#![cfg_attr(not(feature = "transports"), allow(dead_code))]
+
+mod advise;
+mod atomic_file;
+mod cache;
+mod compare;
+mod controllers;
+#[cfg(feature = "transports")]
+mod credentials;
+#[cfg(feature = "transports")]
+mod demo;
+mod failure;
+#[cfg(feature = "transports")]
+mod files;
+mod judge;
+pub mod library;
+#[cfg(feature = "transports")]
+mod link;
+mod model;
+mod neighbours;
+mod one_run;
+mod origin;
+mod page;
+#[cfg(feature = "transports")]
+mod pipe;
+#[cfg(feature = "transports")]
+mod place;
+mod play;
+mod priority;
+mod provenance;
+mod rank;
+mod reproduce;
+mod runs;
+mod save;
+#[cfg(feature = "transports")]
+mod send;
+#[cfg(feature = "transports")]
+mod serve;
+mod shell;
+mod sim;
+mod svg;
+#[cfg(feature = "transports")]
+mod tcp;
+#[cfg(feature = "transports")]
+mod token;
+mod trace;
+mod transports;
+
+/// The algorithms: what one is made of, and the table.
+pub use whimbrel_cc as cc;
+/// Time, data and rates.
+pub use whimbrel_units as units;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use whimbrel_cc::registry::{self, Entry};
+
+/// Congestion control in simulation and in real transfers.
+///
+/// Each algorithm has one implementation, which runs in a packet-level simulator and in encrypted
+/// transfers. Each path has one description, which is simulated, or emulated for real traffic.
+#[derive(Parser)]
+#[command(name = "whimbrel", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5%
+                                          which algorithm to use on a path
+  whimbrel compare                        common algorithms on a lossy path
+  whimbrel compare --loss 0%,0.1%,1%,5%   the same at four loss rates
+  whimbrel compare --print-scenario       the same as a scenario file
+  whimbrel sim path.toml                  run a scenario file
+  whimbrel controllers                    list the algorithms and their papers
+  whimbrel rank                           algorithms on a matrix of paths
+  whimbrel judge                          decisions on the causes of losses
+  whimbrel model                          formulas compared with the simulator
+  whimbrel reproduce                      the papers' figures, with verdicts
+  whimbrel serve DIR                      receive files over QUIC
+  whimbrel send FILE HOST                 send a file with any algorithm
+  whimbrel get HOST:PATH DIR              get files back
+  whimbrel link --rtt 600ms --loss 1% -- ping 10.77.0.2
+                                          run a program on an emulated path
+  whimbrel tcp --controller cerl -- COMMAND
+                                          run a program's TCP with any algorithm";
+
+#[derive(Subcommand)]
+enum Command {
+    Controllers(controllers::ControllersArgs),
+    Sim(sim::SimArgs),
+    Compare(compare::CompareArgs),
+    Advise(advise::AdviseArgs),
+    Judge(judge::JudgeArgs),
+    Model(model::ModelArgs),
+    Rank(rank::RankArgs),
+    Reproduce(reproduce::ReproduceArgs),
+    #[cfg(feature = "transports")]
+    Serve(serve::ServeArgs),
+    #[cfg(feature = "transports")]
+    Send(Box<send::SendArgs>),
+    #[cfg(feature = "transports")]
+    Get(files::GetArgs),
+    #[cfg(feature = "transports")]
+    Ls(files::LsArgs),
+    #[cfg(feature = "transports")]
+    Rm(files::RmArgs),
+    #[cfg(feature = "transports")]
+    Pipe(pipe::PipeArgs),
+    #[cfg(feature = "transports")]
+    Tunnel(pipe::TunnelArgs),
+    #[cfg(feature = "transports")]
+    Token(token::TokenArgs),
+    #[cfg(feature = "transports")]
+    Link(Box<link::LinkArgs>),
+    #[cfg(feature = "transports")]
+    Tcp(Box<tcp::TcpArgs>),
+    #[cfg(feature = "transports")]
+    Demo(demo::DemoArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
+    #[cfg(feature = "transports")]
+    #[command(hide = true)]
+    DemoEnd(demo::DemoEndArgs),
+}
+
+/// The command with `own` algorithms in the table, behind Whimbrel's. Returns the status to exit
+/// with.
+pub fn main_with(own: &[&'static Entry]) -> ExitCode {
+    if let Err(error) = registry::add(own) {
+        return failure::report(&failure::BadInput::new(error).into());
+    }
+    let done = match Cli::parse().command {
+        Command::Controllers(args) => controllers::run(args),
+        Command::Sim(args) => sim::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Advise(args) => advise::run(args),
+        Command::Judge(args) => judge::run(args),
+        Command::Model(args) => model::run(args),
+        Command::Rank(args) => rank::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
+        #[cfg(feature = "transports")]
+        Command::Serve(args) => serve::run(args),
+        #[cfg(feature = "transports")]
+        Command::Send(args) => send::run(*args),
+        #[cfg(feature = "transports")]
+        Command::Get(args) => files::run_get(args),
+        #[cfg(feature = "transports")]
+        Command::Ls(args) => files::run_ls(args),
+        #[cfg(feature = "transports")]
+        Command::Rm(args) => files::run_rm(args),
+        #[cfg(feature = "transports")]
+        Command::Pipe(args) => pipe::run(args),
+        #[cfg(feature = "transports")]
+        Command::Tunnel(args) => pipe::run_tunnel(args),
+        #[cfg(feature = "transports")]
+        Command::Token(args) => token::run(args),
+        #[cfg(feature = "transports")]
+        Command::Link(args) => link::run(*args),
+        #[cfg(feature = "transports")]
+        Command::Tcp(args) => tcp::run(*args),
+        #[cfg(feature = "transports")]
+        Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => shell::completions::<Cli>(&args),
+        Command::Man(args) => shell::man::<Cli>(&args),
+        #[cfg(feature = "transports")]
+        Command::DemoEnd(args) => demo::run_end(args),
+    };
+    done.unwrap_or_else(|error| failure::report(&error))
+}

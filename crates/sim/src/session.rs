@@ -1,0 +1,102 @@
+//! A run that is played step by step, for a program that acts between the steps: an environment in
+//! which controllers learn.
+
+use crate::engine::observation::Unobserved;
+use crate::engine::world::World;
+use crate::flow::dispatch::{AnyFlow, Shared};
+use crate::network::Network;
+use crate::outcome::Outcome;
+use self_cell::self_cell;
+use whimbrel_units::Time;
+
+/// A run in progress; `None` once its outcome was taken.
+struct Running<'a>(Option<World<'a, AnyFlow<'a>, Shared, Unobserved>>);
+
+self_cell!(
+    struct Played {
+        owner: Network,
+        #[not_covariant]
+        dependent: Running,
+    }
+);
+
+/// A run that is played step by step. However it is cut into steps, its outcome is that of
+/// [`run`](crate::run), bit for bit, as long as the program does not act in between.
+pub struct Session {
+    played: Played,
+    over: bool,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("over", &self.over)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A run at its beginning.
+    pub fn new(network: Network) -> Self {
+        fn begin(network: &Network) -> Running<'_> {
+            let flow = |index, lanes: &[u32]| AnyFlow::new(network, index, lanes);
+            Running(Some(World::new(network, Shared::new(network), flow)))
+        }
+        Self {
+            played: Played::new(network, begin),
+            over: false,
+        }
+    }
+
+    /// Plays all events up to `until`, that instant included. Returns whether the run is over: its
+    /// time has passed, or all data has arrived.
+    pub fn advance(&mut self, until: Time) -> bool {
+        if !self.over {
+            self.over = self.played.with_dependent_mut(|_, running| {
+                running.0.as_mut().is_none_or(|world| world.advance(until))
+            });
+        }
+        self.over
+    }
+
+    /// Plays the rest, and returns what was measured.
+    pub fn finish(mut self) -> Outcome {
+        let outcome = self
+            .played
+            .with_dependent_mut(|_, running| running.0.take().map(World::play));
+        outcome.unwrap_or_else(|| unreachable!("only this method takes the run, and it ends here"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use std::path::Path;
+    use whimbrel_units::Duration;
+
+    const SCENARIO: &str = "[link.L]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nloss = \"1 %\"\n\
+                            queue = \"20 packets\"\n[[flow]]\ncount = 2\nroute = [\"L\"]\n\
+                            [[flow]]\nroute = [\"L\"]\nsize = \"100 kB\"\n\
+                            [run]\nduration = \"3 s\"\n";
+
+    #[test]
+    fn steps_do_not_change_the_outcome() {
+        let scenario = Scenario::parse(SCENARIO, Path::new("test")).expect("valid");
+        let network = scenario.points()[0].network(7);
+        let whole = crate::run(&network);
+        for step in [1, 7, 250, 10_000] {
+            let mut session = Session::new(network.clone());
+            let mut now = Time::ZERO;
+            loop {
+                now += Duration::from_millis(step);
+                if session.advance(now) {
+                    break;
+                }
+                assert!(now < Time::ZERO + network.duration);
+            }
+            assert!(session.advance(now), "it stays over");
+            assert_eq!(session.finish(), whole, "steps of {step} ms");
+        }
+    }
+}
