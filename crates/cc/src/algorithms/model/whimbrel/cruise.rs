@@ -5,13 +5,16 @@
 //! * `W <- W + gain*(W*T/RTT + x*q(x) - W)`, with the rate x = W/RTT and the standing RTT:
 //!   FAST's rule (C. Jin, D. Wei, S. Low, INFOCOM 2004) with alpha = x*q(x). It is at rest where
 //!   `RTT - T = q(x)`.
-//! * While the queue is shorter than half of the target, the path has room. After `calm` such round
-//!   trips (three) the step doubles with each one, up to half of the window: a path that has become
+//! * While the queue is shorter than half of the target, the path has room. After three such round
+//!   trips the step doubles with each one, up to half of the window: a path that has become
 //!   ten times faster is filled in about ten round trips. Near the capacity that the path is known
 //!   to have the doubling begins anew: back to it fast, beyond it slowly.
 //! * When fast growth has made a queue, it ends as startup does, by Little's law.
 //! * Never more than [`HEADROOM`] times what the path delivers in an RTT (twice while the step
 //!   doubles): a window that the path does not answer grows no further.
+
+/// Round trips with room after which the step doubles.
+const PATIENCE: u32 = 3;
 
 /// Largest growth in a round trip, windows.
 const MAX_GROWTH: f64 = 0.5;
@@ -48,7 +51,7 @@ impl Cruise {
 
     /// Ends a round trip; `room`: the queue is shorter than half of its target, and the window was
     /// used; `beyond`: the window has reached what the path is known to hold.
-    pub fn on_round(&mut self, room: bool, beyond: bool, calm: u32) {
+    pub fn on_round(&mut self, room: bool, beyond: bool) {
         if !room || (beyond && !self.beyond) {
             *self = Self::new();
         }
@@ -57,7 +60,7 @@ impl Cruise {
             return;
         }
         self.calm = self.calm.saturating_add(1);
-        if self.calm >= calm {
+        if self.calm >= PATIENCE {
             self.velocity = (2.0 * self.velocity).min(1e9);
         }
     }
@@ -99,7 +102,7 @@ mod tests {
         let mut cruise = Cruise::new();
         let steps: Vec<f64> = (0..6)
             .map(|_| {
-                cruise.on_round(true, false, 3);
+                cruise.on_round(true, false);
                 cruise.step(1000.0, 1006.0, 0.5, true, true)
             })
             .collect();
@@ -109,7 +112,7 @@ mod tests {
             50.0,
             "at most half"
         );
-        cruise.on_round(false, false, 3);
+        cruise.on_round(false, false);
         assert_eq!(cruise.step(1000.0, 1006.0, 0.5, false, true), 3.0);
     }
 

@@ -8,9 +8,11 @@
 //!   acknowledgments, and the pulses with which BBR probes. The price is a later response to a
 //!   queue that grows: one round trip, which `mod.rs` accounts for in the stability of the fixed
 //!   point.
-//! * **Noise**: how much the standing RTT changes between rounds in nearly all rounds. An
-//!   expectile: it follows falls ten times faster than rises, so that a queue that comes and goes
-//!   is not noise, and a Wi-Fi channel is.
+//! * **Noise**: how much the minimum RTT changes from one eighth of a round trip to the next, on
+//!   average over a round trip, in nearly all round trips. A queue cannot change that fast: windows
+//!   change it over several round trips, so in an eighth of one by a small part. A Wi-Fi channel, a
+//!   scheduler's slots and acknowledgments in batches do. An expectile over the round trips: it
+//!   follows falls ten times faster than rises, so that what comes and goes is not noise.
 //!
 //! Units: seconds.
 
@@ -26,7 +28,7 @@ const PERIODS: usize = 3;
 /// How fast the noise is believed to rise and to fall, per round trip.
 const NOISE_GAINS: (f64, f64) = (0.02, 0.2);
 
-/// A change of the standing RTT by more than this is an event, not noise.
+/// A change by more than this is an event, not noise.
 const MAX_NOISE: f64 = 0.02;
 
 /// Round trips after which the longest queue is forgotten, on average.
@@ -42,12 +44,13 @@ pub(super) struct Delays {
     recent: f64,
     /// Minima of the drain periods, the present one first.
     periods: [f64; PERIODS],
-    /// How many of them count.
-    counted: usize,
     base: f64,
     seen: f64,
     noise: f64,
+    /// The minimum of the slice before the present one; infinite without a sample.
     previous: f64,
+    /// The sum and the number of the changes between slices in this round trip.
+    changes: (f64, f64),
     longest: f64,
 }
 
@@ -56,18 +59,18 @@ fn min(values: &[f64]) -> f64 {
 }
 
 impl Delays {
-    pub fn new(counted: usize) -> Self {
+    pub fn new() -> Self {
         Self {
             slices: [f64::INFINITY; SLICES],
             slice_began: 0.0,
             standing: f64::INFINITY,
             recent: f64::INFINITY,
             periods: [f64::INFINITY; PERIODS],
-            counted: counted.clamp(1, PERIODS),
             base: f64::INFINITY,
             seen: 0.0,
             noise: 0.0,
             previous: f64::INFINITY,
+            changes: (0.0, 0.0),
             longest: 0.0,
         }
     }
@@ -83,6 +86,7 @@ impl Delays {
         let passed = (now - self.slice_began) / slice;
         if passed >= 1.0 {
             let passed = (passed.min(SLICES as f64)) as usize;
+            self.end_slice(passed > 1);
             self.slices.rotate_right(passed % SLICES);
             self.slices[..passed].fill(f64::INFINITY);
             self.slice_began = now;
@@ -93,12 +97,23 @@ impl Delays {
         self.longest = self.longest.max(self.standing - self.base);
     }
 
-    /// Ends a round trip. Its change counts as noise if `learn`.
+    /// Ends a slice, and `skipped` ones without a sample: its minimum is compared with that of the
+    /// slice before it, if there is one. Over longer times a queue changes, too.
+    fn end_slice(&mut self, skipped: bool) {
+        let min = self.slices[0];
+        if self.previous.is_finite() {
+            self.changes.0 += (min - self.previous).abs().min(MAX_NOISE);
+            self.changes.1 += 1.0;
+        }
+        self.previous = if skipped { f64::INFINITY } else { min };
+    }
+
+    /// Ends a round trip. Its changes count as noise if `learn`.
     pub fn on_round(&mut self, learn: bool) {
         self.longest -= self.longest / MEMORY;
-        let change = (self.standing - self.previous).abs().min(MAX_NOISE);
-        self.previous = self.standing;
-        if learn && change.is_finite() {
+        let (sum, count) = std::mem::take(&mut self.changes);
+        if learn {
+            let change = sum / count.max(1.0);
             let (up, down) = NOISE_GAINS;
             let gain = if change > self.noise { up } else { down };
             self.noise += gain * (change - self.noise);
@@ -158,7 +173,7 @@ impl Delays {
     /// A drain that ends at `now` measured `rtt`: the oldest period is forgotten.
     pub fn end_period(&mut self, now: f64, rtt: f64) {
         self.periods = [rtt, self.periods[0], self.periods[1]];
-        self.base = min(&self.periods[..self.counted]);
+        self.base = min(&self.periods);
         self.seen = now;
     }
 
@@ -188,7 +203,7 @@ mod tests {
 
     /// One sample each 5 ms from the delays of `rtts`.
     fn after(rtts: &[f64]) -> Delays {
-        let mut delays = Delays::new(3);
+        let mut delays = Delays::new();
         for (i, rtt) in rtts.iter().enumerate() {
             delays.add(i as f64 * 0.005, *rtt, SRTT, 0.0);
         }
@@ -230,22 +245,50 @@ mod tests {
         assert_eq!((delays.seen(), delays.base()), (8.0, 0.08));
     }
 
-    #[test]
-    fn noise_is_what_nearly_all_rounds_have() {
-        let mut quiet = Delays::new(3);
-        let mut noisy = Delays::new(3);
-        for round in 0..2000u32 {
-            // Twice the time over which the standing RTT is the minimum.
-            let now = f64::from(round) * 2.0 * SRTT;
-            // A queue of 10 ms that comes or goes each 20 rounds, and a change of 2 ms in each.
-            let queue = f64::from(round / 20 % 2) * 0.01;
-            let jitter = f64::from(round % 2) * 0.002;
-            quiet.add(now, 0.08 + queue, SRTT, 0.0);
-            quiet.on_round(true);
-            noisy.add(now, 0.08 + jitter, SRTT, 0.0);
-            noisy.on_round(true);
+    /// The noise after 100 round trips of these delays above the base.
+    fn noise(delay: impl Fn(f64) -> f64) -> f64 {
+        let mut delays = Delays::new();
+        for sample in 0..16_000u32 {
+            let now = f64::from(sample) * SRTT / 160.0;
+            delays.add(now, SRTT + delay(now), SRTT, 0.0);
+            if sample % 160 == 159 {
+                delays.on_round(true);
+            }
         }
-        assert!(quiet.noise() < 0.0003, "{}", quiet.noise());
-        assert!(noisy.noise() > 0.0015, "{}", noisy.noise());
+        delays.noise()
+    }
+
+    #[test]
+    fn noise_is_what_changes_faster_than_a_queue() {
+        // 2 ms that come and go every 25 ms: a slice is 10 ms.
+        let fast = noise(|now| {
+            if (now / 0.025) as u64 % 2 == 0 {
+                0.0
+            } else {
+                0.002
+            }
+        });
+        assert!(fast > 0.0003, "{fast}");
+        // A queue of 10 ms that builds up and empties within twenty round trips.
+        let slow = noise(|now| 0.01 * (1.0 - 2.0 * (now / (20.0 * SRTT) % 1.0 - 0.5).abs()));
+        assert!(slow < 0.0002, "{slow}");
+    }
+
+    #[test]
+    fn a_queue_that_comes_at_times_is_not_noise() {
+        let mut delays = Delays::new();
+        for round in 0..400u32 {
+            for slice in 0..8u32 {
+                let now = f64::from(8 * round + slice) * 0.0101;
+                let burst = if round % 20 == 0 {
+                    0.01 * f64::from(slice % 2)
+                } else {
+                    0.0
+                };
+                delays.add(now, SRTT + burst, SRTT, 0.0);
+            }
+            delays.on_round(true);
+        }
+        assert!(delays.noise() < 0.0003, "{}", delays.noise());
     }
 }

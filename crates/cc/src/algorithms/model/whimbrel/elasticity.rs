@@ -58,7 +58,6 @@ pub(super) struct Yielding {
     /// Round trips for which a queue has to withstand.
     withstand: u32,
     rounds: u32,
-    began: f64,
     /// The window before it began to yield.
     onset: f64,
     /// Standing RTTs of the last rounds.
@@ -72,7 +71,6 @@ impl Yielding {
         Self {
             withstand,
             rounds: 0,
-            began: 0.0,
             onset: 0.0,
             last: [0.0; FLAT.0 as usize],
             peak: 0.0,
@@ -93,10 +91,9 @@ impl Yielding {
     /// is longer than this algorithm's flows make it.
     pub fn on_round(
         &mut self,
-        now: f64,
         (before, window): (f64, f64),
         (standing, queue): (f64, f64),
-        (foreign, patience): (f64, f64),
+        foreign: f64,
         noise: f64,
     ) -> Finding {
         if queue <= foreign {
@@ -106,7 +103,6 @@ impl Yielding {
         if self.rounds == 0 || queue < YIELDS * self.peak {
             self.reset();
             self.onset = before;
-            self.began = now;
         }
         self.rounds += 1;
         self.peak = self.peak.max(queue);
@@ -119,7 +115,7 @@ impl Yielding {
         if self.rounds >= rounds && constant && window < left * self.onset {
             return Finding::Path;
         }
-        match self.rounds >= self.withstand && now - self.began >= patience {
+        match self.rounds >= self.withstand {
             true => Finding::Elastic,
             false => Finding::Open,
         }
@@ -138,6 +134,10 @@ pub(super) struct Pushing {
 /// Round trips, and the growth of the window in them, after which the queue should have answered.
 const PUSH: (u32, f64) = (4, 1.2);
 
+/// A smaller response than this is none. With a share of a fifth the queue grows by less than
+/// [`CONSTANT`] in these round trips, and yet it answers.
+const NO_RESPONSE: f64 = 0.1;
+
 impl Pushing {
     /// Begins with this window and standing RTT.
     pub fn new(window: f64, standing: f64) -> Self {
@@ -154,12 +154,15 @@ impl Pushing {
         self.min = self.min.min(standing);
         self.max = self.max.max(standing);
         self.rounds += 1;
-        if self.max - self.min > (CONSTANT * queue).max(0.001) {
+        let answer = self.max - self.min;
+        if answer > (CONSTANT * queue).max(0.001) {
             *self = Self::new(window, standing);
             return false;
         }
         let (rounds, growth) = PUSH;
-        self.rounds > rounds && window > growth * self.window
+        // dW/R, of a window that is R*RTT.
+        let expected = (1.0 - self.window / window) * standing;
+        self.rounds > rounds && window > growth * self.window && answer < NO_RESPONSE * expected
     }
 }
 
@@ -177,14 +180,7 @@ mod tests {
             let before = window;
             window *= 0.85;
             let queue = queue(round, window);
-            let now = f64::from(round) * 0.5;
-            let finding = yielding.on_round(
-                now,
-                (before, window),
-                (0.05 + queue, queue),
-                (FOREIGN, 0.0),
-                0.0,
-            );
+            let finding = yielding.on_round((before, window), (0.05 + queue, queue), FOREIGN, 0.0);
             if finding != Finding::Open {
                 return (round, finding);
             }

@@ -218,7 +218,7 @@ impl Whimbrel {
             window,
             mode: if known { Mode::Cruise } else { Mode::Startup },
             target: Target::new(config.a),
-            delays: Delays::new(config.periods),
+            delays: Delays::new(),
             losses: Losses::new(),
             rate: MaxRate::default(),
             step: RttStep::default(),
@@ -366,7 +366,7 @@ impl Controller for Whimbrel {
                 let used = ack.cwnd_limited || self.is_small();
                 let step = self.cruise.step(self.window, target, gain, room, used);
                 self.window += step * acked / self.window;
-                if self.cruise.is_fast() && self.delays.recent_queue() > self.config.stop * wanted {
+                if self.cruise.is_fast() && self.delays.recent_queue() > wanted {
                     self.end_growth(ack, alpha);
                 }
             }

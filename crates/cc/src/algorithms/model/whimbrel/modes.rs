@@ -190,16 +190,15 @@ impl Whimbrel {
                 let room = self.has_room(self.own_rate());
                 let used = ack.cwnd_limited || self.is_small();
                 self.cruise
-                    .on_round(room && used, self.window > KNOWN * known, self.config.calm);
+                    .on_round(room && used, self.window > KNOWN * known);
                 let found = self.round.count <= self.found + SETTLING;
                 if self.config.memory && room && used && found {
                     let recent = self.delivery_rate().unwrap_or(0.0) * self.delays.base();
                     self.window = self.window.max(KNOWN * recent);
                 }
                 self.on_cruising_round(before, now);
-                let starved = self.window < self.config.push_below * known;
-                if !room && used && self.mode == Mode::Cruise && starved {
-                    self.consider_push(now, known);
+                if used && self.mode == Mode::Cruise && !self.cruise.is_fast() {
+                    self.consider_push(now);
                 }
             }
             Mode::Drain => self.on_draining_round(now),
@@ -234,13 +233,9 @@ impl Whimbrel {
         let onset = self.yielding.onset();
         let windows = (before.max(self.window), self.window);
         let noise = self.delays.noise();
-        let finding = self.yielding.on_round(
-            now,
-            windows,
-            (standing, queue),
-            (foreign, self.config.patience),
-            noise,
-        );
+        let finding = self
+            .yielding
+            .on_round(windows, (standing, queue), foreign, noise);
         match finding {
             Finding::Path if self.config.path && self.longer.may_assume(now) => {
                 self.longer.assume(self.delays.base());
@@ -264,13 +259,15 @@ impl Whimbrel {
         }
     }
 
-    /// The flow does not grow, below what the path held lately.
-    fn consider_push(&mut self, now: f64, known: f64) {
-        let noise = self.config.noise && self.delays.queue() < self.noise_limit();
+    /// The flow does not grow.
+    fn consider_push(&mut self, now: f64) {
+        // The noise is worth a look: it may explain the delay, and hide the queue that the flow wants.
+        let delay = self.delays.queue().max(self.target.delay(self.own_rate()));
+        let noise = self.config.noise && delay < self.noise_limit();
         if noise && !self.losses.suspicious() && self.fullness.may_push() {
             self.excursion = Excursion::begin(now, self.window, self.delays.half());
             self.mode = Mode::Push;
-            self.window = (PUSH * self.window).min(known);
+            self.window *= PUSH;
         }
     }
 
@@ -281,13 +278,13 @@ impl Whimbrel {
         let (window, before) = self.excursion.before();
         let after = self.delays.half();
         self.mode = Mode::Cruise;
-        if !(after - before).is_finite() {
+        if !(after - before).is_finite() || self.losses.suspicious() {
             self.window = window;
             return;
         }
-        let expected = (self.window - window) / (self.reference.max(1e-3) * self.mss);
+        let expected = (PUSH - 1.0) * before;
         let excess = after - self.delays.base();
-        let limit = self.config.own_flows * self.alone();
+        let limit = (self.config.own_flows * self.alone()).min(self.noise_limit());
         let full = self
             .fullness
             .on_answer(after - before, expected, excess, limit);
