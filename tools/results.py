@@ -15,8 +15,10 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- summary: written by `make results` -->", "<!-- /summary -->"
-VERDICTS = ["holds", "in part", "does not hold"]
+VERDICTS = ["holds", "in part", "does not hold", "contradicts itself"]
 KINDS = ["number", "order"]
+# In the label of a row whose number a paper took from measurements on the Internet.
+LIVE = "(a live path)"
 
 # A paper's page in docs/, if its name differs from that of the paper's folder.
 PAGES = {"rta": "tcp-rta.md"}
@@ -70,12 +72,24 @@ def summary(results, folder):
     rows = [row for result in of_papers for row in result["rows"] if row["asks"] != "nothing"]
     undecided = sum(row["seeds_to_decide"] is not None for row in rows)
     numbers, orders = (right(of_papers, kind) for kind in KINDS)
+    cannot = sum(
+        row["asks"] == "number"
+        and row["right"] is not True
+        and (result["verdict"] == VERDICTS[-1] or LIVE in row["label"])
+        for result in of_papers
+        for row in result["rows"]
+    )
     lines = [
         f"Of the papers' numbers {numbers} came out, and of their orders (one is above another)",
-        f"{orders}; {undecided} more are undecided.",
+        f"{orders}; {undecided} more are undecided. Of the numbers that did not, {cannot} cannot: "
+        "they belong to",
+        "claims that contradict themselves, or were measured on live paths. Settings are those of "
+        "the",
+        "papers' own simulators where a paper names one, and are stated in each experiment.",
         "",
-        "| paper | claims | hold | in part | do not hold | numbers | orders | seconds |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| paper | claims | hold | in part | do not hold | contradict themselves | numbers "
+        "| orders | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for (name, paper, beyond), group in groups(results).items():
         page = PAGES.get(name, f"{name}.md")

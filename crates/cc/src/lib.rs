@@ -63,4 +63,4 @@ pub use interface::{
     LossClassifier, LossResponse, LostPacket, Share, Sibling, Signal, Spans, Timeout,
     TransportFeatures, Verdict,
 };
-pub use registry::{Setup, Spec};
+pub use registry::{Growth, Setup, Spec};

@@ -21,6 +21,7 @@ pub(crate) fn setup(segments: u64) -> Setup {
         initial_window: Bytes::new(segments * MSS),
         paced: false,
         ssthresh: None,
+        growth: Default::default(),
         seed: 1,
     }
 }

@@ -243,6 +243,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
         initial_window: Bytes::new(mss * segments),
         paced,
         ssthresh,
+        growth: Default::default(),
         seed,
     })
 }

@@ -20,6 +20,7 @@ fn answers(spec: &Spec, receiver_times: bool) -> Vec<Answer> {
         initial_window: MSS.times(ROUND),
         paced: false,
         ssthresh: Some(MSS.times(ROUND)),
+        growth: Default::default(),
         seed: 1,
     });
     let mut answers = Vec::new();

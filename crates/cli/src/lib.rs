@@ -32,6 +32,7 @@ mod pipe;
 #[cfg(feature = "transports")]
 mod place;
 mod play;
+mod presets;
 mod priority;
 mod provenance;
 mod rank;

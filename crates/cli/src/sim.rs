@@ -4,6 +4,7 @@ use crate::failure::BadInput;
 use crate::one_run::Fix;
 use crate::origin::Origin;
 use crate::play::{Everything, PlayArgs, play};
+use crate::presets;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,8 +19,11 @@ use whimbrel_sim::scenario::{Scenario, Setting};
 #[command(after_help = format!("{EXAMPLES}\n\nColumns:\n{}", whimbrel_report::COLUMNS))]
 pub struct SimArgs {
     /// The scenario file, `-` for stdin
-    #[arg(value_name = "SCENARIO.toml")]
-    scenario: PathBuf,
+    #[arg(value_name = "SCENARIO.toml", required_unless_present = "list_presets")]
+    scenario: Option<PathBuf>,
+    /// List the presets for `preset` in [run]: what each sets, and the source of each value
+    #[arg(long, conflicts_with = "scenario")]
+    list_presets: bool,
     /// Number of runs of each combination, with seeds 1 to N; overrides the file
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
@@ -47,6 +51,7 @@ A scenario file:
   [run]
   duration = \"100 s\"
   seeds = 10
+  preset = \"ns-2.35\"         # a simulator's or a kernel's settings: --list-presets
 
   [sweep]                    # all combinations
   \"link.L.loss\" = [\"0 %\", \"1 %\", \"5 %\"]
@@ -60,7 +65,12 @@ Examples:
 
 /// Runs the file.
 pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
-    let (text, path) = read(&args.scenario)?;
+    let Some(scenario) = args.scenario.filter(|_| !args.list_presets) else {
+        let mut out = anstream::stdout().lock();
+        presets::list(&mut out)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let (text, path) = read(&scenario)?;
     let mut settings = args.settings;
     if let Some(seeds) = args.seeds {
         settings.push(seeds_setting(seeds));

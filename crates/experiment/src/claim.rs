@@ -22,6 +22,9 @@ pub enum ClaimVerdict {
     /// No row is decided.
     #[serde(rename = "undecided")]
     Undecided,
+    /// The paper's own numbers exclude each other, whatever is measured.
+    #[serde(rename = "contradicts itself")]
+    ContradictsItself,
 }
 
 impl ClaimVerdict {
@@ -87,6 +90,7 @@ impl fmt::Display for ClaimVerdict {
             Self::InPart => "in part",
             Self::DoesNotHold => "does not hold",
             Self::Undecided => "undecided",
+            Self::ContradictsItself => "contradicts itself",
         })
     }
 }
@@ -176,9 +180,14 @@ impl Experiment {
         let rows: Vec<AssessedRow> = self.rows.iter().map(|row| assess(row, runs)).collect();
         let decided: Vec<&AssessedRow> = rows.iter().filter(|row| row.right.is_some()).collect();
         let right = decided.iter().filter(|row| row.right == Some(true)).count();
+        let reason = reason(&rows, &decided, right);
+        let (verdict, reason) = match &self.contradiction {
+            None => (ClaimVerdict::of(right, decided.len()), reason),
+            Some(why) => (ClaimVerdict::ContradictsItself, format!("{why}; {reason}")),
+        };
         Assessment {
-            verdict: ClaimVerdict::of(right, decided.len()),
-            reason: reason(&rows, &decided, right),
+            verdict,
+            reason,
             rows,
         }
     }

@@ -20,6 +20,9 @@ pub struct Experiment {
     pub place: String,
     /// What the paper claims, in one sentence.
     pub claim: String,
+    /// Why the paper's own numbers exclude each other, with the arithmetic, if they do: the verdict
+    /// is then [`ClaimVerdict::ContradictsItself`](crate::ClaimVerdict::ContradictsItself).
+    pub contradiction: Option<String>,
     /// How open points of the paper were interpreted.
     pub note: Option<String>,
     /// The numbers that are measured and compared.

@@ -68,7 +68,9 @@
 //! **undecided** if the 95 % confidence interval of its mean over the seeds includes a bound; the
 //! result then says how many seeds would decide. The verdict on the claim is *holds* if all decided
 //! rows are right, *in part* if more than half are, and else *does not hold*; it is *undecided* if
-//! no row is decided. With `beyond = true` the claim is ours, and it is counted apart.
+//! no row is decided. With `contradiction = "why"`, the arithmetic by which the paper's own numbers
+//! exclude each other, the claim *contradicts itself*, whatever is measured. With `beyond = true`
+//! the claim is ours, and it is counted apart.
 //!
 //! **Figures.** By default a report shows the paper's numbers beside the measured ones, each
 //! measure of the rows over the keys of the sweep, and the [figures of any

@@ -169,6 +169,7 @@ impl Factory {
             // noq paces, by RFC 9002 section 7.7.
             paced: true,
             ssthresh: None,
+            growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
         }
     }

@@ -109,6 +109,7 @@ impl Bench {
             initial_window: Bytes::new(10 * MTU),
             paced: true,
             ssthresh: None,
+            growth: Default::default(),
             seed: 1,
         };
         let origin = Instant::now();
@@ -569,6 +570,7 @@ fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
         initial_window: Bytes::new(10 * MTU),
         paced: true,
         ssthresh: None,
+        growth: Default::default(),
         seed: 1,
     };
     let mut b = Bench::new(LossResponse::KEPT);

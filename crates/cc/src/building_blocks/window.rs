@@ -1,7 +1,7 @@
 //! The congestion window of RFC 5681, with growth by byte counting (RFC 3465).
 
 use crate::interface::Ack;
-use crate::registry::entry::Setup;
+use crate::registry::entry::{Growth, Setup};
 use whimbrel_units::Bytes;
 
 /// L of RFC 3465 (section 2.3), segments: the maximum growth per ACK in slow start, unless an
@@ -21,6 +21,8 @@ pub struct Window {
     pub mss: u64,
     /// The transport paces: L limits nothing.
     paced: bool,
+    /// What the window grows for.
+    growth: Growth,
     /// The current slow start follows a timeout: L of RFC 3465 is then 1 (section 2.3).
     after_timeout: bool,
     /// The fraction of a byte that [`Self::grow`] has not yet added.
@@ -41,6 +43,7 @@ impl Window {
             ssthresh: known.unwrap_or(u64::MAX),
             mss,
             paced: setup.paced,
+            growth: setup.growth,
             after_timeout: false,
             owed: 0.0,
             counted: 0,
@@ -74,10 +77,19 @@ impl Window {
         in_flight.get().min(self.cwnd)
     }
 
+    /// The bytes for which an acknowledgment of `acked` bytes lets the window grow.
+    pub fn eligible(&self, acked: u64) -> u64 {
+        match self.growth {
+            Growth::Segments => acked,
+            Growth::Acknowledgments => acked.min(self.mss),
+        }
+    }
+
     /// The part of the bytes acknowledged at once that counts in slow start: L segments; one after
     /// a timeout (RFC 3465 section 2.3); all of them if the sender paces (RFC 9406 section 4.3 then
     /// takes L as infinite), because L exists to limit bursts.
     pub fn limited(&self, acked: u64, limit: u64) -> u64 {
+        let acked = self.eligible(acked);
         let segments = match (self.after_timeout, self.paced) {
             (true, _) => 1,
             (false, true) => return acked,
@@ -90,6 +102,7 @@ impl Window {
     /// bytes, at most `limit` segments per ACK, never past ssthresh. Returns the bytes left for
     /// congestion avoidance.
     pub fn slow_start(&mut self, acked: u64, limit: u64) -> u64 {
+        let acked = self.eligible(acked);
         let room = self.ssthresh.saturating_sub(self.cwnd);
         let grow = self.limited(acked, limit).min(room);
         self.cwnd = self.cwnd.saturating_add(grow);
@@ -104,7 +117,7 @@ impl Window {
     /// part of it that `acked` bytes are, at most one window. Fractions of a byte carry over. A
     /// negative number or NaN adds nothing.
     pub fn grow(&mut self, acked: u64, segments: f64) {
-        let share = acked.min(self.cwnd) as f64 / self.cwnd as f64;
+        let share = self.eligible(acked).min(self.cwnd) as f64 / self.cwnd as f64;
         let bytes = self.owed + (segments * self.mss as f64 * share).max(0.0);
         // A float that is too large for the integer saturates, and NaN becomes 0.
         let whole = bytes as u64;
@@ -116,7 +129,8 @@ impl Window {
     /// acknowledged window of bytes. One ACK counts for at most one window, so that a stretch ACK
     /// cannot make each of the next ACKs add a segment.
     pub fn grow_by_counting(&mut self, acked: u64) {
-        self.counted = self.counted.saturating_add(acked.min(self.cwnd));
+        let acked = self.eligible(acked).min(self.cwnd);
+        self.counted = self.counted.saturating_add(acked);
         if self.counted >= self.cwnd {
             self.counted -= self.cwnd;
             self.cwnd = self.cwnd.saturating_add(self.mss);
@@ -280,5 +294,28 @@ mod tests {
         let mut lost = Window::new(&setup(2));
         lost.reduce_to(MSS);
         assert_eq!((lost.cwnd, lost.ssthresh), (2 * MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn growth_for_acknowledgments_counts_a_stretch_ack_as_one_segment() {
+        let mut window = Window::new(&Setup {
+            growth: Growth::Acknowledgments,
+            ..setup(10)
+        });
+        // Slow start: 10 segments and one for each of five ACKs of two segments.
+        for _ in 0..5 {
+            assert_eq!(window.slow_start(2 * MSS, 2), 0);
+        }
+        assert_eq!(window.cwnd, 15 * MSS);
+        // Congestion avoidance: fifteen ACKs, of whatever size, make one window.
+        for _ in 0..14 {
+            window.grow_by_counting(2 * MSS);
+            assert_eq!(window.cwnd, 15 * MSS);
+        }
+        window.grow_by_counting(2 * MSS);
+        assert_eq!(window.cwnd, 16 * MSS);
+        // By a rule of its own: sixteen segments for each window are one for each ACK.
+        window.grow(2 * MSS, 16.0);
+        assert_eq!(window.cwnd, 17 * MSS);
     }
 }

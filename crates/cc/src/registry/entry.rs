@@ -163,9 +163,24 @@ pub struct Setup {
     /// used it before under another algorithm. `None`: slow start searches for it (RFC 5681 section
     /// 3.1).
     pub ssthresh: Option<Bytes>,
+    /// What a window of Reno's family grows for.
+    pub growth: Growth,
     /// Seed that differs between connections, for algorithms that must not synchronize (BBR's gain
     /// cycle). The same seed gives the same decisions.
     pub seed: u64,
+}
+
+/// What a window of Reno's family grows for. With an acknowledgment for each segment the two agree,
+/// except for the acknowledgment that ends a recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Growth {
+    /// Each acknowledged segment (appropriate byte counting, RFC 3465).
+    #[default]
+    Segments,
+    /// Each acknowledgment, as one segment, whatever it acknowledges (RFC 5681 section 3.1 allows
+    /// it). ns-2, and Linux before version 3.8 (its Hybla still), grow so; with delayed
+    /// acknowledgments growth takes twice as long.
+    Acknowledgments,
 }
 
 /// One parameter of an algorithm.

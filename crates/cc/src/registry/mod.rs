@@ -15,7 +15,7 @@ mod table;
 
 pub use added::{AddError, add, controllers, replace};
 pub use entry::{
-    ChosenController, ClassifierEntry, Code, DrivenBy, Entry, Family, Feed, Parameter,
+    ChosenController, ClassifierEntry, Code, DrivenBy, Entry, Family, Feed, Growth, Parameter,
     ParseController, Setup, Text, Value, Values,
 };
 #[cfg(test)]

@@ -210,6 +210,7 @@ const PROBE: Setup = Setup {
     initial_window: Bytes::new(14_480),
     paced: false,
     ssthresh: None,
+    growth: crate::registry::Growth::Segments,
     seed: 0,
 };
 

@@ -109,6 +109,7 @@ mod tests {
                 initial_window: Bytes::new(14600),
                 paced: false,
                 ssthresh: None,
+                growth: Default::default(),
                 seed: 1,
             };
             let spec: Spec = name.parse().expect("in the table");

@@ -12,6 +12,7 @@ mod text;
 
 use crate::cache::{Cache, REPRODUCED};
 use crate::failure::BadInput;
+use crate::presets;
 use crate::sim::seeds_setting;
 use anyhow::Context;
 use group::Group;
@@ -61,8 +62,8 @@ results.json (the output of --json), results.csv (a line for each row), and the
 files of the experiments below experiments/.
 
 --json prints a list of objects with id, paper, beyond (the claim is ours, not
-the paper's), place, claim, verdict (\"holds\", \"in part\", \"does not hold\" or
-\"undecided\"), reason, scenario, rows (label, unit, paper, measured,
+the paper's), place, claim, verdict (\"holds\", \"in part\", \"does not hold\",
+\"contradicts itself\" or \"undecided\"), reason, scenario, rows (label, unit, paper, measured,
 measured_stddev, difference, asks: \"number\", \"order\" or \"nothing\", right: true,
 false or null, seeds_to_decide, ...), seconds, and kept: the time of a stored
 result, else null.")]
@@ -282,6 +283,7 @@ fn print_files(library: &Library, found: &[Experiment]) -> anyhow::Result<ExitCo
             let path = file.path.display();
             if file.path.extension().is_some_and(|e| e == "toml") {
                 writeln!(out, "# {path}\n{}", file.text)?;
+                presets::explain(&mut out, &file.text)?;
             } else {
                 writeln!(
                     out,

@@ -32,12 +32,14 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
     };
     let rows = || of_papers().flat_map(|one| &one.rows).map(|row| &row.row);
     format!(
-        "Of {} claims of papers, {} hold, {} hold in part, and {} do not hold. Right are {} of \
+        "Of {} claims of papers, {} hold, {} hold in part, {} do not hold, and {} contradict \
+         themselves. Right are {} of \
          the papers' numbers and {} of their orders. Beyond the papers there are {} more claims.",
         of_papers().count(),
         count(ClaimVerdict::Holds),
         count(ClaimVerdict::InPart),
         count(ClaimVerdict::DoesNotHold),
+        count(ClaimVerdict::ContradictsItself),
         Count::of(rows(), Asks::Number),
         Count::of(rows(), Asks::Order),
         all.len() - of_papers().count(),

@@ -25,7 +25,7 @@ fn colored(verdict: ClaimVerdict) -> String {
     let colour = match verdict {
         ClaimVerdict::Holds => AnsiColor::Green,
         ClaimVerdict::InPart | ClaimVerdict::Undecided => AnsiColor::Yellow,
-        ClaimVerdict::DoesNotHold => AnsiColor::Red,
+        ClaimVerdict::DoesNotHold | ClaimVerdict::ContradictsItself => AnsiColor::Red,
     };
     let style = colour.on_default().bold();
     format!("{style}{verdict}{style:#}")
@@ -148,11 +148,12 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
         "hold",
         "in part",
         "do not hold",
+        "contradict",
         "numbers",
         "orders",
         "seconds",
     ];
-    let right = [false, false, true, true, true, true, true, true, true];
+    let right = [false, false, true, true, true, true, true, true, true, true];
     let groups = by_paper(all, |one| (one.id, one.paper, one.beyond));
     let mut lines: Vec<Vec<String>> = groups
         .iter()
@@ -166,13 +167,15 @@ fn summary(all: &[ExperimentResult<'_>]) -> String {
         lines.push(counts("all", "", &all.iter().collect::<Vec<_>>()));
     }
     let counts = whimbrel_report::wrapped(&heads.map(str::to_owned), &right, &lines);
+    let words = all.iter().map(|one| one.verdict.to_string().len());
+    let longest = words.max().unwrap_or(0);
     let width = all.iter().map(|one| one.id.len()).max().unwrap_or(0);
     let one = |result: &ExperimentResult<'_>| {
         // Padded to the longest verdict before it is colored.
         let verdict = result.verdict;
-        let space = " ".repeat("does not hold".len() - verdict.to_string().len());
+        let space = " ".repeat(longest - verdict.to_string().len());
         let (id, verdict) = (result.id, colored(verdict));
-        let room = LINE.saturating_sub(width + "does not hold".len() + 4);
+        let room = LINE.saturating_sub(width + longest + 4);
         format!(
             "{id:width$}  {verdict}{space}  {}\n",
             cut(&result.reason, room)
@@ -195,6 +198,7 @@ fn counts(folder: &str, paper: &str, group: &[&ExperimentResult<'_>]) -> Vec<Str
         count(ClaimVerdict::Holds),
         count(ClaimVerdict::InPart),
         count(ClaimVerdict::DoesNotHold),
+        count(ClaimVerdict::ContradictsItself),
         right_of(group, Asks::Number),
         right_of(group, Asks::Order),
         format!("{:.1}", seconds(group)),

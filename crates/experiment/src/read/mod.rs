@@ -11,11 +11,12 @@ use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::fields::{Field, Fields};
 use whimbrel_sim::scenario::{Scenario, ScenarioError};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "paper",
     "beyond",
     "place",
     "claim",
+    "contradiction",
     "note",
     "measure",
     "tolerance",
@@ -55,6 +56,12 @@ pub(crate) fn experiment(
     };
     let (rows, drawings) = (reader.rows()?, reader.drawings()?);
     let text = |key, example| fields.required(key, example)?.text().map(str::to_owned);
+    let optional = |key| {
+        let field = fields.get(key);
+        field
+            .map(|field| field.text().map(str::to_owned))
+            .transpose()
+    };
     Ok(Experiment {
         id: id.to_owned(),
         paper: text("paper", "\"Author, title, venue, year\"")?,
@@ -63,10 +70,8 @@ pub(crate) fn experiment(
             .map_or(Ok(false), |field| field.switch())?,
         place: text("place", "\"Fig 3.5, section 3.2.1.1\"")?,
         claim: text("claim", "\"What the paper claims, in one sentence\"")?,
-        note: fields
-            .get("note")
-            .map(|field| field.text().map(str::to_owned))
-            .transpose()?,
+        contradiction: optional("contradiction")?,
+        note: optional("note")?,
         rows,
         drawings,
         scenario_id,

@@ -114,6 +114,7 @@ impl Adapter {
             initial_window: Bytes::new(mss * u64::from(event.cwnd.max(1))),
             paced: false,
             ssthresh: None,
+            growth: Default::default(),
             seed,
         });
         Self::with_controller(controller, start)

@@ -493,6 +493,7 @@ mod tests {
             initial_window: Bytes::new(10 * MTU),
             paced: true,
             ssthresh: None,
+            growth: Default::default(),
             seed: 1,
         };
         let spec: whimbrel_cc::Spec = "enhanced-aatp".parse().expect("registered");

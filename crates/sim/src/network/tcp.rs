@@ -1,7 +1,7 @@
 //! TCP flows and their settings.
 
 use super::{ForgedNacks, Nack, Oracle, Streams};
-use whimbrel_cc::Spec;
+use whimbrel_cc::{Growth, Spec};
 use whimbrel_units::{Bytes, Duration};
 
 /// A TCP connection.
@@ -48,9 +48,20 @@ pub enum Recovery {
     /// SACK-based (RFC 2018, RFC 6675) with the proportional rate reduction of RFC 6937, as in
     /// ns-3.
     Sack,
+    /// As [`Self::Sack`], but by forward acknowledgment: everything more than three segments below
+    /// the highest SACKed one is lost (M. Mathis, J. Mahdavi, "Forward Acknowledgement", ACM
+    /// SIGCOMM 1996). Linux used it before RACK.
+    Fack,
     /// Time-based with tail loss probes (RFC 8985) and the proportional rate reduction of RFC 9937.
     /// Linux uses it, and QUIC's loss detection resembles it.
     Rack,
+}
+
+impl Recovery {
+    /// Losses are found by how many segments beyond them were SACKed, not by time.
+    pub(crate) fn counts_sacks(self) -> bool {
+        matches!(self, Self::Sack | Self::Fack)
+    }
 }
 
 /// Settings of a TCP connection. The defaults are those of a scenario that sets none.
@@ -72,6 +83,11 @@ pub struct TcpSettings {
     pub ack_every: u32,
     /// A delayed acknowledgment is sent after this time at the latest.
     pub ack_delay: Duration,
+    /// So many segments are acknowledged one by one at the start of a connection, and again after
+    /// each segment that arrives twice (Linux's quick acknowledgments: 16); 0: none.
+    pub quick_acks: u32,
+    /// What a window of Reno's family grows for.
+    pub growth: Growth,
     /// Timestamps (RFC 7323): every acknowledgment gives an RTT sample.
     pub timestamps: bool,
     /// Minimum retransmission timeout (RFC 6298 section 2.4: 1 s; Linux: 200 ms).
@@ -117,6 +133,8 @@ impl Default for TcpSettings {
             receive_window: Bytes::new(1 << 30),
             ack_every: 2,
             ack_delay: Duration::from_millis(40),
+            quick_acks: 0,
+            growth: Growth::Segments,
             timestamps: true,
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),

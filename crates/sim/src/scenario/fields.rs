@@ -136,6 +136,14 @@ impl<'a> Field<'a> {
         ScenarioError::new(&self.node.place, &self.path, why)
     }
 
+    /// A node at the same place with another value.
+    pub fn node_with(&self, value: Value) -> Node {
+        Node {
+            place: self.node.place.clone(),
+            value,
+        }
+    }
+
     /// The value itself.
     pub fn value(&self) -> &'a Value {
         &self.node.value

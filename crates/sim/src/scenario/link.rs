@@ -6,6 +6,7 @@ use super::document::{BuiltIn, Document, Value};
 use super::fields::{Field, Fields, unknown};
 use super::loss::{self, Loss};
 use super::low_orbit::LowOrbitForm;
+use super::run::RunForm;
 use super::{low_orbit, wifi, wireless};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -84,15 +85,27 @@ pub(super) struct WrittenQueue {
     pub without_rate: ScenarioError,
 }
 
-/// Reads `[link.NAME]`. `duration` is the duration of the run.
+/// Reads `[link.NAME]` of a run.
 pub(super) fn read(
     name: &str,
     field: &Field<'_>,
-    duration: Duration,
+    run: &RunForm,
     traces: &mut Traces,
 ) -> Result<LinkForm, ScenarioError> {
+    let duration = run.duration;
     let fields = field.fields()?;
     fields.only(&KEYS)?;
+    // A preset sets the buffers of links that have a rate.
+    let preset_queue = match &run.queue {
+        Some(node) if fields.get("rate").is_some() => {
+            let field = Field::new(node, "queue");
+            Some(WrittenQueue {
+                queue: field.parse()?,
+                without_rate: field.fail(""),
+            })
+        }
+        _ => None,
+    };
     let wifi = fields
         .get("wifi")
         .map(|field| wifi::read(&field))
@@ -137,7 +150,7 @@ pub(super) fn read(
         &fields,
         Direction {
             spec: nothing,
-            queue: None,
+            queue: preset_queue,
             aqm: None,
             loss: Loss::default(),
         },

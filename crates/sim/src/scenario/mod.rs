@@ -85,7 +85,8 @@
 //! that end on copies of their own do not. `[destination.NAME]` sets `gamma` (5), `beta` (0.05) and
 //! `bandwidth` of a node; `NAME*` those of the nodes of all copies.
 //!
-//! **Run.** `duration` (60 s), `seeds`, `seed`, `sample` (record time series at this interval).
+//! **Run.** `duration` (60 s), `seeds`, `seed`, `sample` (record time series at this interval),
+//! `preset` (the settings of a known simulator or kernel: [`presets`]).
 //!
 //! **Sweep.** Every combination of the values; the last key varies fastest. Keys are
 //! `link.NAME.KEY`, `destination.NAME.KEY`, `run.KEY`, `flow.KEY` (all flows that can have it),
@@ -109,6 +110,7 @@ mod link;
 mod loss;
 mod low_orbit;
 mod points;
+pub mod presets;
 mod route;
 mod run;
 mod settings;
@@ -313,7 +315,7 @@ fn read(tree: &Node, traces: &mut link::Traces) -> Result<Form, ScenarioError> {
                     "the name of a link must not be empty or end in `*`, which marks per-flow copies",
                 ));
             }
-            links.push(link::read(name, &field, run.duration, traces)?);
+            links.push(link::read(name, &field, &run, traces)?);
         }
     }
     let flows = read_flows(&root, &links, &run)?;

@@ -1,14 +1,15 @@
 //! `[run]`: the duration, the seeds, and what to record.
 
 use super::ScenarioError;
-use super::document::Value;
+use super::document::{Node, Value};
 use super::fields::{Field, Fields};
+use super::presets;
 use super::settings::{self, Settings};
 use std::collections::HashSet;
 use whimbrel_units::Duration;
 
 /// Keys of `[run]`, besides the settings of all flows.
-pub(super) const KEYS: [&str; 4] = ["duration", "seeds", "seed", "sample"];
+pub(super) const KEYS: [&str; 5] = ["preset", "duration", "seeds", "seed", "sample"];
 
 /// The default duration.
 const DURATION: Duration = Duration::from_secs(60);
@@ -25,6 +26,8 @@ pub(super) struct RunForm {
     pub sample: Option<Duration>,
     /// Settings for all flows.
     pub settings: Settings,
+    /// The buffer size of links with a rate and without `queue`, if a preset sets it.
+    pub queue: Option<Node>,
 }
 
 impl Default for RunForm {
@@ -34,6 +37,7 @@ impl Default for RunForm {
             seeds: vec![1],
             sample: None,
             settings: Settings::default(),
+            queue: None,
         }
     }
 }
@@ -44,10 +48,15 @@ pub(super) fn read(root: &Fields<'_>) -> Result<RunForm, ScenarioError> {
     let Some(field) = root.get("run") else {
         return Ok(form);
     };
-    let fields = field.fields()?;
+    let completed = presets::complete(&field)?;
+    let with_preset = completed
+        .as_ref()
+        .map(|completed| Field::new(&completed.run, "run"));
+    let fields = with_preset.as_ref().unwrap_or(&field).fields()?;
     let known: Vec<&str> = KEYS.into_iter().chain(settings::keys()).collect();
     fields.only(&known)?;
     form.settings = settings::read(&fields, form.settings)?;
+    form.queue = completed.as_ref().and_then(|c| c.queue.clone());
     if let Some(field) = fields.get("duration") {
         form.duration = positive(&field)?;
     }

@@ -5,17 +5,20 @@ use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
 use crate::network::{AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, TcpSettings};
+use whimbrel_cc::Growth;
 use whimbrel_units::{Bytes, Duration};
 
 /// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings of TCP only.
-pub(super) const TCP_KEYS: [&str; 15] = [
+pub(super) const TCP_KEYS: [&str; 17] = [
     "recovery",
     "initial_window",
     "receive_window",
     "ack_every",
     "ack_delay",
+    "quick_acks",
+    "growth",
     "timestamps",
     "min_rto",
     "max_rto",
@@ -31,10 +34,16 @@ pub(super) const TCP_KEYS: [&str; 15] = [
 pub(super) const AATP_KEYS: [&str; 3] = ["timer", "circuit_breaker", "reestimate"];
 
 /// Values of `recovery`.
-const RECOVERIES: [(&str, Recovery); 3] = [
+const RECOVERIES: [(&str, Recovery); 4] = [
     ("newreno", Recovery::NewReno),
     ("sack", Recovery::Sack),
+    ("fack", Recovery::Fack),
     ("rack", Recovery::Rack),
+];
+/// Values of `growth`.
+const GROWTHS: [(&str, Growth); 2] = [
+    ("segments", Growth::Segments),
+    ("acknowledgments", Growth::Acknowledgments),
 ];
 /// Values of `oracle`.
 const ORACLES: [(&str, Oracle); 4] = [
@@ -60,6 +69,8 @@ const FORGED: (f64, f64) = (0.001, 1e6);
 
 /// The maximum window that scaling can announce (RFC 7323 section 2.3).
 const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
+/// Maximum number of quick acknowledgments in a row.
+const MAX_QUICK_ACKS: u64 = 1_000;
 /// Maximum of all timers of a connection.
 const MAX_TIMER: Duration = Duration::from_secs(3600);
 
@@ -138,16 +149,16 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     // 65,535 bytes.
     s.mss = bytes(fields, "mss", s.mss, 64, 64_000)?;
     s.header = bytes(fields, "header", s.header, 0, 1_000)?;
-    s.receive_window = bytes(
-        fields,
-        "receive_window",
-        s.receive_window,
-        64,
-        MAX_WINDOW.get(),
-    )?;
+    s.receive_window = receive_window(fields, s)?;
     s.initial_window = count(fields, "initial_window", s.initial_window, 100_000)?;
     s.ack_every = count(fields, "ack_every", s.ack_every, 1_000)?;
     s.ack_delay = timer(fields, "ack_delay", s.ack_delay)?;
+    if let Some(field) = fields.get("quick_acks") {
+        s.quick_acks = u32::try_from(field.integer(0..=MAX_QUICK_ACKS)?).unwrap_or_default();
+    }
+    if let Some(field) = fields.get("growth") {
+        s.growth = one_of(&field, "growth", &GROWTHS)?;
+    }
     s.min_rto = timer(fields, "min_rto", s.min_rto)?;
     s.max_rto = timer(fields, "max_rto", s.max_rto)?;
     s.timestamps = switch(fields, "timestamps", s.timestamps)?;
@@ -179,6 +190,28 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
         )));
     }
     Ok(s)
+}
+
+/// `receive_window`: a size, or `"20 packets"` of `mss`.
+fn receive_window(fields: &Fields<'_>, s: TcpSettings) -> Result<Bytes, ScenarioError> {
+    let key = "receive_window";
+    let packets = fields.get(key).and_then(|field| match field.value() {
+        Value::Text(text) => {
+            let count = text
+                .strip_suffix(" packets")
+                .or(text.strip_suffix(" packet"))?;
+            Some((field, count.trim().parse::<u64>()))
+        }
+        _ => None,
+    });
+    let Some((field, count)) = packets else {
+        return bytes(fields, key, s.receive_window, 64, MAX_WINDOW.get());
+    };
+    let max = MAX_WINDOW.get() / s.mss.get();
+    match count {
+        Ok(count) if (1..=max).contains(&count) => Ok(s.mss.times(count)),
+        _ => Err(field.fail(format!("must be from 1 to {max} packets of {}", s.mss))),
+    }
 }
 
 /// One of a few words.

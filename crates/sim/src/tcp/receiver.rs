@@ -35,6 +35,9 @@ pub(crate) struct Receiver {
     deadline: Option<Time>,
     ack_every: u32,
     ack_delay: Duration,
+    /// Number of segments that a burst of quick acknowledgments covers, and those left of it.
+    quick_acks: u32,
+    quick_left: u32,
     sack: bool,
     /// State of the NACKs that it sends; `None`: it sends none.
     nacks: Option<Box<SentNacks>>,
@@ -85,6 +88,8 @@ impl Receiver {
             deadline: None,
             ack_every: settings.ack_every.max(1),
             ack_delay: settings.ack_delay,
+            quick_acks: settings.quick_acks,
+            quick_left: settings.quick_acks,
             sack,
             nacks: nack.then(|| {
                 Box::new(SentNacks {
@@ -183,7 +188,10 @@ impl Receiver {
                 self.beyond.forget_below(self.next);
             }
             self.unacknowledged += 1;
-            if self.unacknowledged >= self.ack_every {
+            if self.quick_left > 0 {
+                self.quick_left -= 1;
+                ack_now = true;
+            } else if self.unacknowledged >= self.ack_every {
                 ack_now = true;
             } else if self.deadline.is_none() {
                 self.deadline = Some(now + self.ack_delay);
@@ -195,6 +203,7 @@ impl Receiver {
         }
         if seg < self.next || self.beyond.holding(seg).is_some() {
             self.duplicate = Some(seg);
+            self.quick_left = self.quick_acks;
         } else {
             self.beyond.insert(
                 Block {

@@ -165,7 +165,7 @@ impl Trace {
     /// Reports the findings of the sender of an end since the last call.
     pub fn findings(&mut self, end: End, sender: &mut Sender, report: &mut dyn FnMut(What)) {
         let mut by = match self.recovery {
-            Recovery::NewReno | Recovery::Sack => Finding::Duplicates,
+            Recovery::NewReno | Recovery::Sack | Recovery::Fack => Finding::Duplicates,
             Recovery::Rack => Finding::Rack,
         };
         let way = &mut self.ways[end.index()];

@@ -162,3 +162,19 @@ fn reordering_after_a_delay_decrease_causes_no_timeout() {
     assert_eq!(flow.timeouts, 0);
     assert_eq!(flow.delivered, Bytes::new(2000 * MSS));
 }
+
+#[test]
+fn forward_acknowledgment_needs_one_sack_above_many_holes() {
+    // Of ten segments the third to the eighth are lost. The last two are SACKed: two are below
+    // DupThresh of RFC 6675, so only the timer remains. By forward acknowledgment everything more
+    // than three segments below the highest one is lost with the first SACK of the tenth.
+    let timeouts = |recovery| {
+        let mut network = path(10, recovery);
+        drop_at(&mut network, &[3, 4, 5, 6, 7, 8].map(leaves));
+        tcp(&mut network).settings.limited_transmit = false;
+        let (_, flow) = play(&network);
+        (flow.timeouts, completion(&flow) < 1_000.0)
+    };
+    assert_eq!(timeouts(Recovery::Sack), (1, false));
+    assert_eq!(timeouts(Recovery::Fack), (0, true));
+}

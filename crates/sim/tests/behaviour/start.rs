@@ -70,3 +70,39 @@ fn the_receive_window_bounds_the_rate() {
     assert!((got / expected - 1.0).abs() < 0.03, "{got} for {expected}");
     assert_eq!(flow.lost.total(), 0);
 }
+
+/// The time in which 62 segments arrive, from a window of two.
+fn time_of_62(change: impl Fn(&mut TcpSettings)) -> f64 {
+    let mut network = path(62, Recovery::Rack);
+    let settings = &mut tcp(&mut network).settings;
+    settings.initial_window = 2;
+    change(settings);
+    completion(&play(&network).1)
+}
+
+#[test]
+fn growth_for_acknowledgments_is_slower_only_if_they_are_delayed() {
+    // 2 + 4 + 8 + 16 + 32 segments take five round trips.
+    let each = time_of_62(|s| s.ack_every = 1);
+    let per_ack = |s: &mut TcpSettings| s.growth = whimbrel_cc::Growth::Acknowledgments;
+    let same = time_of_62(|s| {
+        s.ack_every = 1;
+        per_ack(s);
+    });
+    assert_eq!(same, each);
+    // With an acknowledgment for two segments a round trip adds half: 2, 3, 4 or 5, 6 or 7, ...
+    let delayed = time_of_62(per_ack);
+    assert!(delayed > each + 2.0 * RTT, "{delayed} {each}");
+    // Quick acknowledgments of the whole transfer make up for it.
+    let quick = time_of_62(|s| {
+        s.quick_acks = 62;
+        per_ack(s);
+    });
+    assert_eq!(quick, each);
+    // Of the first two round trips only: 2, 4, 8, then 4 ACKs of two: 12, 18.
+    let some = time_of_62(|s| {
+        s.quick_acks = 6;
+        per_ack(s);
+    });
+    assert!(some > each && some < delayed, "{each} {some} {delayed}");
+}

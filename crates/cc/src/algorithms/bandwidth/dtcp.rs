@@ -48,7 +48,8 @@ use whimbrel_units::{Duration, Rate};
 pub(crate) static ENTRY: Entry = Entry {
     name: "d-tcp",
     code: code!("algorithms/bandwidth/dtcp.rs"),
-    summary: "Grows towards the learned bandwidth; a loss reduces the window to it, not below",
+    summary: "Grows towards the learned bandwidth; a loss reduces the window to it, not below \
+              (equations ours, after the abstract)",
     citation: "M. R. Kanagarathinam et al., \"D-TCP: Dynamic TCP Congestion Control Algorithm for \
                Next Generation Mobile Networks\", IEEE CCNC 2018",
     family: Family::Bandwidth,

@@ -2,4 +2,5 @@
 
 pub(crate) mod dtcp;
 pub(crate) mod westwood;
+mod westwood_linux;
 pub(crate) mod westwood_plus;

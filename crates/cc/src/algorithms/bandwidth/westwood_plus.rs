@@ -41,6 +41,7 @@
 //! to ssthresh.
 
 use crate::algorithms::bandwidth::westwood::{Estimate, Westwood};
+use crate::algorithms::bandwidth::westwood_linux::LinuxWestwood;
 use crate::building_blocks::rule::WindowController;
 use crate::interface::Ack;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
@@ -51,6 +52,7 @@ pub(crate) static ENTRY: Entry = Entry {
     name: "westwood+",
     code: code!(
         "algorithms/bandwidth/westwood_plus.rs",
+        "algorithms/bandwidth/westwood_linux.rs",
         "algorithms/bandwidth/westwood.rs"
     ),
     summary: "Reno that sets the window after a loss to the rate of the last round trips times the \
@@ -60,13 +62,25 @@ pub(crate) static ENTRY: Entry = Entry {
     family: Family::Bandwidth,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
-    parameters: &[Parameter {
-        name: "alpha",
-        default: Value::Number(0.9),
-        range: (0.0, 0.999),
-        meaning: "weight of the old bandwidth estimate in the filter",
-    }],
+    parameters: &[
+        Parameter {
+            name: "alpha",
+            default: Value::Number(0.9),
+            range: (0.0, 0.999),
+            meaning: "weight of the old bandwidth estimate in the filter",
+        },
+        Parameter {
+            name: "linux",
+            default: Value::Switch(false),
+            range: (0.0, 0.0),
+            meaning: "as Linux's tcp_westwood: recovery towards the half, then the measured \
+                      window; a filter of its own, so alpha has no effect",
+        },
+    ],
     build: |setup, values| {
+        if values.switch("linux") {
+            return Box::new(WindowController::new(setup, LinuxWestwood::default()));
+        }
         let estimate = PerRoundTrip::new(values.number("alpha"));
         Box::new(WindowController::new(setup, Westwood::new(estimate)))
     },

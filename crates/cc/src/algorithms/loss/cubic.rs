@@ -267,7 +267,7 @@ impl Controller for Cubic {
         let acked = if self.state.window.in_slow_start() {
             self.slow_start.on_ack(&mut self.state.window, ack)
         } else if Window::may_grow(ack) {
-            ack.acked.get()
+            self.state.window.eligible(ack.acked.get())
         } else {
             if let Some(stage) = &mut self.state.stage {
                 stage.skip_to(ack.now);

@@ -41,6 +41,10 @@
 //!   spacing of a flight that left at once is that of the bottleneck. A sender that paces its first
 //!   window measures its own pace; its estimate is low, and rho^2 must make up for it. ACKs that
 //!   arrive at one instant, or while the window is not used, measure nothing.
+//! * `linux=true` is Linux's tcp_hybla: growth for each ACK, so that with delayed ACKs it grows half
+//!   as fast; rho from the lowest smoothed RTT, in steps of 1/8; no estimate of ssthresh and no
+//!   pacing. Its initial window of rho segments is left to the transport. `estimate=false` with
+//!   `RTT0=50` and `pacing=false` is ns-3's TcpHybla.
 //! * The transport sets the initial window. It is not rho segments (Linux) or rho times the window:
 //!   the first ACKs outgrow both.
 //! * After a timeout cwnd is one segment, and one ACK may bring it back to ssthresh. Pacing
@@ -50,24 +54,43 @@ use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE};
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::Ack;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{
+    DrivenBy, Entry, Family, Feed, Growth, Parameter, Setup, Value, code,
+};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
+const RTT0: Parameter = Parameter {
+    name: "RTT0",
+    default: Value::Number(25.0),
+    range: (1.0, 1_000.0),
+    meaning: "RTT of the reference connection, ms (ns-3: 50)",
+};
+
+const PACING: Parameter = Parameter {
+    name: "pacing",
+    default: Value::Switch(true),
+    range: (0.0, 0.0),
+    meaning: "space packets by RTT/cwnd",
+};
+
+const ESTIMATE: Parameter = Parameter {
+    name: "estimate",
+    default: Value::Switch(true),
+    range: (0.0, 0.0),
+    meaning: "initial ssthresh by Hoe's estimate; without it (ns-3, Linux) the first slow start \
+              grows by 2^rho - 1 too",
+};
+
+const LINUX: Parameter = Parameter {
+    name: "linux",
+    default: Value::Switch(false),
+    range: (0.0, 0.0),
+    meaning: "as Linux's tcp_hybla: growth for each acknowledgment, rho from the lowest smoothed \
+              RTT in steps of 1/8, neither estimate nor pacing",
+};
+
 /// The parameters, shared by all variants.
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "RTT0",
-        default: Value::Number(25.0),
-        range: (1.0, 1_000.0),
-        meaning: "RTT of the reference connection, ms",
-    },
-    Parameter {
-        name: "pacing",
-        default: Value::Switch(true),
-        range: (0.0, 0.0),
-        meaning: "space packets by RTT/cwnd",
-    },
-];
+pub(crate) const PARAMETERS: &[Parameter] = &[RTT0, PACING];
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -79,10 +102,20 @@ pub(crate) static ENTRY: Entry = Entry {
     family: Family::Loss,
     driven_by: DrivenBy::Losses,
     feed: Feed::Acknowledgments,
-    parameters: PARAMETERS,
+    parameters: &[RTT0, PACING, ESTIMATE, LINUX],
     build: |setup, values| {
-        let rule = Hybla::new(values.number("RTT0"), values.switch("pacing"));
-        Box::new(WindowController::new(setup, Aimd(rule)))
+        let linux = values.switch("linux");
+        let rule = Hybla {
+            estimates: values.switch("estimate") && !linux,
+            linux,
+            ..Hybla::new(values.number("RTT0"), values.switch("pacing") && !linux)
+        };
+        let growth = match linux {
+            true => Growth::Acknowledgments,
+            false => setup.growth,
+        };
+        let setup = Setup { growth, ..*setup };
+        Box::new(WindowController::new(&setup, Aimd(rule)))
     },
 };
 
@@ -94,6 +127,12 @@ const TRAIN: u32 = 3;
 pub(crate) struct Hybla {
     rtt0: Duration,
     pacing: bool,
+    /// Hoe's estimate sets the initial ssthresh.
+    estimates: bool,
+    /// Linux's choices.
+    linux: bool,
+    /// The lowest smoothed RTT, for Linux's rho.
+    lowest: Duration,
     /// RTT/RTT0, at least 1.
     rho: f64,
     srtt: Duration,
@@ -118,6 +157,9 @@ impl Hybla {
         Self {
             rtt0: Duration::from_secs_f64(rtt0 / 1e3),
             pacing,
+            estimates: true,
+            linux: false,
+            lowest: Duration::MAX,
             rho: 1.0,
             srtt: Duration::ZERO,
             train: None,
@@ -155,8 +197,14 @@ impl Hybla {
 impl IncreaseDecrease for Hybla {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.srtt = ack.srtt;
-        self.rho = (ack.min_rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0);
-        if !window.in_initial_slow_start() {
+        self.lowest = self.lowest.min(ack.srtt);
+        let ratio = |rtt: Duration| rtt.as_secs_f64() / self.rtt0.as_secs_f64();
+        self.rho = match self.linux {
+            true => (8.0 * ratio(self.lowest)).floor() / 8.0,
+            false => ratio(ack.min_rtt),
+        }
+        .max(1.0);
+        if !self.estimates || !window.in_initial_slow_start() {
             return;
         }
         if !Window::may_grow(ack) {
@@ -169,7 +217,7 @@ impl IncreaseDecrease for Hybla {
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: u64) -> u64 {
-        if window.in_initial_slow_start() {
+        if self.estimates && window.in_initial_slow_start() {
             return window.slow_start(acked, SLOW_START_LIMIT);
         }
         let counted = window.limited(acked, SLOW_START_LIMIT);
@@ -358,5 +406,31 @@ mod tests {
         let (ours, reno) = (run(hybla(10)), run(Box::new(newreno(10))));
         assert!(reno.as_bits_per_sec() < 1_500_000, "{reno}");
         assert!(ours.as_bits_per_sec() > 7_000_000, "{ours}");
+    }
+
+    #[test]
+    fn linux_grows_for_each_ack_and_without_an_estimate() {
+        let rtt = Duration::from_millis(104);
+        let stretch = |ms| Ack {
+            acked: Bytes::new(2 * MSS),
+            ..ack(ms, rtt)
+        };
+        let spec: Spec = "hybla?linux=true".parse().expect("valid");
+        let mut controller = spec.build(&setup(10));
+        // rho = 104/25 = 4.16, in steps of 1/8: 4.125. Slow start: 2^4.125 - 1 = 16.448 segments
+        // for an ACK of two.
+        controller.on_ack(&stretch(104));
+        assert!((segments(&*controller) - 26.448).abs() < 0.01);
+        assert_eq!(controller.ssthresh(), None, "no estimate");
+        assert_eq!(controller.pacing_rate(), None);
+        // Congestion avoidance: rho^2 = 17.016 segments for as many ACKs as the window has
+        // segments.
+        let mut controller = spec.build(&setup(400));
+        controller.on_loss(&loss(&*controller, Time::ZERO));
+        for i in 0..200 {
+            controller.on_ack(&stretch(i));
+        }
+        let grown = segments(&*controller) - 200.0;
+        assert!((grown - 17.0).abs() < 0.8, "{grown}");
     }
 }

@@ -56,7 +56,8 @@ use whimbrel_units::{Duration, Time};
 pub(crate) static ENTRY: Entry = Entry {
     name: "jtcp",
     code: code!("algorithms/random_loss/jtcp.rs", "classifiers/jitter.rs"),
-    summary: "NewReno that ignores losses while the path does not stretch its round trips",
+    summary: "NewReno that ignores losses while the path does not stretch its round trips \
+              (equations at second hand)",
     citation: "E. H.-K. Wu, M.-Z. Chen, \"JTCP: Jitter-Based TCP for Heterogeneous Wireless \
                Networks\", IEEE JSAC 22(4), 2004",
     family: Family::RandomLoss,

@@ -142,13 +142,13 @@ fn several_experiments_end_with_a_summary_by_paper() {
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    // experiments, hold, in part, do not hold, numbers, orders
+    // experiments, hold, in part, do not hold, contradict, numbers, orders
     for line in [
         &[
-            "other", "Another", "1", "0", "0", "1", "0", "of", "0", "0", "of", "2",
+            "other", "Another", "1", "0", "0", "1", "0", "0", "of", "0", "0", "of", "2",
         ][..],
         &[
-            "paper", "A", "paper", "2", "1", "0", "1", "0", "of", "1", "3", "of", "3",
+            "paper", "A", "paper", "2", "1", "0", "1", "0", "0", "of", "1", "3", "of", "3",
         ],
         &["all", "3", "1", "0", "2"],
         &[
@@ -247,4 +247,46 @@ fn a_row_whose_interval_includes_its_bound_is_undecided() {
     assert_eq!(all[0]["verdict"], "holds");
     let shown = place.run(&[]);
     assert_contains(&shown, &["undecided", "1 of 1 right; undecided: 1"]);
+}
+
+#[test]
+fn a_claim_whose_numbers_exclude_each_other_contradicts_itself() {
+    let place = Place::new();
+    let why = "2 over 1 is a gain of 100 %, not 115 %";
+    let text = format!("{EXPERIMENT}{SCENARIO}").replace(
+        "A paper\"",
+        &format!("A paper\"\ncontradiction = \"{why}\""),
+    );
+    place.write("paper/a.toml", &text);
+    let result = &place.json(&["paper/a"])[0];
+    assert_eq!(result["verdict"], "contradicts itself");
+    let reason = result["reason"].as_str().expect("a string");
+    assert!(
+        reason.starts_with(&format!("{why}; 1 of 2 right")),
+        "the rows are judged all the same: {reason}"
+    );
+    let shown = place.run(&["paper/a"]);
+    assert_contains(&shown, &["contradicts itself: 2 over 1"]);
+}
+
+#[test]
+fn a_printed_scenario_says_what_its_preset_sets() {
+    let place = Place::new();
+    let text = format!("{EXPERIMENT}{SCENARIO}").replace("[run]", "[run]\npreset = \"ns-2.35\"");
+    place.write("paper/a.toml", &text);
+    let shown = place.run(&["paper/a", "--print-scenario"]);
+    assert_contains(
+        &shown,
+        &[
+            "# preset = \"ns-2.35\" sets:",
+            "#   min_rto = \"200 ms\"",
+            "#       Agent/TCP set minrto_ 0.2",
+        ],
+    );
+    let list = command().args(["sim", "--list-presets"]).output();
+    let list = stdout(&list.expect("the command runs"));
+    assert_contains(
+        &list,
+        &["ns-2.35: ns-2.35's", "linux-2.6.32: Linux", "riverbed: "],
+    );
 }

@@ -157,6 +157,7 @@ impl Source {
             initial_window: packet,
             paced: true,
             ssthresh: None,
+            growth: Default::default(),
             seed,
         });
         Self {

@@ -5,6 +5,7 @@ mod delay;
 mod flows;
 mod loss;
 mod mistakes;
+mod presets;
 mod queue;
 mod robustness;
 mod routes;

@@ -52,7 +52,7 @@ impl Sender {
         }
         match self.mode {
             Recovery::NewReno => self.newreno_on_ack(now, packet, una_before, in_flight_before),
-            Recovery::Sack => self.sack_on_ack(now, in_flight_before),
+            Recovery::Sack | Recovery::Fack => self.sack_on_ack(now, in_flight_before),
             Recovery::Rack => self.rack_on_ack(now, packet, &delivery, in_flight_before),
         }
         if self.marks.echoed {
@@ -64,7 +64,7 @@ impl Sender {
         {
             // `Sack` stands for simulators with RFC 6937, which treats every acknowledgment as
             // safe.
-            let safe = self.mode == Recovery::Sack || (advanced && self.rate.lost() == lost_before);
+            let safe = self.mode.counts_sacks() || (advanced && self.rate.lost() == lost_before);
             prr.on_ack(delivery.segments, self.board.in_flight(), safe);
         }
         if advanced {

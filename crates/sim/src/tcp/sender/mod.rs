@@ -161,6 +161,7 @@ impl Sender {
             initial_window: mss.times(u64::from(settings.initial_window.max(1))),
             paced: settings.pacing.is_some(),
             ssthresh: None,
+            growth: settings.growth,
             seed,
         };
         let (total, last_payload) = segments(size, mss);

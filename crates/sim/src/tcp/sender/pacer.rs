@@ -81,6 +81,7 @@ mod tests {
             initial_window: mss.times(segments),
             paced: true,
             ssthresh: None,
+            growth: Default::default(),
             seed: 1,
         };
         let controller = "newreno"

@@ -3,8 +3,12 @@
 //! A segment is lost when three segments beyond it were SACKed. With full-size segments this equals
 //! IsLost() of RFC 6675 section 4 ("more than (DupThresh - 1) * SMSS bytes"). A lost retransmission
 //! is not detected before the timer expires (section 5.1); [`super::rack`] detects it.
+//!
+//! With [`Recovery::Fack`] a segment is lost when the highest SACKed one is more than three
+//! segments above it, however many arrived in between.
 
 use super::{Phase, Sender};
+use crate::network::Recovery;
 use crate::outcome::Truth;
 use whimbrel_units::Time;
 
@@ -27,7 +31,13 @@ impl Sender {
         if matches!(self.phase, Phase::StartedAgain { .. }) {
             return;
         }
-        let Some(boundary) = self.board.ranges().nth_from_top(THRESHOLD) else {
+        let ranges = self.board.ranges();
+        let boundary = match self.mode {
+            // The segment above the highest SACKed one, less three.
+            Recovery::Fack => ranges.highest().map(|end| end.saturating_sub(THRESHOLD)),
+            _ => ranges.nth_from_top(THRESHOLD),
+        };
+        let Some(boundary) = boundary else {
             return;
         };
         // Segments below were judged by earlier acknowledgments.

@@ -37,7 +37,7 @@ impl Sender {
                 }
                 Phase::StartedAgain { .. } => in_flight < cwnd,
             },
-            Recovery::Sack | Recovery::Rack => match &self.phase {
+            Recovery::Sack | Recovery::Fack | Recovery::Rack => match &self.phase {
                 Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } => prr.allowance() > 0,
                 Phase::Open if !self.limited_transmit => in_flight + self.board.sacked() < cwnd,
                 Phase::Open | Phase::Repair { .. } | Phase::StartedAgain { .. } => in_flight < cwnd,
@@ -75,7 +75,7 @@ impl Sender {
     fn allowed_segment(&mut self) -> Option<u32> {
         // After the retransmission its entry in `lost_queue` is stale; the next lookup removes it.
         let lost = match self.next_lost() {
-            None if self.mode == Recovery::Sack => self.sack_extra_segment(),
+            None if self.mode.counts_sacks() => self.sack_extra_segment(),
             lost => lost,
         };
         if lost.is_none() && !self.may_send_new() {

@@ -102,6 +102,7 @@ fn controller(text: &str, parse: ParseController) -> Result<Arc<dyn ChosenContro
         initial_window: Bytes::new(14_480),
         paced: false,
         ssthresh: None,
+        growth: Default::default(),
         seed: 0,
     };
     if chosen.build(&probe).path_changes().is_some() {

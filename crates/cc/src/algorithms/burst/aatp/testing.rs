@@ -19,6 +19,7 @@ pub(super) fn built(spec: &str) -> Box<dyn Controller> {
         initial_window: Bytes::new(14_600),
         paced: true,
         ssthresh: None,
+        growth: Default::default(),
         seed: 1,
     };
     spec.parse::<Spec>().expect("valid").build(&setup)

@@ -101,6 +101,7 @@ impl Compete {
                 initial_window: window,
                 paced: true,
                 ssthresh: Some(window),
+                growth: Default::default(),
                 seed: 0,
             };
             Cubic::new(&setup, CUBIC)
