@@ -83,7 +83,7 @@ pub struct ServeArgs {
     /// Maximum size of a file
     #[arg(long, value_name = "SIZE", default_value = "1 TiB")]
     max_size: Bytes,
-    /// Maximum number of connections with transfers; more wait. Each may use up to 64 MiB of memory
+    /// Maximum number of connections with transfers; more wait. Each may use up to 128 MiB of memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
     /// Clients may list files and get them
