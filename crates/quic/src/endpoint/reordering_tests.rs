@@ -159,7 +159,7 @@ fn packets_that_overtake_each_other_cost_no_more_than_a_tenth() {
         ..NONE
     };
     for controller in ["cubic", "cubic+cerl-plus"] {
-        let set = |config: &mut TransportConfig| tolerate_reordering(config);
+        let set = tolerate_reordering;
         let (calm, reordered) = (
             goodput(controller, NONE, 6, set),
             goodput(controller, half, 6, set),
@@ -180,7 +180,7 @@ fn tolerance_costs_little_where_packets_are_lost() {
     for controller in ["cubic", "cubic+cerl-plus", "bbr"] {
         let (usual, tolerant) = (
             goodput(controller, lossy, 10, |_| ()),
-            goodput(controller, lossy, 10, |config| tolerate_reordering(config)),
+            goodput(controller, lossy, 10, tolerate_reordering),
         );
         assert!(
             tolerant > 0.85 * usual,
