@@ -5,6 +5,7 @@ use crate::bursts::{BurstAdapter, BurstFlow};
 use crate::control::Control;
 use crate::endpoint::Prepared;
 use crate::feedback::{Feedback, SharedNode};
+use crate::uncontrolled::Uncontrolled;
 use crate::{Adapter, Monitor, PacketLog};
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{ClientConfig, ServerConfig, TransportConfig};
@@ -42,7 +43,8 @@ impl Error for UnsupportedController {}
 /// Builds controllers of one kind, for noq's `TransportConfig::congestion_controller_factory`.
 #[derive(Debug, Clone)]
 pub struct Factory {
-    spec: Spec,
+    /// `None`: nothing controls the rate but flow control.
+    spec: Option<Spec>,
     monitor: Monitor,
     /// [`Setup::seed`] of the next controller, shared by all clones.
     seed: Arc<AtomicU64>,
@@ -63,6 +65,17 @@ impl Factory {
 
     /// Creates a factory for any algorithm, on [`endpoint`](crate::endpoint).
     pub fn for_endpoint(spec: Spec) -> Self {
+        Self::of(Some(spec))
+    }
+
+    /// Creates a factory for connections that something else controls, because it carries their
+    /// datagrams reliably and in order ([`Carrier`](crate::endpoint::Carrier)): only flow control
+    /// limits them.
+    pub fn uncontrolled() -> Self {
+        Self::of(None)
+    }
+
+    fn of(spec: Option<Spec>) -> Self {
         Self {
             spec,
             monitor: Monitor::default(),
@@ -122,8 +135,20 @@ impl Factory {
 
     /// Whether the algorithm wants to know when packets arrive.
     fn wants_receiver_times(&self) -> bool {
-        let features = self.spec.build(&self.setup(1200)).transport_features();
-        self.spec.entry().feed == Feed::Acknowledgments && features.receiver_times
+        let features = self.controller(&self.setup(1200)).transport_features();
+        self.feed() == Feed::Acknowledgments && features.receiver_times
+    }
+
+    fn feed(&self) -> Feed {
+        let of = |spec: &Spec| spec.entry().feed;
+        self.spec.as_ref().map_or(Feed::Acknowledgments, of)
+    }
+
+    fn controller(&self, setup: &Setup) -> Box<dyn whimbrel_cc::Controller> {
+        match &self.spec {
+            Some(spec) => spec.build(setup),
+            None => Box::new(Uncontrolled),
+        }
     }
 
     /// Logs each packet and decision. For one connection of [`endpoint`](crate::endpoint).
@@ -185,11 +210,11 @@ struct ConnectionFactory {
 impl ControllerFactory for ConnectionFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let setup = self.factory.setup(current_mtu);
-        let controller = self.factory.spec.build(&setup);
+        let controller = self.factory.controller(&setup);
         let (monitor, control) = (self.factory.monitor.clone(), self.control.clone());
-        if self.factory.spec.entry().feed == Feed::Acknowledgments {
+        if self.factory.feed() == Feed::Acknowledgments {
             let factory = self.factory.clone();
-            let renew = Renew(Arc::new(move |mtu| factory.spec.build(&factory.setup(mtu))));
+            let renew = Renew(Arc::new(move |mtu| factory.controller(&factory.setup(mtu))));
             let adapter =
                 Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
             return Box::new(adapter);
@@ -204,7 +229,7 @@ impl ControllerFactory for ConnectionFactory {
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let setup = self.setup(current_mtu);
-        let controller = self.spec.build(&setup);
+        let controller = self.controller(&setup);
         Box::new(Adapter::new(controller, &setup, now, self.monitor.clone()))
     }
 }

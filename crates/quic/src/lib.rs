@@ -38,6 +38,7 @@ mod rounds;
 mod rtt;
 #[cfg(test)]
 mod tests;
+mod uncontrolled;
 
 pub use adapter::Adapter;
 pub use factory::{Factory, UnsupportedController};

@@ -1,5 +1,6 @@
 //! The application's handle of an endpoint.
 
+use super::carrier::Carrier;
 use super::clock::Clock;
 use super::connecting::Connecting;
 use super::core::Core;
@@ -15,6 +16,7 @@ use noq_proto::{ClientConfig, ConnectError, EndpointConfig, ServerConfig, VarInt
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
@@ -80,6 +82,11 @@ impl EndpointShared {
     /// A panic while the lock was held was contained, so poisoning is ignored.
     pub fn lock(&self) -> MutexGuard<'_, Core> {
         waiters::lock(&self.core)
+    }
+
+    /// The address of the socket; of an endpoint that the application carries, that of the peer.
+    pub fn local_addr(&self) -> SocketAddr {
+        *waiters::lock(&self.local)
     }
 
     /// The driver has moved to a socket with this address.
@@ -151,6 +158,24 @@ impl Endpoint {
         let endpoint = Self::over(core, inbox, Clock::System, prepare, local);
         driver::start(Arc::clone(&endpoint.0.0), socket, NetworkWatch::new())?;
         Ok(endpoint)
+    }
+
+    /// An endpoint without a socket and a thread: the caller carries its datagrams to one peer,
+    /// for example over a TCP connection.
+    pub fn carried(config: EndpointConfig, server: Option<Server>, peer: SocketAddr) -> Self {
+        let (base, prepare) = match server {
+            Some(server) => (Some(server.config), Some(server.prepare)),
+            None => (None, None),
+        };
+        let proto = noq_proto::Endpoint::new(Arc::new(config), base, false);
+        let inbox = Arc::new(Inbox::default());
+        let core = Core::new(proto, Arc::clone(&inbox), peer.is_ipv6(), NonZeroUsize::MIN);
+        Self::over(core, inbox, Clock::System, prepare, peer)
+    }
+
+    /// What carries the datagrams of an endpoint made by [`Self::carried`].
+    pub fn carrier(&self) -> Carrier {
+        Carrier::new(Arc::clone(&self.0.0))
     }
 
     /// A handle of a core that somebody else drives.

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
 /// Connections that the application changed since the core last looked, each at most once.
 #[derive(Debug, Default)]
@@ -54,8 +55,10 @@ impl Inbox {
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     sleeping: AtomicBool,
-    /// `None` without a driver (in virtual time).
+    /// Wakes a driver that is a thread.
     event: Option<EventFd>,
+    /// Wakes a driver that is a task.
+    task: Mutex<Option<Waker>>,
 }
 
 impl Alarm {
@@ -68,17 +71,31 @@ impl Alarm {
         Ok(Self {
             sleeping: AtomicBool::new(false),
             event: Some(event),
+            task: Mutex::default(),
         })
     }
 
     /// Wakes the driver if it sleeps.
     pub fn ring(&self) {
-        if self.sleeping.load(Ordering::SeqCst)
-            && self.sleeping.swap(false, Ordering::SeqCst)
-            && let Some(event) = &self.event
-        {
+        if !self.sleeping.load(Ordering::SeqCst) || !self.sleeping.swap(false, Ordering::SeqCst) {
+            return;
+        }
+        if let Some(event) = &self.event {
             // It fails only if the count is at its maximum: then the driver is about to wake.
             event.write(1).ok();
+        }
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = task.as_ref() {
+            task.wake_by_ref();
+        }
+    }
+
+    /// The driver is this task.
+    pub fn set_task(&self, waker: &Waker) {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *task {
+            Some(known) => known.clone_from(waker),
+            None => *task = Some(waker.clone()),
         }
     }
 

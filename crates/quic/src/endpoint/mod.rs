@@ -18,6 +18,7 @@
 //! | `watch` | changes of this host's addresses and routes, and its sleep |
 //! | `obstacle` | why packets do not reach a peer |
 //! | `inbox` | what the application's threads changed, and how they wake the driver |
+//! | [`Carrier`] | instead of the thread and the socket: the application carries the datagrams |
 //! | [`Endpoint`], [`Connection`], ... | the application's handles |
 //!
 //! Every connection has a lock, held for microseconds, and so has the core. The core's lock is
@@ -27,6 +28,7 @@
 //! The handles have noq's names and meaning. What is not offered: 0-RTT data, several paths of a
 //! connection, and DATAGRAM frames of the application.
 
+mod carrier;
 mod clock;
 mod connecting;
 mod connection;
@@ -54,6 +56,7 @@ mod transmit;
 mod waiters;
 mod watch;
 
+pub use carrier::Carrier;
 pub use connecting::Connecting;
 pub use connection::Connection;
 pub use handle::{Endpoint, Server};
