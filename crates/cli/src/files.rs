@@ -2,6 +2,7 @@
 
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
+use crate::over_tcp::{self, TransportArgs};
 use crate::place::Place;
 use crate::send::{bar, exit_code, show_update};
 use anyhow::Context;
@@ -23,6 +24,7 @@ use whimbrel_units::{Bytes, Duration, Rate};
 #[derive(clap::Args)]
 #[command(after_help = "\
 --json prints one object: files, bytes, received_bytes, resumed_bytes (here already), retries,
+transport (\"quic\", or \"tls\" where UDP is blocked),
 seconds, goodput_bps, outcome (\"stored\" if all files are here), failures [[name, why]]; error
 after a failure.
 Exit status: 0 all files are here; 1 failed; 2 wrong usage; 3 refused by the server; 4 unknown
@@ -85,6 +87,8 @@ struct ClientArgs {
     #[arg(long, value_name = "TIME")]
     retry_for: Option<Duration>,
     #[command(flatten)]
+    transport: TransportArgs,
+    #[command(flatten)]
     credentials: CredentialArgs,
 }
 
@@ -96,6 +100,8 @@ impl ClientArgs {
         let mut options = SendOptions::new("-", server, token, controller);
         options.fingerprint = credentials.fingerprint;
         options.known_hosts.clone_from(&credentials.known_hosts);
+        options.transport = self.transport.transport;
+        options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
         options.retry = self.retry_for.map(|limit| Retry {
             limit: Some(limit),
             from_start: true,

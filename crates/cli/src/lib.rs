@@ -26,6 +26,7 @@ mod model;
 mod neighbours;
 mod one_run;
 mod origin;
+mod over_tcp;
 mod page;
 #[cfg(feature = "transports")]
 mod pipe;

@@ -4,13 +4,14 @@ mod tunnel;
 
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
+use crate::over_tcp::{self, TransportArgs};
 use anyhow::Context;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 pub use tunnel::{TunnelArgs, run as run_tunnel};
 use whimbrel_cc::Spec;
-use whimbrel_transfer::{Error, PipeClient, PipeOptions, ServerAddress};
+use whimbrel_transfer::{Error, PipeClient, PipeOptions, ServerAddress, Transport};
 
 /// Exit status: the server refused the target.
 const REFUSED: u8 = 3;
@@ -46,16 +47,18 @@ pub struct PipeArgs {
     #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
     #[command(flatten)]
+    transport: TransportArgs,
+    #[command(flatten)]
     credentials: CredentialArgs,
 }
 
 /// Runs the pipe.
 pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
     let credentials = args.credentials.find(&args.server)?;
-    let options = options(args.server, args.controller, &credentials);
+    let options = options(args.server, args.controller, &args.transport, &credentials);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
-        let client = PipeClient::connect(options).await?;
+        let client = connect(options).await?;
         let result = client
             .pipe(&args.target, tokio::io::stdin(), tokio::io::stdout())
             .await;
@@ -74,11 +77,27 @@ pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The options of a connection.
-fn options(server: ServerAddress, controller: Spec, credentials: &Credentials) -> PipeOptions {
+fn options(
+    server: ServerAddress,
+    controller: Spec,
+    transport: &TransportArgs,
+    credentials: &Credentials,
+) -> PipeOptions {
     let mut options = PipeOptions::new(server, credentials.token.clone(), controller);
+    options.transport = transport.transport;
+    options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
     options
+}
+
+/// Connects, and says so if UDP is blocked.
+async fn connect(options: PipeOptions) -> Result<PipeClient, Error> {
+    let client = PipeClient::connect(options).await?;
+    if let Transport::Tls(control) = client.transport() {
+        writeln!(io::stderr(), "{}", over_tcp::notice(control)).ok();
+    }
+    Ok(client)
 }
 
 /// Prints an error and returns its exit status.

@@ -5,6 +5,7 @@ mod tree;
 
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
+use crate::over_tcp::{self, TransportArgs};
 use crate::place::Place;
 use crate::priority::priority;
 use anyhow::Context;
@@ -20,7 +21,8 @@ use whimbrel_cc::registry::Feed;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
     BurstSummary, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Outcome, QlogFolder,
-    RemotePath, Report, Retry, SendOptions, Summary, TracePoint, TreeOptions, Update, transfer,
+    RemotePath, Report, Retry, SendOptions, Summary, TracePoint, Transport, TreeOptions, Update,
+    transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -54,9 +56,12 @@ const STOPPED: u8 = 130;
   sent_bytes             bytes of the file sent, repeated ones included
   resumed_bytes          bytes that the server had already, verified by hash
   retries                connections after the first
+  transport              \"quic\", or \"tls\" where UDP is blocked; null if
+                         there was no connection. With tls, packets,
+                         cwnd_bytes, mtu_bytes and episodes are 0
   outcome                \"stored\", \"not stored\" or \"unknown\"
   error                  only after a failure: why. Of the rest the object then
-                         has the five lines above, and the exit status is 1
+                         has the six lines above, and the exit status is 1
   seconds, goodput_bps   from the request to the server's confirmation
   connect_seconds        before the request: name resolution and handshake
   sent_packets, lost_packets, mtu_bytes
@@ -166,6 +171,8 @@ pub struct SendArgs {
     #[arg(long, value_name = "FILE", hide = true)]
     packet_log: Option<PathBuf>,
     #[command(flatten)]
+    transport: TransportArgs,
+    #[command(flatten)]
     credentials: CredentialArgs,
 }
 
@@ -263,6 +270,7 @@ struct Account {
     sent_bytes: u64,
     resumed_bytes: u64,
     retries: u32,
+    transport: Option<Transport>,
     outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -275,6 +283,7 @@ impl Account {
             sent_bytes: report.sent_bytes,
             resumed_bytes: report.resumed_bytes,
             retries: report.retries,
+            transport: report.transport.clone(),
             outcome: report.outcome,
             error,
         }
@@ -364,6 +373,7 @@ pub fn show_update(bar: &ProgressBar, update: Update) {
             bar.set_length(progress.size);
             bar.set_position(progress.bytes);
         }
+        Update::OverTcp(control) => say(bar, over_tcp::notice(&control)),
         Update::Queued(position) => {
             say(
                 bar,
@@ -488,6 +498,8 @@ fn options(
             .or((!io::stderr().is_terminal()).then_some(RETRY_FOR)),
         from_start: args.retry_for.is_some(),
     });
+    options.transport = args.transport.transport;
+    options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
     options.priority = args.priority.unwrap_or_default();
     options.packet_log = args.packet_log;
     options.fingerprint = credentials.fingerprint;
@@ -533,6 +545,14 @@ fn show(out: &mut impl Write, s: &Summary, report: &Report) -> io::Result<()> {
             Bytes::new(report.resumed_bytes),
             report.retries
         )?;
+    }
+    if s.transport != Transport::Quic {
+        writeln!(
+            out,
+            "{}: TLS over TCP, RTT {:.1} ms",
+            s.controller, s.rtt_ms
+        )?;
+        return writeln!(out, "BLAKE3 {}", s.blake3);
     }
     writeln!(
         out,

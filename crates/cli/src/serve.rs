@@ -7,6 +7,7 @@ mod measured;
 mod metrics;
 
 use crate::failure::BadInput;
+use crate::over_tcp;
 use crate::priority::priority;
 use access::{AccessArgs, announce};
 use anyhow::Context;
@@ -71,9 +72,13 @@ pub struct ServeArgs {
     /// Directory to store files in
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// UDP address to listen on; port 0 chooses a free port [default: port 4440 on all addresses]
+    /// Address to listen on, with UDP and TCP; port 0 chooses a free port [default: port 4440 on all
+    /// addresses]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
+    /// Do not listen on TCP, which serves clients to which UDP is blocked
+    #[arg(long)]
+    no_tcp: bool,
     /// Stop after the first stored file
     #[arg(long)]
     once: bool,
@@ -159,6 +164,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         connections: args.max_connections,
         ..Limits::default()
     };
+    let algorithm = over_tcp::algorithm(&args.controller);
     runtime.block_on(async {
         let bind = |listen| {
             let directory = args.directory.clone();
@@ -171,6 +177,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 controller: args.controller.clone(),
                 rights,
                 qlog: qlog.clone(),
+                tcp: !args.no_tcp,
+                tcp_algorithm: Some(algorithm.clone()),
                 users: Some(users.clone()),
                 ..ServeOptions::new(directory, listen)
             };

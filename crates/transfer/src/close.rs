@@ -1,7 +1,7 @@
 //! Application error codes of closed connections, and what they say to the user.
 
 use crate::wire;
-use noq_proto::ConnectionError;
+use noq_proto::{ConnectionError, TransportErrorCode};
 
 /// The transfer is complete.
 pub const DONE: u32 = 0;
@@ -25,6 +25,12 @@ pub(crate) fn text(reason: &ConnectionError) -> String {
                 Ok(STOPPING) => "the server was stopped".to_owned(),
                 _ => wire::Refusal::new(wire::Reason::Internal, closed.to_string()).text,
             }
+        }
+        // This end's own words, such as how TCP was lost.
+        ConnectionError::TransportError(error)
+            if error.code == TransportErrorCode::INTERNAL_ERROR && !error.reason.is_empty() =>
+        {
+            wire::Refusal::new(wire::Reason::Internal, error.reason.clone()).text
         }
         other => wire::Refusal::new(wire::Reason::Internal, other.to_string()).text,
     }

@@ -79,6 +79,17 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
+    /// The server cannot listen on TCP.
+    #[error(
+        "cannot listen on TCP {address}: {cause}; choose another port with --listen, or leave TCP \
+         out with --no-tcp"
+    )]
+    Listen {
+        /// The local address.
+        address: std::net::SocketAddr,
+        /// The system's error.
+        cause: io::Error,
+    },
     /// The user stopped the transfer.
     #[error("stopped")]
     Stopped,

@@ -1,5 +1,6 @@
 //! Statistics of a transfer, interval by interval.
 
+use crate::over_tcp::DATAGRAM;
 use crate::send::Earlier;
 use crate::summary::IntervalSample;
 use noq_proto::PathId;
@@ -57,14 +58,16 @@ impl IntervalStatistics {
         let mtu = connection
             .path_stats(PathId::ZERO)
             .map_or(0, |path| path.current_mtu);
+        // Only TCP knows its window and its MTU.
+        let over_tcp = mtu == DATAGRAM;
         let sample = IntervalSample {
             at: self.started.elapsed().into(),
             acknowledged: Bytes::new(earlier.delivered + now.delivered.get()),
             lost_packets: earlier.lost_packets + connection.stats().lost_packets,
-            cwnd: now.cwnd,
+            cwnd: if over_tcp { Bytes::new(0) } else { now.cwnd },
             srtt: now.srtt,
             rttvar: now.rttvar,
-            path_mtu: Bytes::new(u64::from(mtu) + 8 + ip),
+            path_mtu: Bytes::new(if over_tcp { 0 } else { u64::from(mtu) + 8 + ip }),
         };
         if merge_pairs(&mut self.samples) {
             self.clock = Some(ticks(length * 2));

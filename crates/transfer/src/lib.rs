@@ -11,6 +11,8 @@
 //! * The sender chooses the congestion controller: any of
 //!   [`whimbrel_cc::registry::CONTROLLERS`].
 //!
+//! Where UDP is blocked, the same QUIC packets travel in TLS 1.3 over TCP ([`Transport`]).
+//!
 //! Both sides can log every packet as qlog ([`QlogFolder`]).
 //!
 //! The server treats every peer as hostile until the peer has shown the token. Sizes, counts and
@@ -29,6 +31,7 @@ mod incoming;
 mod interval_statistics;
 mod known_hosts;
 mod known_tokens;
+mod over_tcp;
 mod path;
 mod pipe;
 mod private_file;
@@ -60,6 +63,7 @@ pub use identity::{Identity, default_state_dir};
 pub use incoming::{Incoming, Receiving, Share};
 pub use known_hosts::KnownHosts;
 pub use known_tokens::KnownTokens;
+pub use over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
 pub use path::{NameError, RemotePath, printable};
 pub use pipe::{Carried, PipeClient, PipeOptions};
 pub use qlog::QlogFolder;
@@ -74,7 +78,7 @@ pub use tls::ALPN;
 pub use token::{Token, TokenHash};
 pub use wire::{Reason, Refusal};
 
-/// The default UDP port of a server.
+/// The default UDP and TCP port of a server.
 pub const DEFAULT_PORT: u16 = 4440;
 
 /// The congestion controller of transfers for which none is chosen. docs/send-files.md says why.

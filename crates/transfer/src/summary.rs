@@ -1,5 +1,6 @@
 //! The result of a transfer, in the format of `whimbrel send --json`.
 
+use crate::Transport;
 use serde::Serialize;
 use whimbrel_quic::Snapshot;
 use whimbrel_units::{Bytes, Duration};
@@ -19,11 +20,15 @@ pub struct Summary {
     pub connect_seconds: f64,
     /// `bytes` over `seconds`, bits per second.
     pub goodput_bps: f64,
-    /// QUIC packets declared lost, MTU probes included.
+    /// What carried the last connection. `send --json` prints that of the [`Report`](crate::Report).
+    #[serde(skip)]
+    pub transport: Transport,
+    /// QUIC packets declared lost, MTU probes included. Over TLS, where TCP sends and repeats
+    /// segments, packets, window, MTU and episodes are 0.
     pub lost_packets: u64,
     /// QUIC packets sent.
     pub sent_packets: u64,
-    /// Smoothed round-trip time at the end, milliseconds.
+    /// Smoothed round-trip time at the end, milliseconds; over TLS, the wait for TCP included.
     pub rtt_ms: f64,
     /// Minimum round-trip time, milliseconds.
     pub min_rtt_ms: f64,
@@ -31,7 +36,7 @@ pub struct Summary {
     pub cwnd_bytes: u64,
     /// Path MTU as the maximum UDP payload, bytes.
     pub mtu_bytes: u16,
-    /// The congestion controller, as the user wrote it.
+    /// The congestion controller, as the user wrote it; over TLS, TCP's.
     pub controller: String,
     /// BLAKE3 of the file, 64 hexadecimal digits; the server computed the same.
     pub blake3: String,

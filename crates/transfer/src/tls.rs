@@ -21,6 +21,12 @@ pub(crate) const SERVER_NAME: &str = "whimbrel";
 
 /// Configuration of the server.
 pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Error> {
+    let config = tcp_server_config(identity)?;
+    QuicServerConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))
+}
+
+/// Configuration of the server for TLS over TCP.
+pub(crate) fn tcp_server_config(identity: &Identity) -> Result<rustls::ServerConfig, Error> {
     let bad = |e: rustls::Error| Error::Identity(format!("the certificate cannot be used: {e}"));
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
@@ -29,13 +35,22 @@ pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Err
         .with_single_cert(vec![identity.certificate().clone()], identity.key())
         .map_err(bad)?;
     config.alpn_protocols = vec![ALPN.to_vec()];
-    QuicServerConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))
+    Ok(config)
 }
 
 /// Configuration of the client, and the verifier that records the server's fingerprint.
 pub(crate) fn client_config(
     expected: Option<Fingerprint>,
 ) -> Result<(QuicClientConfig, Arc<Pin>), Error> {
+    let (config, pin) = tcp_client_config(expected)?;
+    let config = QuicClientConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))?;
+    Ok((config, pin))
+}
+
+/// Configuration of the client for TLS over TCP, and the verifier.
+pub(crate) fn tcp_client_config(
+    expected: Option<Fingerprint>,
+) -> Result<(rustls::ClientConfig, Arc<Pin>), Error> {
     let bad = |e: rustls::Error| Error::Identity(e.to_string());
     let pin = Arc::new(Pin {
         expected,
@@ -52,7 +67,6 @@ pub(crate) fn client_config(
     config.alpn_protocols = vec![ALPN.to_vec()];
     // Resumption would skip the certificate check.
     config.resumption = rustls::client::Resumption::disabled();
-    let config = QuicClientConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))?;
     Ok((config, pin))
 }
 
@@ -100,7 +114,7 @@ impl ServerCertVerifier for Pin {
         _cert: &CertificateDer<'_>,
         _dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        // QUIC is TLS 1.3 only (RFC 9001 section 4.2).
+        // Only TLS 1.3 is offered; QUIC has no other (RFC 9001 section 4.2).
         Err(rustls::PeerIncompatible::Tls12NotOffered.into())
     }
 

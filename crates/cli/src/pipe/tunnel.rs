@@ -1,7 +1,8 @@
 //! `whimbrel tunnel`: local ports that lead to ports at a server.
 
-use super::{bad, failed, options};
+use super::{bad, connect, failed, options};
 use crate::credentials::CredentialArgs;
+use crate::over_tcp::TransportArgs;
 use anyhow::Context;
 use std::fmt;
 use std::io::{self, Write};
@@ -48,6 +49,8 @@ pub struct TunnelArgs {
     /// Congestion controller of what is sent from here; the server chooses its own
     #[arg(long, default_value = whimbrel_transfer::DEFAULT_CONTROLLER)]
     controller: Spec,
+    #[command(flatten)]
+    transport: TransportArgs,
     #[command(flatten)]
     credentials: CredentialArgs,
 }
@@ -119,7 +122,7 @@ impl fmt::Display for Forward {
 /// Runs the tunnel until it is stopped.
 pub fn run(args: TunnelArgs) -> anyhow::Result<ExitCode> {
     let credentials = args.credentials.find(&args.server)?;
-    let options = options(args.server, args.controller, &credentials);
+    let options = options(args.server, args.controller, &args.transport, &credentials);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         // Fail now if the server cannot be reached.
@@ -160,7 +163,7 @@ struct Link {
 
 impl Link {
     async fn connect(options: PipeOptions) -> Result<Self, Error> {
-        let client = PipeClient::connect(options.clone()).await?;
+        let client = connect(options.clone()).await?;
         Ok(Self {
             options,
             client: Mutex::new(Arc::new(client)),
@@ -170,7 +173,7 @@ impl Link {
     async fn client(&self) -> Result<Arc<PipeClient>, Error> {
         let mut client = self.client.lock().await;
         if !client.is_open() {
-            *client = Arc::new(PipeClient::connect(self.options.clone()).await?);
+            *client = Arc::new(connect(self.options.clone()).await?);
         }
         Ok(Arc::clone(&client))
     }

@@ -19,11 +19,20 @@ pub(super) enum Failure {
     Silence(Span, Answer),
     /// The connection was refused or failed.
     Connection(ConnectionError),
+    /// TCP cannot reach the port.
+    Tcp(String),
+    /// The port answers over TCP, and yet it failed.
+    TcpAnswer(String),
     /// This host cannot open a socket or start a connection.
     Local(String),
 }
 
 impl Failure {
+    /// Whether it says more than that the address cannot be reached.
+    pub fn is_news(&self) -> bool {
+        !matches!(self, Self::Tcp(_))
+    }
+
     /// What to tell the user about the attempt at `address`.
     pub fn text(&self, address: SocketAddr) -> String {
         let (ip, port) = (address.ip(), address.port());
@@ -70,7 +79,7 @@ impl Failure {
                 )
             }
             Self::Connection(error) => format!("{address}: {}", close::text(error)),
-            Self::Local(why) => why.clone(),
+            Self::Tcp(why) | Self::TcpAnswer(why) | Self::Local(why) => why.clone(),
         }
     }
 }
@@ -80,6 +89,10 @@ pub(super) fn all(failures: &[(SocketAddr, Failure)]) -> String {
     match failures {
         [] => "its name has no address".to_owned(),
         [(address, failure)] => failure.text(*address),
+        [(one, first), rest @ ..] if rest.iter().all(|(address, _)| address == one) => {
+            let others = rest.iter().map(|(a, f)| format!("; {}", f.text(*a)));
+            first.text(*one) + &others.collect::<String>()
+        }
         several => {
             let lines = several.iter().map(|(a, f)| format!("\n  {}", f.text(*a)));
             let lines: String = lines.collect();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `address` | a server as the user names it |
 //! | `race` | several addresses at once (RFC 8305) |
+//! | `tcp` | where UDP is blocked |
 //! | `small_packets` | what a silent server answers |
 //! | `failure` | why it failed, and what to do |
 
@@ -11,10 +12,13 @@ mod address;
 mod failure;
 mod race;
 mod small_packets;
+mod tcp;
 
 pub use address::ServerAddress;
 
-use crate::{Error, Fingerprint, KnownHosts, socket, tls};
+use crate::{
+    Error, Fingerprint, KnownHosts, TcpAlgorithm, Transport, TransportChoice, socket, tls,
+};
 use failure::Failure;
 use noq_proto::{ClientConfig, EndpointConfig, TransportConfig};
 use race::{Failed, Lost};
@@ -28,6 +32,8 @@ use whimbrel_quic::endpoint::{Connection, Endpoint};
 use whimbrel_quic::{Factory, Monitor};
 use whimbrel_units::Duration as Span;
 
+/// A server that has not answered over UDP for this long is also tried over TCP.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// A server that has been silent for this long is asked whether it answers small packets.
 const SUSPICIOUS: Duration = Duration::from_secs(3);
 
@@ -46,6 +52,10 @@ pub(crate) struct Dial<'a> {
     pub transport: TransportConfig,
     /// The priority that controllers that share by priority request.
     pub priority: Priority,
+    /// Which transport is used.
+    pub choice: TransportChoice,
+    /// The algorithm of a TCP connection; `None`: the kernel's.
+    pub algorithm: Option<&'a TcpAlgorithm>,
 }
 
 /// A connection to a server that has proved its identity.
@@ -56,7 +66,12 @@ pub(crate) struct Connected {
     pub connection: Connection,
     /// Its congestion controller.
     pub monitor: Monitor,
+    /// What carries it.
+    pub transport: Transport,
 }
+
+/// The end of a race of addresses that nothing won.
+type NoWinner = Lost<SocketAddr, Failure, Error>;
 
 impl Dial<'_> {
     /// Connects. `factory` makes what builds the congestion controller of one attempt.
@@ -81,10 +96,17 @@ impl Dial<'_> {
                  is connected"
             ))
         })?;
-        let won = race::race(race::order(addresses), |address| {
+        let addresses = race::order(addresses);
+        let quic = race::race(addresses.clone(), |address| {
             self.attempt(address, expected, factory())
         });
-        let connected = won.await.map_err(|lost| match lost {
+        let tcp = race::race(addresses, |address| self.attempt_tcp(address, expected));
+        let won = match self.choice {
+            TransportChoice::Quic => quic.await,
+            TransportChoice::Tls => tcp.await,
+            TransportChoice::Auto => either(quic, tcp, PATIENCE).await,
+        };
+        let connected = won.map_err(|lost| match lost {
             Lost::All(failures) => failed(failure::all(&failures)),
             Lost::Everywhere(error) => error,
         })?;
@@ -122,6 +144,7 @@ impl Dial<'_> {
                     endpoint,
                     connection,
                     monitor: factory.monitor(),
+                    transport: Transport::Quic,
                 });
             }
             Ok(Err(error)) => error,
@@ -130,19 +153,27 @@ impl Dial<'_> {
                 return Err(Failed::Here(Failure::Silence(self.timeout, answer)));
             }
         };
-        let host = self.server.to_string();
-        Err(match (pin.seen(), expected, connecting.obstacle()) {
-            (Some(found), None, _) => Failed::Everywhere(Error::UnknownServer { host, found }),
-            (Some(found), Some(expected), _) if found != expected => {
-                Failed::Everywhere(Error::FingerprintMismatch {
-                    host,
-                    expected,
-                    found,
-                })
-            }
-            (_, _, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
-            _ => Failed::Here(Failure::Connection(error)),
-        })
+        Err(
+            match (self.untrusted(&pin, expected), connecting.obstacle()) {
+                (Some(error), _) => Failed::Everywhere(error),
+                (None, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
+                (None, None) => Failed::Here(Failure::Connection(error)),
+            },
+        )
+    }
+
+    /// Why the certificate that the server has shown is not accepted.
+    fn untrusted(&self, pin: &tls::Pin, expected: Option<Fingerprint>) -> Option<Error> {
+        let (host, found) = (self.server.to_string(), pin.seen()?);
+        match expected {
+            None => Some(Error::UnknownServer { host, found }),
+            Some(expected) if found != expected => Some(Error::FingerprintMismatch {
+                host,
+                expected,
+                found,
+            }),
+            Some(_) => None,
+        }
     }
 }
 
@@ -158,6 +189,45 @@ fn open(address: SocketAddr) -> Result<Endpoint, Error> {
         address: local,
         cause,
     })
+}
+
+/// Waits for QUIC; after `patience`, or as soon as QUIC has failed, also for TCP. Returns the first
+/// that works. If neither does, what QUIC met counts, unless TCP got further.
+async fn either<T>(
+    quic: impl Future<Output = Result<T, NoWinner>>,
+    tcp: impl Future<Output = Result<T, NoWinner>>,
+    patience: Duration,
+) -> Result<T, NoWinner> {
+    tokio::pin!(quic, tcp);
+    let first = match timeout(patience, &mut quic).await {
+        Ok(Ok(won)) => return Ok(won),
+        Ok(Err(lost @ Lost::Everywhere(_))) => return Err(lost),
+        Ok(Err(lost)) => Some(lost),
+        Err(_) => None,
+    };
+    let (mut over_udp, mut over_tcp) = (first, None);
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut quic, if over_udp.is_none() => match result {
+                Ok(won) => return Ok(won),
+                Err(lost @ Lost::Everywhere(_)) => return Err(lost),
+                Err(lost) => over_udp = Some(lost),
+            },
+            result = &mut tcp, if over_tcp.is_none() => match result {
+                Ok(won) => return Ok(won),
+                Err(lost @ Lost::Everywhere(_)) => return Err(lost),
+                Err(lost) => over_tcp = Some(lost),
+            },
+        }
+        match (over_udp.take(), over_tcp.take()) {
+            (Some(Lost::All(mut udp)), Some(Lost::All(tcp))) => {
+                udp.extend(tcp.into_iter().filter(|(_, failure)| failure.is_news()));
+                return Err(Lost::All(udp));
+            }
+            (udp, tcp) => (over_udp, over_tcp) = (udp, tcp),
+        }
+    }
 }
 
 /// Waits for `main` and meanwhile works on `side`, whose result is `None` if it is not ready then.

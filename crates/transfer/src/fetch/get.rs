@@ -55,6 +55,8 @@ pub struct GetReport {
     pub resumed_bytes: u64,
     /// Connections after the first.
     pub retries: u32,
+    /// What carried the last connection; null if there was none.
+    pub transport: Option<crate::Transport>,
     /// Time from the first request to the end, seconds.
     pub seconds: f64,
     /// Bytes over time, bits per second.
@@ -139,14 +141,18 @@ pub async fn get(
         Attempts::run(&options, &mut task, progress, &mut on_update, stop).await;
     let items = task.items.unwrap_or_default();
     let seconds = attempts.took.as_secs_f64();
-    report(
+    let report = report(
         &counts,
         &items,
         task.failures,
         attempts.retries,
         seconds,
         result.err(),
-    )
+    );
+    GetReport {
+        transport: attempts.transport,
+        ..report
+    }
 }
 
 fn report(
@@ -165,6 +171,7 @@ fn report(
         received_bytes: counts.received.load(Ordering::Relaxed),
         resumed_bytes: counts.resumed.load(Ordering::Relaxed),
         retries,
+        transport: None,
         seconds,
         goodput_bps: goodput(bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
         outcome: match error.is_none() && failures.is_empty() {

@@ -5,7 +5,10 @@ use super::stream::{PipeReader, PipeWriter};
 use crate::connect::{Connected, Dial};
 use crate::routes::ChunkStream;
 use crate::wire::{CHUNK_HEADER, ChunkHeader, Message, VERSION};
-use crate::{Error, Fingerprint, KnownHosts, ServerAddress, Token, close, framing, transport};
+use crate::{
+    Error, Fingerprint, KnownHosts, ServerAddress, TcpAlgorithm, Token, Transport, TransportChoice,
+    close, framing, transport,
+};
 use noq_proto::VarInt;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +46,10 @@ pub struct PipeOptions {
     pub connect: Span,
     /// The connection is lost if the server is silent for this long.
     pub idle: Span,
+    /// Which transport is used.
+    pub transport: TransportChoice,
+    /// The algorithm of a TCP connection, where UDP is blocked; `None`: the kernel's.
+    pub tcp_algorithm: Option<TcpAlgorithm>,
 }
 
 impl PipeOptions {
@@ -58,6 +65,8 @@ impl PipeOptions {
             priority: Priority::default(),
             connect: Span::from_secs(10),
             idle: Span::from_secs(180),
+            transport: TransportChoice::default(),
+            tcp_algorithm: None,
         }
     }
 }
@@ -74,6 +83,7 @@ fn lock(routes: &Routes) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<ChunkStream
 pub struct PipeClient {
     endpoint: Endpoint,
     connection: Connection,
+    transport: Transport,
     routes: Routes,
     /// The number of the next pipe.
     next: AtomicU64,
@@ -94,10 +104,13 @@ impl PipeClient {
             timeout: options.connect,
             transport: transport::piping_client(options.idle),
             priority: options.priority,
+            choice: options.transport,
+            algorithm: options.tcp_algorithm.as_ref(),
         };
         let Connected {
             endpoint,
             connection,
+            transport,
             ..
         } = dial.connect(factory).await?;
         hello(&connection, &options.token).await?;
@@ -106,10 +119,16 @@ impl PipeClient {
         Ok(Self {
             endpoint,
             connection,
+            transport,
             routes,
             next: AtomicU64::new(0),
             routing: routing.abort_handle(),
         })
+    }
+
+    /// What carries the connection.
+    pub fn transport(&self) -> &Transport {
+        &self.transport
     }
 
     /// Opens a pipe to `target` and copies what `from` provides to it, and what comes from it to

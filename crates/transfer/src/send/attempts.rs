@@ -3,8 +3,8 @@
 use super::retry::{BackOff, random};
 use super::session::ClientSession;
 use super::{Progress, SendOptions, Update};
-use crate::Error;
 use crate::interval_statistics::IntervalStatistics;
+use crate::{Error, Transport};
 use noq_proto::PathId;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -53,6 +53,8 @@ pub(crate) struct Attempts {
     datagrams: u64,
     /// Path MTU of the last connection.
     pub mtu: u16,
+    /// What carried the last connection; `None` if there was none.
+    pub transport: Option<Transport>,
     pub intervals: IntervalStatistics,
 }
 
@@ -107,6 +109,7 @@ impl Attempts {
             sent_packets: 0,
             datagrams: 0,
             mtu: 0,
+            transport: None,
             intervals: IntervalStatistics::new(None, started),
         };
         let log = match &options.packet_log {
@@ -207,6 +210,12 @@ impl Attempts {
         let begun = Instant::now();
         let (session, monitor) = ClientSession::open(options, factory).await?;
         self.monitor = monitor;
+        if let Transport::Tls(control) = &session.transport
+            && self.transport.as_ref() != Some(&session.transport)
+        {
+            on_update(Update::OverTcp(control.clone()));
+        }
+        self.transport = Some(session.transport.clone());
         if connected.is_none() {
             let now = Instant::now();
             *connected = Some(now);

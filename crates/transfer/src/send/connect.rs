@@ -23,6 +23,8 @@ pub(super) async fn connect(
         timeout: options.connect,
         transport,
         priority: options.priority,
+        choice: options.transport,
+        algorithm: options.tcp_algorithm.as_ref(),
     };
     dial.connect(factory).await
 }

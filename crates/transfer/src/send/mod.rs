@@ -19,7 +19,7 @@ use crate::sending::{
 };
 use crate::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
 use crate::wire::{Kind, Metadata, Put, Reason};
-use crate::{Error, RemotePath, close};
+use crate::{Error, RemotePath, Transport, close};
 pub(crate) use attempts::{Attempts, Earlier, Task};
 pub use options::{Progress, SendOptions, Update};
 pub use retry::Retry;
@@ -60,6 +60,8 @@ pub struct Report {
     pub resumed_bytes: u64,
     /// Connections after the first.
     pub retries: u32,
+    /// What carried the last connection; `None` if there was none.
+    pub transport: Option<Transport>,
     /// What is known of the file on the server.
     pub outcome: Outcome,
     /// Details, or why the file could not be sent.
@@ -100,6 +102,7 @@ pub async fn transfer(
                 sent_bytes: 0,
                 resumed_bytes: 0,
                 retries: 0,
+                transport: None,
                 outcome: Outcome::NotStored,
                 result: Err(error),
             };
@@ -134,6 +137,7 @@ pub async fn transfer(
         sent_bytes: job.account.sent(),
         resumed_bytes: job.account.resumed.load(Ordering::Relaxed),
         retries: attempts.retries,
+        transport: attempts.transport.clone(),
         outcome,
         result: result.map(|(size, hash)| summarize(attempts, &options, &job.name, size, hash)),
     }
@@ -296,19 +300,25 @@ fn summarize(
     hash: blake3::Hash,
 ) -> Summary {
     let now = attempts.monitor.snapshot();
+    let transport = attempts.transport.clone().unwrap_or_default();
+    let (quic, controller) = match &transport {
+        Transport::Quic => (true, options.controller.to_string()),
+        Transport::Tls(control) => (false, control.to_string()),
+    };
+    let samples = || attempts.monitor.samples().into_iter();
     Summary {
         name: name.to_string(),
         bytes: size,
         seconds: attempts.took.as_secs_f64(),
         connect_seconds: attempts.connecting.as_secs_f64(),
         goodput_bps: goodput(size, attempts.took.into()),
-        lost_packets: attempts.lost_packets(),
-        sent_packets: attempts.sent_packets,
+        lost_packets: if quic { attempts.lost_packets() } else { 0 },
+        sent_packets: if quic { attempts.sent_packets } else { 0 },
         rtt_ms: now.srtt.as_millis_f64(),
         min_rtt_ms: now.min_rtt.as_millis_f64(),
-        cwnd_bytes: now.cwnd.get(),
-        mtu_bytes: attempts.mtu,
-        controller: options.controller.to_string(),
+        cwnd_bytes: if quic { now.cwnd.get() } else { 0 },
+        mtu_bytes: if quic { attempts.mtu } else { 0 },
+        controller,
         blake3: hash.to_hex().to_string(),
         loss_episodes: attempts.earlier.episodes + now.episodes,
         reductions: attempts.earlier.reductions + now.reductions,
@@ -316,14 +326,11 @@ fn summarize(
         spurious: attempts.earlier.spurious + now.spurious,
         verdicts: VerdictCounts::of(&now),
         bursts: now.bursts.map(BurstSummary::from),
-        samples: options.trace.map(|_| {
-            attempts
-                .monitor
-                .samples()
-                .into_iter()
-                .map(TracePoint::from)
-                .collect()
-        }),
+        samples: options
+            .trace
+            .filter(|_| quic)
+            .map(|_| samples().map(TracePoint::from).collect()),
         intervals: attempts.intervals.samples(),
+        transport,
     }
 }

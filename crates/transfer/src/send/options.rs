@@ -1,7 +1,10 @@
 //! Options of a transfer.
 
 use super::Retry;
-use crate::{Fingerprint, KnownHosts, QlogFolder, ServerAddress, Token};
+use crate::{
+    Fingerprint, KnownHosts, QlogFolder, ServerAddress, TcpAlgorithm, TcpControl, Token,
+    TransportChoice,
+};
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
@@ -47,6 +50,10 @@ pub struct SendOptions {
     pub connect: Span,
     /// The connection is lost if the server is silent for this long.
     pub idle: Span,
+    /// Which transport is used.
+    pub transport: TransportChoice,
+    /// The algorithm of a TCP connection, where UDP is blocked; `None`: the kernel's.
+    pub tcp_algorithm: Option<TcpAlgorithm>,
 }
 
 impl SendOptions {
@@ -75,6 +82,8 @@ impl SendOptions {
             attributes: false,
             connect: Span::from_secs(10),
             idle: Span::from_secs(30),
+            transport: TransportChoice::default(),
+            tcp_algorithm: None,
         }
     }
 }
@@ -97,6 +106,8 @@ pub enum Update {
     Progress(Progress),
     /// The server is busy; the request waits at this position, 1 is the next.
     Queued(u32),
+    /// The transfer runs over TLS and TCP, under this congestion control.
+    OverTcp(TcpControl),
     /// The transfer was interrupted and goes on after this time.
     Interrupted {
         /// Why.

@@ -4,7 +4,7 @@ use super::SendOptions;
 use super::connect::connect;
 use crate::connect::Connected;
 use crate::wire::{Message, Reason, VERSION};
-use crate::{Error, close, framing};
+use crate::{Error, Transport, close, framing};
 use noq_proto::VarInt;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -22,6 +22,8 @@ const REASON: Duration = Duration::from_secs(2);
 pub(crate) struct ClientSession {
     endpoint: Endpoint,
     pub connection: Connection,
+    /// What carries the connection.
+    pub transport: Transport,
     /// The position in the server's queue; 0 if the request does not wait.
     pub queued: AtomicU32,
     /// The server's answer to the token, until it is known to be right.
@@ -39,6 +41,7 @@ impl ClientSession {
             endpoint,
             connection,
             monitor,
+            transport,
         } = connect(options, factory).await?;
         let lost = |e| Error::Lost(close::text(&e));
         let (mut send, mut receive) = connection.open_bi().await.map_err(lost)?;
@@ -62,6 +65,7 @@ impl ClientSession {
         let session = Self {
             endpoint,
             connection,
+            transport,
             queued: AtomicU32::new(0),
             hello: Mutex::new(Some(hello)),
         };

@@ -1,13 +1,16 @@
 //! Which connections the server accepts.
 
 use super::session::Peer;
+use super::tcp::Tcp;
 use super::{OnEvent, Server, Shared};
 use crate::Error;
 use crate::strangers::Newcomer;
 use crate::wire::Reason;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use whimbrel_quic::endpoint::Incoming;
 
@@ -18,49 +21,76 @@ const WAITING: usize = 1000;
 pub(super) type Leave = oneshot::Receiver<()>;
 
 impl Server {
+    /// Decides whether to accept a TCP connection.
+    pub(super) fn admit_tcp(
+        &self,
+        tcp: Arc<Tcp>,
+        stream: TcpStream,
+        address: SocketAddr,
+        on_event: &OnEvent,
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let (stay, leave) = oneshot::channel();
+        // TCP's handshake has proved the address.
+        let newcomer = self
+            .shared
+            .strangers()
+            .arrive(address.ip(), true, Instant::now(), || stay);
+        let peer = self.peer(newcomer, address, on_event)?;
+        Some(peer.serve_tcp(tcp, stream, leave))
+    }
+
     /// Decides whether to accept a connection.
     pub(super) fn admit(
         &self,
         incoming: Incoming,
         on_event: &OnEvent,
     ) -> Option<impl Future<Output = ()> + Send + 'static> {
-        let shared = Arc::clone(&self.shared);
         let address = incoming.remote_address();
         let proven = incoming.remote_address_validated() || !incoming.may_retry();
         let (stay, leave) = oneshot::channel();
-        let newcomer = shared
+        let newcomer = self
+            .shared
             .strangers()
             .arrive(address.ip(), proven, Instant::now(), || stay);
-        let number = match newcomer {
-            Newcomer::Accept(number, replaced) => {
-                shared.counts.accepted.fetch_add(1, Ordering::Relaxed);
-                if replaced.is_some() {
-                    shared.counts.replaced.fetch_add(1, Ordering::Relaxed);
-                }
-                number
-            }
-            Newcomer::Prove => {
-                incoming.retry().ok();
-                return None;
-            }
-            Newcomer::Ignore => {
-                shared.counts.ignored.fetch_add(1, Ordering::Relaxed);
-                incoming.ignore();
-                return None;
-            }
+        if let Newcomer::Prove = newcomer {
+            incoming.retry().ok();
+            return None;
+        }
+        let Some(peer) = self.peer(newcomer, address, on_event) else {
+            incoming.ignore();
+            return None;
         };
+        let deadline = peer.deadline();
+        Some(peer.serve(incoming, leave, deadline))
+    }
+
+    /// The slot of a newcomer, if it gets one.
+    fn peer(
+        &self,
+        newcomer: Newcomer<oneshot::Sender<()>>,
+        address: SocketAddr,
+        on_event: &OnEvent,
+    ) -> Option<Peer> {
+        let shared = Arc::clone(&self.shared);
+        let Newcomer::Accept(number, replaced) = newcomer else {
+            shared.counts.ignored.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        shared.counts.accepted.fetch_add(1, Ordering::Relaxed);
+        if replaced.is_some() {
+            shared.counts.replaced.fetch_add(1, Ordering::Relaxed);
+        }
         let slot = Arc::new(Slot {
             shared: Arc::clone(&shared),
             number,
             admitted: AtomicBool::new(false),
         });
-        let peer = Peer {
+        Some(Peer {
             shared,
             address,
             on_event: Arc::clone(on_event),
             slot,
-        };
-        Some(peer.serve(incoming, leave))
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options` | options, limits and events |
 //! | `admission` | which connections are accepted |
+//! | `tcp` | connections over TCP |
 //! | `session` | one connection: its requests and data streams |
 //! | `put` | one file, from the request to the answer |
 //! | `tree` | many small files |
@@ -25,6 +26,7 @@ mod pipe;
 mod put;
 mod queue;
 mod session;
+mod tcp;
 mod tree;
 mod usage;
 
@@ -33,7 +35,7 @@ use crate::incoming::{List, Receiving, Share};
 use crate::storage::{Storage, StorageOptions};
 use crate::strangers::{self, Strangers};
 use crate::users::{User, Users};
-use crate::{Error, Identity, close, socket, tls, transport};
+use crate::{Error, Identity, close, over_tcp, socket, tls, transport};
 use claims::Claims;
 use counts::Counters;
 pub use counts::Counts;
@@ -42,11 +44,13 @@ pub use options::{Event, Limits, ServeOptions};
 use queue::Places;
 use ring::hmac;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use tcp::Tcp;
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -54,6 +58,8 @@ use usage::Usage;
 use whimbrel_quic::endpoint::{self, Endpoint};
 use whimbrel_quic::{Factory, SharedNode};
 
+/// Ports that are tried until one is free for both UDP and TCP.
+const FREE_PORTS: u32 = 16;
 /// Maximum number of pipes of all clients.
 const MAX_PIPES: usize = 256;
 
@@ -61,6 +67,7 @@ const MAX_PIPES: usize = 256;
 #[derive(Debug)]
 pub struct Server {
     endpoint: Endpoint,
+    tcp: Option<Arc<Tcp>>,
     shared: Arc<Shared>,
 }
 
@@ -110,6 +117,8 @@ impl Server {
             controller,
             rights,
             qlog,
+            tcp,
+            tcp_algorithm,
             users,
         } = options;
         let owner = || User::owner(identity.token(), rights, max_priority);
@@ -120,7 +129,8 @@ impl Server {
             keep_partial: keep_partial.into(),
         };
         let storage = Storage::open(&directory, storage_options)?;
-        let mut config = ServerConfig::with_crypto(Arc::new(tls::server_config(identity)?));
+        let crypto = Arc::new(tls::server_config(identity)?);
+        let mut config = ServerConfig::with_crypto(crypto.clone());
         let mut transport = transport::server(limits.idle);
         if let Some(qlog) = qlog {
             transport.qlog_factory(Arc::new(qlog));
@@ -130,7 +140,18 @@ impl Server {
             .max_incoming(4 * strangers::PLACES)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(4 << 20);
-        let socket = socket::open(listen)?;
+        let (socket, listener) = sockets(listen, tcp)?;
+        let tcp = match listener {
+            Some(listener) => {
+                let settings = tcp::Settings {
+                    crypto,
+                    transport: transport.clone(),
+                    algorithm: tcp_algorithm,
+                };
+                Some(Arc::new(Tcp::new(listener, identity, settings)?))
+            }
+            None => None,
+        };
         let accepted = config.clone();
         let (factory, node) = (Factory::for_endpoint(controller), SharedNode::default());
         let shared_node = node.clone();
@@ -159,7 +180,11 @@ impl Server {
             directories: Mutex::default(),
             pipes: Semaphore::new(MAX_PIPES),
         });
-        Ok(Self { endpoint, shared })
+        Ok(Self {
+            endpoint,
+            tcp,
+            shared,
+        })
     }
 
     /// The local address.
@@ -227,6 +252,11 @@ impl Server {
                         connections.spawn(work);
                     }
                 }
+                (tcp, stream, address) = tcp::accept(self.tcp.as_ref()) => {
+                    if let Some(work) = self.admit_tcp(tcp, stream, address, &on_event) {
+                        connections.spawn(work);
+                    }
+                }
                 Some(_) = connections.join_next() => {}
                 () = &mut stop => break,
             }
@@ -235,6 +265,9 @@ impl Server {
             VarInt::from_u32(close::STOPPING),
             b"the server is being stopped",
         );
+        if let Some(tcp) = &self.tcp {
+            tcp.stop();
+        }
         // Each connection's task sees the close and ends by itself. Aborted, it would report a
         // wrong reason.
         let ended = async { while connections.join_next().await.is_some() {} };
@@ -244,6 +277,27 @@ impl Server {
         timeout(Duration::from_secs(1), self.endpoint.wait_idle())
             .await
             .ok();
+    }
+}
+
+/// The UDP socket, and the TCP one at the same port.
+fn sockets(listen: SocketAddr, tcp: bool) -> Result<(UdpSocket, Option<TcpListener>), Error> {
+    let mut tries = if listen.port() == 0 { FREE_PORTS } else { 1 };
+    loop {
+        tries -= 1;
+        let socket = socket::open(listen)?;
+        if !tcp {
+            return Ok((socket, None));
+        }
+        let failed = |address| move |cause| Error::Listen { address, cause };
+        let port = socket.local_addr().map_err(failed(listen))?.port();
+        let address = SocketAddr::new(listen.ip(), port);
+        match over_tcp::listen(address) {
+            Ok(listener) => return Ok((socket, Some(listener))),
+            Err(cause) if tries == 0 => return Err(failed(address)(cause)),
+            // A port that is free for UDP need not be for TCP.
+            Err(_) => {}
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The server's event and options.
 
 use crate::users::{Rights, Users};
-use crate::{Error, KeepFree, QlogFolder, RemotePath};
+use crate::{Error, KeepFree, QlogFolder, RemotePath, TcpAlgorithm};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
@@ -44,7 +44,7 @@ impl Default for Limits {
 pub struct ServeOptions {
     /// Directory in which files are stored. The server writes nowhere else.
     pub directory: PathBuf,
-    /// Local UDP address. Port 0 selects a free port.
+    /// Local address. Port 0 selects a free port.
     pub listen: SocketAddr,
     /// Replace files of the same name. A file is replaced atomically.
     pub overwrite: bool,
@@ -64,6 +64,10 @@ pub struct ServeOptions {
     pub rights: Rights,
     /// Where to log every packet.
     pub qlog: Option<QlogFolder>,
+    /// Also listen on TCP, at the same port, for clients to which UDP is blocked.
+    pub tcp: bool,
+    /// The algorithm of what is sent over TCP; `None`: the kernel's.
+    pub tcp_algorithm: Option<TcpAlgorithm>,
     /// Who may use the server; `None`: the owner of the identity's token.
     pub users: Option<Users>,
 }
@@ -87,6 +91,8 @@ impl ServeOptions {
                 remove: false,
             },
             qlog: None,
+            tcp: true,
+            tcp_algorithm: None,
             users: None,
         }
     }

@@ -50,20 +50,28 @@ pub(super) struct Session {
 /// The client of a connection, once it is authenticated.
 type Authenticated = watch::Receiver<Option<Client>>;
 
+/// When a client must have shown its token.
+pub(super) type Deadline = tokio::time::Instant;
+
 impl Peer {
+    /// The deadline of a client that arrives now.
+    pub fn deadline(&self) -> Deadline {
+        Deadline::now() + Duration::from(self.shared.limits.handshake)
+    }
+
     /// Serves the client until the connection ends. A client that is not authenticated in time, or
     /// must leave, is disconnected, whatever it has sent.
-    pub async fn serve(self, incoming: Incoming, mut leave: Leave) {
+    pub async fn serve(self, incoming: Incoming, mut leave: Leave, deadline: Deadline) {
         let limits = self.shared.limits;
-        let deadline = tokio::time::Instant::now() + Duration::from(limits.handshake);
         let Ok(connecting) = incoming.accept() else {
             return;
         };
-        let connecting = timeout_at(deadline, connecting);
-        let connection = tokio::select! {
-            Ok(Ok(connection)) = connecting => connection,
+        let connected = tokio::select! {
+            connected = timeout_at(deadline, connecting) => connected,
             _ = &mut leave => return,
-            else => return,
+        };
+        let Ok(Ok(connection)) = connected else {
+            return;
         };
         let counted = Counted(&self.shared, connection.clone());
         let shared_routes = Routes::default();

@@ -4,6 +4,7 @@
 #[path = "../../src/scratch_directory.rs"]
 pub mod scratch_directory;
 
+pub mod blocked;
 pub mod path;
 pub mod raw;
 
@@ -112,7 +113,8 @@ impl Service {
         Self::of(scratch, options)
     }
 
-    fn of(scratch: &ScratchDirectory, options: ServeOptions) -> Self {
+    /// Starts a server with these options.
+    pub fn of(scratch: &ScratchDirectory, options: ServeOptions) -> Self {
         let (listen, directory) = (options.listen, options.directory.clone());
         let identity =
             Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");

@@ -48,6 +48,14 @@ impl ServerCertVerifier for AcceptAnyCertificate {
 
 /// A client's configuration that trusts every server.
 pub fn trusting(transport: noq::TransportConfig) -> noq::ClientConfig {
+    let crypto = noq::crypto::rustls::QuicClientConfig::try_from(tls()).expect("TLS 1.3");
+    let mut config = noq::ClientConfig::new(Arc::new(crypto));
+    config.transport_config(Arc::new(transport));
+    config
+}
+
+/// TLS that trusts every server.
+pub fn tls() -> rustls::ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -56,10 +64,7 @@ pub fn trusting(transport: noq::TransportConfig) -> noq::ClientConfig {
         .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate))
         .with_no_client_auth();
     tls.alpn_protocols = vec![ALPN.to_vec()];
-    let crypto = noq::crypto::rustls::QuicClientConfig::try_from(tls).expect("TLS 1.3");
-    let mut config = noq::ClientConfig::new(Arc::new(crypto));
-    config.transport_config(Arc::new(transport));
-    config
+    tls
 }
 
 /// An endpoint on this local address.

@@ -64,6 +64,8 @@ pub struct TreeReport {
     pub resumed_bytes: u64,
     /// Connections after the first.
     pub retries: u32,
+    /// What carried the last connection; null if there was none.
+    pub transport: Option<crate::Transport>,
     /// Time from the first request to the last confirmation, seconds.
     pub seconds: f64,
     /// Bytes over time, bits per second.
@@ -115,7 +117,11 @@ pub async fn send_tree(
     let (attempts, result) =
         Attempts::run(&options, &mut job, progress, &mut on_update, stop).await;
     let seconds = attempts.took.as_secs_f64();
-    job.report(attempts.retries, seconds, result.err())
+    let report = job.report(attempts.retries, seconds, result.err());
+    TreeReport {
+        transport: attempts.transport,
+        ..report
+    }
 }
 
 impl TreeReport {
@@ -128,6 +134,7 @@ impl TreeReport {
             sent_bytes: 0,
             resumed_bytes: 0,
             retries: 0,
+            transport: None,
             seconds: 0.0,
             goodput_bps: 0.0,
             outcome: Outcome::NotStored,
@@ -248,6 +255,7 @@ impl TreeJob {
             sent_bytes,
             resumed_bytes: resumed + self.unchanged_bytes.load(Ordering::Relaxed),
             retries,
+            transport: None,
             seconds,
             goodput_bps: goodput(self.bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
             outcome: if complete {

@@ -1,0 +1,159 @@
+//! Connections over TCP, from clients to which UDP is blocked.
+//!
+//! Such a client takes a stranger's slot as soon as it has connected, and has the same time as any
+//! other until it must have shown its token. Its TLS connection carries one QUIC connection, which
+//! then is served as one over UDP is.
+
+use super::admission::Leave;
+use super::endpoint_config;
+use super::session::{Deadline, Peer};
+use crate::{Error, Identity, TcpAlgorithm, close, over_tcp, tls};
+use noq_proto::crypto::rustls::QuicServerConfig;
+use noq_proto::{EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout, timeout_at};
+use tokio_rustls::TlsAcceptor;
+use whimbrel_quic::endpoint::{self, Endpoint};
+use whimbrel_quic::{Factory, SharedNode};
+
+/// QUIC connections that one TCP connection may attempt at a time.
+const ATTEMPTS: usize = 4;
+/// Data of an attempt that is kept before it is accepted, bytes.
+const ATTEMPT: u64 = 64 << 10;
+/// Pause when the system accepts nothing, such as without file descriptors.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Time for the end of a connection to reach the client.
+const END: Duration = Duration::from_secs(1);
+
+/// What connections over TCP need.
+pub(super) struct Settings {
+    pub crypto: Arc<QuicServerConfig>,
+    pub transport: TransportConfig,
+    pub algorithm: Option<TcpAlgorithm>,
+}
+
+/// The server's TCP side.
+pub(super) struct Tcp {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    endpoint: EndpointConfig,
+    server: ServerConfig,
+    transport: TransportConfig,
+    algorithm: Option<TcpAlgorithm>,
+    stopping: watch::Sender<bool>,
+}
+
+impl std::fmt::Debug for Tcp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tcp").finish_non_exhaustive()
+    }
+}
+
+impl Tcp {
+    /// The TCP side of a server with this identity.
+    pub fn new(
+        listener: TcpListener,
+        identity: &Identity,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        let Settings {
+            crypto,
+            mut transport,
+            algorithm,
+        } = settings;
+        over_tcp::adapt(&mut transport);
+        let mut server = ServerConfig::with_crypto(crypto);
+        server
+            .transport_config(Arc::new(transport.clone()))
+            // TCP's end is the connection's.
+            .migration(false)
+            .max_incoming(ATTEMPTS)
+            .incoming_buffer_size(ATTEMPT)
+            .incoming_buffer_size_total(ATTEMPT);
+        Ok(Self {
+            listener,
+            acceptor: TlsAcceptor::from(Arc::new(tls::tcp_server_config(identity)?)),
+            endpoint: over_tcp::endpoint(endpoint_config(identity)),
+            server,
+            transport,
+            algorithm,
+            stopping: watch::Sender::new(false),
+        })
+    }
+
+    /// Closes all connections, which their clients learn.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// The endpoint of one TCP connection.
+    fn endpoint(&self, peer: SocketAddr) -> Endpoint {
+        let (accepted, transport) = (self.server.clone(), self.transport.clone());
+        let factory = Factory::uncontrolled();
+        let server = endpoint::Server::with_prepare(self.server.clone(), move || {
+            factory.server(accepted.clone(), transport.clone(), SharedNode::default())
+        });
+        Endpoint::carried(self.endpoint.clone(), Some(server), peer)
+    }
+}
+
+/// The next TCP connection; never without a TCP side. Cancel safe.
+pub(super) async fn accept(tcp: Option<&Arc<Tcp>>) -> (Arc<Tcp>, TcpStream, SocketAddr) {
+    let Some(tcp) = tcp else {
+        return std::future::pending().await;
+    };
+    loop {
+        match tcp.listener.accept().await {
+            Ok((stream, address)) => return (Arc::clone(tcp), stream, address),
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}
+
+impl Peer {
+    /// Serves the client of a TCP connection.
+    pub async fn serve_tcp(self, tcp: Arc<Tcp>, stream: TcpStream, mut leave: Leave) {
+        let deadline = self.deadline();
+        over_tcp::control(&stream, tcp.algorithm.as_ref());
+        let accepting = timeout_at(deadline, tcp.acceptor.accept(stream));
+        let accepted = tokio::select! {
+            accepted = accepting => accepted,
+            _ = &mut leave => return,
+        };
+        let Ok(Ok(stream)) = accepted else {
+            return;
+        };
+        let endpoint = tcp.endpoint(self.address);
+        // Dropped, it ends the TCP connection.
+        let mut carrying = JoinSet::new();
+        carrying.spawn(over_tcp::run(endpoint.carrier(), stream));
+        let mut stopping = tcp.stopping.subscribe();
+        let closing = async {
+            stopping.wait_for(|stopping| *stopping).await.ok();
+            let reason = b"the server is being stopped";
+            endpoint.close(VarInt::from_u32(close::STOPPING), reason);
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = self.serve_carried(&endpoint, leave, deadline) => {}
+            () = closing => {}
+        }
+        endpoint.close(VarInt::from_u32(close::DONE), b"");
+        timeout(END, carrying.join_next()).await.ok();
+    }
+
+    async fn serve_carried(self, endpoint: &Endpoint, mut leave: Leave, deadline: Deadline) {
+        let incoming = tokio::select! {
+            incoming = timeout_at(deadline, endpoint.accept()) => incoming,
+            _ = &mut leave => return,
+        };
+        if let Ok(Some(incoming)) = incoming {
+            self.serve(incoming, leave, deadline).await;
+        }
+    }
+}
