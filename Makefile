@@ -6,6 +6,7 @@ WIFI := target/release/examples/wifi_speed
 .PHONY: demo test test-more build full dist lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
 .PHONY: rank referee-aatp referee-interruptions pictures bench bench-tcp bench-transfers bpf clean
+.PHONY: soak bench-connections
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -121,6 +122,15 @@ bench-tcp: build
 ## half an hour).
 bench-transfers: build
 	bench/transfers.py --whimbrel $(WHIMBREL)
+
+## Transfers under faults for two hours; the server must not grow.
+soak: build
+	bench/soak.py --whimbrel $(WHIMBREL)
+
+## What a server uses with 1,000 connections.
+bench-connections: build
+	cargo build --locked --release -p whimbrel-transfer --example connections
+	bench/connections.py --whimbrel $(WHIMBREL) --client target/release/examples/connections
 
 ## Compiles the programs that run in the Linux kernel (needs clang); the objects are checked in.
 bpf:

@@ -10,8 +10,8 @@ use whimbrel_transfer::{TcpAlgorithm, TcpControl, TransportChoice};
 /// The transport.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TransportArgs {
-    /// auto: QUIC over UDP, and if the server does not answer within a second, also TLS over TCP, at
-    /// the same port; or only one of them: quic, tls
+    /// auto: QUIC over UDP, and if the server does not answer within a second, also TLS over TCP,
+    /// at the same port; or only one of them: quic, tls
     #[arg(
         long,
         value_name = "auto|quic|tls",
@@ -68,8 +68,8 @@ mod tests {
             algorithm: "the kernel's cubic".to_owned(),
             why: Some("cerl needs root on TCP".to_owned()),
         };
-        let expected = "over TLS on TCP instead of UDP, under the kernel's cubic (cerl needs root on \
-                        TCP)";
+        let expected = "over TLS on TCP instead of UDP, under the kernel's cubic (cerl needs root \
+                        on TCP)";
         assert_eq!(notice(&control), expected);
     }
 }

@@ -1,17 +1,20 @@
 //! `whimbrel pipe` and `whimbrel tunnel`: ports and programs at a server, over QUIC.
 
+mod output;
 mod tunnel;
 
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
 use anyhow::Context;
-use std::io::{self, Write};
+use output::Output;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 pub use tunnel::{TunnelArgs, run as run_tunnel};
 use whimbrel_cc::Spec;
-use whimbrel_transfer::{Error, PipeClient, PipeOptions, ServerAddress, Transport};
+use whimbrel_transfer::{Carried, Error, PipeClient, PipeOptions, ServerAddress, Transport};
 
 /// Exit status: the server refused the target.
 const REFUSED: u8 = 3;
@@ -59,9 +62,24 @@ pub fn run(args: PipeArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         let client = connect(options).await?;
-        let result = client
-            .pipe(&args.target, tokio::io::stdin(), tokio::io::stdout())
-            .await;
+        let stopped = |_| Error::Stopped;
+        let mut hangup = signal(SignalKind::hangup()).map_err(stopped)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(stopped)?;
+        let (output, ended) = Output::new();
+        let over = async {
+            // Nobody at a terminal sends more when the target has ended.
+            if !io::stdin().is_terminal() || ended.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let result = tokio::select! {
+            biased;
+            result = client.pipe(&args.target, tokio::io::stdin(), output) => result,
+            () = over => Ok((Carried::default(), 0)),
+            // The server should not keep the target until it misses this process.
+            _ = hangup.recv() => Err(Error::Stopped),
+            _ = terminate.recv() => Err(Error::Stopped),
+        };
         client.close().await;
         result
     });

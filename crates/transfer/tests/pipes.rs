@@ -218,6 +218,30 @@ async fn a_program_gets_the_input_and_its_exit_status_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_a_program_leaves_behind_does_not_hold_the_pipe() {
+    let script = "echo early; (sleep 1.2; echo late; sleep 30) & exit 3";
+    let service = Service::start(&[("daemon", command(&["sh", "-c", script]))]);
+    let client = service.client().await;
+    let (near, far) = duplex(4096);
+    let (from, to) = tokio::io::split(far);
+    let began = Instant::now();
+    let (carried, status) = timeout(TEST_TIMEOUT, client.pipe("daemon", from, to))
+        .await
+        .expect("in time")
+        .expect("ran");
+    // What the program itself wrote has arrived.
+    assert!(carried.received >= 6 && status == 3, "{carried:?}");
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+    drop(near);
+    client.close().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_permitted_targets_are_reached() {
     let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = closed.local_addr().expect("bound");

@@ -11,6 +11,7 @@ mod kills;
 mod link;
 mod model;
 mod nack;
+mod over_tcp;
 mod page;
 mod rank;
 mod reproduce;

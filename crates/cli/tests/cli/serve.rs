@@ -148,3 +148,33 @@ fn a_killed_server_that_starts_again_gets_the_rest() {
         "{twice} bytes twice"
     );
 }
+
+#[test]
+fn standard_input_is_a_source() {
+    let folder = folder();
+    let path = folder.path();
+    fs::create_dir(path.join("in")).expect("made");
+    let (mut serving, address) = server(path, "127.0.0.1:0");
+    for (name, size) in [("empty", 0), ("some", 5), ("more", 3_000_001)] {
+        let data: Vec<u8> = (0..size).map(|i: usize| (i >> 3) as u8).collect();
+        fs::write(path.join("source"), &data).expect("written");
+        let mut cat = std::process::Command::new("cat")
+            .arg(path.join("source"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let sent = command()
+            .args(["send", "-", &format!("{address}:{name}"), "--json"])
+            .args(["--identity", "id"])
+            .current_dir(path)
+            .stdin(cat.stdout.take().expect("piped"))
+            .output()
+            .expect("it runs");
+        cat.wait().expect("it ended");
+        let sent = parse(&String::from_utf8(sent.stdout).expect("UTF-8"));
+        assert_eq!((&sent["outcome"], &sent["bytes"]), (&"stored".into(), &size.into()));
+        assert!(fs::read(path.join("in").join(name)).expect("stored") == data);
+    }
+    serving.kill().expect("it runs");
+    serving.wait().expect("it ended");
+}

@@ -41,7 +41,7 @@ impl Dial<'_> {
             let text = format!("TCP port {port} of {ip} cannot be reached: {error}");
             Failed::Here(Failure::Tcp(text))
         })?;
-        let control = over_tcp::control(&stream, self.algorithm);
+        let control = over_tcp::Control::prepare(&stream, self.algorithm);
         let (config, pin) = tls::tcp_client_config(expected).map_err(Failed::Everywhere)?;
         let name = ServerName::try_from(tls::SERVER_NAME)
             .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
@@ -56,6 +56,7 @@ impl Dial<'_> {
                 let text = format!("TCP port {port} answers, but not as a server of Whimbrel does");
                 failed(&pin, format!("{text}: {error}"))
             })?;
+        let control = control.take(stream.get_ref().0).await;
         let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
         let mut transport = self.transport.clone();
         over_tcp::adapt(&mut transport);

@@ -15,7 +15,7 @@ mod carry;
 mod socket;
 
 pub(crate) use carry::run;
-pub(crate) use socket::{control, listen};
+pub(crate) use socket::{Control, listen};
 
 use noq_proto::{EndpointConfig, TransportConfig};
 use serde::{Serialize, Serializer};
@@ -69,8 +69,8 @@ impl fmt::Display for TcpControl {
 
 /// Registers one of our algorithms with the kernel's TCP, when a connection needs it.
 ///
-/// The function returns the kernel's name of the algorithm, and what to call it, or why it cannot be
-/// used.
+/// The function returns the kernel's name of the algorithm, and what to call it, or why it cannot
+/// be used.
 #[derive(Clone)]
 pub struct TcpAlgorithm(Arc<Register>);
 

@@ -244,7 +244,7 @@ async fn carry(
             _ => Err(Error::Protocol("an unexpected message".to_owned())),
         }
     };
-    let input = outward(from, writer);
+    let input = outward(from, std::future::pending(), writer);
     tokio::pin!(output, input);
     let mut sent = None;
     loop {

@@ -28,21 +28,35 @@ pub(super) async fn relay(
     writer: &mut PipeWriter,
     reader: &mut PipeReader,
 ) -> Result<Carried, Error> {
-    let (sent, received) = tokio::try_join!(outward(from, writer), inward(to, reader))?;
+    let never = std::future::pending();
+    let outward = outward(from, never, writer);
+    let (sent, received) = tokio::try_join!(outward, inward(to, reader))?;
     Ok(Carried { sent, received })
 }
 
-/// Copies what is read here to the peer, until either end has enough.
+/// Copies what is read here to the peer, until either end has enough, or `ended` completes and
+/// nothing more is there to be read.
 pub(super) async fn outward(
     mut from: impl AsyncRead + Unpin,
+    ended: impl Future<Output = ()>,
     writer: &mut PipeWriter,
 ) -> Result<u64, Error> {
     let mut sent = 0;
     let mut space = BytesMut::new();
+    let mut over = false;
+    tokio::pin!(ended);
     loop {
         space.reserve(PIECE);
-        // A local end that fails has nothing more to say.
-        let read = from.read_buf(&mut space).await.unwrap_or(0);
+        let read = tokio::select! {
+            biased;
+            // A local end that fails has nothing more to say.
+            read = from.read_buf(&mut space) => read.unwrap_or(0),
+            () = async {}, if over => 0,
+            () = &mut ended, if !over => {
+                over = true;
+                continue;
+            }
+        };
         if read == 0 {
             writer.finish().await?;
             return Ok(sent);

@@ -10,10 +10,14 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// Timeout of a TCP connection.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// When a program has ended, the pipe ends at most this long after the last output of a child that
+/// it left behind.
+const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
 /// An open target.
 #[derive(Debug)]
@@ -74,7 +78,13 @@ impl Opened {
                     return Err(Error::Protocol("the program has no pipes".to_owned()));
                 };
                 let program = async {
-                    let sent = outward(from, writer).await?;
+                    // A program that has ended may have left a child behind that keeps the output
+                    // open.
+                    let ended = async {
+                        child.wait().await.ok();
+                        sleep(LEFT_BEHIND).await;
+                    };
+                    let sent = outward(from, ended, writer).await?;
                     Ok::<_, Error>((sent, child.wait().await.map_or(1, status_code)))
                 };
                 let input = inward(to, reader);

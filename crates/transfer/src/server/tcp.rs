@@ -119,7 +119,7 @@ impl Peer {
     /// Serves the client of a TCP connection.
     pub async fn serve_tcp(self, tcp: Arc<Tcp>, stream: TcpStream, mut leave: Leave) {
         let deadline = self.deadline();
-        over_tcp::control(&stream, tcp.algorithm.as_ref());
+        let control = over_tcp::Control::prepare(&stream, tcp.algorithm.as_ref());
         let accepting = timeout_at(deadline, tcp.acceptor.accept(stream));
         let accepted = tokio::select! {
             accepted = accepting => accepted,
@@ -128,6 +128,7 @@ impl Peer {
         let Ok(Ok(stream)) = accepted else {
             return;
         };
+        control.take(stream.get_ref().0).await;
         let endpoint = tcp.endpoint(self.address);
         // Dropped, it ends the TCP connection.
         let mut carrying = JoinSet::new();
