@@ -28,7 +28,7 @@ def state(pid):
     )
     fields = (proc / "stat").read_text().rsplit(")", 1)[1].split()
     cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    rss = int(status["VmRSS"].split()[0]) / 1000
+    rss = int(status["RssAnon"].split()[0]) / 1000
     return rss, len(os.listdir(proc / "fd")), int(status["Threads"]), cpu
 
 

@@ -27,7 +27,7 @@ import threading
 import time
 
 # What a quarter of the run may have more than an earlier one.
-GROWTH = {"rss_mb": 12.0, "files": 12, "threads": 6}
+GROWTH = {"memory_mb": 12.0, "files": 12, "threads": 6}
 # A command that is not done after this many seconds hangs.
 PATIENCE = 300
 
@@ -68,7 +68,7 @@ class Server:
         self.process.wait()
 
     def state(self):
-        """What it uses: MB, open files, threads, seconds of processor time."""
+        """What it uses: MB of its own (without files), open files, threads, seconds of CPU."""
         proc = pathlib.Path(f"/proc/{self.process.pid}")
         status = dict(
             line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line
@@ -76,7 +76,7 @@ class Server:
         fields = (proc / "stat").read_text().rsplit(")", 1)[1].split()
         ticks = os.sysconf("SC_CLK_TCK")
         return {
-            "rss_mb": int(status["VmRSS"].split()[0]) / 1000,
+            "memory_mb": int(status["RssAnon"].split()[0]) / 1000,
             "files": len(os.listdir(proc / "fd")),
             "threads": int(status["Threads"]),
             "cpu_s": (int(fields[11]) + int(fields[12])) / ticks,
@@ -345,7 +345,7 @@ class Soak:
         began, rows = time.monotonic(), []
         with open(self.folder / "soak.csv", "w", newline="") as out:
             table = csv.writer(out)
-            table.writerow(["t_s", "rss_mb", "files", "threads", "cpu_s"])
+            table.writerow(["t_s", "memory_mb", "files", "threads", "cpu_s"])
             while time.monotonic() < self.end:
                 state = self.servers[0].state()
                 rows.append(state)

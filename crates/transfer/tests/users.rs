@@ -81,13 +81,16 @@ async fn a_quota_counts_all_files_of_a_user_under_all_tokens() {
     assert_eq!(reason(&error), Some(Reason::Quota), "{error}");
     assert!(error.to_string().contains("1 MB"), "{error}");
     upload(options(&second, &other)).await.expect("no quota");
-    // What replaces a file needs only the difference; what is removed is free again.
-    upload(options(&file("first", 900_000), &new))
+    // What replaces a file needs space beside it; then the old one's is free, as a removed one's is.
+    upload(options(&file("first", 300_000), &new))
         .await
         .expect("it fits");
+    upload(options(&second, &old)).await.expect("it fits now");
     let removing = remove(options(&first, &old), name("first"), false, pending());
     assert_eq!(removing.await.expect("allowed"), 1);
-    upload(options(&second, &new)).await.expect("it fits now");
+    upload(options(&file("third", 350_000), &new))
+        .await
+        .expect("it fits now");
     service.stop().await;
 }
 

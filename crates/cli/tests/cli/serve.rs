@@ -172,7 +172,10 @@ fn standard_input_is_a_source() {
             .expect("it runs");
         cat.wait().expect("it ended");
         let sent = parse(&String::from_utf8(sent.stdout).expect("UTF-8"));
-        assert_eq!((&sent["outcome"], &sent["bytes"]), (&"stored".into(), &size.into()));
+        assert_eq!(
+            (&sent["outcome"], &sent["bytes"]),
+            (&"stored".into(), &size.into())
+        );
         assert!(fs::read(path.join("in").join(name)).expect("stored") == data);
     }
     serving.kill().expect("it runs");

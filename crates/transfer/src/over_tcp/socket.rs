@@ -118,7 +118,10 @@ mod tests {
         let waiting = std::sync::Mutex::new(waiting);
         let slow = TcpAlgorithm::new(move || {
             let waiting = waiting.lock().expect("no panic");
-            Err(format!("{:?}", waiting.recv_timeout(Duration::from_secs(2))))
+            Err(format!(
+                "{:?}",
+                waiting.recv_timeout(Duration::from_secs(2))
+            ))
         });
         let kernel = control(&stream, Some(&slow)).await;
         assert!(kernel.why.is_some_and(|why| why.contains("in time")));
