@@ -222,6 +222,7 @@ mod tests {
         Summary {
             name: "f".to_owned(),
             bytes,
+            transport: whimbrel_transfer::Transport::Quic,
             seconds: 1.0,
             connect_seconds: 0.0,
             goodput_bps: 0.0,
