@@ -35,6 +35,7 @@ mod over_tcp;
 mod path;
 mod pipe;
 mod private_file;
+mod probe;
 mod qlog;
 mod ranges;
 mod receiving;
@@ -66,6 +67,7 @@ pub use known_tokens::KnownTokens;
 pub use over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
 pub use path::{NameError, RemotePath, printable};
 pub use pipe::{Carried, PipeClient, PipeOptions};
+pub use probe::{ProbeReport, ProbeSample, probe};
 pub use qlog::QlogFolder;
 pub use send::{
     Filter, Outcome, Progress, Report, Retry, SendOptions, TreeOptions, TreeReport, Update, send,

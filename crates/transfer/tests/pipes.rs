@@ -14,9 +14,10 @@ use tokio::time::timeout;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::{Rights, Target, TokenEntry, User, Users};
 use whimbrel_transfer::{
-    Carried, Error, Identity, PipeClient, PipeOptions, Reason, ServeOptions, Server, ServerAddress,
-    Token,
+    Carried, Error, Identity, Limits, PipeClient, PipeOptions, Reason, ServeOptions, Server,
+    ServerAddress, Token, probe,
 };
+use whimbrel_units::{Bytes, Duration as Span};
 
 /// A server whose owner may reach some targets.
 struct Service {
@@ -29,6 +30,10 @@ struct Service {
 
 impl Service {
     fn start(targets: &[(&str, Target)]) -> Self {
+        Self::start_with(targets, Limits::default())
+    }
+
+    fn start_with(targets: &[(&str, Target)], limits: Limits) -> Self {
         let scratch = ScratchDirectory::new();
         let identity =
             Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
@@ -39,6 +44,7 @@ impl Service {
         let directory = scratch.subdirectory("stored");
         let options = ServeOptions {
             users: Some(Users::new([owner])),
+            limits,
             ..ServeOptions::new(directory, ([127, 0, 0, 1], 0).into())
         };
         let server = Arc::new(Server::bind(options, &identity).expect("a server"));
@@ -312,4 +318,52 @@ async fn a_lost_server_ends_a_pipe_with_a_reason() {
     let error = result.expect("no panic").expect_err("lost").to_string();
     assert!(error.contains("stopped"), "{error}");
     assert!(!client.is_open());
+}
+
+#[tokio::test]
+async fn a_probe_measures_the_path_within_its_bounds() {
+    let service = Service::start(&[]);
+    let most = Bytes::new(3_000_000);
+    let hour = Span::from_secs(3600);
+    let report = timeout(TEST_TIMEOUT, probe(service.options(), most, hour))
+        .await
+        .expect("in time")
+        .expect("permitted");
+    assert_eq!(report.bytes, most.get());
+    assert!(report.min_rtt > 0.0 && report.mtu >= 1200, "{report:?}");
+    let counts: Vec<u64> = report.samples.iter().map(|s| s.delivered).collect();
+    assert!(counts.is_sorted() && !counts.is_empty(), "{counts:?}");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_bounds_a_probe_and_may_refuse_it() {
+    let limited = |bytes| Limits {
+        probe: Bytes::new(bytes),
+        ..Limits::default()
+    };
+    let second = Span::from_secs(1);
+    let service = Service::start_with(&[], limited(1 << 20));
+    let most = Bytes::new(64 << 20);
+    let report = timeout(TEST_TIMEOUT, probe(service.options(), most, second))
+        .await
+        .expect("in time")
+        .expect("permitted");
+    // What is on the way when the server has enough counts as sent.
+    assert!(
+        report.bytes >= 1 << 20 && report.bytes < most.get(),
+        "{}",
+        report.bytes
+    );
+    service.stop().await;
+    let service = Service::start_with(&[], limited(0));
+    let refused = timeout(TEST_TIMEOUT, probe(service.options(), most, second))
+        .await
+        .expect("in time")
+        .expect_err("no probes here");
+    let Error::Refused(refusal) = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(refusal.reason, Reason::Rights);
+    service.stop().await;
 }

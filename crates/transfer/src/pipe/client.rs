@@ -20,8 +20,8 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_quic::Factory;
 use whimbrel_quic::endpoint::{Connection, Endpoint, RecvStream};
+use whimbrel_quic::{Factory, Monitor};
 use whimbrel_units::Duration as Span;
 
 /// Timeout of a data stream's header.
@@ -84,6 +84,7 @@ pub struct PipeClient {
     endpoint: Endpoint,
     connection: Connection,
     transport: Transport,
+    monitor: Monitor,
     routes: Routes,
     /// The number of the next pipe.
     next: AtomicU64,
@@ -111,7 +112,7 @@ impl PipeClient {
             endpoint,
             connection,
             transport,
-            ..
+            monitor,
         } = dial.connect(factory).await?;
         hello(&connection, &options.token).await?;
         let routes = Routes::default();
@@ -120,6 +121,7 @@ impl PipeClient {
             endpoint,
             connection,
             transport,
+            monitor,
             routes,
             next: AtomicU64::new(0),
             routing: routing.abort_handle(),
@@ -173,6 +175,15 @@ impl PipeClient {
             (Error::Lost(_), Some(reason)) => Error::Lost(close::text(&reason)),
             (error, _) => error,
         })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The state of what is sent from here.
+    pub(crate) fn monitor(&self) -> &Monitor {
+        &self.monitor
     }
 
     /// Waits until the connection is lost. Returns the reason.

@@ -18,5 +18,6 @@ mod target;
 
 pub use client::{PipeClient, PipeOptions};
 pub use relay::Carried;
+pub(crate) use relay::inward;
 pub(crate) use stream::{PipeReader, PipeWriter};
 pub(crate) use target::Opened;

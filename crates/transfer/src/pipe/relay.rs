@@ -69,7 +69,7 @@ pub(super) async fn outward(
 }
 
 /// Copies what the peer sends to a local writer.
-pub(super) async fn inward(
+pub(crate) async fn inward(
     mut to: impl AsyncWrite + Unpin,
     reader: &mut PipeReader,
 ) -> Result<u64, Error> {

@@ -24,6 +24,8 @@ pub struct Limits {
     pub idle: Span,
     /// A transfer fails when no data arrives for this long, although the peer is alive.
     pub stall: Span,
+    /// Maximum bytes of a measurement of the path, which are discarded; 0 permits none.
+    pub probe: Bytes,
 }
 
 impl Default for Limits {
@@ -35,6 +37,7 @@ impl Default for Limits {
             handshake: Span::from_secs(10),
             idle: Span::from_secs(180),
             stall: Span::from_secs(60),
+            probe: Bytes::new(1 << 30),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use super::Event;
 use super::session::Session;
-use crate::pipe::{Carried, Opened, PipeReader, PipeWriter};
+use crate::pipe::{Carried, Opened, PipeReader, PipeWriter, inward};
+use crate::probe::{Discard, LONGEST, PROBE};
 use crate::users::Target;
 use crate::wire::{Message, Reason};
 use crate::{Error, close, framing, transport};
 use std::collections::BTreeMap;
 use std::time::Instant;
+use tokio::time::timeout;
 use whimbrel_quic::endpoint::SendStream;
 use whimbrel_units::Bytes;
 
@@ -41,8 +43,15 @@ impl Session {
         requested: &str,
         send: &mut SendStream,
     ) -> Result<(String, Carried, u8), Error> {
-        let (name, target) = find(&self.client.user.connect, requested)?;
         let shared = &self.peer.shared;
+        let probe = requested == PROBE;
+        let most = shared.limits.probe.get();
+        if probe && most == 0 {
+            let text = "this server does not permit measuring the path (serve --max-probe)";
+            return Err(Error::refused(Reason::Rights, text));
+        }
+        let permitted = &self.client.user.connect;
+        let found = (!probe).then(|| find(permitted, requested)).transpose()?;
         let _permit = shared.pipes.try_acquire().map_err(|_| {
             Error::refused(Reason::Busy, "too many pipes are open; try again later")
         })?;
@@ -50,10 +59,13 @@ impl Session {
             .routes
             .open(MAX_ROUTES)
             .ok_or_else(|| Error::refused(Reason::Busy, "this connection has too many pipes"))?;
-        let opened = Opened::open(target).await.map_err(|cause| {
-            let text = format!("the server cannot open `{name}`: {cause}");
-            Error::refused(Reason::Missing, text)
-        })?;
+        let opened = match found {
+            None => None,
+            Some((name, target)) => Some(Opened::open(target).await.map_err(|cause| {
+                let text = format!("the server cannot open `{name}`: {cause}");
+                Error::refused(Reason::Missing, text)
+            })?),
+        };
         transport::admit(&self.connection);
         self.connection.admit(self.client.user.max_priority);
         let accepted = Message::Accepted {
@@ -63,14 +75,38 @@ impl Session {
         framing::write(send, &accepted).await?;
         let mut writer = PipeWriter::new(self.connection.clone(), answers);
         let mut reader = PipeReader::new(streams);
+        let work = async {
+            match opened {
+                Some(opened) => opened.run(&mut writer, &mut reader).await,
+                None => discard(most, &mut writer, &mut reader).await,
+            }
+        };
         let (carried, status) = tokio::select! {
-            result = opened.run(&mut writer, &mut reader) => result?,
+            result = work => result?,
             reason = self.connection.closed() => {
                 return Err(Error::Lost(close::text(&reason)));
             }
         };
+        let name = found.map_or(PROBE, |(name, _)| name);
         Ok((name.to_owned(), carried, status))
     }
+}
+
+/// Discards what a probe sends, within the server's limits.
+async fn discard(
+    most: u64,
+    writer: &mut PipeWriter,
+    reader: &mut PipeReader,
+) -> Result<(Carried, u8), Error> {
+    writer.finish().await?;
+    let discarding = timeout(LONGEST, inward(Discard::new(most), reader)).await;
+    let received = discarding.map_err(|_| {
+        Error::refused(
+            Reason::Stalled,
+            "the probe took longer than the server permits",
+        )
+    })??;
+    Ok((Carried { sent: 0, received }, 0))
 }
 
 /// The target that a user means: by its name, or the only one.
