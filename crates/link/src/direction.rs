@@ -15,13 +15,16 @@ use nix::sys::time::TimeSpec;
 use nix::unistd::{read, write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use whimbrel_net::{DropCause, Fate, Link, Side};
-use whimbrel_units::Time;
+use whimbrel_net::{Counters, DropCause, Fate, Link, Side};
+use whimbrel_units::{Duration, Time};
 
 /// Number of packets written or read before switching between writing and reading.
 const BATCH: usize = 32;
 /// The maximum number of packets held per direction: half a gibibyte of buffers.
 const MAX_HELD: usize = (512 << 20) / MTU as usize;
+
+/// Time between two reports to the observer.
+const PROGRESS: Duration = Duration::from_millis(100);
 
 /// Stops both directions.
 pub(crate) struct Stop {
@@ -97,21 +100,38 @@ impl<'a> Direction<'a> {
         // By default the kernel may wake a thread 50 us late to save power. Best effort.
         let _ = prctl::set_timerslack(1);
         sys::hurry();
+        let mut reported = Time::ZERO;
         while !stop.is_set() {
             self.fetch_departed();
             self.write_due();
+            if let Some(observer) = self.observer {
+                let now = self.clock.now();
+                if now.since(reported) >= PROGRESS {
+                    reported = now;
+                    let (counters, waiting) = self.state(now);
+                    observer.progress(now, self.side, &counters, waiting);
+                }
+            }
             if self.read_batch() == 0 {
                 self.sleep(stop);
             }
         }
-        self.report.counters = match &self.carrier {
-            Carrier::Own(link) => *link.counters(),
-            Carrier::Managed(managed) => managed.counters(),
-            Carrier::Shared(station) => station.counters(),
-        };
+        (self.report.counters, _) = self.state(self.clock.now());
         self.report.on_the_way = self.in_memory() as u64;
         self.report.lateness = self.lateness.result();
         self.report
+    }
+
+    /// The counters so far, and the packets that wait.
+    fn state(&mut self, now: Time) -> (Counters, usize) {
+        match &mut self.carrier {
+            Carrier::Own(link) => {
+                let waiting = link.backlog(now).packets;
+                (*link.counters(), waiting as usize)
+            }
+            Carrier::Managed(managed) => (managed.counters(), managed.len()),
+            Carrier::Shared(station) => (station.counters(), station.len()),
+        }
     }
 
     /// Writes packets that are due, at most one batch: arriving packets must not wait, because

@@ -1,7 +1,7 @@
 //! An observer of the packets that the path drops or corrupts.
 
 use std::fmt::Debug;
-use whimbrel_net::{DropCause, Side};
+use whimbrel_net::{Counters, DropCause, Side};
 use whimbrel_units::Time;
 
 /// Is told of each packet that the path drops or corrupts. A path without an observer does no work
@@ -12,6 +12,12 @@ pub trait Observer: Debug + Send + Sync {
     /// `packet` is the IP packet as its sender sent it. Both directions call this from their own
     /// threads, and wait for it.
     fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause);
+
+    /// The counters of a direction so far, and the packets in its queue. Called about ten times a
+    /// second while packets pass, from the thread of the direction. By default does nothing.
+    fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
+        let _ = (at, side, counters, waiting);
+    }
 }
 
 /// Why a packet does not arrive intact.
