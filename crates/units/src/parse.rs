@@ -58,17 +58,14 @@ pub(crate) fn quantity(
         ))
     };
     let trimmed = text.trim();
-    if has_exponent(trimmed) {
-        return Err(fail("a number with an exponent cannot be read"));
-    }
-    let digits = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
-        .unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(digits);
+    let (number, unit) = trimmed.split_at(number_length(trimmed));
     let number: f64 = number
         .replace('_', "")
         .parse()
         .map_err(|_| fail("it must begin with a number"))?;
+    if !number.is_finite() {
+        return Err(fail("it is too large"));
+    }
     if number < 0.0 {
         return Err(fail("it may not be negative"));
     }
@@ -100,16 +97,18 @@ pub(crate) fn quantity(
     })
 }
 
-/// Whether the number is written like `1e-3`.
-fn has_exponent(text: &str) -> bool {
-    let number = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".-+_".contains(c));
-    let exponent = number
-        .strip_prefix(['e', 'E'])
-        .filter(|_| number.len() < text.len());
-    exponent.is_some_and(|rest| {
-        rest.trim_start_matches(['+', '-'])
-            .starts_with(|c: char| c.is_ascii_digit())
-    })
+/// The length of the number that a text begins with, in bytes: `2_000`, `-0.5`, `1e-3`. An `e`
+/// without digits behind it begins a unit.
+fn number_length(text: &str) -> usize {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".-+_".contains(c));
+    let mantissa = text.len() - rest.len();
+    let exponent = rest.strip_prefix(['e', 'E']).filter(|_| mantissa > 0);
+    let exponent = exponent.map(|rest| rest.strip_prefix(['+', '-']).unwrap_or(rest));
+    let digits = |rest: &str| {
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        (behind.len() < rest.len()).then(|| text.len() - behind.len())
+    };
+    exponent.and_then(digits).unwrap_or(mantissa)
 }
 
 /// Rounds a non-negative quantity to an integer.
@@ -145,6 +144,15 @@ mod tests {
     }
 
     #[test]
+    fn a_number_may_have_an_exponent() {
+        let units = [("%", 1.0), ("", 100.0)];
+        let read = |text: &str| quantity(text, &units, "a probability", "1 %");
+        assert_eq!(read("1e-3"), Ok(0.1));
+        assert_eq!(read("2.5E+1 %"), Ok(25.0));
+        assert_eq!(read("5e1%"), Ok(50.0));
+    }
+
+    #[test]
     fn refusals_name_the_reason() {
         let error = |text: &str| {
             let units = [("%", 1.0), ("", 100.0)];
@@ -152,8 +160,9 @@ mod tests {
                 .expect_err(text)
                 .to_string()
         };
-        assert!(error("1e-3").contains("a number with an exponent cannot be read"));
-        assert!(error("1E5 %").contains("exponent"));
+        assert!(error("1e999").contains("it is too large"));
+        assert!(error("e5 %").contains("it must begin with a number"));
+        assert!(error("1e %").contains("unknown unit `e %`"));
         assert!(error("-1%").contains("it may not be negative"));
         assert!(error("1 eV").contains("unknown unit `eV`"));
     }
