@@ -4,9 +4,11 @@ use crate::atomic_file;
 use crate::origin::Origin;
 use crate::provenance;
 use crate::runs::{run_first_seeds, sampled};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
+use whimbrel_report::Row;
 use whimbrel_report::figures;
 use whimbrel_report::page::{Fact, Report, Section, Source};
 use whimbrel_sim::scenario::document::Document;
@@ -23,7 +25,13 @@ pub fn write(
     threads: Option<NonZeroUsize>,
     begin: Instant,
 ) -> anyhow::Result<()> {
-    let few = over_time(scenario, |_| false);
+    // The best of many algorithms are drawn.
+    let goodput = |point: &Point| {
+        let of_point = |run: &&Run<'_>| run.point.parameters() == point.parameters();
+        let run = runs.iter().find(of_point);
+        run.map_or(0.0, |run| run.outcome.goodput().as_bits_per_sec() as f64)
+    };
+    let few = over_time(scenario, |_| false, goodput);
     let again = match &few {
         Some(few) => run_first_seeds(few, threads)?,
         None => Vec::new(),
@@ -33,41 +41,165 @@ pub fn write(
         "" => "Simulation results".to_owned(),
         title => title.to_owned(),
     };
-    let section = Section {
-        id: "runs".to_owned(),
-        title: "Runs".to_owned(),
+    let rows = ranked(whimbrel_report::rows(runs));
+    let mut figures = figures::figures(runs, sampled);
+    // The runs over time are some of all: what is left out must be said.
+    if let Some(words) = left_out(runs, sampled) {
+        for figure in &mut figures {
+            if figures::is_over_time(figure) {
+                figure.caption += &format!(" {words}");
+            }
+        }
+    }
+    let empty = |id: &str, title: &str| Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
         group: String::new(),
         text: Vec::new(),
-        facts: facts(origin, scenario),
+        facts: Vec::new(),
         finding: None,
+        tables: Vec::new(),
+        figures: Vec::new(),
+        sources: Vec::new(),
+    };
+    let ranking = Section {
         tables: vec![whimbrel_report::page_table(
-            "Mean ± standard deviation over the seeds",
-            &whimbrel_report::rows(runs),
+            "Mean ± standard deviation over the seeds, the highest goodput of each path first",
+            &rows,
         )],
-        figures: figures::figures(runs, sampled),
+        ..empty("ranking", "Ranking")
+    };
+    let section = Section {
+        facts: facts(origin, scenario),
+        figures,
         sources: vec![Source {
             title: "scenario".to_owned(),
             path: origin.path.display().to_string(),
             text: origin.text.to_owned(),
         }],
+        ..empty("runs", "Runs")
     };
     let report = Report {
         title,
-        summary: String::new(),
+        summary: summary(&rows),
         made: made(begin),
-        sections: vec![section],
+        sections: vec![ranking, section],
     };
     atomic_file::write(path, |to| whimbrel_report::html(&report, to))
 }
 
+/// The rows of each combination of the other swept values, the highest goodput first.
+pub fn ranked(mut rows: Vec<Row>) -> Vec<Row> {
+    let mut order: Vec<Vec<(String, String)>> = Vec::new();
+    let place = |row: &Row, order: &mut Vec<Vec<(String, String)>>| {
+        let key = others(row);
+        order
+            .iter()
+            .position(|known| *known == key)
+            .unwrap_or_else(|| {
+                order.push(key);
+                order.len() - 1
+            })
+    };
+    let mut keyed: Vec<(usize, Row)> = rows
+        .drain(..)
+        .map(|row| (place(&row, &mut order), row))
+        .collect();
+    keyed.sort_by(|(a, first), (b, second)| {
+        let goodput = |row: &Row| row.goodput.mean;
+        a.cmp(b).then(goodput(second).total_cmp(&goodput(first)))
+    });
+    keyed.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The swept values of a row but those of controllers.
+fn others(row: &Row) -> Vec<(String, String)> {
+    let other = row
+        .parameters
+        .iter()
+        .filter(|p| !figures::is_controller(&p.key));
+    other
+        .map(|p| (p.key.clone(), p.value.to_string()))
+        .collect()
+}
+
+/// Who leads, in a sentence; empty with one algorithm.
+fn summary(rows: &[Row]) -> String {
+    let mut bests: Vec<&Row> = Vec::new();
+    for row in rows {
+        if bests.last().is_none_or(|last| others(last) != others(row)) {
+            bests.push(row);
+        }
+    }
+    let names: BTreeSet<&str> = rows.iter().map(|row| row.controller.as_str()).collect();
+    let Some(first) = bests.first().filter(|_| names.len() > 1) else {
+        return String::new();
+    };
+    let of = |row: &Row| {
+        let mbit = row.goodput.mean * 1e-6;
+        format!("{} ({mbit:.1} Mbit/s)", row.controller)
+    };
+    if bests.len() == 1 {
+        let second = rows
+            .get(1)
+            .map_or(String::new(), |row| format!(", then {}", of(row)));
+        return format!(
+            "The highest goodput of {} algorithms: {}{second}.",
+            names.len(),
+            of(first)
+        );
+    }
+    let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
+    for best in &bests {
+        *wins.entry(best.controller.as_str()).or_default() += 1;
+    }
+    let mut wins: Vec<(&str, usize)> = wins.into_iter().collect();
+    wins.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    let all: Vec<String> = wins
+        .iter()
+        .map(|(name, n)| format!("{name} on {n}"))
+        .collect();
+    format!(
+        "The highest goodput of {} algorithms on {} paths: {}.",
+        names.len(),
+        bests.len(),
+        all.join(", ")
+    )
+}
+
+/// Which algorithms are not drawn over time, in words; `None` if all are.
+fn left_out(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Option<String> {
+    let names = |runs: &[Run<'_>]| -> BTreeSet<String> {
+        runs.iter()
+            .flat_map(|run| run.point.controllers())
+            .collect()
+    };
+    let (all, drawn) = (names(runs), names(sampled));
+    let missing: Vec<&str> = all.difference(&drawn).map(String::as_str).collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "{} of {} algorithms are drawn over time. Left out here, but not in the other figures \
+             and the table: {}.",
+            drawn.len(),
+            all.len(),
+            missing.join(", ")
+        )
+    })
+}
+
 /// The few points of a scenario that figures show over time, and those that `also` selects, with
 /// samples; `None` if the scenario itself sets samples.
-pub fn over_time(scenario: &Scenario, also: impl Fn(&Point) -> bool) -> Option<Scenario> {
+/// Of too many, those with the highest `rank`.
+pub fn over_time(
+    scenario: &Scenario,
+    also: impl Fn(&Point) -> bool,
+    rank: impl Fn(&Point) -> f64,
+) -> Option<Scenario> {
     let is_sampled = scenario
         .points()
         .iter()
         .all(|point| point.sample().is_some());
-    (!is_sampled).then(|| sampled(&figures::choose::few(scenario, also)))
+    (!is_sampled).then(|| sampled(&figures::choose::few(scenario, also, rank)))
 }
 
 /// The provenance of a page: command, version, cores, and the time since `begin`.

@@ -240,6 +240,12 @@ fn assess(row: &RowSpec, runs: &[Run<'_>]) -> AssessedRow {
     }
 }
 
+/// The ends of what a row expects, least and most; `None`: open.
+pub(crate) fn expected(row: &RowSpec) -> [Option<f64>; 2] {
+    let bounds = Bounds::of(row);
+    [bounds.above, bounds.below].map(|end| end.map(|(value, _)| value))
+}
+
 /// What a row expects: a value between bounds.
 struct Bounds {
     /// For the reader.

@@ -1,7 +1,7 @@
 //! The figures of an experiment: those that its file defines, the paper's numbers beside the
 //! measured ones, its measures over its sweep, and the figures of any runs.
 
-use crate::claim::AssessedRow;
+use crate::claim::{AssessedRow, expected};
 use crate::drawing::{Drawing, Kind, Of, Quantity};
 use crate::experiment::{Experiment, RowSpec};
 use crate::measure::{Measure, Period};
@@ -74,7 +74,11 @@ impl Experiment {
             Figure {
                 id: "beside".to_owned(),
                 title: "The paper's numbers and the measured ones".to_owned(),
-                caption: format!("{}. Bars: standard deviation over the seeds.", self.place),
+                caption: format!(
+                    "{}. Bands: what counts as right; \u{2713} right, \u{2717} wrong, ? more seeds \
+                     must decide. Bars: standard deviation over the seeds.",
+                    self.place
+                ),
                 plot: Plot::Beside {
                     value: Axis::new(label, *unit),
                     rows: mine()
@@ -84,6 +88,8 @@ impl Experiment {
                             paper: row.paper,
                             measured: row.measured,
                             spread: row.measured_stddev,
+                            expected: expected(spec),
+                            right: row.right,
                         })
                         .collect(),
                 },

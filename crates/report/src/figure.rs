@@ -238,4 +238,18 @@ pub struct BesideRow {
     pub measured: Option<f64>,
     /// Standard deviation over the seeds.
     pub spread: Option<f64>,
+    /// The ends of what is expected of our number: least and most; `None`: open. Both open:
+    /// nothing is expected.
+    #[serde(default)]
+    pub expected: [Option<f64>; 2],
+    /// Whether our number is as expected; `None` if nothing is expected or more seeds must decide.
+    #[serde(default)]
+    pub right: Option<bool>,
+}
+
+impl BesideRow {
+    /// Whether something is expected of our number.
+    pub fn expects(&self) -> bool {
+        self.expected.iter().any(Option::is_some)
+    }
 }

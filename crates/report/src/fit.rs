@@ -58,6 +58,35 @@ pub(crate) fn terminal() -> Option<usize> {
         .map(usize::from)
 }
 
+/// A text behind `indent` characters of its line, broken at spaces for the terminal; further lines
+/// begin below the text. Unchanged in a file or a pipe.
+pub fn hanging(text: &str, indent: usize) -> String {
+    hanging_within(text, indent, terminal())
+}
+
+fn hanging_within(text: &str, indent: usize, limit: Option<usize>) -> String {
+    let Some(limit) = limit else {
+        return text.to_owned();
+    };
+    // On a very narrow terminal the words decide.
+    let room = limit.saturating_sub(indent).max(20);
+    let mut broken = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        if used > 0 && used + 1 + length(word) > room {
+            broken.push('\n');
+            broken.push_str(&" ".repeat(indent));
+            used = 0;
+        } else if !broken.is_empty() {
+            broken.push(' ');
+            used += 1;
+        }
+        broken.push_str(word);
+        used += length(word);
+    }
+    broken
+}
+
 /// Columns that fit `limit`, and the names of those that were left out. Deviations go first, then
 /// the columns that matter least.
 pub(crate) fn fit(mut columns: Vec<Column>, limit: Option<usize>) -> (Vec<Column>, Vec<String>) {
@@ -166,6 +195,22 @@ mod tests {
         assert_eq!(out, ["resent %", "RTT ms"]);
         assert_eq!(heads(22).0, ["enhanced-aatp", "24.7"]);
         assert_eq!(fit(columns(), None).0.len(), 4);
+    }
+
+    #[test]
+    fn text_hangs_below_its_first_line() {
+        let text = "one  two three four five six";
+        assert_eq!(hanging_within(text, 4, None), text);
+        assert_eq!(hanging_within(text, 4, Some(32)), text);
+        assert_eq!(
+            hanging_within(text, 4, Some(28)),
+            "one  two three four five\n    six"
+        );
+        assert_eq!(
+            hanging_within(text, 4, Some(3)),
+            "one  two three four\n    five six"
+        );
+        assert_eq!(hanging_within("", 4, Some(20)), "");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! * [`table()`]: one row for each point and controller, with the mean ± standard deviation over
 //!   its seeds.
 //! * [`html()`]: a page with [figures](figure) that needs nothing but a browser.
-//! * [`svg()`]: the same figures as a picture.
+//! * [`svg()`]: the same figures as a picture; [`svg_for_print`] and [`Fonts::pdf`]: for a paper.
 //!
 //! For programs:
 //! * [`json()`]: every run with every flow, in base units.
@@ -28,8 +28,10 @@ mod no_parquet;
 pub mod page;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod pdf;
 mod quantity;
 mod rows;
+mod saved;
 mod stat;
 pub mod style;
 mod svg;
@@ -39,13 +41,16 @@ pub mod trace;
 pub use self::csv::csv;
 #[cfg(feature = "parquet")]
 pub use self::parquet::parquet;
+pub use fit::hanging;
 pub use html::html;
 pub use json::{confusion, json, parameters};
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::parquet;
+pub use pdf::Fonts;
 pub use rows::{Row, rows};
+pub use saved::figures_of_page;
 pub use stat::{Interval, Stat, decimals};
-pub use svg::svg;
+pub use svg::{Print, svg, svg_for_print};
 pub use table::{COLUMNS, page_table, plain, short_names, table, table_within, wrapped};
 
 /// Whether this build can write Apache Parquet (feature `parquet`).

@@ -642,6 +642,8 @@ fn odd() -> Report {
         paper,
         measured,
         spread,
+        expected: [measured, paper],
+        right: None,
     };
     for rows in [
         vec![],

@@ -328,6 +328,8 @@ fn beside(id: &str, unit: &str, rows: &[Row<'_>]) -> Figure {
         paper: *paper,
         measured: *measured,
         spread: *spread,
+        expected: [None, None],
+        right: None,
     };
     figure(
         id,

@@ -3,6 +3,7 @@
 use super::scenario::scenario;
 use super::{CompareArgs, title};
 use crate::neighbours::{self, REFERENCE, TOLERABLE};
+use crate::page::ranked;
 use crate::play::{Play, PlayArgs};
 use crate::runs::{Progress, first_seeds, run_all};
 use crate::transports::{Transport, carriers};
@@ -136,8 +137,7 @@ impl Play for Comparison<'_> {
     }
 
     fn text(&self, runs: &[Run<'_>]) -> String {
-        let mut rows = whimbrel_report::rows(runs);
-        sort(&mut rows);
+        let mut rows = ranked(whimbrel_report::rows(runs));
         for row in &mut rows {
             if self.harmful.contains_key(&row.controller) {
                 row.controller += MARK;
@@ -194,33 +194,6 @@ fn is_sure(runs: &[Run<'_>]) -> bool {
     let interval = Interval::of(&values);
     let half = interval.and_then(|interval| Some((interval.mean, interval.half_width?)));
     half.is_some_and(|(mean, half)| half <= SURE * mean)
-}
-
-/// The rows of each combination of the other swept values, the highest goodput first. A row of a
-/// path follows that of its flows.
-fn sort(rows: &mut [Row]) {
-    let others = |row: &Row| -> Vec<String> {
-        let other = row.parameters.iter().filter(|p| p.key != "flow.controller");
-        other.map(|p| format!("{}={}", p.key, p.value)).collect()
-    };
-    let mut order: Vec<Vec<String>> = Vec::new();
-    for row in rows.iter() {
-        let key = others(row);
-        if !order.contains(&key) {
-            order.push(key);
-        }
-    }
-    let place = |row: &Row| {
-        order
-            .iter()
-            .position(|key| *key == others(row))
-            .unwrap_or(0)
-    };
-    rows.sort_by(|a, b| {
-        place(a)
-            .cmp(&place(b))
-            .then(b.goodput.mean.total_cmp(&a.goodput.mean))
-    });
 }
 
 fn notes(rows: &[Row], harmful: &BTreeMap<String, f64>) -> String {

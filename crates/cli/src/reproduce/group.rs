@@ -127,7 +127,11 @@ impl OverTime {
         let mut few: Vec<Scenario> = Vec::new();
         let mut of = Vec::new();
         for task in tasks {
-            let own = over_time(scenario, |point| task.experiment.needs_samples(point));
+            let own = over_time(
+                scenario,
+                |point| task.experiment.needs_samples(point),
+                |_| 0.0,
+            );
             of.push(own.map(|own| {
                 let known = few.iter().position(|other| same_points(other, &own));
                 known.unwrap_or_else(|| {

@@ -40,17 +40,17 @@ fn a_comparison_has_the_figures_of_its_runs() {
     let page = made(&COMPARE);
     let all = figures(&page);
     let expected = [
+        "over-loss",
         "time",
         "tradeoff",
         "tradeoff-2",
-        "over-loss",
         "sequence",
         "rtt-cdf",
         "delay-cdf",
         "confusion",
     ];
     assert_eq!(ids(&all), expected, "in this order");
-    let capacity = &all[0]["plot"]["panels"][1]["series"][0];
+    let capacity = &all[1]["plot"]["panels"][1]["series"][0];
     assert_eq!(capacity["form"], "shade");
     assert_eq!(
         capacity["points"],
@@ -59,6 +59,85 @@ fn a_comparison_has_the_figures_of_its_runs() {
     // The command line, and its scenario.
     assert!(page.contains("whimbrel compare --loss 0%,1% --duration 3s"));
     assert!(page.contains("controller") && page.contains("[link.L]"));
+    // The answer first, how it was made last.
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place("The highest goodput of 2 algorithms on 2 paths") < place("id=\"ranking\""));
+    assert!(place("id=\"ranking\"") < place("id=\"over-loss\""));
+    assert!(place("id=\"confusion\"") < place("id=\"made\""));
+}
+
+#[test]
+fn a_page_says_which_algorithms_its_curves_leave_out() {
+    let many: Vec<String> = (10..24).map(|i| format!("cubic?C=0.{i}")).collect();
+    let page = made(&[
+        "compare",
+        "--duration",
+        "1s",
+        "--rate",
+        "2Mbit/s",
+        "--controllers",
+        &many.join(","),
+    ]);
+    let all = figures(&page);
+    let parts: Vec<&Value> = all
+        .iter()
+        .filter(|f| f["id"].as_str().is_some_and(|id| id.starts_with("time")))
+        .collect();
+    assert_eq!(parts.len(), 3, "four algorithms each");
+    for part in parts {
+        let caption = part["caption"].as_str().expect("a caption");
+        assert!(
+            caption.contains("12 of 14 algorithms are drawn over time"),
+            "{caption}"
+        );
+    }
+}
+
+#[test]
+fn figures_of_a_page_become_files_for_a_paper() {
+    let folder = folder();
+    let all = [&COMPARE[..], &["--report", "page.html"]].concat();
+    let output = whimbrel_in(folder.path(), &all);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let figure =
+        |more: &[&str]| whimbrel_in(folder.path(), &[&["figure", "page.html"], more].concat());
+    let listed = stdout(&figure(&[]));
+    assert_contains(
+        &listed,
+        &["over-loss", "confusion", "whimbrel figure page.html NAME"],
+    );
+    let saved = figure(&[
+        "--all",
+        "--out",
+        "svgs",
+        "--format",
+        "svg",
+        "--font-size",
+        "10pt",
+    ]);
+    assert!(saved.status.success(), "{}", text(&saved.stderr));
+    let files = names(&folder.path().join("svgs"));
+    assert_eq!(
+        files.len(),
+        figures(&fs::read_to_string(folder.path().join("page.html")).expect("a page")).len()
+    );
+    let svg = fs::read_to_string(folder.path().join("svgs/time.svg")).expect("a picture");
+    assert_contains(&svg, &["width=\"88mm\"", "font-family=\"'Helvetica'"]);
+    let pdf = figure(&["time", "--format", "pdf", "--width", "180mm"]);
+    if text(&pdf.stderr).contains("has no fonts") {
+        println!("skipped: no fonts");
+    } else {
+        assert!(pdf.status.success(), "{}", text(&pdf.stderr));
+        let bytes = fs::read(folder.path().join("time.pdf")).expect("a file");
+        assert!(bytes.starts_with(b"%PDF-1."));
+    }
+    let error = fails(&figure(&["tim"]), 2);
+    assert!(
+        error.contains("unknown figure `tim`, did you mean `time`?"),
+        "{error}"
+    );
+    let error = fails(&figure(&["time", "--font", "No Such Font"]), 2);
+    assert!(error.contains("no font"), "{error}");
 }
 
 #[test]

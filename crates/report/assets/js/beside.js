@@ -17,6 +17,8 @@ function besidePlot(plot, context) {
   const colours = THEMES[theme];
   const shapes = new Shapes(theme);
   const cells = [];
+  /** Width of the sign of right and wrong. */
+  const sign = 14;
   const scale = scaleOf(plot.value, Math.max(0, ...plot.rows.flatMap(valuesOf).map(Math.abs)));
 
   const narrow = width < 560;
@@ -34,7 +36,7 @@ function besidePlot(plot, context) {
   shapes.mark('circle', left + 65, context.top + 12, 9, colours.ink);
   shapes.text('ours ± standard deviation', left + 75, context.top + 12, { size: 11, fill: colours.soft, width: right - left - 75 });
   shapes.text('paper', paperAt, context.top + 12, head);
-  shapes.text('ours', oursAt, context.top + 12, head);
+  shapes.text('ours', oursAt - sign, context.top + 12, head);
   if (ratioAt) shapes.text('ratio', ratioAt, context.top + 12, head);
 
   let y = context.top + 34;
@@ -58,6 +60,13 @@ function besidePlot(plot, context) {
       const middle = top + (narrow ? 30 : tall / 2);
       const { colour, marker } = row.protocol === null ? { colour: colours.ink, marker: 'circle' } : look(row.protocol, 0, theme);
       if (index) shapes.line(0, top, width, top, colours.grid, 0.7);
+      if (expects(row) && kind !== 'own') {
+        // An open end extends to the edge, as does one that the axis does not have.
+        const edges = plot.value.inverse ? [right, left] : [left, right];
+        const ends = row.expected.map((value, i) => (known(value) && axis.usable(value) ? at(value, row) : edges[i]));
+        const from = Math.min(...ends);
+        shapes.rect(from, middle - 10, Math.max(2, Math.max(...ends) - from), 20, { fill: colours.band });
+      }
       shapes.text(row.label, narrow ? 0 : labels - 6, narrow ? middle - 20 : middle, {
         align: narrow ? 'left' : 'right', width: narrow ? width : labels - 6,
       });
@@ -77,7 +86,9 @@ function besidePlot(plot, context) {
       const spread = row.spread > 0 ? ` ± ${number(row.spread / scale.factor, 2)}` : '';
       const text = (value) => (known(value) ? number(value / scale.factor, 3) : '–');
       shapes.text(text(row.paper), paperAt, middle, { size: 12, align: 'right' });
-      shapes.text(text(row.measured) + (narrow ? '' : spread), oursAt, middle, { size: 12, align: 'right', width: column });
+      shapes.text(text(row.measured) + (narrow ? '' : spread), oursAt - sign, middle, { size: 12, align: 'right', width: column - sign });
+      const verdict = verdictOf(row);
+      if (verdict) shapes.text(verdict.sign, oursAt, middle, { size: 12, align: 'right', bold: true, fill: colours[verdict.colour] });
       const ratio = ratioOf(row);
       if (ratioAt && ratio !== null) shapes.text(`×${number(ratio, 3)}`, ratioAt, middle, { size: 12, align: 'right', fill: colours.soft });
       const full = (value) => (known(value) ? scale.text(value, 5) : 'none');
@@ -85,6 +96,7 @@ function besidePlot(plot, context) {
         { name: 'paper', value: full(row.paper) },
         { name: 'ours', value: full(row.measured) + spread },
         ...(ratio === null ? [] : [{ name: 'ours ÷ paper', value: number(ratio, 3) }]),
+        ...(verdict ? [{ name: 'expected', value: expectedText(row, scale) }, { name: 'verdict', value: verdict.word }] : []),
       ];
       cells.push({
         x: 0, y: top, width, height: tall, row: `${y}/${index}`,
@@ -106,6 +118,24 @@ function besidePlot(plot, context) {
 
 const valuesOf = (row) => [row.paper, row.measured].filter(known);
 const sizeOf = (row) => Math.max(0, ...valuesOf(row).map(Math.abs));
+
+/** Whether something is expected of our number. */
+const expects = (row) => (row.expected ?? []).some(known);
+
+/** Whether our number is as expected, as a sign and a word; null if nothing is expected. */
+function verdictOf(row) {
+  if (!expects(row)) return null;
+  if (row.right === true) return { sign: '✓', word: 'right', colour: 'right' };
+  if (row.right === false) return { sign: '✗', word: 'wrong', colour: 'wrong' };
+  return { sign: '?', word: 'more seeds must decide', colour: 'soft' };
+}
+
+/** What is expected, in words. */
+function expectedText(row, scale) {
+  const [least, most] = row.expected.map((value) => (known(value) ? scale.text(value, 4) : null));
+  if (least === null) return `at most ${most}`;
+  return most === null ? `at least ${least}` : `${least} to ${most}`;
+}
 
 /** Our number over the paper's; null unless both are above zero. */
 function ratioOf(row) {

@@ -56,6 +56,7 @@ class Chart {
     this.canvas.addEventListener('blur', () => this.clear());
     this.canvas.addEventListener('pointermove', (event) => this.onPointer(event));
     this.canvas.addEventListener('pointerdown', (event) => this.onPointer(event));
+    this.canvas.addEventListener('click', (event) => this.onClick(event));
     this.canvas.addEventListener('pointerleave', () => this.clear());
     this.canvas.addEventListener('dblclick', () => this.resetZoom());
   }
@@ -153,6 +154,13 @@ class Chart {
     else this.clear();
   }
 
+  /** Goes to the section about what is below the pointer, if there is one. */
+  onClick(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const found = this.made?.find(event.clientX - box.left, event.clientY - box.top, this.chart);
+    if (found?.link) window.location.hash = found.link;
+  }
+
   show({ tip, rings }, clientX, clientY) {
     showTip(tip, clientX, clientY, this.theme);
     this.clearRings();
@@ -183,6 +191,11 @@ class Chart {
     row = Math.min(row, walk.length - 1);
     const last = walk[row].length - 1;
     const first = !this.walked;
+    if (event.key === 'Enter' && !first) {
+      const { link } = walk[row][Math.min(place, last)].at(this.chart);
+      if (link) window.location.hash = link;
+      return;
+    }
     if (event.key === 'ArrowRight') place = first ? 0 : place + (event.shiftKey ? 10 : 1);
     else if (event.key === 'ArrowLeft') place -= event.shiftKey ? 10 : 1;
     else if (event.key === 'ArrowDown') row = first ? 0 : Math.min(row + 1, walk.length - 1);

@@ -41,8 +41,8 @@ function dataOf(plot) {
       ]),
     }),
     beside: ({ value, rows }) => ({
-      columns: [column('what'), column('protocol'), column(`paper, ${unitOf(value)}`, true), column(`ours, ${unitOf(value)}`, true), column('±', true)],
-      rows: rows.map((row) => [row.label, row.protocol ?? '', row.paper ?? '', row.measured ?? '', row.spread ?? '']),
+      columns: [column('what'), column('protocol'), column(`paper, ${unitOf(value)}`, true), column(`ours, ${unitOf(value)}`, true), column('±', true), column('verdict')],
+      rows: rows.map((row) => [row.label, row.protocol ?? '', row.paper ?? '', row.measured ?? '', row.spread ?? '', verdictOf(row)?.word ?? '']),
     }),
   }[plot.kind](plot);
 }

@@ -90,9 +90,12 @@ function heatPlot(plot, context) {
         if (textWidth(text, 11) <= size - 4) shapes.text(text, box.x + size / 2, box.y + tall / 2, { size: 11, fill: ink, align: 'center' });
         const where = `${plot.x.label} ${short(plot.x.values[column] ?? '', 40)}, ${plot.y.label} ${short(plot.y.values[row] ?? '', 40)}`;
         const what = value === null ? 'not measured' : scale.text(value, 5);
+        // A page may have a section about each column, such as the curves of a point.
+        const section = `point/${plot.x.values[column] ?? ''}`;
+        const link = document.getElementById(section) ? section : null;
         cells.push({
-          ...box, row: `${index}/${row}`, said: `${short(map.label, 50)}: ${where}: ${what}`,
-          tip: { head: short(map.label, 60), blocks: [{ title: where, rows: [{ name: short(plot.value.label, 50), value: what }] }] },
+          ...box, link, row: `${index}/${row}`, said: `${short(map.label, 50)}: ${where}: ${what}`,
+          tip: { head: short(map.label, 60), blocks: [{ title: where, rows: [{ name: short(plot.value.label, 50), value: what }] }, ...(link ? [{ title: 'click: curves', rows: [] }] : [])] },
         });
       }
     }

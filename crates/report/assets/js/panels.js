@@ -4,6 +4,8 @@
 const LINES = new Set(['line', 'dashed', 'steps', 'marked-line', 'shade', 'stack']);
 /** The tooltip shows at most this many values. */
 const MOST_READ = 24;
+/** More lines than this have no names at their ends. */
+const NAMED = 8;
 /** The pointer finds marks within this distance, in pixels. */
 const REACH = 24;
 
@@ -22,7 +24,8 @@ function panelsPlot(whole, context) {
   const marked = plot.panels.every((panel) => panel.series.every(({ form }) => ['marks', 'marked-line', 'outline'].includes(form)));
   const x = axisOf(plot.x, xs, overAxis, marked);
   const left = 70;
-  const right = 22;
+  const names = endNames(plot.panels, width);
+  const right = names ? names.width + 14 : 22;
   const height = plot.panels.length === 1 ? 260 : plot.panels.length === 2 ? 180 : 140;
   const panels = plot.panels.map((panel, index) => {
     const stacked = stackOf(panel.series.filter((series) => series.form === 'stack'));
@@ -87,7 +90,7 @@ function panelsPlot(whole, context) {
       axisPointer: { show: false },
     })),
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
-    series: panels.flatMap((each) => drawnSeries(each, { lookOf, theme, context })),
+    series: panels.flatMap((each) => drawnSeries(each, { lookOf, theme, context, names })),
   };
   if (!context.still) {
     const axes = { filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: 'shift', moveOnMouseWheel: false, preventDefaultMouseMove: false };
@@ -119,6 +122,21 @@ function panelsPlot(whole, context) {
     },
     legend: legendOf(plot.panels, lookOf, theme),
   };
+}
+
+/** Whether a line has its name at its end: those of protocols have. */
+function hasName(series, panel) {
+  const line = ['line', 'steps', 'marked-line'].includes(series.form);
+  return line && series.protocol !== null && series.points.length > 1 && companionOf(series, panel) === null;
+}
+
+/** The width of names at line ends; null with too many lines, a single one, or no room. */
+function endNames(panels, width) {
+  const named = panels.map((panel) => panel.series.filter((series) => hasName(series, panel)));
+  const most = Math.max(...named.map((list) => list.length));
+  if (most < 2 || most > NAMED || width < 560) return null;
+  const widest = Math.max(...named.flat().map((series) => textWidth(short(series.label, 60), 12)));
+  return { width: Math.min(widest + 2, 0.2 * width) };
 }
 
 const drawables = new WeakMap();
@@ -203,11 +221,13 @@ function valueAt(points, x) {
 }
 
 /** The series of a panel for ECharts. */
-function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context }) {
+function drawnSeries({ panel, index, visible, y, stacked }, { lookOf, theme, context, names }) {
   const colours = THEMES[theme];
   const axes = { xAxisIndex: index, yAxisIndex: index, animation: false, silent: true, emphasis: { disabled: true }, clip: true };
   // Areas are behind lines, lines behind marks.
   const order = { shade: 0, stack: 1, outline: 1, dashed: 2, line: 3, steps: 3, 'marked-line': 4, marks: 5 };
+  const named = names ? visible.filter((series) => hasName(series, panel)) : [];
+  const labels = named.length ? [namesOf(named, axes, (series) => lookOf(series, theme).colour, names.width)] : [];
   return [...visible].sort((a, b) => order[a.form] - order[b.form]).flatMap((series) => {
     const style = lookOf(series, theme);
     const { colour } = style;
@@ -249,7 +269,34 @@ function drawnSeries({ index, visible, y, stacked }, { lookOf, theme, context })
     }
     if (series.spread?.length) drawn.push(whiskers(series, axes, z, colour));
     return drawn;
-  });
+  }).concat(labels);
+}
+
+/** The name of each line at its end, in its colour, at a distance from the others. */
+function namesOf(named, axes, colourOf, width) {
+  const apart = 13;
+  return {
+    ...axes, type: 'custom', clip: false, z: 9, data: [named[0].points[0]], encode: { x: 0, y: 1 },
+    renderItem: (params, api) => {
+      const { x, y, width: wide, height } = params.coordSys;
+      const ends = named.map((series) => {
+        const [px, py] = api.coord(series.points[series.points.length - 1]);
+        return { px, py, text: fitted(series.label, width, 12), fill: colourOf(series) };
+      });
+      // Ends that zooming has moved out of the panel have no name.
+      const within = ends.filter(({ px, py }) => px >= x && px <= x + wide + 1 && py >= y - 1 && py <= y + height + 1);
+      within.sort((a, b) => a.py - b.py);
+      let free = y;
+      const children = within.map(({ px, py, text, fill }, i) => {
+        // Below the one before, and above the place that those after it need.
+        const lowest = y + height - (within.length - 1 - i) * apart;
+        const at = Math.max(Math.min(py, lowest), free);
+        free = at + apart;
+        return { type: 'text', silent: true, style: { text, x: px + 6, y: at, fill, font: `12px ${FONT}`, verticalAlign: 'middle' } };
+      });
+      return { type: 'group', silent: true, children };
+    },
+  };
 }
 
 /** A few marks along a line, which tell lines apart on paper without colours. */

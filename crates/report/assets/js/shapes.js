@@ -66,10 +66,10 @@ function picture(shapes, height, cells) {
     },
     find(x, y) {
       const cell = cells.find((c) => x >= c.x && x < c.x + c.width && y >= c.y && y < c.y + c.height);
-      return cell ? { tip: cell.tip, rings: [{ box: cell }] } : null;
+      return cell ? { tip: cell.tip, rings: [{ box: cell }], link: cell.link } : null;
     },
     walk: groupBy(cells, (cell) => cell.row).map(([, row]) => row.map((cell) => ({
-      text: cell.said, at: () => ({ tip: cell.tip, rings: [{ box: cell }], x: cell.x + cell.width / 2, y: cell.y + cell.height / 2 }),
+      text: cell.said, at: () => ({ tip: cell.tip, rings: [{ box: cell }], link: cell.link, x: cell.x + cell.width / 2, y: cell.y + cell.height / 2 }),
     }))),
   };
 }

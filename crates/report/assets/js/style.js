@@ -6,10 +6,12 @@ const looksOf = new Map(protocols.map((protocol) => [protocol.name, protocol.loo
 const THEMES = {
   light: {
     page: '#ffffff', ink: '#1d2329', soft: '#5a646e', line: '#c9d0d6', grid: '#e8ecef', shade: '#eef1f3', shadeEdge: '#aab3bb',
+    band: '#e3eee6', right: '#1a7f4b', wrong: '#b3261e',
     greys: ['#3d464e', '#76818b', '#20262c', '#8a949d'],
   },
   dark: {
     page: '#14181d', ink: '#e6eaee', soft: '#a3adb7', line: '#454e57', grid: '#272e35', shade: '#20272e', shadeEdge: '#5b666f',
+    band: '#1d3226', right: '#5fd196', wrong: '#ff8a80',
     greys: ['#c3ccd4', '#8b96a0', '#f0f3f5', '#75808a'],
   },
 };

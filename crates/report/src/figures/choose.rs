@@ -9,12 +9,19 @@ use whimbrel_sim::scenario::{Point, Scenario};
 const MOST: usize = 12;
 
 /// The same scenario with few points: those where all keys but the controllers' have their middle
-/// value, and those that are `wanted`.
-pub fn few(scenario: &Scenario, wanted: impl Fn(&Point) -> bool) -> Scenario {
+/// value, and those that are `wanted`. Of too many, those with the highest `rank` are chosen.
+pub fn few(
+    scenario: &Scenario,
+    wanted: impl Fn(&Point) -> bool,
+    rank: impl Fn(&Point) -> f64,
+) -> Scenario {
     let points = scenario.points();
     let middle = middle(points);
     let place = |(i, point): (usize, &Point)| (at(point.parameters()) == middle).then_some(i);
-    let mut chosen = evenly(points.iter().enumerate().filter_map(place).collect(), MOST);
+    let mut chosen: Vec<usize> = points.iter().enumerate().filter_map(place).collect();
+    // The first of equals stays in front.
+    chosen.sort_by(|a, b| rank(&points[*b]).total_cmp(&rank(&points[*a])));
+    chosen.truncate(MOST);
     let more = points.iter().enumerate();
     let more = more.filter(|(i, point)| !chosen.contains(i) && wanted(point));
     let more: Vec<usize> = more.map(|(i, _)| i).collect();
@@ -75,16 +82,31 @@ route = ["L"]
     #[test]
     fn middle_points_of_each_controller_and_wanted_points_are_chosen() {
         let scenario = Scenario::parse(SWEEP, Path::new("a.toml")).expect("a scenario");
-        let chosen = few(&scenario, |_| false);
+        let chosen = few(&scenario, |_| false, |_| 0.0);
         assert_eq!(places(&chosen), ["1 % 50 ms newreno", "1 % 50 ms cubic"]);
+        let many: Vec<String> = (0..20)
+            .map(|i| format!("\"cubic?C=0.{}\"", i + 10))
+            .collect();
+        let many = SWEEP.replace("\"newreno\", \"cubic\"", &many.join(", "));
+        let many = Scenario::parse(&many, Path::new("a.toml")).expect("a scenario");
+        let last_is_best = |p: &Point| {
+            let digits = p.controllers()[0].rsplit('.').next().map(str::parse::<f64>);
+            digits.expect("a number").expect("digits")
+        };
+        let best = places(&few(&many, |_| false, last_is_best));
+        assert_eq!(best.len(), 12);
+        assert!(
+            best[0].ends_with("0.18") && best[11].ends_with("0.29"),
+            "{best:?}"
+        );
         let wanted = |p: &Point| {
             let values: Vec<String> = p.parameters().iter().map(|p| p.value.to_string()).collect();
             values == ["5 %", "200 ms", "cubic"]
         };
-        let chosen = few(&scenario, wanted);
+        let chosen = few(&scenario, wanted, |_| 0.0);
         let expected = ["5 % 200 ms cubic", "1 % 50 ms newreno", "1 % 50 ms cubic"];
         assert_eq!(places(&chosen), expected);
         // If all are wanted, twelve of the other 22 are chosen.
-        assert_eq!(few(&scenario, |_| true).points().len(), 14);
+        assert_eq!(few(&scenario, |_| true, |_| 0.0).points().len(), 14);
     }
 }

@@ -44,13 +44,15 @@ pub use sweep::{Cell, Measured, heat, lines};
 pub use swept::Swept;
 pub use tradeoff::tradeoff;
 
-use crate::figure::{Axis, Figure};
+use crate::figure::{Axis, Figure, Plot};
 use setting::middle;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome};
 
 /// At most this many settings are shown over time.
 const SETTINGS: usize = 3;
+/// At most this many algorithms share a figure over time, if there are more.
+const TOGETHER: usize = 4;
 /// At most this many keys of a sweep have a figure of their own.
 const KEYS: usize = 4;
 
@@ -67,16 +69,16 @@ pub fn figures(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
 pub fn unnumbered(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     let runs: Vec<&Run<'_>> = runs.iter().collect();
     let sampled: Vec<&Run<'_>> = sampled.iter().collect();
-    let mut all = Vec::new();
+    // What a sweep is about comes first.
+    let mut all = sweeps(&runs);
     let with_time = evenly(settings(&sampled), SETTINGS);
     for setting in &with_time {
-        all.extend(over_time(setting, &Look::USUAL));
+        all.extend(over_time_in_parts(setting));
     }
     for setting in &with_time {
         all.extend(shares(setting));
     }
     all.extend(tradeoff(&runs));
-    all.extend(sweeps(&runs));
     if let Some(setting) = middle(&with_time) {
         all.extend(sequence(setting));
         all.extend(
@@ -89,6 +91,39 @@ pub fn unnumbered(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Vec<Figure> {
     all.extend(of_flows(&runs));
     all.extend(confusion(&runs));
     all
+}
+
+/// Figures over time: of many algorithms one for each few, because many lines in one panel cannot
+/// be read. All parts have the same algorithms' colours.
+fn over_time_in_parts(setting: &Setting<'_>) -> Vec<Figure> {
+    let points: Vec<&[&Run<'_>]> = setting
+        .runs
+        .chunk_by(|a, b| std::ptr::eq(a.point, b.point))
+        .collect();
+    if points.len() <= TOGETHER + 2 {
+        return over_time(setting, &Look::USUAL).into_iter().collect();
+    }
+    let count = points.len();
+    let part = |(i, runs): (usize, &[&[&'_ Run<'_>]])| {
+        let part = Setting {
+            runs: runs.concat(),
+            ..setting.clone()
+        };
+        let mut figure = over_time(&part, &Look::USUAL)?;
+        let (first, last) = (i * TOGETHER + 1, i * TOGETHER + runs.len());
+        figure.title += &format!(", {first} to {last} of {count}");
+        Some(figure)
+    };
+    points
+        .chunks(TOGETHER)
+        .enumerate()
+        .filter_map(part)
+        .collect()
+}
+
+/// Whether a figure shows single runs over time, so that it may leave algorithms out.
+pub fn is_over_time(figure: &Figure) -> bool {
+    matches!(&figure.plot, Plot::Panels { x, .. } if x.label == "time" && x.unit == "s")
 }
 
 /// Figures over each key of the sweep, and over the first two together.

@@ -10,7 +10,7 @@ use super::canvas::{Anchor, Canvas, Font, GRID, INK, LINE, SOFT, Stroke, fitted,
 use super::looks::Looks;
 use super::scale::{Scale, log_ticks, number, ticks};
 use crate::figure::{Axis, BesideRow};
-use crate::style::Marker;
+use crate::style::{Colour, Marker};
 
 /// Numbers whose ratio is larger cannot be read off one linear axis.
 const WIDE: f64 = 25.0;
@@ -22,6 +22,14 @@ const PAPER: f64 = 60.0;
 const OURS: f64 = 98.0;
 const RATIO: f64 = 64.0;
 const SMALL: f64 = 11.0;
+/// What is expected of our number, and whether it is.
+const BAND: Colour = Colour([0xe3, 0xee, 0xe6]);
+const RIGHT: Colour = Colour([0x1a, 0x7f, 0x4b]);
+const WRONG: Colour = Colour([0xb3, 0x26, 0x1e]);
+/// Width of the sign that says so.
+const SIGN: f64 = 14.0;
+/// A narrower picture has no column of ratios.
+const NARROW: f64 = 560.0;
 
 /// What the horizontal axis of a group of rows is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +51,14 @@ pub(super) fn draw(
     let widths = rows.iter().map(|row| text_width(&row.label, 12.0) + 16.0);
     let labels = (16.0 + widths.fold(60.0, f64::max)).min(0.4 * area.width);
     let end = area.left + area.width;
+    let ratio = if area.width < NARROW { 0.0 } else { RATIO };
     let columns = Columns {
         labels,
         left: area.left + labels + 14.0,
-        right: end - PAPER - OURS - RATIO - 16.0,
-        paper: end - RATIO - OURS - 8.0,
-        ours: end - RATIO,
-        ratio: end,
+        right: (end - PAPER - OURS - ratio - 16.0).max(area.left + labels + 30.0),
+        paper: end - ratio - OURS - 8.0,
+        ours: end - ratio,
+        ratio: (ratio > 0.0).then_some(end),
     };
     let maximum = rows.iter().map(size_of).fold(0.0, f64::max);
     let scale = Scale::new(value, maximum);
@@ -61,8 +70,10 @@ pub(super) fn draw(
     canvas.mark(Marker::Circle, [columns.left + 65.0, top], 9.0, INK, false);
     canvas.text("ours ± standard deviation", [columns.left + 75.0, top], key);
     canvas.text("paper", [columns.paper, top], head);
-    canvas.text("ours", [columns.ours, top], head);
-    canvas.text("ratio", [columns.ratio, top], head);
+    canvas.text("ours", [columns.ours - SIGN, top], head);
+    if let Some(ratio) = columns.ratio {
+        canvas.text("ratio", [ratio, top], head);
+    }
     let (kind, groups) = groups(value, rows);
     let mut y = area.top + 34.0;
     for group in groups {
@@ -110,7 +121,8 @@ struct Columns {
     /// Right ends of the numbers.
     paper: f64,
     ours: f64,
-    ratio: f64,
+    /// `None` without room for it.
+    ratio: Option<f64>,
 }
 
 impl Columns {
@@ -139,6 +151,18 @@ fn one(
     let end = Font::new(12.0).anchored(Anchor::End);
     canvas.text(&label, [columns.left - 20.0, y], end);
     let at = |value: f64| columns.at(axis.part(value, Some(row)));
+    if row.expects() && axis.kind != Kind::Own {
+        // An open end extends to the edge, as does one that the axis does not have.
+        let edges = if axis.inverse { [1.0, 0.0] } else { [0.0, 1.0] };
+        let end = |i: usize| {
+            let value = row.expected[i].filter(|v| axis.usable(*v));
+            value.map_or(columns.at(edges[i]), at)
+        };
+        let (left, right) = (end(0).min(end(1)), end(0).max(end(1)));
+        let place = [left, y - ROW / 2.0 + 3.0];
+        let size = [(right - left).max(2.0), ROW - 6.0];
+        canvas.rect(place, size, Some(BAND.into()), None);
+    }
     if axis.kind == Kind::Own {
         let zero = at(0.0);
         canvas.line(
@@ -178,15 +202,28 @@ fn one(
         format!(" ± {}", scale.number(spread, 2))
     });
     canvas.text(&text(row.paper), [columns.paper, y], end);
-    let ours = fitted(&format!("{}{spread}", text(row.measured)), OURS, 12.0);
-    canvas.text(&ours, [columns.ours, y], end);
-    if let (Some(paper), Some(measured)) = (row.paper, row.measured)
+    let room = OURS - SIGN;
+    let ours = fitted(&format!("{}{spread}", text(row.measured)), room, 12.0);
+    canvas.text(&ours, [columns.ours - SIGN, y], end);
+    if row.expects() {
+        let (sign, colour) = match row.right {
+            Some(true) => ("\u{2713}", RIGHT),
+            Some(false) => ("\u{2717}", WRONG),
+            None => ("?", SOFT),
+        };
+        let font = Font {
+            colour,
+            ..Font::new(12.0).bold().anchored(Anchor::End)
+        };
+        canvas.text(sign, [columns.ours, y], font);
+    }
+    if let (Some(paper), Some(measured), Some(place)) = (row.paper, row.measured, columns.ratio)
         && paper > 0.0
         && measured > 0.0
     {
         let ratio = format!("×{}", number(measured / paper, 3));
         let font = Font::soft(12.0, Anchor::End);
-        canvas.text(&ratio, [columns.ratio, y], font);
+        canvas.text(&ratio, [place, y], font);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::style::{Colour, Marker};
 use std::fmt::Write;
 
 /// Whatever font without serifs the viewer has.
-const FONT: &str = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+pub(super) const FONT: &str = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 /// Estimated width of a character relative to the font size: there is no font to measure with.
 const CHARACTER: f64 = 0.56;
 
@@ -143,12 +143,18 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// The picture, on a white background.
-    pub fn finish(self, width: f64, height: f64) -> String {
+    /// The picture, on a white background. `mm`: the size of a pixel in millimetres; without it, the
+    /// viewer decides.
+    pub fn finish(self, width: f64, height: f64, font: &str, mm: Option<f64>) -> String {
         let (width, height) = (px(width), px(height));
+        let size = |length: f64| match mm {
+            Some(mm) => format!("{}mm", (length * mm * 1e3).round() / 1e3),
+            None => length.to_string(),
+        };
+        let (wide, tall, font) = (size(width), size(height), escaped(font));
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"{FONT}\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{tall}\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"{font}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"{PAGE}\"/>\n{}</svg>\n",
             self.body
         )
@@ -286,6 +292,7 @@ fn escaped(text: &str) -> String {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
             c => escaped.push(c),
         }
@@ -319,8 +326,16 @@ mod tests {
     fn text_cannot_become_markup() {
         let mut canvas = Canvas::default();
         canvas.text("a < b & \u{1}\"c\"", [0.0, 0.0], Font::new(12.0));
-        let svg = canvas.finish(10.0, 10.0);
-        assert!(svg.contains(">a &lt; b &amp;  \"c\"</text>"), "{svg}");
+        let svg = canvas.finish(10.0, 10.0, "a\"b", Some(0.5));
+        assert!(
+            svg.contains(">a &lt; b &amp;  &quot;c&quot;</text>"),
+            "{svg}"
+        );
+        assert!(
+            svg.contains("width=\"5mm\" height=\"5mm\" viewBox=\"0 0 10 10\""),
+            "{svg}"
+        );
+        assert!(svg.contains("font-family=\"a&quot;b\""), "{svg}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Series over a common axis, panels above each other.
 
 use super::canvas::{
-    Anchor, Canvas, Fill, Font, GRID, LINE, PAGE, Place, SHADE, SHADE_EDGE, Stroke,
+    Anchor, Canvas, Fill, Font, GRID, LINE, PAGE, Place, SHADE, SHADE_EDGE, Stroke, fitted,
+    text_width,
 };
 use super::looks::{Drawn, Looks};
 use super::scale::Range;
@@ -19,6 +20,12 @@ const BETWEEN: f64 = 44.0;
 /// Marks along a line, which tell lines apart without colours.
 const SIGNS: usize = 7;
 const LABEL: f64 = 12.0;
+/// More lines than this have no names at their ends.
+const NAMED: usize = 8;
+/// Names at line ends are cut to this part of the width.
+const WIDEST_NAME: f64 = 0.2;
+/// Between two names, from middle to middle.
+const LINE_HEIGHT: f64 = 13.0;
 
 /// Draws the panels and their legend; returns the height.
 pub(super) fn draw(
@@ -42,26 +49,60 @@ pub(super) fn draw(
     let marked = all().all(|s| matches!(s.form, Form::Marks | Form::MarkedLine | Form::Outline));
     let xs = all().flat_map(|series| &series.points).map(|[x, _]| *x);
     let x = Range::new(x, xs, lines, marked);
-    let height = match panels.len() {
-        1 => 300.0,
-        2 => 180.0,
-        _ => 140.0,
+    let (most, part) = match panels.len() {
+        1 => (300.0, 0.6),
+        2 => (180.0, 0.4),
+        _ => (140.0, 0.33),
     };
+    let height = (part * area.width).clamp(60.0, most);
+    let names = Names::new(&drawn, area.width);
+    let right = names.as_ref().map_or(RIGHT, |names| names.width + 10.0);
     let mut bottom = top;
     for (i, (panel, drawn)) in panels.iter().zip(&drawn).enumerate() {
         let frame = Frame {
             left: area.left + LEFT,
             top: top + ABOVE + i as f64 * (height + BETWEEN),
-            width: area.width - LEFT - RIGHT,
+            width: area.width - LEFT - right,
             height,
             x: &x,
             y: vertical(panel),
         };
         frame.axes(canvas, area.left, !lines, i + 1 == panels.len());
         frame.series(canvas, drawn);
+        if let Some(names) = &names {
+            frame.names(canvas, drawn, names.width);
+        }
         bottom = frame.top + height;
     }
     bottom + BELOW - area.top
+}
+
+/// Names at the ends of lines, which save the way to the legend.
+struct Names {
+    width: f64,
+}
+
+impl Names {
+    /// `None` if there are too many lines, or a single one.
+    fn new(panels: &[Vec<Drawn<'_>>], width: f64) -> Option<Self> {
+        let most = panels.iter().map(|drawn| named(drawn).count()).max()?;
+        let widest = panels
+            .iter()
+            .flat_map(|drawn| named(drawn))
+            .map(|d| text_width(&d.series.label, LABEL))
+            .fold(0.0, f64::max);
+        (2..=NAMED).contains(&most).then(|| Self {
+            width: widest.min(WIDEST_NAME * width),
+        })
+    }
+}
+
+/// The lines that have names: those of protocols.
+fn named<'a, 'b>(drawn: &'b [Drawn<'a>]) -> impl Iterator<Item = &'b Drawn<'a>> {
+    drawn.iter().filter(|d| {
+        let line = matches!(d.series.form, Form::Line | Form::Steps | Form::MarkedLine);
+        line && d.companion.is_none() && d.series.protocol.is_some() && d.series.points.len() > 1
+    })
 }
 
 /// The range of a panel's vertical axis.
@@ -212,6 +253,30 @@ impl Frame<'_> {
                 _ => self.one(canvas, d),
             }
             self.whiskers(canvas, d);
+        }
+    }
+
+    /// Writes the name of each line at its end, in its colour, at a distance from the others.
+    fn names(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>], width: f64) {
+        let end = |d: &Drawn<'_>| {
+            let last = self.places(d.series.points.iter().copied()).pop()?;
+            Some((last, fitted(&d.series.label, width, LABEL), d.look.colour))
+        };
+        let mut names: Vec<_> = named(drawn).filter_map(end).collect();
+        names.sort_by(|a, b| a.0[1].total_cmp(&b.0[1]));
+        let bottom = self.top + self.height;
+        let count = names.len() as f64;
+        let mut free = self.top;
+        for (i, (place, text, colour)) in names.into_iter().enumerate() {
+            // Below the one before, and above the place that those after it need.
+            let lowest = bottom - (count - 1.0 - i as f64) * LINE_HEIGHT;
+            let y = place[1].min(lowest).max(free);
+            free = y + LINE_HEIGHT;
+            let font = Font {
+                colour,
+                ..Font::new(LABEL)
+            };
+            canvas.text(&text, [place[0] + 6.0, y], font);
         }
     }
 

@@ -224,6 +224,8 @@ fn a_papers_numbers_are_hollow_and_ours_are_filled() {
         paper: Some(paper),
         measured,
         spread: measured.map(|_| 0.5),
+        expected: [Some(0.8 * paper), Some(1.2 * paper)],
+        right: measured.map(|measured| (measured / paper - 1.0).abs() <= 0.2),
     };
     let beside = |rows| {
         drawn(figure(Plot::Beside {
@@ -233,6 +235,9 @@ fn a_papers_numbers_are_hollow_and_ours_are_filled() {
     };
     let svg = beside(vec![row("a", 10.0, Some(12.5)), row("b", 20.0, None)]);
     has(&svg, &["gain (%)", ">×1.25<", ">12.5 ± 0.5<", ">–<"]);
+    // 12.5 is not within 20 % of 10; nothing decides about the other.
+    has(&svg, &[">\u{2717}<", ">?<"]);
+    assert_eq!(count(&svg, "rect", "fill=\"#e3eee6\""), 2, "a band each");
     assert_eq!(count(&svg, "path", "stroke=\"#ff5d10\""), 2, "hollow");
     assert_eq!(count(&svg, "path", "fill=\"#ff5d10\""), 1, "filled");
     let svg = beside(vec![row("a", 0.1, Some(0.2)), row("b", 500.0, Some(400.0))]);
@@ -267,4 +272,72 @@ fn figures_without_values_are_drawn_as_empty_axes() {
     drawn(figure(Plot::Confusion {
         matrices: Vec::new(),
     }));
+}
+
+#[test]
+fn up_to_eight_lines_have_names_at_their_ends() {
+    let line = |i: usize| {
+        let name = format!("cubic?C=0.{i}");
+        let points = vec![[0.0, 1.0], [10.0, 1.0 + i as f64 * 1e-3]];
+        series(Some(&name), &format!("line {i}"), Form::Line, points)
+    };
+    let axes = || (Axis::new("x", "s"), Axis::new("y", "B"));
+    let with = |n: usize| drawn(panels(axes().0, axes().1, (0..n).map(line).collect()));
+    let svg = with(3);
+    // In the legend, and at the end.
+    assert_eq!(svg.matches(">line 1<").count(), 2);
+    assert_eq!(with(9).matches(">line 1<").count(), 1);
+    assert_eq!(with(1).matches(">line 0<").count(), 1);
+    // Names keep a distance although the lines end at nearly the same height.
+    let mut heights: Vec<f64> = svg
+        .split("<text ")
+        .filter(|part| {
+            part.contains(">line ") && part.contains("fill=\"#") && !part.contains("#1d2329")
+        })
+        .filter_map(|part| part.split("y=\"").nth(1)?.split('"').next()?.parse().ok())
+        .collect();
+    heights.sort_by(f64::total_cmp);
+    assert_eq!(heights.len(), 3, "{svg}");
+    assert!(
+        heights.windows(2).all(|pair| pair[1] - pair[0] >= 12.9),
+        "{heights:?}"
+    );
+}
+
+#[test]
+fn a_picture_for_paper_has_its_width_font_and_size() {
+    let line = series(
+        Some("cubic"),
+        "cubic",
+        Form::Line,
+        vec![[0.0, 1.0], [10.0, 2.0]],
+    );
+    let figure = panels(Axis::new("x", "s"), Axis::new("y", "B"), vec![line]);
+    let print = super::Print {
+        width_mm: 88.0,
+        font: "Times New Roman".to_owned(),
+        font_pt: 9.0,
+        titles: false,
+    };
+    let svg = super::svg_for_print(&[figure.clone()], &print);
+    has(
+        &svg,
+        &["width=\"88mm\"", "font-family=\"'Times New Roman', "],
+    );
+    // Text of 12 pixels has 9 points: a pixel is 0.75 points, and 88 mm are 249.45 points.
+    let width = svg
+        .split("viewBox=\"0 0 ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let width: f64 = width.expect("a box").parse().expect("a number");
+    assert!((width * 0.75 - 88.0 / 25.4 * 72.0).abs() < 0.1, "{width}");
+    assert!(!svg.contains(&figure.title));
+    let titled = super::svg_for_print(
+        &[figure.clone()],
+        &super::Print {
+            titles: true,
+            ..print
+        },
+    );
+    assert!(titled.contains(figure.title.split(' ').next().expect("a word")));
 }
