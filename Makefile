@@ -3,7 +3,7 @@
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 
-.PHONY: demo test test-more build full dist lint referee referee-full referee-linux
+.PHONY: demo test test-more build full dist package lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
 .PHONY: rank referee-aatp referee-interruptions pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
@@ -36,6 +36,10 @@ full: | cargo
 ## to build.
 dist: | cargo
 	cargo build --profile dist --locked -p whimbrel-cli --features parquet
+
+## A static binary as an archive, and a Debian package, in target/package.
+package: | cargo
+	tools/package
 
 ## Formatting, lints, documentation, and whether the checked-in BPF objects are what their source
 ## makes; warnings are errors.

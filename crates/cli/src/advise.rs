@@ -1,21 +1,27 @@
-//! `whimbrel advise`: which algorithm to use on a path, measured by simulation.
+//! `whimbrel advise`: which algorithm to use on a path, measured by simulation. With a server, the
+//! path is measured first.
+
+#[cfg(feature = "transports")]
+mod probe;
+#[cfg(not(feature = "transports"))]
+#[path = "advise/no_probe.rs"]
+mod probe;
+mod show;
 
 use crate::compare::percent;
+#[cfg(feature = "transports")]
+use crate::credentials::CredentialArgs;
 use crate::failure::BadInput;
 use crate::neighbours::{self, Beside, Path as SharedPath, REFERENCE, TOLERABLE};
 use crate::runs::Progress;
-use crate::transports::carriers;
-use serde_json::json;
-use std::fmt::Write as _;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::{Spec, registry};
 use whimbrel_rank::{League, Library, MatrixPoint, Runs, Task, play};
-use whimbrel_report::plain;
 use whimbrel_sim::scenario::document::Document;
-use whimbrel_units::{Duration, Rate};
+use whimbrel_units::{Bytes, Duration, Rate};
 
 /// The algorithm that most senders use: gains are over it.
 const USUAL: &str = "cubic";
@@ -36,43 +42,84 @@ const PACKET: f64 = 12_000.0;
 ///
 /// Simulates all algorithms on the path, alone and beside another flow, and says in three sentences
 /// what to use, what it gains over CUBIC, what it does to neighbours, and what can run it today.
+///
+/// With HOST, where `whimbrel serve` runs, the path is measured first: data that the server
+/// discards is sent for some seconds. What flags say of the path counts more than what is measured.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5%
   whimbrel advise --rate 20Mbit/s --rtt 600ms --loss 1% --neighbours bbr
   whimbrel advise --trace starlink.down --rtt 45ms --queue '300 packets'
+  whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5% --size 1GB
+  whimbrel advise example.org                measures the path first
 
 The advice has the highest score of class A of `whimbrel rank` times the score
 of the neighbours' goodput; algorithms that leave a CUBIC flow less than a
 quarter of its share on an ordinary path are excluded.
 
---json prints {use, score, sentences, table: [{algorithm, score, goodput_bps,
-queue_ms, lost, neighbours_keep, carriers}]}.")]
+A measurement sends with bbr, for --probe-time or until --probe-size. The rate
+is the 90th percentile over half seconds, the RTT the minimum, the random loss
+that with a short queue after the start, and the buffer the longest queue. The
+server may refuse it (`serve --max-probe 0`).
+
+--json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, queue_is_full,
+seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm, score, goodput_bps,
+queue_ms, lost, neighbours_keep, file_seconds (null without --size), carriers}]}.")]
 pub struct AdviseArgs {
+    /// A server of `whimbrel serve`, to which the path is measured: `HOST[:PORT]`
+    #[arg(value_name = "HOST")]
+    host: Option<String>,
     /// Rate of the bottleneck
-    #[arg(long, required_unless_present = "trace", allow_hyphen_values = true)]
+    #[arg(long, required_unless_present_any = ["trace", "host"], allow_hyphen_values = true)]
     rate: Option<Rate>,
     /// Base RTT, without queueing
-    #[arg(long, allow_hyphen_values = true)]
-    rtt: Duration,
-    /// Random loss of data packets
-    #[arg(long, default_value = "0 %", allow_hyphen_values = true, value_parser = percent)]
-    loss: String,
-    /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB`
-    #[arg(long, default_value = "1 bdp", value_parser = crate::compare::written::<whimbrel_net::Queue>)]
-    queue: String,
+    #[arg(long, required_unless_present = "host", allow_hyphen_values = true)]
+    rtt: Option<Duration>,
+    /// Random loss of data packets [default: 0 %]
+    #[arg(long, allow_hyphen_values = true, value_parser = percent)]
+    loss: Option<String>,
+    /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB` [default: 1 bdp]
+    #[arg(long, value_parser = crate::compare::written::<whimbrel_net::Queue>)]
+    queue: Option<String>,
     /// Algorithm of the flows that share the path
     #[arg(long, default_value = USUAL)]
     neighbours: Spec,
     /// Recorded rate of the bottleneck, in mahimahi's format
-    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "host"])]
     trace: Option<PathBuf>,
+    /// Also simulate how long a file of this size takes
+    #[arg(long, conflicts_with = "trace")]
+    size: Option<Bytes>,
+    /// How long data is sent to HOST
+    #[arg(long, value_name = "TIME", default_value = "4 s", requires = "host")]
+    probe_time: Duration,
+    /// How much data is sent to HOST at most
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "256 MiB",
+        requires = "host"
+    )]
+    probe_size: Bytes,
     /// Print JSON
     #[arg(long)]
     json: bool,
     /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    #[cfg(feature = "transports")]
+    #[command(flatten)]
+    credentials: CredentialArgs,
+}
+
+/// The path that the advice is for.
+struct Wanted {
+    rate: Option<Rate>,
+    trace: Option<PathBuf>,
+    rtt: Duration,
+    loss: String,
+    queue: String,
     threads: Option<NonZeroUsize>,
 }
 
@@ -91,6 +138,8 @@ struct Candidate {
     lost: f64,
     /// Beside a neighbour.
     beside: Beside,
+    /// How long the file of `--size` takes, seconds.
+    takes: Option<f64>,
 }
 
 impl Candidate {
@@ -101,16 +150,27 @@ impl Candidate {
 
 /// Measures, and prints the advice.
 pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
-    let (measured, sentences) = advice(&args)?;
+    let probed = match &args.host {
+        Some(host) => match probe::measure(&args, host)? {
+            Ok(path) => Some(path),
+            Err(refused) => return Ok(refused),
+        },
+        None => None,
+    };
+    let probed = probed.as_ref();
+    let (measured, sentences) = advice(&args, probed)?;
     let mut out = anstream::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &as_json(&measured, &sentences))?;
+        serde_json::to_writer_pretty(&mut out, &show::as_json(&measured, &sentences, probed))?;
         writeln!(out)?;
     } else {
+        if let Some(probed) = probed {
+            writeln!(out, "{}\n", crate::compare::fill(&probed.sentence(), " "))?;
+        }
         for sentence in &sentences {
             writeln!(out, "{}", crate::compare::fill(sentence, " "))?;
         }
-        write!(out, "\n{}", table(&measured))?;
+        write!(out, "\n{}", show::table(&measured))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -120,20 +180,46 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
 /// # Errors
 /// As the command.
 pub fn advice_json(args: &AdviseArgs) -> anyhow::Result<serde_json::Value> {
-    let (measured, sentences) = advice(args)?;
-    Ok(as_json(&measured, &sentences))
+    let probed = match &args.host {
+        Some(host) => match probe::measure(args, host)? {
+            Ok(path) => Some(path),
+            Err(_) => return Err(BadInput::new(format!("{host}: not measured")).into()),
+        },
+        None => None,
+    };
+    let (measured, sentences) = advice(args, probed.as_ref())?;
+    Ok(show::as_json(&measured, &sentences, probed.as_ref()))
 }
 
-/// Measures. Returns the candidates, best first, and the advice in three sentences.
-fn advice(args: &AdviseArgs) -> anyhow::Result<(Vec<Candidate>, Vec<String>)> {
-    if args.rtt.is_zero() {
+/// Measures. Returns the candidates, best first, and the advice in sentences.
+fn advice(
+    args: &AdviseArgs,
+    own: Option<&probe::Measured>,
+) -> anyhow::Result<(Vec<Candidate>, Vec<String>)> {
+    let path = &Wanted {
+        rate: args.rate.or(own.map(|path| path.rate)),
+        trace: args.trace.clone(),
+        rtt: args.rtt.or(own.map(|path| path.rtt)).unwrap_or_default(),
+        loss: args
+            .loss
+            .clone()
+            .or(own.map(|path| path.loss.to_string()))
+            .unwrap_or_else(|| "0 %".to_owned()),
+        queue: args
+            .queue
+            .clone()
+            .or(own.map(probe::Measured::queue))
+            .unwrap_or_else(|| "1 bdp".to_owned()),
+        threads: args.threads,
+    };
+    if path.rtt.is_zero() {
         return Err(BadInput::new("--rtt must be above 0, e.g. `--rtt 45ms`").into());
     }
     let all: Vec<String> = registry::controllers()
         .iter()
         .map(|e| e.name.to_owned())
         .collect();
-    let first = alone(args, &all, PACKETS.0, 1)?;
+    let first = alone(path, &all, PACKETS.0, 1)?;
     let mut finalists: Vec<String> = first.iter().map(|one| one.name.clone()).collect();
     // On an ordinary path: random loss of this one would hide what the algorithm does.
     let ordinary = neighbours::beside(&REFERENCE, USUAL, &finalists, 1, args.threads)?;
@@ -143,27 +229,35 @@ fn advice(args: &AdviseArgs) -> anyhow::Result<(Vec<Candidate>, Vec<String>)> {
     if !finalists.iter().any(|name| name == USUAL) {
         finalists.push(USUAL.to_owned());
     }
-    let mut measured = alone(args, &finalists, PACKETS.1, SEEDS)?;
+    let mut measured = alone(path, &finalists, PACKETS.1, SEEDS)?;
     let names: Vec<String> = measured.iter().map(|one| one.name.clone()).collect();
-    let path = SharedPath {
-        rate: rate(args),
-        rtt: args.rtt,
-        queue: args.queue.clone(),
-        loss: args.loss.clone(),
-        seconds: seconds(args, PACKETS.1),
+    let shared = SharedPath {
+        rate: rate(path),
+        rtt: path.rtt,
+        queue: path.queue.clone(),
+        loss: path.loss.clone(),
+        seconds: seconds(path, PACKETS.1),
     };
     let neighbour = args.neighbours.to_string();
-    let beside = neighbours::beside(&path, &neighbour, &names, SEEDS, args.threads)?;
+    let beside = neighbours::beside(&shared, &neighbour, &names, SEEDS, args.threads)?;
     for (one, beside) in measured.iter_mut().zip(beside) {
         one.beside = beside;
     }
     measured.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let sentences = sentences(&measured, &neighbour);
+    let mut sentences = show::sentences(&measured, &neighbour);
+    if let Some(size) = args.size {
+        for (i, one) in measured.iter_mut().enumerate() {
+            if i < SHOWN || one.name == USUAL {
+                one.takes = Some(probe::takes(path, size, &one.name)?);
+            }
+        }
+        sentences.extend(show::file_sentence(size, &measured));
+    }
     Ok((measured, sentences))
 }
 
 /// The rate as a value of a scenario.
-fn rate(args: &AdviseArgs) -> String {
+fn rate(args: &Wanted) -> String {
     match (&args.trace, args.rate) {
         (Some(path), _) => format!("{{ trace = {:?} }}", path.display().to_string()),
         (None, Some(rate)) => format!("\"{} bit/s\"", rate.as_bits_per_sec()),
@@ -172,7 +266,7 @@ fn rate(args: &AdviseArgs) -> String {
 }
 
 /// Length of a run through which about this many packets fit.
-fn seconds(args: &AdviseArgs, packets: f64) -> f64 {
+fn seconds(args: &Wanted, packets: f64) -> f64 {
     let bits = args
         .rate
         .map_or(20e6, |rate| rate.as_bits_per_sec() as f64)
@@ -187,7 +281,7 @@ fn seconds(args: &AdviseArgs, packets: f64) -> f64 {
 
 /// Runs each algorithm alone on the path; best first.
 fn alone(
-    args: &AdviseArgs,
+    args: &Wanted,
     names: &[String],
     packets: f64,
     seeds: u32,
@@ -240,120 +334,9 @@ fn alone(
                 kept: 1.0,
                 share: 1.0,
             },
+            takes: None,
         })
         .collect();
     all.sort_by(|a, b| b.alone.total_cmp(&a.alone));
     Ok(all)
-}
-
-fn show(bits: f64) -> String {
-    if bits >= 1e6 {
-        format!("{:.1} Mbit/s", bits * 1e-6)
-    } else {
-        format!("{:.0} kbit/s", bits * 1e-3)
-    }
-}
-
-/// The advice in three sentences.
-fn sentences(measured: &[Candidate], neighbour: &str) -> Vec<String> {
-    let Some(best) = measured.first() else {
-        return Vec::new();
-    };
-    let usual = measured.iter().find(|one| one.name == USUAL);
-    let gain = match usual {
-        Some(_) if best.name == USUAL => {
-            "Nothing gains over CUBIC here without harming others".to_owned()
-        }
-        Some(usual) => format!(
-            "That is {:.1} times CUBIC's {}",
-            best.goodput / usual.goodput.max(1.0),
-            show(usual.goodput)
-        ),
-        None => String::new(),
-    };
-    let spec = best.name.parse::<Spec>().ok();
-    let carriers = spec.as_ref().map_or(String::new(), carriers);
-    let (ours, kernel) = carriers.split_once(", kernel").unwrap_or((&carriers, ""));
-    let ours: Vec<String> = ours
-        .split(", ")
-        .map(|word| format!("`whimbrel {word}`"))
-        .collect();
-    let mut runs = format!("{} run it today", ours.join(" and "));
-    if kernel.is_empty() {
-        runs += "; the Linux kernel, and so nginx, does not have it";
-    } else {
-        let name = kernel.trim_matches([' ', '(', ')']);
-        let _ = write!(
-            runs,
-            ", and so do the Linux kernel and nginx on it (`{name}`)"
-        );
-    }
-    vec![
-        format!(
-            "Use {}: it delivers {} of the {} that the path carries, with a queue of at most {:.0} \
-             ms (95 % of the time).",
-            best.name,
-            show(best.goodput),
-            show(best.ideal),
-            best.queue * 1e3
-        ),
-        format!(
-            "{gain}; beside one {neighbour} flow it takes {:.2} of a fair share, and that flow \
-             keeps {:.0} % of what it has beside its own kind.",
-            best.beside.share,
-            best.beside.kept * 100.0
-        ),
-        format!("{runs}."),
-    ]
-}
-
-fn table(measured: &[Candidate]) -> String {
-    let heads = [
-        "algorithm",
-        "score\n",
-        "goodput\nMbit/s",
-        "queue p95\nms",
-        "overflow\n%",
-        "neighbour\nkeeps %",
-        "runs on\n",
-    ];
-    let shown = measured.iter().enumerate();
-    let shown = shown.filter(|(i, one)| *i < SHOWN || one.name == USUAL);
-    let line = |(_, one): (usize, &Candidate)| {
-        let spec = one.name.parse::<Spec>().ok();
-        vec![
-            one.name.clone(),
-            format!("{:.2}", one.score()),
-            format!("{:.1}", one.goodput * 1e-6),
-            format!("{:.1}", one.queue * 1e3),
-            format!("{:.2}", one.lost * 100.0),
-            format!("{:.0}", one.beside.kept * 100.0),
-            spec.as_ref().map_or(String::new(), carriers),
-        ]
-    };
-    let lines: Vec<Vec<String>> = shown.map(line).collect();
-    let right = [false, true, true, true, true, true, false];
-    plain(&heads.map(str::to_owned), &right, &lines)
-}
-
-fn as_json(measured: &[Candidate], sentences: &[String]) -> serde_json::Value {
-    let best = measured.first();
-    let row = |one: &Candidate| {
-        let spec = one.name.parse::<Spec>().ok();
-        json!({
-            "algorithm": one.name,
-            "score": one.score(),
-            "goodput_bps": one.goodput,
-            "queue_ms": one.queue * 1e3,
-            "lost": one.lost,
-            "neighbours_keep": one.beside.kept,
-            "carriers": spec.as_ref().map_or(String::new(), carriers),
-        })
-    };
-    json!({
-        "use": best.map(|best| &best.name),
-        "score": best.map(Candidate::score),
-        "sentences": sentences,
-        "table": measured.iter().map(row).collect::<Vec<_>>(),
-    })
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::{self, ClassifierEntry, Code, Entry, Feed, Parameter};
+use whimbrel_report::hanging;
 
 /// List the congestion control algorithms, or show one and its code
 ///
@@ -133,16 +134,14 @@ fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result
         show(out, width, entry.name, &lines, entry.parameters)?;
     }
     if one.is_none() {
-        writeln!(
-            out,
+        for paragraph in [
             "All run in the simulator and over QUIC (`whimbrel send`), and all but those that send \
-             bursts on Linux\nTCP (`whimbrel tcp`).\n"
-        )?;
-        writeln!(
-            out,
+             bursts on Linux TCP (`whimbrel tcp`).",
             "Loss classifiers. Combine one with any controller that has none of its own, as in \
-             cubic+cerl:\n"
-        )?;
+             cubic+cerl:",
+        ] {
+            writeln!(out, "{}\n", hanging(paragraph, 0))?;
+        }
     }
     for entry in &chosen.classifiers {
         let lines = [entry.summary, entry.citation, &files(entry.code)];
@@ -167,11 +166,13 @@ fn show(
 ) -> io::Result<()> {
     let mut head = name;
     for line in lines.iter().filter(|line| !line.is_empty()) {
-        writeln!(out, "{head:width$}  {line}")?;
+        writeln!(out, "{head:width$}  {}", hanging(line, width + 2))?;
         head = "";
     }
     for parameter in parameters {
-        writeln!(out, "{:width$}  ?{}", "", parameter_line(parameter))?;
+        // Further lines begin behind the question mark.
+        let line = hanging(&parameter_line(parameter), width + 3);
+        writeln!(out, "{:width$}  ?{line}", "")?;
     }
     writeln!(out)
 }

@@ -1,14 +1,14 @@
 //! `whimbrel demo`: one real file over one emulated path with several controllers, beside the
 //! simulator's prediction for the same path. The transport is QUIC, or Linux TCP.
 
-mod host;
-mod measure;
+pub mod host;
+pub mod measure;
 mod output;
 mod paper;
-mod predict;
+pub mod predict;
 mod show;
 mod tcp;
-mod trust;
+pub mod trust;
 
 pub use tcp::{DemoEndArgs, run as run_end};
 
@@ -83,7 +83,7 @@ pub struct DemoArgs {
     #[arg(long, default_value = "100 ms")]
     rtt: Duration,
     /// Random loss of data packets
-    #[arg(long, default_value = "1 %")]
+    #[arg(long, default_value = "1 %", allow_hyphen_values = true, value_parser = crate::compare::loss)]
     loss: Probability,
     /// Size of the file, the same for all controllers [default: see --time]
     #[arg(long)]
@@ -107,31 +107,38 @@ pub struct DemoArgs {
 
 /// Whose code of an algorithm runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Implementation {
+pub enum Implementation {
     /// The kernel's.
     Kernel,
     /// Whimbrel's.
     Whimbrel,
 }
 
-impl DemoArgs {
-    /// Whose code of this algorithm runs.
-    fn implementation(&self, controller: &Spec) -> Implementation {
-        match self.tcp && whimbrel_link::kernel_has(&controller.to_string()) {
-            true => Implementation::Kernel,
-            false => Implementation::Whimbrel,
+impl Implementation {
+    /// Whose code of an algorithm runs: over TCP the kernel's, if the kernel has the algorithm.
+    pub fn of(controller: &Spec, tcp: bool) -> Self {
+        match tcp && whimbrel_link::kernel_has(&controller.to_string()) {
+            true => Self::Kernel,
+            false => Self::Whimbrel,
         }
     }
 }
 
-/// The seconds that a file takes over QUIC on a path with a buffer of a BDP, by the simulator: the
-/// median of so many runs.
+impl DemoArgs {
+    /// Whose code of this algorithm runs.
+    fn implementation(&self, controller: &Spec) -> Implementation {
+        Implementation::of(controller, self.tcp)
+    }
+}
+
+/// The seconds that a file takes over QUIC, by the simulator: the median of so many runs. `queue`
+/// is the buffer size as it is written.
 ///
 /// # Errors
 /// If the simulator refuses the path.
 pub fn predicted_seconds(
-    rate: Rate,
-    rtt: Duration,
+    (rate, rtt): (Rate, Duration),
+    queue: &str,
     loss: Probability,
     controller: &Spec,
     size: Bytes,
@@ -141,6 +148,7 @@ pub fn predicted_seconds(
         tcp: false,
         rate,
         rtt,
+        queue,
         loss,
         outages: &[],
         seed: 1,
@@ -148,23 +156,33 @@ pub fn predicted_seconds(
         implementation: Implementation::Whimbrel,
     };
     let prediction = predict::of(&trial, size, runs)?;
-    Ok(size.get() as f64 * 8.0 / prediction.goodput_bps)
+    Ok(size.get() as f64 * 8.0 / prediction.goodput_bps.max(1.0))
 }
 
 /// One transfer: a file over a path under a controller.
-struct Trial<'a> {
+pub struct Trial<'a> {
     /// Over the kernel's TCP instead of QUIC.
-    tcp: bool,
-    rate: Rate,
-    rtt: Duration,
-    loss: Probability,
+    pub tcp: bool,
+    /// Rate of the path.
+    pub rate: Rate,
+    /// Base RTT of the path.
+    pub rtt: Duration,
+    /// Buffer size of the path, as it is written.
+    pub queue: &'a str,
+    /// Random loss of data packets.
+    pub loss: Probability,
     /// Spans in which everything is lost.
-    outages: &'a [Outage],
+    pub outages: &'a [Outage],
     /// Of the random losses.
-    seed: u64,
-    controller: &'a Spec,
-    implementation: Implementation,
+    pub seed: u64,
+    /// The algorithm.
+    pub controller: &'a Spec,
+    /// Whose code of it runs.
+    pub implementation: Implementation,
 }
+
+/// The buffer size of a demonstration's path.
+pub const QUEUE: &str = "1 bdp";
 
 impl DemoArgs {
     /// The transfer of a controller.
@@ -173,6 +191,7 @@ impl DemoArgs {
             tcp: self.tcp,
             rate: self.rate,
             rtt: self.rtt,
+            queue: QUEUE,
             loss: self.loss,
             outages: &[],
             seed: self.seed,

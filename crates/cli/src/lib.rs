@@ -16,6 +16,7 @@ mod credentials;
 #[cfg(feature = "transports")]
 mod demo;
 mod failure;
+mod figure;
 #[cfg(feature = "transports")]
 mod files;
 mod judge;
@@ -53,6 +54,8 @@ mod tcp;
 mod token;
 mod trace;
 mod transports;
+#[cfg(feature = "transports")]
+mod watch;
 
 /// The algorithms: what one is made of, and the table.
 pub use whimbrel_cc as cc;
@@ -87,6 +90,7 @@ Examples:
   whimbrel judge                          decisions on the causes of losses
   whimbrel model                          formulas compared with the simulator
   whimbrel reproduce                      the papers' figures, with verdicts
+  whimbrel figure page.html --all         a report's figures as SVG and PDF
   whimbrel serve DIR                      receive files over QUIC
   whimbrel send FILE HOST                 send a file with any algorithm
   whimbrel get HOST:PATH DIR              get files back
@@ -105,6 +109,7 @@ enum Command {
     Model(model::ModelArgs),
     Rank(rank::RankArgs),
     Reproduce(reproduce::ReproduceArgs),
+    Figure(figure::FigureArgs),
     #[cfg(feature = "transports")]
     Serve(serve::ServeArgs),
     #[cfg(feature = "transports")]
@@ -149,6 +154,7 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Model(args) => model::run(args),
         Command::Rank(args) => rank::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Figure(args) => figure::run(args),
         #[cfg(feature = "transports")]
         Command::Serve(args) => serve::run(args),
         #[cfg(feature = "transports")]

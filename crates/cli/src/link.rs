@@ -8,6 +8,7 @@ mod losses;
 mod scenario;
 mod show;
 mod truth;
+mod watch;
 
 use crate::controllers::for_linux;
 use crate::failure::BadInput;
@@ -49,6 +50,7 @@ Examples:
   whimbrel link --rate '50 Mbit/s' --delay '50 ms' --loss '1 %' \\
       --far 'whimbrel serve DIR' -- whimbrel send FILE 10.77.0.2
   whimbrel link --rate 10Mbit/s --rtt 600ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2 -R
+  whimbrel link --rate 10Mbit/s --rtt 600ms --watch --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --trace mobile.down --reverse-rate 5Mbit/s --delay 20ms --outage 15s..15.2s
   whimbrel link --wifi 65Mbit/s --rtt 20ms --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
   whimbrel link --rate 20Mbit/s --rtt 40ms --aqm codel --ecn --far 'iperf3 -s' -- iperf3 -c 10.77.0.2
@@ -142,6 +144,10 @@ pub struct LinkArgs {
     /// Write each UDP datagram that the path loses to a file as CSV, with the cause
     #[arg(long, value_name = "FILE", hide = true)]
     lost: Option<PathBuf>,
+    /// Show a live view on the terminal: rate, queue and losses of each direction, and the last
+    /// lines of output; the whole output follows at the end. COMMAND has no standard input
+    #[arg(long)]
+    watch: bool,
     /// Do not show statistics
     #[arg(long, short)]
     quiet: bool,
@@ -176,13 +182,28 @@ pub fn run(args: LinkArgs) -> anyhow::Result<ExitCode> {
     if let Some(lost) = &lost {
         observe(&mut options, Arc::clone(lost) as _);
     }
+    let live = match args.watch {
+        true => Some(watch::Live::open(watch::title(&command))?),
+        false => None,
+    };
+    if let Some(live) = &live {
+        observe(&mut options, live.observer());
+    }
     let path = match Prepared::new(&command, &options) {
         Ok(path) => path,
-        Err(error) => return refused(error),
+        Err(error) => {
+            drop(live);
+            return refused(error);
+        }
     };
     // From here on the process may have threads.
     let running = registered.map(Registered::start).transpose()?;
-    let report = match path.run(&spec) {
+    let live = live.map(watch::Live::start).transpose()?;
+    let report = path.run(&spec);
+    if let Some(live) = live {
+        live.finish()?;
+    }
+    let report = match report {
         Ok(report) => report,
         Err(error) => return refused(error),
     };

@@ -21,7 +21,7 @@ use whimbrel_sim::sweep::{self, Run};
 pub struct PlayArgs {
     /// Print JSON: every run with every flow, in base units
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Number of threads [default: all cores]; does not change the results
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
@@ -40,7 +40,7 @@ pub struct PlayArgs {
     /// over time, throughput against delay, results over the sweep, distributions, shares, and
     /// decisions on losses.
     #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     save: SaveArgs,
     #[command(flatten)]

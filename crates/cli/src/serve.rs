@@ -91,6 +91,10 @@ pub struct ServeArgs {
     /// Maximum number of connections with transfers; more wait. Each may use up to 128 MiB of memory
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
+    /// Bytes that a client may send to measure the path (`whimbrel advise HOST`); they are
+    /// discarded; 0 permits none
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
+    max_probe: Bytes,
     /// Clients may list files and get them
     #[arg(long)]
     allow_read: bool,
@@ -130,6 +134,9 @@ pub struct ServeArgs {
     /// continues.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", requires = "qlog")]
     qlog_limit: Bytes,
+    /// Show a live view on the terminal: what arrives over time, each transfer, and events
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
     /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
@@ -162,6 +169,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let limits = Limits {
         file: args.max_size,
         connections: args.max_connections,
+        probe: args.max_probe,
         ..Limits::default()
     };
     let algorithm = over_tcp::algorithm(&args.controller);
@@ -197,7 +205,14 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let address = server.local_addr()?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for Ctrl-C")?;
         let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
-        let display = Arc::new(Display::new(args.json));
+        let title = format!("serving {} on {address}", args.directory.display());
+        let known = (&identity, &*state);
+        announce(&args.access, args.json, &args.directory, address, known)?;
+        let display = match args.watch {
+            true => Display::watch(title)?,
+            false => Display::new(args.json),
+        };
+        let display = Arc::new(display);
         let out = Arc::new(Mutex::new(io::stdout()));
         let scrapers = match args.metrics {
             Some(address) => {
@@ -207,8 +222,6 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             None => None,
         };
         let counted = measured::metrics();
-        let known = (&identity, &*state);
-        announce(&args.access, args.json, &args.directory, address, known)?;
         let stored = Arc::new(Notify::new());
         let notified = Arc::clone(&stored);
         let (once, as_json) = (args.once, args.json);
@@ -221,7 +234,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             } else {
                 event_line(&event)
             };
-            shown.print(|| print(&output, &line));
+            shown.print(&line, |line| print(&output, line));
             if matches!(event, Event::Stored { .. } | Event::StoredTree { .. }) && once {
                 notified.notify_one();
             }
@@ -243,7 +256,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 ticks.tick().await;
                 let now = Instant::now();
                 let state = meter.measure((now - started).into(), now, server.receiving());
-                if let Some(text) = display.show(&state) {
+                if let Some(text) = display.show(&state, &server.counts()) {
                     print(&out, &text);
                 }
             }

@@ -1,5 +1,10 @@
 //! `whimbrel compare`: algorithms on a path given by flags. Makes a scenario and runs it.
 
+#[cfg(feature = "transports")]
+mod real;
+#[cfg(not(feature = "transports"))]
+#[path = "no_real.rs"]
+mod real;
 mod scenario;
 mod show;
 
@@ -27,6 +32,9 @@ const EVERY: &str = "all";
 const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
 /// The same without AATP, which has neither streams nor messages.
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
+
+/// The default algorithms of `--real`: each takes two transfers.
+const USUAL_REAL: &str = "cubic,bbr,cerl";
 
 /// The keys of the scenario, and the flags that sweep them.
 const FLAGS: [(&str, &str); 8] = [
@@ -57,6 +65,7 @@ Examples:
   whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
+  sudo whimbrel compare --real --report real.html
 
 By default senders behave as those of `whimbrel send` and `whimbrel demo` over
 QUIC: windows are paced over the round trip, and the retransmission timer may
@@ -66,6 +75,11 @@ be as short as 200 ms. --transport tcp simulates TCP, which does not pace.
 interval (95 %) of its goodput is within 2 %, and an algorithm that must not
 share a network has one. With --json, --save or --report every combination has
 all of them.
+
+--real sends files over the emulated path, one after the other: over QUIC, and
+over the kernel's TCP with its own algorithm if it has one of the name, else
+with Whimbrel's. Each takes about --duration. It needs root, or a system that
+lets every user make namespaces; without, only the simulation runs.
 
 `whimbrel sim --help` explains the columns.")]
 pub struct CompareArgs {
@@ -84,8 +98,13 @@ pub struct CompareArgs {
     /// Number of concurrent flows, all with the same algorithm
     #[arg(long, default_value_t = 1, value_name = "N")]
     flows: u32,
-    /// Duration, in simulated time
-    #[arg(long, default_value = "30 s", value_parser = written::<Duration>)]
+    /// Duration, in simulated time [default with --real: 10 s]
+    #[arg(
+        long,
+        default_value = "30 s",
+        default_value_if("real", ArgPredicate::IsPresent, "10 s"),
+        value_parser = written::<Duration>
+    )]
     duration: String,
     /// Algorithms, or `all`; see `whimbrel controllers`
     #[arg(
@@ -95,6 +114,7 @@ pub struct CompareArgs {
         default_value_ifs = [
             ("streams", ArgPredicate::IsPresent, Some(USUAL_OF_TCP)),
             ("messages", ArgPredicate::IsPresent, Some(USUAL_OF_TCP)),
+            ("real", ArgPredicate::IsPresent, Some(USUAL_REAL)),
         ],
         value_parser = choice
     )]
@@ -114,6 +134,15 @@ pub struct CompareArgs {
     /// Transport that senders behave like
     #[arg(long, value_enum, default_value = "quic")]
     transport: Transport,
+    /// Also send real files over the same path, emulated: over QUIC and over the kernel's TCP
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "flows", "streams", "messages", "seeds", "recovery", "transport", "print_scenario",
+            "plot", "save", "iperf3", "files",
+        ]
+    )]
+    real: bool,
     /// Print the scenario file for these flags and exit
     #[arg(long)]
     print_scenario: bool,
@@ -137,15 +166,23 @@ fn choice(text: &str) -> Result<String, <Spec as FromStr>::Err> {
     }
 }
 
-/// Checks a fraction of lost packets, and keeps the text. A number without `%` is refused: `0.5`
-/// would be every second packet.
+/// Checks a fraction of lost packets, and keeps the text.
 pub fn percent(text: &str) -> Result<String, String> {
+    loss(text).map(|_| text.trim().to_owned())
+}
+
+/// Reads a fraction of lost packets. A number without `%` is refused: `0.5` would be every second
+/// packet.
+///
+/// # Errors
+/// The reason, with both ways to write what may have been meant.
+pub fn loss(text: &str) -> Result<Probability, String> {
     let loss: Probability = text
         .parse()
         .map_err(|error: whimbrel_units::ParseError| error.to_string())?;
     let text = text.trim();
     if text.ends_with('%') || loss.is_zero() {
-        return Ok(text.to_owned());
+        return Ok(loss);
     }
     Err(format!(
         "`{text}` has no unit, and would be {loss}; write `{text} %` or `{loss}`"
@@ -169,6 +206,9 @@ pub fn exact(time: Duration) -> String {
 
 /// Makes the scenario, and runs or prints it.
 pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
+    if args.real {
+        return real::run(&args);
+    }
     let (scenario, text) = scenario_of(&args)?;
     if args.print_scenario {
         std::io::stdout().lock().write_all(text.as_bytes())?;

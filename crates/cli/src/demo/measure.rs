@@ -66,6 +66,9 @@ pub struct Measurement {
 struct Sample {
     t_s: f64,
     delivered_bytes: u64,
+    /// The smoothed round-trip time; 0 before the first sample.
+    #[serde(default)]
+    rtt_ms: f64,
 }
 
 /// What the demonstration needs of `whimbrel link --json`.
@@ -126,6 +129,12 @@ impl Measurement {
             .iter()
             .map(|s| (s.t_s, s.delivered_bytes as f64))
             .collect()
+    }
+
+    /// Times in seconds and the smoothed round-trip time then, in milliseconds.
+    pub fn rtts(&self) -> Vec<(f64, f64)> {
+        let known = self.samples.iter().filter(|s| s.rtt_ms > 0.0);
+        known.map(|s| (s.t_s, s.rtt_ms)).collect()
     }
 
     /// One with this goodput over this path and nothing else, for tests.
@@ -358,7 +367,8 @@ impl Transfer {
         link.args(["link", "--quiet", "--seed", &trial.seed.to_string()])
             .args(["--rate", &format!("{} bit/s", trial.rate.as_bits_per_sec())])
             .args(["--rtt", &format!("{} ns", trial.rtt.as_nanos())])
-            .args(["--loss", &trial.loss.get().to_string()]);
+            .args(["--queue", trial.queue])
+            .args(["--loss", &format!("{} %", trial.loss.get() * 100.0)]);
         for outage in trial.outages {
             let (from, to) = (outage.from.as_nanos(), outage.to.as_nanos());
             link.args(["--outage", &format!("{from} ns..{to} ns")]);

@@ -127,6 +127,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
                 tcp: false,
                 rate: RATE,
                 rtt: RTT,
+                queue: super::QUEUE,
                 loss: Probability::ZERO,
                 outages: &outages,
                 seed: args.seed,
@@ -346,6 +347,8 @@ mod tests {
                     range_bps: (goodput_bps, goodput_bps),
                     longest: Duration::from_secs(1),
                     delivered: Vec::new(),
+                    rtts: Vec::new(),
+                    lost: 0.0,
                 },
                 // One second each.
                 measurement: Ok(measured),

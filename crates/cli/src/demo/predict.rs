@@ -5,7 +5,6 @@ use super::{DemoArgs, LARGEST, Trial};
 use crate::runs;
 use crate::transports::QUIC;
 use std::path::Path;
-use whimbrel_cc::Spec;
 use whimbrel_cc::registry::Feed;
 use whimbrel_net::Outage;
 use whimbrel_sim::scenario::Scenario;
@@ -13,7 +12,7 @@ use whimbrel_sim::sweep;
 use whimbrel_units::{Bytes, Duration};
 
 /// Runs with different seeds; their median is the prediction. Odd, so that the median is a run.
-const SEEDS: usize = 21;
+pub const SEEDS: usize = 21;
 /// Sizes that are chosen are a multiple of this.
 const STEP: u64 = 64 << 10;
 /// No transfer is simulated for longer.
@@ -39,6 +38,10 @@ pub struct Prediction {
     pub longest: Duration,
     /// Times in seconds and bytes delivered until then, of the median run.
     pub delivered: Vec<(f64, f64)>,
+    /// Times in seconds and the smoothed round-trip time then, in milliseconds, of the median run.
+    pub rtts: Vec<(f64, f64)>,
+    /// Packets lost, of those sent, in the median run.
+    pub lost: f64,
 }
 
 /// A prediction for every controller, in order.
@@ -48,19 +51,21 @@ pub struct Prediction {
 pub fn all(args: &DemoArgs) -> anyhow::Result<Vec<Prediction>> {
     let predict = |controller| match args.size {
         Some(size) => of(&args.trial(controller), size, SEEDS),
-        None => of(
-            &args.trial(controller),
-            suitable_size(args, controller)?,
-            SEEDS,
-        ),
+        None => {
+            let trial = args.trial(controller);
+            of(&trial, suitable_size(&trial, args.time)?, SEEDS)
+        }
     };
     args.controllers.iter().map(predict).collect()
 }
 
-/// What the controller delivers in [`DemoArgs::time`], by the median over the seeds: at least one
-/// [`STEP`], at most [`LARGEST`].
-fn suitable_size(args: &DemoArgs, controller: &Spec) -> anyhow::Result<Bytes> {
-    let text = text(&args.trial(controller), Length::Time(args.time), SEEDS);
+/// What the controller delivers in this time, by the median over the seeds: at least one [`STEP`],
+/// at most [`LARGEST`].
+///
+/// # Errors
+/// If the simulator refuses the path.
+pub fn suitable_size(trial: &Trial<'_>, time: Duration) -> anyhow::Result<Bytes> {
+    let text = text(trial, Length::Time(time), SEEDS);
     let scenario = Scenario::parse(&text, Path::new("demo"))?;
     let runs = runs::run_all(&sweep::jobs(scenario.points()), None)?;
     let delivered = |run: &sweep::Run<'_>| run.outcome.flows[0].delivered.get();
@@ -95,12 +100,17 @@ pub fn of(trial: &Trial<'_>, size: Bytes, seeds: usize) -> anyhow::Result<Predic
         (at, sum)
     });
     let end = (time(median).as_secs_f64(), size.get() as f64);
+    let flow = &median.outcome.flows[0];
+    let known = flow.samples.iter().filter(|sample| !sample.srtt.is_zero());
+    let rtts = known.map(|sample| (sample.at.as_secs_f64(), sample.srtt.as_millis_f64()));
     Ok(Prediction {
         size,
         goodput_bps: goodput(median),
         range_bps: (goodput(&runs[runs.len() - 1]), goodput(&runs[0])),
         longest: time(&runs[runs.len() - 1]),
         delivered: delivered.chain([end]).collect(),
+        rtts: rtts.collect(),
+        lost: flow.lost.total() as f64 / flow.packets_sent.max(1) as f64,
     })
 }
 
@@ -124,7 +134,7 @@ fn text(trial: &Trial<'_>, length: Length, seeds: usize) -> String {
         "[link.L]\n\
          rate = \"{} bit/s\"\n\
          delay = \"{} ns\"\n\
-         queue = \"1 bdp\"\n\
+         queue = {:?}\n\
          loss = {{ random = \"{}\", outages = [{}] }}\n\n\
          [[flow]]\n\
          route = [\"L\"]\n\
@@ -137,6 +147,7 @@ fn text(trial: &Trial<'_>, length: Length, seeds: usize) -> String {
          {transport}",
         trial.rate.as_bits_per_sec(),
         trial.rtt.as_nanos() / 2,
+        trial.queue,
         trial.loss.get(),
         outages.join(", "),
         duration.as_nanos(),

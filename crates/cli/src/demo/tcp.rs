@@ -171,6 +171,7 @@ fn sample(connection: &TcpStream, began: Instant, stopped: &mpsc::Receiver<()>) 
         samples.push(json!({
             "t_s": began.elapsed().as_secs_f64(),
             "delivered_bytes": info.tcpi_bytes_acked,
+            "rtt_ms": f64::from(info.tcpi_rtt) * 1e-3,
         }));
     }
     samples

@@ -103,6 +103,8 @@ mod tests {
             range_bps: (10e6, 30e6),
             longest: Duration::from_secs(1),
             delivered: Vec::new(),
+            rtts: Vec::new(),
+            lost: 0.0,
         };
         warnings(measured, &predicted, Duration::from_millis(100), host)
     }

@@ -1,5 +1,6 @@
 //! The flags of one direction of a path: defined once, used for both directions.
 
+use crate::compare::loss;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use whimbrel_net::{AqmSetting, Queue};
@@ -81,6 +82,7 @@ macro_rules! direction_flags {
                 id = concat!($prefix, "loss"),
                 long = concat!($prefix, "loss"),
                 value_name = "LOSS",
+                value_parser = loss,
                 default_value = "0 %",
                 help = concat!("Random loss, ", $way),
                 help_heading = $heading
@@ -90,6 +92,7 @@ macro_rules! direction_flags {
                 id = concat!($prefix, "corrupt"),
                 long = concat!($prefix, "corrupt"),
                 value_name = "CORRUPT",
+                value_parser = loss,
                 default_value = "0 %",
                 help = concat!("Packets with a flipped bit, ", $way, "; checksums catch nearly all of them"),
                 help_heading = $heading

@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use whimbrel_link::{LossCause, Observer};
-use whimbrel_net::{DropCause, Side};
+use whimbrel_net::{Counters, DropCause, Side};
 use whimbrel_units::Time;
 
 /// The bytes of the UDP payload that identify a packet.
@@ -114,6 +114,12 @@ impl Observer for Observers {
     fn lost(&self, at: Time, side: Side, packet: &[u8], cause: LossCause) {
         for observer in &self.0 {
             observer.lost(at, side, packet, cause);
+        }
+    }
+
+    fn progress(&self, at: Time, side: Side, counters: &Counters, waiting: usize) {
+        for observer in &self.0 {
+            observer.progress(at, side, counters, waiting);
         }
     }
 }

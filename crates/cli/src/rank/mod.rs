@@ -1,5 +1,6 @@
 //! `whimbrel rank`: scores algorithms on a matrix of paths, and prints a league table.
 
+mod curves;
 mod file;
 mod page;
 mod show;
@@ -44,6 +45,7 @@ Examples:
   whimbrel rank --controllers all --save league.json --report league.html
   whimbrel rank --controllers cerl?A=0.7 --known league.json
                                         beside results of an earlier command
+  whimbrel rank --classes F --report f.html --curves
   whimbrel rank --points my-points      points of your own
 
 The interval below each score is the 95 % confidence interval over the seeds
@@ -87,6 +89,9 @@ pub struct RankArgs {
     /// Write an HTML page with heat maps
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// With --report: also draw the two best algorithms, CUBIC and BBR over time at every point
+    #[arg(long, requires = "report")]
+    curves: bool,
     /// Run again what is stored
     #[arg(long)]
     again: bool,
@@ -146,7 +151,11 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
         file::write(path, &library, &runs)?;
     }
     if let Some(path) = &args.report {
-        page::write(path, &library, &league, begin)?;
+        let curves = match args.curves {
+            true => curves::sections(&library, &league, args.threads)?,
+            false => Vec::new(),
+        };
+        page::write(path, &library, &league, curves, begin)?;
     }
     let mut out = anstream::stdout().lock();
     if args.json {

@@ -9,11 +9,12 @@ use whimbrel_rank::{Class, League, Library, MatrixPoint};
 use whimbrel_report::figure::{Axis, Categories, Figure, Heat, Plot};
 use whimbrel_report::page::{Column, Fact, Report, Section, Source, Table};
 
-/// Writes the page; the work began at `begin`.
+/// Writes the page, with sections of curves at its end; the work began at `begin`.
 pub fn write(
     path: &Path,
     library: &Library,
     league: &League,
+    curves: Vec<Section>,
     begin: Instant,
 ) -> anyhow::Result<()> {
     let mut sections = vec![ranking(library, league)];
@@ -27,6 +28,7 @@ pub fn write(
             sections.push(of_class(class, &points, league));
         }
     }
+    sections.extend(curves);
     let best = league.table.first();
     let report = Report {
         title: "Which algorithm for which path".to_owned(),

@@ -6,6 +6,7 @@ use super::text::{bold, duration};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use whimbrel_report::hanging;
 
 /// Prints all experiments, with the known run times of their scenarios.
 pub fn print(tasks: &[Task], seconds: &BTreeMap<String, f64>, as_json: bool) -> io::Result<()> {
@@ -74,7 +75,7 @@ fn table(tasks: &[Task], seconds: &BTreeMap<String, f64>) -> String {
         };
         let lines: Vec<Vec<String>> = group.iter().map(|task| line(task)).collect();
         let first = &group[0].experiment;
-        text += &bold(&paper_title(&first.paper, first.beyond));
+        text += &bold(&hanging(&paper_title(&first.paper, first.beyond), 0));
         text += "\n";
         text += &whimbrel_report::wrapped(&heads, &[false, false, false, true, false], &lines);
         text += "\n";
@@ -92,7 +93,7 @@ fn ending(
         .filter_map(|id| seconds.get(id).copied())
         .collect();
     let shared = if scenarios.len() < experiments {
-        "In brackets: shares the runs of an experiment above and takes no additional time.\n"
+        "In brackets: shares the runs of an experiment above and takes no additional time."
     } else {
         ""
     };
@@ -102,10 +103,16 @@ fn ending(
         n => format!(", and {n} scenarios have no known run time (?)"),
     };
     let all = known.iter().fold(0.0, |sum, seconds| sum + seconds);
-    format!(
-        "Run times are those of two cores, or of this machine if it has run the experiment.\n\
-         {shared}Experiments: {experiments}. Total run time: {}{unknown}.\n\
-         Run one with `whimbrel reproduce ID`, or all of a paper with the word before the slash.\n",
+    let total = format!(
+        "Experiments: {experiments}. Total run time: {}{unknown}.",
         duration(all)
-    )
+    );
+    let lines = [
+        "Run times are those of two cores, or of this machine if it has run the experiment.",
+        shared,
+        &total,
+        "Run one with `whimbrel reproduce ID`, or all of a paper with the word before the slash.",
+    ];
+    let shown = lines.iter().filter(|line| !line.is_empty());
+    shown.map(|line| hanging(line, 0) + "\n").collect()
 }

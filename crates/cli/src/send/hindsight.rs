@@ -5,7 +5,7 @@
 //! algorithm that was used and with others. If the queue was never long, the path may carry more
 //! than was seen, and the others may be faster still.
 
-use crate::demo::predicted_seconds;
+use crate::demo::{QUEUE, predicted_seconds};
 use serde::Serialize;
 use std::sync::mpsc;
 use std::thread;
@@ -149,7 +149,8 @@ impl Seen {
         let (done, answer) = mpsc::channel();
         // Whatever is not done in time ends with the process.
         thread::spawn(move || {
-            let seconds = |spec: &Spec| predicted_seconds(rate, rtt, loss, spec, size, SEEDS).ok();
+            let seconds =
+                |spec: &Spec| predicted_seconds((rate, rtt), QUEUE, loss, spec, size, SEEDS).ok();
             let found = (|| {
                 let own = seconds(&used)?;
                 let others = OTHERS.iter().filter_map(|name| name.parse::<Spec>().ok());

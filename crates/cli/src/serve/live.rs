@@ -1,13 +1,15 @@
 //! The display of the transfers that `serve` is receiving: a table on a terminal, lines elsewhere,
-//! or events as JSON.
+//! events as JSON, or a live view.
 
+use crate::watch::{Curve, Screen, View};
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use whimbrel_transfer::{Incoming, Receiving};
+use whimbrel_transfer::{Counts, Incoming, Receiving};
 use whimbrel_units::{Bytes, Duration, Rate};
 
 /// Time between two displays: as JSON or on a terminal, and as lines.
@@ -26,6 +28,62 @@ pub enum Display {
     Lines,
     /// An event with all transfers.
     Json,
+    /// A live view with curves.
+    Watch(Box<Mutex<Watch>>),
+}
+
+/// The live view of a server.
+pub struct Watch {
+    screen: Screen,
+    view: View,
+    before: Counts,
+}
+
+/// Lines of events that a view keeps.
+const EVENTS: usize = 200;
+
+impl Watch {
+    fn new(title: String) -> io::Result<Self> {
+        let curves = ["received, Mbit/s", "transfers", "clients"];
+        Ok(Self {
+            screen: Screen::open()?,
+            view: View {
+                title,
+                curves: curves.map(Curve::new).to_vec(),
+                ..View::default()
+            },
+            before: Counts::default(),
+        })
+    }
+
+    fn show(&mut self, state: &State, counts: &Counts) {
+        let values = [
+            state.total_bps() * 1e-6,
+            state.transfers.len() as f64,
+            counts.clients as f64,
+        ];
+        for (curve, value) in self.view.curves.iter_mut().zip(values) {
+            curve.push(value);
+        }
+        let [sent, lost] = [
+            counts.sent_packets.saturating_sub(self.before.sent_packets),
+            counts.lost_packets.saturating_sub(self.before.lost_packets),
+        ];
+        if sent > 0 {
+            let line = format!("a connection ended: {sent} packets sent from here, {lost} lost");
+            self.note(line);
+        }
+        self.before = *counts;
+        self.view.table = state.table();
+        // A terminal that is gone ends the command by SIGHUP.
+        let _ = self.screen.show(&self.view);
+    }
+
+    fn note(&mut self, line: String) {
+        self.view.output.push(line);
+        let more = self.view.output.len().saturating_sub(EVENTS);
+        self.view.output.drain(..more);
+    }
 }
 
 impl Display {
@@ -44,17 +102,30 @@ impl Display {
         Self::Terminal(bar.with_style(plain.unwrap_or_else(|_| ProgressStyle::default_spinner())))
     }
 
+    /// The live view, with this title.
+    ///
+    /// # Errors
+    /// If standard error is not a terminal.
+    pub fn watch(title: String) -> io::Result<Self> {
+        Ok(Self::Watch(Box::new(Mutex::new(Watch::new(title)?))))
+    }
+
     /// The time between two displays unless the user sets one.
     pub const fn interval(&self) -> Duration {
         match self {
             Self::Lines => SLOW,
-            Self::Terminal(_) | Self::Json => FAST,
+            Self::Terminal(_) | Self::Json | Self::Watch(_) => FAST,
         }
     }
 
     /// Shows the transfers. Returns the text for standard output, if any: complete lines.
-    pub fn show(&self, state: &State) -> Option<String> {
+    pub fn show(&self, state: &State, counts: &Counts) -> Option<String> {
         match self {
+            Self::Watch(watch) => {
+                let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+                watch.show(state, counts);
+                None
+            }
             Self::Terminal(bar) => {
                 bar.set_message(state.table());
                 None
@@ -65,11 +136,15 @@ impl Display {
         }
     }
 
-    /// Prints without disturbing the table.
-    pub fn print(&self, print: impl FnOnce()) {
+    /// Prints a line of events with `print`, without disturbing the table, or adds it to the view.
+    pub fn print(&self, line: &str, print: impl FnOnce(&str)) {
         match self {
-            Self::Terminal(bar) => bar.suspend(print),
-            Self::Lines | Self::Json => print(),
+            Self::Terminal(bar) => bar.suspend(|| print(line)),
+            Self::Lines | Self::Json => print(line),
+            Self::Watch(watch) => {
+                let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+                watch.note(line.to_owned());
+            }
         }
     }
 }
@@ -396,8 +471,8 @@ mod tests {
     #[test]
     fn without_transfers_nothing_is_printed() {
         let nothing = state(Vec::new(), None);
-        assert_eq!(Display::Lines.show(&nothing), None);
-        assert_eq!(Display::Json.show(&nothing), None);
+        assert_eq!(Display::Lines.show(&nothing, &Counts::default()), None);
+        assert_eq!(Display::Json.show(&nothing, &Counts::default()), None);
         assert_eq!(nothing.table(), "");
     }
 }

@@ -7,6 +7,7 @@
 mod find;
 mod server;
 mod show;
+mod watch;
 
 pub use server::{Instance, Server};
 
@@ -41,12 +42,16 @@ The fields of a connection are those of `whimbrel tcp --json`.
 
 Examples:
   whimbrel tcp status
+  whimbrel tcp status --watch
   whimbrel tcp status --once
   whimbrel tcp status --json | jq '.instances[].connections[].cwnd_bytes'")]
 pub struct StatusArgs {
     /// Print one table and exit; the default if standard output is not a terminal
     #[arg(long)]
     once: bool,
+    /// Show a live view on the terminal: rate, queueing delay and losses over time, and the table
+    #[arg(long, conflicts_with_all = ["once", "json"])]
+    watch: bool,
     /// Print one JSON object and exit
     #[arg(long)]
     json: bool,
@@ -79,6 +84,9 @@ pub struct Snapshot {
 
 /// Shows the connections of all instances.
 pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        return watch::run();
+    }
     let out = io::stdout();
     if args.json {
         let found = find::instances()?;

@@ -157,3 +157,72 @@ fn the_default_of_transfers_has_nine_tenths_of_bbr_on_a_lossy_gigabit() {
     let (bbr, own) = (goodput("bbr"), goodput("cubic+cerl-plus"));
     assert!(own > 0.9 * bbr, "{own} of {bbr}");
 }
+
+#[test]
+fn real_transfers_stand_beside_the_simulator() {
+    let folder = folder();
+    let page = path_in(&folder, "real.html");
+    let flags = [
+        "compare",
+        "--real",
+        "--rate",
+        "20Mbit/s",
+        "--rtt",
+        "20ms",
+        "--loss",
+        "0.5%",
+        "--duration",
+        "1s",
+        "--controllers",
+        "reno,cerl,enhanced-aatp",
+        "--json",
+        "--report",
+        &page,
+    ];
+    let output = whimbrel(&flags);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json = parse(&text(&output.stdout));
+    let runs = list(&json["runs"]);
+    let ways: Vec<[&str; 3]> = runs
+        .iter()
+        .map(|run| ["controller", "transport", "implementation"].map(|k| run[k].as_str().expect(k)))
+        .collect();
+    // Every kernel has Reno, none has CERL; bursts need QUIC.
+    assert_eq!(
+        ways,
+        [
+            ["reno", "quic", "whimbrel"],
+            ["reno", "tcp", "kernel"],
+            ["cerl", "quic", "whimbrel"],
+            ["cerl", "tcp", "whimbrel"],
+            ["enhanced-aatp", "quic", "whimbrel"],
+        ]
+    );
+    let html = std::fs::read_to_string(&page).expect("a page");
+    assert_contains(&html, &["Real transfers beside the simulator", "real/cerl"]);
+    for run in runs {
+        assert!(number(run, "/simulated/goodput_bps") > 1e5, "{run}");
+        assert!(number(run, "/simulated/rtt_ms") >= 20.0, "{run}");
+        if let Some(why) = run["not_measured"].as_str() {
+            assert!(
+                !why.is_empty() && !html.contains("QUIC, simulated\"}"),
+                "{run}"
+            );
+            println!("skipped: {why}");
+            continue;
+        }
+        assert!(number(run, "/measured/goodput_bps") > 0.0, "{run}");
+        assert!(number(run, "/measured/rtt_ms") >= 20.0, "{run}");
+        assert_eq!(run["measured"]["blake3"].as_str().map(str::len), Some(64));
+    }
+}
+
+#[test]
+fn real_transfers_need_one_path() {
+    let error = refused(&["compare", "--real", "--loss", "0%,1%"], "");
+    assert!(
+        error.starts_with("error: --loss: --real has one path; write one value"),
+        "{error}"
+    );
+    assert!(refused(&["compare", "--real", "--flows", "2"], "").contains("cannot be used with"));
+}

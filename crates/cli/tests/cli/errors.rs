@@ -93,7 +93,11 @@ fn a_wrong_number_is_refused_with_the_reason_and_the_right_spelling() {
             "0.5",
             "`0.5` has no unit, and would be 50 %; write `0.5 %` or `50 %`",
         ),
-        ("--loss", "1e-3", "a number with an exponent cannot be read"),
+        (
+            "--loss",
+            "1e-3",
+            "`1e-3` has no unit, and would be 0.1 %; write `1e-3 %` or `0.1 %`",
+        ),
         ("--loss", "-1%", "it may not be negative"),
         (
             "--rate",
@@ -105,6 +109,30 @@ fn a_wrong_number_is_refused_with_the_reason_and_the_right_spelling() {
         let error = refused(&["compare", flag, value], "");
         assert!(error.contains(why), "{flag} {value}: {error}");
     }
+    for command in ["link", "demo", "advise"] {
+        let error = refused(&[command, "--loss", "0.5"], "");
+        assert_contains(&error, &["write `0.5 %` or `50 %`"]);
+    }
+}
+
+#[test]
+fn a_flow_beyond_the_run_and_a_single_bracket_are_refused_at_their_line() {
+    let late = SCENARIO.replace("[[flow]]", "[[flow]]\nstart = \"9 s\"");
+    let error = refused(&["sim", "-"], &late);
+    assert!(
+        error.starts_with(
+            "error: <stdin>:7: flow.start: the flow would start at 9 s, but the run ends at 5 s"
+        ),
+        "{error}"
+    );
+    assert_eq!(
+        refused(&["sim", "-"], &SCENARIO.replace("[[flow]]", "[flow]")),
+        "error: <stdin>:6: flow: flows are a list: write [[flow]] with double brackets\n"
+    );
+    // A scenario may write a probability as a number with an exponent.
+    let small = SCENARIO.replace("queue", "loss = \"1e-3\"\nqueue");
+    let run = piped(&["sim", "-", "--json"], &small);
+    assert!(run.status.success(), "{}", text(&run.stderr));
 }
 
 #[test]

@@ -73,7 +73,10 @@ fn a_ranking_is_stored_and_gives_the_same_again() {
 fn the_table_fits_80_columns_and_the_page_names_all() {
     let folder = points();
     let page = path_in(&folder, "page.html");
-    let text = stdout(&rank(folder.path(), &["--detail", "--report", &page]));
+    let text = stdout(&rank(
+        folder.path(),
+        &["--detail", "--report", &page, "--curves"],
+    ));
     assert_contains(
         &text,
         &[
@@ -89,7 +92,10 @@ fn the_table_fits_80_columns_and_the_page_names_all() {
         "{text}"
     );
     let page = fs::read_to_string(page).expect("a page");
-    assert_contains(&page, &["Scores by class", "cubic", "x2", "A full link."]);
+    assert_contains(
+        &page,
+        &["Scores by class", "cubic", "A full link.", "point/x2/time"],
+    );
 }
 
 #[test]
@@ -195,4 +201,61 @@ fn the_advice_is_three_sentences_and_a_table() {
     assert_eq!(list(&all["sentences"]).len(), 3);
     let error = refused(&["advise", "--rtt", "40ms"], "");
     assert!(error.contains("--rate"), "{error}");
+}
+
+#[test]
+fn the_advice_for_a_file_has_its_time() {
+    let args = [
+        "advise", "--rate", "5Mbit/s", "--rtt", "40ms", "--size", "2MB", "--json",
+    ];
+    let all = json(&whimbrel(&args));
+    let first = &all["table"][0];
+    // 2 MB at 5 Mbit/s take 3.2 s, and headers and the start a little more.
+    let seconds = number(first, "/file_seconds");
+    assert!((3.2..6.0).contains(&seconds), "{seconds}");
+    let last = all["sentences"][3].as_str().expect("a sentence");
+    assert!(last.starts_with("A file of 2 MB takes "), "{last}");
+}
+
+#[test]
+fn advice_for_a_server_measures_the_path_first() {
+    let probe = whimbrel(&["link", "--quiet", "--", "true"]);
+    if !probe.status.success() {
+        println!("skipped: {}", text(&probe.stderr).trim());
+        return;
+    }
+    let folder = folder();
+    let state = path_in(&folder, "state");
+    let own = env!("CARGO_BIN_EXE_whimbrel");
+    let serve = |more: &str| {
+        let inbox = path_in(&folder, "");
+        format!("exec '{own}' serve '{inbox}' --identity '{state}' {more}")
+    };
+    let path = ["--rate", "10Mbit/s", "--rtt", "40ms", "--queue", "1 bdp"];
+    let advise = [
+        "--",
+        own,
+        "advise",
+        "10.77.0.2",
+        "--identity",
+        &state,
+        "--probe-time",
+        "2s",
+        "--json",
+    ];
+    let run =
+        |far: &str| whimbrel(&[&["link", "--quiet", "--far", far], &path[..], &advise].concat());
+    let output = run(&serve(""));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let all = parse(&text(&output.stdout));
+    let rate = number(&all, "/path/rate_bps");
+    // A busy machine may not fill the link.
+    assert!((3e6..11e6).contains(&rate), "{rate}");
+    assert!(number(&all, "/path/rtt_ms") >= 40.0);
+    assert!(all["use"].is_string());
+    // A server may refuse.
+    let output = run(&serve("--max-probe 0B"));
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let error = text(&output.stderr);
+    assert_contains(&error, &["does not permit measuring", "advise --rate"]);
 }

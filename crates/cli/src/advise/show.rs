@@ -1,0 +1,187 @@
+//! The advice as sentences, a table and JSON.
+
+use super::probe::Measured;
+use super::{Candidate, SHOWN, USUAL};
+use crate::transports::carriers;
+use serde_json::json;
+use std::fmt::Write as _;
+use whimbrel_cc::Spec;
+use whimbrel_report::plain;
+use whimbrel_units::Bytes;
+
+fn show(bits: f64) -> String {
+    if bits >= 1e6 {
+        format!("{:.1} Mbit/s", bits * 1e-6)
+    } else {
+        format!("{:.0} kbit/s", bits * 1e-3)
+    }
+}
+
+/// The advice in three sentences.
+pub fn sentences(measured: &[Candidate], neighbour: &str) -> Vec<String> {
+    let Some(best) = measured.first() else {
+        return Vec::new();
+    };
+    let usual = measured.iter().find(|one| one.name == USUAL);
+    let gain = match usual {
+        Some(_) if best.name == USUAL => {
+            "Nothing gains over CUBIC here without harming others".to_owned()
+        }
+        Some(usual) => format!(
+            "That is {:.1} times CUBIC's {}",
+            best.goodput / usual.goodput.max(1.0),
+            show(usual.goodput)
+        ),
+        None => String::new(),
+    };
+    let spec = best.name.parse::<Spec>().ok();
+    let carriers = spec.as_ref().map_or(String::new(), carriers);
+    let (ours, kernel) = carriers.split_once(", kernel").unwrap_or((&carriers, ""));
+    let ours: Vec<String> = ours
+        .split(", ")
+        .map(|word| format!("`whimbrel {word}`"))
+        .collect();
+    let mut runs = format!("{} run it today", ours.join(" and "));
+    if kernel.is_empty() {
+        runs += "; the Linux kernel, and so nginx, does not have it";
+    } else {
+        let name = kernel.trim_matches([' ', '(', ')']);
+        let _ = write!(
+            runs,
+            ", and so do the Linux kernel and nginx on it (`{name}`)"
+        );
+    }
+    vec![
+        format!(
+            "Use {}: it delivers {} of the {} that the path carries, with a queue of at most {:.0} \
+             ms (95 % of the time).",
+            best.name,
+            show(best.goodput),
+            show(best.ideal),
+            best.queue * 1e3
+        ),
+        format!(
+            "{gain}; beside one {neighbour} flow it takes {:.2} of a fair share, and that flow \
+             keeps {:.0} % of what it has beside its own kind.",
+            best.beside.share,
+            best.beside.kept * 100.0
+        ),
+        format!("{runs}."),
+    ]
+}
+
+pub fn table(measured: &[Candidate]) -> String {
+    let timed = measured.iter().any(|one| one.takes.is_some());
+    let mut heads = vec![
+        "algorithm",
+        "score\n",
+        "goodput\nMbit/s",
+        "queue p95\nms",
+        "overflow\n%",
+        "neighbour\nkeeps %",
+        "runs on\n",
+    ];
+    if timed {
+        heads.insert(1, "file\ntakes");
+    }
+    let shown = measured.iter().enumerate();
+    let shown = shown.filter(|(i, one)| *i < SHOWN || one.name == USUAL);
+    let line = |(_, one): (usize, &Candidate)| {
+        let spec = one.name.parse::<Spec>().ok();
+        let mut line = vec![
+            one.name.clone(),
+            format!("{:.2}", one.score()),
+            format!("{:.1}", one.goodput * 1e-6),
+            format!("{:.1}", one.queue * 1e3),
+            format!("{:.2}", one.lost * 100.0),
+            format!("{:.0}", one.beside.kept * 100.0),
+            spec.as_ref().map_or(String::new(), carriers),
+        ];
+        if timed {
+            line.insert(1, one.takes.map_or("-".to_owned(), span));
+        }
+        line
+    };
+    let lines: Vec<Vec<String>> = shown.map(line).collect();
+    let last = heads.len() - 1;
+    let right: Vec<bool> = (0..heads.len()).map(|i| i > 0 && i < last).collect();
+    let heads: Vec<String> = heads.into_iter().map(str::to_owned).collect();
+    plain(&heads, &right, &lines)
+}
+
+pub fn as_json(
+    measured: &[Candidate],
+    sentences: &[String],
+    probed: Option<&Measured>,
+) -> serde_json::Value {
+    let best = measured.first();
+    let row = |one: &Candidate| {
+        let spec = one.name.parse::<Spec>().ok();
+        json!({
+            "algorithm": one.name,
+            "score": one.score(),
+            "goodput_bps": one.goodput,
+            "queue_ms": one.queue * 1e3,
+            "lost": one.lost,
+            "neighbours_keep": one.beside.kept,
+            "file_seconds": one.takes,
+            "carriers": spec.as_ref().map_or(String::new(), carriers),
+        })
+    };
+    json!({
+        "path": probed.map(Measured::as_json),
+        "use": best.map(|best| &best.name),
+        "score": best.map(Candidate::score),
+        "sentences": sentences,
+        "table": measured.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// What the file takes, with the best and with the usual algorithm.
+pub fn file_sentence(size: Bytes, measured: &[Candidate]) -> Option<String> {
+    let best = measured.first()?;
+    let usual = measured.iter().find(|one| one.name == USUAL)?;
+    let (seconds, slow) = (best.takes?, usual.takes?);
+    let beside = match best.name == USUAL {
+        true => String::new(),
+        false => format!(", and {} with {USUAL}", span(slow)),
+    };
+    let name = &best.name;
+    Some(format!(
+        "A file of {size} takes {} with {name}{beside}.",
+        span(seconds)
+    ))
+}
+
+/// A time for a reader: `0.45 s`, `12.3 s`, `4 min 05 s`, `2 h 10 min`.
+fn span(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match seconds {
+        s if s < 9.95 => format!("{s:.2} s"),
+        s if s < 59.95 => format!("{s:.1} s"),
+        s if s < 3599.5 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => {
+            let minutes = (seconds / 60.0).round() as u64;
+            format!("{} h {:02} min", minutes / 60, minutes % 60)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_for_a_reader() {
+        let all = [0.451, 12.34, 59.97, 245.0, 3599.6, 7800.0].map(span);
+        let expected = [
+            "0.45 s",
+            "12.3 s",
+            "1 min 00 s",
+            "4 min 05 s",
+            "1 h 00 min",
+            "2 h 10 min",
+        ];
+        assert_eq!(all, expected);
+    }
+}

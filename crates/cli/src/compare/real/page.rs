@@ -1,0 +1,142 @@
+//! `compare --real --report`: the page, with a figure for each algorithm.
+
+use super::show::{COLUMNS, notes, row};
+use super::{Both, Path};
+use crate::atomic_file;
+use crate::page::made;
+use std::time::Instant;
+use whimbrel_cc::Spec;
+use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
+use whimbrel_report::page::{Column, Report, Section, Table};
+
+/// Points of a curve.
+const POINTS: usize = 200;
+
+/// Writes the page; the work began at `begin`.
+pub fn write(
+    file: &std::path::Path,
+    path: &Path,
+    all: &[Both],
+    begin: Instant,
+) -> anyhow::Result<()> {
+    let column = |(head, number): &(&str, bool)| Column {
+        name: head.trim_end().replace('\n', ", "),
+        number: *number,
+    };
+    let mut controllers: Vec<&Spec> = Vec::new();
+    for both in all {
+        if !controllers.contains(&&both.controller) {
+            controllers.push(&both.controller);
+        }
+    }
+    let section = Section {
+        id: "real".to_owned(),
+        title: "Real transfers beside the simulator".to_owned(),
+        group: String::new(),
+        text: notes(all),
+        facts: Vec::new(),
+        finding: None,
+        tables: vec![Table {
+            caption: "Goodput of one file, round-trip time and loss".to_owned(),
+            columns: COLUMNS.iter().map(column).collect(),
+            rows: all.iter().map(row).collect(),
+        }],
+        figures: controllers
+            .into_iter()
+            .map(|name| figure(name, all))
+            .collect(),
+        sources: Vec::new(),
+    };
+    let report = Report {
+        title: path.words(),
+        summary: summary(all),
+        made: made(begin),
+        sections: vec![section],
+    };
+    atomic_file::write(file, |to| whimbrel_report::html(&report, to))
+}
+
+/// How near the simulator is to the real transfers.
+fn summary(all: &[Both]) -> String {
+    let ratio = |both: &Both| {
+        let measured = both.measured.as_ref().ok()?;
+        Some(measured.goodput_bps / both.simulated.goodput_bps.max(1.0))
+    };
+    let ratios: Vec<f64> = all.iter().filter_map(ratio).collect();
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    if ratios.is_empty() {
+        "Nothing was measured: only the simulation is shown.".to_owned()
+    } else {
+        format!(
+            "{} of {} transfers were measured. They reached {least:.2} to {most:.2} of what the \
+             simulator predicts.",
+            ratios.len(),
+            all.len()
+        )
+    }
+}
+
+/// One algorithm: data delivered and round-trip time, over both transports, real and simulated.
+fn figure(controller: &Spec, all: &[Both]) -> Figure {
+    let name = controller.to_string();
+    let (mut delivered, mut rtts) = (Vec::new(), Vec::new());
+    for both in all.iter().filter(|both| both.controller == *controller) {
+        let transport = if both.tcp { "TCP" } else { "QUIC" };
+        let line = |form, label: String, points: Vec<(f64, f64)>, scale: f64| Series {
+            protocol: Some(name.clone()),
+            label,
+            form,
+            points: few(&points).map(|(t, y)| [t, y * scale]).collect(),
+            spread: Vec::new(),
+            notes: Vec::new(),
+        };
+        if let Ok(measured) = &both.measured {
+            delivered.push(line(
+                Form::Line,
+                transport.to_owned(),
+                measured.delivered(),
+                1e-6,
+            ));
+            rtts.push(line(Form::Line, transport.to_owned(), measured.rtts(), 1.0));
+        }
+        let label = format!("{transport}, simulated");
+        let simulated = &both.simulated;
+        delivered.push(line(
+            Form::Dashed,
+            label.clone(),
+            simulated.delivered.clone(),
+            1e-6,
+        ));
+        rtts.push(line(Form::Dashed, label, simulated.rtts.clone(), 1.0));
+    }
+    Figure {
+        id: format!("real/{name}"),
+        title: name,
+        caption: "Data delivered since the start of the transfer and smoothed round-trip time: \
+                  real transfers (lines), and the simulator's median run (dashed)."
+            .to_owned(),
+        plot: Plot::Panels {
+            x: Axis::new("time", "s"),
+            panels: vec![
+                Panel {
+                    y: Axis::new("delivered", "MB"),
+                    series: delivered,
+                },
+                Panel {
+                    y: Axis::new("round-trip time", "ms"),
+                    series: rtts,
+                },
+            ],
+        },
+    }
+}
+
+/// At most about [`POINTS`] points of a curve, its end included.
+fn few(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
+    let step = points.len().div_ceil(POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    let kept = points.iter().enumerate();
+    let kept = kept.filter(move |(i, _)| i % step == 0 || *i == last);
+    kept.map(|(_, point)| *point)
+}

@@ -1,0 +1,92 @@
+//! `--curves`: what a few algorithms do over time at each point, so that a score leads to curves.
+
+use crate::runs::{first_seeds, run_all, sampled};
+use std::num::NonZeroUsize;
+use whimbrel_rank::score::{BBR, CUBIC};
+use whimbrel_rank::{League, Library, MatrixPoint};
+use whimbrel_report::figure::Figure;
+use whimbrel_report::figures::{Look, Setting, over_time};
+use whimbrel_report::page::{Section, Source};
+use whimbrel_sim::scenario::Scenario;
+use whimbrel_sim::sweep::Run;
+
+/// Algorithms with the highest scores that are drawn, besides CUBIC and BBR.
+const BEST: usize = 2;
+
+/// A section for each point, with the best algorithms, CUBIC and BBR over time.
+///
+/// # Errors
+/// If an algorithm cannot run at a point, or threads cannot be started.
+pub fn sections(
+    library: &Library,
+    league: &League,
+    threads: Option<NonZeroUsize>,
+) -> anyhow::Result<Vec<Section>> {
+    let mut scenarios: Vec<(&MatrixPoint, Vec<Scenario>)> = Vec::new();
+    for point in &library.points {
+        let of_name = |name: &String| Ok(sampled(&point.scenario(name, 1)?));
+        let all: anyhow::Result<Vec<Scenario>> = drawn(point, league).iter().map(of_name).collect();
+        scenarios.push((point, all?));
+    }
+    let jobs: Vec<_> = scenarios
+        .iter()
+        .flat_map(|(_, all)| all.iter().flat_map(first_seeds))
+        .collect();
+    let mut runs = run_all(&jobs, threads)?.into_iter();
+    let mut sections = Vec::new();
+    for (point, all) in &scenarios {
+        let count = all.iter().map(|one| first_seeds(one).len()).sum();
+        let mine: Vec<Run<'_>> = runs.by_ref().take(count).collect();
+        sections.push(section(point, figure(point, &mine)));
+    }
+    Ok(sections)
+}
+
+/// The algorithms that are drawn at a point, those with the highest scores first.
+fn drawn(point: &MatrixPoint, league: &League) -> Vec<String> {
+    let cells = league.cells.iter().filter(|cell| cell.point == point.id);
+    let mut cells: Vec<(&str, f64)> = cells
+        .map(|cell| (cell.controller.as_str(), cell.interval().mean))
+        .collect();
+    cells.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let known = |name: &&&str| cells.iter().any(|(other, _)| other == *name);
+    let best = cells.iter().take(BEST).map(|(name, _)| *name);
+    let usual = [CUBIC, BBR];
+    let mut all: Vec<String> = Vec::new();
+    for name in best.chain(usual.iter().filter(known).copied()) {
+        if !all.iter().any(|other| other == name) {
+            all.push(name.to_owned());
+        }
+    }
+    all
+}
+
+fn figure(point: &MatrixPoint, runs: &[Run<'_>]) -> Option<Figure> {
+    let setting = Setting {
+        at: String::new(),
+        runs: runs.iter().collect(),
+        flows: point.flows.first().cloned(),
+    };
+    let mut figure = over_time(&setting, &Look::USUAL)?;
+    figure.id = format!("point/{}/time", point.id);
+    figure.title = format!("{} over time", point.id);
+    Some(figure)
+}
+
+fn section(point: &MatrixPoint, figure: Option<Figure>) -> Section {
+    Section {
+        id: format!("point/{}", point.id),
+        title: point.id.clone(),
+        group: "Points".to_owned(),
+        text: vec![point.claim.clone()],
+        facts: Vec::new(),
+        finding: None,
+        tables: Vec::new(),
+        figures: figure.into_iter().collect(),
+        sources: vec![Source {
+            title: point.id.clone(),
+            path: format!("experiments/matrix/{}.toml", point.id),
+            text: point.text.clone(),
+        }],
+    }
+}

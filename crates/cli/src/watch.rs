@@ -1,0 +1,92 @@
+//! `--watch`: a live view on the terminal, with curves, a table and the last lines of output.
+//!
+//! `view` draws a [`View`] into any buffer, so it is tested without a terminal; `screen` owns the
+//! terminal.
+
+mod screen;
+mod view;
+
+pub use screen::Screen;
+pub use view::View;
+
+use std::collections::VecDeque;
+
+/// Values that a curve keeps: more than a terminal has columns.
+const KEPT: usize = 512;
+
+/// A number over time, one value for each time that the view is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct Curve {
+    /// What it is, with its unit.
+    pub name: String,
+    values: VecDeque<f64>,
+}
+
+impl Curve {
+    /// A curve without values.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            values: VecDeque::new(),
+        }
+    }
+
+    /// Adds the newest value; what is not finite or negative counts as 0.
+    pub fn push(&mut self, value: f64) {
+        if self.values.len() == KEPT {
+            self.values.pop_front();
+        }
+        self.values.push_back(if value.is_finite() {
+            value.max(0.0)
+        } else {
+            0.0
+        });
+    }
+
+    /// The newest value.
+    pub fn last(&self) -> f64 {
+        self.values.back().copied().unwrap_or(0.0)
+    }
+
+    /// The maximum of the values that are kept.
+    pub fn most(&self) -> f64 {
+        self.values.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The newest values, at most this many, the oldest first.
+    pub fn newest(&self, count: usize) -> impl Iterator<Item = f64> {
+        let skip = self.values.len().saturating_sub(count);
+        self.values.iter().skip(skip).copied()
+    }
+}
+
+/// A number with three digits.
+pub fn short(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v if v > 0.0 => format!("{v:.2}"),
+        _ => "0".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_keeps_the_newest_values() {
+        let mut curve = Curve::new("rate, Mbit/s");
+        (0..KEPT + 3).for_each(|i| curve.push(i as f64));
+        curve.push(f64::NAN);
+        assert_eq!(curve.newest(3).collect::<Vec<_>>(), [513.0, 514.0, 0.0]);
+        assert_eq!((curve.last(), curve.most()), (0.0, 514.0));
+        assert_eq!(curve.newest(usize::MAX).count(), KEPT);
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let all = [0.0, 0.123, 12.34, 123.4, 12_345.6].map(short);
+        assert_eq!(all, ["0", "0.12", "12.3", "123", "12346"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! What commands print on terminals of several widths: a real pseudo-terminal, as tmux makes one.
+
+use super::support::*;
+use nix::pty::{Winsize, openpty};
+use std::fs::File;
+use std::io::Read;
+use std::process::Stdio;
+
+/// What a command prints on a terminal of this width.
+fn on_terminal(args: &[&str], columns: u16) -> String {
+    let size = Winsize {
+        ws_row: 50,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let pty = openpty(&size, None).expect("a pseudo-terminal");
+    let mut child = command()
+        .args(args)
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .stdout(Stdio::from(pty.slave))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut printed = Vec::new();
+    let (mut master, mut block) = (File::from(pty.master), [0; 4096]);
+    // When the last writer is gone, reading fails.
+    while let Ok(count) = master.read(&mut block) {
+        if count == 0 {
+            break;
+        }
+        printed.extend_from_slice(&block[..count]);
+    }
+    assert!(child.wait().expect("it ends").success(), "{args:?}");
+    without_colours(&text(&printed).replace("\r\n", "\n"))
+}
+
+/// The text without escape sequences that set colours.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain += part.split_once('m').map_or(part, |(_, rest)| rest);
+    }
+    plain
+}
+
+/// Asserts that a command's lines fit terminals of these widths, and that each of these words is
+/// in one piece.
+fn fits(args: &[&str], words: &[&str], widths: &[u16]) {
+    for width in widths {
+        let shown = on_terminal(args, *width);
+        for line in shown.lines() {
+            assert!(
+                line.chars().count() <= usize::from(*width),
+                "{width} columns: {line}\n{shown}"
+            );
+        }
+        assert_contains(&shown, words);
+    }
+}
+
+const WIDTHS: [u16; 3] = [80, 100, 200];
+
+#[test]
+fn compare_fits_terminals_and_breaks_no_word() {
+    let args = [
+        "compare",
+        "--duration",
+        "2s",
+        "--seeds",
+        "2",
+        "--loss",
+        "0.1%,1%",
+        "--rate",
+        "5Mbit/s",
+        "--controllers",
+        "cubic,cerl-plus-printed,enhanced-aatp",
+    ];
+    let words = [
+        "cerl-plus-printed",
+        "enhanced-aatp",
+        "0.1%",
+        "1%",
+        "Mbit/s",
+        "goodput",
+    ];
+    fits(&args, &words, &WIDTHS);
+    // With room, nothing is left out: the deviations are there.
+    let count = |width| on_terminal(&args, width).matches('±').count();
+    assert!(count(200) > count(80));
+}
+
+#[test]
+fn lists_fit_terminals() {
+    fits(
+        &["controllers"],
+        &["cubic", "enhanced-aatp", "cerl-plus-printed"],
+        &WIDTHS,
+    );
+    fits(
+        &["reproduce", "--list"],
+        &["cerl/fig-3.5", "tcp-nack"],
+        &WIDTHS,
+    );
+}
+
+#[test]
+fn a_ranking_and_advice_fit_terminals() {
+    let folder = folder();
+    let point = "[point]\nclass = \"A\"\nclaim = \"A full link.\"\nflows = [\"t\"]\n\
+                 score = \"fill\"\nrtt = \"40 ms\"\n[link.L]\nrate = \"5 Mbit/s\"\n\
+                 delay = \"20 ms\"\nqueue = \"1 bdp\"\n[[flow]]\nname = \"t\"\n\
+                 route = [\"L\"]\n[run]\nduration = \"3 s\"\n";
+    std::fs::write(folder.path().join("x1.toml"), point).expect("written");
+    let (points, keep) = (path_in(&folder, ""), path_in(&folder, "kept"));
+    let rank = [
+        "rank",
+        "--points",
+        &points,
+        "--keep",
+        &keep,
+        "--seeds",
+        "2",
+        "--detail",
+        "--controllers",
+        "cubic,cerl-plus-printed",
+    ];
+    fits(&rank, &["cerl-plus-printed", "cubic"], &WIDTHS);
+    let advise = [
+        "advise", "--rate", "2Mbit/s", "--rtt", "20ms", "--loss", "1%",
+    ];
+    fits(&advise, &["algorithm", "cubic", "Mbit/s"], &[80]);
+}
