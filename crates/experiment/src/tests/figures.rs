@@ -118,7 +118,11 @@ fn drawn(id: &str) -> Vec<Figure> {
     };
     let scenario = experiment.scenario(&[seeds]).expect("a scenario");
     let all = scenario.points().len() <= 4;
-    let mut few = choose::few(&scenario, |point| all || experiment.needs_samples(point));
+    let mut few = choose::few(
+        &scenario,
+        |point| all || experiment.needs_samples(point),
+        |_| 0.0,
+    );
     few.set_sample(few.points()[0].duration() / 400);
     let runs = sweep::run_all(&sweep::jobs(few.points()), None, || {}).expect("threads");
     experiment.figures(&experiment.assess(&runs).rows, &runs, &runs)
