@@ -93,7 +93,7 @@ mod tests {
             return;
         };
         let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"88mm\" height=\"50.8mm\" \
-                   viewBox=\"0 0 10 5.7727\"><text x=\"1\" y=\"4\" font-size=\"3\">a</text></svg>";
+                   font-family=\"sans-serif\" viewBox=\"0 0 10 5.7727\"><text x=\"1\" y=\"4\" font-size=\"3\">a</text></svg>";
         let pdf = fonts.pdf(svg).expect("a PDF");
         assert!(pdf.starts_with(b"%PDF-1."));
         let text = String::from_utf8_lossy(&pdf);

@@ -84,19 +84,17 @@ route = ["L"]
         let scenario = Scenario::parse(SWEEP, Path::new("a.toml")).expect("a scenario");
         let chosen = few(&scenario, |_| false, |_| 0.0);
         assert_eq!(places(&chosen), ["1 % 50 ms newreno", "1 % 50 ms cubic"]);
-        let many: Vec<String> = (0..20)
-            .map(|i| format!("\"cubic?C=0.{}\"", i + 10))
-            .collect();
+        let many: Vec<String> = (1..=20).map(|i| format!("\"cubic?C={i}\"")).collect();
         let many = SWEEP.replace("\"newreno\", \"cubic\"", &many.join(", "));
         let many = Scenario::parse(&many, Path::new("a.toml")).expect("a scenario");
         let last_is_best = |p: &Point| {
-            let digits = p.controllers()[0].rsplit('.').next().map(str::parse::<f64>);
+            let digits = p.controllers()[0].rsplit('=').next().map(str::parse::<f64>);
             digits.expect("a number").expect("digits")
         };
         let best = places(&few(&many, |_| false, last_is_best));
         assert_eq!(best.len(), 12);
         assert!(
-            best[0].ends_with("0.18") && best[11].ends_with("0.29"),
+            best[0].ends_with("=9") && best[11].ends_with("=20"),
             "{best:?}"
         );
         let wanted = |p: &Point| {

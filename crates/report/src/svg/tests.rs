@@ -319,7 +319,7 @@ fn a_picture_for_paper_has_its_width_font_and_size() {
         font_pt: 9.0,
         titles: false,
     };
-    let svg = super::svg_for_print(&[figure.clone()], &print);
+    let svg = super::svg_for_print(std::slice::from_ref(&figure), &print);
     has(
         &svg,
         &["width=\"88mm\"", "font-family=\"'Times New Roman', "],
@@ -333,7 +333,7 @@ fn a_picture_for_paper_has_its_width_font_and_size() {
     assert!((width * 0.75 - 88.0 / 25.4 * 72.0).abs() < 0.1, "{width}");
     assert!(!svg.contains(&figure.title));
     let titled = super::svg_for_print(
-        &[figure.clone()],
+        std::slice::from_ref(&figure),
         &super::Print {
             titles: true,
             ..print
