@@ -46,7 +46,7 @@ pub struct ProbeReport {
     pub min_rtt: f64,
     /// Path MTU as the maximum UDP payload, bytes.
     pub mtu: u16,
-    /// Bytes that the server discarded.
+    /// Bytes that were handed to the connection; the server may have discarded fewer.
     pub bytes: u64,
 }
 
@@ -63,20 +63,23 @@ pub async fn probe(options: PipeOptions, most: Bytes, time: Span) -> Result<Prob
 
 async fn measure(client: &PipeClient, most: u64, time: Duration) -> Result<ProbeReport, Error> {
     let started = Instant::now();
-    let source = Zeros {
+    let mut source = Zeros {
         left: most,
         until: started + time,
     };
-    let work = client.pipe(PROBE, source, tokio::io::sink());
+    let work = client.pipe(PROBE, &mut source, tokio::io::sink());
     let work = timeout(time + GRACE, work);
-    tokio::pin!(work);
+    let mut work = Box::pin(work);
     let mut ticks = interval(SAMPLING);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut samples = Vec::new();
-    let carried = loop {
+    loop {
         tokio::select! {
             result = &mut work => match result {
-                Ok(result) => break result?.0,
+                Ok(result) => {
+                    result?;
+                    break;
+                }
                 Err(_) => return Err(Error::Lost("the server did not end the probe".to_owned())),
             },
             _ = ticks.tick() => {
@@ -86,7 +89,10 @@ async fn measure(client: &PipeClient, most: u64, time: Duration) -> Result<Probe
                 }
             }
         }
-    };
+    }
+    // The source is free again. A server that has enough ends the pipe before it has ended.
+    drop(work);
+    let bytes = most - source.left;
     let connection = client.connection();
     Ok(ProbeReport {
         samples,
@@ -94,7 +100,7 @@ async fn measure(client: &PipeClient, most: u64, time: Duration) -> Result<Probe
         mtu: connection
             .path_stats(PathId::ZERO)
             .map_or(0, |path| path.current_mtu),
-        bytes: carried.sent,
+        bytes,
     })
 }
 
