@@ -2,11 +2,13 @@
 
 WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
+VENV := target/venv
 
 .PHONY: demo test test-more build full dist package lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
 .PHONY: rank referee-aatp referee-interruptions pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
+.PHONY: python test-python bench-python
 
 ## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
 demo: build
@@ -23,6 +25,28 @@ test-more: | cargo browser
 	cargo test --locked -p whimbrel-report --features parquet
 	cargo test --locked -p whimbrel-cli --features parquet formats
 	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills
+
+## The Python package, as target/wheels/whimbrel-*.whl.
+python: $(VENV)/ready | cargo
+	cd crates/python && $(CURDIR)/$(VENV)/bin/maturin build --release --locked \
+	  -o $(CURDIR)/target/wheels
+
+## Tests of the Python package, and its notebooks, with the wheel in a virtual environment.
+test-python: python build
+	$(VENV)/bin/pip install -q --no-deps --force-reinstall target/wheels/whimbrel-*.whl
+	cd crates/python && WHIMBREL=$(CURDIR)/$(WHIMBREL) RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0 \
+	  $(CURDIR)/$(VENV)/bin/pytest -q tests --nbmake notebooks
+
+## Steps per second of the environments.
+bench-python: python
+	$(VENV)/bin/pip install -q --no-deps --force-reinstall target/wheels/whimbrel-*.whl
+	$(VENV)/bin/python bench/environments.py
+
+$(VENV)/ready: crates/python/requirements-test.txt
+	@command -v python3 >/dev/null || $(call missing,Python 3.10 or newer,python3)
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install -q -r crates/python/requirements-test.txt
+	touch $@
 
 ## The command, as target/release/whimbrel: quick to build and to build again.
 build: | cargo

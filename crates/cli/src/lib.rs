@@ -1,7 +1,8 @@
 //! The `whimbrel` command: parses arguments, calls the libraries, prints results.
 //!
 //! A program of one's own is the whole command with further algorithms in its table if its `main`
-//! is [`main_with`]: see `examples/own-algorithm`. [`library`] returns what the commands print.
+//! is [`main_with`]: see `examples/own-algorithm`. [`library`] returns what the commands print, for
+//! Python.
 
 // Some helpers serve only what sends real packets.
 #![cfg_attr(not(feature = "transports"), allow(dead_code))]
@@ -27,6 +28,7 @@ mod model;
 mod neighbours;
 mod one_run;
 mod origin;
+#[cfg(feature = "transports")]
 mod over_tcp;
 mod page;
 #[cfg(feature = "transports")]

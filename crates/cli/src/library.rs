@@ -1,4 +1,4 @@
-//! What the commands print, as data, for programs of one's own.
+//! What the commands print, as data: for Python, and for programs of one's own.
 //!
 //! Arguments are those of the command, so that values, defaults, checks and errors are the same:
 //! `compare(&["--rate", "50 Mbit/s"])`.

@@ -1,0 +1,130 @@
+from os import PathLike
+from typing import Any, Literal
+
+from ._errors import WhimbrelError as WhimbrelError
+from ._table import Results as Results, Table as Table
+from ._whimbrel import Ack as Ack, Loss as Loss, Setup as Setup, Timeout as Timeout
+from .controller import Controller as Controller, register as register
+
+__version__: str
+
+Values = str | float | list[str] | list[float]
+Algorithm = str | type[Controller]
+Algorithms = Algorithm | list[Algorithm] | list[str] | list[type[Controller]]
+File = str | PathLike[str]
+
+class Scenario:
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        file: File | None = None,
+        set: dict[str, Any] | None = None,
+        sample: str | None = None,
+        rate: Values | None = None,
+        rtt: Values | None = None,
+        queue: Values | None = None,
+        loss: Values | None = None,
+        controllers: Algorithms | None = None,
+        streams: int | list[int] | None = None,
+        messages: str | list[str] | None = None,
+        flows: int | None = None,
+        duration: str | None = None,
+        seeds: int | None = None,
+        recovery: Literal["newreno", "sack", "rack"] | None = None,
+        transport: Literal["quic", "tcp"] | None = None,
+    ) -> None: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def points(self) -> list[dict[str, str]]: ...
+    @property
+    def swept(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def run(
+        self,
+        *,
+        threads: int | None = None,
+        progress: bool | None = None,
+        tables: list[str] | None = None,
+    ) -> Results: ...
+
+def run(
+    scenario: Scenario | File,
+    *,
+    threads: int | None = None,
+    progress: bool | None = None,
+    tables: list[str] | None = None,
+) -> Results: ...
+def sweep(
+    scenario: Scenario | File,
+    keys: dict[str, Any] | None = None,
+    *,
+    engine: Literal["ray"] | None = None,
+    seeds: int | None = None,
+    **options: Any,
+) -> Any: ...
+def compare(
+    *,
+    rate: Values | None = None,
+    rtt: Values | None = None,
+    queue: Values | None = None,
+    loss: Values | None = None,
+    controllers: Algorithms | None = None,
+    streams: int | list[int] | None = None,
+    messages: str | list[str] | None = None,
+    flows: int | None = None,
+    duration: str | None = None,
+    seeds: int | None = None,
+    recovery: Literal["newreno", "sack", "rack"] | None = None,
+    transport: Literal["quic", "tcp"] | None = None,
+    sample: str | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    tables: list[str] | None = None,
+) -> Results: ...
+
+class Advice:
+    use: str
+    score: float
+    sentences: list[str]
+    table: Table
+
+def advise(
+    rate: str | None = None,
+    rtt: str | None = None,
+    *,
+    loss: str | None = None,
+    queue: str | None = None,
+    neighbours: Algorithm | None = None,
+    trace: File | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Advice: ...
+
+class League(Table):
+    scores: Table
+    runs: Table
+
+def rank(
+    controllers: Algorithms | None = None,
+    *,
+    seeds: int | None = None,
+    classes: str | list[str] | None = None,
+    only: str | list[str] | None = None,
+    points: File | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> League: ...
+
+class Reproduced(Table):
+    rows: Table
+
+def reproduce(
+    *ids: str,
+    threads: int | None = None,
+    progress: bool | None = None,
+    seeds: int | None = None,
+    experiments: File | None = None,
+) -> Reproduced: ...
+def controllers() -> Table: ...
