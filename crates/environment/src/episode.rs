@@ -69,7 +69,7 @@ impl Episode {
 
     /// Plays a step of this length. Returns what each agent has seen, and whether the run is over.
     pub fn step(&mut self, length: Duration) -> (Vec<Seen>, bool) {
-        self.now = self.now + length;
+        self.now += length;
         self.over = self.session.advance(self.now);
         (self.agents.iter().map(Agent::take).collect(), self.over)
     }

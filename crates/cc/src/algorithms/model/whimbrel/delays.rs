@@ -262,7 +262,7 @@ mod tests {
     fn noise_is_what_changes_faster_than_a_queue() {
         // 2 ms that come and go every 25 ms: a slice is 10 ms.
         let fast = noise(|now| {
-            if (now / 0.025) as u64 % 2 == 0 {
+            if ((now / 0.025) as u64).is_multiple_of(2) {
                 0.0
             } else {
                 0.002
