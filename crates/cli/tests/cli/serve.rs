@@ -86,9 +86,10 @@ fn server(path: &Path, listen: &str) -> (Child, String) {
         .spawn()
         .expect("it starts");
     let mut line = String::new();
-    BufReader::new(server.stdout.take().expect("piped"))
-        .read_line(&mut line)
-        .expect("its address");
+    let mut events = BufReader::new(server.stdout.take().expect("piped"));
+    events.read_line(&mut line).expect("its address");
+    // Somebody reads its events until it ends: a server whose output is closed stops.
+    std::thread::spawn(move || std::io::copy(&mut events, &mut std::io::sink()));
     let address = parse(&line)["address"].as_str().map(str::to_owned);
     (server, address.expect("a string"))
 }

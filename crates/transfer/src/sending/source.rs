@@ -285,7 +285,9 @@ impl StreamSource {
             if state.stopped {
                 return Ok(None);
             }
-            if let Some(block) = state.kept.get(&(at / CHUNK)) {
+            // The last block is short: behind it there is nothing.
+            let kept = state.kept.get(&(at / CHUNK));
+            if let Some(block) = kept.filter(|block| at % CHUNK < block.len() as u64) {
                 return Ok(Some(block.clone()));
             }
             if state.ended {

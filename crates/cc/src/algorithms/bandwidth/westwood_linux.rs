@@ -75,7 +75,10 @@ impl LinuxWestwood {
 impl Rule for LinuxWestwood {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.measure(ack);
-        grow_as_reno(window, ack, SLOW_START_LIMIT);
+        // What was counted before a recovery may exceed the window after it.
+        if Window::may_grow(ack) {
+            grow_as_reno(window, ack, SLOW_START_LIMIT);
+        }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) -> LossResponse {

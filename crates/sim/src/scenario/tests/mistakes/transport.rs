@@ -7,7 +7,7 @@ fn mistakes_in_the_choice_of_transport_are_explained() {
     check(&[
         (
             flow_key("qqq = 1"),
-            "scenario.toml:4: flow: unknown key `qqq`; known: `name`, `kind`, `count`, ",
+            "scenario.toml:4: flow: unknown key `qqq`; of ",
         ),
         (
             flow_key("kind = \"udp4\""),
