@@ -238,11 +238,8 @@ impl Whimbrel {
             .on_round(windows, (standing, queue), foreign, noise);
         match finding {
             Finding::Path if self.config.path && self.longer.may_assume(now) => {
-                self.longer.assume(self.delays.base());
-                self.delays.rebase(now, standing);
-                self.losses.on_new_path(standing);
+                self.assume_longer(now, standing);
                 self.window = self.window.max(onset);
-                self.changes += 1;
                 self.enter(Mode::Cruise);
             }
             Finding::Elastic if self.config.elasticity => {
@@ -257,6 +254,14 @@ impl Whimbrel {
             }
             _ => {}
         }
+    }
+
+    /// Takes the standing RTT for that of a longer path, for the time being (`path.rs`).
+    fn assume_longer(&mut self, now: f64, standing: f64) {
+        self.longer.assume(self.delays.base());
+        self.delays.rebase(now, standing);
+        self.losses.on_new_path(standing);
+        self.changes += 1;
     }
 
     /// The flow does not grow.
@@ -338,10 +343,7 @@ impl Whimbrel {
         let foreign = self.foreign();
         if self.compete.pushes_in_vain(self.window, standing, queue) {
             if queue > foreign && self.config.path && self.longer.may_assume(now) {
-                self.longer.assume(self.delays.base());
-                self.delays.rebase(now, standing);
-                self.losses.on_new_path(standing);
-                self.changes += 1;
+                self.assume_longer(now, standing);
             }
             self.enter(Mode::Cruise);
             return;
