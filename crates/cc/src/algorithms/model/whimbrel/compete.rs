@@ -92,8 +92,16 @@ impl Compete {
         }
     }
 
-    /// The window after a loss that is congestion.
+    /// The window after a loss that is congestion. `window` may be below CUBIC's, because the rate
+    /// of the path limits it; CUBIC then begins anew there, so that a loss reduces what was used.
     pub fn on_loss(&mut self, loss: &Loss, window: f64, mss: u64) -> f64 {
+        if self
+            .cubic
+            .as_ref()
+            .is_some_and(|c| c.cwnd().get() as f64 > window)
+        {
+            self.cubic = None;
+        }
         let cubic = self.cubic.get_or_insert_with(|| {
             let window = Bytes::new(window as u64);
             let setup = Setup {
@@ -155,6 +163,18 @@ mod tests {
         };
         window = compete.on_loss(&event, window, 1000);
         assert_eq!(window, 80_500.0, "0.7");
+    }
+
+    #[test]
+    fn a_loss_reduces_a_window_that_was_limited_below_cubics() {
+        let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
+        for (window, reduced) in [(100_000.0, 70_000.0), (50_000.0, 35_000.0)] {
+            let event = Loss {
+                in_flight: Bytes::new(window as u64),
+                ..loss(&newreno(10), Time::ZERO)
+            };
+            assert_eq!(compete.on_loss(&event, window, 1000), reduced);
+        }
     }
 
     #[test]
