@@ -54,6 +54,7 @@ pub mod parts {
 
 pub use algorithms::loss::cubic::{Cubic, CubicConfig};
 pub use algorithms::model::copa::Copa;
+pub use algorithms::model::indigo::Features as IndigoFeatures;
 pub use building_blocks::fairness;
 pub use classifiers::cerl::Cerl;
 pub use classifiers::wrap::WithClassifier;

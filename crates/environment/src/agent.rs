@@ -1,8 +1,9 @@
 //! A flow whose window a learner sets.
 
-use crate::features::Features;
 use std::sync::{Arc, Mutex, PoisonError};
-use whimbrel_cc::{Ack, Controller, Loss, LossResponse, LostPacket, Setup, Timeout};
+use whimbrel_cc::{
+    Ack, Controller, IndigoFeatures, Loss, LossResponse, LostPacket, Setup, Timeout,
+};
 use whimbrel_units::{Bytes, Time};
 
 /// What an agent has seen since the last step, by name and with its unit.
@@ -39,7 +40,7 @@ struct State {
     lost: u64,
     in_flight: u64,
     timeouts: u64,
-    features: Features,
+    features: IndigoFeatures,
 }
 
 /// The learner's side of a flow.
@@ -102,11 +103,10 @@ impl Agent {
 struct Driven(Agent);
 
 impl Controller for Driven {
-    fn on_sent(&mut self, now: Time, size: Bytes, in_flight: Bytes) {
+    fn on_sent(&mut self, _: Time, size: Bytes, in_flight: Bytes) {
         self.0.with(|state| {
             state.sent = state.sent.saturating_add(size.get());
             state.in_flight = in_flight.get();
-            state.features.on_sent(now, size);
         });
     }
 

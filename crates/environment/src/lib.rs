@@ -7,7 +7,6 @@
 mod agent;
 mod batch;
 mod episode;
-mod features;
 
 pub use agent::{Agent, FIELDS, Seen};
 pub use batch::Batch;

@@ -7,7 +7,7 @@ use crate::algorithms::delay::{compound, fast, illinois, vegas, yeah};
 use crate::algorithms::loss::{
     bic, cubic, highspeed, hybla, lia, newreno, reno, scalable, sctp, tahoe,
 };
-use crate::algorithms::model::{bbr, bbr3, copa, verus, whimbrel};
+use crate::algorithms::model::{bbr, bbr3, copa, indigo, verus, whimbrel};
 use crate::algorithms::random_loss::{
     cerl, cerl_plus, cerl_plus_printed, jtcp, mveno, newjersey, newjersey_plus, tcp_nack, veno,
 };
@@ -63,6 +63,7 @@ pub static CONTROLLERS: &[&Entry] = &[
     &bbr::ENTRY,
     &bbr3::ENTRY,
     &copa::ENTRY,
+    &indigo::ENTRY,
     &whimbrel::ENTRY,
     // Burst.
     &aatp::ORIGINAL,

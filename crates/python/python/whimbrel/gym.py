@@ -41,6 +41,19 @@ class IndigoState:
         return out
 
 
+class LogState(IndigoState):
+    """Indigo's state with the logarithms of its four numbers, as the algorithm ``indigo`` of this
+    project takes it: ln(1 + queueing delay in ms), ln(1 + rate in Mbit/s) of delivery and sending,
+    ln(window in packets), and the last action as one of five. Shape (9,)."""
+
+    def observe(self, seen, last):
+        out = super().observe(seen, last)
+        names = ["delay_ewma_ms", "delivery_ewma_mbps", "send_ewma_mbps"]
+        out[:, :3] = np.log1p(seen[:, [_AT[name] for name in names]])
+        out[:, 3] = np.log(np.maximum(seen[:, _AT["cwnd_packets"]], 1))
+        return out
+
+
 class IndigoActions:
     """Indigo's five changes of the window, packets: halve, -10, none, +10, double."""
 

@@ -3,5 +3,6 @@
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod copa;
+pub(crate) mod indigo;
 pub(crate) mod verus;
 pub(crate) mod whimbrel;
