@@ -1,6 +1,8 @@
 from os import PathLike
 from typing import Any, Literal
 
+from typing_extensions import TypedDict, Unpack
+
 from ._errors import WhimbrelError as WhimbrelError
 from ._table import Results as Results, Table as Table
 from ._whimbrel import Ack as Ack, Loss as Loss, Setup as Setup, Timeout as Timeout
@@ -13,6 +15,28 @@ Algorithm = str | type[Controller]
 Algorithms = Algorithm | list[Algorithm] | list[str] | list[type[Controller]]
 File = str | PathLike[str]
 
+class RunOptions(TypedDict, total=False):
+    threads: int | None
+    progress: bool | None
+    tables: list[str] | None
+
+class PathFlags(TypedDict, total=False):
+    rate: Values | None
+    rtt: Values | None
+    queue: Values | None
+    loss: Values | None
+    controllers: Algorithms | None
+    streams: int | list[int] | None
+    messages: str | list[str] | None
+    flows: int | None
+    duration: str | None
+    seeds: int | None
+    recovery: Literal["newreno", "sack", "rack"] | None
+    transport: Literal["quic", "tcp"] | None
+
+class CompareFlags(PathFlags, RunOptions, total=False):
+    sample: str | None
+
 class Scenario:
     def __init__(
         self,
@@ -21,18 +45,7 @@ class Scenario:
         file: File | None = None,
         set: dict[str, Any] | None = None,
         sample: str | None = None,
-        rate: Values | None = None,
-        rtt: Values | None = None,
-        queue: Values | None = None,
-        loss: Values | None = None,
-        controllers: Algorithms | None = None,
-        streams: int | list[int] | None = None,
-        messages: str | list[str] | None = None,
-        flows: int | None = None,
-        duration: str | None = None,
-        seeds: int | None = None,
-        recovery: Literal["newreno", "sack", "rack"] | None = None,
-        transport: Literal["quic", "tcp"] | None = None,
+        **flags: Unpack[PathFlags],
     ) -> None: ...
     @property
     def text(self) -> str: ...
@@ -41,21 +54,9 @@ class Scenario:
     @property
     def swept(self) -> list[str]: ...
     def __len__(self) -> int: ...
-    def run(
-        self,
-        *,
-        threads: int | None = None,
-        progress: bool | None = None,
-        tables: list[str] | None = None,
-    ) -> Results: ...
+    def run(self, **options: Unpack[RunOptions]) -> Results: ...
 
-def run(
-    scenario: Scenario | File,
-    *,
-    threads: int | None = None,
-    progress: bool | None = None,
-    tables: list[str] | None = None,
-) -> Results: ...
+def run(scenario: Scenario | File, **options: Unpack[RunOptions]) -> Results: ...
 def sweep(
     scenario: Scenario | File,
     keys: dict[str, Any] | None = None,
@@ -64,25 +65,7 @@ def sweep(
     seeds: int | None = None,
     **options: Any,
 ) -> Any: ...
-def compare(
-    *,
-    rate: Values | None = None,
-    rtt: Values | None = None,
-    queue: Values | None = None,
-    loss: Values | None = None,
-    controllers: Algorithms | None = None,
-    streams: int | list[int] | None = None,
-    messages: str | list[str] | None = None,
-    flows: int | None = None,
-    duration: str | None = None,
-    seeds: int | None = None,
-    recovery: Literal["newreno", "sack", "rack"] | None = None,
-    transport: Literal["quic", "tcp"] | None = None,
-    sample: str | None = None,
-    threads: int | None = None,
-    progress: bool | None = None,
-    tables: list[str] | None = None,
-) -> Results: ...
+def compare(**flags: Unpack[CompareFlags]) -> Results: ...
 
 class Advice:
     use: str
