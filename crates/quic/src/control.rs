@@ -12,6 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use whimbrel_units::Time;
 
+/// What noq may count in flight beyond what it tells a controller, bytes: packets that it pads but
+/// that need no acknowledgment. It makes some dozens of them, of some dozens of bytes, at a timeout.
+const PADDED: u64 = 64 << 10;
+
 /// The shared state of a connection. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Control(Arc<Mutex<State>>);
@@ -25,8 +29,9 @@ pub(crate) struct State {
     pub silence: Silence,
     /// The order of the last packet sent.
     pub last_order: Option<u64>,
-    /// One packet may leave whatever the window: a probe, or a report. Reports take the place of
-    /// acknowledgments, which no window limits, and are as many: at most one for two packets.
+    /// One packet may leave whatever the window: a probe, an answer after a silence, or a report.
+    /// Reports take the place of acknowledgments, which no window limits, and are as many: at most
+    /// one for two packets.
     pub one_more: bool,
     /// The local address changed; the congestion controller does not know yet.
     pub moved: bool,
@@ -72,10 +77,11 @@ impl Control {
         self.lock().marks.acknowledged(order)
     }
 
-    /// The minimum window, with `in_flight` bytes in flight and packets of `mtu` bytes.
+    /// The minimum window, with `in_flight` bytes in flight and packets of `mtu` bytes. It lets one
+    /// packet leave: with the next one that is sent, it is 0 again.
     pub fn min_window(&self, in_flight: u64, mtu: u64) -> u64 {
         if self.lock().one_more {
-            in_flight + mtu
+            in_flight + mtu + PADDED
         } else {
             0
         }

@@ -41,6 +41,8 @@ mod incoming;
 #[cfg(test)]
 mod moving_tests;
 mod obstacle;
+#[cfg(test)]
+mod outage_tests;
 mod prepared;
 mod receive_stream;
 #[cfg(test)]

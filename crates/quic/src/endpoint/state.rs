@@ -207,6 +207,7 @@ impl State {
     /// Passes a packet that has arrived to noq, and the DATAGRAM frames in it to the feedback.
     pub fn receive(&mut self, now: Instant, arrived: Time, event: noq_proto::ConnectionEvent) {
         self.proto.handle_event(event);
+        self.feedback.on_packet(now);
         while let Some(data) = self.proto.datagrams().recv() {
             self.feedback.on_datagram(now, arrived, &data);
         }

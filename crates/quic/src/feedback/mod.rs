@@ -173,6 +173,15 @@ impl Feedback {
         }
     }
 
+    /// A packet of the peer arrived. If it ends a silence, its acknowledgment leaves at once, whatever
+    /// the window and whatever else waits.
+    pub fn on_packet(&mut self, now: Instant) {
+        let mut control = self.control.lock();
+        if control.silence.on_arrival(now) {
+            control.one_more = true;
+        }
+    }
+
     /// A DATAGRAM frame arrived, in a packet that the kernel received at `arrived` (its own clock;
     /// only differences matter). Frames that are not ours are ignored.
     pub fn on_datagram(&mut self, now: Instant, arrived: Time, data: &[u8]) {
