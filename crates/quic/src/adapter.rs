@@ -373,7 +373,10 @@ impl Inner {
         self.marked |= signal == Signal::Ecn;
         let next_order = self.flight.next_order();
         let lost_order = lost.newest.unwrap_or_else(|| self.flight.order_at(sent));
-        let in_flight = Bytes::new(self.in_flight + lost.bytes);
+        // What the same acknowledgment covers was in flight, too: after an outage, which takes
+        // acknowledgments, it may be half of a window.
+        let acked = self.pending_ack.map_or(0, |p| p.ack.acked.get());
+        let in_flight = Bytes::new(self.in_flight + lost.bytes + acked);
         let is_new = lost_order >= self.episode.end;
         let mut response = None;
         if persistent && is_new {

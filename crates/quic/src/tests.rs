@@ -256,8 +256,8 @@ fn a_loss_is_reported_before_the_acknowledgment_that_reveals_it() {
     };
     assert_eq!(
         loss.in_flight,
-        Bytes::new(3 * MTU),
-        "before the loss is taken off"
+        Bytes::new(6 * MTU),
+        "before the loss and the acknowledgment are taken off"
     );
     assert_eq!(
         (loss.lost, loss.lost_order, loss.next_order),
@@ -433,7 +433,7 @@ fn persistent_congestion_is_a_timeout_and_no_loss() {
     };
     assert_eq!(
         (t.in_flight, t.repeated, t.next_order),
-        (Bytes::new(9 * MTU), false, 10)
+        (Bytes::new(10 * MTU), false, 10)
     );
     assert!(!old.in_recovery && !new.in_recovery);
     assert_eq!(b.snapshot().timeouts, 1);
