@@ -15,6 +15,7 @@
 //! | `seed`, `rtt`, `ranges`, `measure`, `counters` | parts that several of them use |
 
 mod aatp;
+mod buckets;
 mod counters;
 mod engine;
 mod flow;

@@ -1,17 +1,16 @@
 //! Distributions of delays in little memory.
 
+use crate::buckets::Buckets;
 use crate::outcome::{Distribution, Summary};
-use hdrhistogram::Histogram;
 use whimbrel_units::Duration;
 
 /// A distribution of delays: count, sum and extremes are exact, percentiles to 0.1 %.
 #[derive(Debug, Clone)]
 pub(crate) struct Delays {
     /// In microseconds, which is finer than any delay that matters on a network.
-    histogram: Histogram<u32>,
-    /// Samples that are not counted yet. A histogram has tens of kilobytes, and with hundreds of
-    /// flows none is in a cache when the next sample comes. So samples are collected and counted in
-    /// batches.
+    buckets: Buckets,
+    /// Samples that are not counted yet. Buckets have kilobytes, and with hundreds of flows none are
+    /// in a cache when the next sample comes. So samples are collected and counted in batches.
     recent: Vec<Duration>,
     count: u64,
     sum: u64,
@@ -24,21 +23,16 @@ pub(crate) struct Delays {
     variations: u64,
 }
 
-/// Three significant digits.
-const DIGITS: u8 = 3;
 /// Longer delays are counted as one hour.
 const LONGEST_US: u64 = 3_600_000_000;
-/// Samples that are counted at once: 16 kB.
-const BATCH: usize = 2048;
+/// Samples that are counted at once: 4 kB.
+const BATCH: usize = 512;
 
 impl Delays {
     /// No samples.
     pub fn new() -> Self {
-        let mut histogram =
-            Histogram::new(DIGITS).expect("three digits are within the library's 0 to 5");
-        histogram.auto(true);
         Self {
-            histogram,
+            buckets: Buckets::default(),
             recent: Vec::new(),
             count: 0,
             sum: 0,
@@ -77,10 +71,9 @@ impl Delays {
             last = *delay;
         }
         self.last = Some(last);
+        self.buckets.make_room(micros(self.min)..=micros(self.max));
         for delay in &self.recent {
-            let us = (delay.as_nanos() / 1000).min(LONGEST_US);
-            // Fails only if the histogram may not grow, and it may.
-            let _ = self.histogram.record(us);
+            self.buckets.count(micros(*delay));
         }
         self.recent.clear();
     }
@@ -89,8 +82,7 @@ impl Delays {
     /// last of the other.
     pub fn merge(&mut self, other: &mut Self) {
         other.count_recent();
-        // Fails only if `other` does not fit, and this histogram grows.
-        let _ = self.histogram.add(&other.histogram);
+        self.buckets.add(&other.buckets);
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
@@ -99,10 +91,11 @@ impl Delays {
         self.variations += other.variations;
     }
 
-    /// A quantile. There must be samples, and all must be in the histogram.
+    /// A quantile. There must be samples, and all must be counted.
     fn quantile(&self, q: f64) -> Duration {
-        // The buckets of the histogram reach a little beyond the extremes, which are known exactly.
-        Duration::from_micros(self.histogram.value_at_quantile(q)).clamp(self.min, self.max)
+        let n = ((q * self.count as f64).ceil() as u64).max(1);
+        // The buckets reach a little beyond the extremes, which are known exactly.
+        Duration::from_micros(self.buckets.nth(n)).clamp(self.min, self.max)
     }
 
     /// The distribution at its shares; see [`Distribution`].
@@ -141,6 +134,12 @@ impl Delays {
             jitter: Duration::from_nanos(self.varied / self.variations.max(1)),
         }
     }
+}
+
+/// A delay in the unit of the buckets, rounded down.
+#[inline]
+fn micros(delay: Duration) -> u64 {
+    (delay.as_nanos() / 1000).min(LONGEST_US)
 }
 
 /// The shares at which a distribution is reported, in millionths: each percent up to 90 %, then 80
