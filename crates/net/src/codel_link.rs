@@ -96,8 +96,9 @@ impl CodelLink {
         let last_end = self.server.free_at();
         let served = self.server.serve(packet.since, packet.size);
         self.counters.busy += served.ends.since(last_end.max(packet.since));
+        let on_air = self.server.on_air();
         self.exit
-            .pass(served, packet.size, marked, &mut self.counters)
+            .pass(served, on_air, packet.size, marked, &mut self.counters)
     }
 
     /// The queue as of the last time that the link advanced to.

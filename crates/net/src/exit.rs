@@ -15,7 +15,8 @@ use whimbrel_units::Time;
 pub(crate) struct Exit {
     delay: Delaying,
     impairment: Impairment,
-    outages: Outages,
+    /// `None`: there are none.
+    outages: Option<Box<Outages>>,
 }
 
 impl Exit {
@@ -25,38 +26,35 @@ impl Exit {
         Self {
             delay: Delaying::new(&spec.delay, seed),
             impairment: Impairment::new(&spec.loss, rng, on_air),
-            outages: Outages::new(spec.loss.outages.clone()),
+            outages: (!spec.loss.outages.is_empty())
+                .then(|| Box::new(Outages::new(spec.loss.outages.clone()))),
         }
     }
 
-    /// The fate of the next served packet. Times never go back.
+    /// The fate of the next served packet; `on_air`: its transmission on a radio. Times never go
+    /// back.
     #[inline(always)]
     pub fn pass(
         &mut self,
         served: Served,
+        on_air: Option<OnAir>,
         size: u32,
         marked: bool,
         counters: &mut Counters,
     ) -> Fate {
         counters.count_served(size);
-        if let Some(on_air) = served.radio {
-            return self.pass_air(on_air, size, marked, counters);
+        let left = on_air.map_or(served.ends, |on_air| on_air.out);
+        let mut passage = self.impairment.pass(left, size);
+        if let Some(on_air) = on_air {
+            passage = self.receive(on_air.reception, passage, size);
         }
-        let passage = self.impairment.pass(served.ends, size);
-        self.come_out(served.ends, passage, size, marked, counters)
+        self.come_out(left, passage, size, marked, counters)
     }
 
-    /// The fate of a packet that a radio sent.
+    /// Adds what a radio did to a packet.
     #[inline(never)]
-    fn pass_air(
-        &mut self,
-        on_air: OnAir,
-        size: u32,
-        marked: bool,
-        counters: &mut Counters,
-    ) -> Fate {
-        let mut passage = self.impairment.pass(on_air.out, size);
-        match on_air.reception {
+    fn receive(&mut self, reception: Reception, mut passage: Passage, size: u32) -> Passage {
+        match reception {
             Reception::Understood => {}
             Reception::Lost => passage.lost = true,
             Reception::Corrupted => {
@@ -65,7 +63,7 @@ impl Exit {
                 passage.corrupted = Some(passage.corrupted.map_or(bit, |other| other.min(bit)));
             }
         }
-        self.come_out(on_air.out, passage, size, marked, counters)
+        passage
     }
 
     /// The fate of a packet whose last bit left at `left` with these impairments.
@@ -78,7 +76,7 @@ impl Exit {
         marked: bool,
         counters: &mut Counters,
     ) -> Fate {
-        if self.outages.cover(left) {
+        if self.outages.as_mut().is_some_and(|all| all.cover(left)) {
             counters.outage += 1;
             Fate::Dropped(DropCause::Outage)
         } else if passage.lost {

@@ -221,8 +221,9 @@ impl FqCodelLink {
         let last_end = self.server.free_at();
         let served = self.server.serve(due, packet.size);
         self.counters.busy += served.ends.since(last_end.max(due));
+        let on_air = self.server.on_air();
         self.exit
-            .pass(served, packet.size, marked, &mut self.counters)
+            .pass(served, on_air, packet.size, marked, &mut self.counters)
     }
 
     /// All queues together, as of the last time that the link advanced to.

@@ -22,11 +22,16 @@ use whimbrel_units::Time;
 #[derive(Debug, Clone)]
 pub(crate) struct Impairment {
     random: Chance,
-    /// Only independent random loss, the common case: the rest is skipped.
-    plain: bool,
-    corruption: Option<Box<Corruption>>,
-    bursts: Option<Box<Bursts>>,
-    drops: Option<Box<Drops>>,
+    /// `None`: only independent random loss, the common case.
+    rest: Option<Box<Rest>>,
+}
+
+/// The impairments besides independent random loss.
+#[derive(Debug, Clone)]
+struct Rest {
+    corruption: Option<Corruption>,
+    bursts: Option<Bursts>,
+    drops: Option<Drops>,
 }
 
 /// The impairments of one packet.
@@ -48,22 +53,23 @@ impl Impairment {
             rng
         };
         let corrupts = !(spec.corrupt.is_zero() && spec.bit_errors.is_zero());
-        Self {
-            random: Chance::new(spec.random, ahead(0)),
-            plain: !corrupts && spec.gilbert_elliott.is_none() && spec.drops.is_empty(),
-            corruption: (corrupts || places).then(|| {
-                Box::new(Corruption {
-                    chance: Chance::new(spec.corrupt, ahead(1)),
-                    place: ahead(4),
-                    noise: (!spec.bit_errors.is_zero())
-                        .then(|| BitErrors::new(spec.bit_errors, ahead(5))),
-                })
+        let rest = Rest {
+            corruption: (corrupts || places).then(|| Corruption {
+                chance: Chance::new(spec.corrupt, ahead(1)),
+                place: ahead(4),
+                noise: (!spec.bit_errors.is_zero())
+                    .then(|| BitErrors::new(spec.bit_errors, ahead(5))),
             }),
             bursts: spec
                 .gilbert_elliott
                 .as_ref()
-                .map(|bursts| Box::new(Bursts::new(bursts, ahead(2), ahead(3)))),
-            drops: (!spec.drops.is_empty()).then(|| Box::new(Drops::new(spec.drops.clone()))),
+                .map(|bursts| Bursts::new(bursts, ahead(2), ahead(3))),
+            drops: (!spec.drops.is_empty()).then(|| Drops::new(spec.drops.clone())),
+        };
+        let any = rest.corruption.is_some() || rest.bursts.is_some() || rest.drops.is_some();
+        Self {
+            random: Chance::new(spec.random, ahead(0)),
+            rest: any.then(|| Box::new(rest)),
         }
     }
 
@@ -72,24 +78,12 @@ impl Impairment {
     #[inline(always)]
     pub fn pass(&mut self, at: Time, size: u32) -> Passage {
         let lost = self.random.happens();
-        if self.plain {
-            return Passage {
+        match &mut self.rest {
+            None => Passage {
                 lost,
                 corrupted: None,
-            };
-        }
-        self.pass_rest(lost, at, size)
-    }
-
-    /// The impairments besides independent loss; `alone`: the packet is already lost independently.
-    #[inline(never)]
-    fn pass_rest(&mut self, alone: bool, at: Time, size: u32) -> Passage {
-        let corrupted = self.corruption.as_mut().and_then(|c| c.strike(size));
-        let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
-        let dropped = self.drops.as_mut().is_some_and(|drops| drops.take(at));
-        Passage {
-            lost: alone || in_burst || dropped,
-            corrupted,
+            },
+            Some(rest) => rest.pass(lost, at, size),
         }
     }
 
@@ -97,7 +91,22 @@ impl Impairment {
     /// configured.
     #[cold]
     pub fn place(&mut self, size: u32) -> u32 {
-        self.corruption.as_mut().map_or(0, |c| c.place(size))
+        let corruption = self.rest.as_mut().and_then(|rest| rest.corruption.as_mut());
+        corruption.map_or(0, |c| c.place(size))
+    }
+}
+
+impl Rest {
+    /// The impairments of the next packet; `alone`: it is already lost independently.
+    #[inline(never)]
+    fn pass(&mut self, alone: bool, at: Time, size: u32) -> Passage {
+        let corrupted = self.corruption.as_mut().and_then(|c| c.strike(size));
+        let in_burst = self.bursts.as_mut().is_some_and(|b| b.loses(at));
+        let dropped = self.drops.as_mut().is_some_and(|drops| drops.take(at));
+        Passage {
+            lost: alone || in_burst || dropped,
+            corrupted,
+        }
     }
 }
 

@@ -1,4 +1,6 @@
 //! The result of serving one packet: when it left the queue, and what a radio made of it.
+//!
+//! Both are small enough to be returned in registers.
 
 use whimbrel_units::Time;
 
@@ -9,8 +11,6 @@ pub(crate) struct Served {
     pub begins: Time,
     /// When the link is free again; without a radio, the packet's last bit leaves then.
     pub ends: Time,
-    /// The result of the transmission on a radio link.
-    pub radio: Option<OnAir>,
 }
 
 /// The transmission of a packet between two radios.
@@ -29,16 +29,4 @@ pub(crate) enum Reception {
     /// Delivered with wrong bits.
     Corrupted,
     Lost,
-}
-
-impl Served {
-    /// Service without a radio.
-    #[inline]
-    pub fn new(begins: Time, ends: Time) -> Self {
-        Self {
-            begins,
-            ends,
-            radio: None,
-        }
-    }
 }

@@ -6,7 +6,7 @@
 //! link has exactly its rate for packets of any size.
 
 use crate::schedule::Cursor;
-use crate::served::Served;
+use crate::served::{OnAir, Served};
 use crate::spec::ServiceSpec;
 use crate::trace::{self, Trace};
 use crate::wireless::Radio;
@@ -25,12 +25,13 @@ pub(crate) struct Server {
     free_at: Time,
 }
 
+/// Boxed but for the common kinds: a run with many links is fast if they fit the cache.
 #[derive(Debug, Clone)]
 enum Kind {
     Unlimited,
     Constant(Constant),
-    Steps(Steps),
-    Trace(trace::Reader),
+    Steps(Box<Steps>),
+    Trace(Box<trace::Reader>),
     Wireless(Box<Radio>),
 }
 
@@ -42,11 +43,11 @@ impl Server {
             ServiceSpec::Rate(schedule) if schedule.is_constant() => {
                 Kind::Constant(Constant::new(schedule.all()[0].1))
             }
-            ServiceSpec::Rate(schedule) => Kind::Steps(Steps {
+            ServiceSpec::Rate(schedule) => Kind::Steps(Box::new(Steps {
                 rate: Cursor::new(schedule.clone()),
                 carried: 0,
-            }),
-            ServiceSpec::Trace(trace) => Kind::Trace(Trace::reader(Arc::clone(trace))),
+            })),
+            ServiceSpec::Trace(trace) => Kind::Trace(Box::new(Trace::reader(Arc::clone(trace)))),
             ServiceSpec::Wireless(link) => {
                 Kind::Wireless(Box::new(Radio::new(Arc::clone(link), seed)))
             }
@@ -78,14 +79,42 @@ impl Server {
         let idle = self.free_at < now;
         let begins = if idle { now } else { self.free_at };
         let served = match &mut self.kind {
-            Kind::Unlimited => Served::new(now, now),
-            Kind::Constant(constant) => Served::new(begins, begins + constant.time_for(size, idle)),
-            Kind::Steps(steps) => Served::new(begins, steps.serve(begins, size, idle)),
-            Kind::Trace(reader) => reader.serve(now, size),
-            Kind::Wireless(radio) => radio.serve(begins, size),
+            Kind::Constant(constant) => Served {
+                begins,
+                ends: begins + constant.time_for(size, idle),
+            },
+            _ => self.serve_otherwise(now, begins, size),
         };
         self.free_at = served.ends;
         served
+    }
+
+    /// Serves a packet at any rate but a constant one.
+    #[inline(never)]
+    fn serve_otherwise(&mut self, now: Time, begins: Time, size: u32) -> Served {
+        let idle = self.free_at < now;
+        let ends = match &mut self.kind {
+            Kind::Unlimited => {
+                return Served {
+                    begins: now,
+                    ends: now,
+                };
+            }
+            Kind::Constant(constant) => begins + constant.time_for(size, idle),
+            Kind::Steps(steps) => steps.serve(begins, size, idle),
+            Kind::Trace(reader) => return reader.serve(now, size),
+            Kind::Wireless(radio) => return radio.serve(begins, size),
+        };
+        Served { begins, ends }
+    }
+
+    /// The transmission of the last packet if the link is a radio.
+    #[inline]
+    pub fn on_air(&self) -> Option<OnAir> {
+        match &self.kind {
+            Kind::Wireless(radio) => Some(radio.on_air()),
+            _ => None,
+        }
     }
 }
 
@@ -94,7 +123,9 @@ impl Server {
 #[derive(Debug, Clone)]
 struct Constant {
     rate: u64,
-    known: [(u32, Work); 2],
+    /// The sizes of the last two, and their work.
+    sizes: [u32; 2],
+    works: [Work; 2],
     /// Work carried over within this busy period, less than a nanosecond's.
     carried: u64,
 }
@@ -108,31 +139,26 @@ struct Work {
 
 impl Constant {
     fn new(rate: Rate) -> Self {
-        let nothing = (
-            0,
-            Work {
-                time: Duration::ZERO,
-                rest: 0,
-            },
-        );
+        let nothing = Work {
+            time: Duration::ZERO,
+            rest: 0,
+        };
         Self {
             rate: rate.as_bits_per_sec(),
-            known: [nothing; 2],
+            sizes: [0; 2],
+            works: [nothing; 2],
             carried: 0,
         }
     }
 
     #[inline(always)]
     fn time_for(&mut self, size: u32, idle: bool) -> Duration {
-        let [first, second] = self.known;
-        let work = if first.0 == size {
-            first.1
-        } else if second.0 == size {
-            second.1
+        let work = if self.sizes[0] == size {
+            self.works[0]
+        } else if self.sizes[1] == size {
+            self.works[1]
         } else {
-            let work = self.work(size);
-            self.known = [(size, work), first];
-            work
+            self.learn(size)
         };
         if idle {
             self.carried = 0;
@@ -147,6 +173,15 @@ impl Constant {
         }
     }
 
+    /// The work of a packet of another size, which is kept.
+    #[inline(never)]
+    fn learn(&mut self, size: u32) -> Work {
+        let work = self.work(size);
+        self.sizes = [size, self.sizes[0]];
+        self.works = [work, self.works[0]];
+        work
+    }
+
     fn work(&self, size: u32) -> Work {
         if self.rate == 0 {
             return Work {
@@ -154,7 +189,13 @@ impl Constant {
                 rest: 0,
             };
         }
-        // 2^32 bytes x 2^33 does not fit in 64 bits.
+        // Up to two gigabytes fit in 64 bits, whose division is much faster.
+        if let Some(work) = u64::from(size).checked_mul(WORK_PER_BYTE) {
+            return Work {
+                time: Duration::from_nanos(work / self.rate),
+                rest: work % self.rate,
+            };
+        }
         let work = u128::from(size) * u128::from(WORK_PER_BYTE);
         let rate = u128::from(self.rate);
         Work {

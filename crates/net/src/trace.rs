@@ -158,7 +158,10 @@ impl Reader {
             self.left_at = self.advance(now);
         }
         self.left -= need;
-        Served::new(begins, self.left_at)
+        Served {
+            begins,
+            ends: self.left_at,
+        }
     }
 
     /// Takes the first unused opportunity after `now`; `Time::MAX` at the end of all time.

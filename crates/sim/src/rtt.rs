@@ -34,6 +34,8 @@ const STANDARD_MAX_RTO: Duration = Duration::from_secs(60);
 pub(crate) struct RttEstimator {
     /// `None` before the first sample.
     estimate: Option<LinuxRtt>,
+    /// The smoothed RTT of the estimate; zero before the first sample.
+    srtt: Duration,
     min_rtt: Duration,
     /// The newest sample, zero before the first.
     latest: Duration,
@@ -52,6 +54,7 @@ impl RttEstimator {
     pub fn new(settings: &TcpSettings) -> Self {
         Self {
             estimate: None,
+            srtt: Duration::ZERO,
             min_rtt: Duration::MAX,
             latest: Duration::ZERO,
             base_rto: INITIAL_RTO,
@@ -75,6 +78,7 @@ impl RttEstimator {
             }
         };
         self.base_rto = estimate.rto().max(self.min_rto);
+        self.srtt = estimate.srtt();
         self.estimate = Some(estimate);
         self.backoff = 0;
         self.unsampled = false;
@@ -87,8 +91,9 @@ impl RttEstimator {
     }
 
     /// Smoothed RTT, zero before the first sample.
+    #[inline]
     pub fn srtt(&self) -> Duration {
-        self.estimate.map_or(Duration::ZERO, |e| e.srtt())
+        self.srtt
     }
 
     /// RTTVAR of RFC 6298, the smoothed mean deviation of the RTT, zero before the first sample.

@@ -24,6 +24,8 @@ pub(crate) struct Radio {
     /// two sizes (data, ACK).
     known: [Option<Known>; 2],
     corrupted: u64,
+    /// The last transmission.
+    on_air: OnAir,
     draws: Xoshiro256PlusPlus,
 }
 
@@ -54,6 +56,10 @@ impl Radio {
             snr,
             known: [None; 2],
             corrupted: threshold(spec.deliver_corrupted),
+            on_air: OnAir {
+                out: Time::ZERO,
+                reception: Reception::Understood,
+            },
             draws,
             link,
         }
@@ -94,11 +100,13 @@ impl Radio {
         } else {
             Reception::Lost
         };
-        Served {
-            begins,
-            ends: now,
-            radio: Some(OnAir { out, reception }),
-        }
+        self.on_air = OnAir { out, reception };
+        Served { begins, ends: now }
+    }
+
+    /// The transmission of the last packet.
+    pub fn on_air(&self) -> OnAir {
+        self.on_air
     }
 
     fn draw(&mut self, most: u32) -> u32 {

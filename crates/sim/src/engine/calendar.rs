@@ -20,9 +20,10 @@ const NEVER: u64 = u64::MAX;
 /// The next event of every source.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// Node 0 is the root. Node `i` has the children `4i + 1` to `4i + 4`. The last level is the
-    /// slots.
-    nodes: Vec<u64>,
+    /// The nodes but the root, in groups of siblings. Group 0 has the children of the root, and the
+    /// children of node `i` of group `g` are group `4g + i + 1`. The last level is the slots.
+    groups: Vec<[u64; 4]>,
+    /// The number of the first slot, counted over the nodes of all groups.
     first_slot: usize,
     /// Bits of a slot number. Above them are one bit for timers, and the time.
     slot_bits: u32,
@@ -38,10 +39,10 @@ impl Calendar {
         while leaves < slots {
             leaves *= 4;
         }
-        let first_slot = (leaves - 1) / 3;
-        let nodes = vec![NEVER; first_slot + leaves];
+        // Above the last level of 4^n slots there are (4^n - 4) / 3 nodes.
+        let first_slot = (leaves - 4) / 3;
         Self {
-            nodes,
+            groups: vec![[NEVER; 4]; (first_slot + leaves) / 4],
             first_slot,
             slot_bits: slot_bits(slots),
             first_timer: links,
@@ -57,7 +58,7 @@ impl Calendar {
     /// The earliest event and its source.
     #[inline]
     pub fn next(&self) -> Option<(Time, usize)> {
-        let node = self.nodes[0];
+        let node = minimum(&self.groups[0]);
         let time = node >> (self.slot_bits + 1);
         let slot = (node ^ self.scramble(time)) & self.slot_mask();
         (node != NEVER).then(|| (Time::from_nanos(time), slot as usize))
@@ -66,7 +67,7 @@ impl Calendar {
     /// Sets the next event of `slot`. With `None`, or a time beyond [`Self::horizon`], it has none.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Option<Time>) {
-        let node = match time {
+        let mut node = match time {
             Some(time) if time.as_nanos() < NEVER >> (self.slot_bits + 1) => {
                 let time = time.as_nanos();
                 let timer = u64::from(slot >= self.first_timer);
@@ -75,19 +76,18 @@ impl Calendar {
             }
             _ => NEVER,
         };
-        let mut at = self.first_slot + slot;
-        self.nodes[at] = node;
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            let siblings = &self.nodes[4 * parent + 1..4 * parent + 5];
-            let minimum = siblings[0]
-                .min(siblings[1])
-                .min(siblings[2].min(siblings[3]));
-            if self.nodes[parent] == minimum {
+        let mut place = self.first_slot + slot;
+        loop {
+            let siblings = &mut self.groups[place / 4];
+            siblings[place % 4] = node;
+            node = minimum(siblings);
+            if place < 4 {
                 break;
             }
-            self.nodes[parent] = minimum;
-            at = parent;
+            place = place / 4 - 1;
+            if self.groups[place / 4][place % 4] == node {
+                break;
+            }
         }
     }
 
@@ -99,6 +99,13 @@ impl Calendar {
     fn scramble(&self, time: u64) -> u64 {
         time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.slot_bits)
     }
+}
+
+/// The earliest of four siblings.
+#[inline]
+fn minimum(siblings: &[u64; 4]) -> u64 {
+    let [a, b, c, d] = *siblings;
+    a.min(b).min(c.min(d))
 }
 
 /// Bits that a slot number needs.

@@ -29,20 +29,14 @@ use whimbrel_units::Time;
 
 /// Which links and ends are called ahead of time.
 pub(super) struct Lookahead {
-    links: Vec<bool>,
-    /// Two for each lane: near, far.
-    ends: Vec<bool>,
+    /// The links that are entered as soon as a packet is on the link before them.
+    pub links: Vec<bool>,
+    /// The ends that receive a packet as soon as it is on its last link; two for each lane: near,
+    /// far.
+    pub ends: Vec<bool>,
 }
 
 impl Lookahead {
-    /// None.
-    pub fn off(network: &Network) -> Self {
-        Self {
-            links: vec![false; network.links.len()],
-            ends: vec![false; 2 * lanes(network).count()],
-        }
-    }
-
     /// All that can be. `behavior` gives what an end of a flow does.
     pub fn new(
         network: &Network,
@@ -53,18 +47,6 @@ impl Lookahead {
             links: links(network, pipes),
             ends: ends(network, pipes, behavior),
         }
-    }
-
-    /// Whether a link is entered as soon as a packet is on the link before it.
-    #[inline]
-    pub fn link(&self, link: usize) -> bool {
-        self.links[link]
-    }
-
-    /// Whether the end that a packet goes to receives it as soon as it is on its last link.
-    #[inline]
-    pub fn receiver(&self, packet: &Packet) -> bool {
-        self.ends[2 * packet.lane as usize + packet.receiver().index()]
     }
 }
 

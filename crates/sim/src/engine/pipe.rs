@@ -3,8 +3,7 @@
 use super::packet::{Flags, Packet};
 use super::polled_link::PolledSide;
 use crate::network::NamedLink;
-use std::collections::VecDeque;
-use whimbrel_net::{DropCause, Fate, Link};
+use whimbrel_net::{Counters, DropCause, Fate, Link, Ring};
 use whimbrel_units::Time;
 
 /// A link with the packets that are on it, in the order in which they leave it.
@@ -14,12 +13,12 @@ pub(crate) struct Pipe {
     pub link: Link,
     /// If set, a polled link decides instead of `link` when packets leave.
     pub polled: Option<PolledSide>,
-    packets: VecDeque<Packet>,
-    /// Packets that have left the link.
-    pub came_out: u64,
+    packets: Ring<Packet>,
+    /// When the last of them leaves.
+    last: Time,
     /// Their size in bytes.
-    pub came_out_bytes: u64,
-    /// `came_out_bytes` at the last sample.
+    bytes: u64,
+    /// [`Self::came_out_bytes`] at the last sample.
     pub sampled_bytes: u64,
 }
 
@@ -38,9 +37,9 @@ impl Pipe {
         Self {
             link: Link::new(&link.spec, seed),
             polled,
-            packets: VecDeque::new(),
-            came_out: 0,
-            came_out_bytes: 0,
+            packets: Ring::default(),
+            last: Time::ZERO,
+            bytes: 0,
             sampled_bytes: 0,
         }
     }
@@ -66,32 +65,41 @@ impl Pipe {
         }
     }
 
-    /// Keeps a packet until it leaves. Returns true if it is the next to leave.
+    /// Keeps a packet, which is at `hop` of its route, until it leaves at `at`. Returns true if it
+    /// is the next to leave.
     #[inline]
-    pub fn hold(&mut self, packet: &Packet) -> bool {
+    pub fn hold(&mut self, at: Time, hop: u8, packet: &Packet) -> bool {
+        self.bytes += u64::from(packet.size);
+        let first = self.packets.is_empty();
         // A packet overtakes others only if the delay became smaller.
-        let overtakes = self.packets.back().is_some_and(|last| last.at > packet.at);
-        if overtakes {
-            let behind = self
-                .packets
-                .iter()
-                .rev()
-                .take_while(|p| p.at > packet.at)
-                .count();
-            let place = self.packets.len() - behind;
-            self.packets.insert(place, *packet);
-            place == 0
-        } else {
-            self.packets.push_back(*packet);
-            self.packets.len() == 1
+        if at < self.last && !first {
+            return self.overtake(Packet { at, hop, ..*packet });
         }
+        self.last = at;
+        let kept = self.packets.push_back(*packet);
+        kept.at = at;
+        kept.hop = hop;
+        first
     }
 
-    /// Counts a packet that leaves the link.
-    #[inline]
-    pub fn count_out(&mut self, packet: &Packet) {
-        self.came_out += 1;
-        self.came_out_bytes += u64::from(packet.size);
+    /// Keeps a packet that leaves before some that are already on the link. Returns true if it is
+    /// the next to leave.
+    #[cold]
+    fn overtake(&mut self, packet: Packet) -> bool {
+        let later = |p: &&Packet| p.at > packet.at;
+        let behind = self.packets.iter_back().take_while(later).count();
+        self.packets.insert_before_last(behind, packet);
+        behind + 1 == self.packets.len()
+    }
+
+    /// Packets that have left the link, of those that it delivers.
+    pub fn came_out(&self, counters: &Counters) -> u64 {
+        counters.delivered - self.packets.len() as u64
+    }
+
+    /// Their size in bytes.
+    pub fn came_out_bytes(&self, counters: &Counters) -> u64 {
+        counters.delivered_bytes.get() - self.bytes
     }
 
     /// When the next packet leaves.
@@ -104,7 +112,7 @@ impl Pipe {
     #[inline]
     pub fn leave(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
-        self.count_out(&packet);
+        self.bytes -= u64::from(packet.size);
         Some(packet)
     }
 

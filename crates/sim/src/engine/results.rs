@@ -30,12 +30,17 @@ impl<S: SharedState, F: Flow<S>, O: Observe> World<'_, F, S, O> {
                 Some(polled) => self.polled[polled.index].backlog(polled.side),
                 None => pipe.link.backlog(now),
             };
-            let before: u64 = std::mem::replace(&mut pipe.sampled_bytes, pipe.came_out_bytes);
+            let counters = match pipe.polled {
+                Some(polled) => self.polled[polled.index].counters(polled.side),
+                None => pipe.link.counters(),
+            };
+            let bytes = pipe.came_out_bytes(counters);
+            let before = std::mem::replace(&mut pipe.sampled_bytes, bytes);
             samples.push(LinkSample {
                 at: now,
                 queue: backlog.packets,
                 queue_bytes: backlog.bytes,
-                rate: Rate::over(Bytes::new(pipe.came_out_bytes - before), interval),
+                rate: Rate::over(Bytes::new(bytes - before), interval),
             });
         }
         self.calendar.set(slot, Some(now + interval));
@@ -117,7 +122,7 @@ fn link_outcome(
             counters.waited / served
         },
         in_transit,
-        came_out: pipe.came_out,
+        came_out: pipe.came_out(&counters),
         samples,
     }
 }

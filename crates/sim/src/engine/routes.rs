@@ -3,6 +3,7 @@
 //! A lane is one route of a flow. Lane `i` is the first route of flow `i`. The further routes of
 //! flows with several have the numbers after those, flow by flow.
 
+use super::lookahead::Lookahead;
 use super::packet::{Flags, Packet};
 use crate::network::{LinkId, Network, Route};
 
@@ -39,32 +40,77 @@ pub(super) fn directions(network: &Network) -> impl Iterator<Item = &Vec<LinkId>
     })
 }
 
+/// What can be computed before its time when a packet is on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// It enters this link.
+    Link(usize),
+    /// It arrives at the end of its route.
+    End,
+    /// Nothing.
+    Nothing,
+}
+
 /// The links of all routes: a row of the same length for each direction of each lane.
 pub(super) struct Routes {
-    links: Vec<u32>,
+    /// Links, or [`Self::END`], with [`Self::AHEAD`] where a packet may go on before its time.
+    steps: Vec<u32>,
     row: usize,
 }
 
 impl Routes {
     /// Ends a route that is shorter than its row.
-    const END: u32 = u32::MAX;
+    const END: u32 = u32::MAX >> 1;
+    /// A packet goes on to this step as soon as it is on the link before it.
+    const AHEAD: u32 = 1 << 31;
 
-    /// The routes of a network.
+    /// The routes of a network, without lookahead.
     pub fn new(network: &Network) -> Self {
         let row = directions(network).map(Vec::len).max().unwrap_or(0) + 1;
-        let mut links = Vec::new();
+        let mut steps = Vec::new();
         for route in directions(network) {
-            links.extend(route.iter().map(|link| link.0));
-            links.resize(links.len().next_multiple_of(row), Self::END);
+            steps.extend(route.iter().map(|link| link.0));
+            steps.resize(steps.len().next_multiple_of(row), Self::END);
         }
-        Self { links, row }
+        Self { steps, row }
     }
 
-    /// The link at the packet's `hop`. `None`: the packet has reached its end.
+    /// Marks what may be computed ahead.
+    pub fn look_ahead(&mut self, lookahead: &Lookahead) {
+        for (direction, row) in self.steps.chunks_mut(self.row).enumerate() {
+            // The directions of a lane are forward, which the far end receives, and backward.
+            let end = lookahead.ends[direction ^ 1];
+            for step in row {
+                let ahead = match *step {
+                    Self::END => end,
+                    link => lookahead.links[link as usize],
+                };
+                *step |= if ahead { Self::AHEAD } else { 0 };
+            }
+        }
+    }
+
     #[inline]
-    pub fn link(&self, packet: &Packet) -> Option<usize> {
+    fn step(&self, packet: &Packet, hop: usize) -> u32 {
         let route = 2 * packet.lane as usize + usize::from(packet.flags.has(Flags::BACKWARD));
-        let link = self.links[route * self.row + usize::from(packet.hop)];
+        self.steps[route * self.row + hop]
+    }
+
+    /// The link at `hop` of a packet's route. `None`: the route is at its end.
+    #[inline]
+    pub fn link(&self, packet: &Packet, hop: u8) -> Option<usize> {
+        let link = self.step(packet, usize::from(hop)) & !Self::AHEAD;
         (link != Self::END).then_some(link as usize)
+    }
+
+    /// What can be computed ahead when a packet is on the link at `hop` of its route.
+    #[inline]
+    pub fn ahead(&self, packet: &Packet, hop: u8) -> Ahead {
+        const END_AHEAD: u32 = Routes::END | Routes::AHEAD;
+        match self.step(packet, usize::from(hop) + 1) {
+            END_AHEAD => Ahead::End,
+            step if step & Self::AHEAD != 0 => Ahead::Link((step & !Self::AHEAD) as usize),
+            _ => Ahead::Nothing,
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::packet::{Flags, Packet};
 use super::payload_pool::{Outbox, PayloadPool};
 use super::pipe::{Offered, Pipe};
 use super::polled_link::{Departed, PolledLink, PolledSide};
-use super::routes::{Lane, Routes, lanes};
+use super::routes::{Ahead, Lane, Routes, lanes};
 use crate::flow::interface::{Context, Flow, Place, SharedState};
 use crate::network::{FlowSpec, LinkId, Network};
 use crate::observe::{self, End, Observer};
@@ -28,7 +28,6 @@ pub(crate) struct World<'a, F, S, O> {
     pub(super) flows: Vec<Entry<F>>,
     pub(super) shared: S,
     payloads: PayloadPool,
-    lookahead: Lookahead,
     pending_losses: PendingLosses,
     /// The lanes after the first ones of the flows.
     further: Vec<Lane>,
@@ -123,7 +122,6 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             flows: Vec::with_capacity(network.flows.len()),
             shared,
             payloads: PayloadPool::default(),
-            lookahead: Lookahead::off(network),
             pending_losses: PendingLosses::default(),
             further,
             routes: Routes::new(network),
@@ -141,7 +139,8 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         match network.sample {
             None => {
                 let behavior = |index: usize, end| world.flows[index].flow.behavior(end);
-                world.lookahead = Lookahead::new(network, &world.pipes, behavior);
+                let lookahead = Lookahead::new(network, &world.pipes, behavior);
+                world.routes.look_ahead(&lookahead);
             }
             Some(interval) => {
                 let sampler = world.sampler_slot();
@@ -236,55 +235,45 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             return;
         };
         self.calendar.set(link, pipe.next());
-        packet.hop += 1;
-        match self.routes.link(&packet) {
-            Some(next) => self.enter(self.now, next, &mut packet),
+        let hop = packet.hop + 1;
+        match self.routes.link(&packet, hop) {
+            Some(next) => self.enter(self.now, next, hop, &mut packet),
             None => self.arrive(self.now, &packet),
         }
     }
 
-    /// Puts a packet on a link at `at`, and with lookahead on the links after it.
+    /// Puts a packet at `at` on a link, which is at `hop` of its route, and with lookahead on the
+    /// links after it.
+    ///
+    /// Time and hop are written to the packet where it is kept: a processor waits when it copies
+    /// what it has just changed in part.
     #[inline]
-    fn enter(&mut self, at: Time, mut link: usize, packet: &mut Packet) {
-        let mut at = at;
+    fn enter(&mut self, at: Time, link: usize, hop: u8, packet: &mut Packet) {
+        let (mut at, mut link, mut hop) = (at, link, hop);
         loop {
             let pipe = &mut self.pipes[link];
             if let Some(polled) = pipe.polled {
+                packet.hop = hop;
                 return self.enter_polled(at, polled, packet);
             }
             match pipe.offer(at, packet) {
                 Offered::Dropped(cause) => return self.on_drop(at, link, packet, cause),
                 Offered::Leaves(leaves) => at = leaves,
             }
-            packet.hop += 1;
-            match self.routes.link(packet) {
-                Some(next) if self.lookahead.link(next) => {
-                    pipe.count_out(packet);
+            match self.routes.ahead(packet, hop) {
+                Ahead::Link(next) => {
+                    hop += 1;
                     link = next;
                 }
                 // What would happen after the end of the run does not happen.
-                None if at <= self.end && self.lookahead.receiver(packet) => {
-                    pipe.count_out(packet);
-                    return self.arrive(at, packet);
-                }
-                _ => {
-                    packet.hop -= 1;
-                    packet.at = at;
-                    if pipe.hold(packet) {
+                Ahead::End if at <= self.end => return self.arrive(at, packet),
+                Ahead::End | Ahead::Nothing => {
+                    if pipe.hold(at, hop, packet) {
                         self.calendar.set(link, Some(at));
                     }
                     return;
                 }
             }
-        }
-    }
-
-    /// Keeps a packet on a link until it leaves at `at`.
-    #[inline(always)]
-    fn hold(&mut self, at: Time, link: usize, packet: &mut Packet) {
-        packet.at = at;
-        if self.pipes[link].hold(packet) {
-            self.calendar.set(link, Some(at));
         }
     }
 
@@ -294,7 +283,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let mut departed = std::mem::take(&mut self.departed);
         let PolledSide { index, side } = polled;
         if !self.polled[index].offer(at, side, packet, &mut departed)
-            && let Some(link) = self.routes.link(packet)
+            && let Some(link) = self.routes.link(packet, packet.hop)
         {
             self.on_drop(at, link, packet, DropCause::QueueOverflow);
         }
@@ -324,7 +313,9 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                     marked,
                 } => {
                     packet.pass(corrupted, marked);
-                    self.hold(at, link, &mut packet);
+                    if self.pipes[link].hold(at, packet.hop, &packet) {
+                        self.calendar.set(link, Some(at));
+                    }
                 }
             }
         }
@@ -443,8 +434,8 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         self.observation
             .called(at, index, flow, &packets, &self.payloads);
         for packet in &mut packets {
-            if let Some(first) = self.routes.link(packet) {
-                self.enter(packet.at, first, packet);
+            if let Some(first) = self.routes.link(packet, 0) {
+                self.enter(packet.at, first, 0, packet);
             }
         }
         packets.clear();

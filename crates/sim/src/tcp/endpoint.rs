@@ -268,7 +268,7 @@ impl Endpoint {
 
     /// Sends a NACK for a segment. `echo` is when the corrupted segment was sent.
     fn send_nack(&mut self, now: Time, seg: u32, echo: Time, out: &mut Vec<Packet>) {
-        let mut nack = self.packet(now, Flags::NACK, 0, self.header, None);
+        let mut nack = self.packet(now, Flags::NACK, 0, self.header);
         nack.set_nacked_segment(seg);
         nack.echo = echo;
         out.push(nack);
@@ -314,7 +314,7 @@ impl Endpoint {
             tries: tries + 1,
             retry_at: now + wait,
         };
-        out.push(self.packet(now, Flags::SYN, 0, self.header, None));
+        out.push(self.packet(now, Flags::SYN, 0, self.header));
     }
 
     fn on_syn(&mut self, now: Time, packet: &Packet, out: &mut Vec<Packet>) {
@@ -329,7 +329,7 @@ impl Endpoint {
             if let Some(forger) = &mut self.forger {
                 forger.begin(now);
             }
-            let mut answer = self.packet(now, Flags::SYN, 0, self.header, None);
+            let mut answer = self.packet(now, Flags::SYN, 0, self.header);
             answer.echo = packet.sent;
             out.push(answer);
         } else if self.handshake != Handshake::Established {
@@ -363,8 +363,11 @@ impl Endpoint {
             .as_mut()
             .and_then(|sender| sender.next_segment(now))
         {
-            let ack = self.receiver.as_mut().map(Receiver::acknowledge);
-            out.push(self.data(now, next, ack));
+            let mut packet = self.data(now, next);
+            if let Some(receiver) = &mut self.receiver {
+                carry(&mut packet, receiver.acknowledge());
+            }
+            out.push(packet);
             sent = true;
         }
         sent
@@ -382,47 +385,46 @@ impl Endpoint {
         sender.offer(offer);
         let next = sender.next_segment(now)?;
         let sent = sender.departed(next.seg);
-        let mut packet = self.data(now, next, None);
+        let mut packet = self.data(now, next);
         packet.set_connection_segment(sent.mapping.data);
         out.push(packet);
         Some(sent)
     }
 
     #[inline]
-    fn data(&self, now: Time, next: Transmission, ack: Option<AckFields>) -> Packet {
+    fn data(&self, now: Time, next: Transmission) -> Packet {
         let what = Flags::DATA
             .with_if(next.ect, Flags::ECT)
             .with_if(next.cwr, Flags::CWR);
-        self.packet(now, what, next.seg, next.size, ack)
+        self.packet(now, what, next.seg, next.size)
     }
 
     fn send_ack(&mut self, now: Time, out: &mut Vec<Packet>) {
-        if let Some(ack) = self.receiver.as_mut().map(Receiver::acknowledge) {
-            out.push(self.packet(now, Flags::default(), 0, self.header, Some(ack)));
+        if let Some(receiver) = &mut self.receiver {
+            let ack = receiver.acknowledge();
+            let mut packet = self.packet(now, Flags::default(), 0, self.header);
+            carry(&mut packet, ack);
+            out.push(packet);
         }
     }
 
     #[inline]
-    fn packet(
-        &self,
-        now: Time,
-        what: Flags,
-        seg: u32,
-        size: u32,
-        ack: Option<AckFields>,
-    ) -> Packet {
+    fn packet(&self, now: Time, what: Flags, seg: u32, size: u32) -> Packet {
         let mut packet = Packet::new(now, self.lane, size as u16, self.direction.with(what));
         packet.seg = seg;
-        if let Some(ack) = ack {
-            packet.ack = ack.ack;
-            packet.echo = ack.echo;
-            packet.sacks = ack.sacks;
-            packet.flags = packet
-                .flags
-                .with_if(ack.dsack, Flags::DSACK)
-                .with_if(ack.ece, Flags::ECE);
-            packet.size += packet.sack_bytes();
-        }
         packet
     }
+}
+
+/// Puts an acknowledgment on a packet.
+#[inline]
+fn carry(packet: &mut Packet, ack: AckFields) {
+    packet.ack = ack.ack;
+    packet.echo = ack.echo;
+    packet.sacks = ack.sacks;
+    packet.flags = packet
+        .flags
+        .with_if(ack.dsack, Flags::DSACK)
+        .with_if(ack.ece, Flags::ECE);
+    packet.size += packet.sack_bytes();
 }

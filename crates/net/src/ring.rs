@@ -1,0 +1,146 @@
+//! A queue in a ring, for what every packet passes.
+//!
+//! Like `VecDeque`, with less to do for each item: its room is a power of two, so that a place is a
+//! mask away, and items are plain copies. A queue that becomes empty begins again at the front of
+//! its room, so that a queue that is never long stays in the same cache lines.
+
+/// A first-in, first-out queue of copies.
+#[derive(Debug, Clone)]
+pub struct Ring<T> {
+    /// Empty, or a power of two.
+    slots: Box<[T]>,
+    /// The slot of the first item, if there is any.
+    first: u32,
+    len: u32,
+}
+
+/// The room that a ring begins with.
+const SMALLEST: usize = 4;
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self {
+            slots: Box::default(),
+            first: 0,
+            len: 0,
+        }
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// Number of items.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is no item.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first item.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        self.slots
+            .get(self.first as usize)
+            .filter(|_| !self.is_empty())
+    }
+
+    /// Adds an item after all others, and returns it.
+    ///
+    /// # Panics
+    /// With more than 2^31 items.
+    #[inline]
+    pub fn push_back(&mut self, item: T) -> &mut T {
+        if self.len as usize == self.slots.len() {
+            self.grow(item);
+        }
+        let slot = self.slot(self.len);
+        self.len += 1;
+        let kept = &mut self.slots[slot];
+        *kept = item;
+        kept
+    }
+
+    /// Removes the first item.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let item = *self.front()?;
+        self.len -= 1;
+        self.first = if self.len == 0 {
+            0
+        } else {
+            self.slot(1) as u32
+        };
+        Some(item)
+    }
+
+    /// Adds an item before the last `behind` items, of which there are at least as many.
+    pub fn insert_before_last(&mut self, behind: usize, item: T) {
+        self.push_back(item);
+        let last = self.len - 1;
+        for place in (last - behind as u32..last).rev() {
+            let (here, next) = (self.slot(place), self.slot(place + 1));
+            self.slots.swap(here, next);
+        }
+    }
+
+    /// All items, the last one first.
+    pub fn iter_back(&self) -> impl Iterator<Item = &T> {
+        (0..self.len)
+            .rev()
+            .map(|place| &self.slots[self.slot(place)])
+    }
+
+    /// The slot of the item at a place, counted from the first item.
+    #[inline]
+    fn slot(&self, place: u32) -> usize {
+        (self.first.wrapping_add(place)) as usize & (self.slots.len().wrapping_sub(1))
+    }
+
+    /// Doubles the room. `filler` is any item.
+    #[cold]
+    fn grow(&mut self, filler: T) {
+        let mut slots = vec![filler; (self.slots.len() * 2).max(SMALLEST)];
+        assert!(slots.len() <= 1 << 31, "a ring has at most 2^31 items");
+        for place in 0..self.len {
+            slots[place as usize] = self.slots[self.slot(place)];
+        }
+        self.slots = slots.into();
+        self.first = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn it_is_a_queue(steps in prop::collection::vec((0_u8..5, 0_usize..4), 0..400)) {
+            let mut ring = Ring::default();
+            let mut model = VecDeque::new();
+            for (item, (what, behind)) in steps.into_iter().enumerate() {
+                match what {
+                    0 | 1 => prop_assert_eq!(ring.pop_front(), model.pop_front()),
+                    2 => {
+                        let behind = behind.min(model.len());
+                        ring.insert_before_last(behind, item);
+                        model.insert(model.len() - behind, item);
+                    }
+                    _ => {
+                        ring.push_back(item);
+                        model.push_back(item);
+                    }
+                }
+                prop_assert_eq!(ring.front(), model.front());
+                prop_assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
+                prop_assert!(ring.iter_back().eq(model.iter().rev()));
+            }
+        }
+    }
+}
