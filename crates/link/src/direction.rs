@@ -1,8 +1,8 @@
 //! One direction of the path: reads packets, offers them to the link, holds them, writes them.
 
 use crate::clock::Clock;
-use crate::codel::Managed;
 use crate::held::{Buffer, Held, Packet};
+use crate::managed::Managed;
 use crate::observer::{LossCause, Observer};
 use crate::report::{DirectionReport, LatenessMeter};
 use crate::wifi::Station;

@@ -18,13 +18,14 @@
 
 mod address;
 mod clock;
-mod codel;
 mod direction;
 mod ecn;
 mod error;
+mod flow_queues;
 mod held;
 mod init;
 mod job;
+mod managed;
 mod namespace;
 mod netlink;
 mod observer;

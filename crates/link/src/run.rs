@@ -2,11 +2,11 @@
 
 use crate::address::{FAR, NEAR};
 use crate::clock::Clock;
-use crate::codel::Managed;
 use crate::direction::{Carrier, Direction, Stop};
 use crate::error::LinkError;
 use crate::init::{self, Heard, Message};
 use crate::job::Job;
+use crate::managed::Managed;
 use crate::namespace::{self, Ends};
 use crate::observer::Observer;
 use crate::report::{DirectionReport, Report};
@@ -24,7 +24,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use whimbrel_net::{Aqm, CodelLink, Link, LinkSpec, Side};
+use whimbrel_net::{Link, LinkSpec, Side};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Optional settings of a run.
@@ -147,14 +147,6 @@ fn emulate(
     observer: Option<&dyn Observer>,
 ) -> Result<Report, LinkError> {
     let stop = Stop::new().map_err(LinkError::os("making an event"))?;
-    if [&spec.forward, &spec.backward]
-        .iter()
-        .any(|link| matches!(link.aqm, Some(Aqm::FqCodel(_))))
-    {
-        return Err(LinkError::Failed(
-            "`fq-codel` runs in the simulator only; use `codel` here".to_owned(),
-        ));
-    }
     let clock = Clock::start();
     let (near, far) = (&ends.near.tun, &ends.far.tun);
     // Different seeds: otherwise both directions would lose the same packets.
@@ -165,13 +157,14 @@ fn emulate(
         .map(|wifi| Channel::new(wifi, [&spec.forward, &spec.backward], spec.seed))
         .transpose()
         .map_err(LinkError::os("making an event"))?;
-    let carrier = |side, link: &LinkSpec, seed| match (&channel, link.aqm) {
-        (Some(channel), _) => Carrier::Shared(Station::new(channel, side, clock)),
-        (None, Some(Aqm::CoDel(codel))) => {
-            let link = CodelLink::new(link, codel, seed);
-            Carrier::Managed(Box::new(Managed::new(link, clock)))
+    let carrier = |side, link: &LinkSpec, seed| {
+        if let Some(channel) = &channel {
+            return Carrier::Shared(Station::new(channel, side, clock));
         }
-        (None, _) => Carrier::Own(Box::new(Link::new(link, seed))),
+        match Managed::new(link, seed, clock) {
+            Some(managed) => Carrier::Managed(Box::new(managed)),
+            None => Carrier::Own(Box::new(Link::new(link, seed))),
+        }
     };
     let forward = carrier(Side::Forward, &spec.forward, seeds[0]);
     let backward = carrier(Side::Reverse, &spec.backward, seeds[1]);

@@ -70,9 +70,10 @@ macro_rules! direction_flags {
                 long = concat!($prefix, "aqm"),
                 value_name = "AQM",
                 help = concat!(
-                    "Queue management: `red`, `codel`, `mark` or `none`, or with parameters `red?min=5 \
-                     packets&max=15 packets`, `codel?target=10 ms`, `mark?threshold=20 packets`; packets of \
-                     ECN-capable senders are marked instead of dropped [default: ",
+                    "Queue management: `red`, `codel`, `fq-codel`, `mark` or `none`, or with parameters \
+                     `red?min=5 packets&max=15 packets`, `codel?target=10 ms`, \
+                     `mark?threshold=20 packets`; packets of ECN-capable senders are marked instead of \
+                     dropped [default: ",
                     $aqm, "]"
                 ),
                 help_heading = $heading
