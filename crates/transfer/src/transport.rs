@@ -44,6 +44,7 @@ fn common(idle: Span) -> TransportConfig {
         .max_concurrent_uni_streams(VarInt::from_u32(0))
         .max_concurrent_bidi_streams(VarInt::from_u32(0));
     whimbrel_quic::tolerate_reordering(&mut config);
+    whimbrel_quic::request_prompt_acks(&mut config);
     config
 }
 

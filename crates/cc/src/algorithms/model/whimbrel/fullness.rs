@@ -14,7 +14,8 @@
 //!   fills the path alone adds `dW` to the queue, which lasts `dW/C`: as part of the RTT the same as
 //!   of the window. If the RTT grows by less than three quarters of that, what looks like a queue is
 //!   none, or others yield. It raises the allowance, and the window keeps what it has gained. One
-//!   that finds the path full halves the allowance, and becomes rarer.
+//!   that finds the path full halves the allowance, and becomes rarer. The window is then what it
+//!   was, and stays so for one more round trip: the RTTs of that time are those of the push.
 //!
 //! One of n flows on a full path sees an n-th of that answer, and cannot tell it from noise. So only
 //! a flow whose noise may explain the delay pushes, and the allowance is never more than noise may
@@ -22,11 +23,24 @@
 //!
 //! Units: seconds; waits in round trips.
 
+use std::cmp::Ordering;
+
 /// The window of a push.
 pub(super) const PUSH: f64 = 1.25;
 
 /// Round trips of a push: until its packets are acknowledged, and until their answer is seen.
 const ROUNDS: u32 = 2;
+
+/// What the end of a round trip is to a push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The answer is not complete.
+    Waiting,
+    /// The RTT has answered.
+    Answered,
+    /// Packets sent after the push are acknowledged.
+    Settled,
+}
 
 /// Part of the expected answer from which on the path counts as full.
 const ANSWER: f64 = 0.75;
@@ -81,10 +95,14 @@ impl Fullness {
         true
     }
 
-    /// Ends a round trip of a push. Returns whether it is over.
-    pub fn on_push_round(&mut self) -> bool {
+    /// Ends a round trip of a push.
+    pub fn on_push_round(&mut self) -> Stage {
         self.rounds += 1;
-        self.rounds >= ROUNDS
+        match self.rounds.cmp(&ROUNDS) {
+            Ordering::Less => Stage::Waiting,
+            Ordering::Equal => Stage::Answered,
+            Ordering::Greater => Stage::Settled,
+        }
     }
 
     /// The push is over: the RTT grew by `answer` where a full path would have grown by `expected`.
@@ -131,7 +149,8 @@ mod tests {
         let mut fullness = Fullness::new();
         for expected in [4, 8, 16, 16] {
             assert_eq!(wait(&mut fullness), expected);
-            assert!(!fullness.on_push_round() && fullness.on_push_round());
+            let stages = [(); 3].map(|()| fullness.on_push_round());
+            assert_eq!(stages, [Stage::Waiting, Stage::Answered, Stage::Settled]);
             assert!(fullness.on_answer(0.01, 0.01, 0.006, 0.01));
         }
         fullness.on_answer(0.0, 0.01, 0.006, 0.01);

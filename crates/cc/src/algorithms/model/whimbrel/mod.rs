@@ -326,6 +326,11 @@ impl Whimbrel {
         let Some(rtt) = sample.filter(|rtt| *rtt > 0.0) else {
             return self.delays.known();
         };
+        // The application sent no packet after this one, so the receiver may have waited for one.
+        let last = ack.in_flight == Bytes::ZERO && !ack.cwnd_limited;
+        if last && rtt > self.delays.base() {
+            return self.delays.known();
+        }
         let wanted = match self.delays.known() {
             true => self.target.delay(self.own_rate()),
             false => 0.0,

@@ -16,7 +16,7 @@ use super::compete::{Compete, EMPTIED, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, KEPT, MIN_ROUNDS};
 use super::elasticity::Finding;
-use super::fullness::PUSH;
+use super::fullness::{PUSH, Stage};
 use super::losses::Round;
 use super::startup::Startup;
 use super::{Mode, Whimbrel};
@@ -277,12 +277,17 @@ impl Whimbrel {
     }
 
     fn on_pushing_round(&mut self) {
-        if !self.fullness.on_push_round() {
-            return;
+        match self.fullness.on_push_round() {
+            Stage::Waiting => {}
+            Stage::Answered => self.on_answer(),
+            Stage::Settled => self.mode = Mode::Cruise,
         }
+    }
+
+    /// The RTT has answered a push.
+    fn on_answer(&mut self) {
         let (window, before) = self.excursion.before();
         let after = self.delays.half();
-        self.mode = Mode::Cruise;
         if !(after - before).is_finite() || self.losses.suspicious() {
             self.window = window;
             return;
