@@ -80,6 +80,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "after startup, take the rate that its queue has shown",
     ),
     sense("refill", "restore the window after an outage"),
+    sense(
+        "forward",
+        "measure queues on the way to the receiver only, by its clock",
+    ),
     sense("noise", "let the queue grow with the noise of the RTT"),
     sense(
         "hasten",
@@ -107,6 +111,7 @@ pub(super) struct Config {
     pub path: bool,
     pub refill: bool,
     pub noise: bool,
+    pub forward: bool,
     pub hasten: bool,
 }
 
@@ -126,6 +131,7 @@ impl Config {
             path: values.switch("path"),
             refill: values.switch("refill"),
             noise: values.switch("noise"),
+            forward: values.switch("forward"),
             hasten: values.switch("hasten"),
         }
     }

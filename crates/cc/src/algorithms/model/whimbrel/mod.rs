@@ -52,6 +52,7 @@ mod cruise;
 mod delays;
 mod drain;
 mod elasticity;
+mod forward;
 mod fullness;
 mod losses;
 mod modes;
@@ -73,6 +74,7 @@ use cruise::Cruise;
 use delays::Delays;
 use drain::Excursion;
 use elasticity::Yielding;
+use forward::Backward;
 use fullness::Fullness;
 use losses::Losses;
 use path::Longer;
@@ -88,6 +90,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/modes.rs",
         "algorithms/model/whimbrel/config.rs",
         "algorithms/model/whimbrel/delays.rs",
+        "algorithms/model/whimbrel/forward.rs",
         "algorithms/model/whimbrel/target.rs",
         "algorithms/model/whimbrel/startup.rs",
         "algorithms/model/whimbrel/cruise.rs",
@@ -172,6 +175,7 @@ struct Whimbrel {
     mode: Mode,
     target: Target,
     delays: Delays,
+    backward: Backward,
     losses: Losses,
     rate: MaxRate,
     step: RttStep,
@@ -219,6 +223,7 @@ impl Whimbrel {
             mode: if known { Mode::Cruise } else { Mode::Startup },
             target: Target::new(config.a),
             delays: Delays::new(),
+            backward: Backward::new(),
             losses: Losses::new(),
             rate: MaxRate::default(),
             step: RttStep::default(),
@@ -295,7 +300,8 @@ impl Whimbrel {
                 Mode::Cruise if !self.losses.suspicious() => self.cruise.headroom(),
                 _ => Cruise::new().headroom(),
             };
-            let delivered = rate * self.delays.standing() / (1.0 - self.losses.floor());
+            let rtt = self.delays.standing() + self.backward.excess();
+            let delivered = rate * rtt / (1.0 - self.losses.floor());
             let limit = headroom * delivered + 2.0 * alpha + 4.0 * self.mss;
             self.window = self.window.min(limit);
         }
@@ -323,7 +329,9 @@ impl Whimbrel {
         // retransmission whose original is acknowledged.
         let newest = ack.newest.map(|newest| ack.now.since(newest.sent));
         let sample = ack.rtt.map(|rtt| newest.unwrap_or(rtt).as_secs_f64());
-        let Some(rtt) = sample.filter(|rtt| *rtt > 0.0) else {
+        let arrival = ack.receiver_time.map(seconds).filter(|_| self.config.forward);
+        let forward = |rtt| self.backward.forward(now, rtt, arrival);
+        let Some(rtt) = sample.and_then(forward).filter(|rtt| *rtt > 0.0) else {
             return self.delays.known();
         };
         // The application sent no packet after this one, so the receiver may have waited for one.

@@ -132,6 +132,7 @@ impl Whimbrel {
         self.changes += 1;
         let rtt = change.to.as_secs_f64().max(1e-6);
         self.delays.rebase(now, rtt);
+        self.backward.on_new_path();
         self.losses.on_new_path(rtt);
         self.longer.forget();
         self.fullness.on_new_path();
@@ -336,6 +337,7 @@ impl Whimbrel {
             return;
         }
         self.delays.end_period(now, min);
+            self.backward.end_period();
         if emptied {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());
@@ -376,6 +378,7 @@ impl Whimbrel {
         self.window = window;
         if min - self.delays.base() <= EMPTIED * self.alone() + self.allowance() {
             self.delays.end_period(now, min);
+            self.backward.end_period();
             let held = window * self.delays.base() / standing;
             self.window = held.max(self.min_window());
             self.enter(Mode::Cruise);
