@@ -22,8 +22,8 @@ const PERIODS: usize = 3;
 /// Round trips without a time of arrival after which the RTT itself counts again.
 const MISSING: f64 = 2.0;
 
-/// Weight of a sample in the average.
-const GAIN: f64 = 0.02;
+/// How fast the longest wait of acknowledgments follows one that is longer, and a shorter one.
+const GAINS: (f64, f64) = (0.2, 0.005);
 
 /// The way back.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,8 @@ pub(super) struct Backward {
     seen: f64,
     /// The delay above the minimum, on average.
     excess: f64,
+    /// The same of the latest sample.
+    latest: f64,
 }
 
 impl Backward {
@@ -41,6 +43,7 @@ impl Backward {
             periods: [f64::INFINITY; PERIODS],
             seen: f64::NEG_INFINITY,
             excess: 0.0,
+            latest: 0.0,
         }
     }
 
@@ -55,13 +58,21 @@ impl Backward {
         self.periods[0] = self.periods[0].min(back);
         let min = self.periods.iter().copied().fold(f64::INFINITY, f64::min);
         let excess = back - min;
-        self.excess += GAIN * (excess - self.excess);
+        self.latest = excess;
+        let (up, down) = GAINS;
+        let gain = if excess > self.excess { up } else { down };
+        self.excess += gain * (excess - self.excess);
         Some((rtt - excess).max(0.0))
     }
 
     /// By how much acknowledgments took longer than the fastest, on average over the last of them.
     pub fn excess(&self) -> f64 {
         self.excess
+    }
+
+    /// The same of the latest acknowledgment.
+    pub fn latest(&self) -> f64 {
+        self.latest
     }
 
     /// A drain ends: the oldest period is forgotten.
@@ -71,6 +82,6 @@ impl Backward {
 
     /// The path is another one.
     pub fn on_new_path(&mut self) {
-        self.periods = [f64::INFINITY; PERIODS];
+        *self = Self::new();
     }
 }

@@ -80,7 +80,7 @@ use losses::Losses;
 use path::Longer;
 use startup::Startup;
 use target::Target;
-use whimbrel_units::{Bytes, Rate, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -315,23 +315,25 @@ impl Whimbrel {
 
     /// Processes the RTT of an acknowledgment. Returns whether there is one to work with.
     fn on_rtt(&mut self, ack: &Ack, now: f64) -> bool {
-        if self.config.path {
-            let observed = self.step.on_ack(ack);
-            if let Some(change) = observed.change {
-                self.on_new_path(now, &change);
-                return true;
-            }
-            if ack.rtt.is_some() && observed.rtt.is_none() {
-                return false;
-            }
-        }
         // The newest packet did not wait for the receiver's timer. Without a sample it may be a
         // retransmission whose original is acknowledged.
         let newest = ack.newest.map(|newest| ack.now.since(newest.sent));
         let sample = ack.rtt.map(|rtt| newest.unwrap_or(rtt).as_secs_f64());
-        let arrival = ack.receiver_time.map(seconds).filter(|_| self.config.forward);
-        let forward = |rtt| self.backward.forward(now, rtt, arrival);
-        let Some(rtt) = sample.and_then(forward).filter(|rtt| *rtt > 0.0) else {
+        let arrival = ack.receiver_time.map(seconds);
+        let arrival = arrival.filter(|_| self.config.forward);
+        let forward = sample.and_then(|rtt| self.backward.forward(now, rtt, arrival));
+        if self.config.path {
+            let rtt = forward.map(Duration::from_secs_f64);
+            let observed = self.step.on_ack(&Ack { rtt, ..*ack });
+            if let Some(change) = observed.change {
+                self.on_new_path(now, &change);
+                return true;
+            }
+            if rtt.is_some() && observed.rtt.is_none() {
+                return false;
+            }
+        }
+        let Some(rtt) = forward.filter(|rtt| *rtt > 0.0) else {
             return self.delays.known();
         };
         // The application sent no packet after this one, so the receiver may have waited for one.
@@ -359,11 +361,14 @@ impl Controller for Whimbrel {
         if self.stalled {
             self.refill(ack, now);
         }
-        if !usable || !self.delays.known() {
+        if !self.delays.known() {
             return;
         }
         if ack.round_start {
             self.on_round(ack, now);
+        }
+        if !usable {
+            return;
         }
         let (base, standing) = (self.delays.base(), self.delays.standing());
         let rate = self.own_rate();

@@ -130,7 +130,8 @@ impl Whimbrel {
     /// The path is another one.
     pub(super) fn on_new_path(&mut self, now: f64, change: &Change) {
         self.changes += 1;
-        let rtt = change.to.as_secs_f64().max(1e-6);
+        // The way back is another one, too.
+        let rtt = (change.to.as_secs_f64() + self.backward.latest()).max(1e-6);
         self.delays.rebase(now, rtt);
         self.backward.on_new_path();
         self.losses.on_new_path(rtt);
