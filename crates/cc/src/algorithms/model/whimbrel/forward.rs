@@ -85,3 +85,64 @@ impl Backward {
         *self = Self::new();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The receiver's clock is 1000 s ahead.
+    const OFFSET: f64 = 1000.0;
+
+    /// A packet sent at `sent` that takes `there` and whose acknowledgment takes `back`.
+    fn sample(backward: &mut Backward, sent: f64, there: f64, back: f64) -> Option<f64> {
+        let rtt = there + back;
+        backward.forward(sent + rtt, rtt, Some(sent + there + OFFSET))
+    }
+
+    #[test]
+    fn only_the_way_to_the_receiver_counts() {
+        let mut backward = Backward::new();
+        for (there, back, expected) in [
+            (0.02, 0.02, 0.04),
+            (0.02, 0.06, 0.04),
+            (0.03, 0.05, 0.05),
+            // A faster way back is the path's own.
+            (0.03, 0.01, 0.04),
+        ] {
+            let rtt = sample(&mut backward, 1.0, there, back).expect("a time of arrival");
+            assert!((rtt - expected).abs() < 1e-9, "{there}, {back}: {rtt}");
+        }
+        assert!((backward.latest() - 0.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_longer_way_back_is_believed_after_three_drains() {
+        let mut backward = Backward::new();
+        sample(&mut backward, 1.0, 0.02, 0.02);
+        for expected in [0.04, 0.04, 0.05] {
+            backward.end_period();
+            let rtt = sample(&mut backward, 1.0, 0.02, 0.03).expect("a time of arrival");
+            assert!((rtt - expected).abs() < 1e-9, "{rtt}");
+        }
+    }
+
+    #[test]
+    fn samples_without_a_time_count_only_if_there_are_no_others() {
+        let mut backward = Backward::new();
+        assert_eq!(backward.forward(0.5, 0.04, None), Some(0.04));
+        sample(&mut backward, 1.0, 0.02, 0.02);
+        assert_eq!(backward.forward(1.05, 0.04, None), None);
+        assert_eq!(backward.forward(1.2, 0.04, None), Some(0.04));
+    }
+
+    #[test]
+    fn the_longest_wait_follows_batches_of_acknowledgments() {
+        let mut backward = Backward::new();
+        for packet in 0..1000u32 {
+            let wait = f64::from(packet % 10) * 0.004;
+            sample(&mut backward, 1.0, 0.02, 0.02 + wait);
+        }
+        let excess = backward.excess();
+        assert!((0.027..0.036).contains(&excess), "{excess} of 36 ms");
+    }
+}

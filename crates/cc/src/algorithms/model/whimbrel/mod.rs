@@ -9,6 +9,7 @@
 //! | file | question |
 //! |---|---|
 //! | `delays.rs` | base RTT, standing queue and noise of the path |
+//! | `forward.rs` | which part of an RTT is the way to the receiver |
 //! | `target.rs` | how long a queue at which rate: fairness, priority |
 //! | `startup.rs` | when is the rate of the path found |
 //! | `cruise.rs` | the default mode: FAST's rule towards the target |
@@ -41,8 +42,8 @@
 //! grows with the noise, alike for all flows that see it.
 //!
 //! **When it works.** Random loss of several percent, outages, hand-overs, traces of Starlink, beside
-//! few flows of CUBIC, NewReno and BBR. **When not.** Noise in both directions, buffers of a tenth of
-//! a BDP, and flows of its own that began on a long queue. `docs/whimbrel.md` has the measurements.
+//! few flows of CUBIC, NewReno and BBR. **When not.** Buffers of a tenth of a BDP, and flows of its
+//! own that began on a long queue. `docs/whimbrel.md` has the measurements.
 //!
 //! Units: bytes and seconds as `f64`; rates in packets of one segment per second where noted.
 
@@ -64,7 +65,9 @@ mod tests;
 
 use crate::algorithms::model::bbr::signals::at_least_slowest;
 use crate::estimators::max_rate::MaxRate;
-use crate::interface::{Ack, Controller, Loss, LossResponse, Signal, Timeout, Verdict};
+use crate::interface::{
+    Ack, Controller, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict,
+};
 use crate::path_change::PathChange;
 use crate::path_change::rtt_step::RttStep;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Setup, code};
@@ -464,6 +467,13 @@ impl Controller for Whimbrel {
 
     fn classifies_losses(&self) -> bool {
         true
+    }
+
+    fn transport_features(&self) -> TransportFeatures {
+        match self.config.forward {
+            true => TransportFeatures::RECEIVER_TIMES,
+            false => TransportFeatures::NOTHING,
+        }
     }
 
     fn path_changes(&self) -> Option<u64> {

@@ -40,6 +40,10 @@ const SETTLING: u64 = 4;
 /// Drains in a row after which the queue is still long, from which on it competes.
 const SPOILED: u32 = 2;
 
+/// The window below which delays do not end startup: the 16 segments of HyStart (S. Ha, I. Rhee,
+/// 2011). A few packets are no sample.
+const FEW: f64 = 16.0;
+
 /// Largest growth of the window when it begins to compete.
 const BACK: f64 = 3.0;
 
@@ -68,7 +72,13 @@ impl Whimbrel {
         }
         let base = self.delays.base();
         let queue = self.delays.recent_queue();
-        if !self.config.hasten || self.round.count < 2 || queue < Startup::limit(base, wanted) {
+        let flight = ack
+            .newest
+            .map_or(0.0, |newest| newest.in_flight.get() as f64);
+        let limit = Startup::limit(base, wanted);
+        let own = self.startup.on_queue(flight, queue, base, limit);
+        let few = self.window < FEW * self.mss;
+        if !self.config.hasten || self.round.count < 2 || few || !own {
             return;
         }
         self.leave_startup(self.held(ack).unwrap_or(0.0));
@@ -338,7 +348,7 @@ impl Whimbrel {
             return;
         }
         self.delays.end_period(now, min);
-            self.backward.end_period();
+        self.backward.end_period();
         if emptied {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());

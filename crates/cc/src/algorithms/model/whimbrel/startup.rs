@@ -7,7 +7,10 @@
 //!   queue that this flow wants. The packet just acknowledged was sent with F bytes in flight, and
 //!   Little's law says that these make its RTT: F = C*RTT. So the path holds `C*T = F*T/RTT`,
 //!   exactly, while the window is twice F by now. The next window is that, and the queue is gone
-//!   one round trip later.
+//!   one round trip later. If the RTT has grown by less than half of what the flight has grown by
+//!   since there was no queue, most of the queue is another flow's (`elasticity.rs`), and startup
+//!   goes on until the queue is three times as long. So a short transfer beside a flow that probes
+//!   gets its share, and several flows that start at once do not flood a long buffer.
 //! * **The rate no longer grows**: three rounds without a quarter more (BBR's rule). The only one
 //!   where a queue cannot be seen: a short buffer with an RTT that varies.
 //! * **Losses** that the level of the queue calls congestion.
@@ -22,12 +25,23 @@ const LIMITS: (f64, f64) = (0.004, 0.016);
 /// Growth of the rate that counts, and rounds without it.
 const GROWTH: (f64, u32) = (1.25, 3);
 
+/// Part of the limit up to which there is no queue yet.
+const FREE: f64 = 0.25;
+
+/// Growth of the RTT over that of the flight since then, from which on the queue is this flow's.
+const OWN: f64 = 0.5;
+
+/// A queue of so many limits ends startup, whoever made it.
+const LONG: f64 = 3.0;
+
 /// The search for the rate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Startup {
     /// Bytes per second.
     full_rate: f64,
     rounds: u32,
+    /// Bytes in flight when there was no queue yet.
+    free: f64,
 }
 
 impl Startup {
@@ -35,6 +49,17 @@ impl Startup {
     pub fn limit(base: f64, wanted: f64) -> f64 {
         let (min, max) = LIMITS;
         (QUEUE * base).clamp(min, max).max(wanted)
+    }
+
+    /// A packet sent with `flight` bytes in flight is acknowledged, and `queue` is the delay above
+    /// `base`. Returns whether it is at least `limit`, and this flow's own.
+    pub fn on_queue(&mut self, flight: f64, queue: f64, base: f64, limit: f64) -> bool {
+        if queue < FREE * limit {
+            self.free = flight;
+        }
+        let growth = (flight - self.free) / flight.max(1.0);
+        let own = queue / (base + queue) >= OWN * growth;
+        queue >= limit && (own || queue >= LONG * limit)
     }
 
     /// Ends a round with `rate` bytes per second. Returns whether the rate no longer grows.
@@ -60,6 +85,21 @@ mod tests {
             assert!((Startup::limit(base, 0.002) - limit).abs() < 1e-12);
         }
         assert_eq!(Startup::limit(0.01, 0.02), 0.02, "a slow path");
+    }
+
+    #[test]
+    fn a_queue_that_another_flow_made_does_not_end_it_until_it_is_long() {
+        let (base, limit) = (0.08, 0.01);
+        let mut startup = Startup::default();
+        // 100 packets fill the path: RTT and flight grow alike.
+        assert!(!startup.on_queue(100.0, 0.0, base, limit));
+        assert!(!startup.on_queue(110.0, 0.008, base, limit));
+        assert!(startup.on_queue(115.0, 0.012, base, limit));
+        // The flight has doubled, and the RTT grew by an eighth.
+        let mut startup = Startup::default();
+        assert!(!startup.on_queue(20.0, 0.0, base, limit));
+        assert!(!startup.on_queue(40.0, 0.012, base, limit));
+        assert!(startup.on_queue(60.0, 0.03, base, limit));
     }
 
     #[test]
