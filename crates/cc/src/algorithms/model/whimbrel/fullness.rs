@@ -9,8 +9,10 @@
 //!
 //! * **A drain** that empties the queue shows the noise itself: the standing RTT of an empty path
 //!   is above the minimum of many round trips. It sets the allowance.
-//! * **A push.** A flow whose RTT is noisy and that does not grow holds [`PUSH`] of its window for
-//!   two round trips, and compares the last half of the second with the time before. A flow that
+//! * **A push.** A flow whose RTT is noisy and that does not grow adds up to a quarter to its window
+//!   for two round trips, and compares the last half of the second with the time before. It adds no
+//!   more than makes the answer clear: what is a quarter of a long RTT is many round trips of queue
+//!   for flows with short ones. A flow that
 //!   fills the path alone adds `dW` to the queue, which lasts `dW/C`: as part of the RTT the same as
 //!   of the window. If the RTT grows by less than three quarters of that, what looks like a queue is
 //!   none, or others yield. It raises the allowance, and the window keeps what it has gained. One
@@ -25,8 +27,11 @@
 
 use std::cmp::Ordering;
 
-/// The window of a push.
-pub(super) const PUSH: f64 = 1.25;
+/// Growth of the window in a push, at least and at most.
+const PUSH: (f64, f64) = (0.05, 0.25);
+
+/// An answer of this length is clear, s.
+const CLEAR: f64 = 0.0125;
 
 /// Round trips of a push: until its packets are acknowledged, and until their answer is seen.
 const ROUNDS: u32 = 2;
@@ -57,6 +62,8 @@ pub(super) struct Fullness {
     wait: u32,
     /// Round trips of the present push.
     rounds: u32,
+    /// Growth of the window in it.
+    pushed: f64,
 }
 
 impl Fullness {
@@ -66,6 +73,7 @@ impl Fullness {
             since: 0,
             wait: WAITS.0,
             rounds: 0,
+            pushed: 0.0,
         }
     }
 
@@ -93,6 +101,19 @@ impl Fullness {
         self.since = 0;
         self.rounds = 0;
         true
+    }
+
+    /// Begins a push whose answer is as long as what `noise` may explain. Returns the growth of the
+    /// window.
+    pub fn push(&mut self, noise: f64, base: f64) -> f64 {
+        let (min, max) = PUSH;
+        self.pushed = (noise.max(CLEAR) / base).clamp(min, max);
+        self.pushed
+    }
+
+    /// Growth of the window in the last push.
+    pub fn pushed(&self) -> f64 {
+        self.pushed
     }
 
     /// Ends a round trip of a push.
@@ -142,6 +163,24 @@ mod tests {
         assert_eq!(fullness.allowance(), 0.005);
         fullness.on_empty(0.001);
         assert_eq!(fullness.allowance(), 0.001);
+    }
+
+    #[test]
+    fn a_push_is_as_large_as_its_answer_must_be() {
+        let mut fullness = Fullness::new();
+        for (noise, base, pushed) in [
+            (0.001, 0.05, 0.25),
+            (0.001, 0.2, 0.0625),
+            (0.03, 0.2, 0.15),
+            (0.001, 0.6, 0.05),
+            (0.1, 0.1, 0.25),
+        ] {
+            assert!(
+                (fullness.push(noise, base) - pushed).abs() < 1e-9,
+                "{noise}, {base}"
+            );
+            assert!((fullness.pushed() - pushed).abs() < 1e-9);
+        }
     }
 
     #[test]

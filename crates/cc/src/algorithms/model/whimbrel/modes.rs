@@ -16,7 +16,7 @@ use super::compete::{Compete, EMPTIED, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, KEPT, MIN_ROUNDS};
 use super::elasticity::Finding;
-use super::fullness::{PUSH, Stage};
+use super::fullness::Stage;
 use super::losses::Round;
 use super::startup::Startup;
 use super::{Mode, Whimbrel};
@@ -282,9 +282,10 @@ impl Whimbrel {
         let delay = self.delays.queue().max(self.target.delay(self.own_rate()));
         let noise = self.config.noise && delay < self.noise_limit();
         if noise && !self.losses.suspicious() && self.fullness.may_push() {
-            self.excursion = Excursion::begin(now, self.window, self.delays.half());
+            let before = self.delays.half();
+            self.excursion = Excursion::begin(now, self.window, before);
             self.mode = Mode::Push;
-            self.window *= PUSH;
+            self.window *= 1.0 + self.fullness.push(self.noise_limit(), self.delays.base());
         }
     }
 
@@ -304,7 +305,7 @@ impl Whimbrel {
             self.window = window;
             return;
         }
-        let expected = (PUSH - 1.0) * before;
+        let expected = self.fullness.pushed() * before;
         let excess = after - self.delays.base();
         let limit = (self.config.own_flows * self.alone()).min(self.noise_limit());
         let full = self
