@@ -31,6 +31,9 @@
 //! * The network sees logarithms of the averages and of the window; the authors' network sees them
 //!   in parts of 200 ms, 200 Mbit/s and 5000 packets, where 1 Mbit/s is hard to tell from 2.
 //! * A retransmission timeout halves the window; theirs has no such event.
+//! * Not paced, even over a transport that paces, as in the authors' sender: in its training
+//!   acknowledgments come in trains. Where they are spread over the first round trips it acts more
+//!   often before it sees an effect, and overshoots.
 //!
 //! **As in the code.** Actions happen at acknowledgments: time without any has no actions.
 
@@ -45,7 +48,7 @@ use crate::interface::{Ack, Controller, Loss, LossResponse, Timeout};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
 use network::{ACTIONS, INPUTS, Memory, Weights};
 use std::sync::LazyLock;
-use whimbrel_units::{Bytes, Duration, Time};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -71,6 +74,7 @@ pub(crate) static ENTRY: Entry = Entry {
             memory: Memory::NEW,
             last: HOLD,
             next: None,
+            pacing_rate: setup.paced.then_some(NO_PACING),
         })
     },
 };
@@ -82,6 +86,9 @@ const HOLD: usize = 2;
 /// Limits of the window, packets: the environment's, which are the authors' for the floor.
 const FLOOR: f64 = 2.0;
 const CEILING: f64 = 25_000.0;
+
+/// More than any path: over a transport that paces, packets leave as soon as the window allows.
+const NO_PACING: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
 
 static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
     Weights::new(include_bytes!(concat!(
@@ -128,6 +135,8 @@ struct Indigo {
     last: usize,
     /// The time of the next action; `None` before the first acknowledgment.
     next: Option<Time>,
+    /// [`NO_PACING`] if the transport paces.
+    pacing_rate: Option<Rate>,
 }
 
 impl Indigo {
@@ -170,6 +179,10 @@ impl Controller for Indigo {
 
     fn cwnd(&self) -> Bytes {
         Bytes::new((self.cwnd * self.mss as f64) as u64)
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing_rate
     }
 
     fn phase(&self) -> &'static str {

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::interface::AtSending;
-use crate::testing::{ACK, MSS, built, timeout};
+use crate::registry::Spec;
+use crate::registry::entry::Setup;
+use crate::testing::{ACK, MSS, built, setup, timeout};
 
 /// Steps of one sequence: nine inputs, and PyTorch's five scores, by `train/indigo.py`.
 const VECTORS: &str = include_str!(concat!(
@@ -146,4 +148,14 @@ fn a_timeout_halves_the_window_and_a_loss_keeps_it() {
     let event = timeout(&*indigo, Time::ZERO);
     indigo.on_timeout(&event);
     assert_eq!(indigo.cwnd(), Bytes::new(50 * MSS));
+}
+
+#[test]
+fn a_transport_that_paces_sends_at_once() {
+    let entry = "indigo".parse::<Spec>().expect("valid");
+    let paced = |paced| entry.build(&Setup { paced, ..setup(10) });
+    assert_eq!(paced(false).pacing_rate(), None);
+    // A packet of 1500 bytes in 12 ns.
+    let rate = paced(true).pacing_rate().expect("a rate");
+    assert!(rate.time_for(Bytes::new(1500)) <= Duration::from_nanos(12));
 }
