@@ -1,9 +1,15 @@
 """Sweeps on Ray."""
 
+import json
+import pathlib
+import subprocess
+import sys
+
 import pytest
 import whimbrel
 
 ray = pytest.importorskip("ray")
+pytest.importorskip("pyarrow")
 
 SCENARIO = whimbrel.Scenario(
     rate="5 Mbit/s", rtt="20 ms", loss=["0 %", "1 %"], controllers=["cubic", "cerl"],
@@ -13,7 +19,9 @@ SCENARIO = whimbrel.Scenario(
 
 @pytest.fixture(scope="module")
 def cluster():
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1"
+    )
     yield
     ray.shutdown()
 
@@ -35,3 +43,14 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(cluster, tmp_path):
     assert all(file.stat().st_mtime_ns == when for file, when in times.items())
     with pytest.raises(whimbrel.WhimbrelError, match="another sweep"):
         whimbrel.sweep(SCENARIO, engine="ray", storage=tmp_path, part=50)
+
+
+def test_workers_killed_at_random_change_no_bit_and_nothing_counts_twice(tmp_path):
+    script = pathlib.Path(__file__).with_name("kill_workers.py")
+    done = subprocess.run(
+        [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    expected = {"killed": 10, "parts": 40, "runs": True, "left_over": 0, "same_bits": True}
+    assert found == expected

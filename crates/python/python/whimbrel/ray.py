@@ -19,6 +19,8 @@ from ._table import _need
 
 #: How often a part is tried whose worker was lost.
 RETRIES = 20
+#: Names of files that are being written begin so.
+UNFINISHED = ".unfinished-"
 
 
 def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, address=None):
@@ -56,6 +58,9 @@ def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, ad
             done += part * len(finished)
             if bar:
                 bar("runs", min(done, runs), runs)
+    # What workers left that were lost while they wrote.
+    for file in folder.glob(f"{UNFINISHED}*"):
+        file.unlink(missing_ok=True)
     return read(parts)
 
 
@@ -66,7 +71,7 @@ def _play(scenario, table, first, count, file):
         return
     parquet = _need("pyarrow.parquet", 'engine="ray"')
     tables = scenario._native.run([table], first=first, count=count, threads=1)
-    hidden = f"{os.path.dirname(file)}/.{uuid.uuid4().hex}"
+    hidden = f"{os.path.dirname(file)}/{UNFINISHED}{uuid.uuid4().hex}"
     try:
         parquet.write_table(Table(tables[table]).to_arrow(), hidden)
         os.replace(hidden, file)
