@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """`whimbrel send` beside rsync over ssh, scp, and rsync over `whimbrel pipe`, over emulated paths.
 
-    bench/transfers.py --whimbrel target/release/whimbrel [--quick] [--only TEXT] [--markdown]
+    bench/transfers.py --whimbrel target/release/whimbrel [--quick | --whole] [--only TEXT]
 
 All run between the two namespaces of `whimbrel link`, into an empty directory at the far end. TCP
-is the kernel's CUBIC, what Linux uses unless told otherwise, but for `rsync (BBR)`. Every copy is compared with its source. The time is that of the
-whole command: start, handshakes, and for `whimbrel send` the flush to disk. A program that would
-take too long gets less data, and its rate or time is scaled to the row's: these cells have a `~`.
-An asterisk marks a run whose emulator was late. Results are kept in --folder, so an interrupted
-command goes on where it was; --again measures anew. Needs root, openssh-server and rsync.
+is the kernel's CUBIC, what Linux uses unless told otherwise, but for `rsync (BBR)`. Every copy is
+compared with its source. The time is that of the whole command: start, handshakes, and for
+`whimbrel send` the flush to disk. A program that would take too long gets less data, and its rate
+or time is scaled to the row's: these cells have a `~`. With --whole all programs get all data,
+which takes two and a half hours. An asterisk marks a run whose emulator was late. Results are kept
+in --folder, so an interrupted command goes on where it was; --again measures anew. Needs root,
+openssh-server and rsync.
 """
 
 import argparse
@@ -42,9 +44,17 @@ class Row:
     # A row over the same path with another size: what is more takes as long for each byte.
     beside: str = ""
 
-    def amount(self, program, quick):
-        amount = dict(self.less).get(program, self.files or self.size)
-        return amount // 10 if quick else amount
+    @property
+    def everything(self):
+        """Bytes, or files, of the whole row."""
+        return self.files or self.size
+
+    def amount(self, program, extent):
+        """How much a program sends: `extent` is "quick", "less" or "whole"."""
+        if extent == "whole":
+            return self.everything
+        amount = dict(self.less).get(program, self.everything)
+        return amount // 10 if extent == "quick" else amount
 
 
 def path(rate, rtt, loss="0 %", **more):
@@ -169,19 +179,20 @@ def measure(link, ends, row, program, amount, limit):
     return {"seconds": ended - began, "amount": amount, "good": good}
 
 
-def cell(row, program, kept, quick, markdown):
-    amount = row.amount(program, quick)
-    found = kept.get(f"{row.name}|{program}|{amount}")
+def cell(row, program, kept, extent, markdown):
+    """A program's result: of all data if there is one, otherwise scaled."""
+    whole = row.everything // 10 if extent == "quick" else row.everything
+    measured = [kept.get(f"{row.name}|{program}|{n}") for n in (whole, row.amount(program, extent))]
+    found = next((one for one in measured if one), None)
     if found is None:
         return "-"
     if found["seconds"] is None:
         return found["why"]
-    whole = row.files or row.size
-    whole = whole // 10 if quick else whole
+    amount = found["amount"]
     seconds = found["seconds"] * whole / amount
     small = next((one for one in ROWS if one.name == row.beside), None)
     if small and amount < whole:
-        less = small.amount(program, quick)
+        less = small.amount(program, extent)
         other = kept.get(f"{small.name}|{program}|{less}", {}).get("seconds")
         if not other:
             return "-"
@@ -194,12 +205,12 @@ def cell(row, program, kept, quick, markdown):
     return f"{scaled}{whole * 8e-6 / seconds:.1f}{late}"
 
 
-def table(kept, rows, quick, markdown):
+def table(kept, rows, extent, markdown):
     lines = [["Mbit/s, or seconds", *PROGRAMS]]
     for row in rows:
         cells = []
         for program in PROGRAMS:
-            cells.append(cell(row, program, kept, quick, markdown))
+            cells.append(cell(row, program, kept, extent, markdown))
         lines.append([row.name, *cells])
     if markdown:
         lines.insert(1, ["---", *["---:"] * len(PROGRAMS)])
@@ -218,10 +229,12 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--whimbrel", required=True)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the data, without 1 GB")
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--quick", action="store_true", help="a tenth of the data, without 1 GB")
+    extent.add_argument("--whole", action="store_true", help="all data for slow programs, too")
     parser.add_argument("--only", action="append", help="rows whose name contains this text")
     parser.add_argument("--programs", help="some of: " + ", ".join(PROGRAMS))
-    parser.add_argument("--limit", type=float, default=400, help="seconds of a run, at most")
+    parser.add_argument("--limit", type=float, help="seconds of a run, at most [400]")
     parser.add_argument("--folder", default="target/transfers", help="where to work")
     parser.add_argument("--again", action="store_true", help="forget what was measured")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
@@ -243,20 +256,22 @@ def main():
     kept = {}
     if results.exists() and not options.again:
         kept = json.loads(results.read_text())
+    extent = "quick" if options.quick else "whole" if options.whole else "less"
+    limit = options.limit or (7200 if options.whole else 400)
     rows = [row for row in ROWS if not (options.quick and row.size >= 1000 * MB)]
     if options.only:
         rows = [row for row in rows if any(text in row.name for text in options.only)]
     programs = options.programs.split(", ") if options.programs else PROGRAMS
     for row in rows:
         for program in programs:
-            amount = row.amount(program, options.quick)
+            amount = row.amount(program, extent)
             key = f"{row.name}|{program}|{amount}"
             if key in kept:
                 continue
-            kept[key] = measure(link, ends, row, program, amount, options.limit)
+            kept[key] = measure(link, ends, row, program, amount, limit)
             print(f"{key} {json.dumps(kept[key])}", file=sys.stderr, flush=True)
             results.write_text(json.dumps(kept, indent=1))
-    print(table(kept, rows, options.quick, options.markdown))
+    print(table(kept, rows, extent, options.markdown))
 
 
 if __name__ == "__main__":
