@@ -4,7 +4,7 @@ use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
 use crate::place::Place;
-use crate::send::{bar, exit_code, show_update};
+use crate::send::{bar, exit_code, files, show_update};
 use anyhow::Context;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -176,7 +176,7 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         writeln!(io::stdout(), "{value}")?;
     }
     for (name, why) in &report.failures {
-        writeln!(io::stderr(), "{name}: {why}").ok();
+        writeln!(io::stderr(), "not stored: {name}: {why}").ok();
     }
     if let Some(error) = &report.error {
         return Ok(failed(error, &credentials));
@@ -188,7 +188,8 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
         );
         let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
         let mut out = io::stdout().lock();
-        writeln!(out, "got {} files: {bytes} in {took}, {rate}", report.files)?;
+        let got = report.files.saturating_sub(report.failures.len() as u64);
+        writeln!(out, "got {}: {bytes} in {took}, {rate}", files(got))?;
         if report.resumed_bytes > 0 {
             writeln!(
                 out,
@@ -275,7 +276,12 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
             credentials.accepted();
             writeln!(
                 io::stdout(),
-                "removed {path}: {count} files and directories"
+                "removed {path}: {count} {}",
+                if count == 1 {
+                    "file or directory"
+                } else {
+                    "files and directories"
+                }
             )?;
             Ok(ExitCode::SUCCESS)
         }

@@ -40,11 +40,18 @@ impl FromStr for Place {
             None => text.find(':').unwrap_or(text.len()),
         };
         let (host, rest) = text.split_at(host);
+        if host.is_empty() {
+            let text = format!("`{text}`: write HOST:PATH, and an IPv6 address in brackets");
+            return Err(text);
+        }
         let rest = rest.strip_prefix(':').unwrap_or(rest);
         match rest.split_once(':') {
             Some((port, path)) if port.parse::<u16>().is_ok() => {
                 place(&format!("{host}:{port}"), Some(path))
             }
+            None if !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()) => Err(format!(
+                "`{text}`: {rest} is not a port; for a file of this name write {host}:./{rest}"
+            )),
             _ => place(host, Some(rest)),
         }
     }
@@ -83,5 +90,16 @@ mod tests {
         ] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");
         }
+        let error = |text: &str| text.parse::<Place>().expect_err(text);
+        let port = error("example.org:99999");
+        assert!(
+            port.contains("not a port") && port.contains("example.org:./99999"),
+            "{port}"
+        );
+        let address = error("::1:4455:x");
+        assert!(
+            address.contains("::1:4455:x") && address.contains("brackets"),
+            "{address}"
+        );
     }
 }

@@ -3,6 +3,8 @@
 mod hindsight;
 mod tree;
 
+pub use tree::files;
+
 use crate::credentials::{CredentialArgs, Credentials};
 use crate::failure::BadInput;
 use crate::over_tcp::{self, TransportArgs};
@@ -88,8 +90,8 @@ const STOPPED: u8 = 130;
                          bytes with QUIC's overhead; retransmits are packets
                          declared lost
 With directories or several files: files, bytes, sent_files, unchanged_files,
-  sent_bytes, resumed_bytes, retries, seconds, goodput_bps, outcome (\"stored\"
-  if all files are), skipped and failures [[path, why]], would_send with
+  sent_bytes, resumed_bytes, retries, seconds, goodput_bps, path (as above),
+  outcome (\"stored\" if all files are), skipped and failures [[path, why]], would_send with
   --dry-run, error after a failure
 Exit status: 0 stored; 1 failed; 2 wrong usage; 3 refused by the server;
 4 unknown server or wrong fingerprint; 130 stopped by Ctrl-C.
@@ -203,11 +205,11 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     if is_tree(&args, &sources) {
         let tree = tree_options(&args, sources, place.path.clone())?;
-        let options = options(args, PathBuf::from("-"), place, &credentials)?;
+        let options = options(args, None, place, &credentials)?;
         return tree::run(options, tree, as_json, &credentials, &runtime);
     }
     let file = sources.into_iter().next().unwrap_or_default();
-    let options = options(args, file, place, &credentials)?;
+    let options = options(args, Some(file), place, &credentials)?;
     let bar = bar();
     let mut report = runtime.block_on(async {
         let show = |update| show_update(&bar, update);
@@ -238,12 +240,16 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
             account: Account::of(&report, None),
             intervals: report.result.as_ref().map(intervals).unwrap_or_default(),
             summary: report.result.as_ref().ok(),
-            path: report.result.as_ref().ok().and_then(Seen::of),
+            path: report
+                .result
+                .as_ref()
+                .ok()
+                .and_then(|s| Seen::of(&s.path_use())),
         };
         print_json(&mut out, &printed)?;
     } else if let Ok(summary) = &report.result {
         show(&mut out, summary, &report)?;
-        if let Some(seen) = Seen::of(summary) {
+        if let Some(seen) = Seen::of(&summary.path_use()) {
             writeln!(out, "{}", crate::compare::fill(&seen.text(), " "))?;
         }
     }
@@ -417,9 +423,13 @@ fn places(places: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, Place)> {
     let (place, sources) = places
         .split_last()
         .ok_or_else(|| BadInput::new("write PATH... HOST"))?;
-    let place = place.to_string_lossy();
-    let place = place.parse::<Place>().map_err(BadInput::new)?;
-    Ok((sources.to_vec(), place))
+    let text = place.to_string_lossy();
+    let parsed = text.parse::<Place>().map_err(BadInput::new)?;
+    if !text.contains(':') && place.exists() {
+        let note = "is taken for the server, the last argument; there is a file of this name";
+        writeln!(io::stderr(), "note: {text} {note}").ok();
+    }
+    Ok((sources.to_vec(), parsed))
 }
 
 /// Whether the sources are sent as a tree: several, a directory, or a choice.
@@ -463,29 +473,36 @@ fn remote_name(args: &SendArgs, file: &Path, place: &Place) -> anyhow::Result<Op
         let utf_8 = name.to_str().map(str::to_owned);
         utf_8.ok_or_else(|| BadInput::new("the file's name is not UTF-8; use --name"))
     };
+    let is_stream = file.as_os_str() == "-";
     let own = match (&args.name, file.file_name()) {
         (Some(name), _) => Some(name.clone()),
-        (None, Some(name)) if file.as_os_str() != "-" && place.path.is_some() => Some(text(name)?),
+        (None, Some(name)) if !is_stream && place.path.is_some() => Some(text(name)?),
         _ => None,
     };
     match (&place.path, place.is_directory, own) {
+        (_, true, None) if is_stream => {
+            let text = "standard input needs a name: write HOST:PATH or add --name";
+            Err(BadInput::new(text).into())
+        }
         (None, _, own) => Ok(own),
         (Some(path), true, Some(own)) => Ok(Some(format!("{path}/{own}"))),
-        (Some(_), true, None) => Err(BadInput::new("standard input needs --name").into()),
+        (Some(path), true, None) => Ok(Some(path.to_string())),
         (Some(path), false, _) => Ok(Some(path.to_string())),
     }
 }
 
+/// The options for one file, or, without one, for a tree.
 fn options(
     args: SendArgs,
-    file: PathBuf,
+    file: Option<PathBuf>,
     place: Place,
     credentials: &Credentials,
 ) -> anyhow::Result<SendOptions> {
-    let name = match file.as_os_str() == "-" && args.name.is_none() && place.is_directory {
-        true => None,
-        false => remote_name(&args, &file, &place)?,
+    let name = match &file {
+        Some(file) => remote_name(&args, file, &place)?,
+        None => None,
     };
+    let file = file.unwrap_or_default();
     let wants_samples = args.trace.is_some() || args.samples;
     let token = credentials.token.clone();
     let mut options = SendOptions::new(file, place.server, token, args.controller);

@@ -23,6 +23,9 @@ pub(crate) fn text(reason: &ConnectionError) -> String {
             match u32::try_from(closed.error_code.into_inner()) {
                 Ok(DONE) => "the peer closed it".to_owned(),
                 Ok(STOPPING) => "the server was stopped".to_owned(),
+                Ok(PROTOCOL) if closed.reason.is_empty() => {
+                    "the peer closed it because of a violation of the protocol".to_owned()
+                }
                 _ => wire::Refusal::new(wire::Reason::Internal, closed.to_string()).text,
             }
         }

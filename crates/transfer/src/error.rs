@@ -1,8 +1,9 @@
 //! Errors of a transfer. Every message is meant for the user.
 
-use crate::Fingerprint;
 use crate::wire::{Reason, Refusal};
+use crate::{Fingerprint, printable};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Why a file was not sent, or a server did not start.
@@ -12,6 +13,9 @@ pub enum Error {
     /// The server refused the request.
     #[error("the server refused: {0}")]
     Refused(Refusal),
+    /// This computer cannot store what it gets, for a reason that a server may have, too.
+    #[error("{0}")]
+    Here(Refusal),
     /// The server is not known, and no fingerprint was given.
     #[error(
         "the server {host} is not known. Its fingerprint is\n  {found}\nCompare it with the one \
@@ -53,7 +57,7 @@ pub enum Error {
     #[error("the peer violated the protocol: {0}")]
     Protocol(String),
     /// A file or directory could not be used.
-    #[error("{path}: cannot {what}: {cause}")]
+    #[error("{}: cannot {what}: {cause}", shown(path))]
     File {
         /// Path of the file or directory.
         path: PathBuf,
@@ -63,7 +67,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The file changed while it was sent, again and again.
-    #[error("{0}: the file changes while it is sent; send it when nothing writes to it")]
+    #[error("{}: the file changes while it is sent; send it when nothing writes to it", shown(.0))]
     Changed(PathBuf),
     /// The key, certificate or token could not be created or read.
     #[error("the server's identity: {0}")]
@@ -111,7 +115,7 @@ impl Error {
     /// Whether the same may succeed later without anybody doing anything.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Refused(refusal) => refusal.reason.is_temporary(),
+            Self::Refused(refusal) | Self::Here(refusal) => refusal.reason.is_temporary(),
             Self::Lost(_) | Self::Connect { .. } | Self::Socket { .. } => true,
             _ => false,
         }
@@ -120,7 +124,7 @@ impl Error {
     /// The part of the error that the peer may see: local paths and system messages stay here.
     pub(crate) fn for_peer(&self) -> Refusal {
         match self {
-            Self::Refused(refusal) => refusal.clone(),
+            Self::Refused(refusal) | Self::Here(refusal) => refusal.clone(),
             Self::Protocol(text) => Refusal::new(Reason::Protocol, text.clone()),
             Self::File { cause, .. } if is_full(cause) => Refusal::new(
                 Reason::DiskFull,
@@ -135,6 +139,11 @@ impl Error {
     }
 }
 
+/// A path on one line, whatever it contains.
+fn shown(path: &Path) -> String {
+    printable(path.as_os_str().as_bytes())
+}
+
 /// Whether the system reported that the disk, a quota or the file size limit is exhausted.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
@@ -144,6 +153,19 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_stays_on_its_line() {
+        let error = Error::file("a\nb\x1b[31m", "open")(rustix::io::Errno::NOENT.into());
+        assert!(
+            error
+                .to_string()
+                .starts_with("a\\u{a}b\\u{1b}[31m: cannot open"),
+            "{error}"
+        );
+        let error = Error::Changed("a\nb".into());
+        assert!(error.to_string().starts_with("a\\u{a}b: "), "{error}");
+    }
 
     #[test]
     fn the_peer_sees_a_full_disk_but_no_local_path() {

@@ -88,8 +88,8 @@ impl IntervalStatistics {
     }
 
     /// All samples.
-    pub fn samples(self) -> Vec<IntervalSample> {
-        self.samples
+    pub fn samples(&self) -> Vec<IntervalSample> {
+        self.samples.clone()
     }
 }
 

@@ -75,7 +75,7 @@ pub use send::{
 };
 pub use server::{Counts, Event, Limits, ServeOptions, Server};
 pub use storage::KeepFree;
-pub use summary::{BurstSummary, IntervalSample, Summary, TracePoint, VerdictCounts};
+pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
 pub use tls::ALPN;
 pub use token::{Token, TokenHash};
 pub use wire::{Reason, Refusal};

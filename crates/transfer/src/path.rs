@@ -19,7 +19,7 @@ pub struct RemotePath(Vec<u8>);
 
 /// Why a path is invalid. The message is meant for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this file name is invalid: {0}; choose another with --name")]
+#[error("this file name is invalid: {0}")]
 pub struct NameError(&'static str);
 
 impl RemotePath {

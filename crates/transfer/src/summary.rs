@@ -61,6 +61,40 @@ pub struct Summary {
     pub intervals: Vec<IntervalSample>,
 }
 
+/// How a transfer used its path, over all its connections.
+#[derive(Debug, Clone, Default)]
+pub struct PathUse {
+    /// Bytes of the file or files.
+    pub bytes: u64,
+    /// The congestion controller, as the user wrote it; over TLS, TCP's.
+    pub controller: String,
+    /// QUIC packets declared lost; 0 over TLS.
+    pub lost_packets: u64,
+    /// QUIC packets sent; 0 over TLS.
+    pub sent_packets: u64,
+    /// Minimum round-trip time, milliseconds.
+    pub min_rtt_ms: f64,
+    /// Path MTU as the maximum UDP payload, bytes; 0 over TLS.
+    pub mtu_bytes: u16,
+    /// Samples at the end of each interval, if requested.
+    pub intervals: Vec<IntervalSample>,
+}
+
+impl Summary {
+    /// How the transfer used its path.
+    pub fn path_use(&self) -> PathUse {
+        PathUse {
+            bytes: self.bytes,
+            controller: self.controller.clone(),
+            lost_packets: self.lost_packets,
+            sent_packets: self.sent_packets,
+            min_rtt_ms: self.min_rtt_ms,
+            mtu_bytes: self.mtu_bytes,
+            intervals: self.intervals.clone(),
+        }
+    }
+}
+
 /// The state of a transfer at the end of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntervalSample {

@@ -7,9 +7,10 @@ mod common;
 
 use common::scratch_directory::file_names;
 use common::{ScratchDirectory, Service, limits, upload};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use whimbrel_transfer::{Error, Event, Reason};
+use whimbrel_transfer::users::Rights;
+use whimbrel_transfer::{Error, Event, GetOptions, Reason, RemotePath, get};
 
 const SMALL: &str = "WHIMBREL_TEST_SMALL_DISK";
 
@@ -92,5 +93,55 @@ async fn child() {
     upload(service.options(&scratch.file("small", 1_000_000)))
         .await
         .expect("enough space");
+    service.stop().await;
+    get_onto(&scratch, &disk).await;
+}
+
+/// The disk of a client that gets files is full: it says whose disk, and ends no other transfer.
+async fn get_onto(scratch: &ScratchDirectory, disk: &Path) {
+    let rights = Rights {
+        read: true,
+        ..Rights::default()
+    };
+    let service = Service::with_rights(scratch, rights);
+    let size = |n: usize| vec![n as u8; n];
+    std::fs::write(service.directory.join("large"), size(8_000_000)).expect("written");
+    std::fs::write(service.directory.join("other"), size(300_000)).expect("written");
+    let before = file_names(disk);
+    let fetch = |names: &[&str]| {
+        let path = |name: &&str| RemotePath::new(name).expect("a path");
+        let what = GetOptions {
+            paths: names.iter().map(path).collect(),
+            directory: disk.to_owned(),
+            overwrite: false,
+        };
+        let options = service.options(Path::new("-"));
+        get(options, what, |_| (), std::future::pending())
+    };
+    let report = fetch(&["large"]).await;
+    let Some(Error::Here(refusal)) = report.error else {
+        panic!("not full: {:?}", report.error)
+    };
+    assert_eq!(refusal.reason, Reason::DiskFull);
+    assert!(refusal.text.contains("the disk here"), "{}", refusal.text);
+    assert_eq!(file_names(disk), before, "nothing is left");
+    // A file that cannot be stored does not end the connection of the others.
+    std::fs::create_dir(disk.join("other")).expect("made");
+    std::fs::write(disk.join("other/x"), "x").expect("written");
+    std::fs::write(service.directory.join("third"), size(400_000)).expect("written");
+    let report = fetch(&["other", "third"]).await;
+    assert!(report.error.is_none(), "{:?}", report.error);
+    assert_eq!(report.retries, 0);
+    let [(name, why)] = &report.failures[..] else {
+        panic!("one failure: {:?}", report.failures)
+    };
+    assert!(
+        name == "other" && why.contains("is a directory here"),
+        "{name}: {why}"
+    );
+    assert_eq!(
+        std::fs::read(disk.join("third")).expect("here"),
+        size(400_000)
+    );
     service.stop().await;
 }

@@ -130,7 +130,15 @@ pub fn run(args: TunnelArgs) -> anyhow::Result<ExitCode> {
         credentials.accepted();
         for forward in &args.local {
             let listener = TcpListener::bind((forward.address.as_str(), forward.port)).await;
-            let listener = listener.map_err(|e| bad(format!("cannot listen: {forward}: {e}")))?;
+            let listener = listener.map_err(|e| {
+                let hint = "; choose another port, or 0 for a free one";
+                let hint = if e.kind() == io::ErrorKind::AddrInUse {
+                    hint
+                } else {
+                    ""
+                };
+                bad(format!("cannot listen: {forward}: {e}{hint}"))
+            })?;
             let bound = listener.local_addr()?;
             writeln!(io::stdout(), "listening on {bound} for {}", forward.target).ok();
             tokio::spawn(accept_all(

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration as Wait;
 use whimbrel_cc::Spec;
-use whimbrel_transfer::{IntervalSample, Summary};
+use whimbrel_transfer::{IntervalSample, PathUse};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// Of the packets sent, at least so many were lost, or the transfer was not lossy.
@@ -75,18 +75,18 @@ pub struct Faster {
 
 impl Seen {
     /// What the transfer saw; `None` unless it lost packets. Simulates for at most a second.
-    pub fn of(summary: &Summary) -> Option<Self> {
-        let mut seen = Self::path(summary)?;
-        seen.faster = seen.simulate(summary);
+    pub fn of(used: &PathUse) -> Option<Self> {
+        let mut seen = Self::path(used)?;
+        seen.faster = seen.simulate(used);
         Some(seen)
     }
 
-    fn path(summary: &Summary) -> Option<Self> {
-        let lost = summary.lost_packets as f64 / summary.sent_packets.max(1) as f64;
-        if lost < LOSSY || summary.lost_packets < LOST || summary.min_rtt_ms <= 0.0 {
+    fn path(used: &PathUse) -> Option<Self> {
+        let lost = used.lost_packets as f64 / used.sent_packets.max(1) as f64;
+        if lost < LOSSY || used.lost_packets < LOST || used.min_rtt_ms <= 0.0 {
             return None;
         }
-        let short = summary.min_rtt_ms * (1.0 + SHORT_QUEUE) + 1.0;
+        let short = used.min_rtt_ms * (1.0 + SHORT_QUEUE) + 1.0;
         let start = IntervalSample {
             at: Duration::ZERO,
             acknowledged: Bytes::ZERO,
@@ -97,13 +97,13 @@ impl Seen {
             path_mtu: Bytes::ZERO,
         };
         let (mut all, mut calm) = (0.0, Vec::new());
-        let (mut rate_bps, mut max_rtt_ms) = (0.0_f64, summary.min_rtt_ms);
+        let (mut rate_bps, mut max_rtt_ms) = (0.0_f64, used.min_rtt_ms);
         let mut before = &start;
-        for sample in &summary.intervals {
+        for sample in &used.intervals {
             let bytes = (sample.acknowledged.get() - before.acknowledged.get()) as f64;
             let lost = sample.lost_packets - before.lost_packets;
             let seconds = (sample.at - before.at).as_secs_f64();
-            let packets = bytes / f64::from(summary.mtu_bytes.max(1)) + lost as f64;
+            let packets = bytes / f64::from(used.mtu_bytes.max(1)) + lost as f64;
             let rtt_ms = sample.srtt.as_millis_f64();
             all += packets;
             if rtt_ms <= short {
@@ -111,7 +111,7 @@ impl Seen {
             }
             max_rtt_ms = max_rtt_ms.max(rtt_ms);
             // In a shorter one, acknowledgments of several round trips may come at once.
-            if seconds * 1e3 >= summary.min_rtt_ms {
+            if seconds * 1e3 >= used.min_rtt_ms {
                 rate_bps = rate_bps.max(bytes * 8.0 * HEADERS / seconds);
             }
             before = sample;
@@ -127,7 +127,7 @@ impl Seen {
             lost,
             random_loss: (packets > 0.0 && packets >= CALM * all).then(|| random as f64 / packets),
             bursts: (calm.len() - usual.len()) as u64,
-            min_rtt_ms: summary.min_rtt_ms,
+            min_rtt_ms: used.min_rtt_ms,
             max_rtt_ms,
             rate_bps,
             full: max_rtt_ms > short,
@@ -136,7 +136,7 @@ impl Seen {
     }
 
     /// The fastest of all on this path, if it is another than the one used and worth it.
-    fn simulate(&self, summary: &Summary) -> Option<Faster> {
+    fn simulate(&self, used: &PathUse) -> Option<Faster> {
         let loss = Probability::new(self.random_loss?.min(0.5)).ok()?;
         let rate = Rate::from_bits_per_sec(self.rate_bps as u64);
         let rtt = Duration::from_secs_f64(self.min_rtt_ms / 1e3);
@@ -144,22 +144,22 @@ impl Seen {
             return None;
         }
         let longest = LONGEST.0.min((self.rate_bps / 8.0 * LONGEST.1) as u64);
-        let size = Bytes::new(summary.bytes.clamp(1, longest.max(1)));
-        let used: Spec = summary.controller.parse().ok()?;
+        let size = Bytes::new(used.bytes.clamp(1, longest.max(1)));
+        let own: Spec = used.controller.parse().ok()?;
         let (done, answer) = mpsc::channel();
         // Whatever is not done in time ends with the process.
         thread::spawn(move || {
             let seconds =
                 |spec: &Spec| predicted_seconds((rate, rtt), QUEUE, loss, spec, size, SEEDS).ok();
             let found = (|| {
-                let own = seconds(&used)?;
+                let its = seconds(&own)?;
                 let others = OTHERS.iter().filter_map(|name| name.parse::<Spec>().ok());
-                let others = others.filter(|spec| *spec != used);
+                let others = others.filter(|spec| *spec != own);
                 let timed = others.filter_map(|spec| Some((seconds(&spec)?, spec)));
                 let (best, spec) = timed.min_by(|a, b| a.0.total_cmp(&b.0))?;
                 Some(Faster {
                     controller: spec.to_string(),
-                    times: own / best,
+                    times: its / best,
                 })
             })();
             done.send(found).ok();
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     /// A second in each interval: bytes, packets lost, RTT in ms.
-    fn summary(controller: &str, intervals: &[(u64, u64, u64)]) -> Summary {
+    fn path_use(controller: &str, intervals: &[(u64, u64, u64)]) -> PathUse {
         let (mut bytes, mut lost_packets) = (0, 0);
         let samples = intervals.iter().enumerate().map(|(i, (more, lost, rtt))| {
             bytes += more;
@@ -220,28 +220,13 @@ mod tests {
             }
         });
         let intervals = samples.collect();
-        Summary {
-            name: "f".to_owned(),
+        PathUse {
             bytes,
-            transport: whimbrel_transfer::Transport::Quic,
-            seconds: 1.0,
-            connect_seconds: 0.0,
-            goodput_bps: 0.0,
+            controller: controller.to_owned(),
             lost_packets,
             sent_packets: bytes / 1452 + lost_packets,
-            rtt_ms: 100.0,
             min_rtt_ms: 100.0,
-            cwnd_bytes: 0,
             mtu_bytes: 1452,
-            controller: controller.to_owned(),
-            blake3: String::new(),
-            loss_episodes: 0,
-            reductions: 0,
-            timeouts: 0,
-            spurious: 0,
-            verdicts: None,
-            bursts: None,
-            samples: None,
             intervals,
         }
     }
@@ -249,24 +234,24 @@ mod tests {
     #[test]
     fn a_transfer_without_losses_says_nothing() {
         assert_eq!(
-            Seen::path(&summary("cubic", &[(1_452_000, 0, 100); 5])),
+            Seen::path(&path_use("cubic", &[(1_452_000, 0, 100); 5])),
             None
         );
         // 1 of 5000.
-        assert_eq!(Seen::path(&summary("cubic", &[(1_452_000, 1, 100)])), None);
+        assert_eq!(Seen::path(&path_use("cubic", &[(1_452_000, 1, 100)])), None);
     }
 
     #[test]
     fn losses_count_as_random_while_the_queue_is_short() {
         // 990 + 10 packets at a short queue, 1900 + 100 at a long one.
-        let seen = summary("cubic", &[(990 * 1452, 10, 101), (1900 * 1452, 100, 190)]);
+        let seen = path_use("cubic", &[(990 * 1452, 10, 101), (1900 * 1452, 100, 190)]);
         let seen = Seen::path(&seen).expect("lossy");
         assert!((seen.random_loss.expect("known") - 0.01).abs() < 1e-9);
         assert!((seen.lost - 110.0 / 3000.0).abs() < 1e-9);
         assert!((seen.rate_bps - 1900.0 * 1452.0 * 8.0 * HEADERS).abs() < 1.0);
         assert!(seen.full);
         assert_eq!(seen.max_rtt_ms, 190.0);
-        let long = summary("cubic", &[(99 * 1452, 1, 101), (9900 * 1452, 100, 190)]);
+        let long = path_use("cubic", &[(99 * 1452, 1, 101), (9900 * 1452, 100, 190)]);
         let long = Seen::path(&long).expect("lossy");
         assert_eq!(long.random_loss, None);
         assert!(
@@ -280,7 +265,7 @@ mod tests {
     fn outages_are_no_random_loss() {
         let mut intervals = vec![(4_000_000, 1, 101); 20];
         (intervals[4].1, intervals[9].1) = (700, 400);
-        let seen = Seen::path(&summary("cubic", &intervals)).expect("lossy");
+        let seen = Seen::path(&path_use("cubic", &intervals)).expect("lossy");
         assert_eq!(seen.bursts, 2);
         assert!(seen.random_loss.expect("known") < LOSSY / 2.0);
         assert!(seen.text().contains("outages"), "{}", seen.text());
@@ -291,10 +276,10 @@ mod tests {
         // About 4 Mbit/s at first, then CUBIC's rate at 1 %.
         let mut intervals = vec![(120_000, 1, 100), (500_000, 4, 101)];
         intervals.extend([(180_000, 1, 100); 20]);
-        let summary = summary("cubic", &intervals);
-        let mut seen = Seen::path(&summary).expect("lossy");
+        let used = path_use("cubic", &intervals);
+        let mut seen = Seen::path(&used).expect("lossy");
         assert!(!seen.full);
-        seen.faster = seen.simulate(&summary);
+        seen.faster = seen.simulate(&used);
         // Omitted only if the machine is too slow.
         if let Some(faster) = &seen.faster {
             assert!(faster.times > 1.5, "{faster:?}");

@@ -1,5 +1,6 @@
 //! `whimbrel send` with directories or several files.
 
+use super::hindsight::Seen;
 use super::{bar, exit_code, show_update};
 use crate::credentials::Credentials;
 use std::io::{self, Write};
@@ -32,10 +33,15 @@ pub fn run(
     if report.error.is_none() {
         credentials.accepted();
     }
+    let seen = (!dry_run && report.error.is_none()).then(|| Seen::of(&report.path_use));
+    let seen = seen.flatten();
     if as_json {
         let mut value = serde_json::to_value(&report)?;
         if let Some(error) = &report.error {
             value["error"] = error.to_string().into();
+        }
+        if let Some(seen) = &seen {
+            value["path"] = serde_json::to_value(seen)?;
         }
         writeln!(io::stdout(), "{value}")?;
     }
@@ -55,9 +61,20 @@ pub fn run(
     }
     if !as_json {
         show(&report, dry_run)?;
+        if let Some(seen) = seen {
+            writeln!(io::stdout(), "{}", crate::compare::fill(&seen.text(), " "))?;
+        }
     }
     let complete = dry_run || report.outcome == Outcome::Stored;
     Ok(ExitCode::from(u8::from(!complete)))
+}
+
+/// So many files, in words.
+pub fn files(count: u64) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        _ => format!("{count} files"),
+    }
 }
 
 fn lines(what: &str, files: &[(String, String)]) {
@@ -79,8 +96,9 @@ fn show(report: &TreeReport, dry_run: bool) -> io::Result<()> {
         let bytes = Bytes::new(report.sent_bytes);
         return writeln!(
             out,
-            "would send {} of {} files: {bytes}",
-            report.sent_files, report.files
+            "would send {} of {}: {bytes}",
+            report.sent_files,
+            files(report.files)
         );
     }
     let (bytes, took) = (
@@ -90,14 +108,14 @@ fn show(report: &TreeReport, dry_run: bool) -> io::Result<()> {
     let rate = Rate::from_bits_per_sec(report.goodput_bps as u64);
     writeln!(
         out,
-        "stored {} files: {bytes} in {took}, {rate}",
-        report.files
+        "stored {}: {bytes} in {took}, {rate}",
+        files(report.sent_files + report.unchanged_files)
     )?;
     if report.resumed_bytes > 0 || report.unchanged_files > 0 || report.retries > 0 {
         writeln!(
             out,
-            "{} files ({}) were there already; {} interruptions",
-            report.unchanged_files,
+            "{} ({}) were there already; {} interruptions",
+            files(report.unchanged_files),
             Bytes::new(report.resumed_bytes),
             report.retries
         )?;

@@ -4,14 +4,14 @@
 //! on where it was, and its hash is checked.
 
 use super::packs::{Outcome as Got, get_small};
-use super::{entries, refusal};
+use super::{entries, here, refusal};
 use crate::receiving::Receiver;
 use crate::routes::Routes;
 use crate::send::{Attempts, ClientSession, Outcome, Progress, SendOptions, Task, Update};
 use crate::sending::SMALL;
-use crate::storage::{Directories, KeepFree, Lock, Storage, StorageOptions, busy, hash_file};
+use crate::storage::{Directories, KeepFree, Lock, Side, Storage, StorageOptions, busy, hash_file};
 use crate::summary::goodput;
-use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason};
+use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
 use crate::{Error, RemotePath, close, framing, transport};
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
 
 /// Files that are requested at the same time.
 const AT_ONCE: usize = 16;
@@ -116,6 +117,7 @@ pub async fn get(
         overwrite: what.overwrite,
         keep_free: KeepFree::Share,
         keep_partial: Duration::from_secs(7 * 24 * 3600),
+        side: Side::Client,
     };
     let counts = Arc::<Counts>::default();
     let shown = Arc::clone(&counts);
@@ -374,7 +376,7 @@ impl Get {
         }
         let storage = self.storage.clone();
         let created = spawn_blocking(move || {
-            let stage = storage.stage()?;
+            let stage = storage.stage().map_err(here)?;
             let mut failures = Vec::new();
             for item in others {
                 let entry = PackEntry {
@@ -384,7 +386,7 @@ impl Get {
                 };
                 let written = stage.write(&item.local, &entry, &mut Directories::new());
                 if let Err(error) = written {
-                    failures.push((item.local.to_string(), error.to_string()));
+                    failures.push((item.local.to_string(), here(error).to_string()));
                 }
             }
             Ok(failures)
@@ -415,7 +417,7 @@ fn item(
 /// Whether an error of one file ends the whole transfer.
 fn concerns_all(error: &Error) -> bool {
     match error {
-        Error::Refused(refusal) => matches!(
+        Error::Refused(refusal) | Error::Here(refusal) => matches!(
             refusal.reason,
             Reason::DiskFull | Reason::Rights | Reason::Stopping | Reason::Busy
         ),
@@ -455,10 +457,31 @@ async fn once(
     let streams = session.connection.open_bi().await;
     let (mut send, mut receive) = streams.map_err(|e| Error::Lost(close::text(&e)))?;
     send.set_priority(i32::MAX).ok();
+    let streams = (&mut send, &mut receive);
+    let result = exchange(session, routes, storage, counts, item, streams).await;
+    if let Err(Error::Here(_) | Error::File { .. }) = &result {
+        // Without a word the server would take the end of the stream for a violation of the
+        // protocol, and close the connection with all other files on it.
+        let refusal = Refusal::new(Reason::Cancelled, "the client cannot store the file");
+        framing::write(&mut send, &Message::Refused(refusal))
+            .await
+            .ok();
+    }
+    result
+}
+
+async fn exchange(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+    (send, receive): (&mut SendStream, &mut RecvStream),
+) -> Result<(), Error> {
     let path = item.remote.as_bytes().to_vec();
-    framing::write(&mut send, &Message::Get { path }).await?;
+    framing::write(send, &Message::Get { path }).await?;
     let put = loop {
-        match framing::read(&mut receive).await? {
+        match framing::read(receive).await? {
             Message::Queued { position } => session.queued.store(position, Ordering::Relaxed),
             Message::Put(put) => break put,
             other => return Err(refusal(other)),
@@ -467,45 +490,25 @@ async fn once(
     let size = put
         .size
         .ok_or_else(|| Error::Protocol("a file without a size".to_owned()))?;
-    let exists = || {
-        let text = format!(
-            "`{}` exists already and is different; use --overwrite",
-            item.local
-        );
-        Error::refused(Reason::Exists, text)
-    };
-    if let Some(found) = storage.look_up(&item.local)? {
+    if let Some(found) = storage.look_up(&item.local).map_err(here)? {
         if found.kind == Kind::File && found.size == size {
-            framing::write(&mut send, &Message::Present).await?;
-            let finish = match framing::read(&mut receive).await? {
+            framing::write(send, &Message::Present).await?;
+            let finish = match framing::read(receive).await? {
                 Message::Finish(finish) => finish,
                 other => return Err(refusal(other)),
             };
             let (storage, local) = (storage.clone(), item.local.clone());
             let hash = spawn_blocking(move || hash_file(&storage.open_file(&local)?, size));
-            if hash.await.map_err(|_| Error::Stopped)?? == finish.hash {
+            if hash.await.map_err(|_| Error::Stopped)?.map_err(here)? == finish.hash {
                 counts.resumed.fetch_add(size, Ordering::Relaxed);
-                return confirm(&mut send, size, finish.hash).await;
+                return confirm(send, size, finish.hash).await;
             }
         }
         if found.kind != Kind::File || !storage.overwrites() {
-            let refusal = crate::wire::Refusal::new(Reason::Cancelled, "it exists at the client");
-            framing::write(&mut send, &Message::Refused(refusal))
-                .await
-                .ok();
-            return Err(exists());
+            return Err(here(storage.exists_error(&item.local)));
         }
     }
-    receive_file(
-        routes,
-        storage,
-        counts,
-        item,
-        (put, size),
-        &mut send,
-        &mut receive,
-    )
-    .await
+    receive_file(routes, storage, counts, item, (put, size), send, receive).await
 }
 
 async fn receive_file(
@@ -514,17 +517,22 @@ async fn receive_file(
     counts: &Arc<Counts>,
     item: &Item,
     (put, size): (Put, u64),
-    send: &mut whimbrel_quic::endpoint::SendStream,
-    receive: &mut whimbrel_quic::endpoint::RecvStream,
+    send: &mut SendStream,
+    receive: &mut RecvStream,
 ) -> Result<(), Error> {
-    let partial = match storage.partial(OWNER, &item.local)? {
+    let partial = match storage.partial(OWNER, &item.local).map_err(here)? {
         Lock::Ours(partial) => Arc::new(partial),
-        Lock::Taken => return Err(busy(&item.local)),
+        Lock::Taken => return Err(here(busy(&item.local))),
     };
     partial.set_len(size)?;
     let have = partial.have()?;
     let there = have.bytes();
-    storage.check_space(size - there.min(size))?;
+    if let Err(error) = storage.check_space(size - there.min(size)) {
+        if there == 0 {
+            partial.remove();
+        }
+        return Err(here(error));
+    }
     let (route, streams) = routes.open(usize::MAX).ok_or(Error::Stopped)?;
     let accepted = Message::Accepted {
         transfer: route.transfer,
@@ -552,7 +560,7 @@ async fn receive_file(
         counts.received.fetch_add(now - counted, Ordering::Relaxed);
         counted = now;
         if let Some(result) = done {
-            break result?;
+            break result.map_err(own)?;
         }
     };
     drop(running);
@@ -561,16 +569,22 @@ async fn receive_file(
         .fetch_add(size.saturating_sub(counted), Ordering::Relaxed);
     let local = item.local.clone();
     let stored = spawn_blocking(move || partial.store(&local, &put.metadata));
-    stored.await.map_err(|_| Error::Stopped)??;
+    stored.await.map_err(|_| Error::Stopped)?.map_err(here)?;
     confirm(send, result.size, result.hash).await
 }
 
+/// Of what ends the reception of a file, a full disk and a wrong hash are found here.
+fn own(error: Error) -> Error {
+    match &error {
+        Error::Refused(refusal) if matches!(refusal.reason, Reason::DiskFull | Reason::Corrupt) => {
+            here(error)
+        }
+        _ => error,
+    }
+}
+
 /// Tells the server that the file is here.
-async fn confirm(
-    send: &mut whimbrel_quic::endpoint::SendStream,
-    bytes: u64,
-    hash: blake3::Hash,
-) -> Result<(), Error> {
+async fn confirm(send: &mut SendStream, bytes: u64, hash: blake3::Hash) -> Result<(), Error> {
     framing::write(send, &Message::Stored { bytes, hash }).await?;
     send.finish().ok();
     Ok(())

@@ -112,6 +112,14 @@ async fn entries(
     }
 }
 
+/// An error of this computer's storage, which is not the server's.
+fn here(error: Error) -> Error {
+    match error {
+        Error::Refused(refusal) => Error::Here(refusal),
+        other => other,
+    }
+}
+
 /// The error of an answer that is not the expected one.
 fn refusal(message: Message) -> Error {
     match message {

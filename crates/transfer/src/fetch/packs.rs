@@ -1,7 +1,7 @@
 //! Gets many small files in packs: without a round trip for each.
 
 use super::get::{Counts, Item};
-use super::refusal;
+use super::{here, refusal};
 use crate::receiving::{Control, read_pack};
 use crate::routes::{ChunkStream, Routes};
 use crate::send::ClientSession;
@@ -72,7 +72,7 @@ pub(super) async fn get_small(
     let (index, locals) = (Arc::new(index), Arc::new(items));
     let stage_in = storage.clone();
     let stage = spawn_blocking(move || stage_in.stage());
-    let stage = Arc::new(stage.await.map_err(|_| Error::Stopped)??);
+    let stage = Arc::new(stage.await.map_err(|_| Error::Stopped)?.map_err(here)?);
     let (written, to_commit) = mpsc::channel(WRITTEN);
     let (committed, mut finished) = mpsc::channel(WRITTEN);
     let committing = Arc::clone(&stage);
@@ -180,7 +180,7 @@ fn write(
     items: &[(usize, Item)],
     counts: &Counts,
 ) -> Result<Written, Error> {
-    storage.check_space(pack.len() as u64)?;
+    storage.check_space(pack.len() as u64).map_err(here)?;
     let reader = PackReader::open(pack);
     let reader = reader.ok_or_else(|| Error::Lost("a pack does not have its hash".to_owned()))?;
     let mut directories = Directories::new();
@@ -198,7 +198,7 @@ fn write(
             Ok(staged) => files.push((n, staged)),
             // A full disk concerns all files.
             Err(error @ Error::File { .. }) => return Err(error),
-            Err(error) => failures.push((n, error)),
+            Err(error) => failures.push((n, here(error))),
         }
     }
     Ok(Written { files, failures })
@@ -226,7 +226,7 @@ fn commit(
                 .collect();
             for (n, staged) in pack.files {
                 let result = match staged {
-                    Some(_) => results.next().unwrap_or(Err(Error::Stopped)),
+                    Some(_) => results.next().unwrap_or(Err(Error::Stopped)).map_err(here),
                     // It was here with this content.
                     None => Ok(()),
                 };

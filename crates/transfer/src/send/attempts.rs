@@ -4,6 +4,7 @@ use super::retry::{BackOff, random};
 use super::session::ClientSession;
 use super::{Progress, SendOptions, Update};
 use crate::interval_statistics::IntervalStatistics;
+use crate::summary::PathUse;
 use crate::{Error, Transport};
 use noq_proto::PathId;
 use std::sync::atomic::Ordering;
@@ -76,6 +77,24 @@ impl Attempts {
     /// QUIC packets declared lost on all connections that have ended.
     pub fn lost_packets(&self) -> u64 {
         self.earlier.lost_packets + self.lost_now
+    }
+
+    /// How all connections used the path, for `bytes` of files.
+    pub fn path_use(&self, options: &SendOptions, bytes: u64) -> PathUse {
+        let transport = self.transport.clone().unwrap_or_default();
+        let (quic, controller) = match &transport {
+            Transport::Quic => (true, options.controller.to_string()),
+            Transport::Tls(control) => (false, control.to_string()),
+        };
+        PathUse {
+            bytes,
+            controller,
+            lost_packets: if quic { self.lost_packets() } else { 0 },
+            sent_packets: if quic { self.sent_packets } else { 0 },
+            min_rtt_ms: self.monitor.snapshot().min_rtt.as_millis_f64(),
+            mtu_bytes: if quic { self.mtu } else { 0 },
+            intervals: self.intervals.samples(),
+        }
     }
 
     /// Adds the last connection to the earlier ones.

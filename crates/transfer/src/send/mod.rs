@@ -280,8 +280,10 @@ fn remote_name(options: &SendOptions) -> Result<RemotePath, Error> {
         Some(name) => name.as_bytes(),
         None => options.file.file_name().unwrap_or_default().as_bytes(),
     };
-    RemotePath::new(name)
-        .map_err(|e| Error::file(&options.file, "send")(std::io::Error::other(e.to_string())))
+    RemotePath::new(name).map_err(|e| {
+        let cause = std::io::Error::other(format!("{e}; choose another with --name"));
+        Error::file(&options.file, "send")(cause)
+    })
 }
 
 /// A number that no other invocation has.
@@ -301,10 +303,8 @@ fn summarize(
 ) -> Summary {
     let now = attempts.monitor.snapshot();
     let transport = attempts.transport.clone().unwrap_or_default();
-    let (quic, controller) = match &transport {
-        Transport::Quic => (true, options.controller.to_string()),
-        Transport::Tls(control) => (false, control.to_string()),
-    };
+    let quic = transport == Transport::Quic;
+    let used = attempts.path_use(options, size);
     let samples = || attempts.monitor.samples().into_iter();
     Summary {
         name: name.to_string(),
@@ -312,13 +312,13 @@ fn summarize(
         seconds: attempts.took.as_secs_f64(),
         connect_seconds: attempts.connecting.as_secs_f64(),
         goodput_bps: goodput(size, attempts.took.into()),
-        lost_packets: if quic { attempts.lost_packets() } else { 0 },
-        sent_packets: if quic { attempts.sent_packets } else { 0 },
+        lost_packets: used.lost_packets,
+        sent_packets: used.sent_packets,
         rtt_ms: now.srtt.as_millis_f64(),
-        min_rtt_ms: now.min_rtt.as_millis_f64(),
+        min_rtt_ms: used.min_rtt_ms,
         cwnd_bytes: if quic { now.cwnd.get() } else { 0 },
-        mtu_bytes: if quic { attempts.mtu } else { 0 },
-        controller,
+        mtu_bytes: used.mtu_bytes,
+        controller: used.controller,
         blake3: hash.to_hex().to_string(),
         loss_episodes: attempts.earlier.episodes + now.episodes,
         reductions: attempts.earlier.reductions + now.reductions,
@@ -330,7 +330,7 @@ fn summarize(
             .trace
             .filter(|_| quic)
             .map(|_| samples().map(TracePoint::from).collect()),
-        intervals: attempts.intervals.samples(),
+        intervals: used.intervals,
         transport,
     }
 }

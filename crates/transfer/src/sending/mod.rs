@@ -108,13 +108,21 @@ impl Sending<'_> {
         send: &mut SendStream,
         receive: &mut RecvStream,
     ) -> Result<Sent, Error> {
-        let sent = self.exchange(put, send, receive).await?;
-        if let Sent::Changed = sent {
-            let refusal = Refusal::new(Reason::Changed, "the file changed while it was read");
-            framing::write(send, &Message::Refused(refusal)).await?;
-            send.finish().ok();
-        }
-        Ok(sent)
+        let sent = self.exchange(put, send, receive).await;
+        let refusal = match &sent {
+            Ok(Sent::Changed) => {
+                Refusal::new(Reason::Changed, "the file changed while it was read")
+            }
+            // Without a word the receiver would take the end of the stream for a violation of the
+            // protocol, and close the connection with all other transfers on it.
+            Err(Error::File { .. }) => {
+                Refusal::new(Reason::Cancelled, "the sender cannot read the file")
+            }
+            _ => return sent,
+        };
+        framing::write(send, &Message::Refused(refusal)).await?;
+        send.finish().ok();
+        sent
     }
 
     async fn exchange(

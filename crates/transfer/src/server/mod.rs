@@ -32,7 +32,7 @@ mod usage;
 
 use crate::blocks::{CHUNK, MAX_BLOCKS};
 use crate::incoming::{List, Receiving, Share};
-use crate::storage::{Storage, StorageOptions};
+use crate::storage::{Side, Storage, StorageOptions};
 use crate::strangers::{self, Strangers};
 use crate::users::{User, Users};
 use crate::{Error, Identity, close, over_tcp, socket, tls, transport};
@@ -127,6 +127,7 @@ impl Server {
             overwrite,
             keep_free,
             keep_partial: keep_partial.into(),
+            side: Side::Server,
         };
         let storage = Storage::open(&directory, storage_options)?;
         let crypto = Arc::new(tls::server_config(identity)?);

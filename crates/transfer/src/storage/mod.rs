@@ -24,7 +24,7 @@ pub(crate) use stage::{Directories, Stage, Staged, stays_below};
 
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
 use crate::path::RESERVED;
-use crate::wire::Reason;
+use crate::wire::{Kind, Reason};
 use crate::{Error, RemotePath};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
 use rustix::io::Errno;
@@ -33,6 +33,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+/// At which end of a connection a directory is. Only messages differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Clients send files to it.
+    Server,
+    /// Files from a server go to it.
+    Client,
+}
 
 /// Options of a directory in which files are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +52,8 @@ pub(crate) struct StorageOptions {
     pub keep_free: KeepFree,
     /// Incomplete files that have not changed for this long are removed.
     pub keep_partial: Duration,
+    /// At which end it is.
+    pub side: Side,
 }
 
 /// A directory in which files are stored.
@@ -66,7 +77,13 @@ impl Storage {
                     Err(Errno::NOTDIR.into())
                 }
             })
-            .map_err(Error::file(path, "use this as the directory for uploads"))?;
+            .map_err(Error::file(
+                path,
+                match options.side {
+                    Side::Server => "use this as the directory for uploads",
+                    Side::Client => "store files in this directory, which must exist",
+                },
+            ))?;
         let storage = Self {
             root: Arc::new(root),
             path: path.to_owned(),
@@ -173,12 +190,26 @@ impl Storage {
 
     /// The error if there is something else at a path, or a file that is not to be replaced.
     pub fn exists_error(&self, path: &RemotePath) -> Error {
-        let hint = if self.options.overwrite {
-            "it is not a regular file"
-        } else {
-            "choose another --name, or start the server with --overwrite"
+        let is_directory = self
+            .look_up(path)
+            .ok()
+            .flatten()
+            .is_some_and(|found| found.kind == Kind::Directory);
+        let text = match (self.options.side, self.options.overwrite) {
+            (Side::Server, _) if is_directory => {
+                format!("`{path}` is a directory; write `{path}/` to store files in it")
+            }
+            (Side::Client, _) if is_directory => format!("`{path}` is a directory here"),
+            (_, true) => format!("`{path}` exists already; it is not a regular file"),
+            (Side::Server, false) => format!(
+                "`{path}` exists already; choose another --name, or start the server with \
+                 --overwrite"
+            ),
+            (Side::Client, false) => {
+                format!("`{path}` exists already and is different; use --overwrite")
+            }
         };
-        Error::refused(Reason::Exists, format!("`{path}` exists already; {hint}"))
+        Error::refused(Reason::Exists, text)
     }
 
     fn failed(&self, path: &RemotePath, what: &'static str) -> impl FnOnce(Errno) -> Error {

@@ -1,6 +1,6 @@
 //! How much of the disk may be used.
 
-use super::Storage;
+use super::{Side, Storage};
 use crate::Error;
 use crate::wire::Reason;
 use rustix::fs::fstatvfs;
@@ -41,7 +41,11 @@ impl Storage {
             return Ok(());
         }
         let (size, usable) = (Bytes::new(size), Bytes::new(usable));
-        let text = format!("{size} more do not fit; the server's disk has {usable} left");
+        let disk = match self.options.side {
+            Side::Server => "the server's disk",
+            Side::Client => "the disk here",
+        };
+        let text = format!("{size} more do not fit; {disk} has {usable} left");
         Err(Error::refused(Reason::DiskFull, text))
     }
 }

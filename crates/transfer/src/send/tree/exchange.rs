@@ -284,6 +284,11 @@ impl TreeJob {
                     self.large.insert(number, job);
                     match result {
                         Ok(_) => self.states[number] = State::Stored,
+                        Err(Error::Refused(refusal)) if refusal.reason == Reason::DiskFull => {
+                            let file = printable(&self.items[number].path);
+                            let text = format!("{file}: {refusal}");
+                            break Err(Error::refused(Reason::DiskFull, text));
+                        }
                         Err(error) if concerns_all(&error) => break Err(error),
                         Err(error) => self.fail(number, error.to_string()),
                     }
@@ -337,12 +342,10 @@ impl TreeJob {
 /// Whether an error of one file ends the whole transfer.
 fn concerns_all(error: &Error) -> bool {
     match error {
-        Error::Refused(refusal) => {
-            matches!(
-                refusal.reason,
-                Reason::DiskFull | Reason::Rights | Reason::Stopping
-            )
-        }
+        Error::Refused(refusal) => matches!(
+            refusal.reason,
+            Reason::DiskFull | Reason::Rights | Reason::Stopping
+        ),
         Error::File { .. } | Error::Changed(_) => false,
         _ => true,
     }

@@ -18,7 +18,7 @@ use super::attempts::{Attempts, Task};
 use super::session::ClientSession;
 use super::{Job, Outcome, Progress, SendOptions, Update, random_id};
 use crate::sending::{Account, Pace};
-use crate::summary::goodput;
+use crate::summary::{PathUse, goodput};
 use crate::wire::Kind;
 use crate::{Error, RemotePath, printable};
 pub use filter::Filter;
@@ -79,6 +79,9 @@ pub struct TreeReport {
     /// Paths of the files that would be sent, with `dry_run`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_send: Vec<String>,
+    /// How the transfer used its path.
+    #[serde(skip)]
+    pub path_use: PathUse,
     /// Why the transfer ended early.
     #[serde(skip)]
     pub error: Option<Error>,
@@ -119,6 +122,7 @@ pub async fn send_tree(
     let seconds = attempts.took.as_secs_f64();
     let report = job.report(attempts.retries, seconds, result.err());
     TreeReport {
+        path_use: attempts.path_use(&options, report.sent_bytes),
         transport: attempts.transport,
         ..report
     }
@@ -141,6 +145,7 @@ impl TreeReport {
             skipped: Vec::new(),
             failures: Vec::new(),
             would_send: Vec::new(),
+            path_use: PathUse::default(),
             error: Some(error),
         }
     }
@@ -266,6 +271,7 @@ impl TreeJob {
             skipped: std::mem::take(&mut self.skipped),
             failures: std::mem::take(&mut self.failures),
             would_send: std::mem::take(&mut self.would_send),
+            path_use: PathUse::default(),
             error,
         }
     }
