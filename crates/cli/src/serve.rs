@@ -4,7 +4,9 @@ mod access;
 mod config;
 mod live;
 mod measured;
+mod memory;
 mod metrics;
+mod output;
 
 use crate::failure::BadInput;
 use crate::over_tcp;
@@ -12,12 +14,13 @@ use crate::priority::priority;
 use access::{AccessArgs, announce};
 use anyhow::Context;
 use live::{Display, Meter};
+use output::Output;
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -57,6 +60,8 @@ With --json, each line of output is one object with an `event`:
   piped      peer, target, sent, received (bytes from and to the target), seconds
   failed     peer, name (or null), error
   reloaded   ok, text: upon SIGHUP
+  dropped    lines: so many are missing here, because the output was not read in time. The server
+             does not wait for its reader, and goes on without one
   receiving  each second while files arrive: t_s (since the start), weighted_fairness (null if no
              transfer shares by priority), transfers: [{peer, name, bytes, received, seconds,
              rate_bps, share (of what arrives), priority, delivered_bps (V), allocated_bps (Vm)}];
@@ -165,6 +170,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         remove: args.allow_remove,
     };
     let users = args.access.users(&identity, rights, args.max_priority)?;
+    memory::bound();
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let limits = Limits {
         file: args.max_size,
@@ -213,7 +219,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             false => Display::new(args.json),
         };
         let display = Arc::new(display);
-        let out = Arc::new(Mutex::new(io::stdout()));
+        let out = Output::new(io::stdout(), args.json).context("cannot start a thread")?;
+        let out = Arc::new(out);
         let scrapers = match args.metrics {
             Some(address) => {
                 let listening = metrics::listen(address).await;
@@ -234,7 +241,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
             } else {
                 event_line(&event)
             };
-            shown.print(&line, |line| print(&output, line));
+            shown.print(&line, |line| output.print(line));
             if matches!(event, Event::Stored { .. } | Event::StoredTree { .. }) && once {
                 notified.notify_one();
             }
@@ -257,7 +264,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 let now = Instant::now();
                 let state = meter.measure((now - started).into(), now, server.receiving());
                 if let Some(text) = display.show(&state, &server.counts()) {
-                    print(&out, &text);
+                    out.print(&text);
                 }
             }
         };
@@ -279,15 +286,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Prints a line. The server continues if nobody reads its output.
-fn print(out: &Mutex<io::Stdout>, line: &str) {
-    if let Ok(mut out) = out.lock() {
-        writeln!(out, "{line}").ok();
-    }
-}
-
 /// Reads the configuration file again upon each SIGHUP. A file with a mistake changes nothing.
-async fn reload(args: &ServeArgs, server: &Server, out: &Mutex<io::Stdout>) -> anyhow::Result<()> {
+async fn reload(args: &ServeArgs, server: &Server, out: &Output) -> anyhow::Result<()> {
     let Some(path) = &args.access.config else {
         return std::future::pending().await;
     };
@@ -302,9 +302,9 @@ async fn reload(args: &ServeArgs, server: &Server, out: &Mutex<io::Stdout>) -> a
         };
         if args.json {
             let event = json!({ "event": "reloaded", "ok": ok, "text": text });
-            print(out, &event.to_string());
+            out.print(&event.to_string());
         } else {
-            print(out, &text);
+            out.print(&text);
         }
     }
     Ok(())

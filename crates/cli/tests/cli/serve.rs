@@ -1,6 +1,6 @@
 //! `whimbrel serve` and what it shows of transfers in progress.
 
-use crate::support::{command, folder, list, number, parse, refused, whimbrel_in};
+use crate::support::{command, fails, folder, list, number, parse, refused, whimbrel_in};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -88,7 +88,7 @@ fn server(path: &Path, listen: &str) -> (Child, String) {
     let mut line = String::new();
     let mut events = BufReader::new(server.stdout.take().expect("piped"));
     events.read_line(&mut line).expect("its address");
-    // Somebody reads its events until it ends: a server whose output is closed stops.
+    // Somebody reads its events until it ends.
     std::thread::spawn(move || std::io::copy(&mut events, &mut std::io::sink()));
     let address = parse(&line)["address"].as_str().map(str::to_owned);
     (server, address.expect("a string"))
@@ -179,6 +179,102 @@ fn standard_input_is_a_source() {
         );
         assert!(fs::read(path.join("in").join(name)).expect("stored") == data);
     }
+    serving.kill().expect("it runs");
+    serving.wait().expect("it ended");
+}
+
+#[test]
+fn a_server_goes_on_when_nobody_reads_its_output() {
+    let folder = folder();
+    let path = folder.path();
+    fs::create_dir(path.join("in")).expect("made");
+    let mut serving = command()
+        .args(["serve", "in", "--json", "--listen", "127.0.0.1:0"])
+        .args(["--identity", "id"])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut output = BufReader::new(serving.stdout.take().expect("piped"));
+    output.read_line(&mut line).expect("its address");
+    drop(output);
+    let address = parse(&line)["address"]
+        .as_str()
+        .expect("a string")
+        .to_owned();
+    for name in ["one", "two", "three"] {
+        fs::write(path.join(name), name).expect("written");
+        let sent = whimbrel_in(path, &["send", name, &address, "--identity", "id"]);
+        assert!(sent.status.success(), "{sent:?}");
+    }
+    assert!(serving.try_wait().expect("it runs").is_none());
+    serving.kill().expect("it runs");
+    let ended = serving.wait_with_output().expect("it ends");
+    let said = String::from_utf8(ended.stderr).expect("UTF-8");
+    assert_eq!(said.matches("nobody reads the output").count(), 1, "{said}");
+}
+
+/// What a new user may do wrong, and what then is said.
+#[test]
+fn mistakes_are_explained() {
+    let folder = folder();
+    let path = folder.path();
+    fs::create_dir_all(path.join("in/tree")).expect("made");
+    fs::write(path.join("one"), "1").expect("written");
+    fs::write(path.join("a\nb"), "2").expect("written");
+    let (mut serving, address) = server(path, "127.0.0.1:0");
+    let (in_tree, missing) = (format!("{address}:tree"), format!("{address}:one"));
+    let cases: [(&[&str], i32, &str); 7] = [
+        (
+            &["send", "-", &address],
+            2,
+            "standard input needs a name: write HOST:PATH",
+        ),
+        (
+            &["send", "one", &in_tree],
+            3,
+            "`tree` is a directory; write `tree/` to store",
+        ),
+        (
+            &["send", "a\nb", &address],
+            1,
+            "error: a\\u{a}b: cannot send: this file name",
+        ),
+        (
+            &["send", "one", "127.0.0.1:99999"],
+            2,
+            "99999 is not a port",
+        ),
+        (
+            &["send", "one", "::1:4455:x"],
+            2,
+            "`::1:4455:x`: write HOST:PATH",
+        ),
+        (
+            &["get", &missing, "nowhere"],
+            1,
+            "nowhere: cannot store files in this directory, which",
+        ),
+        (
+            &["get", &missing, "one"],
+            1,
+            "one: cannot store files in this directory, which must",
+        ),
+    ];
+    for (args, status, says) in cases {
+        let output = whimbrel_in(path, &[args, &["--identity", "id"]].concat());
+        let error = fails(&output, status);
+        assert!(error.contains(says), "{args:?}: {error}");
+    }
+    // Standard input with a name, after `-` was refused above.
+    let named = format!("{address}:tree/stream");
+    let output = whimbrel_in(path, &["send", "-", &named, "--identity", "id"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(fs::read(path.join("in/tree/stream")).expect("stored"), b"");
+    let names = fs::read_dir(path.join("in")).expect("a folder").count();
+    assert_eq!(names, 1, "only the tree");
     serving.kill().expect("it runs");
     serving.wait().expect("it ended");
 }
