@@ -121,7 +121,10 @@ mod tests {
 
     /// Takes nothing before it is opened.
     #[derive(Clone, Default)]
-    struct Gate(Arc<(Mutex<(bool, Vec<u8>)>, Condvar)>);
+    struct Gate(Arc<(Mutex<Taken>, Condvar)>);
+
+    /// Whether it is open, and what it took.
+    type Taken = (bool, Vec<u8>);
 
     impl Gate {
         fn open(&self) {
