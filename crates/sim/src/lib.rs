@@ -16,6 +16,7 @@
 
 mod aatp;
 mod buckets;
+mod coarse_timer;
 mod counters;
 mod engine;
 mod flow;
@@ -39,8 +40,8 @@ mod udp;
 
 pub use network::{
     AatpFlow, AatpSettings, Destination, FlowSpec, ForgedNacks, LinkId, Messages, Nack, NamedLink,
-    Network, OnChannel, OnOff, Oracle, Recovery, Route, Sequences, Streams, TcpFlow, TcpSettings,
-    Traffic, UdpFlow,
+    Network, OnChannel, OnOff, Oracle, Recovery, Route, Sequences, SsthreshFrom, Streams, TcpFlow,
+    TcpSettings, Traffic, UdpFlow,
 };
 pub use outcome::{
     AatpOutcome, Confusion, DestinationOutcome, DestinationSample, Distribution, Distributions,

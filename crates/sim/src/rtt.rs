@@ -20,9 +20,10 @@
 //! sample: something is heard, so the timeout was not an outage's. Linux does not do so; it has
 //! timestamps on.
 
+use crate::coarse_timer::CoarseTimer;
 use crate::network::TcpSettings;
 use whimbrel_cc::smoothed_rtt::LinuxRtt;
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Time};
 
 /// RFC 6298 section 2.1.
 const INITIAL_RTO: Duration = Duration::from_secs(1);
@@ -47,6 +48,8 @@ pub(crate) struct RttEstimator {
     unsampled: bool,
     min_rto: Duration,
     max_rto: Duration,
+    /// The timeout is ns-2's, and not the estimate's ([`TcpSettings::coarse_timer`]).
+    coarse: Option<CoarseTimer>,
 }
 
 impl RttEstimator {
@@ -62,6 +65,7 @@ impl RttEstimator {
             unsampled: false,
             min_rto: settings.min_rto,
             max_rto: settings.max_rto,
+            coarse: settings.coarse_timer.map(CoarseTimer::new),
         }
     }
 
@@ -77,9 +81,62 @@ impl RttEstimator {
                 estimate
             }
         };
-        self.base_rto = estimate.rto().max(self.min_rto);
         self.srtt = estimate.srtt();
         self.estimate = Some(estimate);
+        if self.coarse.is_none() {
+            self.base_rto = estimate.rto().max(self.min_rto);
+            self.end_back_off();
+        }
+    }
+
+    /// Adds the sample of the handshake.
+    pub fn add_handshake(&mut self, rtt: Duration) {
+        self.add(rtt, true);
+        if let Some(coarse) = &mut self.coarse {
+            coarse.add(Time::ZERO + rtt, rtt);
+            self.follow_coarse();
+        }
+    }
+
+    /// The timeout follows ns-2's rules.
+    pub fn is_coarse(&self) -> bool {
+        self.coarse.is_some()
+    }
+
+    /// A new segment is sent.
+    #[inline]
+    pub fn on_sent_new(&mut self, now: Time, seg: u32) {
+        if let Some(coarse) = &mut self.coarse {
+            coarse.on_sent_new(now, seg);
+        }
+    }
+
+    /// A loss is being repaired.
+    #[inline]
+    pub fn on_loss(&mut self) {
+        if let Some(coarse) = &mut self.coarse {
+            coarse.abandon();
+        }
+    }
+
+    /// All segments below `una` are acknowledged; `partial`: a loss is still being repaired.
+    #[inline]
+    pub fn on_advance(&mut self, now: Time, una: u32, partial: bool) {
+        if let Some(coarse) = &mut self.coarse
+            && coarse.on_advance(now, una, partial)
+        {
+            self.follow_coarse();
+            self.end_back_off();
+        }
+    }
+
+    fn follow_coarse(&mut self) {
+        if let Some(timeout) = self.coarse.and_then(|coarse| coarse.timeout()) {
+            self.base_rto = timeout.max(self.min_rto);
+        }
+    }
+
+    fn end_back_off(&mut self) {
         self.backoff = 0;
         self.unsampled = false;
     }
@@ -125,6 +182,9 @@ impl RttEstimator {
     pub fn back_off(&mut self) {
         if self.rto() < self.limit() {
             self.backoff += 1;
+        }
+        if let Some(coarse) = &mut self.coarse {
+            coarse.on_timeout(self.backoff);
         }
     }
 

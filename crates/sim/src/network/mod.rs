@@ -13,7 +13,7 @@ pub use aatp::{AatpFlow, AatpSettings, Destination};
 pub use nack::{ForgedNacks, Nack, Sequences};
 pub use oracle::Oracle;
 pub use streams::{Messages, Streams};
-pub use tcp::{Recovery, TcpFlow, TcpSettings};
+pub use tcp::{Recovery, SsthreshFrom, TcpFlow, TcpSettings};
 pub use udp::{OnOff, UdpFlow};
 
 use whimbrel_net::{LinkSpec, Side, WifiSpec};

@@ -64,6 +64,17 @@ impl Recovery {
     }
 }
 
+/// From what an algorithm that halves computes ssthresh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SsthreshFrom {
+    /// FlightSize; a repeated timeout for the same data leaves ssthresh (RFC 5681 sections 3.1 and
+    /// 3.2).
+    Flight,
+    /// The smaller of the congestion window and the receiver's, at each timeout anew: 4.3BSD, ns-2
+    /// (`slowdown()`). After two timeouts in a row ssthresh is two segments.
+    Window,
+}
+
 /// Settings of a TCP connection. The defaults are those of a scenario that sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TcpSettings {
@@ -96,6 +107,11 @@ pub struct TcpSettings {
     /// never shortens the timeout below SRTT + 4 RTTVAR, and rises to 60 s while acknowledgments
     /// give no RTT sample.
     pub max_rto: Duration,
+    /// The timeout is that of 4.3BSD and ns-2, with a clock of this tick: one segment timed per
+    /// window, and Karn's rule in full. `None`: Linux's, with a sample from each acknowledgment.
+    pub coarse_timer: Option<Duration>,
+    /// From what a loss or a timeout computes ssthresh.
+    pub ssthresh_from: SsthreshFrom,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Tail loss probes (RFC 8985 section 7), with [`Recovery::Rack`].
@@ -138,6 +154,8 @@ impl Default for TcpSettings {
             timestamps: true,
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),
+            coarse_timer: None,
+            ssthresh_from: SsthreshFrom::Flight,
             limited_transmit: true,
             tail_loss_probe: true,
             pacing: None,

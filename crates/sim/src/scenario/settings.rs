@@ -4,14 +4,16 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields, unknown};
-use crate::network::{AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, TcpSettings};
+use crate::network::{
+    AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, SsthreshFrom, TcpSettings,
+};
 use whimbrel_cc::Growth;
 use whimbrel_units::{Bytes, Duration};
 
 /// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings of TCP only.
-pub(super) const TCP_KEYS: [&str; 17] = [
+pub(super) const TCP_KEYS: [&str; 19] = [
     "recovery",
     "initial_window",
     "receive_window",
@@ -22,6 +24,8 @@ pub(super) const TCP_KEYS: [&str; 17] = [
     "timestamps",
     "min_rto",
     "max_rto",
+    "coarse_timer",
+    "ssthresh_from",
     "limited_transmit",
     "tail_loss_probe",
     "pacing",
@@ -44,6 +48,11 @@ const RECOVERIES: [(&str, Recovery); 4] = [
 const GROWTHS: [(&str, Growth); 2] = [
     ("segments", Growth::Segments),
     ("acknowledgments", Growth::Acknowledgments),
+];
+/// Values of `ssthresh_from`.
+const SSTHRESH_FROM: [(&str, SsthreshFrom); 2] = [
+    ("flight", SsthreshFrom::Flight),
+    ("window", SsthreshFrom::Window),
 ];
 /// Values of `oracle`.
 const ORACLES: [(&str, Oracle); 4] = [
@@ -74,6 +83,8 @@ const MAX_QUICK_ACKS: u64 = 1_000;
 /// Maximum of all timers of a connection.
 const MAX_TIMER: Duration = Duration::from_secs(3600);
 
+/// Minimum and maximum tick of a coarse timer.
+const TICK: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(1));
 /// Minimum and maximum resolution of a system's timers.
 const TIMER: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(10));
 /// Minimum time after which an AATP sender measures its path again, or stops because it receives
@@ -108,21 +119,23 @@ fn read_aatp(fields: &Fields<'_>, base: AatpSettings) -> Result<AatpSettings, Sc
     if let Some(field) = fields.get("timer") {
         s.timer = span(&field, TIMER.0, TIMER.1, "")?;
     }
-    s.circuit_breaker = optional(fields, "circuit_breaker", s.circuit_breaker)?;
-    s.reestimate = optional(fields, "reestimate", s.reestimate)?;
+    let interval = (MIN_INTERVAL, MAX_TIMER);
+    s.circuit_breaker = optional(fields, "circuit_breaker", s.circuit_breaker, interval)?;
+    s.reestimate = optional(fields, "reestimate", s.reestimate, interval)?;
     Ok(s)
 }
 
-/// A duration, or `"off"`.
+/// A duration from `range.0` to `range.1`, or `"off"`.
 fn optional(
     fields: &Fields<'_>,
     key: &str,
     base: Option<Duration>,
+    range: (Duration, Duration),
 ) -> Result<Option<Duration>, ScenarioError> {
     match fields.get(key) {
         None => Ok(base),
         Some(field) if matches!(field.value(), Value::Text(text) if text == "off") => Ok(None),
-        Some(field) => span(&field, MIN_INTERVAL, MAX_TIMER, ", or `off`").map(Some),
+        Some(field) => span(&field, range.0, range.1, ", or `off`").map(Some),
     }
 }
 
@@ -161,6 +174,10 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     }
     s.min_rto = timer(fields, "min_rto", s.min_rto)?;
     s.max_rto = timer(fields, "max_rto", s.max_rto)?;
+    s.coarse_timer = optional(fields, "coarse_timer", s.coarse_timer, TICK)?;
+    if let Some(field) = fields.get("ssthresh_from") {
+        s.ssthresh_from = one_of(&field, "ssthresh_from", &SSTHRESH_FROM)?;
+    }
     s.timestamps = switch(fields, "timestamps", s.timestamps)?;
     s.limited_transmit = switch(fields, "limited_transmit", s.limited_transmit)?;
     s.tail_loss_probe = switch(fields, "tail_loss_probe", s.tail_loss_probe)?;

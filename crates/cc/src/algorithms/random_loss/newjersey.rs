@@ -49,9 +49,10 @@
 //!   time over which its data arrived is unknown. Before R is known, ownd is the minimum ssthresh,
 //!   two segments.
 //! * For the window after a timeout the listing has `(ownd_n + ownd_{n-1})/2` and the text
-//!   `(ownd_n + cwnd_{n-1})/2`, also for New Jersey; the code follows the listing. A repeated
-//!   timeout for the same data leaves one segment: the estimate is then older than the silence
-//!   (RFC 5681 section 3.1).
+//!   `(ownd_n + cwnd_{n-1})/2`, also for New Jersey; the code follows the listing, and with
+//!   `keeps=window` the text. `keeps=segment` leaves one segment, as every other algorithm does: it
+//!   shows how much of New Jersey's gain is its timeout. A repeated timeout for the same data
+//!   leaves one segment: the estimate is then older than the silence (RFC 5681 section 3.1).
 //! * A mark, a loss or a timeout never raises the window: where ownd is greater, slow start raises
 //!   it to ownd.
 //! * Without receiver times t_n is the arrival time of the ACK: TCP-Jersey's estimate.
@@ -62,7 +63,9 @@
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{
+    DrivenBy, Entry, Family, Feed, Parameter, ParseController, Text, Value, Values, code,
+};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// The registry entry.
@@ -76,15 +79,61 @@ pub(crate) static ENTRY: Entry = Entry {
     family: Family::RandomLoss,
     driven_by: DrivenBy::LossesAndRate,
     feed: Feed::Acknowledgments,
-    parameters: &[],
-    build: |setup, _| {
+    parameters: &[KEEPS],
+    build: |setup, values| {
         Box::new(
-            WindowController::new(setup, NewJersey::new()).with_transport_features(
-                TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
-            ),
+            WindowController::new(setup, NewJersey::new(Keeps::of(values)))
+                .with_transport_features(
+                    TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
+                ),
         )
     },
 };
+
+/// The parameter of New Jersey and New Jersey+.
+pub(crate) const KEEPS: Parameter = Parameter {
+    name: "keeps",
+    default: Value::Text(Text::new("estimates", Keeps::check)),
+    range: (0.0, 0.0),
+    meaning: "window after a timeout without a mark: `estimates` (the mean of the last two \
+              estimates), `window` (the mean of the estimate and the window) or `segment` (one)",
+};
+
+/// The window that a timeout without a mark leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// `(ownd_n + ownd_{n-1})/2`: the thesis's listing.
+    Estimates,
+    /// `(ownd_n + cwnd)/2`: the thesis's text.
+    Window,
+    /// One segment.
+    Segment,
+}
+
+impl Keeps {
+    const ALL: [(&'static str, Self); 3] = [
+        ("estimates", Self::Estimates),
+        ("window", Self::Window),
+        ("segment", Self::Segment),
+    ];
+
+    fn named(text: &str) -> Option<Self> {
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        found.map(|(_, keeps)| keeps)
+    }
+
+    fn check(text: &str, _: ParseController) -> Result<(), String> {
+        match Self::named(text) {
+            Some(_) => Ok(()),
+            None => Err(format!("`estimates`, `window` or `segment`, not `{text}`")),
+        }
+    }
+
+    /// The value of [`KEEPS`].
+    pub fn of(values: &Values) -> Self {
+        Self::named(values.text("keeps")).unwrap_or(Self::Estimates)
+    }
+}
 
 /// The response to a loss without a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +152,7 @@ pub(crate) struct NewJersey {
     /// The estimate by the sender's clock, if the greater of the two is used: New Jersey+.
     at_sender: Option<Abe>,
     unwarned: Unwarned,
+    keeps: Keeps,
     /// ownd_n and ownd_{n-1}, bytes.
     ownd: [f64; 2],
     /// The last ACK had a mark.
@@ -112,11 +162,12 @@ pub(crate) struct NewJersey {
 }
 
 impl NewJersey {
-    pub fn new() -> Self {
+    pub fn new(keeps: Keeps) -> Self {
         Self {
             at_receiver: Abe::default(),
             at_sender: None,
             unwarned: Unwarned::Keep,
+            keeps,
             ownd: [0.0; 2],
             warned: false,
             push: false,
@@ -124,11 +175,11 @@ impl NewJersey {
     }
 
     /// New Jersey+ (`newjersey_plus.rs`).
-    pub fn plus() -> Self {
+    pub fn plus(keeps: Keeps) -> Self {
         Self {
             at_sender: Some(Abe::default()),
             unwarned: Unwarned::Push,
-            ..Self::new()
+            ..Self::new(keeps)
         }
     }
 
@@ -189,11 +240,15 @@ impl Rule for NewJersey {
 
     fn on_timeout(&mut self, window: &mut Window, _: &Timeout) {
         self.push = false;
-        if self.warned {
+        if self.warned || self.keeps == Keeps::Segment {
             window.collapse(Some(self.ownd()));
         } else {
-            let mean = (self.ownd[0] + self.ownd[1]) / 2.0;
             let cwnd = window.cwnd;
+            let other = match self.keeps {
+                Keeps::Window => cwnd as f64,
+                Keeps::Estimates | Keeps::Segment => self.ownd[1],
+            };
+            let mean = (self.ownd[0] + other) / 2.0;
             window.reduce_to(self.ownd());
             window.cwnd = cwnd.min((mean as u64).max(window.mss));
         }
@@ -247,7 +302,11 @@ mod tests {
     }
 
     fn newjersey(segments: u64) -> WindowController<NewJersey> {
-        WindowController::new(&setup(segments), NewJersey::new())
+        keeping(segments, Keeps::Estimates)
+    }
+
+    fn keeping(segments: u64, keeps: Keeps) -> WindowController<NewJersey> {
+        WindowController::new(&setup(segments), NewJersey::new(keeps))
     }
 
     /// Sends `controller` 200 segments per second for a long time: with an RTT of 100 ms, ownd is
@@ -428,6 +487,18 @@ mod tests {
             (Some(falling.cwnd()), falling.ssthresh()),
             (bytes(13_125), bytes(11_250))
         );
+    }
+
+    #[test]
+    fn what_a_timeout_keeps_can_be_chosen() {
+        // ownd is 20 segments and the window 40: (20 + 40)/2.
+        let after = |keeps| {
+            let mut controller = measuring(keeping(40, keeps));
+            controller.on_timeout(&timeout(&controller, Time::ZERO));
+            segments(&controller)
+        };
+        assert!((after(Keeps::Window) - 30.0).abs() < 0.02);
+        assert_eq!(after(Keeps::Segment), 1.0);
     }
 
     /// 8 Mbit/s and 100 ms: 1000 segments per second and 100 in flight, with a buffer of 100.

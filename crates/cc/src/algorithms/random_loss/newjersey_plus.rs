@@ -25,7 +25,7 @@
 //! conditions as any other (RFC 7661). Losses before such an ACK add one segment together. Without
 //! receiver times both estimates are the same.
 
-use crate::algorithms::random_loss::newjersey::NewJersey;
+use crate::algorithms::random_loss::newjersey::{KEEPS, Keeps, NewJersey};
 use crate::building_blocks::rule::WindowController;
 use crate::interface::TransportFeatures;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
@@ -44,12 +44,13 @@ pub(crate) static ENTRY: Entry = Entry {
     family: Family::RandomLoss,
     driven_by: DrivenBy::LossesAndRate,
     feed: Feed::Acknowledgments,
-    parameters: &[],
-    build: |setup, _| {
+    parameters: &[KEEPS],
+    build: |setup, values| {
         Box::new(
-            WindowController::new(setup, NewJersey::plus()).with_transport_features(
-                TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
-            ),
+            WindowController::new(setup, NewJersey::plus(Keeps::of(values)))
+                .with_transport_features(
+                    TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
+                ),
         )
     },
 };
@@ -67,7 +68,8 @@ mod tests {
     /// A controller that has received ACKs for 200 segments per second at the times `came`, for
     /// data that arrived at the times `arrived`: with an RTT of 100 ms, 20 segments per round trip.
     fn measuring(window: u64, came: Times, arrived: Times) -> WindowController<NewJersey> {
-        let mut controller = WindowController::new(&setup(window), NewJersey::plus());
+        let mut controller =
+            WindowController::new(&setup(window), NewJersey::plus(Keeps::Estimates));
         for i in 0..2000 {
             controller.on_ack(&Ack {
                 now: Time::ZERO + Duration::from_millis(came(i)),

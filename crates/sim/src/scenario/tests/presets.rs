@@ -2,7 +2,7 @@
 
 use super::super::presets::{PRESETS, Preset};
 use super::{error, link, network};
-use crate::network::{Recovery, TcpSettings, Traffic};
+use crate::network::{Recovery, SsthreshFrom, TcpSettings, Traffic};
 use whimbrel_cc::Growth;
 use whimbrel_units::{Bytes, Duration};
 
@@ -35,6 +35,8 @@ fn a_preset_sets_what_its_simulator_does() {
         growth: Growth::Acknowledgments,
         timestamps: false,
         min_rto: Duration::from_millis(200),
+        coarse_timer: Some(Duration::from_millis(10)),
+        ssthresh_from: SsthreshFrom::Window,
         ..TcpSettings::default()
     };
     assert_eq!(ns2, expected);
@@ -56,6 +58,8 @@ fn keys_beside_a_preset_and_of_a_flow_override_it() {
     assert_eq!(run.min_rto, Duration::from_secs(1));
     let flow = settings("preset = \"ns-2.35\"", "ack_every = 2");
     assert_eq!((flow.ack_every, flow.initial_window), (2, 2));
+    let off = settings("preset = \"ns-2.35\"\ncoarse_timer = \"off\"", "");
+    assert_eq!(off.coarse_timer, None);
 }
 
 #[test]
@@ -95,5 +99,14 @@ fn mistakes_in_presets_are_explained() {
     assert_eq!(
         error(&scenario("receive_window = \"0 packets\"", "")),
         "scenario.toml:12: run.receive_window: must be from 1 to 741534 packets of 1.448 kB"
+    );
+    assert_eq!(
+        error(&scenario("coarse_timer = \"2 s\"", "")),
+        "scenario.toml:12: run.coarse_timer: must be from 1 us to 1 s, or `off`, not 2 s"
+    );
+    assert_eq!(
+        error(&scenario("ssthresh_from = \"windw\"", "")),
+        "scenario.toml:12: run.ssthresh_from: unknown ssthresh_from `windw`, did you mean \
+         `window`?"
     );
 }

@@ -165,6 +165,8 @@ impl Sender {
             // The segment that carries CWR must be acknowledged.
             Phase::Marked { until, .. } => una > until,
         };
+        let partial = !over && matches!(self.phase, Phase::Repair { .. } | Phase::Recovery { .. });
+        self.rtt.on_advance(now, una, partial);
         if over || self.marks.end_kept(una) {
             self.controller.on_recovery_end(now);
             self.record.end(now);

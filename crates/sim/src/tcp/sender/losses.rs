@@ -5,12 +5,12 @@ use super::prr::Prr;
 use super::record::Note;
 use super::{Phase, Sender};
 use crate::engine::packet::Packet;
-use crate::network::Recovery;
+use crate::network::{Recovery, SsthreshFrom};
 use crate::outcome::{LossEpisode, Truth};
 use std::cmp::Reverse;
 use whimbrel_cc::{FastRecovery, Loss, LostPacket, Signal, Timeout};
 use whimbrel_net::DropCause;
-use whimbrel_units::Time;
+use whimbrel_units::{Bytes, Time};
 
 /// State of Eifel detection (RFC 3522): an acknowledgment that echoes a time before the first
 /// retransmission was caused by the original, so no segment had been lost.
@@ -64,7 +64,7 @@ impl Sender {
         let loss = Loss {
             now,
             signal: Signal::Loss,
-            in_flight: self.bytes(flight),
+            in_flight: self.reduced_from(flight),
             lost: self.bytes(lost),
             lost_order: u64::from(lost_seg),
             next_order: u64::from(self.board.next()),
@@ -97,6 +97,24 @@ impl Sender {
                 }
             }
         };
+        self.rtt.on_loss();
+        if self.rtt.is_coarse() {
+            // `reset_rtx_timer()` of ns-2; RFC 6298 restarts the timer for new data only.
+            self.restart_rto(now);
+        }
+    }
+
+    /// From how many bytes a reduction is computed.
+    fn reduced_from(&self, flight: u32) -> Bytes {
+        match self.ssthresh_from {
+            // FlightSize includes segments that were SACKed (RFC 5681 section 2). Limited transmit
+            // has replaced them by new ones; without it they are missing from `flight`.
+            SsthreshFrom::Flight if !self.limited_transmit => {
+                self.bytes(flight + self.board.sacked())
+            }
+            SsthreshFrom::Flight => self.bytes(flight),
+            SsthreshFrom::Window => self.bytes(self.cwnd().min(self.window)),
+        }
     }
 
     /// An episode that begins now, before the controller is notified.
@@ -125,6 +143,7 @@ impl Sender {
                 self.mark_lost(now, seg);
             }
         }
+        self.rtt.on_loss();
         self.phase = Phase::StartedAgain {
             until: self.board.next(),
         };
@@ -235,8 +254,8 @@ impl Sender {
         self.marks.answered(self.board.next());
         self.controller.on_timeout(&Timeout {
             now,
-            in_flight: self.bytes(flight),
-            repeated,
+            in_flight: self.reduced_from(flight),
+            repeated: repeated && self.ssthresh_from == SsthreshFrom::Flight,
             next_order: u64::from(self.board.next()),
         });
         self.start_again(now);

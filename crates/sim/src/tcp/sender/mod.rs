@@ -26,7 +26,7 @@ mod subflow;
 mod transmit;
 
 use crate::counters::SenderCounters;
-use crate::network::{Nack, Oracle, Recovery, TcpSettings};
+use crate::network::{Nack, Oracle, Recovery, SsthreshFrom, TcpSettings};
 use crate::observe::{End, Stage, State};
 use crate::outcome::{FlowSample, LossEpisode};
 use crate::rtt::RttEstimator;
@@ -119,6 +119,7 @@ pub(crate) struct Sender {
     window: u32,
     limited_transmit: bool,
     timestamps: bool,
+    ssthresh_from: SsthreshFrom,
     oracle: Oracle,
     marks: Marks,
     /// State of NACKs; `None`: they are off.
@@ -189,6 +190,7 @@ impl Sender {
             window: settings.window(),
             limited_transmit: settings.limited_transmit,
             timestamps: settings.timestamps,
+            ssthresh_from: settings.ssthresh_from,
             oracle: settings.oracle,
             marks,
             nacks: Nacks::new(nack),
@@ -341,7 +343,7 @@ impl Sender {
     /// Invoked when the handshake completes; `rtt` is its round trip.
     pub fn on_handshake(&mut self, rtt: Option<Duration>) {
         if let Some(rtt) = rtt {
-            self.rtt.add(rtt, true);
+            self.rtt.add_handshake(rtt);
         }
     }
 

@@ -8,7 +8,8 @@
 //! Two older methods are variants of it, used with the algorithms of the same name
 //! ([`FastRecovery`]). **Reno** (RFC 5681 section 3.2) leaves recovery with the first
 //! acknowledgment that advances, so a second hole in the same window needs three more duplicates,
-//! which halve the window again, or a timeout. **Tahoe** retransmits the hole and everything after
+//! which halve the window again, or a timeout; a repair without a reduction ends there too.
+//! **Tahoe** retransmits the hole and everything after
 //! it in slow start.
 //!
 //! A hole that a partial acknowledgment shows while the window was not reduced is a loss of its
@@ -158,8 +159,10 @@ impl Sender {
         if ack >= until {
             return; // A full acknowledgment: the caller ends the recovery.
         }
-        if let (Phase::Recovery { until, .. }, FastRecovery::UntilFirstAck) =
-            (&mut self.phase, self.controller.fast_recovery())
+        if let (
+            Phase::Recovery { until, .. } | Phase::Repair { until },
+            FastRecovery::UntilFirstAck,
+        ) = (&mut self.phase, self.controller.fast_recovery())
         {
             *until = ack;
             self.duplicates.recover = None;
@@ -207,15 +210,15 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::engine::packet::Block;
-    use crate::network::{Nack, Recovery, TcpSettings};
+    use crate::network::{Nack, Recovery, SsthreshFrom, TcpSettings};
     use whimbrel_units::Duration;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(1_000 + ms)
     }
 
-    fn ack(sender: &mut Sender, now: Time, ack: u32) -> Option<u32> {
-        let packet = Packet {
+    fn acknowledgment(now: Time, ack: u32, sacks: [Block; 3]) -> Packet {
+        Packet {
             at: now,
             sent: now,
             echo: now - Duration::from_millis(100),
@@ -225,9 +228,12 @@ mod tests {
             size: 52,
             hop: 0,
             flags: Flags::BACKWARD,
-            sacks: [Block::default(); 3],
-        };
-        sender.on_ack(now, &packet);
+            sacks,
+        }
+    }
+
+    fn ack(sender: &mut Sender, now: Time, ack: u32) -> Option<u32> {
+        sender.on_ack(now, &acknowledgment(now, ack, [Block::default(); 3]));
         sender.next_segment(now).map(|sent| sent.seg)
     }
 
@@ -261,6 +267,80 @@ mod tests {
             .expect("a retransmission is pending");
         assert!(due < at(110), "{due}");
         assert_eq!(sender.next_segment(due).map(|sent| sent.seg), Some(1));
+    }
+
+    /// A sender with a window of ten and an RTT of 100 ms, without pacing, after segment 0 was
+    /// acknowledged at 100 ms.
+    fn unpaced(settings: TcpSettings) -> Sender {
+        let newreno = "newreno".parse().expect("registered");
+        let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
+        sender.on_handshake(Some(Duration::from_millis(100)));
+        while sender.next_segment(at(0)).is_some() {}
+        ack(&mut sender, at(100), 1);
+        sender
+    }
+
+    fn ssthresh(sender: &Sender, now: Time) -> Option<u64> {
+        let sample = sender.sample(now, whimbrel_units::Rate::ZERO);
+        sample.ssthresh.map(|bytes| bytes.get() / 1448)
+    }
+
+    #[test]
+    fn a_fast_retransmission_restarts_a_coarse_timer_alone() {
+        // The handshake gives 10 ticks, RTTVAR 5: 300 ms, as RFC 6298 does.
+        for (coarse_timer, from) in [(Some(Duration::from_millis(10)), 252), (None, 100)] {
+            let mut sender = unpaced(TcpSettings {
+                recovery: Recovery::NewReno,
+                min_rto: Duration::from_millis(200),
+                coarse_timer,
+                ..TcpSettings::default()
+            });
+            let rto = sender.deadline(at(100)).expect("it runs").since(at(100));
+            for ms in 250..253 {
+                ack(&mut sender, at(ms), 1);
+            }
+            assert_eq!(sender.deadline(at(252)), Some(at(from) + rto), "{from}");
+        }
+    }
+
+    #[test]
+    fn ssthresh_from_the_window_falls_at_each_timeout() {
+        for (ssthresh_from, expected) in [(SsthreshFrom::Flight, 5), (SsthreshFrom::Window, 2)] {
+            let mut sender = unpaced(TcpSettings {
+                recovery: Recovery::NewReno,
+                ssthresh_from,
+                ..TcpSettings::default()
+            });
+            for expected in [5, expected] {
+                let due = sender.deadline(at(100)).expect("it runs");
+                sender.on_timer(due);
+                while sender.next_segment(due).is_some() {}
+                assert_eq!(ssthresh(&sender, due), Some(expected), "{ssthresh_from:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn flight_size_includes_what_was_sacked() {
+        // Ten or eleven segments are outstanding when the third is SACKed: half is five. Of the
+        // eight that are not SACKed it would be four.
+        for limited_transmit in [true, false] {
+            let mut sender = unpaced(TcpSettings {
+                recovery: Recovery::Sack,
+                limited_transmit,
+                ..TcpSettings::default()
+            });
+            for high in 3..6 {
+                let mut sacks = [Block::default(); 3];
+                sacks[0] = Block {
+                    start: 2,
+                    end: high,
+                };
+                sender.on_ack(at(150), &acknowledgment(at(150), 1, sacks));
+                while sender.next_segment(at(150)).is_some() {}
+            }
+            assert_eq!(ssthresh(&sender, at(150)), Some(5), "{limited_transmit}");
+        }
     }
 
     #[test]

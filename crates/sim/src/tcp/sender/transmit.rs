@@ -175,6 +175,7 @@ impl Sender {
             }
         } else {
             self.board.send_new(segment);
+            self.rtt.on_sent_new(now, seg);
         }
         if self.mode == Recovery::Rack {
             self.rack.on_sent(seg, self.transmissions);
