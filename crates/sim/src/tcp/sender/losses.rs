@@ -60,6 +60,7 @@ impl Sender {
             return;
         }
         self.marks.forget_kept();
+        let again = matches!(self.phase, Phase::Repair { .. });
         let lost = self.board.lost().max(1);
         let loss = Loss {
             now,
@@ -98,8 +99,9 @@ impl Sender {
             }
         };
         self.rtt.on_loss();
-        if self.rtt.is_coarse() {
-            // `reset_rtx_timer()` of ns-2; RFC 6298 restarts the timer for new data only.
+        if self.rtt.is_coarse() && !again {
+            // `reset_rtx_timer()` of ns-2; RFC 6298 restarts the timer for new data only. The next
+            // hole of a repair is a partial acknowledgment, which does not (RFC 6582 section 4).
             self.restart_rto(now);
         }
     }
