@@ -131,7 +131,7 @@ pub struct SendArgs {
     #[arg(long, default_value = DEFAULT_CONTROLLER)]
     controller: Spec,
     /// Weight against other transfers to the same server, 1 to 8, for controllers that share by
-    /// priority (enhanced-aatp); the server may grant less [default: 1]
+    /// priority (whimbrel; enhanced-aatp, of which the server may grant less) [default: 1]
     #[arg(long, value_name = "N", value_parser = priority)]
     priority: Option<Priority>,
     /// Path of the stored file [default: the file's own name]
@@ -178,8 +178,21 @@ pub struct SendArgs {
     credentials: CredentialArgs,
 }
 
+/// The controller with a weight of its own, if it has one.
+fn weighted(controller: &Spec, priority: Priority) -> Result<Spec, BadInput> {
+    let weighted = controller
+        .clone()
+        .with_default("priority", &priority.get().to_string());
+    weighted.ok_or_else(|| {
+        BadInput::new(format!(
+            "--priority: `{controller}` does not share by priority; use --controller whimbrel or \
+             enhanced-aatp, or omit --priority"
+        ))
+    })
+}
+
 /// Sends the file and shows the result.
-pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
+pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     let (as_json, with_samples, trace) = (args.json, args.samples, args.trace.clone());
     // Fail before the transfer rather than after it.
     let mut trace = match &trace {
@@ -192,13 +205,10 @@ pub fn run(args: SendArgs) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    if args.priority.is_some() && args.controller.entry().feed == Feed::Acknowledgments {
-        let text = format!(
-            "--priority: `{}` does not share by priority; use --controller enhanced-aatp, or omit \
-             --priority",
-            args.controller
-        );
-        return Err(BadInput::new(text).into());
+    if let Some(priority) = args.priority
+        && args.controller.entry().feed == Feed::Acknowledgments
+    {
+        args.controller = weighted(&args.controller, priority)?;
     }
     let (sources, place) = places(&args.places)?;
     let credentials = args.credentials.find(&place.server)?;

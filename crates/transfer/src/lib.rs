@@ -84,7 +84,7 @@ pub use wire::{Reason, Refusal};
 pub const DEFAULT_PORT: u16 = 4440;
 
 /// The congestion controller of transfers for which none is chosen. docs/send-files.md says why.
-pub const DEFAULT_CONTROLLER: &str = "cubic+cerl-plus";
+pub const DEFAULT_CONTROLLER: &str = "whimbrel";
 
 /// [`DEFAULT_CONTROLLER`], parsed.
 pub fn default_controller() -> whimbrel_cc::Spec {

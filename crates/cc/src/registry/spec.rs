@@ -46,6 +46,17 @@ impl Spec {
         self
     }
 
+    /// The same choice with the parameter `name` at `value`, unless it is set already; `None` if
+    /// the algorithm has no such parameter or does not take the value.
+    #[must_use]
+    pub fn with_default(mut self, name: &str, value: &str) -> Option<Self> {
+        let parameter = self.entry.parameters.iter().find(|p| p.name == name)?;
+        if self.set.iter().all(|(set, _)| *set != parameter.name) {
+            self.set.push((parameter.name, parameter.read(value).ok()?));
+        }
+        Some(self)
+    }
+
     /// Its entry in the table.
     pub fn entry(&self) -> &'static Entry {
         self.entry

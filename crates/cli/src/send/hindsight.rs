@@ -27,12 +27,7 @@ const CALM: f64 = 0.25;
 /// lost at most, had an outage or another burst.
 const BURST: (u64, u64) = (10, 5);
 /// Algorithms that may have been faster: those that the guide recommends.
-const OTHERS: [&str; 4] = [
-    whimbrel_transfer::DEFAULT_CONTROLLER,
-    "bbr",
-    "copa",
-    "whimbrel",
-];
+const OTHERS: [&str; 4] = ["whimbrel", "bbr", "copa", "cubic+cerl-plus"];
 /// An algorithm that is faster by less is not worth a line.
 const WORTH: f64 = 1.2;
 /// Runs of each algorithm; their median counts.

@@ -143,18 +143,18 @@ fn the_table_names_the_path_and_has_the_best_first() {
 #[test]
 fn the_default_of_transfers_has_nine_tenths_of_bbr_on_a_lossy_gigabit() {
     let help = stdout(&whimbrel(&["send", "--help"]));
-    let default = "[default: cubic+cerl-plus]";
+    let default = "[default: whimbrel]";
     assert!(help.contains(default), "{help}");
     let flags = ["--rate", "1Gbit/s", "--rtt", "20ms", "--loss", "1%"];
     let run = ["--duration", "4s", "--seeds", "1", "--json"];
-    let all = ["compare", "--controllers", "bbr,cubic+cerl-plus"];
+    let all = ["compare", "--controllers", "bbr,whimbrel"];
     let all = json(&whimbrel(&[&all[..], &flags[..], &run[..]].concat()));
     let goodput = |name: &str| {
         let runs = list(&all["runs"]).iter();
         let mut of = runs.filter(|run| run["parameters"]["controller"] == name);
         number(of.next().expect("it ran"), "/total/goodput_bps")
     };
-    let (bbr, own) = (goodput("bbr"), goodput("cubic+cerl-plus"));
+    let (bbr, own) = (goodput("bbr"), goodput("whimbrel"));
     assert!(own > 0.9 * bbr, "{own} of {bbr}");
 }
 

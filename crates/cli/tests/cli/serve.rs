@@ -67,8 +67,8 @@ fn wrong_priorities_are_explained() {
             "from 1 (the lowest) to 8",
         ),
         (
-            &["send", "f", "h", "--priority", "2"],
-            "`cubic+cerl-plus` does not share by priority; use --controller enhanced-aatp",
+            &["send", "f", "h", "--controller", "cubic", "--priority", "2"],
+            "`cubic` does not share by priority; use --controller whimbrel or enhanced-aatp",
         ),
     ] {
         let error = refused(args, "");

@@ -135,7 +135,7 @@ fn thresholds() {
         ("many, 5/4", u32::MAX / 2, 1.25),
         ("many, 3/2", u32::MAX / 2, 1.5),
     ];
-    for controller in ["cubic", "cubic+cerl-plus", "bbr"] {
+    for controller in ["cubic", "cubic+cerl-plus", "bbr", "whimbrel"] {
         println!("{controller}");
         for (name, faults) in cases {
             print!("{name:20}");
@@ -158,7 +158,7 @@ fn packets_that_overtake_each_other_cost_no_more_than_a_tenth() {
         detour: RTT / 4,
         ..NONE
     };
-    for controller in ["cubic", "cubic+cerl-plus"] {
+    for controller in ["cubic", "cubic+cerl-plus", "whimbrel"] {
         let set = tolerate_reordering;
         let (calm, reordered) = (
             goodput(controller, NONE, 6, set),
@@ -177,7 +177,7 @@ fn packets_that_overtake_each_other_cost_no_more_than_a_tenth() {
 #[test]
 fn tolerance_costs_little_where_packets_are_lost() {
     let lossy = Faults { loss: 0.01, ..NONE };
-    for controller in ["cubic", "cubic+cerl-plus", "bbr"] {
+    for controller in ["cubic", "cubic+cerl-plus", "bbr", "whimbrel"] {
         let (usual, tolerant) = (
             goodput(controller, lossy, 10, |_| ()),
             goodput(controller, lossy, 10, tolerate_reordering),
