@@ -28,7 +28,7 @@ pub(crate) trait Task {
     ) -> impl Future<Output = Result<Self::Done, Error>> + Send + 'a;
 
     /// The connection of an attempt has ended; `datagrams`: the bytes of all UDP datagrams that it
-    /// sent. Of interest to a task that counts what it sends.
+    /// sent, without those that were lost. Of interest to a task that counts what it sends.
     fn ended(&mut self, datagrams: u64) {
         let _ = datagrams;
     }
@@ -50,7 +50,7 @@ pub(crate) struct Attempts {
     lost_now: u64,
     /// QUIC packets sent.
     pub sent_packets: u64,
-    /// Bytes of the UDP datagrams that the last connection sent.
+    /// Bytes of the UDP datagrams that the last connection sent, without those that were lost.
     datagrams: u64,
     /// Path MTU of the last connection.
     pub mtu: u16,
@@ -295,7 +295,8 @@ impl Drop for Counted<'_> {
         let stats = self.session.connection.stats();
         self.attempts.lost_now = stats.lost_packets;
         self.attempts.sent_packets += stats.sent_packets;
-        self.attempts.datagrams = stats.udp_tx.bytes;
+        // What the transport repeated is no data of the file sent twice.
+        self.attempts.datagrams = stats.udp_tx.bytes.saturating_sub(stats.lost_bytes);
         if let Some(path) = self.session.connection.path_stats(PathId::ZERO) {
             self.attempts.mtu = path.current_mtu;
         }

@@ -57,8 +57,8 @@ impl Account {
         self.handed.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The present connection has ended; `datagrams`: the bytes of all its UDP datagrams. Returns how
-    /// much of that is the data's.
+    /// The present connection has ended; `datagrams`: the bytes of all its UDP datagrams, without
+    /// those that were lost. Returns how much of that is the data's.
     pub fn settle(&self, datagrams: u64) -> u64 {
         let sent = self.handed.swap(0, Ordering::Relaxed).min(datagrams);
         self.sent.fetch_add(sent, Ordering::Relaxed);
