@@ -75,7 +75,7 @@ impl Whimbrel {
         let flight = ack
             .newest
             .map_or(0.0, |newest| newest.in_flight.get() as f64);
-        let limit = Startup::limit(base, wanted);
+        let limit = Startup::limit(base, wanted, self.own_rate());
         let own = self.startup.on_queue(flight, queue, base, limit);
         let few = self.window < FEW * self.mss;
         if !self.config.hasten || self.round.count < 2 || few || !own {

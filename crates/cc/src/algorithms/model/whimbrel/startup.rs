@@ -25,6 +25,10 @@ const LIMITS: (f64, f64) = (0.004, 0.016);
 /// Growth of the rate that counts, and rounds without it.
 const GROWTH: (f64, u32) = (1.25, 3);
 
+/// The longest wait of a lone packet for its acknowledgment, s: QUIC's default (RFC 9000 section
+/// 18.2), and most of TCP's.
+const ACK_DELAY: f64 = 0.025;
+
 /// Part of the limit up to which there is no queue yet.
 const FREE: f64 = 0.25;
 
@@ -45,10 +49,17 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    /// The queue that ends it, s, with base RTT and the queue that the flow wants.
-    pub fn limit(base: f64, wanted: f64) -> f64 {
+    /// The queue that ends it, s, with base RTT, the queue that the flow wants, and its rate in
+    /// packets per second.
+    pub fn limit(base: f64, wanted: f64, rate: f64) -> f64 {
         let (min, max) = LIMITS;
-        (QUEUE * base).clamp(min, max).max(wanted)
+        // A paced packet waits for the next one, or for the receiver's timer.
+        let waits = if rate * ACK_DELAY < 2.0 {
+            ACK_DELAY
+        } else {
+            0.0
+        };
+        (QUEUE * base).clamp(min, max).max(wanted) + waits
     }
 
     /// A packet sent with `flight` bytes in flight is acknowledged, and `queue` is the delay above
@@ -82,9 +93,14 @@ mod tests {
     #[test]
     fn the_queue_that_ends_it_is_an_eighth_of_the_base() {
         for (base, limit) in [(0.01, 0.004), (0.08, 0.01), (0.6, 0.016)] {
-            assert!((Startup::limit(base, 0.002) - limit).abs() < 1e-12);
+            assert!((Startup::limit(base, 0.002, 100.0) - limit).abs() < 1e-12);
         }
-        assert_eq!(Startup::limit(0.01, 0.02), 0.02, "a slow path");
+        assert_eq!(Startup::limit(0.01, 0.02, 100.0), 0.02, "a slow path");
+        let slow = Startup::limit(0.6, 0.002, 30.0);
+        assert!(
+            (slow - 0.041).abs() < 1e-12,
+            "a lone packet waits 25 ms: {slow}"
+        );
     }
 
     #[test]
