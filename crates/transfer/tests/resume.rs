@@ -256,8 +256,9 @@ async fn a_repeated_command_takes_over_from_a_dead_one() {
     path.cut.store(true, std::sync::atomic::Ordering::Relaxed);
     let start = Instant::now();
     upload(service.options(&file)).await.expect("stored");
+    // The dead one would be noticed after 30 s. A busy machine takes some for the file itself.
     assert!(
-        start.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(20),
         "{:?}",
         start.elapsed()
     );
