@@ -40,8 +40,8 @@ const SETTLING: u64 = 4;
 /// Drains in a row after which the queue is still long, from which on it competes.
 const SPOILED: u32 = 2;
 
-/// The window below which delays do not end startup: the 16 segments of HyStart (S. Ha, I. Rhee,
-/// 2011). A few packets are no sample.
+/// The window below which delays do not end startup, segments: HyStart's (S. Ha, I. Rhee, "Taming
+/// the Elephants", 2011). A few packets are no sample.
 const FEW: f64 = 16.0;
 
 /// Largest growth of the window when it begins to compete.
