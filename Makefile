@@ -19,12 +19,12 @@ test: | cargo tshark
 	cargo test --locked
 
 ## Tests that need a browser, a heavy library or minutes: the report's page, Parquet, 100 kills of
-## servers and senders, on loopback and on a lossy path.
+## servers and senders on loopback.
 test-more: | cargo browser
 	cargo test --locked -p whimbrel-browser-tests
 	cargo test --locked -p whimbrel-report --features parquet
 	cargo test --locked -p whimbrel-cli --features parquet formats
-	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills
+	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills_every
 
 ## The Python package, as target/wheels/whimbrel-*.whl.
 python: $(VENV)/ready | cargo
@@ -103,8 +103,10 @@ referee-nack: build
 referee-aatp: build
 	referee/aatp.py --whimbrel $(WHIMBREL)
 
-## Transfers through an outage, cuts around the answer, and changing sources (needs root; minutes).
+## Transfers through an outage, cuts around the answer, changing sources, and 100 kills on a lossy
+## path (needs root; half an hour).
 referee-interruptions: build
+	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills_on_a_lossy_path
 	referee/interruptions.py --whimbrel $(WHIMBREL)
 
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
