@@ -330,6 +330,12 @@ impl Whimbrel {
         self.compete = Compete::begin(now, self.window, self.delays.standing());
     }
 
+    /// An excursion measured `rtt`: the oldest drain period is forgotten, of both directions.
+    fn end_period(&mut self, now: f64, rtt: f64) {
+        self.delays.end_period(now, rtt);
+        self.backward.end_period();
+    }
+
     fn on_draining_round(&mut self, now: f64) {
         if !self.excursion.on_round() {
             return;
@@ -348,8 +354,7 @@ impl Whimbrel {
             self.begin_competing(now);
             return;
         }
-        self.delays.end_period(now, min);
-        self.backward.end_period();
+        self.end_period(now, min);
         if emptied {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());
@@ -389,8 +394,7 @@ impl Whimbrel {
         let min = self.excursion.min();
         self.window = window;
         if min - self.delays.base() <= EMPTIED * self.alone() + self.allowance() {
-            self.delays.end_period(now, min);
-            self.backward.end_period();
+            self.end_period(now, min);
             let held = window * self.delays.base() / standing;
             self.window = held.max(self.min_window());
             self.enter(Mode::Cruise);
