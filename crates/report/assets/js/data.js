@@ -40,10 +40,19 @@ function dataOf(plot) {
         m.label, m.congestion_as_congestion, m.congestion_as_random, m.random_as_congestion, m.random_as_random, m.spurious,
       ]),
     }),
-    beside: ({ value, rows }) => ({
-      columns: [column('what'), column('protocol'), column(`paper, ${unitOf(value)}`, true), column(`ours, ${unitOf(value)}`, true), column('±', true), column('verdict')],
-      rows: rows.map((row) => [row.label, row.protocol ?? '', row.paper ?? '', row.measured ?? '', row.spread ?? '', verdictOf(row)?.word ?? '']),
-    }),
+    beside: ({ value, rows }) => {
+      const verdicts = rows.some(expects);
+      return {
+        columns: [
+          column('what'), column('protocol'), column(`paper, ${unitOf(value)}`, true), column(`ours, ${unitOf(value)}`, true), column('±', true),
+          ...(verdicts ? [column('verdict')] : []),
+        ],
+        rows: rows.map((row) => [
+          row.label, row.protocol ?? '', row.paper ?? '', row.measured ?? '', row.spread ?? '',
+          ...(verdicts ? [verdictOf(row)?.word ?? ''] : []),
+        ]),
+      };
+    },
   }[plot.kind](plot);
 }
 
