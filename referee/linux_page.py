@@ -185,6 +185,12 @@ def page(table, pairs, complaints, options, predictions):
     lines = [HEAD.strip(), "", *bullets, ""]
     lines += ["## Summary", "", "Number of algorithms by verdict:", ""]
     lines += summary(table, everyone)
+    lines += [
+        "",
+        "The equations of `d-tcp` are this project's own and those of `jtcp` are second-hand,",
+        "because only the papers' abstracts were available: their rows say nothing about those",
+        "papers.",
+    ]
     lines += ["", "## The same algorithm in the kernel and in Whimbrel", ""]
     lines += [
         "Both ran on the kernel's TCP with the same seeds of the path: the same packets are lost",

@@ -42,6 +42,10 @@ def main():
         args.command,
         '```',
         '',
+        "The equations of `d-tcp` are this project's own and those of `jtcp` are second-hand, "
+        'because only',
+        "the papers' abstracts were available: their rows say nothing about those papers.",
+        '',
         row(['', 'algorithm', 'all'] + [f'{c}: {SUBJECTS[c]}' for c in classes]),
         row(['---:', '---', '---:'] + ['---:' for _ in classes]),
     ]
