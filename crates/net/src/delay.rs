@@ -302,6 +302,11 @@ impl Delaying {
         }
     }
 
+    /// Whether it never changes.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Self::Constant(_))
+    }
+
     /// Whether packets always come out in the order in which they left.
     pub fn keeps_order(&self) -> bool {
         match self {

@@ -51,6 +51,29 @@ impl Exit {
         self.come_out(left, passage, size, marked, counters)
     }
 
+    /// Whether the delay is constant, and independent random loss the only impairment.
+    pub fn is_plain(&self) -> bool {
+        self.outages.is_none() && self.impairment.is_plain() && self.delay.is_constant()
+    }
+
+    /// [`Self::pass`] for an exit that [is plain](Self::is_plain): when the packet whose last bit
+    /// left at `left` comes out.
+    #[inline(always)]
+    pub fn pass_plain(
+        &mut self,
+        left: Time,
+        size: u32,
+        counters: &mut Counters,
+    ) -> Result<Time, DropCause> {
+        counters.count_served(size);
+        if self.impairment.loses() {
+            counters.random += 1;
+            return Err(DropCause::Random);
+        }
+        counters.count_delivered(size, false, false);
+        Ok(self.delay.out(left))
+    }
+
     /// Adds what a radio did to a packet.
     #[inline(never)]
     fn receive(&mut self, reception: Reception, mut passage: Passage, size: u32) -> Passage {

@@ -87,6 +87,17 @@ impl Impairment {
         }
     }
 
+    /// Whether there is no impairment but independent random loss.
+    pub fn is_plain(&self) -> bool {
+        self.rest.is_none()
+    }
+
+    /// Whether the next packet is lost, if that [is all](Self::is_plain) that can happen to it.
+    #[inline(always)]
+    pub fn loses(&mut self) -> bool {
+        self.random.happens()
+    }
+
     /// The flipped bit of a corrupted packet of `size` bytes; bit 0 if no corruption was
     /// configured.
     #[cold]

@@ -43,9 +43,10 @@ impl<T: Copy> Ring<T> {
     /// The first item.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        self.slots
-            .get(self.first as usize)
-            .filter(|_| !self.is_empty())
+        if self.is_empty() {
+            return None;
+        }
+        self.slots.get(self.first as usize)
     }
 
     /// Adds an item after all others, and returns it.
@@ -68,13 +69,23 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let item = *self.front()?;
-        self.len -= 1;
-        self.first = if self.len == 0 {
-            0
-        } else {
-            self.slot(1) as u32
-        };
+        self.drop_front();
         Some(item)
+    }
+
+    /// Removes the first item, if there is any.
+    #[inline(always)]
+    pub fn drop_front(&mut self) {
+        let next = self.slot(1) as u32;
+        self.len = self.len.saturating_sub(1);
+        self.first = if self.len == 0 { 0 } else { next };
+    }
+
+    /// Removes all items.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.first = 0;
+        self.len = 0;
     }
 
     /// Adds an item before the last `behind` items, of which there are at least as many.
@@ -126,6 +137,10 @@ mod tests {
             let mut model = VecDeque::new();
             for (item, (what, behind)) in steps.into_iter().enumerate() {
                 match what {
+                    0 if behind == 3 => {
+                        ring.clear();
+                        model.clear();
+                    }
                     0 | 1 => prop_assert_eq!(ring.pop_front(), model.pop_front()),
                     2 => {
                         let behind = behind.min(model.len());

@@ -89,6 +89,24 @@ impl Server {
         served
     }
 
+    /// Whether the rate is constant, or unlimited.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.kind, Kind::Constant(_) | Kind::Unlimited)
+    }
+
+    /// [`Self::serve`] for a server that [is constant](Self::is_constant).
+    #[inline(always)]
+    pub fn serve_constant(&mut self, now: Time, size: u32) -> Served {
+        let idle = self.free_at < now;
+        let begins = if idle { now } else { self.free_at };
+        let ends = match &mut self.kind {
+            Kind::Constant(constant) => begins + constant.time_for(size, idle),
+            _ => now,
+        };
+        self.free_at = ends;
+        Served { begins, ends }
+    }
+
     /// Serves a packet at any rate but a constant one.
     #[inline(never)]
     fn serve_otherwise(&mut self, now: Time, begins: Time, size: u32) -> Served {
@@ -118,11 +136,15 @@ impl Server {
     }
 }
 
-/// A constant rate. Nearly all packets have one of two sizes (data, ACK), so their service times
-/// are cached: a division costs more than the rest of a hop.
+/// A constant rate. At most rates that are in use a byte takes whole nanoseconds: a multiplication
+/// gives the service time. Otherwise it is cached for two sizes, which nearly all packets have
+/// (data, ACK): a division costs more than the rest of a hop.
 #[derive(Debug, Clone)]
 struct Constant {
     rate: u64,
+    /// Nanoseconds for each byte if they are whole, else 0. At most a second, so that the service
+    /// time of any packet fits in 64 bits.
+    per_byte: u64,
     /// The sizes of the last two, and their work.
     sizes: [u32; 2],
     works: [Work; 2],
@@ -143,8 +165,11 @@ impl Constant {
             time: Duration::ZERO,
             rest: 0,
         };
+        let rate = rate.as_bits_per_sec();
+        let whole = rate >= 8 && WORK_PER_BYTE.is_multiple_of(rate);
         Self {
-            rate: rate.as_bits_per_sec(),
+            rate,
+            per_byte: if whole { WORK_PER_BYTE / rate } else { 0 },
             sizes: [0; 2],
             works: [nothing; 2],
             carried: 0,
@@ -153,6 +178,9 @@ impl Constant {
 
     #[inline(always)]
     fn time_for(&mut self, size: u32, idle: bool) -> Duration {
+        if self.per_byte != 0 {
+            return Duration::from_nanos(u64::from(size) * self.per_byte);
+        }
         let work = if self.sizes[0] == size {
             self.works[0]
         } else if self.sizes[1] == size {

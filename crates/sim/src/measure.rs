@@ -62,14 +62,17 @@ impl Delays {
         let mut last = self.last.unwrap_or(*first);
         self.variations += self.recent.len() as u64 - u64::from(self.last.is_none());
         self.count += self.recent.len() as u64;
+        let (mut sum, mut varied) = (self.sum, self.varied);
+        let (mut min, mut max) = (self.min, self.max);
         for delay in &self.recent {
-            self.sum = self.sum.saturating_add(delay.as_nanos());
-            self.min = self.min.min(*delay);
-            self.max = self.max.max(*delay);
-            let varied = delay.as_nanos().abs_diff(last.as_nanos());
-            self.varied = self.varied.saturating_add(varied);
+            sum = sum.saturating_add(delay.as_nanos());
+            min = min.min(*delay);
+            max = max.max(*delay);
+            varied = varied.saturating_add(delay.as_nanos().abs_diff(last.as_nanos()));
             last = *delay;
         }
+        (self.sum, self.varied) = (sum, varied);
+        (self.min, self.max) = (min, max);
         self.last = Some(last);
         self.buckets.make_room(micros(self.min)..=micros(self.max));
         for delay in &self.recent {

@@ -42,6 +42,8 @@ pub(crate) struct RttEstimator {
     latest: Duration,
     /// The timeout without back-off; it may exceed `max_rto`.
     base_rto: Duration,
+    /// The timeout: with the back-off, up to its maximum.
+    rto: Duration,
     /// Doublings since the last sample of new data.
     backoff: u32,
     /// Since the last timeout there were acknowledgments, none with a sample.
@@ -61,6 +63,7 @@ impl RttEstimator {
             min_rtt: Duration::MAX,
             latest: Duration::ZERO,
             base_rto: INITIAL_RTO,
+            rto: INITIAL_RTO,
             backoff: 0,
             unsampled: false,
             min_rto: settings.min_rto,
@@ -74,15 +77,14 @@ impl RttEstimator {
     pub fn add(&mut self, rtt: Duration, round_start: bool) {
         self.min_rtt = self.min_rtt.min(rtt);
         self.latest = rtt;
-        let estimate = match self.estimate {
-            None => LinuxRtt::new(rtt),
-            Some(mut estimate) => {
+        let estimate = match &mut self.estimate {
+            Some(estimate) => {
                 estimate.add(rtt, round_start);
                 estimate
             }
+            none => none.insert(LinuxRtt::new(rtt)),
         };
         self.srtt = estimate.srtt();
-        self.estimate = Some(estimate);
         if self.coarse.is_none() {
             self.base_rto = estimate.rto().max(self.min_rto);
             self.end_back_off();
@@ -133,18 +135,25 @@ impl RttEstimator {
     fn follow_coarse(&mut self) {
         if let Some(timeout) = self.coarse.and_then(|coarse| coarse.timeout()) {
             self.base_rto = timeout.max(self.min_rto);
+            self.rto = self.backed_off();
         }
     }
 
+    #[inline]
     fn end_back_off(&mut self) {
         self.backoff = 0;
         self.unsampled = false;
+        // Only doublings are limited.
+        self.rto = self.base_rto;
     }
 
     /// An acknowledgment arrived that gives no sample.
     #[inline]
     pub fn add_unknown(&mut self) {
-        self.unsampled |= self.backoff > 0;
+        if self.backoff > 0 {
+            self.unsampled = true;
+            self.rto = self.backed_off();
+        }
     }
 
     /// Smoothed RTT, zero before the first sample.
@@ -173,15 +182,21 @@ impl RttEstimator {
     }
 
     /// The timeout, backed off (RFC 6298 section 5.5) up to its maximum.
+    #[inline]
     pub fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    fn backed_off(&self) -> Duration {
         let factor = 1u64 << self.backoff.min(16);
         (self.base_rto * factor).min(self.limit())
     }
 
     /// The timer fired: the next timeout is twice as long, up to its maximum.
     pub fn back_off(&mut self) {
-        if self.rto() < self.limit() {
+        if self.rto < self.limit() {
             self.backoff += 1;
+            self.rto = self.backed_off();
         }
         if let Some(coarse) = &mut self.coarse {
             coarse.on_timeout(self.backoff);

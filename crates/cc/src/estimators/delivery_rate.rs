@@ -140,15 +140,25 @@ impl RateEstimator {
         }
     }
 
-    /// Ends a batch of acknowledgments and returns its rate sample.
+    /// A batch of one acknowledgment: [`on_acked`](Self::on_acked) and [`on_end`](Self::on_end).
     #[inline(always)]
+    pub fn on_batch(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        sent: Time,
+        tag: &Tag,
+        min_rtt: Duration,
+    ) -> RateSample {
+        self.on_untagged(now, size);
+        self.first_sent_at = sent;
+        self.end_app_limit();
+        self.sample(sent, tag, min_rtt)
+    }
+
+    /// Ends a batch of acknowledgments and returns its rate sample.
     pub fn on_end(&mut self, min_rtt: Duration) -> RateSample {
-        if self
-            .app_limited_until
-            .is_some_and(|until| self.delivered > until)
-        {
-            self.app_limited_until = None;
-        }
+        self.end_app_limit();
         let Some((_, sent, tag)) = self.newest.take() else {
             return RateSample {
                 rate: None,
@@ -156,6 +166,22 @@ impl RateEstimator {
                 newest: None,
             };
         };
+        self.sample(sent, &tag, min_rtt)
+    }
+
+    #[inline(always)]
+    fn end_app_limit(&mut self) {
+        if self
+            .app_limited_until
+            .is_some_and(|until| self.delivered > until)
+        {
+            self.app_limited_until = None;
+        }
+    }
+
+    /// The rate sample of a batch whose newest packet has this tag and was sent at `sent`.
+    #[inline(always)]
+    fn sample(&self, sent: Time, tag: &Tag, min_rtt: Duration) -> RateSample {
         let send_elapsed = sent.since(tag.first_sent_at);
         let ack_elapsed = self.delivered_at.since(tag.delivered_at);
         let elapsed = send_elapsed.max(ack_elapsed);
@@ -163,7 +189,7 @@ impl RateEstimator {
         RateSample {
             rate: measured.then(|| Rate::over(self.delivered - tag.delivered, elapsed)),
             app_limited: tag.app_limited(),
-            newest: Some(self.at_sending(&tag, sent)),
+            newest: Some(self.at_sending(tag, sent)),
         }
     }
 

@@ -97,29 +97,41 @@ impl LinuxRtt {
         };
         self.rttvar += gain * excess;
         self.srtt += error / 8.0;
-        self.round_max = self.round_max.max(self.rttvar);
-        self.timeout_rttvar = self.timeout_rttvar.max(self.round_max);
+        self.round_max = larger(self.round_max, self.rttvar);
+        self.timeout_rttvar = larger(self.timeout_rttvar, self.round_max);
     }
 
     /// SRTT.
     #[inline]
     pub fn srtt(&self) -> Duration {
-        Duration::from_nanos(self.srtt as u64)
+        nanos(self.srtt)
     }
 
     /// RTTVAR, the smoothed mean deviation, as Linux reports it in `tcpi_rttvar`.
     #[inline]
     pub fn rttvar(&self) -> Duration {
-        Duration::from_nanos(self.rttvar as u64)
+        nanos(self.rttvar)
     }
 
     /// The retransmission timeout `SRTT + max(G, 4*RTTVAR)` (RFC 6298 section 2.3) with the maximum
     /// RTTVAR of recent round trips, before any lower or upper limit.
     #[inline]
     pub fn rto(&self) -> Duration {
-        let rto = self.srtt + GRANULARITY_NS.max(4.0 * self.timeout_rttvar);
-        Duration::from_nanos(rto as u64)
+        nanos(self.srtt + larger(GRANULARITY_NS, 4.0 * self.timeout_rttvar))
     }
+}
+
+/// The larger of two numbers, neither of them NaN: one instruction, where `f64::max` has seven.
+#[inline]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// A time of at least zero in nanoseconds, at most 292 years. The conversion to a signed number has
+/// half the instructions.
+#[inline]
+fn nanos(time: f64) -> Duration {
+    Duration::from_nanos(time as i64 as u64)
 }
 
 #[cfg(test)]

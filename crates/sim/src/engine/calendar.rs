@@ -23,10 +23,17 @@ pub(crate) struct Calendar {
     /// The nodes but the root, in groups of siblings. Group 0 has the children of the root, and the
     /// children of node `i` of group `g` are group `4g + i + 1`. The last level is the slots.
     groups: Vec<[u64; 4]>,
+    /// The root: the earliest event.
+    root: u64,
     /// The number of the first slot, counted over the nodes of all groups.
     first_slot: usize,
     /// Bits of a slot number. Above them are one bit for timers, and the time.
     slot_bits: u32,
+    /// What keeps the slot number of a node, and the number of bits of a hash of the time to drop.
+    slot_mask: u64,
+    hash_shift: u32,
+    /// The first time that it cannot hold, in nanoseconds.
+    beyond: u64,
     /// The first slot of a timer. Those before it are slots of links.
     first_timer: usize,
 }
@@ -43,8 +50,12 @@ impl Calendar {
         let first_slot = (leaves - 4) / 3;
         Self {
             groups: vec![[NEVER; 4]; (first_slot + leaves) / 4],
+            root: NEVER,
             first_slot,
             slot_bits: slot_bits(slots),
+            slot_mask: (1 << slot_bits(slots)) - 1,
+            hash_shift: 64 - slot_bits(slots),
+            beyond: beyond(slots),
             first_timer: links,
         }
     }
@@ -52,52 +63,67 @@ impl Calendar {
     /// The latest time that a calendar with this many slots can hold: 4 years for 60 slots, 2.4
     /// hours for a million.
     pub fn horizon(slots: usize) -> Time {
-        Time::from_nanos((NEVER >> (slot_bits(slots) + 1)) - 1)
+        Time::from_nanos(beyond(slots) - 1)
     }
 
     /// The earliest event and its source.
     #[inline]
     pub fn next(&self) -> Option<(Time, usize)> {
-        let node = minimum(&self.groups[0]);
+        let node = self.root;
         let time = node >> (self.slot_bits + 1);
-        let slot = (node ^ self.scramble(time)) & self.slot_mask();
+        let slot = (node ^ self.scramble(time)) & self.slot_mask;
         (node != NEVER).then(|| (Time::from_nanos(time), slot as usize))
     }
 
     /// Sets the next event of `slot`. With `None`, or a time beyond [`Self::horizon`], it has none.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Option<Time>) {
-        let mut node = match time {
-            Some(time) if time.as_nanos() < NEVER >> (self.slot_bits + 1) => {
+        self.replay(slot, self.node(slot, time), false);
+    }
+
+    /// The same for the slot that [`Self::next`] returned: the path to the root surely changes.
+    #[inline]
+    pub fn set_earliest(&mut self, slot: usize, time: Option<Time>) {
+        self.replay(slot, self.node(slot, time), true);
+    }
+
+    /// The node of a slot.
+    #[inline]
+    fn node(&self, slot: usize, time: Option<Time>) -> u64 {
+        match time {
+            Some(time) if time.as_nanos() < self.beyond => {
                 let time = time.as_nanos();
                 let timer = u64::from(slot >= self.first_timer);
-                let low = (slot as u64 ^ self.scramble(time)) & self.slot_mask();
+                // Neither the slot nor the hash has more bits than a slot number.
+                let low = slot as u64 ^ self.scramble(time);
                 (((time << 1) | timer) << self.slot_bits) | low
             }
             _ => NEVER,
-        };
+        }
+    }
+
+    /// Replays the path from a slot to the root; `all`: no node of it keeps its value.
+    #[inline(always)]
+    fn replay(&mut self, slot: usize, mut node: u64, all: bool) {
         let mut place = self.first_slot + slot;
         loop {
             let siblings = &mut self.groups[place / 4];
             siblings[place % 4] = node;
             node = minimum(siblings);
             if place < 4 {
+                self.root = node;
                 break;
             }
             place = place / 4 - 1;
-            if self.groups[place / 4][place % 4] == node {
+            if !all && self.groups[place / 4][place % 4] == node {
                 break;
             }
         }
     }
 
-    fn slot_mask(&self) -> u64 {
-        (1 << self.slot_bits) - 1
-    }
-
     #[inline]
     fn scramble(&self, time: u64) -> u64 {
-        time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.slot_bits)
+        time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.hash_shift
     }
 }
 
@@ -111,6 +137,11 @@ fn minimum(siblings: &[u64; 4]) -> u64 {
 /// Bits that a slot number needs.
 fn slot_bits(slots: usize) -> u32 {
     slots.max(2).next_power_of_two().trailing_zeros()
+}
+
+/// The first time, in nanoseconds, that a calendar with this many slots cannot hold.
+fn beyond(slots: usize) -> u64 {
+    NEVER >> (slot_bits(slots) + 1)
 }
 
 #[cfg(test)]
@@ -127,7 +158,11 @@ mod tests {
             let mut calendar = Calendar::new(37, 20);
             let mut model = BTreeMap::new();
             for (slot, time) in changes {
-                calendar.set(slot, time.map(Time::from_nanos));
+                let at = time.map(Time::from_nanos);
+                match calendar.next() {
+                    Some((_, earliest)) if earliest == slot => calendar.set_earliest(slot, at),
+                    _ => calendar.set(slot, at),
+                }
                 match time {
                     Some(time) => { model.insert(slot, time); }
                     None => { model.remove(&slot); }

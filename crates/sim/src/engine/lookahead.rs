@@ -150,11 +150,15 @@ impl PendingLosses {
         }));
     }
 
-    /// Takes the first loss whose time has come by `now`.
+    /// Whether the time of a loss has come by `now`.
     #[inline]
+    pub fn are_due(&self, now: Time) -> bool {
+        self.heap.peek().is_some_and(|first| first.0.at <= now)
+    }
+
+    /// Takes the first loss whose time has come by `now`.
     pub fn take(&mut self, now: Time) -> Option<PendingLoss> {
-        let due = |first: &Reverse<PendingLoss>| first.0.at <= now;
-        if !self.heap.peek().is_some_and(due) {
+        if !self.are_due(now) {
             return None;
         }
         self.heap.pop().map(|Reverse(loss)| loss)

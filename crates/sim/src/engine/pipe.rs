@@ -16,8 +16,8 @@ pub(crate) struct Pipe {
     packets: Ring<Packet>,
     /// When the last of them leaves.
     last: Time,
-    /// Their size in bytes.
-    bytes: u64,
+    /// Whether `link` decides, and is plain.
+    plain: bool,
     /// [`Self::came_out_bytes`] at the last sample.
     pub sampled_bytes: u64,
 }
@@ -34,22 +34,38 @@ pub(crate) enum Offered {
 impl Pipe {
     /// An empty link. `seed` is for its random losses and errors.
     pub fn new(link: &NamedLink, polled: Option<PolledSide>, seed: u64) -> Self {
+        let link = Link::new(&link.spec, seed);
         Self {
-            link: Link::new(&link.spec, seed),
+            plain: polled.is_none() && link.is_plain(),
+            link,
             polled,
             packets: Ring::default(),
             last: Time::ZERO,
-            bytes: 0,
             sampled_bytes: 0,
         }
     }
 
+    /// Whether [`Self::offer_plain`] decides what happens to packets.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Decides what happens to a packet. If it leaves the link, the caller must [`Self::hold`] it
-    /// here, or count it out and put it on the next link.
+    /// here, or put it on the next link.
     ///
-    /// Every packet passes it on every link. Observed runs are a second caller, so the compiler
-    /// would not inline it by itself.
+    /// Nearly every packet passes it on every link. Observed runs are a second caller, so the
+    /// compiler would not inline it by itself.
     #[inline(always)]
+    pub fn offer_plain(&mut self, now: Time, packet: &Packet) -> Offered {
+        match self.link.offer_plain(now, u32::from(packet.size)) {
+            Err(cause) => Offered::Dropped(cause),
+            Ok(at) => Offered::Leaves(at),
+        }
+    }
+
+    /// The same for a link of any kind.
+    #[inline(never)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offered {
         let ect = packet.flags.has(Flags::ECT);
         match self.link.offer(now, u32::from(packet.size), ect) {
@@ -69,7 +85,6 @@ impl Pipe {
     /// is the next to leave.
     #[inline]
     pub fn hold(&mut self, at: Time, hop: u8, packet: &Packet) -> bool {
-        self.bytes += u64::from(packet.size);
         let first = self.packets.is_empty();
         // A packet overtakes others only if the delay became smaller.
         if at < self.last && !first {
@@ -99,7 +114,8 @@ impl Pipe {
 
     /// Their size in bytes.
     pub fn came_out_bytes(&self, counters: &Counters) -> u64 {
-        counters.delivered_bytes.get() - self.bytes
+        let here = self.packets.iter_back().map(|p| u64::from(p.size));
+        counters.delivered_bytes.get() - here.sum::<u64>()
     }
 
     /// When the next packet leaves.
@@ -111,8 +127,8 @@ impl Pipe {
     /// Removes the next packet.
     #[inline]
     pub fn leave(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.size);
+        let packet = *self.packets.front()?;
+        self.packets.drop_front();
         Some(packet)
     }
 

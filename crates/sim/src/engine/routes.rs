@@ -51,6 +51,10 @@ pub(super) enum Ahead {
     Nothing,
 }
 
+/// A row of [`Routes`]: the number of its first step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row(usize);
+
 /// The links of all routes: a row of the same length for each direction of each lane.
 pub(super) struct Routes {
     /// Links, or [`Self::END`], with [`Self::AHEAD`] where a packet may go on before its time.
@@ -90,24 +94,25 @@ impl Routes {
         }
     }
 
+    /// The row of a packet's route.
     #[inline]
-    fn step(&self, packet: &Packet, hop: usize) -> u32 {
+    pub fn row(&self, packet: &Packet) -> Row {
         let route = 2 * packet.lane as usize + usize::from(packet.flags.has(Flags::BACKWARD));
-        self.steps[route * self.row + hop]
+        Row(route * self.row)
     }
 
-    /// The link at `hop` of a packet's route. `None`: the route is at its end.
+    /// The link at `hop` of the route of this row. `None`: the route is at its end.
     #[inline]
-    pub fn link(&self, packet: &Packet, hop: u8) -> Option<usize> {
-        let link = self.step(packet, usize::from(hop)) & !Self::AHEAD;
+    pub fn link(&self, row: Row, hop: u8) -> Option<usize> {
+        let link = self.steps[row.0 + usize::from(hop)] & !Self::AHEAD;
         (link != Self::END).then_some(link as usize)
     }
 
-    /// What can be computed ahead when a packet is on the link at `hop` of its route.
+    /// What can be computed ahead when a packet is on the link at `hop` of the route of this row.
     #[inline]
-    pub fn ahead(&self, packet: &Packet, hop: u8) -> Ahead {
+    pub fn ahead(&self, row: Row, hop: u8) -> Ahead {
         const END_AHEAD: u32 = Routes::END | Routes::AHEAD;
-        match self.step(packet, usize::from(hop) + 1) {
+        match self.steps[row.0 + usize::from(hop) + 1] {
             END_AHEAD => Ahead::End,
             step if step & Self::AHEAD != 0 => Ahead::Link((step & !Self::AHEAD) as usize),
             _ => Ahead::Nothing,

@@ -8,7 +8,7 @@ use super::packet::{Flags, Packet};
 use super::payload_pool::{Outbox, PayloadPool};
 use super::pipe::{Offered, Pipe};
 use super::polled_link::{Departed, PolledLink, PolledSide};
-use super::routes::{Ahead, Lane, Routes, lanes};
+use super::routes::{Ahead, Lane, Routes, Row, lanes};
 use crate::flow::interface::{Context, Flow, Place, SharedState};
 use crate::network::{FlowSpec, LinkId, Network};
 use crate::observe::{self, End, Observer};
@@ -35,8 +35,9 @@ pub(crate) struct World<'a, F, S, O> {
     /// The time that the calendar holds for each end, two for each lane. It may be earlier than the
     /// timer of the end, never later.
     scheduled: Vec<Time>,
-    /// Buffers for the packets of a call.
-    spare: Vec<Vec<Packet>>,
+    /// The packets that the flows being called send. Calls nest: each call has its packets after
+    /// those of the call around it.
+    out: Vec<Packet>,
     /// Buffer for the departures from a polled link.
     departed: Vec<Departed>,
     /// Flows that the run waits for. It is over when the last of them is complete.
@@ -126,7 +127,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             further,
             routes: Routes::new(network),
             scheduled: vec![Time::MAX; 2 * lanes],
-            spare: Vec::new(),
+            out: Vec::new(),
             departed: Vec::new(),
             unfinished: 0,
             events: 0,
@@ -208,8 +209,8 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             }
             self.now = time;
             self.events += 1;
-            while let Some(loss) = self.pending_losses.take(time) {
-                self.note_loss(&loss.packet, loss.cause);
+            if self.pending_losses.are_due(time) {
+                self.note_losses(time);
             }
             self.observation.release(time);
             if slot < links {
@@ -227,40 +228,45 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
 
     // ------------------------------------------------------------------ packets
 
-    /// A packet leaves a link.
-    #[inline]
+    /// A packet leaves a link. The calendar's earliest event is that link's.
+    #[inline(always)]
     fn on_link(&mut self, link: usize) {
         let pipe = &mut self.pipes[link];
         let Some(mut packet) = pipe.leave() else {
             return;
         };
-        self.calendar.set(link, pipe.next());
+        self.calendar.set_earliest(link, pipe.next());
         let hop = packet.hop + 1;
-        match self.routes.link(&packet, hop) {
-            Some(next) => self.enter(self.now, next, hop, &mut packet),
+        let row = self.routes.row(&packet);
+        match self.routes.link(row, hop) {
+            Some(next) => self.enter(self.now, next, hop, row, &mut packet),
             None => self.arrive(self.now, &packet),
         }
     }
 
-    /// Puts a packet at `at` on a link, which is at `hop` of its route, and with lookahead on the
-    /// links after it.
+    /// Puts a packet at `at` on a link, which is at `hop` of its route (`row`), and with lookahead
+    /// on the links after it.
     ///
     /// Time and hop are written to the packet where it is kept: a processor waits when it copies
     /// what it has just changed in part.
-    #[inline]
-    fn enter(&mut self, at: Time, link: usize, hop: u8, packet: &mut Packet) {
+    #[inline(always)]
+    fn enter(&mut self, at: Time, link: usize, hop: u8, row: Row, packet: &mut Packet) {
         let (mut at, mut link, mut hop) = (at, link, hop);
         loop {
             let pipe = &mut self.pipes[link];
-            if let Some(polled) = pipe.polled {
+            let offered = if pipe.is_plain() {
+                pipe.offer_plain(at, packet)
+            } else if let Some(polled) = pipe.polled {
                 packet.hop = hop;
                 return self.enter_polled(at, polled, packet);
-            }
-            match pipe.offer(at, packet) {
+            } else {
+                pipe.offer(at, packet)
+            };
+            match offered {
                 Offered::Dropped(cause) => return self.on_drop(at, link, packet, cause),
                 Offered::Leaves(leaves) => at = leaves,
             }
-            match self.routes.ahead(packet, hop) {
+            match self.routes.ahead(row, hop) {
                 Ahead::Link(next) => {
                     hop += 1;
                     link = next;
@@ -283,7 +289,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let mut departed = std::mem::take(&mut self.departed);
         let PolledSide { index, side } = polled;
         if !self.polled[index].offer(at, side, packet, &mut departed)
-            && let Some(link) = self.routes.link(packet, packet.hop)
+            && let Some(link) = self.routes.link(self.routes.row(packet), packet.hop)
         {
             self.on_drop(at, link, packet, DropCause::QueueOverflow);
         }
@@ -351,6 +357,14 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         }
     }
 
+    /// The time of some losses has come.
+    #[cold]
+    fn note_losses(&mut self, now: Time) {
+        while let Some(loss) = self.pending_losses.take(now) {
+            self.note_loss(&loss.packet, loss.cause);
+        }
+    }
+
     fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
         let Lane { flow, path } = self.lane(packet.lane as usize);
         let flow = &mut self.flows[flow].flow;
@@ -379,12 +393,12 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         self.observation.arrived(at, packet);
         let Lane { flow: index, path } = self.lane(packet.lane as usize);
         let end = packet.receiver();
-        let mut packets = self.spare.pop().unwrap_or_default();
+        let sent = self.out.len();
         let entry = &mut self.flows[index];
         let mut context = Context {
             now: at,
             out: Outbox {
-                packets: &mut packets,
+                packets: &mut self.out,
                 payloads: &mut self.payloads,
             },
             shared: &mut self.shared,
@@ -397,7 +411,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         if several && end == End::Near {
             self.reschedule_paths(index, at);
         }
-        self.send(at, index, packets);
+        self.send(at, index, sent);
         if arrival.progress {
             self.check_finished(index, at);
         }
@@ -412,11 +426,11 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         self.on_loss(at, packet, DropCause::Random);
         let Lane { flow: index, path } = self.lane(packet.lane as usize);
         let end = packet.receiver();
-        let mut packets = self.spare.pop().unwrap_or_default();
+        let sent = self.out.len();
         let mut context = Context {
             now: at,
             out: Outbox {
-                packets: &mut packets,
+                packets: &mut self.out,
                 payloads: &mut self.payloads,
             },
             shared: &mut self.shared,
@@ -424,22 +438,31 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let flow = &mut self.flows[index].flow;
         let due = flow.on_corrupted(&mut context, Place { path, end }, packet);
         self.reschedule(2 * packet.lane as usize + end.index(), due);
-        self.send(at, index, packets);
+        self.send(at, index, sent);
     }
 
-    /// Puts the packets that a flow sends on the first links of their routes.
+    /// Puts the packets that a flow sends, those of [`Self::out`] from `sent` on, on the first links
+    /// of their routes.
     #[inline]
-    fn send(&mut self, at: Time, index: usize, mut packets: Vec<Packet>) {
+    fn send(&mut self, at: Time, index: usize, sent: usize) {
         let flow = &mut self.flows[index].flow;
         self.observation
-            .called(at, index, flow, &packets, &self.payloads);
-        for packet in &mut packets {
-            if let Some(first) = self.routes.link(packet, 0) {
-                self.enter(packet.at, first, 0, packet);
-            }
+            .called(at, index, flow, &self.out[sent..], &self.payloads);
+        for place in sent..self.out.len() {
+            // A packet that arrives at once may call a flow, which uses the same buffer.
+            let packet = self.out[place];
+            self.depart(packet);
         }
-        packets.clear();
-        self.spare.push(packets);
+        self.out.truncate(sent);
+    }
+
+    /// Puts a packet on the first link of its route.
+    #[inline(never)]
+    fn depart(&mut self, mut packet: Packet) {
+        let row = self.routes.row(&packet);
+        if let Some(first) = self.routes.link(row, 0) {
+            self.enter(packet.at, first, 0, row, &mut packet);
+        }
     }
 
     /// Notes whether a flow is complete. The run is over when all flows that can complete are.
@@ -500,11 +523,11 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let starts = first && !entry.started && entry.start <= now;
         let stops = first && entry.stop.is_some_and(|stop| stop <= now);
         entry.started |= starts;
-        let mut packets = self.spare.pop().unwrap_or_default();
+        let sent = self.out.len();
         let mut context = Context {
             now,
             out: Outbox {
-                packets: &mut packets,
+                packets: &mut self.out,
                 payloads: &mut self.payloads,
             },
             shared: &mut self.shared,
@@ -528,7 +551,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         if several {
             self.reschedule_paths(index, now);
         }
-        self.send(now, index, packets);
+        self.send(now, index, sent);
         if stops {
             self.check_finished(index, now);
         }

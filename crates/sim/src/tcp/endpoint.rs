@@ -159,15 +159,14 @@ impl Endpoint {
     /// When its next timer expires.
     #[inline(always)]
     pub fn deadline(&self, now: Time) -> Option<Time> {
-        let handshake = match self.handshake {
-            Handshake::SynSent { retry_at, .. } => return Some(retry_at),
-            Handshake::Closed | Handshake::SynReceived => None,
-            Handshake::Established => self.sender.as_ref().and_then(|s| s.deadline(now)),
+        let sender = if self.handshake == Handshake::Established {
+            self.sender.as_ref().and_then(|s| s.deadline(now))
+        } else if let Handshake::SynSent { retry_at, .. } = self.handshake {
+            return Some(retry_at);
+        } else {
+            None
         };
-        let due = earliest(
-            handshake,
-            self.receiver.as_ref().and_then(Receiver::deadline),
-        );
+        let due = earliest(sender, self.receiver.as_ref().and_then(Receiver::deadline));
         match &self.forger {
             None => due,
             Some(forger) => forger.before(due),

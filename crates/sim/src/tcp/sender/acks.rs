@@ -135,7 +135,7 @@ impl Sender {
     /// the last one began.
     #[inline(always)]
     fn on_delivery(&mut self, now: Time, delivery: &Delivery) -> (RateSample, bool) {
-        let Some(newest) = delivery.newest else {
+        let Some(newest) = &delivery.newest else {
             return (RateSample::default(), false);
         };
         let round_start = newest.transmission.wrapping_sub(self.round_ends) as i32 >= 0;
@@ -143,10 +143,11 @@ impl Sender {
             self.round_ends = self.transmissions;
         }
         let size = self.bytes(delivery.segments);
-        let order = u64::from(newest.transmission);
-        self.rate
-            .on_acked(now, size, order, newest.sent, newest.tag);
-        (self.rate.on_end(self.rtt.min_rtt()), round_start)
+        let min_rtt = self.rtt.min_rtt();
+        let rate = self
+            .rate
+            .on_batch(now, size, newest.sent, &newest.tag, min_rtt);
+        (rate, round_start)
     }
 
     /// Invoked when new data is acknowledged: ends an episode, and restarts the timer (RFC 6298

@@ -11,7 +11,7 @@ pub(super) struct Delivery {
     /// The most recently sent segment.
     pub newest: Option<Segment>,
     /// The most recently sent segment of those that were sent once: its RTT is unambiguous (Karn).
-    pub newest_sent_once: Option<Segment>,
+    pub newest_sent_once: Option<SentOnce>,
     /// One of them was retransmitted.
     pub any_retransmitted: bool,
     /// The segment that was last retransmitted for a NACK, and when.
@@ -20,20 +20,31 @@ pub(super) struct Delivery {
     pub lowest_sent_once: Option<u32>,
 }
 
+/// A segment that was sent once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SentOnce {
+    /// When it was sent.
+    pub sent: Time,
+    /// Sequence number of its transmission.
+    pub transmission: u32,
+}
+
 impl Delivery {
     /// Adds a segment.
     #[inline]
     pub fn add(&mut self, seg: u32, segment: &Segment) {
         self.segments += 1;
-        let newer =
-            |than: &Segment| segment.transmission.wrapping_sub(than.transmission) as i32 > 0;
-        if self.newest.as_ref().is_none_or(newer) {
+        let newer = |than: u32| segment.transmission.wrapping_sub(than) as i32 > 0;
+        if self.newest.as_ref().is_none_or(|s| newer(s.transmission)) {
             self.newest = Some(*segment);
         }
         self.any_retransmitted |= segment.retransmitted();
         if !segment.retransmitted() {
-            if self.newest_sent_once.as_ref().is_none_or(newer) {
-                self.newest_sent_once = Some(*segment);
+            if self.newest_sent_once.is_none_or(|s| newer(s.transmission)) {
+                self.newest_sent_once = Some(SentOnce {
+                    sent: segment.sent,
+                    transmission: segment.transmission,
+                });
             }
             self.lowest_sent_once = Some(self.lowest_sent_once.map_or(seg, |low| low.min(seg)));
         } else if segment.nacked().is_some()

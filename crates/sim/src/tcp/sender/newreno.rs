@@ -68,7 +68,10 @@ impl DuplicateAcks {
 
     /// Takes the pending retransmission, unless the segment was acknowledged while it waited for
     /// pacing.
+    #[inline]
     pub fn take_retransmission(&mut self, board: &Scoreboard) -> Option<u32> {
+        // Nearly always there is none. The check saves a write.
+        self.retransmit?;
         self.retransmit.take().filter(|seg| board.holds(*seg))
     }
 

@@ -14,7 +14,7 @@ use super::{Phase, Sender, earliest};
 use crate::engine::packet::{Flags, Packet};
 use crate::outcome::Truth;
 use crate::rtt::RttEstimator;
-use std::collections::VecDeque;
+use whimbrel_net::Ring;
 use whimbrel_units::{Duration, Time};
 
 /// DupThresh of RFC 8985 section 6.2 step 4.
@@ -31,7 +31,7 @@ const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 pub(super) struct Rack {
     probes: bool,
     /// Transmissions that may still be lost, oldest first: segment and transmission number.
-    transmissions: VecDeque<(u32, u32)>,
+    transmissions: Ring<(u32, u32)>,
     /// Number of the most recently sent transmission that was delivered (RACK.xmit_ts,
     /// RACK.end_seq).
     newest: Option<u32>,
@@ -68,7 +68,7 @@ impl Rack {
     pub fn new(probes: bool) -> Self {
         Self {
             probes,
-            transmissions: VecDeque::new(),
+            transmissions: Ring::default(),
             newest: None,
             rtt: Duration::ZERO,
             fack: 0,
@@ -115,7 +115,10 @@ impl Rack {
             .map(|seg| (seg, board.get(seg).transmission))
             .collect();
         all.sort_by_key(|(_, transmission)| *transmission);
-        self.transmissions = all.into();
+        self.transmissions.clear();
+        for one in all {
+            self.transmissions.push_back(one);
+        }
     }
 
     /// Arms the probe timer, or stops it if section 7.2 allows no probe.
@@ -143,7 +146,7 @@ impl Rack {
     /// Whether a probe must be sent now.
     #[inline]
     pub fn take_probe(&mut self) -> bool {
-        std::mem::take(&mut self.probe_due)
+        self.probe_due && std::mem::take(&mut self.probe_due)
     }
 
     /// Invoked when a probe is sent. `retransmitted` is the true cause for the first transmission
@@ -166,14 +169,15 @@ impl Rack {
             segment.retransmitted()
                 && (now.since(segment.sent) < min_rtt || packet.echo < segment.sent)
         };
-        let newest = delivery.newest.filter(|s| !doubtful(s));
-        let Some(segment) = newest.or(delivery.newest_sent_once) else {
-            return;
+        let (sent, transmission) = match (&delivery.newest, delivery.newest_sent_once) {
+            (Some(newest), _) if !doubtful(newest) => (newest.sent, newest.transmission),
+            (_, Some(once)) => (once.sent, once.transmission),
+            _ => return,
         };
-        self.rtt = now.since(segment.sent);
-        let later = |than: u32| segment.transmission.wrapping_sub(than) as i32 > 0;
+        self.rtt = now.since(sent);
+        let later = |than: u32| transmission.wrapping_sub(than) as i32 > 0;
         if self.newest.is_none_or(later) {
-            self.newest = Some(segment.transmission);
+            self.newest = Some(transmission);
         }
     }
 
@@ -255,8 +259,8 @@ impl Sender {
         let mut found: Option<(u32, Truth)> = None;
         while let Some((seg, transmission)) = self.rack.transmissions.front().copied() {
             if self.board.holds(seg) {
-                let segment = *self.board.get(seg);
-                if let Some(truth) = self.unexcused(&segment, transmission) {
+                let segment = self.board.get(seg);
+                if let Some(truth) = self.unexcused(segment, transmission) {
                     let sent_before = newest.wrapping_sub(transmission) as i32 > 0;
                     if !sent_before || self.board.sacked() < THRESHOLD {
                         break;
@@ -272,8 +276,8 @@ impl Sender {
                         self.rack.reorder_at = Some(due);
                         break;
                     }
-                    self.mark_lost(now, seg);
                     let truth = Truth::from(segment.dropped);
+                    self.mark_lost(now, seg);
                     found = Some(found.map_or((seg, truth), |(s, t)| (s.min(seg), t.max(truth))));
                 }
             }

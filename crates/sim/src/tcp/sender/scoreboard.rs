@@ -189,16 +189,17 @@ impl Scoreboard {
     #[inline(always)]
     pub fn acknowledge(&mut self, ack: u32, mut delivered: impl FnMut(u32, &Segment)) {
         let ack = ack.min(self.next);
-        while self.una < ack {
-            let segment = *self.get(self.una);
+        let mask = self.ring.len() - 1;
+        for seg in self.una..ack {
+            let segment = &self.ring[seg as usize & mask];
             if segment.sacked {
                 self.sacked -= 1;
             } else {
                 self.lost -= u32::from(segment.lost);
-                delivered(self.una, &segment);
+                delivered(seg, segment);
             }
-            self.una += 1;
         }
+        self.una = self.una.max(ack);
         if !self.ranges.is_empty() {
             self.ranges.forget_below(ack);
         }

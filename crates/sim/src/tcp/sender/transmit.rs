@@ -22,26 +22,42 @@ impl Sender {
     }
 
     /// Whether the congestion window lets one more segment out now.
-    #[inline]
+    #[inline(always)]
     fn window_open(&self) -> bool {
-        let cwnd = self.cwnd();
         let in_flight = self.board.in_flight();
         match self.mode {
-            Recovery::NewReno => match self.phase {
-                Phase::Repair { .. } | Phase::Recovery { .. } => {
-                    in_flight < self.duplicates.inflated(cwnd)
-                }
-                Phase::Open | Phase::Marked { .. } => {
-                    let limit = if self.limited_transmit { 2 } else { 0 };
-                    in_flight < self.duplicates.inflated(cwnd) + self.duplicates.count().min(limit)
-                }
-                Phase::StartedAgain { .. } => in_flight < cwnd,
-            },
+            Recovery::NewReno => self.newreno_window_open(in_flight),
             Recovery::Sack | Recovery::Fack | Recovery::Rack => match &self.phase {
                 Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } => prr.allowance() > 0,
-                Phase::Open if !self.limited_transmit => in_flight + self.board.sacked() < cwnd,
-                Phase::Open | Phase::Repair { .. } | Phase::StartedAgain { .. } => in_flight < cwnd,
+                Phase::Open if !self.limited_transmit => {
+                    self.is_below_cwnd(in_flight + self.board.sacked())
+                }
+                Phase::Open | Phase::Repair { .. } | Phase::StartedAgain { .. } => {
+                    self.is_below_cwnd(in_flight)
+                }
             },
+        }
+    }
+
+    /// Whether there are fewer segments than [`Self::cwnd`], without its division.
+    #[inline(always)]
+    fn is_below_cwnd(&self, segments: u32) -> bool {
+        let one_more = (u64::from(segments) + 1) * u64::from(self.mss);
+        segments == 0 || one_more <= self.controller.cwnd().get()
+    }
+
+    /// The same in NewReno's mode.
+    fn newreno_window_open(&self, in_flight: u32) -> bool {
+        let cwnd = self.cwnd();
+        match self.phase {
+            Phase::Repair { .. } | Phase::Recovery { .. } => {
+                in_flight < self.duplicates.inflated(cwnd)
+            }
+            Phase::Open | Phase::Marked { .. } => {
+                let limit = if self.limited_transmit { 2 } else { 0 };
+                in_flight < self.duplicates.inflated(cwnd) + self.duplicates.count().min(limit)
+            }
+            Phase::StartedAgain { .. } => in_flight < cwnd,
         }
     }
 
