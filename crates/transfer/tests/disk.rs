@@ -10,7 +10,9 @@ use common::{ScratchDirectory, Service, limits, upload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use whimbrel_transfer::users::Rights;
-use whimbrel_transfer::{Error, Event, GetOptions, Reason, RemotePath, get};
+use whimbrel_transfer::{
+    Error, Event, GetOptions, Reason, RemotePath, TreeOptions, get, send_tree,
+};
 
 const SMALL: &str = "WHIMBREL_TEST_SMALL_DISK";
 
@@ -93,8 +95,34 @@ async fn child() {
     upload(service.options(&scratch.file("small", 1_000_000)))
         .await
         .expect("enough space");
+    tree_onto(&service, &scratch).await;
     service.stop().await;
+    let parts = file_names(&disk);
+    assert!(
+        parts.iter().all(|name| !name.ends_with(".part")),
+        "{parts:?}"
+    );
+    std::fs::remove_dir_all(disk.join("tree")).ok();
     get_onto(&scratch, &disk).await;
+}
+
+/// A tree whose files fit one by one, but not together: what arrived of those that are given up
+/// does not stay.
+async fn tree_onto(service: &Service, scratch: &ScratchDirectory) {
+    let top = scratch.subdirectory("tree");
+    for name in ["a", "b", "c", "d"] {
+        std::fs::write(top.join(name), vec![name.as_bytes()[0]; 1_500_000]).expect("written");
+    }
+    let tree = TreeOptions {
+        sources: vec![top],
+        ..TreeOptions::default()
+    };
+    let options = service.options(Path::new("-"));
+    let report = send_tree(options, tree, |_| (), std::future::pending()).await;
+    let Some(Error::Refused(refusal)) = report.error else {
+        panic!("not full: {:?}", report.error)
+    };
+    assert_eq!(refusal.reason, Reason::DiskFull);
 }
 
 /// The disk of a client that gets files is full: it says whose disk, and ends no other transfer.

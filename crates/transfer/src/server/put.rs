@@ -98,6 +98,7 @@ impl Session {
         let there = have.bytes();
         let needed = size.map_or(0, |size| size - there.min(size));
         if let Err(error) = self.client.storage.check_space(needed) {
+            self.note_full(&error);
             if there == 0 {
                 partial.remove();
             }
@@ -142,14 +143,15 @@ impl Session {
                 return Err(Error::refused(Reason::Cancelled, text));
             }
             // Report the lost connection here, so that the log shows the file's name.
-            reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+            reason = self.connection.closed() => Err(Error::Lost(close::text(&reason))),
         };
-        if complete
-            .as_ref()
-            .is_err_and(|error| error.for_peer().reason == Reason::DiskFull)
-        {
-            // It must not keep the disk full.
-            partial.remove();
+        if let Err(error) = &complete {
+            self.note_full(error);
+            // Neither it nor the other files of its tree, which the client gives up, must keep the
+            // disk full.
+            if self.disk_full.load(Ordering::Relaxed) {
+                partial.remove();
+            }
         }
         let complete = complete?;
         // From here on the file will be stored, even if nobody waits for the answer.
@@ -173,6 +175,13 @@ impl Session {
             Ok::<_, Error>(complete)
         });
         storing.await.map_err(|_| Error::Stopped)?
+    }
+
+    /// Remembers that a file of this connection was refused because the disk is full.
+    fn note_full(&self, error: &Error) {
+        if error.for_peer().reason == Reason::DiskFull {
+            self.disk_full.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether the client may store files.

@@ -10,7 +10,7 @@ use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
 use crate::{Error, close, framing, transport};
 use noq_proto::VarInt;
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{Mutex, watch};
@@ -45,6 +45,8 @@ pub(super) struct Session {
     pub connection: Connection,
     pub routes: Routes,
     place: Arc<Mutex<Weak<Place>>>,
+    /// The disk became full for a file of this connection.
+    pub disk_full: Arc<AtomicBool>,
 }
 
 /// The client of a connection, once it is authenticated.
@@ -76,6 +78,7 @@ impl Peer {
         let counted = Counted(&self.shared, connection.clone());
         let shared_routes = Routes::default();
         let place = Arc::new(Mutex::new(Weak::new()));
+        let disk_full = Arc::new(AtomicBool::new(false));
         let mut requests = JoinSet::new();
         let mut data = JoinSet::new();
         let (client, authenticated) = watch::channel(None);
@@ -94,6 +97,7 @@ impl Peer {
                         None => {
                             let (peer, routes) = (self.clone(), shared_routes.clone());
                             let (connection, place) = (connection.clone(), Arc::clone(&place));
+                            let disk_full = Arc::clone(&disk_full);
                             let authenticated = authenticated.clone();
                             requests.spawn(async move {
                                 let Some(client) = wait_for(authenticated).await else {
@@ -105,6 +109,7 @@ impl Peer {
                                     connection,
                                     routes,
                                     place,
+                                    disk_full,
                                 };
                                 session.request(streams).await;
                             });
