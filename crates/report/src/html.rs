@@ -22,6 +22,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/js/style.js"),
     include_str!("../assets/js/shapes.js"),
     include_str!("../assets/js/panels.js"),
+    include_str!("../assets/js/multiples.js"),
     include_str!("../assets/js/heat.js"),
     include_str!("../assets/js/confusion.js"),
     include_str!("../assets/js/beside.js"),

@@ -4,13 +4,14 @@
 const LINES = new Set(['line', 'dashed', 'steps', 'marked-line', 'shade', 'stack']);
 /** The tooltip shows at most this many values. */
 const MOST_READ = 24;
-/** More lines than this have no names at their ends. */
+/** More lines than this have no names at their ends: each has a small panel of its own. */
 const NAMED = 8;
 /** The pointer finds marks within this distance, in pixels. */
 const REACH = 24;
 
 function panelsPlot(whole, context) {
   const plot = drawable(whole);
+  if (areMany(plot.panels)) return multiplesPlot(plot, context);
   const { width, theme, hidden, top } = context;
   const colours = THEMES[theme];
   const lookOf = seriesLooks(plot.panels);

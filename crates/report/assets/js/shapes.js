@@ -15,6 +15,14 @@ class Shapes {
     this.elements.push({ type: 'line', silent: true, shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth, lineDash } });
   }
 
+  lines(points, stroke, lineWidth = 1, lineDash = undefined) {
+    if (points.length > 1) this.elements.push({ type: 'polyline', silent: true, shape: { points }, style: { stroke, lineWidth, lineDash, fill: 'none' } });
+  }
+
+  polygon(points, fill) {
+    this.elements.push({ type: 'polygon', silent: true, shape: { points }, style: { fill, stroke: 'none' } });
+  }
+
   text(text, x, y, options = {}) {
     const { size = 12, align = 'left', vertical = 'middle', fill = this.colours.ink, bold = false, rotation = 0, width } = options;
     const shown = width ? fitted(text, width, size) : text;

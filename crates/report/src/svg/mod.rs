@@ -11,6 +11,7 @@ mod confusion;
 mod heat;
 mod legend;
 mod looks;
+mod multiples;
 mod panels;
 mod scale;
 #[cfg(test)]

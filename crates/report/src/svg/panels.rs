@@ -6,7 +6,7 @@ use super::canvas::{
 };
 use super::looks::{Drawn, Looks};
 use super::scale::Range;
-use super::{Area, legend};
+use super::{Area, legend, multiples};
 use crate::figure::{Axis, Form, Panel, Series};
 
 /// Room for the ticks at the left and for half of the last one at the right, pixels.
@@ -19,9 +19,9 @@ const BELOW: f64 = 46.0;
 const BETWEEN: f64 = 44.0;
 /// Marks along a line, which tell lines apart without colours.
 const SIGNS: usize = 7;
-const LABEL: f64 = 12.0;
-/// More lines than this have no names at their ends.
-const NAMED: usize = 8;
+pub(super) const LABEL: f64 = 12.0;
+/// More lines than this have no names at their ends: each has a small panel of its own.
+pub(super) const NAMED: usize = 8;
 /// Names at line ends are cut to this part of the width.
 const WIDEST_NAME: f64 = 0.2;
 /// Between two names, from middle to middle.
@@ -36,6 +36,12 @@ pub(super) fn draw(
     panels: &[Panel],
 ) -> f64 {
     let drawn = looks.series(panels);
+    if multiples::suit(&drawn) {
+        let xs = panels.iter().flat_map(|panel| &panel.series);
+        let xs = xs.flat_map(|series| &series.points).map(|[x, _]| *x);
+        let x = Range::new(x, xs, true, false);
+        return multiples::draw(canvas, &area, &x, panels, &drawn);
+    }
     let top = area.top
         + legend::draw(
             canvas,
@@ -98,7 +104,7 @@ impl Names {
 }
 
 /// The lines that have names: those of protocols.
-fn named<'a, 'b>(drawn: &'b [Drawn<'a>]) -> impl Iterator<Item = &'b Drawn<'a>> {
+pub(super) fn named<'a, 'b>(drawn: &'b [Drawn<'a>]) -> impl Iterator<Item = &'b Drawn<'a>> {
     drawn.iter().filter(|d| {
         let line = matches!(d.series.form, Form::Line | Form::Steps | Form::MarkedLine);
         line && d.companion.is_none() && d.series.protocol.is_some() && d.series.points.len() > 1
@@ -106,7 +112,7 @@ fn named<'a, 'b>(drawn: &'b [Drawn<'a>]) -> impl Iterator<Item = &'b Drawn<'a>> 
 }
 
 /// The range of a panel's vertical axis.
-fn vertical(panel: &Panel) -> Range {
+pub(super) fn vertical(panel: &Panel) -> Range {
     let spreads = |series: &'_ Series| -> Vec<f64> {
         let spread = |i: usize| series.spread.get(i).copied().unwrap_or(0.0);
         let ends = |(i, [_, y]): (usize, &[f64; 2])| [y - spread(i), *y, y + spread(i)];
@@ -162,26 +168,26 @@ fn value_at(points: &[[f64; 2]], x: f64) -> f64 {
 }
 
 /// A panel's place and axes.
-struct Frame<'a> {
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
-    x: &'a Range,
-    y: Range,
+pub(super) struct Frame<'a> {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+    pub x: &'a Range,
+    pub y: Range,
 }
 
 impl Frame<'_> {
-    fn at_x(&self, x: f64) -> f64 {
+    pub fn at_x(&self, x: f64) -> f64 {
         self.left + self.width * self.x.part(x)
     }
 
-    fn at_y(&self, y: f64) -> f64 {
+    pub fn at_y(&self, y: f64) -> f64 {
         self.top + self.height * (1.0 - self.y.part(y))
     }
 
     /// The places of those points that both axes have.
-    fn places(&self, points: impl IntoIterator<Item = [f64; 2]>) -> Vec<Place> {
+    pub fn places(&self, points: impl IntoIterator<Item = [f64; 2]>) -> Vec<Place> {
         let usable = points
             .into_iter()
             .filter(|[x, y]| self.x.has(*x) && self.y.has(*y));
@@ -229,7 +235,7 @@ impl Frame<'_> {
     }
 
     /// Draws areas first, then lines, then marks.
-    fn series(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>]) {
+    pub fn series(&self, canvas: &mut Canvas, drawn: &[Drawn<'_>]) {
         let order = |form: Form| match form {
             Form::Shade => 0,
             Form::Stack | Form::Outline => 1,

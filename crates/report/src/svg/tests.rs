@@ -288,6 +288,13 @@ fn up_to_eight_lines_have_names_at_their_ends() {
     assert_eq!(svg.matches(">line 1<").count(), 2);
     assert_eq!(with(9).matches(">line 1<").count(), 1);
     assert_eq!(with(1).matches(">line 0<").count(), 1);
+    // Nine lines have a small panel each, with the eight others in grey.
+    let small = with(9);
+    assert_eq!(
+        small.matches("#c9d0d6\" stroke-width=\"0.7\"").count(),
+        9 * 8,
+        "{small}"
+    );
     // Names keep a distance although the lines end at nearly the same height.
     let mut heights: Vec<f64> = svg
         .split("<text ")
