@@ -18,7 +18,7 @@ use whimbrel_sim::sweep::{self, Job, Run};
 use whimbrel_units::{Duration, nearest};
 
 /// Why a build cannot write Parquet.
-const NO_PARQUET: &str = "this build has no Parquet; write .csv, or build with `make full`";
+pub const NO_PARQUET: &str = "this build has no Parquet; write .csv, or build with `make full`";
 /// Default time between samples.
 const SAMPLE: Duration = Duration::from_millis(100);
 /// Default time between the reports of `--iperf3`: iperf3's own default.
@@ -81,6 +81,31 @@ impl Format {
     const ALL: [(&'static str, Self); 2] = [(".csv", Self::Csv), (".parquet", Self::Parquet)];
 }
 
+/// The format of a file by its extension, in any case.
+///
+/// # Errors
+/// If the extension is unknown; the text names the known ones.
+pub fn by_extension<T: Copy>(path: &Path, formats: &[(&str, T)]) -> Result<T, String> {
+    let ending = path
+        .extension()
+        .map(|ending| format!(".{}", ending.to_string_lossy().to_lowercase()));
+    let names = || formats.iter().map(|(name, _)| *name);
+    let found = formats
+        .iter()
+        .find(|(name, _)| ending.as_deref() == Some(name));
+    found.map(|(_, format)| *format).ok_or_else(|| {
+        let near = ending.and_then(|ending| nearest(&ending, names()));
+        let meant = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
+        let mut all: Vec<&str> = names().collect();
+        let last = all.pop().unwrap_or_default();
+        format!(
+            "the extension of `{}` is not a format{meant}; the extensions are {} and {last}",
+            path.display(),
+            all.join(", ")
+        )
+    })
+}
+
 /// A table and the file it goes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Save {
@@ -103,30 +128,15 @@ impl FromStr for Save {
             ),
             _ => (Table::Flows, text),
         };
-        let path = Path::new(path);
-        let ending = path
-            .extension()
-            .map(|ending| format!(".{}", ending.to_string_lossy().to_lowercase()));
-        let known = Format::ALL.iter();
-        let format = known
-            .clone()
-            .find(|(name, _)| ending.as_deref() == Some(name));
-        let Some((_, format)) = format else {
-            let near = ending.and_then(|ending| nearest(&ending, known.map(|(name, _)| *name)));
-            let meant = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
-            return Err(format!(
-                "the extension of `{}` is not a format{meant}; \
-                 the extensions are .csv and .parquet",
-                path.display()
-            ));
-        };
-        if *format == Format::Parquet && !whimbrel_report::PARQUET {
+        let path = PathBuf::from(path);
+        let format = by_extension(&path, &Format::ALL)?;
+        if format == Format::Parquet && !whimbrel_report::PARQUET {
             return Err(NO_PARQUET.to_owned());
         }
         Ok(Self {
             table,
-            path: path.to_owned(),
-            format: *format,
+            path,
+            format,
         })
     }
 }

@@ -39,6 +39,13 @@ impl Cell {
             half_width: None,
         })
     }
+
+    /// The ends of the interval, if there are several seeds. A score cannot leave its range, 0 to
+    /// 1, whatever Student's t says.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval().ends()?;
+        Some((low.max(0.0), high.min(1.0)))
+    }
 }
 
 /// One algorithm in the table.

@@ -27,7 +27,7 @@ pub struct Column {
 
 impl Column {
     /// A column of this name, type and meaning.
-    pub(crate) fn new(name: &str, kind: Kind, about: &str) -> Self {
+    pub fn new(name: &str, kind: Kind, about: &str) -> Self {
         Self {
             name: name.to_owned(),
             kind,

@@ -1,6 +1,6 @@
 //! Takes the place of Apache Parquet in a build without the feature `parquet`.
 
-use crate::frame::Frame;
+use crate::frame::Rows;
 use crate::page::Fact;
 use std::io;
 
@@ -8,6 +8,6 @@ use std::io;
 ///
 /// # Errors
 /// Always, with [`io::ErrorKind::Unsupported`].
-pub fn parquet(_frame: &Frame<'_>, _made: &[Fact], _to: impl io::Write + Send) -> io::Result<()> {
+pub fn parquet(_table: &impl Rows, _made: &[Fact], _to: impl io::Write + Send) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -3,7 +3,7 @@
 //! Every column may be null. The file's metadata has the provenance of the runs and, as a JSON
 //! object under `columns`, the meaning of each column.
 
-use crate::frame::{Cell, Column, Frame, Kind};
+use crate::frame::{Cell, Column, Kind, Rows};
 use crate::page::Fact;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -23,15 +23,15 @@ const GROUP: usize = 1 << 16;
 ///
 /// # Errors
 /// If the writer fails.
-pub fn parquet(frame: &Frame<'_>, made: &[Fact], to: impl io::Write + Send) -> io::Result<()> {
-    let columns = frame.columns();
+pub fn parquet(table: &impl Rows, made: &[Fact], to: impl io::Write + Send) -> io::Result<()> {
+    let columns = table.columns();
     let meanings: Map<String, Value> = columns
         .iter()
         .map(|column| (column.name.clone(), Value::from(column.about.as_str())))
         .collect();
     let pair = |name: &str, value: &str| KeyValue::new(name.to_owned(), value.to_owned());
     let mut facts: Vec<KeyValue> = made.iter().map(|f| pair(&f.name, &f.value)).collect();
-    facts.push(pair("table", frame.table().name()));
+    facts.push(pair("table", table.name()));
     facts.push(pair("columns", &Value::from(meanings).to_string()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -40,7 +40,7 @@ pub fn parquet(frame: &Frame<'_>, made: &[Fact], to: impl io::Write + Send) -> i
     let schema = Arc::new(schema(columns).map_err(failed)?);
     let mut writer = SerializedFileWriter::new(to, schema, Arc::new(properties)).map_err(failed)?;
     let mut group = Group::new(columns);
-    frame.rows(|cells| {
+    table.each(&mut |cells| {
         group.add(cells);
         if group.rows == GROUP {
             group.write(&mut writer).map_err(failed)?;

@@ -1,6 +1,6 @@
 //! `--save` and `--known`: what every run measured, as a file.
 
-use crate::atomic_file;
+use crate::atomic_file::AtomicFile;
 use crate::failure::BadInput;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -52,42 +52,15 @@ fn all_runs(library: &Library, runs: &Runs) -> Vec<Run> {
     all
 }
 
-/// Writes all runs, those of references included.
-pub fn write(path: &Path, library: &Library, runs: &Runs) -> anyhow::Result<()> {
-    let all = all_runs(library, runs);
-    if path.extension().is_some_and(|extension| extension == "csv") {
-        return csv(path, &all);
-    }
+/// Writes all runs, those of references included, for `--known`.
+pub fn write(file: AtomicFile, library: &Library, runs: &Runs) -> anyhow::Result<()> {
     let saved = Saved {
         version: library.version.clone(),
-        runs: all,
+        runs: all_runs(library, runs),
     };
-    atomic_file::write(path, |to| {
+    file.finish(|to| {
         serde_json::to_writer(&mut *to, &saved)?;
         writeln!(to)
-    })
-}
-
-fn csv(path: &Path, runs: &[Run]) -> anyhow::Result<()> {
-    atomic_file::write(path, |to| {
-        let mut writer = csv::Writer::from_writer(to);
-        for (i, run) in runs.iter().enumerate() {
-            let value = serde_json::to_value(run)?;
-            // A struct is an object, with its fields in order.
-            let Some(object) = value.as_object() else {
-                continue;
-            };
-            if i == 0 {
-                writer.write_record(object.keys())?;
-            }
-            let cell = |value: &serde_json::Value| match value {
-                serde_json::Value::String(text) => text.clone(),
-                serde_json::Value::Null => String::new(),
-                other => other.to_string(),
-            };
-            writer.write_record(object.values().map(cell))?;
-        }
-        writer.flush()
     })
 }
 

@@ -1,8 +1,10 @@
 //! `whimbrel rank`: scores algorithms on a matrix of paths, and prints a league table.
 
 mod curves;
+mod fair;
 mod file;
 mod page;
+mod save;
 mod show;
 
 use crate::atomic_file;
@@ -41,7 +43,7 @@ Classes:
 Examples:
   whimbrel rank
   whimbrel rank --controllers cubic,bbr,cubic+cerl --seeds 3
-  whimbrel rank --controllers bbr --classes C,D --detail
+  whimbrel rank --controllers bbr --classes D --seeds 1 --detail   is it fair?
   whimbrel rank --controllers all --save league.json --report league.html
   whimbrel rank --controllers cerl?A=0.7 --known league.json
                                         beside results of an earlier command
@@ -57,7 +59,7 @@ interruption the same command continues where it stopped.
 
 --json prints {version, points: [{id, class, claim}], table: [{algorithm, all,
 classes}], scores: [{algorithm, point, seed_count, score, low, high}]}. --save
-writes what every run measured.")]
+writes what every run measured, and --save scores=FILE.csv the scores as rows.")]
 pub struct RankArgs {
     /// Algorithms, or `all`; see `whimbrel controllers`
     #[arg(long, value_delimiter = ',', default_value = USUAL, value_parser = choice)]
@@ -80,9 +82,13 @@ pub struct RankArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write what every run measured, as JSON or, if the name ends in .csv, as CSV
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    /// Save results as JSON, CSV or Parquet, chosen by the extension; may be repeated
+    ///
+    /// FILE alone saves what every run measured, runs of references included; as JSON it is the
+    /// file for --known. scores=FILE saves the score of each algorithm at each point, as CSV or
+    /// Parquet. docs/reference/formats.md lists the columns.
+    #[arg(long = "save", value_name = "[TABLE=]FILE.json|.csv|.parquet")]
+    saves: Vec<save::Save>,
     /// Add the results of an earlier `--save FILE.json`, of the same points
     #[arg(long, value_name = "FILE.json")]
     known: Option<PathBuf>,
@@ -124,7 +130,8 @@ fn class(text: &str) -> Result<Class, String> {
 /// Runs what is not known, and prints the table.
 pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
-    for path in args.save.iter().chain(&args.report) {
+    let saving = save::Saving::open(&args.saves)?;
+    if let Some(path) = &args.report {
         atomic_file::check(path)?;
     }
     let library = library(&args)?;
@@ -147,9 +154,7 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
     };
     complete(&library, &controllers, &args, cache.as_ref(), &mut runs)?;
     let league = League::new(&library, &controllers, &runs);
-    if let Some(path) = &args.save {
-        file::write(path, &library, &runs)?;
-    }
+    saving.write(&library, &runs, &league)?;
     if let Some(path) = &args.report {
         let curves = match args.curves {
             true => curves::sections(&library, &league, args.threads)?,
@@ -164,11 +169,9 @@ pub fn run(args: RankArgs) -> anyhow::Result<ExitCode> {
     } else {
         write!(out, "{}", show::table(&library, &league, args.seeds))?;
         if args.detail {
-            write!(
-                out,
-                "\n{}",
-                show::detail(&library, &league, &args.controllers)
-            )?;
+            let asked = chosen(&args);
+            write!(out, "\n{}", fair::answer(&library, &league, &asked))?;
+            write!(out, "{}", show::detail(&library, &league, &asked))?;
         }
         let seconds = begin.elapsed().as_secs_f64();
         writeln!(out, "{seconds:.1} s")?;

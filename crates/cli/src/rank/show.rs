@@ -22,15 +22,14 @@ pub fn json(library: &Library, league: &League) -> Value {
     });
     let scores = league.cells.iter().map(|cell| {
         let interval = cell.interval();
-        let ends = interval.ends();
+        let range = cell.range();
         json!({
             "algorithm": cell.controller,
             "point": cell.point,
             "seed_count": cell.scores.len(),
             "score": interval.mean,
-            // A score cannot leave its range, whatever Student's t says.
-            "low": ends.map(|(low, _)| low.max(0.0)),
-            "high": ends.map(|(_, high)| high.min(1.0)),
+            "low": range.map(|(low, _)| low),
+            "high": range.map(|(_, high)| high),
         })
     });
     json!({
@@ -105,13 +104,26 @@ fn margin(interval: &Interval) -> String {
         .map_or(String::new(), |half| format!("±{half:.3}"))
 }
 
-/// What was measured at every point by each algorithm, beside the best other one.
+/// What was measured at every point by these algorithms. The best algorithm of a point and the
+/// names are left out where there is only one.
 pub fn detail(library: &Library, league: &League, controllers: &[String]) -> String {
+    let several = league.table.len() > 1;
+    let heads = ["point", "algorithm", "score", "", "measured", "best"];
+    let right = [false, false, true, true, false, false];
+    let any_margin = league.cells.iter().any(|cell| cell.scores.len() > 1);
+    let shown = [true, several, true, any_margin, true, several];
+    let pick = |cells: Vec<String>| -> Vec<String> {
+        let kept = cells.into_iter().zip(shown).filter(|(_, shown)| *shown);
+        kept.map(|(cell, _)| cell).collect()
+    };
+    let right: Vec<bool> = right
+        .into_iter()
+        .zip(shown)
+        .filter(|(_, shown)| *shown)
+        .map(|(right, _)| right)
+        .collect();
     let mut text = String::new();
     for class in classes(library) {
-        let heads: Vec<String> = ["point", "algorithm", "score", "", "measured", "best"]
-            .map(str::to_owned)
-            .to_vec();
         let mut lines = Vec::new();
         for point in library.points.iter().filter(|point| point.class == class) {
             let of_point = || league.cells.iter().filter(|cell| cell.point == point.id);
@@ -120,29 +132,21 @@ pub fn detail(library: &Library, league: &League, controllers: &[String]) -> Str
                 .map_or(String::new(), |best| {
                     format!("{} {:.3}", best.controller, best.interval().mean)
                 });
-            let every = controllers.iter().any(|name| name == "all");
-            let shown = of_point().filter(|cell| every || controllers.contains(&cell.controller));
-            for (i, cell) in shown.enumerate() {
-                let first = |text: &str| {
-                    if i == 0 {
-                        text.to_owned()
-                    } else {
-                        String::new()
-                    }
-                };
-                lines.push(vec![
+            let asked = of_point().filter(|cell| controllers.contains(&cell.controller));
+            for (i, cell) in asked.enumerate() {
+                let first = |text: &str| if i == 0 { text } else { "" }.to_owned();
+                lines.push(pick(vec![
                     first(&point.id),
                     cell.controller.clone(),
                     score(&cell.interval()),
                     margin(&cell.interval()),
                     measured(cell, &point.aim),
                     first(&best),
-                ]);
+                ]));
             }
         }
-        let right = [false, false, true, true, false, false];
         let _ = writeln!(text, "{}", bold(&format!("{class}: {}", class.subject())));
-        text += &plain(&heads, &right, &lines);
+        text += &plain(&pick(heads.map(str::to_owned).to_vec()), &right, &lines);
         text.push('\n');
     }
     text
@@ -176,9 +180,9 @@ pub fn measured(cell: &Cell, aim: &Aim) -> String {
         Aim::Own { settled, .. } => {
             let fair = settled
                 .and(m.settled)
-                .map_or(String::new(), |t| format!(", fair in {t:.1} s"));
+                .map_or(String::new(), |t| format!(", fair {t:.1} s"));
             format!(
-                "Jain {:.3}, of ideal {}, queue {delay:.2} RTT, lost {}{fair}",
+                "Jain {:.3}, ideal {}, queue {delay:.2} RTT, lost {}{fair}",
                 m.jain_in_windows.unwrap_or(m.jain),
                 percent(m.efficiency),
                 percent(m.overflow)

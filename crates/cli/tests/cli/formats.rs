@@ -136,6 +136,37 @@ fn a_parquet_file_has_the_command_and_the_scenario() {
     assert!(holds("rate = \"8 Mbit/s\""), "the scenario");
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn scores_are_saved_as_parquet() {
+    let folder = folder();
+    let args = [
+        "rank",
+        "--controllers",
+        "cubic",
+        "--only",
+        "a01",
+        "--seeds",
+        "2",
+        "--keep",
+        "kept",
+        "--save",
+        "scores=scores.parquet",
+        "--save",
+        "runs.parquet",
+    ];
+    stdout(&whimbrel_in(folder.path(), &args));
+    for (file, column) in [("scores", "seed_count"), ("runs", "jain_in_windows")] {
+        let parquet = fs::read(folder.path().join(format!("{file}.parquet"))).expect("there");
+        let holds = |text: &str| {
+            let mut windows = parquet.windows(text.len());
+            windows.any(|window| window == text.as_bytes())
+        };
+        assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+        assert!(holds(column) && holds("matrix version"), "{file}");
+    }
+}
+
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_build_without_parquet_refuses_to_write_it() {

@@ -111,6 +111,17 @@ fn known_results_join_the_table_unless_their_points_have_changed() {
         lines.starts_with("point,content,algorithm,seed,rate,"),
         "{lines}"
     );
+    let scores = path_in(&folder, "scores.csv");
+    stdout(&rank(
+        folder.path(),
+        &["--save", &format!("scores={scores}")],
+    ));
+    let text = fs::read_to_string(scores).expect("CSV");
+    assert!(
+        text.starts_with("algorithm,point,class,goal,seed_count,score,low,high,"),
+        "{text}"
+    );
+    assert_eq!(text.lines().count(), 1 + 2 * 2, "{text}");
     let other = [
         "rank",
         "--points",
@@ -148,6 +159,34 @@ fn known_results_join_the_table_unless_their_points_have_changed() {
 
 fn text_of(output: &std::process::Output) -> String {
     text(&output.stderr)
+}
+
+#[test]
+fn whether_an_algorithm_is_fair_is_said_in_sentences() {
+    let folder = points();
+    let own = fs::read_to_string(folder.path().join("x2.toml"))
+        .expect("a point")
+        .replace("class = \"C\"", "class = \"D\"")
+        .replace("\"fill\"", "\"own\"")
+        .replace("A full link.", "Three flows: equal shares.")
+        .replace("name = \"t\"", "name = \"t\"\ncount = 3");
+    fs::write(folder.path().join("x3.toml"), own).expect("written");
+    let text = stdout(&rank(folder.path(), &["--classes", "D", "--detail"]));
+    assert_contains(
+        &text.replace('\n', " "),
+        &[
+            "cubic: Among its own kind Jain's index is ",
+            "(median of 1 point; 1: equal shares)",
+            "at x3 (Three flows).",
+        ],
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    // Nothing is shared at the other points.
+    let text = stdout(&rank(folder.path(), &["--classes", "A", "--detail"]));
+    assert!(!text.contains("own kind"), "{text}");
 }
 
 #[test]

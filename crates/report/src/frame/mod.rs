@@ -10,11 +10,13 @@
 //! threads.
 
 mod columns;
+mod list;
 mod swept;
 #[cfg(test)]
 mod tests;
 
 pub use crate::column::{Column, Kind};
+pub use list::{List, Rows};
 
 use crate::json::{
     self, DestinationJson, DestinationSampleJson, EpisodeJson, FlowJson, FlowSampleJson, LinkJson,
