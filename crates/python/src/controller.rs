@@ -284,6 +284,7 @@ impl Controller for Own {
         LossResponse {
             reduced: self.cwnd < before,
             verdict,
+            confidence: None,
         }
     }
 

@@ -150,6 +150,7 @@ mod tests {
             let response = LossResponse {
                 reduced: false,
                 verdict,
+                confidence: None,
             };
             log.decision(now, Some(3), response);
         }

@@ -309,6 +309,7 @@ fn a_loss_that_keeps_the_window_does_not_stop_growth() {
     let random = LossResponse {
         reduced: false,
         verdict: Some(Verdict::Random),
+        confidence: None,
     };
     let mut b = Bench::new(random);
     b.send(0, 6);

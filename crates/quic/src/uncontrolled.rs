@@ -17,6 +17,7 @@ impl Controller for Uncontrolled {
         LossResponse {
             reduced: false,
             verdict: None,
+            confidence: None,
         }
     }
 

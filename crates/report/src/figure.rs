@@ -212,6 +212,7 @@ impl Matrix {
             random_as_congestion,
             random_as_random,
             spurious,
+            squared_error: _,
         } = *decisions;
         Self {
             protocol: protocol.to_owned(),

@@ -50,6 +50,8 @@ pub struct Row {
     /// Fraction of correct decisions on losses, if the controller classifies losses and there were
     /// any.
     pub accuracy: Option<Stat>,
+    /// Brier score of those decisions.
+    pub brier: Option<Stat>,
     /// Mean time from start to completion, seconds, if all these flows completed.
     pub completion: Option<Stat>,
     /// Path changes that the controller detected, mean over these flows, if it looks for them.
@@ -175,7 +177,8 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
         loss: over(&|_, flows| Some(ratio(flows, |f| f.lost.total())))?,
         marked: over(&|_, flows| Some(ratio(flows, |f| f.marked))).filter(|stat| stat.mean > 0.0),
         jain: over(&|run, _| Some(run.outcome.jain())),
-        accuracy: accuracy(runs, name),
+        accuracy: of_decisions(runs, name, Confusion::accuracy),
+        brier: of_decisions(runs, name, Confusion::brier),
         completion: over(&|_, flows| {
             let times: Option<Vec<f64>> = flows
                 .iter()
@@ -267,6 +270,7 @@ fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
         marked: over(&|_, paths| ratio(paths, |p| p.marked)).filter(|stat| stat.mean > 0.0),
         jain: None,
         accuracy: None,
+        brier: None,
         completion: None,
         path_changes: over(&|_, paths| mean(paths.iter().map(|p| p.path_changes))),
     })
@@ -284,8 +288,8 @@ fn shared_name(route: &str) -> String {
     links.join(" > ")
 }
 
-/// The accuracy over those runs in which there were decisions.
-fn accuracy(runs: &[Run<'_>], name: &str) -> Option<Stat> {
+/// A measure of the decisions on losses, over those runs in which there were any.
+fn of_decisions(runs: &[Run<'_>], name: &str, of: fn(&Confusion) -> Option<f64>) -> Option<Stat> {
     let shares: Vec<f64> = runs
         .iter()
         .filter_map(|run| {
@@ -293,7 +297,7 @@ fn accuracy(runs: &[Run<'_>], name: &str) -> Option<Stat> {
             for flow in run.outcome.flows.iter().filter(|f| controller(f) == name) {
                 all += flow.discrimination?;
             }
-            all.accuracy()
+            of(&all)
         })
         .collect();
     Stat::of(&shares)

@@ -31,7 +31,7 @@ struct Quantity {
     least: u8,
 }
 
-const QUANTITIES: [Quantity; 18] = [
+const QUANTITIES: [Quantity; 19] = [
     Quantity {
         head: "share\n%",
         factor: 100.0,
@@ -145,6 +145,13 @@ const QUANTITIES: [Quantity; 18] = [
         least: 4,
     },
     Quantity {
+        head: "Brier\n",
+        factor: 1.0,
+        of: |row| row.brier,
+        decimals: Some(3),
+        least: 8,
+    },
+    Quantity {
         head: "done in\ns",
         factor: 1.0,
         of: |row| row.completion,
@@ -175,6 +182,8 @@ by NACK         data packets retransmitted after a negative acknowledgment, of t
 marked          data packets that arrived marked instead of dropped (ECN), of those sent
 Jain            fairness of the flows' goodput: 1 is equal shares
 judged right    correct classifications of losses, by algorithms that classify them
+Brier           mean of (p - truth)^2 over the losses, 0 is best: p is the confidence that a loss is
+                congestion; shown if an algorithm grades its confidence
 done in         time from a flow's start until all its data was delivered
 path changes    path changes detected, by algorithms that look for them, mean over the flows
 └ ROUTE         one path of the flows above: data it delivered first, its RTT, window and losses";
@@ -249,8 +258,14 @@ fn columns(rows: &[Row]) -> Vec<Column> {
     let undelivered = rows
         .iter()
         .any(|row| row.delivered.is_some_and(|share| share.mean != 1.0));
+    // Without a confidence it is the fraction of wrong decisions, which is shown already.
+    let graded = rows.iter().any(|row| {
+        let both = row.brier.zip(row.accuracy);
+        both.is_some_and(|(brier, right)| (brier.mean + right.mean - 1.0).abs() > 1e-9)
+    });
     for quantity in QUANTITIES.iter().filter(|q| {
         (several || !q.head.starts_with("Jain"))
+            && (graded || !q.head.starts_with("Brier"))
             && (undelivered || !q.head.starts_with("delivered"))
     }) {
         columns.extend(number(quantity.head, quantity, rows));

@@ -36,7 +36,8 @@ impl SenderCounters {
     pub fn count_episode(&mut self, response: &LossResponse, truth: Truth) {
         self.episodes += 1;
         if let Some(verdict) = response.verdict {
-            self.confusion.get_or_insert_default().count(truth, verdict);
+            let confusion = self.confusion.get_or_insert_default();
+            confusion.count(truth, verdict, response.confidence);
         }
     }
 

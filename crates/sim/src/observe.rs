@@ -220,7 +220,7 @@ pub enum Finding {
 }
 
 /// The response of a controller to an episode of loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// The end of the controller.
     pub end: End,
@@ -228,6 +228,8 @@ pub struct Judged {
     pub id: Option<u64>,
     /// What the controller took the loss for, if it classifies losses.
     pub verdict: Option<Verdict>,
+    /// How sure it was that the loss was congestion, from 0 to 1, if it grades its verdicts.
+    pub confidence: Option<f64>,
     /// The true cause: congestion if a queue dropped any of the packets found missing.
     pub truth: Truth,
     /// The controller reduced its window.

@@ -368,7 +368,7 @@ impl std::ops::AddAssign for NackCounts {
 
 /// Decisions on losses against the true causes. An episode is congestion if a queue dropped any of
 /// the packets that had been found missing when it was judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Confusion {
     /// Congestion, classified as congestion.
     pub congestion_as_congestion: u64,
@@ -380,6 +380,9 @@ pub struct Confusion {
     pub random_as_random: u64,
     /// Decisions although nothing was lost: packets were reordered or late.
     pub spurious: u64,
+    /// Sum over the decisions on real losses of (p - truth)²: p is the probability that the
+    /// controller gave to congestion, truth is 1 for congestion and 0 for random loss.
+    pub squared_error: f64,
 }
 
 /// What happened to the packets that a sender found missing.
@@ -404,8 +407,14 @@ impl From<Option<DropCause>> for Truth {
 }
 
 impl Confusion {
-    /// Counts one decision.
-    pub(crate) fn count(&mut self, truth: Truth, verdict: Verdict) {
+    /// Counts one decision, with the controller's confidence that the loss is congestion.
+    pub(crate) fn count(&mut self, truth: Truth, verdict: Verdict, confidence: Option<f64>) {
+        let probability = verdict.probability(confidence);
+        self.squared_error += match truth {
+            Truth::Congestion => (1.0 - probability).powi(2),
+            Truth::Random => probability.powi(2),
+            Truth::NothingLost => 0.0,
+        };
         *match (truth, verdict) {
             (Truth::Congestion, Verdict::Congestion) => &mut self.congestion_as_congestion,
             (Truth::Congestion, Verdict::Random) => &mut self.congestion_as_random,
@@ -430,6 +439,16 @@ impl Confusion {
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.congestion_as_congestion + self.random_as_random;
         share(right, self.random() + self.congestion())
+    }
+
+    /// Brier score (G. W. Brier, "Verification of Forecasts Expressed in Terms of Probability",
+    /// Monthly Weather Review 78, 1950): the mean over the decisions on real losses of (p -
+    /// truth)², from 0 (all right and sure) to 1 (all wrong and sure). Without a confidence p is 0
+    /// or 1, and the score is the fraction of wrong decisions. `None` if there were no such
+    /// decisions.
+    pub fn brier(&self) -> Option<f64> {
+        let losses = self.random() + self.congestion();
+        (losses > 0).then(|| self.squared_error / losses as f64)
     }
 
     /// Fraction of the random losses that were classified as congestion. `None` if there were none.
@@ -458,6 +477,7 @@ impl std::ops::AddAssign for Confusion {
         self.random_as_congestion += other.random_as_congestion;
         self.random_as_random += other.random_as_random;
         self.spurious += other.spurious;
+        self.squared_error += other.squared_error;
     }
 }
 
@@ -587,4 +607,35 @@ pub struct LinkSample {
     pub queue_bytes: Bytes,
     /// Data that left the link since the last sample, per second.
     pub rate: Rate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_brier_score_is_the_mean_squared_error_of_the_confidence() {
+        let mut graded = Confusion::default();
+        assert_eq!(graded.brier(), None);
+        for (truth, verdict, confidence) in [
+            (Truth::Congestion, Verdict::Congestion, Some(0.8)), // 0.2² = 0.04
+            (Truth::Random, Verdict::Random, Some(0.3)),         // 0.09
+            (Truth::Congestion, Verdict::Random, Some(0.25)),    // 0.75² = 0.5625
+            (Truth::Random, Verdict::Congestion, None),          // 1
+            (Truth::NothingLost, Verdict::Congestion, Some(0.9)), // not a loss
+        ] {
+            graded.count(truth, verdict, confidence);
+        }
+        let brier = graded.brier().expect("losses");
+        assert!((brier - 1.6925 / 4.0).abs() < 1e-12, "{brier}");
+        // Without a confidence it is the fraction of wrong decisions.
+        let mut plain = Confusion::default();
+        for truth in [Truth::Random, Truth::Random, Truth::Congestion] {
+            plain.count(truth, Verdict::Random, None);
+        }
+        assert_eq!(plain.brier(), plain.accuracy().map(|right| 1.0 - right));
+        graded += plain;
+        let both = graded.brier().expect("losses");
+        assert!((both - 2.6925 / 7.0).abs() < 1e-12, "{both}");
+    }
 }

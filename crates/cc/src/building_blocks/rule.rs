@@ -241,6 +241,7 @@ mod tests {
             LossResponse {
                 reduced,
                 verdict: self.truth,
+                confidence: None,
             }
         }
         fn on_recovery_end(&mut self, window: &mut Window, _now: Time) {

@@ -75,11 +75,14 @@ impl<C: Controller + Clone + 'static, L: LossClassifier + Clone> Controller
             self.last_decrease = Some(loss.next_order);
             LossResponse {
                 verdict: Some(verdict),
+                // The classifier decides, so the controller's confidence does not count.
+                confidence: None,
                 ..self.controller.on_loss(loss)
             }
         } else {
             LossResponse {
                 verdict: Some(verdict),
+                confidence: None,
                 reduced: false,
             }
         }

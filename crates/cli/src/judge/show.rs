@@ -1,5 +1,6 @@
 //! The text that `judge` prints.
 
+use crate::compare::fill;
 use std::fmt::Write as _;
 use whimbrel_experiment::judge::{Axis, Cell, Effect, Judged, Mistake, Scope};
 use whimbrel_report::{Interval, decimals, plain, short_names};
@@ -49,11 +50,14 @@ fn one(judged: &Judged) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "right: {}, balanced {}; mean of the cells {}, balanced {}\n",
+        "right: {}, balanced {}, Brier {}\n\
+         mean of the cells: right {}, balanced {}, Brier {}\n",
         percent(decisions.accuracy()),
         percent(decisions.balanced_accuracy()),
+        score(decisions.brier()),
         percent(judged.cell_means.accuracy),
-        percent(judged.cell_means.balanced_accuracy)
+        percent(judged.cell_means.balanced_accuracy),
+        score(judged.cell_means.brier)
     );
     text += &effects(judged);
     text += &costs(judged);
@@ -152,7 +156,7 @@ fn costs(judged: &Judged) -> String {
                 None => "costs not measured".to_owned(),
             },
         };
-        let _ = writeln!(text, "{name}: {costs}");
+        let _ = writeln!(text, "{}", fill(&format!("{name}: {costs}"), " "));
     }
     text + "\n"
 }
@@ -260,6 +264,7 @@ fn summary(judged: &[Judged]) -> String {
         "",
         "right\n%",
         "balanced\n%",
+        "Brier\n",
         "random for\ncongestion %",
         "congestion\nfor random %",
         "goodput\nMbit/s",
@@ -275,6 +280,7 @@ fn summary(judged: &[Judged]) -> String {
             one.controller.clone(),
             number(means.accuracy),
             number(means.balanced_accuracy),
+            score(means.brier),
             number(means.random_mistaken),
             number(means.congestion_mistaken),
             goodput.map_or("-".to_owned(), |e| format!("{:.2}", e.own)),
@@ -284,7 +290,7 @@ fn summary(judged: &[Judged]) -> String {
         }
         line
     };
-    let right = [false, true, true, true, true, true, true, true, true];
+    let right = [false, true, true, true, true, true, true, true, true, true];
     let lines: Vec<Vec<String>> = judged.iter().map(line).collect();
     plain(&heads, &right, &lines) + "percentages: means of the cells\n"
 }
@@ -313,6 +319,11 @@ fn percent(share: Option<f64>) -> String {
 
 fn number(share: Option<f64>) -> String {
     share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share))
+}
+
+/// A Brier score.
+fn score(score: Option<f64>) -> String {
+    score.map_or("-".to_owned(), |score| format!("{score:.3}"))
 }
 
 fn several(n: usize, what: &str) -> String {

@@ -60,6 +60,12 @@ fn decisions_are_counted_and_mistakes_have_costs() {
             assert_eq!(number(cell, &format!("/decisions/{kind}")), sum, "{cell}");
         }
     }
+    // CERL grades no confidence, so its Brier score is the fraction of wrong verdicts.
+    for cell in cells.iter().filter(|c| c["decisions"]["brier"].is_number()) {
+        let [brier, right] =
+            ["brier", "accuracy"].map(|name| number(&cell["decisions"], &format!("/{name}")));
+        assert!((brier + right - 1.0).abs() < 1e-9, "{cell}");
+    }
     let decisions: f64 = cells
         .iter()
         .map(|c| number(c, "/decisions/random_as_random"))

@@ -67,6 +67,8 @@ pub struct Means {
     pub congestion_mistaken: Option<f64>,
     /// 1 minus the mean of the two before.
     pub balanced_accuracy: Option<f64>,
+    /// The Brier score.
+    pub brier: Option<f64>,
 }
 
 impl Means {
@@ -83,6 +85,7 @@ impl Means {
             random_mistaken,
             congestion_mistaken,
             balanced_accuracy: both.map(|(random, congestion)| 1.0 - (random + congestion) / 2.0),
+            brier: mean(Confusion::brier),
         }
     }
 }

@@ -275,6 +275,10 @@ record! {
             "random losses classified as congestion";
         random_as_random: u64 = c.random_as_random, "random losses classified as such";
         spurious: u64 = c.spurious, "decisions without a loss";
+        brier: Option<f64> = c.brier(),
+            "Brier score: mean over the losses of (p - truth)^2, where p is the confidence that the \
+             loss is congestion, or 1 or 0 without a confidence, and truth is 1 for congestion; \
+             null: there were no losses";
         accuracy: Option<f64> = c.accuracy(),
             "fraction of correct decisions on losses; null: there were no losses";
         balanced_accuracy: Option<f64> = c.balanced_accuracy(),

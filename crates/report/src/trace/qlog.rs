@@ -27,8 +27,8 @@
 //!
 //! * `whimbrel:packet_dropped`: `sender` (`client` or `server`), `packet_number`, `path_id`,
 //!   `link`, `cause`
-//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` (if the controller gave one),
-//!   `truth`, `window_reduced`
+//! * `whimbrel:loss_judged`: `packet_number`, `path_id`, `verdict` and `confidence` (if the controller
+//!   gave them), `truth`, `window_reduced`
 //! * `whimbrel:reduction_undone`: `path_id`
 //!
 //! The main schema allows private events under a URI. The full text of draft 13 was not available:
@@ -648,6 +648,9 @@ impl<W: Write> Log<W> {
         });
         if let Some(verdict) = verdict {
             data.insert("verdict".to_owned(), json!(verdict));
+        }
+        if let Some(confidence) = judged.confidence {
+            data.insert("confidence".to_owned(), json!(confidence));
         }
         let truth = truth_word(judged.truth).replace(' ', "_");
         data.insert("truth".to_owned(), json!(truth));

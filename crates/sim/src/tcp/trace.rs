@@ -183,6 +183,7 @@ impl Trace {
                     end,
                     id: way.id(segment),
                     verdict: response.verdict,
+                    confidence: response.confidence,
                     truth,
                     reduced: response.reduced,
                 }),

@@ -24,6 +24,25 @@ fn verdicts_are_compared_with_the_causes_of_drops() {
     );
     // CERL is designed for one bottleneck with a queue of 1 BDP.
     assert!(c.accuracy().is_some_and(|a| a > 0.8), "{c:?}");
+    // CERL is always sure.
+    let wrong = c.congestion_as_random + c.random_as_congestion;
+    assert_eq!(c.squared_error, wrong as f64);
+}
+
+#[test]
+fn a_graded_confidence_gives_a_brier_score_between_those_of_verdicts() {
+    let mut network = path(1, Recovery::Rack);
+    tcp(&mut network).size = None;
+    tcp(&mut network).controller = "whimbrel".parse().expect("registered");
+    network.links[0].spec.queue = QueueLimit::Bytes(Bytes::new(20_000));
+    network.links[0].spec.loss.random = Probability::new(0.01).expect("a probability");
+    let (_, flow) = play(&network);
+    let c = flow.discrimination.expect("Whimbrel classifies losses");
+    let brier = c.brier().expect("losses");
+    assert!((0.0..=1.0).contains(&brier), "{c:?}");
+    // Some of its confidences are neither 0 nor 1.
+    let wrong = (c.congestion_as_random + c.random_as_congestion) as f64;
+    assert!((c.squared_error - wrong).abs() > 1e-3, "{c:?}");
 }
 
 #[test]

@@ -83,14 +83,17 @@ mod tests {
         let random = LossResponse {
             reduced: false,
             verdict: Some(Verdict::Random),
+            confidence: None,
         };
         let kept = LossResponse {
             reduced: false,
             verdict: Some(Verdict::Congestion),
+            confidence: None,
         };
         let reduced = LossResponse {
             reduced: true,
             verdict: Some(Verdict::Congestion),
+            confidence: None,
         };
         for ms in [100, 200, 120] {
             sample(&mut *c, ms);

@@ -143,6 +143,7 @@ impl Rule for Jtcp {
         LossResponse {
             reduced,
             verdict: Some(verdict),
+            confidence: None,
         }
     }
 
@@ -216,10 +217,12 @@ mod tests {
     const RANDOM: LossResponse = LossResponse {
         reduced: false,
         verdict: Some(Verdict::Random),
+        confidence: None,
     };
     const CONGESTION: LossResponse = LossResponse {
         reduced: true,
         verdict: Some(Verdict::Congestion),
+        confidence: None,
     };
 
     #[test]

@@ -235,6 +235,7 @@ impl Rule for NewJersey {
         LossResponse {
             reduced: verdict == Verdict::Congestion,
             verdict: Some(verdict),
+            confidence: None,
         }
     }
 

@@ -163,6 +163,7 @@ impl Rule for Veno {
         LossResponse {
             reduced: true,
             verdict: Some(verdict),
+            confidence: None,
         }
     }
 
@@ -190,10 +191,12 @@ mod tests {
     const REDUCED_BY_A_FIFTH: LossResponse = LossResponse {
         reduced: true,
         verdict: Some(Verdict::Random),
+        confidence: None,
     };
     const HALVED: LossResponse = LossResponse {
         reduced: true,
         verdict: Some(Verdict::Congestion),
+        confidence: None,
     };
 
     /// A controller after a round trip of 100 ms and two of `ms`.

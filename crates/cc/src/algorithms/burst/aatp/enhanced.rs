@@ -203,6 +203,7 @@ impl BurstRule for Enhanced {
             Some(LossResponse {
                 reduced,
                 verdict: Some(verdict),
+                confidence: None,
             })
         };
         match self.state {
@@ -246,10 +247,12 @@ mod tests {
     const RANDOM: Option<LossResponse> = Some(LossResponse {
         reduced: false,
         verdict: Some(Verdict::Random),
+        confidence: None,
     });
     const CONGESTION: Option<LossResponse> = Some(LossResponse {
         reduced: true,
         verdict: Some(Verdict::Congestion),
+        confidence: None,
     });
 
     /// `BURST`, sent over 18 ms and received over `received` microseconds, with `lost` packets

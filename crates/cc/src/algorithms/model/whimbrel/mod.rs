@@ -413,6 +413,7 @@ impl Controller for Whimbrel {
         LossResponse {
             reduced,
             verdict: Some(verdict),
+            confidence: Some(confidence),
         }
     }
 
