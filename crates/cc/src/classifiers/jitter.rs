@@ -420,7 +420,9 @@ mod tests {
                 ..ACK
             });
             let lost = loss(&*controller, Time::ZERO);
-            let LossResponse { reduced, verdict } = controller.on_loss(&lost);
+            let LossResponse {
+                reduced, verdict, ..
+            } = controller.on_loss(&lost);
             let verdict = verdict.expect("it classifies losses");
             assert_eq!(reduced, verdict == Verdict::Congestion);
             verdict

@@ -174,7 +174,8 @@ mod tests {
             response,
             LossResponse {
                 reduced: false,
-                verdict: Some(Verdict::Random)
+                verdict: Some(Verdict::Random),
+                confidence: None,
             }
         );
         assert_eq!((segments(&c), c.ssthresh()), (64.0, None));
@@ -201,7 +202,8 @@ mod tests {
             again,
             LossResponse {
                 reduced: false,
-                verdict: Some(Verdict::Congestion)
+                verdict: Some(Verdict::Congestion),
+                confidence: None,
             }
         );
         assert_eq!(segments(&c), 32.0);

@@ -418,6 +418,7 @@ fn wrong_decisions_are_counted_by_the_true_cause_of_the_loss() {
             random_as_congestion,
             random_as_random: 50,
             spurious: 7,
+            ..Confusion::default()
         }),
         ..idle(name, 0, 10)
     };
