@@ -184,6 +184,39 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_more_than_eight_lines_each_has_a_small_panel() {
+    let (chromium, _file) = opened(&report::report()).await;
+    chromium.show("demo/small").await;
+    // CUBIC's line in its own panel, and a name above each of the ten.
+    assert!(chromium.drawn_in("demo/small", CUBIC).await > 0);
+    let names = "[...document.getElementById('demo/small').querySelectorAll('.chart svg text')].map((t) => t.textContent).filter((t) => ['newreno', 'cubic', 'bbr', 'bbr3', 'cerl', 'cerl-plus', 'rta', 'vegas', 'westwood+', 'copa'].includes(t))";
+    let shown: Vec<String> = chromium.value(names).await;
+    assert_eq!(shown.len(), 10, "{shown:?}");
+    let at = chromium.text("demo/small", "newreno").await;
+    chromium.point(at).await;
+    let tip = chromium.tip().await;
+    // A tip lists at most eight points, so of nine every second one. The first is 10 / (1 + 0).
+    assert!(
+        tip.contains("newreno") && tip.contains("10 Mbit/s"),
+        "{tip}"
+    );
+    chromium
+        .run("document.querySelector('#filter input[value=\"newreno\"]').click()")
+        .await;
+    chromium
+        .wait("![...document.getElementById('demo/small').querySelectorAll('.chart svg text')].some((t) => t.textContent === 'newreno')")
+        .await;
+    let shown: Vec<String> = chromium.value(names).await;
+    assert_eq!(shown.len(), 9, "{shown:?}");
+    // At 400 pixels there are two in a row, and nothing is wider than the page.
+    chromium.run("document.body.style.width = '400px'").await;
+    chromium
+        .wait("document.getElementById('demo/small').querySelector('.chart svg').getBoundingClientRect().width <= 400")
+        .await;
+    done(chromium).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_filter_hides_and_shows_a_protocol_in_all_figures() {
     let (chromium, _file) = opened(&report::report()).await;
     chromium.run("whimbrel.drawAll()").await;
@@ -386,7 +419,7 @@ async fn screen_readers_have_names_headings_and_tables() {
     let labels: Vec<String> = chromium
         .value("[...document.querySelectorAll('.chart[role=img]')].map((c) => c.getAttribute('aria-label'))")
         .await;
-    assert_eq!(labels.len(), 10);
+    assert_eq!(labels.len(), 11);
     assert!(
         labels[0].contains("Window, goodput and queue"),
         "{}",

@@ -123,8 +123,17 @@ const MANY: [&str; 10] = [
     "copa",
 ];
 
-/// Goodput over loss, with error bars.
+/// Goodput over loss, with error bars: few enough lines for one panel, even with one more.
 fn over_loss() -> Figure {
+    over_loss_of("demo/over-loss", "Goodput over random loss", &MANY[..7])
+}
+
+/// The same of so many that each has a small panel.
+fn small_multiples() -> Figure {
+    over_loss_of("demo/small", "Goodput of ten protocols", &MANY)
+}
+
+fn over_loss_of(id: &str, title: &str, protocols: &[&str]) -> Figure {
     let of = |(k, law): (usize, &&str)| {
         let points: Vec<[f64; 2]> = (0..9)
             .map(|i| {
@@ -143,14 +152,14 @@ fn over_loss() -> Figure {
         ..Axis::new("packet loss", "")
     };
     figure(
-        "demo/over-loss",
-        "Goodput over random loss",
+        id,
+        title,
         "Mean over five seeds, with its standard deviation.",
         Plot::Panels {
             x,
             panels: vec![Panel {
                 y: Axis::new("goodput", "Mbit/s"),
-                series: MANY.iter().enumerate().map(of).collect(),
+                series: protocols.iter().enumerate().map(of).collect(),
             }],
         },
     )
@@ -491,7 +500,7 @@ pub fn report() -> Report {
             section("demo/fig-2", "Throughput and delay", cerl, Some(("in part", "1 of 3 rows outside 25 %: CERL over mVeno")),
                 vec![pareto(), shares(), distribution(), sizes], vec![scenario("fig-2"), code.clone()]),
             section("demo/fig-3", "Decisions", "TCP-RTA, 2022", Some(("does not hold", "0 of 2 rows")),
-                vec![heat(), confusion(), mixed], vec![scenario("fig-3"), code]),
+                vec![heat(), confusion(), mixed, small_multiples()], vec![scenario("fig-3"), code]),
         ],
     }
 }
