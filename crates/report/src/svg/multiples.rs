@@ -1,5 +1,5 @@
-//! Small multiples: of a panel with many lines, a small panel for each line, in its colour, with all
-//! others in grey behind. `assets/js/multiples.js` does the same on the page.
+//! Small multiples: of a panel with many lines, a small panel for each line, in its colour, with
+//! all others in grey behind. `assets/js/multiples.js` does the same on the page.
 
 use super::Area;
 use super::canvas::{Anchor, Canvas, Font, GRID, LINE, Stroke, fitted};
