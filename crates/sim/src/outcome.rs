@@ -633,7 +633,7 @@ mod tests {
         for truth in [Truth::Random, Truth::Random, Truth::Congestion] {
             plain.count(truth, Verdict::Random, None);
         }
-        assert_eq!(plain.brier(), plain.accuracy().map(|right| 1.0 - right));
+        assert_eq!(plain.brier(), Some(1.0 / 3.0));
         graded += plain;
         let both = graded.brier().expect("losses");
         assert!((both - 2.6925 / 7.0).abs() < 1e-12, "{both}");
