@@ -68,6 +68,8 @@ fn a_random_loss_mistaken_for_congestion_costs_window() {
     let one = |random_as_congestion, random_as_random| Confusion {
         random_as_congestion,
         random_as_random,
+        // These algorithms do not grade their decisions: a wrong one costs 1.
+        squared_error: random_as_congestion as f64,
         ..Confusion::default()
     };
     // Two seeds, one loss each.
