@@ -1,9 +1,12 @@
-//! Exit status of a failed command: 2 for wrong input, 1 for other errors; success if the reader of
-//! a pipe has closed it.
+//! Exit status of a failed command: 2 for wrong input, 130 if Ctrl-C stopped it, 1 for other errors;
+//! success if the reader of a pipe has closed it.
 
 use std::fmt::{self, Display};
 use std::process::ExitCode;
 use whimbrel_sim::scenario::ScenarioError;
+
+/// Exit status: stopped by Ctrl-C, 128 + SIGINT.
+pub const STOPPED: u8 = 130;
 
 /// Wrong input; the text says how to correct it.
 #[derive(Debug)]
@@ -24,6 +27,18 @@ impl Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
+/// A signal stopped the command.
+#[derive(Debug)]
+pub struct Stopped;
+
+impl Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stopped by a signal")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 /// Prints an error to stderr and returns its exit status.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     // `whimbrel … | head`: the reader has closed the pipe.
@@ -35,6 +50,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     eprintln!("error: {error:#}");
+    if error.chain().any(|cause| cause.is::<Stopped>()) {
+        return ExitCode::from(STOPPED);
+    }
     let bad_input = |cause: &(dyn std::error::Error + 'static)| {
         cause.is::<BadInput>() || cause.is::<ScenarioError>()
     };

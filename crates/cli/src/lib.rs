@@ -10,6 +10,7 @@
 mod advise;
 mod atomic_file;
 mod cache;
+mod cluster;
 mod compare;
 mod controllers;
 #[cfg(feature = "transports")]

@@ -3,6 +3,7 @@
 //! Arguments are those of the command, so that values, defaults, checks and errors are the same:
 //! `compare(&["--rate", "50 Mbit/s"])`.
 
+pub use crate::cluster::parts::{key, write};
 pub use crate::runs::{Watch, watched};
 use crate::{advise, compare, rank, reproduce};
 use clap::error::{ContextKind, ContextValue, ErrorKind};

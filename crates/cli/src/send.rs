@@ -6,7 +6,7 @@ mod tree;
 pub use tree::files;
 
 use crate::credentials::{CredentialArgs, Credentials};
-use crate::failure::BadInput;
+use crate::failure::{BadInput, STOPPED};
 use crate::over_tcp::{self, TransportArgs};
 use crate::place::Place;
 use crate::priority::priority;
@@ -40,8 +40,6 @@ const FAILED: u8 = 1;
 const REFUSED: u8 = 3;
 /// Exit status: the server is unknown, or its fingerprint is wrong.
 const UNTRUSTED: u8 = 4;
-/// Exit status: stopped by Ctrl-C, 128 + SIGINT.
-const STOPPED: u8 = 130;
 
 /// Send files and directories to a server, over QUIC
 ///

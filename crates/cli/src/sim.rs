@@ -1,5 +1,6 @@
 //! `whimbrel sim`: runs a scenario file.
 
+use crate::cluster::{ClusterArgs, Engine, OnCluster};
 use crate::failure::BadInput;
 use crate::one_run::Fix;
 use crate::origin::Origin;
@@ -31,6 +32,8 @@ pub struct SimArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<Setting>,
     #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
     play: PlayArgs,
 }
 
@@ -61,7 +64,8 @@ Examples:
   whimbrel sim path.toml
   whimbrel sim path.toml --set link.L.loss='2 %' --set run.recovery=newreno --seeds 3
   whimbrel sim path.toml --set link.L.loss='2 %' --set flow.controller=cerl --trace run.pcapng
-  whimbrel compare --print-scenario | whimbrel sim - --json";
+  whimbrel compare --print-scenario | whimbrel sim - --json
+  whimbrel sim path.toml --engine ray --storage /shared/sweep --save runs.csv";
 
 /// Runs the file.
 pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
@@ -70,6 +74,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         presets::list(&mut out)?;
         return Ok(ExitCode::SUCCESS);
     };
+    args.cluster.check()?;
     let (text, path) = read(&scenario)?;
     let mut settings = args.settings;
     if let Some(seeds) = args.seeds {
@@ -85,7 +90,18 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         text: &text,
         fix: Fix::Set,
     };
-    play(&scenario, &origin, &args.play, &Everything)?;
+    match args.cluster.engine {
+        Engine::Threads => play(&scenario, &origin, &args.play, &Everything)?,
+        Engine::Ray => {
+            let how = OnCluster {
+                args: &args.cluster,
+                text: &text,
+                path: &path,
+                settings: &settings,
+            };
+            play(&scenario, &origin, &args.play, &how)?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -41,7 +41,7 @@ pub struct Backlog {
 /// with CoDel, once it has left the queue.
 ///
 /// Those that every packet changes come first: they share a cache line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[repr(C, align(64))]
 pub struct Counters {
     /// Packets offered.

@@ -24,6 +24,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _whimbrel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SOURCE", whimbrel_sim::SOURCE)?;
     module.add_class::<table::NativeTable>()?;
     module.add_class::<scenario::NativeScenario>()?;
     module.add_class::<environments::NativeEpisodes>()?;

@@ -4,6 +4,7 @@ use crate::attended::attended;
 use crate::failure::raise;
 use crate::table::{NativeTable, batch, broken};
 use arrow_array::RecordBatch;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -97,6 +98,29 @@ impl NativeScenario {
             .points()
             .iter()
             .any(|point| point.sample().is_some())
+    }
+
+    /// The key of a sweep of this scenario: a hash over everything that determines its files, which
+    /// hold `kind` and `size` runs each.
+    fn key(&self, kind: &str, size: usize) -> String {
+        let key = library::key(&self.scenario, &self.text, &self.settings, kind, size);
+        key.to_hex().to_string()
+    }
+
+    /// Plays the runs `first` to `first + count` on one thread and returns them as the file of a
+    /// part of the sweep with this key.
+    fn part(&self, py: Python<'_>, first: usize, count: usize, key: &str) -> PyResult<Vec<u8>> {
+        let key = key
+            .parse()
+            .map_err(|_| PyValueError::new_err(format!("`{key}` is not a key")))?;
+        let done = attended(py, None, |watch| {
+            let jobs = sweep::jobs(self.scenario.points());
+            let jobs = part(&jobs, first, Some(count));
+            let runs = sweep::run_while(jobs, NonZeroUsize::new(1), || watch.done(1.0))?;
+            Ok(library::write(&runs, &key).map_err(|error| error.to_string()))
+        })?;
+        done.map_err(|error| Problem::Sweep(error).raise(py))?
+            .map_err(PyValueError::new_err)
     }
 
     /// Plays the runs `first` to `first + count` and returns the tables by their names.

@@ -16,11 +16,12 @@ import psutil
 import pyarrow.parquet
 import ray
 import whimbrel
+from whimbrel import ray as on_ray
 
 KILLS = 10
 SCENARIO = whimbrel.Scenario(
     rate="20 Mbit/s", rtt="20 ms", loss=["0 %", "1 %"], controllers=["cubic", "cerl"],
-    duration="10 s", seeds=100,
+    duration="30 s", seeds=100,
 )
 
 
@@ -39,7 +40,7 @@ def busy():
 def kill(chance, over, killed):
     while len(killed) < KILLS and not over.is_set():
         # Not at the same place of a part each time.
-        time.sleep(chance.uniform(0.05, 0.4))
+        time.sleep(chance.uniform(0.02, 0.15))
         workers = busy()
         if workers:
             victim = chance.choice(workers)
@@ -52,9 +53,7 @@ def kill(chance, over, killed):
 
 def main(storage):
     storage = pathlib.Path(storage)
-    ray.init(
-        num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1"
-    )
+    on_ray.start(workers=2)
     over, killed = threading.Event(), []
     killer = threading.Thread(target=kill, args=(random.Random(1), over, killed))
     killer.start()

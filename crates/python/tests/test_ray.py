@@ -1,15 +1,20 @@
 """Sweeps on Ray."""
 
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import whimbrel
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("pyarrow")
+psutil = pytest.importorskip("psutil")
+from whimbrel import ray as on_ray
 
 SCENARIO = whimbrel.Scenario(
     rate="5 Mbit/s", rtt="20 ms", loss=["0 %", "1 %"], controllers=["cubic", "cerl"],
@@ -19,9 +24,7 @@ SCENARIO = whimbrel.Scenario(
 
 @pytest.fixture(scope="module")
 def cluster():
-    ray.init(
-        num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1"
-    )
+    on_ray.start(workers=2)
     yield
     ray.shutdown()
 
@@ -31,6 +34,18 @@ def test_the_bits_are_those_of_one_machine(cluster, tmp_path):
     there = whimbrel.sweep(SCENARIO, engine="ray", storage=tmp_path, part=10)
     assert there.num_rows == 400
     assert there.cast(here.schema).equals(here)
+
+
+def test_a_cluster_that_starts_here_listens_on_loopback_only(cluster):
+    own = psutil.Process()
+    sockets = [
+        socket
+        for process in [own, *own.children(recursive=True)]
+        for socket in process.net_connections(kind="inet")
+        if socket.status == psutil.CONN_LISTEN
+    ]
+    assert len(sockets) > 3
+    assert {socket.laddr.ip.removeprefix("::ffff:") for socket in sockets} == {"127.0.0.1"}
 
 
 def test_an_interrupted_sweep_goes_on_where_it_stopped(cluster, tmp_path):
@@ -54,3 +69,66 @@ def test_workers_killed_at_random_change_no_bit_and_nothing_counts_twice(tmp_pat
     found = json.loads(done.stdout.splitlines()[-1])
     expected = {"killed": 10, "parts": 40, "runs": True, "left_over": 0, "same_bits": True}
     assert found == expected
+
+
+def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
+    ray.shutdown()
+    monkeypatch.setattr(on_ray, "START", 0)
+    # A Ray that hangs.
+    monkeypatch.setattr(ray, "init", lambda **_: time.sleep(5))
+    with pytest.raises(whimbrel.WhimbrelError, match="did not start within 0 s"):
+        on_ray.start()
+
+
+def test_a_worker_of_another_version_is_refused(tmp_path):
+    state = SCENARIO.__getstate__()
+    with pytest.raises(whimbrel.WhimbrelError, match="another version of whimbrel"):
+        on_ray._play(state, "other", "flows", "", 0, 1, str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def without_times(found):
+    """JSON without the real time that each run took."""
+    for run in found["runs"]:
+        del run["wall_s"]
+    return found
+
+
+@pytest.mark.skipif("WHIMBREL" not in os.environ, reason="needs the command: make test-python")
+def test_the_command_stops_goes_on_and_prints_the_same_as_without_a_cluster(tmp_path):
+    file, storage = tmp_path / "path.toml", tmp_path / "parts"
+    file.write_text(SCENARIO.text)
+    local = [os.environ["WHIMBREL"], "sim", file, "--set", "run.duration=10 s"]
+    words = [*local, "--engine", "ray", "--threads", "2", "--storage", storage]
+    environment = {**os.environ, "WHIMBREL_PYTHON": sys.executable}
+
+    def started():
+        return subprocess.Popen(
+            words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    first = started()
+    end = time.monotonic() + 200
+    while not list(storage.glob("part-*.runs")):
+        assert first.poll() is None and time.monotonic() < end, first.communicate()
+        time.sleep(0.05)
+    first.send_signal(signal.SIGINT)
+    out, error = first.communicate(timeout=60)
+    assert (first.returncode, out) == (130, "")
+    assert "of 400 runs are done; the same command continues" in error
+    done = {part: part.stat().st_mtime_ns for part in storage.glob("part-*.runs")}
+    assert 0 < len(done) < 200
+
+    def text(words):
+        return subprocess.run(words, env=environment, check=True, capture_output=True).stdout
+
+    here = without_times(json.loads(text([*local, "--json"])))
+    # One of the parts is damaged.
+    damaged = min(done)
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    assert without_times(json.loads(text([*words, "--json"]))) == here
+    assert all(part.stat().st_mtime_ns == then for part, then in done.items() if part != damaged)
+    # All parts are there, so no cluster starts.
+    begin = time.monotonic()
+    assert text(words) == text(local)
+    assert time.monotonic() - begin < 60

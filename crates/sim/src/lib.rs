@@ -20,6 +20,7 @@ mod coarse_timer;
 mod counters;
 mod engine;
 mod flow;
+mod fnv;
 mod measure;
 mod multipath;
 mod network;
@@ -33,6 +34,7 @@ mod rtt;
 pub mod scenario;
 mod seed;
 mod session;
+pub mod stored;
 mod streams;
 pub mod sweep;
 mod tcp;
@@ -48,6 +50,9 @@ pub use outcome::{
     FlowOutcome, FlowSample, LinkOutcome, LinkSample, LossCounts, LossEpisode, MessageOutcome,
     NackCounts, Outcome, PathOutcome, StreamOutcome, Summary,
 };
+
+/// A hash of the source that determines what a run measures: the same source gives the same bits.
+pub const SOURCE: &str = env!("WHIMBREL_SOURCE");
 
 pub use session::Session;
 pub use whimbrel_cc::fairness::jain;

@@ -10,7 +10,19 @@ const NANOS: u64 = 1_000_000_000;
 /// A span of time, in nanoseconds: 0 to 584 years.
 ///
 /// Subtraction saturates at zero: a span is never negative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Duration(u64);
 
 impl Duration {
@@ -162,7 +174,19 @@ impl fmt::Display for Duration {
 
 /// An instant: nanoseconds since the origin of the clock that drives the code (the start of a
 /// simulated run, or of the process in real time).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Time(u64);
 
 impl Time {

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 __version__: str
+SOURCE: str
+"""A hash of the simulator's source: the same source gives the same bits."""
+
 Progress = Callable[[str, float, float], None] | None
 
 class NativeTable:
@@ -23,6 +26,8 @@ class NativeScenario:
     @staticmethod
     def of_flags(words: list[str]) -> NativeScenario: ...
     def __len__(self) -> int: ...
+    def key(self, kind: str, size: int) -> str: ...
+    def part(self, first: int, count: int, key: str) -> bytes: ...
     def run(
         self,
         tables: list[str],

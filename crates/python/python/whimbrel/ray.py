@@ -1,19 +1,20 @@
 """Sweeps on a Ray cluster.
 
-The runs of a scenario are cut into parts. A task plays a part and writes it as a Parquet file on
-storage that all machines share, under its final name only when it is complete. A part whose worker
-is lost is played again; a part whose file is there is not, so an interrupted sweep goes on where it
-stopped, and nothing counts twice. A run depends on its seed alone: the bits are those of one
-machine.
+The runs of a scenario are cut into parts. A task plays a part and writes it as a file on storage
+that all machines share, under its final name only when it is complete. A part whose worker is lost
+is played again; a part whose file is there is not, so an interrupted sweep goes on where it stopped,
+and nothing counts twice. A run depends on its seed alone: the bits are those of one machine.
 """
 
-import hashlib
+import contextlib
+import functools
 import os
 import pathlib
-import sys
+import threading
+import time
 import uuid
 
-from . import Scenario, Table, WhimbrelError, __version__
+from . import Scenario, Table, WhimbrelError, _whimbrel
 from ._progress import Bar
 from ._table import _need
 
@@ -21,6 +22,10 @@ from ._table import _need
 RETRIES = 20
 #: Names of files that are being written begin so.
 UNFINISHED = ".unfinished-"
+#: How long a cluster may take to start, or its first worker to answer, seconds.
+START = 300
+#: The kind of parts that the command reads; the others are tables.
+WHOLE_RUNS = "whole runs"
 
 
 def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, address=None):
@@ -31,53 +36,232 @@ def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, ad
             the system's temporary one, for a cluster of one machine.
         table: the table to keep, one of `Results.table`.
         part: runs of one task; default: so that there are about 200 tasks, of at most 2000 runs.
-        address: of the cluster; default: the one that Ray finds, else a new one on this machine.
+        address: of a running cluster, "HOST:PORT" or "auto"; default: the cluster that `ray.init`
+            has connected to, else that of the variable RAY_ADDRESS, else a new one on this machine,
+            on loopback only.
 
     Returns:
         pyarrow.Table: the rows of ``whimbrel.run(scenario).table(table)``, in the same order.
 
     Raises:
-        WhimbrelError: if the folder has another sweep's parts.
+        WhimbrelError: if the folder has another sweep's parts, if the cluster does not start within
+            five minutes, or if its machines have another version of whimbrel or another folder.
     """
-    ray = _need("ray", 'engine="ray"')
-    if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False)
+    start(address)
     runs = len(scenario)
     part = part or max(1, min(2000, -(-runs // 200)))
-    folder = _folder(scenario, storage, table, part)
-    parts = {folder / f"part-{first:09}.parquet": first for first in range(0, runs, part)}
-    missing = {file: first for file, first in parts.items() if not file.exists()}
-    own = ray.put(scenario)
-    play = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)
-    waiting = [play.remote(own, table, first, part, str(file)) for file, first in missing.items()]
-    done = (len(parts) - len(missing)) * part
+    key = scenario._native.key(table, part)
+    folder = _folder(storage, key)
+    parts = [folder / f"part-{first:09}.parquet" for first in range(0, runs, part)]
+    missing = [number for number, file in enumerate(parts) if not file.exists()]
     with Bar(progress) as bar:
-        while waiting:
-            finished, waiting = ray.wait(waiting, num_returns=1, timeout=1)
-            ray.get(finished)
-            done += part * len(finished)
+
+        def done(count):
             if bar:
-                bar("runs", min(done, runs), runs)
-    # What workers left that were lost while they wrote.
-    for file in folder.glob(f"{UNFINISHED}*"):
-        file.unlink(missing_ok=True)
+                bar("runs", count, runs)
+
+        play(scenario, folder, table, key, part, missing, done)
     return read(parts)
 
 
-def _play(scenario, table, first, count, file):
-    """The task: plays a part on one thread, and writes it. Two tasks may play the same part: both
-    write the same bytes, each under a name of its own, and one name is the part's."""
-    if os.path.exists(file):
+def start(address=None, workers=None, alive=lambda: None):
+    """Connects to a cluster, or starts one on this machine if there is no address.
+
+    Args:
+        workers: of a new cluster; default: one for each core.
+        alive: called each second.
+
+    Raises:
+        WhimbrelError: if it takes longer than `START` seconds.
+    """
+    ray = _need("ray", 'engine="ray"')
+    if ray.is_initialized():
         return
-    parquet = _need("pyarrow.parquet", 'engine="ray"')
-    tables = scenario._native.run([table], first=first, count=count, threads=1)
-    hidden = f"{os.path.dirname(file)}/{UNFINISHED}{uuid.uuid4().hex}"
+    address = address or os.environ.get("RAY_ADDRESS")
+    if address in (None, "", "local"):
+        # Nobody else is to see this cluster; nor is it to report to anybody.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        options = {
+            "address": "local",
+            "num_cpus": workers,
+            "include_dashboard": False,
+            "_node_ip_address": "127.0.0.1",
+        }
+    else:
+        options = {"address": address}
+    failure, ready = [], threading.Event()
+
+    def init():
+        try:
+            with _loopback() if options["address"] == "local" else contextlib.nullcontext():
+                ray.init(log_to_driver=False, **options)
+        except BaseException as error:
+            failure.append(error)
+        ready.set()
+        # The kernel ends the processes of the cluster when the thread that started them ends.
+        threading.Event().wait()
+
+    # Ray's own waits have no common bound.
+    threading.Thread(target=init, daemon=True).start()
+    end = time.monotonic() + START
+    while not ready.wait(1) and time.monotonic() < end:
+        alive()
+    where = "Ray" if options["address"] == "local" else f"the Ray cluster {address}"
+    if not ready.is_set():
+        raise WhimbrelError(
+            f"{where} did not start within {START} s; its logs are in /tmp/ray/session_latest/logs"
+        )
+    if failure:
+        raise WhimbrelError(f"{where} cannot be used: {failure[0]}") from failure[0]
+
+
+@contextlib.contextmanager
+def _loopback():
+    """A cluster that starts here listens on loopback only. Ray has a switch for that, which is off
+    on Linux: else it listens on all interfaces, whatever address it is given."""
+    from ray._private import ray_constants
+
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    before, switch = os.environ.get(name), ray_constants.ENABLE_RAY_CLUSTER
+    # For this process, which has read the variable, and for those that it starts.
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    os.environ[name] = "0"
     try:
-        parquet.write_table(Table(tables[table]).to_arrow(), hidden)
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = switch
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
+def play(scenario, folder, kind, key, size, missing, done, alive=lambda: None):
+    """Plays parts of a sweep on the cluster of `start`.
+
+    Args:
+        kind: a table, or `WHOLE_RUNS`.
+        missing: numbers of the parts to play; the part N begins with the run N times `size`.
+        done: called with the number of runs that are done, the other parts' included.
+        alive: called each second.
+
+    Raises:
+        WhimbrelError: as `sweep`.
+    """
+    ray = _need("ray", 'engine="ray"')
+    if not missing:
+        return
+    text, path, settings = scenario.__getstate__()
+    # Workers have other current folders.
+    own = ray.put((text, os.path.abspath(path), settings))
+    _check_worker(ray, alive)
+    task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)
+    waiting = {
+        task.remote(own, _whimbrel.SOURCE, kind, key, number * size, size, str(folder)): number
+        for number in missing
+    }
+    runs = len(scenario)
+    lengths = {number: min(size, runs - number * size) for number in missing}
+    count = runs - sum(lengths.values())
+    try:
+        while waiting:
+            finished, _ = ray.wait(list(waiting), num_returns=1, timeout=1)
+            for one in finished:
+                ray.get(one)
+                number = waiting.pop(one)
+                if not _file(folder, kind, number * size).exists():
+                    raise WhimbrelError(
+                        f"a worker wrote a part to {folder}, and it is not there: name a folder "
+                        "that all machines share", str(folder)
+                    )
+                count += lengths[number]
+                done(count)
+            alive()
+    except (ray.exceptions.RayError, OSError) as error:
+        raise WhimbrelError(_cause(error)) from error
+    finally:
+        for one in waiting:
+            ray.cancel(one, force=True)
+        # What workers left that were lost while they wrote.
+        for file in folder.glob(f"{UNFINISHED}*"):
+            file.unlink(missing_ok=True)
+
+
+def _check_worker(ray, alive):
+    """Waits until a worker answers, and compares its version."""
+    try:
+        answer = ray.remote(num_cpus=1, max_retries=RETRIES)(_source).remote()
+        end = time.monotonic() + START
+        while not ray.wait([answer], timeout=1)[0]:
+            alive()
+            if time.monotonic() > end:
+                ray.cancel(answer, force=True)
+                raise WhimbrelError(
+                    f"no worker of the Ray cluster answered within {START} s: it has no free "
+                    "processor, or its workers do not start (/tmp/ray/session_latest/logs)"
+                )
+        source = ray.get(answer)
+    except ray.exceptions.RayError as error:
+        raise WhimbrelError(_cause(error)) from error
+    _check_source(source, _whimbrel.SOURCE)
+
+
+def _source():
+    return _whimbrel.SOURCE
+
+
+def _check_source(worker, driver):
+    if worker != driver:
+        raise WhimbrelError(
+            "a worker of the Ray cluster has another version of whimbrel, so its runs could "
+            "differ: install the same wheel on all machines"
+        )
+
+
+def _cause(error):
+    """An error of Ray as a sentence."""
+    cause = getattr(error, "cause", None) or error
+    if isinstance(cause, WhimbrelError):
+        return str(cause)
+    if "No module named" in str(cause):
+        return (
+            f"a worker of the Ray cluster lacks a package ({cause}): install the wheel of "
+            "whimbrel with pyarrow on all machines"
+        )
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+    return f"a part cannot be played on the Ray cluster: {lines[-1] if lines else type(cause)}"
+
+
+def _play(state, source, kind, key, first, count, folder):
+    """The task: plays a part on one thread, and writes it. Two tasks may play the same part: both
+    write the same runs, each under a name of its own, and one name is the part's."""
+    _check_source(_whimbrel.SOURCE, source)
+    file = _file(folder, kind, first)
+    if file.exists():
+        return
+    native = _read(state[0], state[1], tuple(state[2]))
+    hidden = file.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")
+    try:
+        if kind == WHOLE_RUNS:
+            hidden.write_bytes(native.part(first, count, key))
+        else:
+            parquet = _need("pyarrow.parquet", 'engine="ray"')
+            tables = native.run([kind], first=first, count=count, threads=1)
+            parquet.write_table(Table(tables[kind]).to_arrow(), hidden)
         os.replace(hidden, file)
     finally:
-        if os.path.exists(hidden):
-            os.remove(hidden)
+        hidden.unlink(missing_ok=True)
+
+
+@functools.lru_cache(maxsize=1)
+def _read(text, path, settings):
+    """The scenario; a worker plays many parts of the same one."""
+    return _whimbrel.NativeScenario.read(text, path, list(settings))
+
+
+def _file(folder, kind, first):
+    """The file of the part that begins with the run `first`. The command reads the same names."""
+    ending = "runs" if kind == WHOLE_RUNS else "parquet"
+    return pathlib.Path(folder) / f"part-{first:09}.{ending}"
 
 
 def read(files):
@@ -87,60 +271,19 @@ def read(files):
     return arrow.concat_tables(table.replace_schema_metadata(None) for table in tables)
 
 
-def _folder(scenario, storage, table, part):
+def _folder(storage, key):
     """The folder of the parts. A file says which sweep it is of."""
-    settings = scenario.__getstate__()
-    text = repr((__version__, settings[0], settings[2], table, part))
-    key = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     if storage is None:
         import tempfile
 
-        storage = pathlib.Path(tempfile.gettempdir()) / f"whimbrel-{os.getuid()}" / key
-    folder = pathlib.Path(storage)
+        storage = pathlib.Path(tempfile.gettempdir()) / f"whimbrel-{os.getuid()}" / key[:16]
+    folder = pathlib.Path(storage).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     mark = folder / "sweep"
     if mark.exists() and mark.read_text() != key:
         raise WhimbrelError(
-            f"{folder} has the parts of another sweep; name an empty folder", str(folder)
+            f"{folder} has the parts of another sweep, or of another version of whimbrel; name an "
+            "empty folder", str(folder)
         )
     mark.write_text(key)
-    return folder.absolute()
-
-
-def main(words=None):
-    """``python -m whimbrel.ray``: a sweep from the command line."""
-    import argparse
-
-    about = "Plays a scenario on a Ray cluster and writes one Parquet file."
-    parser = argparse.ArgumentParser("python -m whimbrel.ray", description=about)
-    parser.add_argument("scenario", help="the scenario file")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--seeds", type=int)
-    parser.add_argument("--table", default="flows")
-    parser.add_argument("--out", required=True, metavar="FILE.parquet")
-    parser.add_argument("--storage", metavar="DIR", help="a folder that all machines share")
-    parser.add_argument("--address", help="of the cluster; default: the one that Ray finds")
-    args = parser.parse_args(words)
-    try:
-        settings = dict(one.split("=", 1) for one in args.set)
-    except ValueError:
-        parser.error("--set must be written KEY=VALUE")
-    if args.seeds is not None:
-        settings["run.seeds"] = args.seeds
-    try:
-        table = sweep(
-            Scenario(file=args.scenario, set=settings),
-            storage=args.storage,
-            table=args.table,
-            address=args.address,
-        )
-    except (ImportError, WhimbrelError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    _need("pyarrow.parquet", "--out").write_table(table, args.out)
-    print(f"{table.num_rows} rows in {args.out}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return folder

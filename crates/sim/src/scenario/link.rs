@@ -8,6 +8,7 @@ use super::loss::{self, Loss};
 use super::low_orbit::LowOrbitForm;
 use super::run::RunForm;
 use super::{low_orbit, wifi, wireless};
+use crate::fnv;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -385,6 +386,7 @@ pub(super) struct Traces {
     built_in: BuiltIn,
     rates: HashMap<PathBuf, Arc<Trace>>,
     delays: HashMap<PathBuf, DelayTrace>,
+    digest: u64,
 }
 
 impl Traces {
@@ -394,13 +396,20 @@ impl Traces {
             built_in: document.built_in,
             rates: HashMap::new(),
             delays: HashMap::new(),
+            digest: fnv::EMPTY,
         }
+    }
+
+    /// A hash of all texts that were read.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     fn rate(&mut self, field: &Field<'_>) -> Result<Arc<Trace>, ScenarioError> {
         let parse = |text: &str| Trace::parse(text).map(Arc::new);
         let path = self.folder.join(field.text()?);
-        read_trace(path, self.built_in, &mut self.rates, field, parse)
+        let digest = &mut self.digest;
+        read_trace(path, self.built_in, &mut self.rates, digest, field, parse)
     }
 
     fn delay(&mut self, field: &Field<'_>) -> Result<DelayTrace, ScenarioError> {
@@ -409,6 +418,7 @@ impl Traces {
             path,
             self.built_in,
             &mut self.delays,
+            &mut self.digest,
             field,
             DelayTrace::parse,
         )
@@ -420,6 +430,7 @@ fn read_trace<T: Clone>(
     path: PathBuf,
     built_in: BuiltIn,
     known: &mut HashMap<PathBuf, T>,
+    digest: &mut u64,
     field: &Field<'_>,
     parse: impl Fn(&str) -> Result<T, TraceError>,
 ) -> Result<T, ScenarioError> {
@@ -431,6 +442,7 @@ fn read_trace<T: Clone>(
         None => Cow::Owned(trace_on_disk(&path, field)?),
     };
     let trace = parse(&text).map_err(|error| field.fail(format!("{}: {error}", path.display())))?;
+    *digest = fnv::continued(*digest, text.as_bytes());
     known.insert(path, trace.clone());
     Ok(trace)
 }

@@ -151,6 +151,7 @@ const MAX_RUNS: usize = 1_000_000;
 #[derive(Debug, Clone)]
 pub struct Scenario {
     points: Vec<Point>,
+    traces: u64,
 }
 
 /// One combination of a sweep's values, ready to run with any seed.
@@ -213,12 +214,20 @@ impl Scenario {
             }
             points.push(Point { parameters, form });
         }
-        Ok(Self { points })
+        Ok(Self {
+            points,
+            traces: traces.digest(),
+        })
     }
 
     /// The combinations of the sweep, in order; without a sweep, one point without parameters.
     pub fn points(&self) -> &[Point] {
         &self.points
+    }
+
+    /// A hash of the traces that it read: with its text and settings it determines every run.
+    pub fn traces(&self) -> u64 {
+        self.traces
     }
 
     /// Keeps only the points for which `keep` is true.
