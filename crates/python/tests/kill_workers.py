@@ -19,9 +19,10 @@ import whimbrel
 from whimbrel import ray as on_ray
 
 KILLS = 10
+MOST_SWEEPS = 10
 SCENARIO = whimbrel.Scenario(
     rate="20 Mbit/s", rtt="20 ms", loss=["0 %", "1 %"], controllers=["cubic", "cerl"],
-    duration="30 s", seeds=100,
+    duration="10 s", seeds=100,
 )
 
 
@@ -41,7 +42,8 @@ def kill(chance, over, killed):
     while len(killed) < KILLS and not over.is_set():
         # Not at the same place of a part each time.
         time.sleep(chance.uniform(0.02, 0.15))
-        workers = busy()
+        # A killed worker may still be listed on a busy machine.
+        workers = [worker for worker in busy() if worker.pid not in killed]
         if workers:
             victim = chance.choice(workers)
             try:
@@ -52,29 +54,33 @@ def kill(chance, over, killed):
 
 
 def main(storage):
-    storage = pathlib.Path(storage)
     on_ray.start(workers=2)
     over, killed = threading.Event(), []
     killer = threading.Thread(target=kill, args=(random.Random(1), over, killed))
     killer.start()
+    sweeps = []
     try:
-        there = whimbrel.sweep(SCENARIO, engine="ray", storage=storage, part=10, progress=False)
+        # A sweep may end before the last of them.
+        while not sweeps or len(killed) < KILLS and len(sweeps) < MOST_SWEEPS:
+            folder = pathlib.Path(storage) / str(len(sweeps))
+            table = whimbrel.sweep(SCENARIO, engine="ray", storage=folder, part=10, progress=False)
+            sweeps.append((folder, table))
     finally:
         over.set()
         killer.join()
-    files = sorted(storage.glob("part-*.parquet"))
-    runs = [pyarrow.parquet.read_table(file)["run"].to_pylist() for file in files]
-    ray.shutdown()
+        ray.shutdown()
     here = whimbrel.run(SCENARIO, progress=False, tables=["flows"]).to_arrow()
     here = here.replace_schema_metadata(None)
-    found = {
-        "killed": len(set(killed)),
-        "parts": len(files),
-        "runs": sum(runs, []) == list(range(400)),
-        "left_over": len(list(storage.glob(".*"))),
-        "same_bits": there.cast(here.schema).equals(here),
-    }
-    print(json.dumps(found))
+    found = {"killed": len(killed), "parts": [], "runs": [], "left_over": [], "same_bits": []}
+    for folder, table in sweeps:
+        files = sorted(folder.glob("part-*.parquet"))
+        runs = [pyarrow.parquet.read_table(file)["run"].to_pylist() for file in files]
+        found["parts"].append(len(files))
+        found["runs"].append(sum(runs, []) == list(range(400)))
+        found["left_over"].append(len(list(folder.glob(".*"))))
+        found["same_bits"].append(table.cast(here.schema).equals(here))
+    print(json.dumps({name: found[name] if name == "killed" else sorted(set(found[name]))
+                      for name in found}))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ use whimbrel_cc::fairness::{Priority, jain};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// A name that is a constant of the program. Serde would borrow a `&str` from what it reads, but not
-/// through this alias.
+/// A name that is a constant of the program. Serde would borrow a `&str` from what it reads, but
+/// not through this alias.
 type Name = &'static str;
 
 /// The outcome of a run.

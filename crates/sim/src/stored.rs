@@ -136,7 +136,7 @@ mod tests {
         loss = \"1 %\"\n[[flow]]\nroute = [\"L\"]\n\
         [[flow]]\ncontroller = \"enhanced-aatp\"\nroute = [\"L\"]\n\
         [run]\nduration = \"2 s\"\nseeds = 2\nsample = \"100 ms\"\n\
-        [sweep]\n\"flow[0].controller\" = [\"cerl\", \"bbr\"]\n";
+        [sweep]\n\"flow.0.controller\" = [\"cerl\", \"bbr\"]\n";
 
     fn scenario() -> Scenario {
         Scenario::parse(TEXT, Path::new("test")).expect("valid")

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 /// The variable that names another Python.
 const PYTHON: &str = "WHIMBREL_PYTHON";
-/// What Python runs. Modules in the current folder are not meant. Not `-m`: Ray would add the folder
-/// of the package to the path of the workers, and there is a `ray.py`.
+/// What Python runs. Modules in the current folder are not meant. Not `-m`: Ray would add the
+/// folder of the package to the path of the workers, and there is a `ray.py`.
 const MAIN: &str = "\
 import sys
 sys.path = [folder for folder in sys.path if folder]

@@ -2,8 +2,8 @@
 
 The runs of a scenario are cut into parts. A task plays a part and writes it as a file on storage
 that all machines share, under its final name only when it is complete. A part whose worker is lost
-is played again; a part whose file is there is not, so an interrupted sweep goes on where it stopped,
-and nothing counts twice. A run depends on its seed alone: the bits are those of one machine.
+is played again; a part whose file is there is not. So an interrupted sweep goes on where it
+stopped, and nothing counts twice. A run depends on its seed alone: the bits are those of one machine.
 """
 
 import contextlib
