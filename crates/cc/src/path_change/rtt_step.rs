@@ -201,6 +201,16 @@ impl RttStep {
         self.base
     }
 
+    /// From now on all samples are longer by this: the caller had left out a part of the path whose
+    /// change it has just learned of. Not while a suspicion is open.
+    pub fn lengthen(&mut self, by: Duration) {
+        self.base = self.base.map(|base| base.saturating_add(by));
+        self.last = self.last.map(|(sent, rtt)| (sent, rtt.saturating_add(by)));
+        for sample in &mut self.recent.samples {
+            *sample = sample.saturating_add(by);
+        }
+    }
+
     /// X/C and ds since the last regular sample, for a packet sent at `sent`.
     fn passed(&self, rate: Rate, sent: Sent) -> Option<(Duration, Duration)> {
         let (last, _) = self.last?;
@@ -399,6 +409,16 @@ mod tests {
                 self.packet(sent, rtt(sent), 1);
             }
         }
+    }
+
+    #[test]
+    fn a_part_that_was_left_out_is_no_step() {
+        let mut sender = Sender::default();
+        sender.packets(0..400, |_| 50);
+        sender.step.lengthen(ms(100));
+        sender.packets(400..1000, |_| 150);
+        assert_eq!(sender.changes, []);
+        assert_eq!(sender.step.base(), Some(ms(150)));
     }
 
     #[test]

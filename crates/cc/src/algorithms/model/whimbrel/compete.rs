@@ -30,7 +30,7 @@ const SPRINT: f64 = 0.15;
 const EMPTY: u32 = 8;
 
 /// Time before a trial, first and at most, s.
-const TRIALS: (f64, f64) = (10.0, 40.0);
+const TRIALS: (f64, f64) = (4.0, 32.0);
 
 /// Round trips before a trial, at least.
 const TRIAL_ROUNDS: f64 = 20.0;
@@ -120,9 +120,16 @@ impl Compete {
         cubic.cwnd().get() as f64
     }
 
-    /// Ends a round trip. Returns whether the window has grown without an answer.
-    pub fn pushes_in_vain(&mut self, window: f64, standing: f64, queue: f64) -> bool {
-        self.pushing.on_round(window, standing, queue)
+    /// Ends a round trip. Returns whether the window has grown without an answer on a path of this
+    /// `capacity`, bytes per second.
+    pub fn pushes_in_vain(
+        &mut self,
+        window: f64,
+        standing: f64,
+        queue: f64,
+        capacity: f64,
+    ) -> bool {
+        self.pushing.on_round(window, standing, queue, capacity)
     }
 
     /// Ends a round trip. Returns whether the queue was empty for long enough.
@@ -132,8 +139,8 @@ impl Compete {
     }
 
     /// Whether it is time for a trial.
-    pub fn may_try(&self, now: f64, standing: f64) -> bool {
-        now - self.since > self.wait.max(TRIAL_ROUNDS * standing)
+    pub fn may_try(&self, now: f64, base: f64) -> bool {
+        now - self.since > self.wait.max(TRIAL_ROUNDS * base)
     }
 
     pub fn on_mss(&mut self, mss: Bytes) {
@@ -180,9 +187,9 @@ mod tests {
     #[test]
     fn trials_become_rarer() {
         let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
-        assert!(!compete.may_try(10.0, 0.1) && compete.may_try(10.1, 0.1));
-        assert!(!compete.may_try(10.1, 0.6), "20 round trips are 12 s");
-        for wait in [20.0, 40.0, 40.0] {
+        assert!(!compete.may_try(4.0, 0.1) && compete.may_try(4.1, 0.1));
+        assert!(!compete.may_try(4.1, 0.6), "20 round trips are 12 s");
+        for wait in [8.0, 16.0, 32.0, 32.0] {
             compete.resume(100.0, 100_000.0, 0.1);
             assert!(!compete.may_try(100.0 + wait, 0.1));
             assert!(compete.may_try(100.1 + wait, 0.1));

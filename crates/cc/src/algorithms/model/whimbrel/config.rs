@@ -61,7 +61,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     number(
         "own_flows",
-        20.0,
+        15.0,
         (1.0, 10_000.0),
         "flows of this algorithm that a queue may come from",
     ),

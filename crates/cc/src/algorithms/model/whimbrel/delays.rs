@@ -75,14 +75,15 @@ impl Delays {
         }
     }
 
-    /// Processes a sample. The base RTT counts as seen if the sample is within `tolerance` of it.
-    pub fn add(&mut self, now: f64, rtt: f64, srtt: f64, tolerance: f64) {
+    /// Processes a sample; `span`: the time over which the standing RTT is the minimum, at most a
+    /// round trip. The base RTT counts as seen if the sample is within `tolerance` of it.
+    pub fn add(&mut self, now: f64, rtt: f64, span: f64, tolerance: f64) {
         self.periods[0] = self.periods[0].min(rtt);
         self.base = self.base.min(rtt);
         if rtt <= self.base + tolerance {
             self.seen = now;
         }
-        let slice = (srtt / SLICES as f64).max(1e-6);
+        let slice = (span / SLICES as f64).max(1e-6);
         let passed = (now - self.slice_began) / slice;
         if passed >= 1.0 {
             let passed = (passed.min(SLICES as f64)) as usize;

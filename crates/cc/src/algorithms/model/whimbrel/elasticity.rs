@@ -24,8 +24,9 @@
 //! constant meanwhile, it is the delay of a longer path. A queue is never that constant while
 //! somebody fills it, and his own packets do.
 //!
-//! **Up** ([`Pushing`], while competing). If the window grows by a fifth and the queue does not
-//! answer, either the path is longer or the others yield: nothing to compete with.
+//! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a full
+//! path a fifth longer and the queue does not answer, either the path is longer or the others yield:
+//! nothing to compete with. A flow with a small share cannot see an answer before that.
 //!
 //! **Down, deliberately** (the drain, and the trial of `compete.rs`): if the queue empties, nobody
 //! else keeps it.
@@ -55,8 +56,9 @@ pub(super) enum Finding {
 /// The answer of the queue while this flow yields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Yielding {
-    /// Round trips for which a queue has to withstand.
+    /// Round trips for which a queue has to withstand, usually and this time.
     withstand: u32,
+    needed: u32,
     rounds: u32,
     /// The window before it began to yield.
     onset: f64,
@@ -70,6 +72,7 @@ impl Yielding {
     pub fn new(withstand: u32) -> Self {
         Self {
             withstand,
+            needed: withstand,
             rounds: 0,
             onset: 0.0,
             last: [0.0; FLAT.0 as usize],
@@ -87,21 +90,29 @@ impl Yielding {
         *self = Self::new(self.withstand);
     }
 
+    /// Startup has ended at a queue that others seem to keep: half of the proof is there.
+    pub fn suspect(&mut self) {
+        self.needed = self.withstand.div_ceil(2);
+    }
+
     /// Ends a round trip with the window `before` it and the window now. A `queue` above `foreign`
-    /// is longer than this algorithm's flows make it.
+    /// is longer than this algorithm's flows make it. With `path` a longer path may be found.
     pub fn on_round(
         &mut self,
         (before, window): (f64, f64),
         (standing, queue): (f64, f64),
         foreign: f64,
         noise: f64,
+        path: bool,
     ) -> Finding {
         if queue <= foreign {
             self.reset();
             return Finding::Open;
         }
-        if self.rounds == 0 || queue < YIELDS * self.peak {
+        if queue < YIELDS * self.peak {
             self.reset();
+        }
+        if self.rounds == 0 {
             self.onset = before;
         }
         self.rounds += 1;
@@ -111,11 +122,11 @@ impl Yielding {
         let max = self.last.iter().copied().fold(0.0, f64::max);
         let min = self.last.iter().copied().fold(f64::INFINITY, f64::min);
         let (rounds, left) = FLAT;
-        let constant = max - min < (CONSTANT * queue).max(2.0 * noise);
+        let constant = path && max - min < (CONSTANT * queue).max(2.0 * noise);
         if self.rounds >= rounds && constant && window < left * self.onset {
             return Finding::Path;
         }
-        match self.rounds >= self.withstand {
+        match self.rounds >= self.needed {
             true => Finding::Elastic,
             false => Finding::Open,
         }
@@ -131,12 +142,11 @@ pub(super) struct Pushing {
     max: f64,
 }
 
-/// Round trips, and the growth of the window in them, after which the queue should have answered.
-const PUSH: (u32, f64) = (4, 1.2);
+/// Round trips after which the queue should have answered.
+const PUSH: u32 = 4;
 
-/// A smaller response than this is none. With a share of a fifth the queue grows by less than
-/// [`CONSTANT`] in these round trips, and yet it answers.
-const NO_RESPONSE: f64 = 0.1;
+/// A push proves something if it is worth so many times what counts as constant.
+const PROVES: f64 = 4.0;
 
 impl Pushing {
     /// Begins with this window and standing RTT.
@@ -149,20 +159,20 @@ impl Pushing {
         }
     }
 
-    /// Ends a round trip. Returns whether the window has grown without an answer.
-    pub fn on_round(&mut self, window: f64, standing: f64, queue: f64) -> bool {
+    /// Ends a round trip. Returns whether the window has grown without an answer. `capacity`: the
+    /// maximum rate that the path is known to have, bytes per second. What the window has grown by
+    /// lengthens the queue of a full path by so many bytes, as long as the others keep theirs.
+    pub fn on_round(&mut self, window: f64, standing: f64, queue: f64, capacity: f64) -> bool {
         self.min = self.min.min(standing);
         self.max = self.max.max(standing);
         self.rounds += 1;
-        let answer = self.max - self.min;
-        if answer > (CONSTANT * queue).max(0.001) {
+        let constant = (CONSTANT * queue).max(0.001);
+        if self.max - self.min > constant {
             *self = Self::new(window, standing);
             return false;
         }
-        let (rounds, growth) = PUSH;
-        // dW/R, of a window that is R*RTT.
-        let expected = (1.0 - self.window / window) * standing;
-        self.rounds > rounds && window > growth * self.window && answer < NO_RESPONSE * expected
+        let expected = (window - self.window) / capacity.max(1.0);
+        self.rounds > PUSH && expected > PROVES * constant
     }
 }
 
@@ -180,7 +190,8 @@ mod tests {
             let before = window;
             window *= 0.85;
             let queue = queue(round, window);
-            let finding = yielding.on_round((before, window), (0.05 + queue, queue), FOREIGN, 0.0);
+            let finding =
+                yielding.on_round((before, window), (0.05 + queue, queue), FOREIGN, 0.0, true);
             if finding != Finding::Open {
                 return (round, finding);
             }
@@ -200,6 +211,25 @@ mod tests {
     }
 
     #[test]
+    fn a_suspicion_halves_the_proof_once() {
+        let mut yielding = Yielding::new(6);
+        let mut rounds = |suspect: bool| {
+            if suspect {
+                yielding.suspect();
+            }
+            let end = (1..20).find(|round| {
+                let queue = 0.02 + 0.003 * f64::from(*round);
+                let windows = (100.0, 99.0);
+                let found = yielding.on_round(windows, (0.05 + queue, queue), FOREIGN, 0.0, true);
+                found == Finding::Elastic
+            });
+            yielding.on_round((100.0, 99.0), (0.05, 0.0), FOREIGN, 0.0, true);
+            end.expect("found")
+        };
+        assert_eq!([rounds(true), rounds(false)], [3, 6]);
+    }
+
+    #[test]
     fn a_queue_that_shrinks_with_the_window_is_nobody_elses() {
         // 100 packets make a queue of 40 ms, all its own.
         let own = |_: u32, window: f64| (0.09 * window / 100.0 - 0.05f64).max(0.0);
@@ -211,15 +241,17 @@ mod tests {
 
     #[test]
     fn pushing_ends_when_the_queue_does_not_answer() {
-        let push = |answer: f64| {
-            let mut pushing = Pushing::new(100.0, 0.08);
+        // 100 packets of 1000 a second, on a queue of 30 ms.
+        let push = |answer: f64, share: f64| {
+            let mut pushing = Pushing::new(100.0 * share, 0.08);
             (1..=10).any(|round| {
-                let growth = 1.05f64.powi(round);
-                let rtt = 0.08 + answer * (growth - 1.0) * 0.08;
-                pushing.on_round(100.0 * growth, rtt, rtt - 0.05)
+                let window = 100.0 * share * 1.05f64.powi(round);
+                let rtt = 0.08 + answer * (window - 100.0 * share) / 1000.0;
+                pushing.on_round(window, rtt, rtt - 0.05, 1000.0)
             })
         };
-        assert!(push(0.0), "nobody is there");
-        assert!(!push(0.5), "half of the path is its own");
+        assert!(push(0.0, 1.0), "nobody is there");
+        assert!(!push(0.5, 1.0), "half of the path is its own");
+        assert!(!push(0.0, 0.05), "6 % of 5 packets prove nothing");
     }
 }

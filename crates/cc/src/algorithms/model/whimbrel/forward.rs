@@ -25,14 +25,18 @@ const MISSING: f64 = 2.0;
 /// How fast the longest wait of acknowledgments follows one that is longer, and a shorter one.
 const GAINS: (f64, f64) = (0.2, 0.005);
 
+/// How fast the mean wait follows.
+const MEAN_GAIN: f64 = 0.02;
+
 /// The way back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Backward {
     /// Minima of `now - arrival` of the drain periods, the present one first.
     periods: [f64; PERIODS],
     seen: f64,
-    /// The delay above the minimum, on average.
+    /// The delay above the minimum: of the slow ones, and on average.
     excess: f64,
+    mean: f64,
     /// The same of the latest sample.
     latest: f64,
 }
@@ -43,6 +47,7 @@ impl Backward {
             periods: [f64::INFINITY; PERIODS],
             seen: f64::NEG_INFINITY,
             excess: 0.0,
+            mean: 0.0,
             latest: 0.0,
         }
     }
@@ -59,13 +64,24 @@ impl Backward {
         let min = self.periods.iter().copied().fold(f64::INFINITY, f64::min);
         let excess = back - min;
         self.latest = excess;
-        let (up, down) = GAINS;
-        let gain = if excess > self.excess { up } else { down };
-        self.excess += gain * (excess - self.excess);
         Some((rtt - excess).max(0.0))
     }
 
-    /// By how much acknowledgments took longer than the fastest, on average over the last of them.
+    /// Learns from the latest acknowledgment, which belongs to this path.
+    pub fn learn(&mut self) {
+        let excess = self.latest;
+        let (up, down) = GAINS;
+        let gain = if excess > self.excess { up } else { down };
+        self.excess += gain * (excess - self.excess);
+        self.mean += MEAN_GAIN * (excess - self.mean);
+    }
+
+    /// By how much acknowledgments take longer than the fastest, on average.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// By how much the slow ones of the last acknowledgments took longer than the fastest.
     pub fn excess(&self) -> f64 {
         self.excess
     }
@@ -80,9 +96,15 @@ impl Backward {
         self.periods = [f64::INFINITY, self.periods[0], self.periods[1]];
     }
 
-    /// The path is another one.
+    /// The path is another one: its way back takes as long as the latest acknowledgment did.
     pub fn on_new_path(&mut self) {
-        *self = Self::new();
+        let periods = self.periods.map(|min| min + self.latest);
+        let min = periods.into_iter().fold(f64::INFINITY, f64::min);
+        *self = Self {
+            periods: [min; PERIODS],
+            seen: self.seen,
+            ..Self::new()
+        };
     }
 }
 
@@ -96,7 +118,9 @@ mod tests {
     /// A packet sent at `sent` that takes `there` and whose acknowledgment takes `back`.
     fn sample(backward: &mut Backward, sent: f64, there: f64, back: f64) -> Option<f64> {
         let rtt = there + back;
-        backward.forward(sent + rtt, rtt, Some(sent + there + OFFSET))
+        let forward = backward.forward(sent + rtt, rtt, Some(sent + there + OFFSET));
+        backward.learn();
+        forward
     }
 
     #[test]
@@ -142,7 +166,8 @@ mod tests {
             let wait = f64::from(packet % 10) * 0.004;
             sample(&mut backward, 1.0, 0.02, 0.02 + wait);
         }
-        let excess = backward.excess();
+        let (mean, excess) = (backward.mean(), backward.excess());
+        assert!((0.016..0.02).contains(&mean), "{mean} of 18 ms");
         assert!((0.027..0.036).contains(&excess), "{excess} of 36 ms");
     }
 }

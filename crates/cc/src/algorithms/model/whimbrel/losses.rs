@@ -42,6 +42,9 @@ const GIVEN_BACK: (f64, f64) = (0.15, 0.4);
 /// Drains of whose loss the floor is the minimum.
 const DRAINS: usize = 4;
 
+/// A channel that loses more than this is measured again and again.
+const DOUBTFUL: f64 = 0.04;
+
 /// Packets in which the floor follows the loss of calm rounds.
 const CALM: f64 = 20_000.0;
 
@@ -82,6 +85,8 @@ pub(super) struct Losses {
     /// Packets sent and lost while the path had room.
     quiet: Round,
     score: f64,
+    /// When the path last had room.
+    measured: f64,
     /// Rounds whose losses are those of an outage.
     forgiven: u32,
 }
@@ -98,6 +103,7 @@ impl Losses {
                 lost: 0.0,
             },
             score: 0.0,
+            measured: 0.0,
             forgiven: 0,
         }
     }
@@ -148,7 +154,8 @@ impl Losses {
     }
 
     /// Ends a time in which the path had room: a drain, or startup.
-    pub fn end_quiet(&mut self, first: bool) {
+    pub fn end_quiet(&mut self, now: f64, first: bool) {
+        self.measured = now;
         let Round { packets, lost } = self.quiet;
         self.quiet.packets = 0.0;
         self.quiet.lost = 0.0;
@@ -182,6 +189,12 @@ impl Losses {
     /// Fraction of packets that the channel loses, 0 to a half.
     pub fn floor(&self) -> f64 {
         self.floor.clamp(0.0, 0.5)
+    }
+
+    /// Whether the channel loses so much that it must be measured again after `wait`: a policer
+    /// loses as much, and makes no queue.
+    pub fn doubtful(&self, now: f64, wait: f64) -> bool {
+        self.floor > DOUBTFUL && now - self.measured > wait
     }
 
     /// There were more losses lately than the floor explains.
@@ -289,7 +302,7 @@ mod tests {
     fn what_is_lost_while_there_is_room_is_the_channels() {
         let mut losses = Losses::new();
         losses.on_round(round(1000.0, 50.0), 0.05, true, true);
-        losses.end_quiet(true);
+        losses.end_quiet(1.0, true);
         assert_eq!(losses.floor(), 0.05);
         for _ in 0..10 {
             let back = losses.on_round(round(1000.0, 70.0), 0.05, false, false);
@@ -298,7 +311,7 @@ mod tests {
         // One drain without losses lowers the floor, and four forget it.
         for floor in [0.002, 0.002, 0.002, 0.002] {
             losses.on_round(round(1000.0, 0.0), 0.05, true, true);
-            losses.end_quiet(false);
+            losses.end_quiet(6.0, false);
             assert!((losses.floor() - floor).abs() < 1e-9, "{}", losses.floor());
         }
     }

@@ -142,6 +142,13 @@ const AFTER_LOSS: f64 = 0.85;
 const CONGESTION: f64 = 0.5;
 const IGNORED: f64 = 0.1;
 
+/// The standing RTT is the minimum over a round trip, but over no longer than this, s, or than so
+/// many packets take. A queue swings within 100 ms where flows with short RTTs share it: over a
+/// longer time than theirs a flow would see a shorter queue than they do, and take more than its
+/// share.
+const LONGEST: f64 = 0.05;
+const MANY: f64 = 64.0;
+
 /// What the controller is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -258,9 +265,30 @@ impl Whimbrel {
         self.window < SMALL_WINDOW as f64 * self.mss
     }
 
+    /// What a packet takes to be acknowledged without a queue, s: with the wait of acknowledgments
+    /// that come in batches.
+    fn empty_trip(&self) -> f64 {
+        self.delays.base() + self.backward.mean()
+    }
+
+    /// The same with the standing queue.
+    fn trip(&self) -> f64 {
+        self.delays.standing() + self.backward.mean()
+    }
+
+    /// The same for the slow ones of the acknowledgments.
+    fn slow_trip(&self) -> f64 {
+        self.delays.standing() + self.backward.excess()
+    }
+
+    /// What the path holds of this window without a queue, bytes (Little's law).
+    fn without_queue(&self, window: f64) -> f64 {
+        window * self.empty_trip() / self.trip()
+    }
+
     /// The rate of the present window, packets per second; needs an RTT sample.
     fn own_rate(&self) -> f64 {
-        self.window / self.mss / self.delays.standing().max(1e-6)
+        self.window / self.mss / self.trip().max(1e-6)
     }
 
     /// By how much the standing RTT may exceed the base without a queue.
@@ -303,8 +331,7 @@ impl Whimbrel {
                 Mode::Cruise if !self.losses.suspicious() => self.cruise.headroom(),
                 _ => Cruise::new().headroom(),
             };
-            let rtt = self.delays.standing() + self.backward.excess();
-            let delivered = rate * rtt / (1.0 - self.losses.floor());
+            let delivered = rate * self.slow_trip() / (1.0 - self.losses.floor());
             let limit = headroom * delivered + 2.0 * alpha + 4.0 * self.mss;
             self.window = self.window.min(limit);
         }
@@ -339,6 +366,7 @@ impl Whimbrel {
         let Some(rtt) = forward.filter(|rtt| *rtt > 0.0) else {
             return self.delays.known();
         };
+        self.backward.learn();
         // The application sent no packet after this one, so the receiver may have waited for one.
         let last = ack.in_flight == Bytes::ZERO && !ack.cwnd_limited;
         if last && rtt > self.delays.base() {
@@ -350,7 +378,11 @@ impl Whimbrel {
         };
         let tolerance = (wanted / 4.0).min(rtt / 32.0);
         let srtt = ack.srtt.as_secs_f64().max(rtt.min(self.delays.base()));
-        self.delays.add(now, rtt, srtt, tolerance);
+        let span = match self.delays.known() {
+            true => srtt.min(LONGEST.max(MANY / self.own_rate())),
+            false => srtt,
+        };
+        self.delays.add(now, rtt, span, tolerance);
         self.excursion.on_sample(now, rtt, self.delays.standing());
         true
     }
@@ -373,7 +405,6 @@ impl Controller for Whimbrel {
         if !usable {
             return;
         }
-        let (base, standing) = (self.delays.base(), self.delays.standing());
         let rate = self.own_rate();
         let wanted = self.wanted(rate);
         let alpha = wanted * rate * self.mss;
@@ -381,7 +412,7 @@ impl Controller for Whimbrel {
         match self.mode {
             Mode::Startup => self.search(ack, acked, wanted),
             Mode::Cruise => {
-                let target = self.window * base / standing + alpha;
+                let target = self.without_queue(self.window) + alpha;
                 let room = self.has_room(rate);
                 let gain = self.config.gain;
                 let used = ack.cwnd_limited || self.is_small();
@@ -461,7 +492,8 @@ impl Controller for Whimbrel {
             Mode::Push => PUSHING,
             _ => otherwise,
         };
-        let bits = gain * self.window * 8.0 / self.delays.standing().max(1e-6);
+        let trip = self.slow_trip().max(1e-6);
+        let bits = gain * self.window * 8.0 / trip;
         let rate = Rate::from_bits_per_sec(bits.min(1e18) as u64);
         Some(at_least_slowest(rate, self.segment))
     }
@@ -520,7 +552,7 @@ impl Whimbrel {
             let full = confidence >= CONGESTION && (queue > 0.004 || !self.config.classify);
             if full {
                 self.before = Some((self.window, self.mode));
-                self.leave_startup(0.0);
+                self.leave_startup(seconds(loss.now), 0.0);
             }
             return full;
         }

@@ -18,10 +18,11 @@ use super::drain::{Excursion, KEPT, MIN_ROUNDS};
 use super::elasticity::Finding;
 use super::fullness::Stage;
 use super::losses::Round;
-use super::startup::Startup;
+use super::startup::{Queue, Startup};
 use super::{Mode, Whimbrel};
 use crate::interface::Ack;
 use crate::path_change::Change;
+use whimbrel_units::Duration;
 
 /// The longest target of one flow that counts for this, s: that of 1100 packets per second. So
 /// flows of this algorithm of 1 Mbit/s each, or more, are never taken for others.
@@ -76,38 +77,51 @@ impl Whimbrel {
             .newest
             .map_or(0.0, |newest| newest.in_flight.get() as f64);
         let limit = Startup::limit(base, wanted, self.own_rate());
-        let own = self.startup.on_queue(flight, queue, base, limit);
+        let ended = self.startup.on_queue(flight, queue, base, limit);
         let few = self.window < FEW * self.mss;
-        if !self.config.hasten || self.round.count < 2 || few || !own {
+        if !self.config.hasten || self.round.count < 2 || few {
             return;
         }
-        self.leave_startup(self.held(ack).unwrap_or(0.0));
+        let now = super::seconds(ack.now);
+        match ended {
+            Some(Queue::Own) => self.leave_startup(now, self.held(ack).unwrap_or(0.0)),
+            Some(Queue::Others) => {
+                self.leave_startup(now, flight);
+                self.yielding.suspect();
+            }
+            None => {}
+        }
     }
 
     /// What the path holds without a queue, by Little's law for the packet just acknowledged, if
     /// there is a queue.
     fn held(&self, ack: &Ack) -> Option<f64> {
-        let base = self.delays.base();
+        let trip = self.empty_trip();
         let flight = ack.newest?.in_flight.get() as f64;
-        Some(flight * base / (base + self.delays.recent_queue()))
+        Some(flight * trip / (trip + self.delays.recent_queue()))
+    }
+
+    /// What the path holds without a queue at the rate that it has shown; 0 if that is not known.
+    fn known_to_hold(&self) -> f64 {
+        match self.delivery_rate() {
+            Some(rate) if self.delays.known() => rate * self.empty_trip(),
+            _ => 0.0,
+        }
     }
 
     /// Fast growth of the default mode has made a queue.
     pub(super) fn end_growth(&mut self, ack: &Ack, alpha: f64) {
         self.cruise = Cruise::new();
         if let Some(held) = self.held(ack) {
+            let held = held.max(self.known_to_hold());
             self.window = self.window.min((held + alpha).max(self.min_window()));
         }
     }
 
     /// The path holds at least `held`, and what its rate says.
-    pub(super) fn leave_startup(&mut self, held: f64) {
-        self.losses.end_quiet(true);
-        let by_rate = match self.delivery_rate() {
-            Some(rate) if self.delays.known() => rate * self.delays.base(),
-            _ => 0.0,
-        };
-        let held = held.max(by_rate).max(self.min_window());
+    pub(super) fn leave_startup(&mut self, now: f64, held: f64) {
+        self.losses.end_quiet(now, true);
+        let held = held.max(self.known_to_hold()).max(self.min_window());
         self.window = self.window.min(held);
         self.found = self.round.count;
         self.enter(Mode::Cruise);
@@ -129,21 +143,19 @@ impl Whimbrel {
             self.mode = mode;
             return;
         }
-        let held = match self.delivery_rate() {
-            Some(rate) if self.delays.known() => rate * self.delays.base(),
-            _ => self.min_window(),
-        };
-        self.window = held.min(window).max(self.min_window());
+        self.window = self.known_to_hold().min(window).max(self.min_window());
         self.enter(Mode::Cruise);
     }
 
     /// The path is another one.
     pub(super) fn on_new_path(&mut self, now: f64, change: &Change) {
         self.changes += 1;
-        // The way back is another one, too.
-        let rtt = (change.to.as_secs_f64() + self.backward.latest()).max(1e-6);
+        // The way back is another one, too. Its change counts from here on.
+        let back = self.backward.latest();
+        let rtt = (change.to.as_secs_f64() + back).max(1e-6);
         self.delays.rebase(now, rtt);
         self.backward.on_new_path();
+        self.step.lengthen(Duration::from_secs_f64(back));
         self.losses.on_new_path(rtt);
         self.longer.forget();
         self.fullness.on_new_path();
@@ -190,7 +202,7 @@ impl Whimbrel {
                     return;
                 }
                 if self.startup.on_round(rate) || excess.is_some() {
-                    self.leave_startup(0.0);
+                    self.leave_startup(now, 0.0);
                 }
             }
             Mode::Cruise => {
@@ -198,15 +210,14 @@ impl Whimbrel {
                     self.window = (self.window * (1.0 - back)).max(self.min_window());
                     self.cruise = Cruise::new();
                 }
-                let known = self.reference * self.mss * self.delays.base();
+                let known = self.reference * self.mss * self.empty_trip();
                 let room = self.has_room(self.own_rate());
                 let used = ack.cwnd_limited || self.is_small();
                 self.cruise
                     .on_round(room && used, self.window > KNOWN * known);
                 let found = self.round.count <= self.found + SETTLING;
                 if self.config.memory && room && used && found {
-                    let recent = self.delivery_rate().unwrap_or(0.0) * self.delays.base();
-                    self.window = self.window.max(KNOWN * recent);
+                    self.window = self.window.max(KNOWN * self.known_to_hold());
                 }
                 self.on_cruising_round(before, now);
                 if used && self.mode == Mode::Cruise && !self.cruise.is_fast() {
@@ -245,11 +256,12 @@ impl Whimbrel {
         let onset = self.yielding.onset();
         let windows = (before.max(self.window), self.window);
         let noise = self.delays.noise();
+        let path = self.config.path && self.longer.may_assume(now);
         let finding = self
             .yielding
-            .on_round(windows, (standing, queue), foreign, noise);
+            .on_round(windows, (standing, queue), foreign, noise, path);
         match finding {
-            Finding::Path if self.config.path && self.longer.may_assume(now) => {
+            Finding::Path => {
                 self.assume_longer(now, standing);
                 self.window = self.window.max(onset);
                 self.enter(Mode::Cruise);
@@ -261,7 +273,8 @@ impl Whimbrel {
             _ if self.config.drain && self.needs_drain(now) => {
                 self.excursion = Excursion::begin(now, self.window, standing);
                 self.enter(Mode::Drain);
-                let held = self.window * self.delays.base() / standing;
+                // What arrives, in case that a policer loses the rest.
+                let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
                 self.window = (KEPT * held).max(self.min_window());
             }
             _ => {}
@@ -320,8 +333,11 @@ impl Whimbrel {
     }
 
     fn needs_drain(&self, now: f64) -> bool {
-        let wait = MIN_ROUNDS * self.delays.standing();
-        now - self.delays.seen() > self.config.drain_after.max(wait)
+        let wait = self
+            .config
+            .drain_after
+            .max(MIN_ROUNDS * self.delays.standing());
+        now - self.delays.seen() > wait || self.losses.doubtful(now, wait)
     }
 
     fn begin_competing(&mut self, now: f64) {
@@ -340,7 +356,7 @@ impl Whimbrel {
         if !self.excursion.on_round() {
             return;
         }
-        self.losses.end_quiet(false);
+        self.losses.end_quiet(now, false);
         self.window = self.excursion.before().0;
         let min = self.excursion.min();
         let min = if min.is_finite() {
@@ -365,7 +381,12 @@ impl Whimbrel {
     fn on_competing_round(&mut self, now: f64) {
         let (standing, queue) = (self.delays.standing(), self.delays.queue());
         let foreign = self.foreign();
-        if self.compete.pushes_in_vain(self.window, standing, queue) {
+        let capacity = self.reference * self.mss;
+        let window = self.window;
+        if self
+            .compete
+            .pushes_in_vain(window, standing, queue, capacity)
+        {
             if queue > foreign && self.config.path && self.longer.may_assume(now) {
                 self.assume_longer(now, standing);
             }
@@ -377,10 +398,10 @@ impl Whimbrel {
             .max(0.5 * self.alone());
         if self.compete.is_over(queue < empty) {
             self.enter(Mode::Cruise);
-        } else if self.compete.may_try(now, standing) {
+        } else if self.compete.may_try(now, self.delays.base()) {
             self.excursion = Excursion::begin(now, self.window, standing);
             self.enter(Mode::Trial);
-            let held = self.window * self.delays.base() / standing;
+            let held = self.without_queue(self.window);
             self.window = (TRIAL * held).max(self.min_window());
         }
     }
@@ -389,7 +410,7 @@ impl Whimbrel {
         if !self.excursion.on_round() {
             return;
         }
-        self.losses.end_quiet(false);
+        self.losses.end_quiet(now, false);
         let (window, standing) = self.excursion.before();
         let min = self.excursion.min();
         self.window = window;

@@ -10,7 +10,8 @@
 //!   one round trip later. If the RTT has grown by less than half of what the flight has grown by
 //!   since there was no queue, most of the queue is another flow's (`elasticity.rs`), and startup
 //!   goes on until the queue is three times as long. So a short transfer beside a flow that probes
-//!   gets its share, and several flows that start at once do not flood a long buffer.
+//!   gets its share, and several flows that start at once do not flood a long buffer. The window is
+//!   then what is in flight, and `elasticity.rs` needs half of its round trips to find the others.
 //! * **The rate no longer grows**: three rounds without a quarter more (BBR's rule). The only one
 //!   where a queue cannot be seen: a short buffer with an RTT that varies.
 //! * **Losses** that the level of the queue calls congestion.
@@ -38,6 +39,13 @@ const OWN: f64 = 0.5;
 /// A queue of so many limits ends startup, whoever made it.
 const LONG: f64 = 3.0;
 
+/// Whose queue ends startup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queue {
+    Own,
+    Others,
+}
+
 /// The search for the rate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Startup {
@@ -63,14 +71,18 @@ impl Startup {
     }
 
     /// A packet sent with `flight` bytes in flight is acknowledged, and `queue` is the delay above
-    /// `base`. Returns whether it is at least `limit`, and this flow's own.
-    pub fn on_queue(&mut self, flight: f64, queue: f64, base: f64, limit: f64) -> bool {
+    /// `base`. Returns whose queue ends startup, if it does: this flow's from `limit` on, others'
+    /// from [`LONG`] times that.
+    pub fn on_queue(&mut self, flight: f64, queue: f64, base: f64, limit: f64) -> Option<Queue> {
         if queue < FREE * limit {
             self.free = flight;
         }
         let growth = (flight - self.free) / flight.max(1.0);
         let own = queue / (base + queue) >= OWN * growth;
-        queue >= limit && (own || queue >= LONG * limit)
+        match own {
+            true => (queue >= limit).then_some(Queue::Own),
+            false => (queue >= LONG * limit).then_some(Queue::Others),
+        }
     }
 
     /// Ends a round with `rate` bytes per second. Returns whether the rate no longer grows.
@@ -108,14 +120,16 @@ mod tests {
         let (base, limit) = (0.08, 0.01);
         let mut startup = Startup::default();
         // 100 packets fill the path: RTT and flight grow alike.
-        assert!(!startup.on_queue(100.0, 0.0, base, limit));
-        assert!(!startup.on_queue(110.0, 0.008, base, limit));
-        assert!(startup.on_queue(115.0, 0.012, base, limit));
+        assert_eq!(startup.on_queue(100.0, 0.0, base, limit), None);
+        assert_eq!(startup.on_queue(110.0, 0.008, base, limit), None);
+        let ended = startup.on_queue(115.0, 0.012, base, limit);
+        assert_eq!(ended, Some(Queue::Own));
         // The flight has doubled, and the RTT grew by an eighth.
         let mut startup = Startup::default();
-        assert!(!startup.on_queue(20.0, 0.0, base, limit));
-        assert!(!startup.on_queue(40.0, 0.012, base, limit));
-        assert!(startup.on_queue(60.0, 0.03, base, limit));
+        assert_eq!(startup.on_queue(20.0, 0.0, base, limit), None);
+        assert_eq!(startup.on_queue(40.0, 0.012, base, limit), None);
+        let ended = startup.on_queue(60.0, 0.03, base, limit);
+        assert_eq!(ended, Some(Queue::Others));
     }
 
     #[test]
