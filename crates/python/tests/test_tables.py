@@ -100,6 +100,15 @@ def test_errors_name_file_line_and_key():
         whimbrel.compare(rat="1 Mbit/s")
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own handler, although a job in the background of a script ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_long_sweep():
     threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
     begin = time.monotonic()
