@@ -25,8 +25,8 @@
 //! somebody fills it, and his own packets do.
 //!
 //! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a full
-//! path a fifth longer and the queue does not answer, either the path is longer or the others yield:
-//! nothing to compete with. A flow with a small share cannot see an answer before that.
+//! path two fifths longer and the queue does not answer, either the path is longer or the others
+//! yield: nothing to compete with. A flow with a small share cannot see an answer before that.
 //!
 //! **Down, deliberately** (the drain, and the trial of `compete.rs`): if the queue empties, nobody
 //! else keeps it.

@@ -11,6 +11,10 @@
 //! and the offset cancels. The minimum is of this drain period and of the two before it, as the
 //! base RTT is, so that clocks may drift against each other: 50 ppm are 0.75 ms in 15 s.
 //!
+//! The wait of acknowledgments is no queue, but a part of the round trip: rates and what the path
+//! holds are computed with its mean, and pacing and the largest window with that of the slow ones,
+//! so that a batch finds packets to acknowledge.
+//!
 //! TCP's timestamps and marks of this project's own QUIC endpoints carry the time. Without it the
 //! RTT itself is used.
 //!
@@ -56,6 +60,7 @@ impl Backward {
     /// receiver's clock is known. `None`: the sample does not compare with others.
     pub fn forward(&mut self, now: f64, rtt: f64, arrival: Option<f64>) -> Option<f64> {
         let Some(arrival) = arrival else {
+            self.latest = 0.0;
             return (now - self.seen > MISSING * rtt).then_some(rtt);
         };
         self.seen = now;
