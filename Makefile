@@ -6,7 +6,7 @@ VENV := target/venv
 
 .PHONY: demo test test-more build full dist package lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
-.PHONY: rank referee-aatp referee-interruptions pictures bench bench-tcp bench-transfers bpf clean
+.PHONY: rank referee-aatp referee-interruptions referee-points pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
 .PHONY: python test-python bench-python
 
@@ -108,6 +108,10 @@ referee-aatp: build
 referee-interruptions: build
 	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills_on_a_lossy_path
 	referee/interruptions.py --whimbrel $(WHIMBREL)
+
+## Points of the matrix with real packets, `send` through `link`, beside the simulator (13 minutes).
+referee-points: build
+	referee/points.py --whimbrel $(WHIMBREL)
 
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
 ## in README.md, experiments/seconds.toml.
