@@ -4,10 +4,10 @@
 //!   that became a little longer is therefore believed after three drains, and one drain that other
 //!   flows spoil changes nothing.
 //! * **Standing RTT**: the minimum of about the last round trip, as Copa's, but over one round trip
-//!   instead of half of one, and over 50 ms at most (`mod.rs` says why). A queue that lasts for less is not standing: bursts, aggregated
-//!   acknowledgments, and the pulses with which BBR probes. The price is a later response to a
-//!   queue that grows: one round trip, which `mod.rs` accounts for in the stability of the fixed
-//!   point.
+//!   instead of half of one, and over 50 ms at most (`mod.rs` says why). A queue that lasts for
+//!   less is not standing: bursts, aggregated acknowledgments, and the pulses with which BBR
+//!   probes. The price is a later response to a queue that grows: one round trip, which `mod.rs`
+//!   accounts for in the stability of the fixed point.
 //! * **Noise**: how much the minimum RTT changes from one eighth of that time to the next, on
 //!   average over a round trip, in nearly all round trips. A queue cannot change that fast: windows
 //!   change it over several round trips, so in an eighth of one by a small part. A Wi-Fi channel, a

@@ -24,9 +24,10 @@
 //! constant meanwhile, it is the delay of a longer path. A queue is never that constant while
 //! somebody fills it, and his own packets do.
 //!
-//! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a full
-//! path two fifths longer and the queue does not answer, either the path is longer or the others
-//! yield: nothing to compete with. A flow with a small share cannot see an answer before that.
+//! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a
+//! full path two fifths longer and the queue does not answer, either the path is longer or the
+//! others yield: nothing to compete with. A flow with a small share cannot see an answer before
+//! that.
 //!
 //! **Down, deliberately** (the drain, and the trial of `compete.rs`): if the queue empties, nobody
 //! else keeps it.
