@@ -81,6 +81,14 @@ impl Format {
     const ALL: [(&'static str, Self); 2] = [(".csv", Self::Csv), (".parquet", Self::Parquet)];
 }
 
+/// The parts of `[TABLE=]FILE`. A path may contain `=`: `./TABLE=FILE` names a file.
+pub fn table_and_path(text: &str) -> (Option<&str>, PathBuf) {
+    match text.split_once('=') {
+        Some((table, path)) if !table.contains(['/', '.']) => (Some(table), path.into()),
+        _ => (None, text.into()),
+    }
+}
+
 /// The format of a file by its extension, in any case.
 ///
 /// # Errors
@@ -118,17 +126,13 @@ impl FromStr for Save {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (table, path) = match text.split_once('=') {
-            // A path may contain `=`: write ./TABLE=FILE for a file of that name.
-            Some((table, path)) if !table.contains(['/', '.']) => (
-                table
-                    .parse()
-                    .map_err(|e: whimbrel_report::frame::UnknownTable| e.to_string())?,
-                path,
-            ),
-            _ => (Table::Flows, text),
+        let (table, path) = table_and_path(text);
+        let table = match table {
+            Some(table) => table
+                .parse()
+                .map_err(|e: whimbrel_report::frame::UnknownTable| e.to_string())?,
+            None => Table::Flows,
         };
-        let path = PathBuf::from(path);
         let format = by_extension(&path, &Format::ALL)?;
         if format == Format::Parquet && !whimbrel_report::PARQUET {
             return Err(NO_PARQUET.to_owned());

@@ -3,7 +3,7 @@
 use super::file;
 use crate::atomic_file::AtomicFile;
 use crate::provenance;
-use crate::save::{NO_PARQUET, by_extension};
+use crate::save::{NO_PARQUET, by_extension, table_and_path};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -54,12 +54,8 @@ impl FromStr for Save {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (table, path) = match text.split_once('=') {
-            // A path may contain `=`: write ./TABLE=FILE for a file of that name.
-            Some((name, path)) if !name.contains(['/', '.']) => (table(name)?, path),
-            _ => (Table::Runs, text),
-        };
-        let path = PathBuf::from(path);
+        let (name, path) = table_and_path(text);
+        let table = name.map_or(Ok(Table::Runs), table)?;
         let format = by_extension(&path, &Format::ALL)?;
         match (table, format) {
             (Table::Scores, Format::Json) => {

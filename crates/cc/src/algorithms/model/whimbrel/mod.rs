@@ -372,16 +372,16 @@ impl Whimbrel {
         if last && rtt > self.delays.base() {
             return self.delays.known();
         }
-        let wanted = match self.delays.known() {
-            true => self.target.delay(self.own_rate()),
-            false => 0.0,
+        let srtt = ack.srtt.as_secs_f64().max(rtt.min(self.delays.base()));
+        let (wanted, span) = match self.delays.known() {
+            true => {
+                let rate = self.own_rate();
+                let span = srtt.min(LONGEST.max(MANY / rate));
+                (self.target.delay(rate), span)
+            }
+            false => (0.0, srtt),
         };
         let tolerance = (wanted / 4.0).min(rtt / 32.0);
-        let srtt = ack.srtt.as_secs_f64().max(rtt.min(self.delays.base()));
-        let span = match self.delays.known() {
-            true => srtt.min(LONGEST.max(MANY / self.own_rate())),
-            false => srtt,
-        };
         self.delays.add(now, rtt, span, tolerance);
         self.excursion.on_sample(now, rtt, self.delays.standing());
         true
