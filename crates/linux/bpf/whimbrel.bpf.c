@@ -12,6 +12,7 @@
  * ssthresh() returns the threshold that was already set, and cong_control() sets the window.
  */
 #include "helpers.h"
+#include "hold.h"
 #include "hole.h"
 #include "prr.h"
 #include "wire.h"
@@ -85,6 +86,7 @@ struct flow {
 	u64 waits; /* the time of a loss that has no answer yet; 0: none */
 	u64 applied_after;
 	u64 reported; /* the time of the last event */
+	u32 hold; /* the window until that answer comes, see hold.h */
 	u8 states, paced, fell_back;
 };
 _Static_assert(sizeof(struct flow) <= 104, "icsk_ca_priv has 104 bytes");
@@ -351,12 +353,8 @@ INLINE void apply(struct tcp_sock *tp, struct flow *f, struct control *c, int ac
 	/* Until a loss is answered the flight does not grow. */
 	if (f->waits && (s64)(answers - f->waits) >= 0)
 		f->waits = 0;
-	if (rs && f->waits) {
-		u32 hold = flight + (rs->acked_sacked ? rs->acked_sacked : 1);
-
-		if (cwnd > hold)
-			cwnd = hold;
-	}
+	if (rs && f->waits && cwnd > f->hold)
+		cwnd = f->hold;
 	if (cwnd < 1)
 		cwnd = 1;
 	if (cwnd > most)
@@ -431,6 +429,7 @@ int whim_init(u64 *ctx)
 	f->lost = tp->lost;
 	f->prr.delivered = f->prr.flight = f->sent = f->reductions = 0;
 	f->answers = f->waits = f->applied_after = 0;
+	f->hold = 0;
 	f->states = f->paced = f->fell_back = 0;
 	report_start(tp, now);
 	return 0;
@@ -529,8 +528,13 @@ int whim_control(u64 *ctx)
 		return 0;
 	}
 	report(tp, KIND_ACK, ack_flags, rs, now);
-	if (newly_lost && !f->waits)
+	if (newly_lost && f->waits) {
+		f->hold = hold_reduce(f->hold, newly_lost);
+	} else if (newly_lost) {
 		f->waits = now;
+		f->hold = hold_begin(f->paced, tp->snd_cwnd, in_flight(tp), rs->acked_sacked,
+				     newly_lost);
+	}
 	apply(tp, f, c, ack_flags, rs, newly_lost, now, prior);
 	return 0;
 }
@@ -685,5 +689,23 @@ int whim_prr_test(struct xdp_md *ctx)
 	p.flight = t->flight0;
 	t->window = prr_window(&p, t->target, t->flight, t->acked, t->out, t->safe);
 	t->delivered = p.delivered;
+	return 2;
+}
+
+/* For tests only: hold_begin() and hold_reduce() on the arguments that the packet carries. */
+struct hold_test {
+	u8 ethernet[14], pad[2];
+	u32 paced, cwnd, flight, acked, newly_lost, then_lost;
+	u32 begins, reduced;
+};
+SEC("xdp")
+int whim_hold_test(struct xdp_md *ctx)
+{
+	struct hold_test *t = (void *)(long)ctx->data;
+
+	if ((void *)(t + 1) > (void *)(long)ctx->data_end)
+		return 1; /* XDP_DROP */
+	t->begins = hold_begin(t->paced, t->cwnd, t->flight, t->acked, t->newly_lost);
+	t->reduced = hold_reduce(t->begins, t->then_lost);
 	return 2;
 }

@@ -52,6 +52,8 @@ mod connection;
 mod datapath;
 mod error;
 #[cfg(test)]
+mod hold_tests;
+#[cfg(test)]
 mod hostile_tests;
 mod kernel_algorithms;
 pub mod nack;

@@ -18,7 +18,8 @@ struct Ack {
     safe: bool,
 }
 
-fn program() -> Option<Program> {
+/// The program of this name, if it can be run here.
+pub(crate) fn program(name: &str) -> Option<Program> {
     let missing = privileges::check(&Capability::ATTACH).and_then(|()| privileges::kernel());
     if let Err(error) = missing {
         eprintln!("skipped: {error}");
@@ -27,7 +28,7 @@ fn program() -> Option<Program> {
     let object = Object::load(OBJECT, &[]).unwrap_or_else(|e| panic!("{e}"));
     Some(
         object
-            .program("whim_prr_test", Kind::Xdp)
+            .program(name, Kind::Xdp)
             .unwrap_or_else(|e| panic!("{e}")),
     )
 }
@@ -95,7 +96,9 @@ fn acks() -> impl Strategy<Value = Ack> {
 
 #[test]
 fn rate_reduction_is_that_of_the_rfc_and_never_closes_the_window() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("whim_prr_test") else {
+        return;
+    };
     proptest!(|(ack in acks())| {
         let window = window(&program, &ack);
         prop_assert_eq!(window, rfc(&ack));
@@ -105,7 +108,9 @@ fn rate_reduction_is_that_of_the_rfc_and_never_closes_the_window() {
 
 #[test]
 fn with_nothing_in_flight_the_window_stays_open() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("whim_prr_test") else {
+        return;
+    };
     // A duplicate acknowledgment after everything in flight was marked lost. A window of zero here
     // is what the kernel warns of if the reduction then proves spurious.
     let ack = Ack {
@@ -122,7 +127,9 @@ fn with_nothing_in_flight_the_window_stays_open() {
 
 #[test]
 fn one_loss_of_twenty_sends_on_every_second_acknowledgment() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("whim_prr_test") else {
+        return;
+    };
     // Figure 1 of RFC 6937: a window of 20, one loss, ssthresh 10.
     let (mut flight, mut out, mut sent) = (19, 0, Vec::new());
     for delivered in 0..19 {
