@@ -109,9 +109,11 @@ referee-interruptions: build
 	cargo test --locked -p whimbrel-cli --test cli -- --ignored after_100_kills_on_a_lossy_path
 	referee/interruptions.py --whimbrel $(WHIMBREL)
 
-## Points of the matrix with real packets, `send` through `link`, beside the simulator (13 minutes).
+## Points of the matrix with real packets, over QUIC and on Linux TCP, beside the simulator (needs
+## root; half an hour). One of them: `make referee-points TRANSPORT=tcp`.
+TRANSPORT := quic,tcp
 referee-points: build
-	referee/points.py --whimbrel $(WHIMBREL)
+	referee/points.py --whimbrel $(WHIMBREL) --transport $(TRANSPORT)
 
 ## Runs every experiment of the papers (minutes) and writes the results: docs/results.md, the table
 ## in README.md, experiments/seconds.toml.

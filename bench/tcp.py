@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures `whimbrel tcp`: events answered a second, the time from an event to its command, CPU time
-per gigabyte, many connections at once, and what an instance that is killed, stopped or frozen costs
-its connections. Prints a table, or with --json one JSON object. Needs root.
+per gigabyte, and per acknowledgment of each algorithm, many connections at once, and what an
+instance that is killed, stopped or frozen costs its connections. Prints a table, or with --json one
+JSON object. Needs root.
 
 Timings on a busy machine are noisy: look at its load first.
 """
@@ -121,7 +122,7 @@ def flood(options):
     command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "whimbrel-linux"]
     command += ["--example", "flood", "--"]
     rates = {}
-    for controller in ["newreno", "cubic", "cerl", "bbr"]:
+    for controller in ["newreno", "cubic", "cerl", "bbr", "whimbrel"]:
         run = subprocess.run([*command, controller], cwd=ROOT, stdout=subprocess.PIPE, check=True)
         text = run.stdout.decode()
         rates[controller] = {
@@ -153,6 +154,28 @@ def latency(options):
                 "fallbacks": ended["fallbacks"],
             }
         )
+    return rows
+
+
+def algorithms(options):
+    """CPU time of an acknowledgment, at 200 Mbit/s, with and without losses."""
+    rows = []
+    for loss in ("0 %", "1 %"):
+        for controller in ["newreno", "cubic", "bbr", "whimbrel"]:
+            link = ["--rate", "200 Mbit/s", "--rtt", "20 ms", "--loss", loss]
+            tcp = ["--controller", controller]
+            path = Emulated(options, link, tcp, seconds=options.seconds)
+            _, ended, _ = path.end()
+            rows.append(
+                {
+                    "controller": controller,
+                    "loss": loss,
+                    "goodput_mbps": max(c["goodput_bps"] for c in ended["connections"]) / 1e6,
+                    "events": ended["events"],
+                    "cpu_us_per_event": 1e6 * ended["cpu_s"] / ended["events"],
+                    "fallbacks": ended["fallbacks"],
+                }
+            )
     return rows
 
 
@@ -218,7 +241,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--whimbrel", default=str(ROOT / "target/release/whimbrel"))
-    parser.add_argument("--only", choices=["flood", "latency", "many", "handover"])
+    parser.add_argument("--only", choices=["flood", "latency", "algorithms", "many", "handover"])
     parser.add_argument("--seconds", type=float, default=10, help="of a run (default: 10)")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sink", type=float, help=argparse.SUPPRESS)
@@ -229,7 +252,13 @@ def main():
         return sink(options.sink)
     if options.source:
         return source(options.source, options.seconds, options.answer)
-    measures = {"flood": flood, "latency": latency, "many": many, "handover": handover}
+    measures = {
+        "flood": flood,
+        "latency": latency,
+        "algorithms": algorithms,
+        "many": many,
+        "handover": handover,
+    }
     results = {"load": os.getloadavg()[0]}
     for name, measure in measures.items():
         if options.only in (None, name):

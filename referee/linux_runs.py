@@ -80,11 +80,11 @@ class Results:
     it stopped. A key contains everything that determines a result: the program byte for byte, the
     kernel, this code, the path, the contestant, the seed."""
 
-    def __init__(self, file, whimbrel, again):
+    def __init__(self, file, whimbrel, again, parts=(ENDS, __file__)):
         self.file = file
         digest = hashlib.sha256()
-        for part in (Path(whimbrel), ENDS, Path(__file__)):
-            digest.update(part.read_bytes())
+        for part in (whimbrel, *parts):
+            digest.update(Path(part).read_bytes())
         self.program = digest.hexdigest()[:16]
         self.kept = {}
         if file.exists():
