@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures `whimbrel tcp`: events answered a second, the time from an event to its command, CPU time
-per gigabyte, and per acknowledgment of each algorithm, many connections at once, and what an
+"""Measures `whimbrel tcp`: events answered a second, the time from an event to its command, CPU
+time per gigabyte, and per acknowledgment of each algorithm, many connections at once, and what an
 instance that is killed, stopped or frozen costs its connections. Prints a table, or with --json one
 JSON object. Needs root.
 

@@ -4,9 +4,9 @@ each. They run in the namespaces of `whimbrel link`, on one machine, so their cl
     points_ends.py receive FILE.json CONNECTIONS
     points_ends.py send NAME NUMBER SIZE FILE.json
 
-NAME is the kernel's congestion control, `-` the network's. NUMBER 0 is the flow under test. It sends
-SIZE bytes and waits until the receiver has them; the others, whose size is 0, send until they are
-killed. FILE.json of the receiver has, for each connection, when how many bytes had arrived."""
+NAME is the kernel's congestion control, `-` the network's. NUMBER 0 is the flow under test. It
+sends SIZE bytes and waits until the receiver has them; the others, whose size is 0, send until they
+are killed. FILE.json of the receiver has, for each connection, when how many bytes had arrived."""
 
 import json
 import os
