@@ -6,7 +6,7 @@ VENV := target/venv
 
 .PHONY: demo test test-more build full dist package lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
-.PHONY: rank referee-aatp referee-interruptions referee-points pictures bench bench-tcp bench-transfers bpf clean
+.PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
 .PHONY: python test-python bench-python
 
@@ -97,6 +97,10 @@ referee-linux-quick: build
 ## Table 6 of the TCP-NACK paper on the kernel's TCP (needs root; minutes).
 referee-nack: build
 	referee/nack.py --whimbrel $(WHIMBREL)
+
+## Compares the preset `ns-2.35` with ns-2.35 itself (needs `ns`, Debian's package `ns2`; minutes).
+referee-ns2: build
+	referee/ns2.py --whimbrel $(WHIMBREL)
 
 ## Sends files with Enhanced-AATP over emulated paths, and compares them with the simulator (needs
 ## root; half an hour).
