@@ -20,6 +20,9 @@ and algorithm are the same code on both sides. TCP is not: loss detection, retra
 measurement and the application are the kernel's on one side and the simulator's on the other. So a
 difference is one of TCP or of timing, or an error in one of them.
 
+Paths with fades, noise and neighbours under `whimbrel`, over QUIC too:
+[whimbrel.md](whimbrel.md#over-quic-and-on-linux-tcp).
+
 """
 
 # One paragraph each, wrapped when the page is written.
