@@ -31,7 +31,8 @@ proc flow {s r} {
   switch -glob $kind {
     newreno {set tcp [new Agent/TCP/Newreno]; set snk [new Agent/TCPSink]}
     keep {set tcp [new Agent/TCP/Newreno]; set snk [new Agent/TCPSink]; $tcp set decrease_num_ 1.0}
-    linux-* {set tcp [new Agent/TCP/Linux]; set snk [new Agent/TCPSink/Sack1]; set ca [string range $kind 6 end]}
+    linux-* {set tcp [new Agent/TCP/Linux]; set snk [new Agent/TCPSink/Sack1]
+      set ca [string range $kind 6 end]}
   }
   $tcp set packetSize_ $pkt; $tcp set window_ $window
   $ns attach-agent $s $tcp; $ns attach-agent $r $snk; $ns connect $tcp $snk
