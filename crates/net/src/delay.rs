@@ -247,10 +247,10 @@ impl DelayTrace {
 
 /// Applies a delay to packets. Times never go back.
 #[derive(Debug, Clone)]
-pub(crate) enum Delaying {
-    /// The common case: one addition per packet.
-    Constant(Duration),
-    Varying(Box<Varying>),
+pub(crate) struct Delaying {
+    /// The delay if it never changes, which is the common case: one addition per packet.
+    constant: Duration,
+    varying: Option<Box<Varying>>,
 }
 
 /// Applies a delay that varies.
@@ -274,7 +274,10 @@ impl Delaying {
     pub fn new(delay: &Delay, seed: u64) -> Self {
         let course = match &delay.course {
             Course::Steps(steps) if steps.is_constant() => {
-                return Self::Constant(steps.all()[0].1);
+                return Self {
+                    constant: steps.all()[0].1,
+                    varying: None,
+                };
             }
             Course::Steps(steps) => Reading::Steps(Cursor::new(steps.clone())),
             Course::Cycle { every, trace, .. } => Reading::Cycle {
@@ -286,33 +289,41 @@ impl Delaying {
                 seed,
             },
         };
-        Self::Varying(Box::new(Varying {
-            course,
-            keep_order: delay.keep_order,
-            last: Time::ZERO,
-        }))
+        Self {
+            constant: Duration::ZERO,
+            varying: Some(Box::new(Varying {
+                course,
+                keep_order: delay.keep_order,
+                last: Time::ZERO,
+            })),
+        }
     }
 
     /// When a packet comes out whose last bit left at `left`.
     #[inline]
     pub fn out(&mut self, left: Time) -> Time {
-        match self {
-            Self::Constant(delay) => left + *delay,
-            Self::Varying(varying) => varying.out(left),
+        match &mut self.varying {
+            None => self.out_constant(left),
+            Some(varying) => varying.out(left),
         }
+    }
+
+    /// [`Self::out`] if the delay [never changes](Self::is_constant).
+    #[inline(always)]
+    pub fn out_constant(&self, left: Time) -> Time {
+        left + self.constant
     }
 
     /// Whether it never changes.
     pub fn is_constant(&self) -> bool {
-        matches!(self, Self::Constant(_))
+        self.varying.is_none()
     }
 
     /// Whether packets always come out in the order in which they left.
     pub fn keeps_order(&self) -> bool {
-        match self {
-            Self::Constant(_) => true,
-            Self::Varying(varying) => varying.keep_order,
-        }
+        self.varying
+            .as_ref()
+            .is_none_or(|varying| varying.keep_order)
     }
 }
 

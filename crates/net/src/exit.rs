@@ -71,7 +71,7 @@ impl Exit {
             return Err(DropCause::Random);
         }
         counters.count_delivered(size, false, false);
-        Ok(self.delay.out(left))
+        Ok(self.delay.out_constant(left))
     }
 
     /// Adds what a radio did to a packet.

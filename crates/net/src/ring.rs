@@ -81,6 +81,18 @@ impl<T: Copy> Ring<T> {
         self.first = if self.len == 0 { 0 } else { next };
     }
 
+    /// Removes items from the front as long as `condition` holds for the first one.
+    #[inline(always)]
+    pub fn drop_while(&mut self, mut condition: impl FnMut(&T) -> bool) {
+        let mut gone = 0;
+        while gone < self.len && condition(&self.slots[self.slot(gone)]) {
+            gone += 1;
+        }
+        let next = self.slot(gone) as u32;
+        self.len -= gone;
+        self.first = if self.len == 0 { 0 } else { next };
+    }
+
     /// Removes all items.
     #[inline]
     pub fn clear(&mut self) {
@@ -140,6 +152,12 @@ mod tests {
                     0 if behind == 3 => {
                         ring.clear();
                         model.clear();
+                    }
+                    1 if behind == 3 => {
+                        ring.drop_while(|kept| kept % 7 < 4);
+                        while model.front().is_some_and(|kept| kept % 7 < 4) {
+                            model.pop_front();
+                        }
                     }
                     0 | 1 => prop_assert_eq!(ring.pop_front(), model.pop_front()),
                     2 => {

@@ -2,7 +2,7 @@
 //!
 //! Both are small enough to be returned in registers.
 
-use whimbrel_units::Time;
+use whimbrel_units::{Duration, Time};
 
 /// The service of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,14 @@ pub(crate) struct Served {
     pub begins: Time,
     /// When the link is free again; without a radio, the packet's last bit leaves then.
     pub ends: Time,
+}
+
+impl Served {
+    /// How long the service takes. It never ends before it begins, so nothing is compared.
+    #[inline(always)]
+    pub fn length(self) -> Duration {
+        Duration::from_nanos(self.ends.as_nanos() - self.begins.as_nanos())
+    }
 }
 
 /// The transmission of a packet between two radios.

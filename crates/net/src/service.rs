@@ -23,6 +23,10 @@ pub(crate) struct Server {
     kind: Kind,
     /// When the last packet so far leaves the link.
     free_at: Time,
+    /// At a constant rate: nanoseconds for each byte if they are whole, else 0. At most rates that
+    /// are in use they are, and a multiplication gives the service time. At most a second, so that
+    /// the service time of any packet fits in 64 bits.
+    per_byte: u64,
 }
 
 /// Boxed but for the common kinds: a run with many links is fast if they fit the cache.
@@ -52,9 +56,14 @@ impl Server {
                 Kind::Wireless(Box::new(Radio::new(Arc::clone(link), seed)))
             }
         };
+        let per_byte = match &kind {
+            Kind::Constant(constant) => whole_per_byte(constant.rate),
+            _ => 0,
+        };
         Self {
             kind,
             free_at: Time::ZERO,
+            per_byte,
         }
     }
 
@@ -76,20 +85,17 @@ impl Server {
     /// Serves a packet that arrives at `now`, after all packets before it.
     #[inline(always)]
     pub fn serve(&mut self, now: Time, size: u32) -> Served {
-        let idle = self.free_at < now;
-        let begins = if idle { now } else { self.free_at };
-        let served = match &mut self.kind {
-            Kind::Constant(constant) => Served {
-                begins,
-                ends: begins + constant.time_for(size, idle),
-            },
-            _ => self.serve_otherwise(now, begins, size),
-        };
+        if self.is_constant() {
+            return self.serve_constant(now, size);
+        }
+        let begins = self.free_at.max(now);
+        let served = self.serve_otherwise(now, begins, size);
         self.free_at = served.ends;
         served
     }
 
     /// Whether the rate is constant, or unlimited.
+    #[inline]
     pub fn is_constant(&self) -> bool {
         matches!(self.kind, Kind::Constant(_) | Kind::Unlimited)
     }
@@ -99,26 +105,24 @@ impl Server {
     pub fn serve_constant(&mut self, now: Time, size: u32) -> Served {
         let idle = self.free_at < now;
         let begins = if idle { now } else { self.free_at };
-        let ends = match &mut self.kind {
-            Kind::Constant(constant) => begins + constant.time_for(size, idle),
-            _ => now,
+        let ends = if self.per_byte != 0 {
+            begins + Duration::from_nanos(u64::from(size) * self.per_byte)
+        } else {
+            match &mut self.kind {
+                Kind::Constant(constant) => begins + constant.time_for(size, idle),
+                _ => now,
+            }
         };
         self.free_at = ends;
         Served { begins, ends }
     }
 
-    /// Serves a packet at any rate but a constant one.
+    /// Serves a packet unless the rate [is constant](Self::is_constant).
     #[inline(never)]
     fn serve_otherwise(&mut self, now: Time, begins: Time, size: u32) -> Served {
         let idle = self.free_at < now;
         let ends = match &mut self.kind {
-            Kind::Unlimited => {
-                return Served {
-                    begins: now,
-                    ends: now,
-                };
-            }
-            Kind::Constant(constant) => begins + constant.time_for(size, idle),
+            Kind::Unlimited | Kind::Constant(_) => return self.serve_constant(now, size),
             Kind::Steps(steps) => steps.serve(begins, size, idle),
             Kind::Trace(reader) => return reader.serve(now, size),
             Kind::Wireless(radio) => return radio.serve(begins, size),
@@ -136,15 +140,18 @@ impl Server {
     }
 }
 
-/// A constant rate. At most rates that are in use a byte takes whole nanoseconds: a multiplication
-/// gives the service time. Otherwise it is cached for two sizes, which nearly all packets have
-/// (data, ACK): a division costs more than the rest of a hop.
+/// Nanoseconds for each byte at a rate in bits per second if they are whole, else 0.
+fn whole_per_byte(rate: u64) -> u64 {
+    let whole = rate >= 8 && WORK_PER_BYTE.is_multiple_of(rate);
+    if whole { WORK_PER_BYTE / rate } else { 0 }
+}
+
+/// A constant rate at which a byte does not take whole nanoseconds. The service time is cached for
+/// two sizes, which nearly all packets have (data, ACK): a division costs more than the rest of a
+/// hop.
 #[derive(Debug, Clone)]
 struct Constant {
     rate: u64,
-    /// Nanoseconds for each byte if they are whole, else 0. At most a second, so that the service
-    /// time of any packet fits in 64 bits.
-    per_byte: u64,
     /// The sizes of the last two, and their work.
     sizes: [u32; 2],
     works: [Work; 2],
@@ -165,11 +172,8 @@ impl Constant {
             time: Duration::ZERO,
             rest: 0,
         };
-        let rate = rate.as_bits_per_sec();
-        let whole = rate >= 8 && WORK_PER_BYTE.is_multiple_of(rate);
         Self {
-            rate,
-            per_byte: if whole { WORK_PER_BYTE / rate } else { 0 },
+            rate: rate.as_bits_per_sec(),
             sizes: [0; 2],
             works: [nothing; 2],
             carried: 0,
@@ -178,9 +182,6 @@ impl Constant {
 
     #[inline(always)]
     fn time_for(&mut self, size: u32, idle: bool) -> Duration {
-        if self.per_byte != 0 {
-            return Duration::from_nanos(u64::from(size) * self.per_byte);
-        }
         let work = if self.sizes[0] == size {
             self.works[0]
         } else if self.sizes[1] == size {

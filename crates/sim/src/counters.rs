@@ -7,11 +7,12 @@ use whimbrel_units::Bytes;
 /// The counters of a sender. They go into the outcome.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SenderCounters {
-    /// Data packets sent, retransmissions included, and their size on the wire in bytes.
+    /// Data packets sent, retransmissions included.
     pub packets: u64,
-    pub wire_bytes: u64,
     /// Data packets retransmitted.
     pub retransmits: u64,
+    /// Size of all data packets on the wire in bytes.
+    pub wire_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Loss episodes that the controller responded to.

@@ -46,6 +46,20 @@ pub trait Controller: Send + Sync + Debug {
         }
     }
 
+    /// [`on_sent`](Self::on_sent); returns [`cwnd`](Self::cwnd) and
+    /// [`pacing_rate`](Self::pacing_rate) after it. A transport needs all three for each packet:
+    /// this is one call at run time instead of three. No algorithm implements it.
+    #[inline]
+    fn on_sent_limits(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        in_flight: Bytes,
+    ) -> (Bytes, Option<Rate>) {
+        self.on_sent(now, size, in_flight);
+        (self.cwnd(), self.pacing_rate())
+    }
+
     /// Invoked when data is acknowledged.
     fn on_ack(&mut self, ack: &Ack);
 
@@ -178,6 +192,15 @@ impl Controller for Box<dyn Controller> {
         Some(&mut **self)
     }
     #[inline]
+    fn on_sent_limits(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        in_flight: Bytes,
+    ) -> (Bytes, Option<Rate>) {
+        (**self).on_sent_limits(now, size, in_flight)
+    }
+    #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         (**self).on_ack(ack);
     }
@@ -231,6 +254,7 @@ mod tests {
 
     #[test]
     fn every_provided_method_forwards_to_the_inner_controller() {
-        assert_eq!(not_forwarded(), ["inner", "inner_mut"]);
+        // `on_sent_limits` calls three methods, which forward.
+        assert_eq!(not_forwarded(), ["inner", "inner_mut", "on_sent_limits"]);
     }
 }

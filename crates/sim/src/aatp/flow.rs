@@ -39,7 +39,7 @@ impl Flow<Nodes> for Connection<'_> {
         self.on_bytes(context.now, end, &bytes, node, &mut context.out);
         context.out.payloads.release(handle, Some(bytes));
         Arrival {
-            due: self.due(end),
+            due: self.due(end).unwrap_or(Time::MAX),
             progress: true,
         }
     }

@@ -78,22 +78,24 @@ impl Calendar {
     /// Sets the next event of `slot`. With `None`, or a time beyond [`Self::horizon`], it has none.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Option<Time>) {
-        self.replay(slot, self.node(slot, time), false);
+        let timer = slot >= self.first_timer;
+        self.replay(slot, self.node(slot, time, timer), false);
     }
 
-    /// The same for the slot that [`Self::next`] returned: the path to the root surely changes.
+    /// The same for a link that [`Self::next`] returned: the path to the root surely changes.
     #[inline]
-    pub fn set_earliest(&mut self, slot: usize, time: Option<Time>) {
-        self.replay(slot, self.node(slot, time), true);
+    pub fn set_earliest_link(&mut self, slot: usize, time: Option<Time>) {
+        debug_assert!(slot < self.first_timer);
+        self.replay(slot, self.node(slot, time, false), true);
     }
 
     /// The node of a slot.
     #[inline]
-    fn node(&self, slot: usize, time: Option<Time>) -> u64 {
+    fn node(&self, slot: usize, time: Option<Time>, timer: bool) -> u64 {
         match time {
             Some(time) if time.as_nanos() < self.beyond => {
                 let time = time.as_nanos();
-                let timer = u64::from(slot >= self.first_timer);
+                let timer = u64::from(timer);
                 // Neither the slot nor the hash has more bits than a slot number.
                 let low = slot as u64 ^ self.scramble(time);
                 (((time << 1) | timer) << self.slot_bits) | low
@@ -160,7 +162,9 @@ mod tests {
             for (slot, time) in changes {
                 let at = time.map(Time::from_nanos);
                 match calendar.next() {
-                    Some((_, earliest)) if earliest == slot => calendar.set_earliest(slot, at),
+                    Some((_, earliest)) if earliest == slot && slot < 20 => {
+                        calendar.set_earliest_link(slot, at);
+                    }
                     _ => calendar.set(slot, at),
                 }
                 match time {

@@ -85,12 +85,19 @@ impl Pipe {
     /// is the next to leave.
     #[inline]
     pub fn hold(&mut self, at: Time, hop: u8, packet: &Packet) -> bool {
-        let first = self.packets.is_empty();
         // A packet overtakes others only if the delay became smaller.
-        if at < self.last && !first {
+        if at < self.last && !self.packets.is_empty() {
             return self.overtake(Packet { at, hop, ..*packet });
         }
         self.last = at;
+        self.hold_in_order(at, hop, packet)
+    }
+
+    /// The same for a packet that leaves after those that are on the link, as on each link that is
+    /// [plain](Self::is_plain).
+    #[inline(always)]
+    pub fn hold_in_order(&mut self, at: Time, hop: u8, packet: &Packet) -> bool {
+        let first = self.packets.is_empty();
         let kept = self.packets.push_back(*packet);
         kept.at = at;
         kept.hop = hop;

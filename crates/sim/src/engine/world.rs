@@ -235,7 +235,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let Some(mut packet) = pipe.leave() else {
             return;
         };
-        self.calendar.set_earliest(link, pipe.next());
+        self.calendar.set_earliest_link(link, pipe.next());
         let hop = packet.hop + 1;
         let row = self.routes.row(&packet);
         match self.routes.link(row, hop) {
@@ -407,7 +407,10 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
             .flow
             .on_arrival(&mut context, Place { path, end }, packet);
         let several = entry.further.1 > 0;
-        self.reschedule(2 * packet.lane as usize + end.index(), arrival.due);
+        let timer = 2 * packet.lane as usize + end.index();
+        if arrival.due < self.scheduled[timer] {
+            self.schedule(timer, Some(arrival.due));
+        }
         if several && end == End::Near {
             self.reschedule_paths(index, at);
         }
@@ -448,21 +451,41 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
         let flow = &mut self.flows[index].flow;
         self.observation
             .called(at, index, flow, &self.out[sent..], &self.payloads);
-        for place in sent..self.out.len() {
-            // A packet that arrives at once may call a flow, which uses the same buffer.
-            let packet = self.out[place];
-            self.depart(packet);
+        if self.out.len() > sent {
+            self.depart(sent);
         }
-        self.out.truncate(sent);
     }
 
-    /// Puts a packet on the first link of its route.
+    /// Puts the packets of [`Self::out`] from `sent` on on the first links of their routes.
     #[inline(never)]
-    fn depart(&mut self, mut packet: Packet) {
-        let row = self.routes.row(&packet);
-        if let Some(first) = self.routes.link(row, 0) {
+    fn depart(&mut self, sent: usize) {
+        for place in sent..self.out.len() {
+            let packet = &self.out[place];
+            let row = self.routes.row(packet);
+            let Some(first) = self.routes.link(row, 0) else {
+                continue;
+            };
+            let pipe = &mut self.pipes[first];
+            if pipe.is_plain() && self.routes.ahead(row, 0) == Ahead::Nothing {
+                // Nearly all packets go from the buffer to a link, and stay there.
+                match pipe.offer_plain(packet.at, packet) {
+                    Offered::Leaves(at) => {
+                        if pipe.hold_in_order(at, 0, packet) {
+                            self.calendar.set(first, Some(at));
+                        }
+                    }
+                    Offered::Dropped(cause) => {
+                        let packet = *packet;
+                        self.on_drop(packet.at, first, &packet, cause);
+                    }
+                }
+                continue;
+            }
+            // A packet that arrives at once may call a flow, which uses the same buffer.
+            let mut packet = *packet;
             self.enter(packet.at, first, 0, row, &mut packet);
         }
+        self.out.truncate(sent);
     }
 
     /// Notes whether a flow is complete. The run is over when all flows that can complete are.

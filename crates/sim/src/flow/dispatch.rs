@@ -73,15 +73,17 @@ macro_rules! query {
     };
 }
 
-/// A call that is not inlined into the path that TCP takes.
-#[inline(never)]
-fn arrive_at<F: Flow<Shared>>(
-    flow: &mut F,
-    context: &mut Context<'_, Shared>,
-    place: Place,
-    packet: &Packet,
-) -> Arrival {
-    flow.on_arrival(context, place, packet)
+impl AnyFlow<'_> {
+    /// [`Flow::on_arrival`] apart from the path that TCP takes.
+    #[inline(never)]
+    fn on_other_arrival(
+        &mut self,
+        context: &mut Context<'_, Shared>,
+        place: Place,
+        packet: &Packet,
+    ) -> Arrival {
+        call!(self, on_arrival(context, place, packet))
+    }
 }
 
 impl Flow<Shared> for AnyFlow<'_> {
@@ -106,9 +108,7 @@ impl Flow<Shared> for AnyFlow<'_> {
     ) -> Arrival {
         match self {
             Self::Tcp(flow) => flow.on_arrival(context, place, packet),
-            Self::Multipath(flow) => arrive_at(&mut **flow, context, place, packet),
-            Self::Aatp(flow) => arrive_at(&mut **flow, context, place, packet),
-            Self::Udp(flow) => flow.on_arrival(context, place, packet),
+            _ => self.on_other_arrival(context, place, packet),
         }
     }
 

@@ -34,8 +34,9 @@ pub(crate) struct Place {
 /// What followed from the arrival of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
-    /// When the next timer of that end is due.
-    pub due: Option<Time>,
+    /// When the next timer of that end is due; [`Time::MAX`]: none runs. (Two values that are
+    /// returned in registers.)
+    pub due: Time,
     /// The flow may be complete now.
     pub progress: bool,
 }

@@ -41,7 +41,7 @@ impl<S> Flow<S> for Connection<'_> {
             End::Far => self.on_packet_at_receiver(now, path, packet, out),
         };
         Arrival {
-            due: self.due(now, path, end.index()),
+            due: self.due(now, path, end.index()).unwrap_or(Time::MAX),
             progress: delivered > 0,
         }
     }

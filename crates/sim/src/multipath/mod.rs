@@ -39,7 +39,7 @@ use crate::engine::packet::{Flags, Packet};
 use crate::network::{Network, TcpFlow};
 use crate::seed::Stream;
 use crate::streams::Data;
-use crate::tcp::{Endpoint, Mapping, Sender, earliest};
+use crate::tcp::{Endpoint, Mapping, Sender, if_finite};
 use path::Path;
 use whimbrel_units::Time;
 
@@ -79,7 +79,8 @@ impl<'a> Connection<'a> {
             return None;
         }
         let arrival = self.data.deadline().filter(|_| path == 0 && end == 0);
-        earliest(self.paths[path].ends[end].deadline(now), arrival)
+        let due = self.paths[path].ends[end].deadline(now);
+        if_finite(due.min(arrival.unwrap_or(Time::MAX)))
     }
 
     /// A packet reached the near end of a path intact.

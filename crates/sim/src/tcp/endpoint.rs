@@ -1,8 +1,8 @@
 //! One endpoint of a TCP connection: the handshake, the sending half and the receiving half.
 
 use super::forger::Forger;
-use super::receiver::{AckFields, Receiver};
-use super::sender::{Departed, Mapping, Sender, Transmission, earliest};
+use super::receiver::Receiver;
+use super::sender::{Departed, Mapping, Sender, Sending, Transmission};
 use crate::counters::SenderCounters;
 use crate::engine::packet::{Flags, Packet};
 use crate::measure::Delays;
@@ -156,17 +156,20 @@ impl Endpoint {
             .unwrap_or_default()
     }
 
-    /// When its next timer expires.
+    /// When its next timer expires; [`Time::MAX`]: none runs.
     #[inline(always)]
-    pub fn deadline(&self, now: Time) -> Option<Time> {
-        let sender = if self.handshake == Handshake::Established {
-            self.sender.as_ref().and_then(|s| s.deadline(now))
-        } else if let Handshake::SynSent { retry_at, .. } = self.handshake {
-            return Some(retry_at);
-        } else {
-            None
-        };
-        let due = earliest(sender, self.receiver.as_ref().and_then(Receiver::deadline));
+    pub fn deadline(&self, now: Time) -> Time {
+        let mut due = Time::MAX;
+        if self.handshake != Handshake::Established {
+            if let Handshake::SynSent { retry_at, .. } = self.handshake {
+                return retry_at;
+            }
+        } else if let Some(sender) = &self.sender {
+            due = sender.deadline(now);
+        }
+        if let Some(receiver) = &self.receiver {
+            due = due.min(receiver.deadline());
+        }
         match &self.forger {
             None => due,
             Some(forger) => forger.before(due),
@@ -239,10 +242,10 @@ impl Endpoint {
     /// With lookahead a receiver handles its own timer when a packet arrives after it.
     #[inline(always)]
     fn meet_timer(&mut self, now: Time, out: &mut Vec<Packet>) {
-        if let Some(due) = self.receiver.as_ref().and_then(Receiver::deadline)
-            && due < now
+        if let Some(receiver) = &self.receiver
+            && receiver.deadline() < now
         {
-            self.send_ack(due, out);
+            self.send_ack(receiver.deadline(), out);
         }
     }
 
@@ -288,8 +291,7 @@ impl Endpoint {
         if self
             .receiver
             .as_ref()
-            .and_then(Receiver::deadline)
-            .is_some_and(|at| at <= now)
+            .is_some_and(|receiver| receiver.deadline() <= now)
         {
             self.send_ack(now, out);
         }
@@ -357,17 +359,21 @@ impl Endpoint {
             return false;
         }
         let mut sent = false;
+        let mut sending = Sending::default();
         while let Some(next) = self
             .sender
             .as_mut()
-            .and_then(|sender| sender.next_segment(now))
+            .and_then(|sender| sender.next_segment(now, &mut sending))
         {
-            let mut packet = self.data(now, next);
-            if let Some(receiver) = &mut self.receiver {
-                carry(&mut packet, receiver.acknowledge());
+            // Pushed first: what is changed in part is not copied then.
+            out.push(self.data(now, next));
+            if let (Some(receiver), Some(packet)) = (&mut self.receiver, out.last_mut()) {
+                receiver.acknowledge(packet);
             }
-            out.push(packet);
             sent = true;
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.end_sending(now, sending);
         }
         sent
     }
@@ -382,7 +388,7 @@ impl Endpoint {
     ) -> Option<Departed> {
         let sender = self.sender.as_mut()?;
         sender.offer(offer);
-        let next = sender.next_segment(now)?;
+        let next = sender.next_one(now)?;
         let sent = sender.departed(next.seg);
         let mut packet = self.data(now, next);
         packet.set_connection_segment(sent.mapping.data);
@@ -398,12 +404,11 @@ impl Endpoint {
         self.packet(now, what, next.seg, next.size)
     }
 
+    /// Sends an acknowledgment. There is a receiver.
     fn send_ack(&mut self, now: Time, out: &mut Vec<Packet>) {
-        if let Some(receiver) = &mut self.receiver {
-            let ack = receiver.acknowledge();
-            let mut packet = self.packet(now, Flags::default(), 0, self.header);
-            carry(&mut packet, ack);
-            out.push(packet);
+        out.push(self.packet(now, Flags::default(), 0, self.header));
+        if let (Some(receiver), Some(packet)) = (&mut self.receiver, out.last_mut()) {
+            receiver.acknowledge(packet);
         }
     }
 
@@ -413,17 +418,4 @@ impl Endpoint {
         packet.seg = seg;
         packet
     }
-}
-
-/// Puts an acknowledgment on a packet.
-#[inline]
-fn carry(packet: &mut Packet, ack: AckFields) {
-    packet.ack = ack.ack;
-    packet.echo = ack.echo;
-    packet.sacks = ack.sacks;
-    packet.flags = packet
-        .flags
-        .with_if(ack.dsack, Flags::DSACK)
-        .with_if(ack.ece, Flags::ECE);
-    packet.size += packet.sack_bytes();
 }

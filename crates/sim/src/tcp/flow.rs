@@ -1,7 +1,7 @@
 //! A TCP connection over one path as a [`Flow`]: bulk data from the near end, or both ways.
 
 use super::trace::Trace;
-use super::{Endpoint, Sender};
+use super::{Endpoint, Sender, if_finite};
 use crate::engine::packet::{Flags, Packet};
 use crate::engine::payload_pool::PayloadPool;
 use crate::flow::interface::{Arrival, Context, EndBehavior, Flow, Place};
@@ -20,6 +20,8 @@ pub(crate) struct Connection<'a> {
     /// Near, far.
     ends: [Endpoint; 2],
     lost: LossCounts,
+    /// The near end does not send for ever, so the connection may be complete one day.
+    ends_by_itself: bool,
     /// If the run is observed.
     trace: Option<Box<Trace>>,
 }
@@ -36,6 +38,7 @@ impl<'a> Connection<'a> {
                 Endpoint::far(lane, spec, !seed),
             ],
             lost: LossCounts::default(),
+            ends_by_itself: spec.size.is_some(),
             trace: None,
         }
     }
@@ -58,13 +61,14 @@ impl<S> Flow<S> for Connection<'_> {
     }
 
     fn stop(&mut self) {
+        self.ends_by_itself = true;
         self.ends.iter_mut().for_each(Endpoint::stop);
     }
 
     fn on_timer(&mut self, context: &mut Context<'_, S>, place: Place) -> Option<Time> {
         let end = &mut self.ends[place.end.index()];
         end.on_timer(context.now, context.out.packets);
-        end.deadline(context.now)
+        if_finite(end.deadline(context.now))
     }
 
     // The hottest function of a run: see [`Endpoint::on_packet`].
@@ -79,7 +83,7 @@ impl<S> Flow<S> for Connection<'_> {
         let delivered = end.on_packet(context.now, packet, context.out.packets);
         Arrival {
             due: end.deadline(context.now),
-            progress: delivered > 0,
+            progress: delivered > 0 && self.ends_by_itself,
         }
     }
 
@@ -91,7 +95,7 @@ impl<S> Flow<S> for Connection<'_> {
     ) -> Option<Time> {
         let end = &mut self.ends[place.end.index()];
         end.on_corrupted(context.now, packet, context.out.packets);
-        end.deadline(context.now)
+        if_finite(end.deadline(context.now))
     }
 
     fn note_loss(&mut self, _: usize, packet: &Packet, cause: DropCause, _: &mut PayloadPool) {
@@ -101,7 +105,7 @@ impl<S> Flow<S> for Connection<'_> {
     }
 
     fn deadline(&self, now: Time, place: Place) -> Option<Time> {
-        self.ends[place.end.index()].deadline(now)
+        if_finite(self.ends[place.end.index()].deadline(now))
     }
 
     fn behavior(&self, end: End) -> EndBehavior {

@@ -3,7 +3,6 @@
 //! It is near the receiver, sees all packets there, and sends forged NACKs at a fixed rate. Its
 //! effect depends on which NACKs the sender accepts: see `sender/nacks.rs`.
 
-use super::sender::earliest;
 use crate::network::{ForgedNacks, Sequences};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -37,8 +36,8 @@ impl Forger {
 
     /// The earlier of `due` and the time of its next NACK.
     #[cold]
-    pub fn before(&self, due: Option<Time>) -> Option<Time> {
-        earliest(self.next, due)
+    pub fn before(&self, due: Time) -> Time {
+        self.next.map_or(due, |next| next.min(due))
     }
 
     /// The segment and the echoed time of a NACK that is due now. `window` are the segments between

@@ -13,7 +13,7 @@ mod trace;
 
 pub(crate) use endpoint::Endpoint;
 pub(crate) use flow::Connection;
-pub(crate) use sender::{Mapping, Note, Sender, earliest};
+pub(crate) use sender::{Mapping, Note, Sender, if_finite};
 pub(crate) use trace::Trace;
 
 use whimbrel_units::Bytes;

@@ -31,8 +31,8 @@ pub(crate) struct Receiver {
     marked: u64,
     /// Number of in-order segments not yet acknowledged.
     unacknowledged: u32,
-    /// When they must be acknowledged at the latest.
-    deadline: Option<Time>,
+    /// When they must be acknowledged at the latest; [`Time::MAX`]: there are none.
+    deadline: Time,
     ack_every: u32,
     ack_delay: Duration,
     /// Number of segments that a burst of quick acknowledgments covers, and those left of it.
@@ -63,16 +63,6 @@ pub(crate) struct Received {
     pub ack_now: bool,
 }
 
-/// The fields of an acknowledgment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AckFields {
-    pub ack: u32,
-    pub echo: Time,
-    pub sacks: [Block; 3],
-    pub dsack: bool,
-    pub ece: bool,
-}
-
 impl Receiver {
     pub fn new(settings: &TcpSettings, sack: bool, nack: bool) -> Self {
         Self {
@@ -85,7 +75,7 @@ impl Receiver {
             ece: false,
             marked: 0,
             unacknowledged: 0,
-            deadline: None,
+            deadline: Time::MAX,
             ack_every: settings.ack_every.max(1),
             ack_delay: settings.ack_delay,
             quick_acks: settings.quick_acks,
@@ -148,8 +138,9 @@ impl Receiver {
         allowed
     }
 
-    /// When the delayed acknowledgment is due.
-    pub fn deadline(&self) -> Option<Time> {
+    /// When the delayed acknowledgment is due; [`Time::MAX`]: none is.
+    #[inline]
+    pub fn deadline(&self) -> Time {
         self.deadline
     }
 
@@ -193,8 +184,8 @@ impl Receiver {
                 ack_now = true;
             } else if self.unacknowledged >= self.ack_every {
                 ack_now = true;
-            } else if self.deadline.is_none() {
-                self.deadline = Some(now + self.ack_delay);
+            } else if self.deadline == Time::MAX {
+                self.deadline = now + self.ack_delay;
             }
             return Received {
                 in_order: self.next - before,
@@ -236,51 +227,48 @@ impl Receiver {
         self.reported = recent;
     }
 
-    /// The fields of an acknowledgment that leaves now, alone or on data. Afterwards no
-    /// acknowledgment is pending.
+    /// Puts the acknowledgment on a packet that leaves now, with or without data. Afterwards none
+    /// is pending.
     #[inline]
-    pub fn acknowledge(&mut self) -> AckFields {
+    pub fn acknowledge(&mut self, packet: &mut Packet) {
         self.unacknowledged = 0;
-        self.deadline = None;
+        self.deadline = Time::MAX;
         self.last_ack = self.next;
-        let mut fields = AckFields {
-            ack: self.next,
-            echo: self.ts_recent,
-            sacks: [Block::default(); 3],
-            dsack: false,
-            ece: self.ece,
-        };
+        packet.ack = self.next;
+        packet.echo = self.ts_recent;
+        packet.flags = packet.flags.with_if(self.ece, Flags::ECE);
         if self.sack && (self.duplicate.is_some() || !self.beyond.is_empty()) {
-            self.fill_sacks(&mut fields);
+            self.fill_sacks(packet);
         }
         self.duplicate = None;
-        fields
     }
 
-    fn fill_sacks(&mut self, fields: &mut AckFields) {
+    /// Adds the SACK blocks.
+    fn fill_sacks(&self, packet: &mut Packet) {
+        let sacks = &mut packet.sacks;
         let mut used = 0;
         if let Some(seg) = self.duplicate {
             // RFC 2883 section 4: the duplicate comes first, even below the ACK or inside another
             // block.
-            fields.sacks[0] = Block {
+            sacks[0] = Block {
                 start: seg,
                 end: seg + 1,
             };
-            fields.dsack = true;
+            packet.flags = packet.flags.with(Flags::DSACK);
             used = 1;
         }
+        let duplicates = used;
         for block in self
             .reported
             .into_iter()
             .flatten()
             .filter_map(|seg| self.beyond.holding(seg))
         {
-            if used < fields.sacks.len()
-                && !fields.sacks[usize::from(fields.dsack)..used].contains(&block)
-            {
-                fields.sacks[used] = block;
+            if used < sacks.len() && !sacks[duplicates..used].contains(&block) {
+                sacks[used] = block;
                 used += 1;
             }
         }
+        packet.size += packet.sack_bytes();
     }
 }

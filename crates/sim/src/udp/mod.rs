@@ -33,7 +33,7 @@ impl<S> Flow<S> for Source {
     fn on_arrival(&mut self, context: &mut Context<'_, S>, _: Place, packet: &Packet) -> Arrival {
         self.count_arrival(context.now, packet);
         Arrival {
-            due: None,
+            due: Time::MAX,
             progress: false,
         }
     }

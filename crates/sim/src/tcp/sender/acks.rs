@@ -24,7 +24,7 @@ impl Sender {
         let una_before = board.una();
         let lost_before = self.rate.lost();
         let mut delivery = Delivery::default();
-        board.acknowledge(packet.ack, |seg, segment| delivery.add(seg, segment));
+        board.acknowledge(packet.ack, &mut delivery);
         let advanced = board.una() > una_before;
         if self.mode != Recovery::NewReno {
             let skip = usize::from(packet.flags.has(Flags::DSACK));
@@ -183,6 +183,9 @@ impl Sender {
     }
 
     pub(super) fn restart_rto(&mut self, now: Time) {
-        self.rto_at = (self.board.outstanding() > 0).then(|| now + self.rtt.rto());
+        self.rto_at = match self.board.outstanding() {
+            0 => Time::MAX,
+            _ => now + self.rtt.rto(),
+        };
     }
 }

@@ -30,6 +30,15 @@ pub(super) struct SentOnce {
 }
 
 impl Delivery {
+    /// Adds consecutive segments that were sent once, each after the one before it: the first of
+    /// them, their number, and the last.
+    #[inline(always)]
+    pub fn add_run(&mut self, first: u32, count: u32, last: &Segment) {
+        self.segments += count - 1;
+        self.lowest_sent_once = Some(self.lowest_sent_once.map_or(first, |low| low.min(first)));
+        self.add(first + count - 1, last);
+    }
+
     /// Adds a segment.
     #[inline]
     pub fn add(&mut self, seg: u32, segment: &Segment) {

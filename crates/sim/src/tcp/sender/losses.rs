@@ -232,9 +232,9 @@ impl Sender {
     /// Invoked when a timer may have expired.
     pub fn on_timer(&mut self, now: Time) {
         self.marks.echoed = false;
-        if self.rto_at.is_some_and(|at| at <= now) {
+        if self.rto_at <= now {
             self.on_rto(now);
-        } else if self.rack.deadline().is_some_and(|at| at <= now) {
+        } else if self.rack.deadline() <= now {
             self.rack_on_timer(now);
         }
     }
@@ -263,6 +263,6 @@ impl Sender {
         self.start_again(now);
         self.rtt.back_off();
         self.rack.on_timeout();
-        self.rto_at = Some(now + self.rtt.rto());
+        self.rto_at = now + self.rtt.rto();
     }
 }

@@ -124,8 +124,8 @@ pub(crate) struct Sender {
     marks: Marks,
     /// State of NACKs; `None`: they are off.
     nacks: Option<Box<Nacks>>,
-    /// When the retransmission timer expires.
-    rto_at: Option<Time>,
+    /// When the retransmission timer expires; [`Time::MAX`]: it does not run.
+    rto_at: Time,
     /// The segment for which the timer already expired and which is still not acknowledged: a
     /// further timeout leaves ssthresh unchanged (RFC 5681).
     timed_out_una: Option<u32>,
@@ -194,7 +194,7 @@ impl Sender {
             oracle: settings.oracle,
             marks,
             nacks: Nacks::new(nack),
-            rto_at: None,
+            rto_at: Time::MAX,
             timed_out_una: None,
             rtt_round_ends: None,
             eifel: Eifel::Off,
@@ -329,12 +329,12 @@ impl Sender {
         }
     }
 
-    /// When its next timer expires; `None`: none runs.
+    /// When its next timer expires; [`Time::MAX`]: none runs.
     #[inline]
-    pub fn deadline(&self, now: Time) -> Option<Time> {
-        let timers = earliest(self.rto_at, self.rack.deadline());
+    pub fn deadline(&self, now: Time) -> Time {
+        let timers = self.rto_at.min(self.rack.deadline());
         if self.pacer.until() > now && self.has_something_to_send() {
-            earliest(timers, Some(self.pacer.until()))
+            timers.min(self.pacer.until())
         } else {
             timers
         }
@@ -354,7 +354,13 @@ impl Sender {
     /// The controller's window in segments, at least one.
     #[inline]
     fn cwnd(&self) -> u32 {
-        let segments = self.controller.cwnd().get() / u64::from(self.mss);
+        self.in_segments(self.controller.cwnd())
+    }
+
+    /// A window in segments, at least one.
+    #[inline]
+    fn in_segments(&self, cwnd: Bytes) -> u32 {
+        let segments = cwnd.get() / u64::from(self.mss);
         segments.clamp(1, u64::from(u32::MAX / 2)) as u32
     }
 }
@@ -371,10 +377,16 @@ pub(crate) struct Transmission {
     pub cwr: bool,
 }
 
-/// The earlier of two times; `None` is never.
-pub(crate) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
+/// What is known within one call that sends segments, until it ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sending {
+    /// The controller's window after the last segment that was sent.
+    cwnd: Option<Bytes>,
+    /// A new segment was sent, so the probe timer must be armed again.
+    new: bool,
+}
+
+/// A deadline of which [`Time::MAX`] is never.
+pub(crate) fn if_finite(deadline: Time) -> Option<Time> {
+    (deadline < Time::MAX).then_some(deadline)
 }

@@ -4,7 +4,6 @@
 //! window at a multiple of cwnd/srtt (RFC 9002 section 7.7 suggests 1.25), in bursts as QUIC stacks
 //! allow them: two milliseconds of that rate, but 10 to 256 packets, and at most 10 milliseconds.
 
-use whimbrel_cc::Controller;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Usual length of a burst.
@@ -41,15 +40,23 @@ impl Pacer {
         self.until
     }
 
-    /// Invoked when a packet of `size` bytes is sent.
+    /// Invoked when a packet of `size` bytes is sent; `cwnd` and `rate` are the controller's window
+    /// and its pacing rate after it.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, size: u32, controller: &dyn Controller, srtt: Duration) {
+    pub fn on_sent(
+        &mut self,
+        now: Time,
+        size: u32,
+        cwnd: Bytes,
+        rate: Option<Rate>,
+        srtt: Duration,
+    ) {
         let size = Bytes::new(u64::from(size));
-        if let Some(rate) = controller.pacing_rate() {
+        if let Some(rate) = rate {
             self.full_at = self.full_at.max(now) + rate.time_for(size);
             self.until = self.full_at;
         } else if let Some(gain) = self.gain.filter(|_| !srtt.is_zero()) {
-            let window_rate = Rate::over(controller.cwnd(), srtt);
+            let window_rate = Rate::over(cwnd, srtt);
             let rate = window_rate.mul_f64(gain);
             self.full_at = self.full_at.max(now) + rate.time_for(size);
             // The next packet may leave while the bucket, which holds one burst, has room for it.
@@ -94,7 +101,8 @@ mod tests {
         for _ in 0..10 {
             now = now.max(pacer.until());
             at.push(now.as_nanos() / 1000);
-            pacer.on_sent(now, 1250, &*controller, Duration::from_millis(100));
+            let (cwnd, rate) = (controller.cwnd(), controller.pacing_rate());
+            pacer.on_sent(now, 1250, cwnd, rate, Duration::from_millis(100));
         }
         at
     }

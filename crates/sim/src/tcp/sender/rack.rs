@@ -10,7 +10,7 @@
 
 use super::delivery::Delivery;
 use super::scoreboard::{Scoreboard, Segment};
-use super::{Phase, Sender, earliest};
+use super::{Phase, Sender};
 use crate::engine::packet::{Flags, Packet};
 use crate::outcome::Truth;
 use crate::rtt::RttEstimator;
@@ -46,8 +46,9 @@ pub(super) struct Rack {
     /// A DSACK widens the window at most once per round trip, which ends when this segment is
     /// acknowledged.
     dsack_round: Option<u32>,
-    reorder_at: Option<Time>,
-    probe_at: Option<Time>,
+    /// When the reordering timer and the probe timer expire; [`Time::MAX`]: it does not run.
+    reorder_at: Time,
+    probe_at: Time,
     /// The probe timer expired: a probe is sent next.
     probe_due: bool,
     probe: Option<Probe>,
@@ -76,17 +77,17 @@ impl Rack {
             multiplier: 1,
             persist: PERSIST,
             dsack_round: None,
-            reorder_at: None,
-            probe_at: None,
+            reorder_at: Time::MAX,
+            probe_at: Time::MAX,
             probe_due: false,
             probe: None,
         }
     }
 
-    /// When its next timer expires.
+    /// When its next timer expires; [`Time::MAX`]: none runs.
     #[inline]
-    pub fn deadline(&self) -> Option<Time> {
-        earliest(self.reorder_at, self.probe_at)
+    pub fn deadline(&self) -> Time {
+        self.reorder_at.min(self.probe_at)
     }
 
     #[inline]
@@ -96,8 +97,8 @@ impl Rack {
 
     /// Invoked when the retransmission timer expires.
     pub fn on_timeout(&mut self) {
-        self.reorder_at = None;
-        self.probe_at = None;
+        self.reorder_at = Time::MAX;
+        self.probe_at = Time::MAX;
         self.probe_due = false;
         self.probe = None;
     }
@@ -130,7 +131,7 @@ impl Rack {
             && board.sacked() == 0
             && self.probe.is_none();
         if !allowed {
-            self.probe_at = None;
+            self.probe_at = Time::MAX;
             return;
         }
         let srtt = rtt.srtt();
@@ -140,7 +141,7 @@ impl Rack {
         } else {
             wait
         };
-        self.probe_at = Some(now + wait.min(rtt.rto()));
+        self.probe_at = now + wait.min(rtt.rto());
     }
 
     /// Whether a probe must be sent now.
@@ -157,7 +158,7 @@ impl Rack {
             retransmitted,
             sent,
         });
-        self.probe_at = None;
+        self.probe_at = Time::MAX;
     }
 
     /// Section 6.2 step 2: updates the most recently sent delivered transmission. The
@@ -240,17 +241,33 @@ impl Sender {
         }
         self.rack_process_probe(now, packet);
         self.rack_detect(now, in_flight);
-        if self.rack.probe_at.is_some() && self.board.sacked() > 0 {
-            self.rack.probe_at = None;
+        if self.rack.probe_at < Time::MAX && self.board.sacked() > 0 {
+            self.rack.probe_at = Time::MAX;
         }
     }
 
     /// Section 6.2 step 5: checks the oldest transmissions until one is not yet due.
+    #[inline(always)]
     fn rack_detect(&mut self, now: Time, in_flight: u32) {
-        self.rack.reorder_at = None;
+        self.rack.reorder_at = Time::MAX;
         let Some(newest) = self.rack.newest else {
             return;
         };
+        let una = self.board.una();
+        self.rack.transmissions.drop_while(|(seg, _)| *seg < una);
+        // Nearly always the next one is in flight, and nothing that was sent later has arrived.
+        if let Some((seg, transmission)) = self.rack.transmissions.front()
+            && newest.wrapping_sub(*transmission) as i32 <= 0
+            && self.board.get(*seg).waits(*transmission)
+        {
+            return;
+        }
+        self.rack_check(now, newest, in_flight);
+    }
+
+    /// [`Self::rack_detect`], when any transmission may be lost.
+    #[inline(never)]
+    fn rack_check(&mut self, now: Time, newest: u32, in_flight: u32) {
         let repairing = !self.phase.is_calm();
         let wait = self.rack.rtt
             + self
@@ -266,14 +283,14 @@ impl Sender {
                         break;
                     }
                     found = Some(found.map_or((seg, truth), |(s, t)| (s.min(seg), t.max(truth))));
-                } else if segment.transmission == transmission && !segment.sacked && !segment.lost {
+                } else if segment.waits(transmission) {
                     let sent_before = newest.wrapping_sub(transmission) as i32 > 0;
                     if !sent_before {
                         break;
                     }
                     let due = segment.sent + wait;
                     if due > now {
-                        self.rack.reorder_at = Some(due);
+                        self.rack.reorder_at = due;
                         break;
                     }
                     let truth = Truth::from(segment.dropped);
@@ -303,13 +320,13 @@ impl Sender {
     }
 
     pub(super) fn rack_on_timer(&mut self, now: Time) {
-        if self.rack.reorder_at.is_some_and(|at| at <= now) {
+        if self.rack.reorder_at <= now {
             let in_flight = self.board.in_flight();
             self.rack_detect(now, in_flight);
         }
-        if self.rack.probe_at.is_some_and(|at| at <= now) {
+        if self.rack.probe_at <= now {
             // Section 7.3: send a probe and restart the retransmission timer.
-            self.rack.probe_at = None;
+            self.rack.probe_at = Time::MAX;
             self.rack.probe_due = true;
             self.restart_rto(now);
         }

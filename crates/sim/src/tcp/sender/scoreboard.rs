@@ -4,6 +4,7 @@
 //! Segments are in a ring, so that a lookup costs the same for any window. Counts are updated with
 //! each event, so that no acknowledgment walks the window.
 
+use super::delivery::Delivery;
 use crate::engine::packet::Block;
 use crate::outcome::Truth;
 use crate::ranges::Ranges;
@@ -48,6 +49,18 @@ impl Segment {
     #[inline]
     pub fn retransmitted(&self) -> bool {
         !matches!(self.again, Again::Once)
+    }
+
+    /// It was sent once, and is neither SACKed nor marked lost.
+    #[inline]
+    fn is_untouched(&self) -> bool {
+        !(self.sacked | self.lost | self.retransmitted())
+    }
+
+    /// This transmission is its last one, and is neither SACKed nor marked lost.
+    #[inline]
+    pub fn waits(&self, transmission: u32) -> bool {
+        self.transmission == transmission && !self.sacked && !self.lost
     }
 
     /// The true cause for the NACKed transmission; `None`: it was not NACKed.
@@ -185,19 +198,31 @@ impl Scoreboard {
         self.ring = ring;
     }
 
-    /// Acknowledges all segments below `ack`; calls `delivered` for each newly delivered one.
+    /// Acknowledges all segments below `ack`, and adds those that are newly delivered.
     #[inline(always)]
-    pub fn acknowledge(&mut self, ack: u32, mut delivered: impl FnMut(u32, &Segment)) {
+    pub fn acknowledge(&mut self, ack: u32, delivery: &mut Delivery) {
         let ack = ack.min(self.next);
         let mask = self.ring.len() - 1;
-        for seg in self.una..ack {
+        let mut seg = self.una;
+        while seg < ack {
+            // Nearly always all of them were sent once, and nothing else happened to them.
+            let first = seg;
+            while seg < ack && self.ring[seg as usize & mask].is_untouched() {
+                seg += 1;
+            }
+            if seg > first {
+                let last = &self.ring[(seg - 1) as usize & mask];
+                delivery.add_run(first, seg - first, last);
+                continue;
+            }
             let segment = &self.ring[seg as usize & mask];
             if segment.sacked {
                 self.sacked -= 1;
             } else {
                 self.lost -= u32::from(segment.lost);
-                delivered(seg, segment);
+                delivery.add(seg, segment);
             }
+            seg += 1;
         }
         self.una = self.una.max(ack);
         if !self.ranges.is_empty() {

@@ -194,7 +194,7 @@ mod tests {
     fn a_segment_keeps_the_data_it_was_first_sent_with() {
         let mut sender = sender();
         assert_eq!(
-            sender.next_segment(Time::ZERO),
+            sender.next_one(Time::ZERO),
             None,
             "it has no data of its own"
         );
@@ -208,23 +208,19 @@ mod tests {
         };
         for (seg, mapping) in [(0, full), (1, short)] {
             sender.offer(Some(mapping));
-            let sent = sender.next_segment(Time::ZERO).expect("the window is open");
+            let sent = sender.next_one(Time::ZERO).expect("the window is open");
             // Headers of 52 bytes.
             assert_eq!((sent.seg, sent.size), (seg, mapping.payload + 52));
             let is_new = true;
             assert_eq!(sender.departed(seg), Departed { mapping, is_new });
-            assert_eq!(
-                sender.next_segment(Time::ZERO),
-                None,
-                "one offer, one segment"
-            );
+            assert_eq!(sender.next_one(Time::ZERO), None, "one offer, one segment");
         }
         // After a timeout the first segment is retransmitted with its own data, not the offered
         // data.
         let later = Time::ZERO + Duration::from_secs(5);
         sender.on_timer(later);
         sender.offer(Some(short));
-        let again = sender.next_segment(later).expect("one may leave");
+        let again = sender.next_one(later).expect("one may leave");
         assert_eq!((again.seg, again.size), (0, 1500));
         let sent = sender.departed(0);
         assert_eq!((sent.mapping, sent.is_new), (full, false));
@@ -252,7 +248,7 @@ mod tests {
                 data,
                 payload: 1448,
             }));
-            sender.next_segment(Time::ZERO).expect("the window is open");
+            sender.next_one(Time::ZERO).expect("the window is open");
         };
         let handed = |sender: &mut Sender| {
             let mut all = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::losses::Eifel;
 use super::scoreboard::{Again, Segment};
-use super::{Phase, Sender, Transmission};
+use super::{Phase, Sender, Sending, Transmission};
 use crate::network::Recovery;
 use crate::outcome::Truth;
 use std::cmp::Reverse;
@@ -21,34 +21,35 @@ impl Sender {
         self.board.next() < self.total && self.board.outstanding() < self.window
     }
 
-    /// Whether the congestion window lets one more segment out now.
+    /// Whether the congestion window, `cwnd`, lets one more segment out now.
     #[inline(always)]
-    fn window_open(&self) -> bool {
+    fn window_open(&self, cwnd: Bytes) -> bool {
         let in_flight = self.board.in_flight();
         match self.mode {
-            Recovery::NewReno => self.newreno_window_open(in_flight),
+            Recovery::NewReno => self.newreno_window_open(in_flight, cwnd),
             Recovery::Sack | Recovery::Fack | Recovery::Rack => match &self.phase {
                 Phase::Recovery { prr, .. } | Phase::Marked { prr, .. } => prr.allowance() > 0,
                 Phase::Open if !self.limited_transmit => {
-                    self.is_below_cwnd(in_flight + self.board.sacked())
+                    self.is_below(cwnd, in_flight + self.board.sacked())
                 }
                 Phase::Open | Phase::Repair { .. } | Phase::StartedAgain { .. } => {
-                    self.is_below_cwnd(in_flight)
+                    self.is_below(cwnd, in_flight)
                 }
             },
         }
     }
 
-    /// Whether there are fewer segments than [`Self::cwnd`], without its division.
+    /// Whether there are fewer segments than [`Self::in_segments`] of this window, without its
+    /// division.
     #[inline(always)]
-    fn is_below_cwnd(&self, segments: u32) -> bool {
+    fn is_below(&self, cwnd: Bytes, segments: u32) -> bool {
         let one_more = (u64::from(segments) + 1) * u64::from(self.mss);
-        segments == 0 || one_more <= self.controller.cwnd().get()
+        segments == 0 || one_more <= cwnd.get()
     }
 
     /// The same in NewReno's mode.
-    fn newreno_window_open(&self, in_flight: u32) -> bool {
-        let cwnd = self.cwnd();
+    fn newreno_window_open(&self, in_flight: u32, cwnd: Bytes) -> bool {
+        let cwnd = self.in_segments(cwnd);
         match self.phase {
             Phase::Repair { .. } | Phase::Recovery { .. } => {
                 in_flight < self.duplicates.inflated(cwnd)
@@ -61,34 +62,52 @@ impl Sender {
         }
     }
 
-    /// The next segment to send now, if any may be sent. Call it until it returns `None`.
+    /// The next segment to send now, if any may be sent. Call it until it returns `None`, then
+    /// [`Self::end_sending`], with the same `sending`, which begins as its default.
     #[inline(always)]
-    pub fn next_segment(&mut self, now: Time) -> Option<Transmission> {
+    pub fn next_segment(&mut self, now: Time, sending: &mut Sending) -> Option<Transmission> {
         if self.pacer.until() > now {
             return None;
         }
         if self.nacks.is_some()
-            && let Some(answer) = self.answer_nack(now)
+            && let Some(answer) = self.answer_nack(now, sending)
         {
             return Some(answer);
         }
         let seg = match self.forced_segment() {
             Some(seg) => seg,
-            None => self.allowed_segment()?,
+            None => self.allowed_segment(sending)?,
         };
-        Some(self.transmit(now, seg, false))
+        Some(self.transmit(now, seg, false, sending))
+    }
+
+    /// [`Self::next_segment`] for a caller that sends one segment at a time.
+    pub fn next_one(&mut self, now: Time) -> Option<Transmission> {
+        let mut sending = Sending::default();
+        let next = self.next_segment(now, &mut sending)?;
+        self.end_sending(now, sending);
+        Some(next)
+    }
+
+    /// All segments are sent that may be.
+    #[inline(always)]
+    pub fn end_sending(&mut self, now: Time, sending: Sending) {
+        if sending.new {
+            self.rack
+                .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
+        }
     }
 
     /// Retransmits a NACKed segment, regardless of the window.
     #[inline(never)]
-    fn answer_nack(&mut self, now: Time) -> Option<Transmission> {
+    fn answer_nack(&mut self, now: Time, sending: &mut Sending) -> Option<Transmission> {
         let seg = self.nacks.as_mut()?.take(&self.board)?;
-        Some(self.transmit(now, seg, true))
+        Some(self.transmit(now, seg, true, sending))
     }
 
     /// The next segment, if the window allows one.
     #[inline(always)]
-    fn allowed_segment(&mut self) -> Option<u32> {
+    fn allowed_segment(&mut self, sending: &Sending) -> Option<u32> {
         // After the retransmission its entry in `lost_queue` is stale; the next lookup removes it.
         let lost = match self.next_lost() {
             None if self.mode.counts_sacks() => self.sack_extra_segment(),
@@ -98,7 +117,8 @@ impl Sender {
             self.note_idle();
             return None;
         }
-        if !self.window_open() {
+        let cwnd = sending.cwnd.unwrap_or_else(|| self.controller.cwnd());
+        if !self.window_open(cwnd) {
             self.cwnd_limited = true;
             return None;
         }
@@ -164,7 +184,13 @@ impl Sender {
 
     /// Sends a segment. `nacked`: it is the retransmission of a NACKed segment.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, seg: u32, nacked: bool) -> Transmission {
+    fn transmit(
+        &mut self,
+        now: Time,
+        seg: u32,
+        nacked: bool,
+        sending: &mut Sending,
+    ) -> Transmission {
         let in_flight = self.board.in_flight();
         let segment = Segment {
             sent: now,
@@ -216,17 +242,15 @@ impl Sender {
         // all modes.
         let own = self.mode == Recovery::Rack || nacked;
         let head_again = again && seg == self.board.una() && own;
-        if self.rto_at.is_none() || head_again {
-            self.rto_at = Some(now + self.rtt.rto());
+        if self.rto_at == Time::MAX || head_again {
+            self.rto_at = now + self.rtt.rto();
         }
-        if !again {
-            self.rack
-                .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
-        }
-        self.controller
-            .on_sent(now, Bytes::new(u64::from(payload)), self.in_flight());
-        self.pacer
-            .on_sent(now, size, &*self.controller, self.rtt.srtt());
+        sending.new |= !again;
+        let in_flight = self.in_flight();
+        let payload = Bytes::new(u64::from(payload));
+        let (cwnd, rate) = self.controller.on_sent_limits(now, payload, in_flight);
+        sending.cwnd = Some(cwnd);
+        self.pacer.on_sent(now, size, cwnd, rate, self.rtt.srtt());
         // RFC 3168 section 6.1.5: retransmissions must not be marked.
         let ect = self.marks.on && !again;
         Transmission {

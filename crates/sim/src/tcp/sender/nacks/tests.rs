@@ -30,7 +30,7 @@ fn sender(nack: Nack, recovery: Recovery) -> Sender {
 
 /// All segments that are sent now.
 fn leave(sender: &mut Sender, now: Time) -> Vec<u32> {
-    std::iter::from_fn(|| sender.next_segment(now).map(|sent| sent.seg)).collect()
+    std::iter::from_fn(|| sender.next_one(now).map(|sent| sent.seg)).collect()
 }
 
 /// An acknowledgment with one SACK block arrives, for a segment that was sent 100 ms before.
@@ -275,7 +275,7 @@ fn other_modes_need_the_timer_if_that_retransmission_is_lost() {
         ack(&mut sender, at(300), 0, 1..15);
         assert_eq!((sender.counters.episodes, state(&sender).1), (0, None));
         // The minimum timeout is one second after the retransmission.
-        assert_eq!(sender.deadline(at(300)), Some(at(1100)), "{recovery:?}");
+        assert_eq!(sender.deadline(at(300)), at(1100), "{recovery:?}");
         sender.on_timer(at(1100));
         assert_eq!(leave(&mut sender, at(1100)), [0]);
         assert_eq!((state(&sender).0, sender.counters.timeouts), (1, 1));
@@ -389,7 +389,7 @@ proptest! {
                     prop_assert_eq!((state(&sender).0, state(&sender).1), (before.0, before.1));
                     let owed = counts(&sender).0 - counts(&sender).2;
                     prop_assert_eq!(state(&sender).2 + owed, before.2);
-                    let sent = sender.next_segment(now);
+                    let sent = sender.next_one(now);
                     prop_assert!(owed == 0 || sent.is_some_and(|sent| sent.seg == una + ahead));
                     prop_assert!(owed == 0 || state(&sender) == before);
                     leave(&mut sender, now);
