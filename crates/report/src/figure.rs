@@ -201,6 +201,10 @@ pub struct Matrix {
     pub random_as_random: u64,
     /// Decisions without a loss.
     pub spurious: u64,
+    /// Brier score of the decisions on losses, from 0 (all right and sure) to 1; `None` if there
+    /// were none, or in a page of an older version.
+    #[serde(default)]
+    pub brier: Option<f64>,
 }
 
 impl Matrix {
@@ -214,6 +218,7 @@ impl Matrix {
             spurious,
             squared_error: _,
         } = *decisions;
+        let brier = decisions.brier();
         Self {
             protocol: protocol.to_owned(),
             label: label.into(),
@@ -222,6 +227,7 @@ impl Matrix {
             random_as_congestion,
             random_as_random,
             spurious,
+            brier,
         }
     }
 }

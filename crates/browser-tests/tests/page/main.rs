@@ -160,6 +160,7 @@ async fn pointing_at_a_figure_shows_exact_values_with_units() {
     let tip = chromium.tip().await;
     assert!(tip.contains("random loss, classified as random"), "{tip}");
     assert!(tip.contains("episodes 1 465"), "{tip}");
+    chromium.text("demo/decisions", "Brier score 0.027").await;
     let at = chromium
         .text("demo/gains", "CERL over CUBIC, queue of 50 packets")
         .await;

@@ -307,6 +307,7 @@ fn confusion() -> Figure {
         random_as_congestion: 35,
         random_as_random: 1465,
         spurious: 3,
+        brier: Some(0.0267 + 0.0125 * k as f64),
     };
     figure(
         "demo/decisions",

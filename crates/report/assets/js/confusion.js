@@ -53,8 +53,11 @@ function confusionPlot(plot, context) {
     shapes.text('no loss', x0 - 8, box.y + 13, { size: 11, fill: colours.soft, align: 'right' });
     shapes.rect(box.x + 0.5, box.y + 0.5, box.width - 1, box.height - 1, { fill: 'none', stroke: colours.line });
     shapes.text(grouped(matrix.spurious), box.x + cell, box.y + 13, { align: 'center' });
+    // A page of an older version has no score.
+    const score = typeof matrix.brier === 'number' ? `Brier score ${matrix.brier.toFixed(3)}` : '';
+    if (score) shapes.text(score, box.x + cell, box.y + 38, { size: 11, fill: colours.soft, align: 'center' });
     cells.push({
-      ...box, row: `${index}/2`, said: `${short(matrix.label, 50)}: no loss: ${matrix.spurious}`,
+      ...box, row: `${index}/2`, said: `${short(matrix.label, 50)}: no loss: ${matrix.spurious}${score && `; ${score}`}`,
       tip: { head: short(matrix.label, 60), blocks: [{ title: 'no loss', rows: [{ name: 'episodes', value: grouped(matrix.spurious) }] }] },
     });
   });

@@ -33,7 +33,8 @@ pub fn confusion(runs: &[&Run<'_>]) -> Option<Figure> {
         caption: format!(
             "Causes of losses and how the controllers classified them, summed over {over}. Random \
              loss classified as congestion costs the flow itself; congestion classified as random \
-             loss costs all others."
+             loss costs all others. The Brier score is the mean over the losses of (p - truth)²: p \
+             is the confidence that a loss is congestion, 0 or 1 without one; 0 is best."
         ),
         plot: Plot::Confusion {
             matrices: all

@@ -392,6 +392,10 @@ fn decisions_are_summed_over_all_runs() {
     };
     assert_eq!(cerl.random_as_random + cerl.random_as_congestion, random);
     assert!(random > 100, "{random}");
+    // CERL gives no confidence: each wrong decision costs 1.
+    let wrong = cerl.random_as_congestion + cerl.congestion_as_random;
+    let all = random + cerl.congestion_as_congestion + cerl.congestion_as_random;
+    assert_eq!(cerl.brier, Some(wrong as f64 / all as f64));
 }
 
 #[test]

@@ -15,6 +15,8 @@ const GAP: f64 = 28.0;
 /// Above the cells, and height of the row of spurious decisions.
 const HEAD: f64 = 58.0;
 const SPURIOUS: f64 = 26.0;
+/// Below them, with the Brier score.
+const SCORE: f64 = 24.0;
 const SMALL: f64 = 11.0;
 /// Right and wrong decisions.
 const RIGHT: Colour = Colour([0x2f, 0x86, 0xc1]);
@@ -24,7 +26,7 @@ const WRONG: Colour = Colour([0xe0, 0x80, 0x2a]);
 pub(super) fn draw(canvas: &mut Canvas, looks: &Looks, area: Area, matrices: &[Matrix]) -> f64 {
     let block = LABELS + 2.0 * CELL[0] + GAP;
     let beside = (((area.width + GAP) / block) as usize).max(1);
-    let tall = HEAD + 2.0 * CELL[1] + SPURIOUS + 24.0;
+    let tall = HEAD + 2.0 * CELL[1] + SPURIOUS + SCORE;
     for (i, matrix) in matrices.iter().enumerate() {
         let left = area.left + (i % beside) as f64 * block + LABELS;
         let top = area.top + (i / beside) as f64 * tall + HEAD;
@@ -106,4 +108,8 @@ fn one(canvas: &mut Canvas, matrix: &Matrix, [left, top]: [f64; 2]) {
     let count = grouped(&matrix.spurious.to_string());
     let font = Font::new(12.0).anchored(Anchor::Middle);
     canvas.text(&count, [left + width, y + SPURIOUS / 2.0], font);
+    if let Some(brier) = matrix.brier {
+        let at = [left + width, y + SPURIOUS + SCORE / 2.0];
+        canvas.text(&format!("Brier score {brier:.3}"), at, middle);
+    }
 }

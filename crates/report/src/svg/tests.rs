@@ -208,12 +208,14 @@ fn a_confusion_matrix_has_counts_and_the_part_of_each_row() {
             random_as_congestion: 0,
             random_as_random: 0,
             spurious: 3,
+            brier: Some(0.1),
         }],
     }));
     has(
         &svg,
         &[">90<", ">90 %<", ">10 %<", ">none<", ">3<", "classified as"],
     );
+    has(&svg, &[">Brier score 0.100<"]);
 }
 
 #[test]
