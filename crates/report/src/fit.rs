@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 /// Spaces between two columns.
 const GAP: usize = 2;
+/// The line below the heads ends this much behind the last column.
+const BEHIND: usize = 1;
 
 /// A column of a table.
 #[derive(Debug, Clone)]
@@ -47,7 +49,7 @@ fn length(text: &str) -> usize {
 /// The width of a table.
 fn width(columns: &[Column]) -> usize {
     let all: usize = columns.iter().map(Column::width).sum();
-    all + GAP * columns.len().saturating_sub(1)
+    all + GAP * columns.len().saturating_sub(1) + BEHIND
 }
 
 /// The width of the terminal; `None` without one, for a file or a pipe.
@@ -182,18 +184,18 @@ mod tests {
 
     #[test]
     fn deviations_go_first_and_then_what_matters_least() {
-        // 13 + 10 + 11 + 10 and three gaps: 50.
-        assert_eq!(width(&columns()), 50);
-        assert_eq!(heads(50).0.len(), 4);
-        let (cells, out) = heads(49);
+        // 13 + 10 + 11 + 10, three gaps, and one behind: 51.
+        assert_eq!(width(&columns()), 51);
+        assert_eq!(heads(51).0.len(), 4);
+        let (cells, out) = heads(50);
         assert_eq!(cells, ["enhanced-aatp", "24.7 ± 1.2", "123.4", "1.25"]);
         assert!(out.is_empty());
-        let (cells, out) = heads(39);
+        let (cells, out) = heads(40);
         assert_eq!((cells.len(), out), (3, vec!["resent %".to_owned()]));
-        let (cells, out) = heads(26);
+        let (cells, out) = heads(27);
         assert_eq!(cells, ["enhanced-aatp", "24.7 ± 1.2"]);
         assert_eq!(out, ["resent %", "RTT ms"]);
-        assert_eq!(heads(22).0, ["enhanced-aatp", "24.7"]);
+        assert_eq!(heads(23).0, ["enhanced-aatp", "24.7"]);
         assert_eq!(fit(columns(), None).0.len(), 4);
     }
 

@@ -18,6 +18,9 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .content_lines(ContentLineStyle::none());
 
+/// The head of the only column of counts.
+const CHANGES: &str = "path\nchanges";
+
 /// A column of numbers.
 struct Quantity {
     /// Its name and, on a second line, its unit.
@@ -159,7 +162,7 @@ const QUANTITIES: [Quantity; 19] = [
         least: 1,
     },
     Quantity {
-        head: "path\nchanges",
+        head: CHANGES,
         factor: 1.0,
         of: |row| row.path_changes,
         decimals: None,
@@ -233,7 +236,7 @@ pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
 }
 
 /// Heads whose second line is not a unit.
-const HEADS: [&str; 2] = ["judged\nright %", "path\nchanges"];
+const HEADS: [&str; 2] = ["judged\nright %", CHANGES];
 
 fn columns(rows: &[Row]) -> Vec<Column> {
     let mut columns = parameter_columns(rows);
@@ -355,8 +358,12 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
         .map(|stat| stat.mean * quantity.factor)
         .reduce(f64::max)?;
     let decimals = quantity.decimals.unwrap_or(decimals(maximum));
+    let counted = head == CHANGES;
     let cells = |spread: bool| {
         let show = |stat: &Option<Stat>| match stat {
+            // Nothing was counted in any row.
+            Some(_) if counted && maximum == 0.0 => "-".to_owned(),
+            Some(stat) if counted && is_the_same_count(stat) => format!("{:.0}", stat.mean),
             Some(stat) if spread => stat.show(quantity.factor, decimals),
             Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, decimals),
             None => "-".to_owned(),
@@ -370,6 +377,11 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
         short: Some(cells(false)),
         least: quantity.least,
     })
+}
+
+/// Whether every run counted the same: a deviation of zero says nothing.
+fn is_the_same_count(stat: &Stat) -> bool {
+    stat.sd.is_none_or(|sd| sd == 0.0) && stat.mean.fract() == 0.0
 }
 
 /// Short names of the keys of a sweep: the last word if it is unique (`loss` for `link.L.loss`),
@@ -443,10 +455,27 @@ mod tests {
     }
 
     #[test]
+    fn counts_have_no_decimals_and_none_at_all_is_a_dash() {
+        let mut rows = sample();
+        let counts = |rows: &mut [Row], all: [(f64, Option<f64>); 4]| {
+            for (row, (mean, sd)) in rows.iter_mut().zip(all) {
+                row.path_changes = Some(Stat { mean, sd });
+            }
+            let column = columns(rows).pop().expect("the last column");
+            assert_eq!(column.head, CHANGES);
+            column.cells
+        };
+        let zero = (0.0, Some(0.0));
+        assert_eq!(counts(&mut rows, [zero; 4]), ["-"; 4]);
+        let some = [zero, (2.0, Some(0.0)), (2.5, Some(0.71)), (3.0, None)];
+        assert_eq!(counts(&mut rows, some), ["0", "2", "2.50 ± 0.71", "3"]);
+    }
+
+    #[test]
     fn a_table_never_exceeds_the_terminal_and_breaks_no_word() {
         let rows = sample();
         let whole = table_within(&rows, None);
-        for width in [34, 40, 60, 80, 100, 120, 200] {
+        for width in 34..=200 {
             let text = table_within(&rows, Some(width));
             let table = text.lines().filter(|line| !line.starts_with("not shown"));
             for line in table {
