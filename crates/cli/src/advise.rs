@@ -12,13 +12,13 @@ use crate::compare::percent;
 #[cfg(feature = "transports")]
 use crate::credentials::CredentialArgs;
 use crate::failure::BadInput;
-use crate::neighbours::{self, Beside, Path as SharedPath, REFERENCE, TOLERABLE};
+use crate::neighbours::{self, Beside, Neighbours, Path as SharedPath, REFERENCE, TOLERABLE};
 use crate::runs::Progress;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use whimbrel_cc::{Spec, registry};
+use whimbrel_cc::registry;
 use whimbrel_rank::{League, Library, MatrixPoint, Runs, Task, play};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_units::{Bytes, Duration, Rate};
@@ -82,11 +82,16 @@ pub struct AdviseArgs {
     /// Buffer size of the bottleneck: `1 bdp` (rate x RTT), `50 packets`, `64 kB` [default: 1 bdp]
     #[arg(long, value_parser = crate::compare::written::<whimbrel_net::Queue>)]
     queue: Option<String>,
-    /// Algorithm of the flows that share the path
-    #[arg(long, default_value = USUAL)]
-    neighbours: Spec,
-    /// Recorded rate of the bottleneck, in mahimahi's format
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "host"])]
+    /// Flows that share the path, such as `bbr` or `cubic:2`
+    #[arg(long, default_value = USUAL, value_name = "ALGORITHM[:N]")]
+    neighbours: Neighbours,
+    /// Recorded rate of the bottleneck, in mahimahi's format; it repeats
+    #[arg(
+        long,
+        alias = "rate-trace",
+        value_name = "FILE",
+        conflicts_with_all = ["rate", "host"]
+    )]
     trace: Option<PathBuf>,
     /// Also simulate how long a file of this size takes
     #[arg(long, conflicts_with = "trace")]
@@ -222,7 +227,8 @@ fn advice(
     let first = alone(path, &all, PACKETS.0, 1)?;
     let mut finalists: Vec<String> = first.iter().map(|one| one.name.clone()).collect();
     // On an ordinary path: random loss of this one would hide what the algorithm does.
-    let ordinary = neighbours::beside(&REFERENCE, USUAL, &finalists, 1, args.threads)?;
+    let cubic = USUAL.parse().map_err(BadInput::new)?;
+    let ordinary = neighbours::beside(&REFERENCE, &cubic, &finalists, 1, args.threads)?;
     let mut tolerable = ordinary.iter().map(|beside| beside.kept >= TOLERABLE);
     finalists.retain(|_| tolerable.next().unwrap_or(false));
     finalists.truncate(FINALISTS);
@@ -238,13 +244,12 @@ fn advice(
         loss: path.loss.clone(),
         seconds: seconds(path, PACKETS.1),
     };
-    let neighbour = args.neighbours.to_string();
-    let beside = neighbours::beside(&shared, &neighbour, &names, SEEDS, args.threads)?;
+    let beside = neighbours::beside(&shared, &args.neighbours, &names, SEEDS, args.threads)?;
     for (one, beside) in measured.iter_mut().zip(beside) {
         one.beside = beside;
     }
     measured.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let mut sentences = show::sentences(&measured, &neighbour);
+    let mut sentences = show::sentences(&measured, &args.neighbours);
     if let Some(size) = args.size {
         for (i, one) in measured.iter_mut().enumerate() {
             if i < SHOWN || one.name == USUAL {

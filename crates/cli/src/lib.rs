@@ -51,6 +51,7 @@ mod serve;
 mod shell;
 mod sim;
 mod svg;
+mod tested;
 #[cfg(feature = "transports")]
 mod tcp;
 #[cfg(feature = "transports")]

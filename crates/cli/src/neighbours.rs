@@ -2,9 +2,12 @@
 //! algorithm, against two flows of the other.
 
 use crate::runs::Progress;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path as FilePath;
+use std::str::FromStr;
 use std::sync::LazyLock;
+use whimbrel_cc::Spec;
 use whimbrel_rank::{League, Library, MatrixPoint, Measures, Runs, Task, play};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_units::Duration;
@@ -36,22 +39,74 @@ pub struct Path {
     pub seconds: f64,
 }
 
-/// What an algorithm does beside a neighbour.
+/// Flows of one algorithm that share a path: `cubic`, `cubic:2`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbours {
+    /// Their algorithm.
+    pub controller: Spec,
+    /// Their number, from 1 to [`Neighbours::MOST`].
+    pub count: u32,
+}
+
+impl Neighbours {
+    /// The maximum number: more would only be slow.
+    pub const MOST: u32 = 1000;
+}
+
+impl FromStr for Neighbours {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (controller, count) = match text.rsplit_once(':') {
+            Some((controller, count)) => {
+                let count = count.trim().parse().ok();
+                let count = count.filter(|count| (1..=Self::MOST).contains(count));
+                (controller, count.ok_or_else(wrong_count)?)
+            }
+            None => (text, 1),
+        };
+        Ok(Self {
+            controller: controller
+                .trim()
+                .parse()
+                .map_err(|error: <Spec as FromStr>::Err| error.to_string())?,
+            count,
+        })
+    }
+}
+
+fn wrong_count() -> String {
+    format!(
+        "behind the colon is the number of flows, from 1 to {}; write e.g. `cubic:2`",
+        Neighbours::MOST
+    )
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => write!(f, "one {} flow", self.controller),
+            count => write!(f, "{count} {} flows", self.controller),
+        }
+    }
+}
+
+/// What an algorithm does beside its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Beside {
-    /// What the neighbour delivers, over what it delivers beside its own kind.
+    /// What the neighbours deliver, over what they deliver beside their own kind.
     pub kept: f64,
     /// What the algorithm delivers, over a fair share.
     pub share: f64,
 }
 
-/// Runs each controller beside one flow of `neighbour`; in the order of the controllers.
+/// Runs one flow of each controller beside the `neighbours`; in the order of the controllers.
 ///
 /// # Errors
 /// If the path or a controller is wrong, or threads cannot be started.
 pub fn beside(
     path: &Path,
-    neighbour: &str,
+    neighbours: &Neighbours,
     controllers: &[String],
     seeds: u32,
     threads: Option<NonZeroUsize>,
@@ -64,13 +119,15 @@ pub fn beside(
         seconds,
     } = path;
     let (rtt, delay) = (rtt.as_nanos(), rtt.as_nanos() / 2);
+    let Neighbours { controller, count } = neighbours;
+    let controller = controller.to_string();
     let text = format!(
         "[point]\nclass = \"D\"\nclaim = \"A fair share, without harm.\"\nflows = [\"t\"]\n\
          score = \"share\"\nrtt = \"{rtt} ns\"\n\
          [link.L]\nrate = {rate}\ndelay = \"{delay} ns\"\nqueue = {queue:?}\nloss = {loss:?}\n\
          [[flow]]\nname = \"t\"\nroute = [\"L\"]\nstart = \"0 s .. 1 s\"\n\
-         [[flow]]\nname = \"other\"\ncontroller = {neighbour:?}\nroute = [\"L\"]\n\
-         start = \"0 s .. 1 s\"\n[run]\nduration = \"{seconds} s\"\n"
+         [[flow]]\nname = \"other\"\ncontroller = {controller:?}\ncount = {count}\n\
+         route = [\"L\"]\nstart = \"0 s .. 1 s\"\n[run]\nduration = \"{seconds} s\"\n"
     );
     let document = Document::parse(&text, FilePath::new("neighbours"))?;
     let point = MatrixPoint::read("neighbours", &text, document)?;

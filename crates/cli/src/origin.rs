@@ -1,6 +1,7 @@
 //! Where a scenario comes from: what reports and errors say about it.
 
 use crate::one_run::Fix;
+use crate::tested::Tested;
 use std::path::Path;
 
 /// Where a scenario comes from.
@@ -13,4 +14,6 @@ pub struct Origin<'a> {
     pub text: &'a str,
     /// How the user chooses one run of its sweep.
     pub fix: Fix,
+    /// Which flows its tables are about; `None`: all.
+    pub tested: Option<&'a Tested>,
 }

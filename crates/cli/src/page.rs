@@ -4,6 +4,7 @@ use crate::atomic_file;
 use crate::origin::Origin;
 use crate::provenance;
 use crate::runs::{run_first_seeds, sampled};
+use crate::tested::{self, table_rows};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -29,7 +30,7 @@ pub fn write(
     let goodput = |point: &Point| {
         let of_point = |run: &&Run<'_>| run.point.parameters() == point.parameters();
         let run = runs.iter().find(of_point);
-        run.map_or(0.0, |run| run.outcome.goodput().as_bits_per_sec() as f64)
+        run.map_or(0.0, |run| tested::goodput(origin.tested, run))
     };
     let few = over_time(scenario, |_| false, goodput);
     let again = match &few {
@@ -41,7 +42,7 @@ pub fn write(
         "" => "Simulation results".to_owned(),
         title => title.to_owned(),
     };
-    let rows = ranked(whimbrel_report::rows(runs));
+    let rows = table_rows(origin.tested, runs);
     let mut figures = figures::figures(runs, sampled);
     // The runs over time are some of all: what is left out must be said.
     if let Some(words) = left_out(runs, sampled) {
@@ -113,7 +114,7 @@ pub fn ranked(mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// The swept values of a row but those of controllers.
-fn others(row: &Row) -> Vec<(String, String)> {
+pub fn others(row: &Row) -> Vec<(String, String)> {
     let other = row
         .parameters
         .iter()

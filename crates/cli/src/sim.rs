@@ -89,6 +89,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         path: &path,
         text: &text,
         fix: Fix::Set,
+        tested: None,
     };
     match args.cluster.engine {
         Engine::Threads => play(&scenario, &origin, &args.play, &Everything)?,

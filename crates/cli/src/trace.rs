@@ -80,7 +80,8 @@ impl TraceFile {
             _ => {
                 return Err(
                     "the extension must be .pcapng (for Wireshark), .sqlog (qlog) or .qlog \
-                            (qlog 0.3, for qvis)"
+                            (qlog 0.3, for qvis); the recorded rate of a path is `compare \
+                            --rate-trace FILE`"
                         .to_owned(),
                 );
             }

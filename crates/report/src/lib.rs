@@ -47,7 +47,7 @@ pub use json::{confusion, json, parameters};
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::parquet;
 pub use pdf::Fonts;
-pub use rows::{Row, rows};
+pub use rows::{Row, rows, rows_of};
 pub use saved::figures_of_page;
 pub use stat::{Interval, Stat, decimals};
 pub use svg::{Print, svg, svg_for_print};

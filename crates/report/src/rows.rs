@@ -1,6 +1,7 @@
 //! Runs grouped over their seeds: the rows of a table.
 
 use crate::Stat;
+use crate::figures::own_name;
 use whimbrel_sim::scenario::Parameter;
 use whimbrel_sim::sweep::Run;
 use whimbrel_sim::{Confusion, FlowOutcome, MessageOutcome, PathOutcome, Summary};
@@ -18,6 +19,11 @@ pub struct Row {
     pub flows: usize,
     /// Total goodput of these flows, bits per second of the run.
     pub goodput: Stat,
+    /// Total goodput of all other flows of the run, bits per second, if they have no rows.
+    pub neighbours: Option<Stat>,
+    /// Of what the other flows deliver beside their own kind, the part that they keep, if the
+    /// caller knows.
+    pub kept: Option<f64>,
     /// Utilization: `goodput` over the [capacity](whimbrel_sim::scenario::Point::capacity) of the
     /// links, if it is limited.
     pub share: Option<Stat>,
@@ -60,40 +66,68 @@ pub struct Row {
 
 /// Groups runs, which are in the order of [`jobs`](whimbrel_sim::sweep::jobs).
 pub fn rows(runs: &[Run<'_>]) -> Vec<Row> {
+    grouped(runs, None)
+}
+
+/// The same with rows of the flows of this name only (`web` is the name of `web #3`, too). The
+/// others are their neighbours. That the controller of these flows is swept is not in the swept
+/// values.
+pub fn rows_of(runs: &[Run<'_>], flows: &str) -> Vec<Row> {
+    let mut rows = grouped(runs, Some(flows));
+    let own = format!("flow.{flows}.controller");
+    for row in &mut rows {
+        row.parameters.retain(|parameter| parameter.key != own);
+    }
+    rows
+}
+
+fn grouped(runs: &[Run<'_>], flows: Option<&str>) -> Vec<Row> {
     let mut rows = Vec::new();
     for runs in runs.chunk_by(|a, b| std::ptr::eq(a.point, b.point)) {
-        let mut controllers: Vec<&str> = Vec::new();
+        let mut groups: Vec<Group<'_>> = Vec::new();
         for flow in &runs[0].outcome.flows {
-            let name = controller(flow);
-            if !controllers.contains(&name) {
-                controllers.push(name);
+            let group = Group {
+                controller: controller(flow),
+                flows,
+            };
+            if group.has(flow) && !groups.contains(&group) {
+                groups.push(group);
             }
         }
-        for name in controllers {
-            rows.extend(row(runs, name));
-            let routes = routes(&runs[0], name);
-            rows.extend(routes.iter().filter_map(|key| path_row(runs, name, key)));
+        for group in groups {
+            rows.extend(row(runs, group));
+            let routes = routes(&runs[0], group);
+            rows.extend(routes.iter().filter_map(|key| path_row(runs, group, key)));
         }
     }
     rows
+}
+
+/// The flows of a row.
+#[derive(Clone, Copy, PartialEq)]
+struct Group<'a> {
+    controller: &'a str,
+    /// Their name; `None` for all flows.
+    flows: Option<&'a str>,
+}
+
+impl Group<'_> {
+    fn has(&self, flow: &FlowOutcome) -> bool {
+        controller(flow) == self.controller && self.flows.is_none_or(|name| own_name(flow) == name)
+    }
 }
 
 fn controller(flow: &FlowOutcome) -> &str {
     flow.controller.as_deref().unwrap_or("udp")
 }
 
-fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
+fn row(runs: &[Run<'_>], group: Group<'_>) -> Option<Row> {
     let first = runs.first()?;
     let over = |measure: &dyn Fn(&Run<'_>, &[&FlowOutcome]) -> Option<f64>| {
         let values: Option<Vec<f64>> = runs
             .iter()
             .map(|run| {
-                let flows: Vec<_> = run
-                    .outcome
-                    .flows
-                    .iter()
-                    .filter(|f| controller(f) == name)
-                    .collect();
+                let flows: Vec<_> = run.outcome.flows.iter().filter(|f| group.has(f)).collect();
                 measure(run, &flows)
             })
             .collect();
@@ -121,14 +155,17 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
     };
     Some(Row {
         parameters: first.point.parameters().to_vec(),
-        controller: name.to_owned(),
-        flows: first
-            .outcome
-            .flows
-            .iter()
-            .filter(|f| controller(f) == name)
-            .count(),
+        controller: group.controller.to_owned(),
+        flows: first.outcome.flows.iter().filter(|f| group.has(f)).count(),
         goodput: over(&|run, flows| Some(goodput(run, flows)))?,
+        neighbours: group.flows.and_then(|_| {
+            over(&|run, _| {
+                let all = run.outcome.flows.iter();
+                let others: Vec<_> = all.filter(|f| !group.has(f)).collect();
+                (!others.is_empty()).then(|| goodput(run, &others))
+            })
+        }),
+        kept: None,
         share: over(&|run, flows| capacity.map(|capacity| goodput(run, flows) / capacity)),
         rtt_mean: over(&|_, flows| {
             let count: u64 = flows.iter().map(|f| f.rtt.count).sum();
@@ -177,8 +214,8 @@ fn row(runs: &[Run<'_>], name: &str) -> Option<Row> {
         loss: over(&|_, flows| Some(ratio(flows, |f| f.lost.total())))?,
         marked: over(&|_, flows| Some(ratio(flows, |f| f.marked))).filter(|stat| stat.mean > 0.0),
         jain: over(&|run, _| Some(run.outcome.jain())),
-        accuracy: of_decisions(runs, name, Confusion::accuracy),
-        brier: of_decisions(runs, name, Confusion::brier),
+        accuracy: of_decisions(runs, group, Confusion::accuracy),
+        brier: of_decisions(runs, group, Confusion::brier),
         completion: over(&|_, flows| {
             let times: Option<Vec<f64>> = flows
                 .iter()
@@ -200,9 +237,9 @@ fn mean(counts: impl Iterator<Item = Option<u64>>) -> Option<f64> {
 type RouteKey = (usize, String);
 
 /// The routes of a controller's flows with several routes, each once.
-fn routes(run: &Run<'_>, name: &str) -> Vec<RouteKey> {
+fn routes(run: &Run<'_>, group: Group<'_>) -> Vec<RouteKey> {
     let mut all: Vec<RouteKey> = Vec::new();
-    let flows = run.outcome.flows.iter().filter(|f| controller(f) == name);
+    let flows = run.outcome.flows.iter().filter(|f| group.has(f));
     for (path, outcome) in flows.flat_map(|f| f.paths.iter().enumerate()) {
         let key = (path, shared_name(&outcome.route));
         if !all.contains(&key) {
@@ -213,8 +250,8 @@ fn routes(run: &Run<'_>, name: &str) -> Vec<RouteKey> {
 }
 
 /// The paths of a controller's flows on one of their routes.
-fn paths<'a>(run: &'a Run<'_>, name: &str, (path, route): &RouteKey) -> Vec<&'a PathOutcome> {
-    let flows = run.outcome.flows.iter().filter(|f| controller(f) == name);
+fn paths<'a>(run: &'a Run<'_>, group: Group<'_>, (path, route): &RouteKey) -> Vec<&'a PathOutcome> {
+    let flows = run.outcome.flows.iter().filter(|f| group.has(f));
     let paths = flows.filter_map(|f| f.paths.get(*path));
     paths.filter(|p| shared_name(&p.route) == *route).collect()
 }
@@ -226,10 +263,10 @@ fn messages<'a>(flows: &[&'a FlowOutcome]) -> Option<Vec<&'a MessageOutcome>> {
 
 /// A row of one route of a controller's flows. A path's goodput is the data that it delivered
 /// first.
-fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
+fn path_row(runs: &[Run<'_>], group: Group<'_>, key: &RouteKey) -> Option<Row> {
     let first = runs.first()?;
     let over = |measure: &dyn Fn(&Run<'_>, &[&PathOutcome]) -> Option<f64>| {
-        let of = |run| measure(run, &paths(run, name, key));
+        let of = |run| measure(run, &paths(run, group, key));
         let values: Option<Vec<f64>> = runs.iter().map(of).collect();
         values.and_then(|values| Stat::of(&values))
     };
@@ -240,11 +277,13 @@ fn path_row(runs: &[Run<'_>], name: &str, key: &RouteKey) -> Option<Row> {
     Some(Row {
         parameters: first.point.parameters().to_vec(),
         controller: format!("└ {}", key.1),
-        flows: paths(first, name, key).len(),
+        flows: paths(first, group, key).len(),
         goodput: over(&|run, paths| {
             let brought: f64 = paths.iter().map(|p| p.brought.get() as f64).sum();
             Some(brought * 8.0 / run.outcome.duration.as_secs_f64().max(1e-9))
         })?,
+        neighbours: None,
+        kept: None,
         share: None,
         rtt_mean: over(&|_, paths| {
             let count: u64 = paths.iter().map(|p| p.rtt.count).sum();
@@ -289,12 +328,16 @@ fn shared_name(route: &str) -> String {
 }
 
 /// A measure of the decisions on losses, over those runs in which there were any.
-fn of_decisions(runs: &[Run<'_>], name: &str, of: fn(&Confusion) -> Option<f64>) -> Option<Stat> {
+fn of_decisions(
+    runs: &[Run<'_>],
+    group: Group<'_>,
+    of: fn(&Confusion) -> Option<f64>,
+) -> Option<Stat> {
     let shares: Vec<f64> = runs
         .iter()
         .filter_map(|run| {
             let mut all = Confusion::default();
-            for flow in run.outcome.flows.iter().filter(|f| controller(f) == name) {
+            for flow in run.outcome.flows.iter().filter(|f| group.has(f)) {
                 all += flow.discrimination?;
             }
             of(&all)

@@ -173,6 +173,8 @@ const QUANTITIES: [Quantity; 19] = [
 /// The meaning of the columns of [`table`], for a command's help.
 pub const COLUMNS: &str = "\
 goodput         data delivered to the applications, all flows together, mean ± standard deviation
+neighbours      data delivered to the applications of all other flows (`compare --neighbours`)
+they keep       that, of what they deliver beside flows of their own kind on the same path
 share           utilization: goodput over the capacity of the links (headers included, fair shares)
 RTT, RTT p95    mean and 95th percentile of the round-trip time
 cwnd            congestion window of a path, mean over time
@@ -255,6 +257,18 @@ fn columns(rows: &[Row]) -> Vec<Column> {
         least: 0,
     };
     columns.extend(number(&format!("goodput\n{unit}"), &goodput, rows));
+    let beside = Quantity {
+        of: |row| row.neighbours,
+        ..goodput
+    };
+    columns.extend(number(&format!("neighbours\n{unit}"), &beside, rows));
+    let kept = Quantity {
+        factor: 100.0,
+        of: |row| row.kept.map(|mean| Stat { mean, sd: None }),
+        decimals: Some(0),
+        ..goodput
+    };
+    columns.extend(number("they keep\n%", &kept, rows));
     let several = rows
         .iter()
         .any(|row| row.jain.is_some_and(|jain| jain.mean != 1.0));

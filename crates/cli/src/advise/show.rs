@@ -2,6 +2,7 @@
 
 use super::probe::Measured;
 use super::{Candidate, SHOWN, USUAL};
+use crate::neighbours::Neighbours;
 use crate::transports::carriers;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ fn show(bits: f64) -> String {
 }
 
 /// The advice in three sentences.
-pub fn sentences(measured: &[Candidate], neighbour: &str) -> Vec<String> {
+pub fn sentences(measured: &[Candidate], neighbours: &Neighbours) -> Vec<String> {
     let Some(best) = measured.first() else {
         return Vec::new();
     };
@@ -51,6 +52,7 @@ pub fn sentences(measured: &[Candidate], neighbour: &str) -> Vec<String> {
             ", and so do the Linux kernel and nginx on it (`{name}`)"
         );
     }
+    let one = neighbours.count == 1;
     vec![
         format!(
             "Use {}: it delivers {} of the {} that the path carries, with a queue of at most {:.0} \
@@ -61,10 +63,13 @@ pub fn sentences(measured: &[Candidate], neighbour: &str) -> Vec<String> {
             best.queue * 1e3
         ),
         format!(
-            "{gain}; beside one {neighbour} flow it takes {:.2} of a fair share, and that flow \
-             keeps {:.0} % of what it has beside its own kind.",
+            "{gain}; beside {neighbours} it takes {:.2} of a fair share, and {} {:.0} % of what {} \
+             beside {} own kind.",
             best.beside.share,
-            best.beside.kept * 100.0
+            if one { "that flow keeps" } else { "those keep" },
+            best.beside.kept * 100.0,
+            if one { "it has" } else { "they have" },
+            if one { "its" } else { "their" },
         ),
         format!("{runs}."),
     ]

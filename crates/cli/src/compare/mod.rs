@@ -9,15 +9,17 @@ mod scenario;
 mod show;
 
 use crate::failure::BadInput;
+use crate::neighbours::Neighbours;
 use crate::one_run::Fix;
 use crate::origin::Origin;
 use crate::play::{PlayArgs, play};
+use crate::tested::Tested;
 use crate::transports::Transport;
 use clap::builder::ArgPredicate;
 use scenario::scenario;
 pub use show::fill;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use whimbrel_cc::Spec;
@@ -37,8 +39,9 @@ const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
 const USUAL_REAL: &str = "cubic,bbr,cerl";
 
 /// The keys of the scenario, and the flags that sweep them.
-const FLAGS: [(&str, &str); 8] = [
+const FLAGS: [(&str, &str); 13] = [
     ("link.L.rate", "--rate"),
+    ("link.L.rate.trace", "--rate-trace"),
     ("link.L.delay", "--rtt"),
     ("link.L.queue", "--queue"),
     ("link.L.loss", "--loss"),
@@ -46,13 +49,18 @@ const FLAGS: [(&str, &str); 8] = [
     ("flow.streams", "--streams"),
     ("flow.messages", "--messages"),
     ("flow.count", "--flows"),
+    ("flow.tested.controller", "--controllers"),
+    ("flow.tested.streams", "--streams"),
+    ("flow.tested.messages", "--messages"),
+    ("flow.1.count", "--neighbours"),
 ];
 
 /// Compare algorithms on a path
 ///
-/// The path is one bottleneck link, given by flags. Each run has flows of one algorithm only. A
-/// flag takes a list of values, separated by commas: every combination is run. The table has the
-/// best algorithm first, and marks those that must not share a network with others.
+/// The path is one bottleneck link, given by flags. Each run has flows of one algorithm only, or
+/// beside --neighbours. A flag takes a list of values, separated by commas: every combination is
+/// run. The table has the best algorithm first, and marks those that must not share a network with
+/// others.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -62,6 +70,8 @@ Examples:
   whimbrel compare --controllers cubic,cerl,cubic+cerl --plot windows.svg
   whimbrel compare --loss 0%,1%,5% --report page.html
   whimbrel compare --controllers all
+  whimbrel compare --controllers bbr,whimbrel --neighbours cubic:2 --loss 0%
+  whimbrel compare --rate-trace starlink.down --rtt 45ms --queue '300 packets'
   whimbrel compare --controllers cubic --trace run.pcapng
   whimbrel compare --messages '20 kB every 10 ms' --streams 1,8
   whimbrel compare --queue '0.5 bdp,1 bdp,2 bdp' --print-scenario > path.toml
@@ -70,6 +80,10 @@ Examples:
 By default senders behave as those of `whimbrel send` and `whimbrel demo` over
 QUIC: windows are paced over the round trip, and the retransmission timer may
 be as short as 200 ms. --transport tcp simulates TCP, which does not pace.
+
+With --neighbours the rows are those of --controllers, and of the neighbours'
+own algorithm if they have one: what they deliver beside it is the 100 % of
+`they keep`.
 
 --seeds is a maximum: a combination has no further runs when the confidence
 interval (95 %) of its goodput is within 2 %, and an algorithm that must not
@@ -86,6 +100,9 @@ pub struct CompareArgs {
     /// Rate of the bottleneck
     #[arg(long, default_value = "50 Mbit/s", value_delimiter = ',', allow_hyphen_values = true, value_parser = written::<Rate>)]
     rate: Vec<String>,
+    /// Recorded rate of the bottleneck instead of --rate, in mahimahi's format; it repeats
+    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    rate_trace: Option<PathBuf>,
     /// Base RTT, without queueing
     #[arg(long, default_value = "100 ms", value_delimiter = ',', allow_hyphen_values = true, value_parser = half)]
     rtt: Vec<String>,
@@ -96,8 +113,11 @@ pub struct CompareArgs {
     #[arg(long, default_value = "1 %", value_delimiter = ',', allow_hyphen_values = true, value_parser = percent)]
     loss: Vec<String>,
     /// Number of concurrent flows, all with the same algorithm
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     flows: u32,
+    /// Flows of other algorithms on the same path, such as `cubic` or `cubic:2,bbr`
+    #[arg(long, value_delimiter = ',', value_name = "ALGORITHM[:N]")]
+    neighbours: Vec<Neighbours>,
     /// Duration, in simulated time [default with --real: 10 s]
     #[arg(
         long,
@@ -138,8 +158,8 @@ pub struct CompareArgs {
     #[arg(
         long,
         conflicts_with_all = [
-            "flows", "streams", "messages", "seeds", "recovery", "transport", "print_scenario",
-            "plot", "save", "iperf3", "files",
+            "rate_trace", "flows", "neighbours", "streams", "messages", "seeds", "recovery",
+            "transport", "print_scenario", "plot", "save", "iperf3", "files",
         ]
     )]
     real: bool,
@@ -214,15 +234,32 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let tested = args.tested();
     let origin = Origin {
         title: &title(&args),
         path: Path::new("compare.toml"),
         text: &text,
         fix: Fix::Flags(&FLAGS),
+        tested: tested.as_ref(),
     };
     let how = show::Comparison::new(&args, &scenario)?;
     play(&scenario, &origin, &args.play, &how)?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl CompareArgs {
+    /// Which flows the rows are about; `None`: all, because there are no neighbours.
+    fn tested(&self) -> Option<Tested> {
+        let first = self.neighbours.first()?;
+        let same = |other: &Neighbours| other.controller == first.controller;
+        Some(Tested {
+            reference: self
+                .neighbours
+                .iter()
+                .all(same)
+                .then(|| first.controller.to_string()),
+        })
+    }
 }
 
 /// The scenario of these flags, and its text.
@@ -231,12 +268,12 @@ pub fn run(args: CompareArgs) -> anyhow::Result<ExitCode> {
 /// As the command.
 pub fn scenario_of(args: &CompareArgs) -> anyhow::Result<(Scenario, String)> {
     let text = scenario(args, args.transport);
-    let scenario = Scenario::parse(&text, Path::new("compare")).map_err(by_flag)?;
+    let scenario = Scenario::parse(&text, Path::new("compare")).map_err(|error| by_flag(&error))?;
     Ok((scenario, text))
 }
 
 /// The error of the scenario that the flags stand for, in terms of the flags.
-fn by_flag(error: ScenarioError) -> BadInput {
+fn by_flag(error: &ScenarioError) -> BadInput {
     let key = error.key().replace("flow.0.", "flow.");
     let key = key
         .strip_prefix("run.")
@@ -260,8 +297,10 @@ fn title(args: &CompareArgs) -> String {
             .map_or_else(|_| half.clone(), |d| (d * 2).to_string())
     };
     let rtt: Vec<String> = args.rtt.iter().map(whole).collect();
+    let recorded = args.rate_trace.as_ref().map(|file| file.display());
+    let rate = recorded.map_or(args.rate.clone(), |file| vec![format!("rate of {file}")]);
     let all = [
-        ("", &args.rate),
+        ("", &rate),
         ("RTT ", &rtt),
         ("queue ", &args.queue),
         ("loss ", &args.loss),

@@ -1,21 +1,30 @@
 //! The scenario that the flags of `compare` stand for.
 
 use super::{CompareArgs, EVERY};
+use crate::neighbours::Neighbours;
+use crate::tested::FLOWS;
 use crate::transports::Transport;
 use std::fmt::{Display, Write as _};
 use whimbrel_cc::registry::{self, Feed};
+
+/// When flows start if there are several.
+const START: &str = "\"0 s .. 1 s\"    # uniformly distributed, so that flows are not in step";
 
 /// The scenario as a file, with senders that behave like this transport.
 pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
     let mut link = String::new();
     let mut sweep = String::new();
+    if let Some(file) = &args.rate_trace {
+        let file = file.display().to_string();
+        line(&mut link, "rate", format!("{{ trace = {file:?} }}"));
+    }
+    let rates = args.rate_trace.is_none().then_some(("rate", &args.rate));
     let keys = [
-        ("rate", &args.rate),
         ("delay", &args.rtt),
         ("queue", &args.queue),
         ("loss", &args.loss),
     ];
-    for (key, values) in keys {
+    for (key, values) in rates.into_iter().chain(keys) {
         let note = if key == "delay" { "    # each way" } else { "" };
         match values.as_slice() {
             [one] => line(&mut link, key, format!("{one:?}{note}")),
@@ -26,6 +35,7 @@ pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
             ),
         }
     }
+    let tested = args.tested();
     let mut controllers: Vec<&str> = Vec::new();
     for choice in &args.controllers {
         match choice.as_str() {
@@ -33,20 +43,30 @@ pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
             one => controllers.push(one),
         }
     }
+    let reference = tested
+        .as_ref()
+        .and_then(|tested| tested.reference.as_deref());
+    controllers.extend(reference.filter(|own| !controllers.contains(own)));
+    // What is swept of the flows under test, not of their neighbours.
+    let swept = tested
+        .as_ref()
+        .map_or("flow".to_owned(), |_| format!("flow.{FLOWS}"));
     line(
         &mut sweep,
-        "\"flow.controller\"",
+        &format!("\"{swept}.controller\""),
         format!("{controllers:?}"),
     );
     let mut flow = String::new();
+    if tested.is_some() {
+        line(&mut flow, "name", format!("{FLOWS:?}"));
+    }
     if args.flows != 1 {
         line(&mut flow, "count", args.flows);
-        line(
-            &mut flow,
-            "start",
-            "\"0 s .. 1 s\"    # uniformly distributed, so that flows are not in step",
-        );
     }
+    if args.flows != 1 || tested.is_some() {
+        line(&mut flow, "start", START);
+    }
+    let neighbours: String = args.neighbours.iter().map(neighbour).collect();
     let streams: Vec<String> = args.streams.iter().map(u32::to_string).collect();
     let messages: Vec<String> = args.messages.iter().map(|m| format!("{m:?}")).collect();
     for (key, values) in [("streams", streams), ("messages", messages)] {
@@ -55,7 +75,7 @@ pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
             [one] => line(&mut flow, key, one),
             several => line(
                 &mut sweep,
-                &format!("\"flow.{key}\""),
+                &format!("\"{swept}.{key}\""),
                 format!("[{}]", several.join(", ")),
             ),
         }
@@ -68,7 +88,7 @@ pub fn scenario(args: &CompareArgs, transport: Transport) -> String {
     } = args;
     let settings = transport.settings();
     format!(
-        "[link.L]\n{link}\n[[flow]]\n{flow}route = [\"L\"]\n\n\
+        "[link.L]\n{link}\n[[flow]]\n{flow}route = [\"L\"]\n{neighbours}\n\
          [run]\nduration = {duration:?}\nseeds = {seeds}\nrecovery = {recovery:?}\n{settings}\n\
          [sweep]\n{sweep}"
     )
@@ -80,6 +100,16 @@ fn every(args: &CompareArgs) -> impl Iterator<Item = &'static registry::Entry> {
     registry::controllers()
         .into_iter()
         .filter(move |entry| !tcp || entry.feed == Feed::Acknowledgments)
+}
+
+/// Flows beside those under test.
+fn neighbour(Neighbours { controller, count }: &Neighbours) -> String {
+    let controller = controller.to_string();
+    let mut flow = "\n[[flow]]\n".to_owned();
+    line(&mut flow, "controller", format!("{controller:?}"));
+    line(&mut flow, "count", count);
+    line(&mut flow, "start", START);
+    flow + "route = [\"L\"]\n"
 }
 
 fn line(text: &mut String, key: &str, value: impl Display) {

@@ -2,10 +2,11 @@
 
 use super::scenario::scenario;
 use super::{CompareArgs, title};
+use crate::failure::BadInput;
 use crate::neighbours::{self, REFERENCE, TOLERABLE};
-use crate::page::ranked;
 use crate::play::{Play, PlayArgs};
 use crate::runs::{Progress, first_seeds, run_all};
+use crate::tested::{Tested, controller, goodput, table_rows};
 use crate::transports::{Transport, carriers};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ const WIDTH: usize = 80;
 /// How `compare` runs and prints.
 pub struct Comparison<'a> {
     args: &'a CompareArgs,
+    tested: Option<Tested>,
     /// The controllers that leave a neighbour less than is tolerable, and what they leave.
     harmful: BTreeMap<String, f64>,
     /// What each controller delivers over the other transport with the first seed, and over this
@@ -43,17 +45,19 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// If threads cannot be started.
     pub fn new(args: &'a CompareArgs, scenario: &Scenario) -> anyhow::Result<Self> {
-        let names = scenario.points().iter().flat_map(Point::controllers);
+        let names = scenario.points().iter().filter_map(controller);
         let names: BTreeSet<String> = names.collect();
         let names: Vec<String> = names.into_iter().collect();
         let threads = args.play.threads;
-        let all = neighbours::beside(&REFERENCE, "cubic", &names, SEEDS_BESIDE, threads)?;
+        let cubic = "cubic".parse().map_err(BadInput::new)?;
+        let all = neighbours::beside(&REFERENCE, &cubic, &names, SEEDS_BESIDE, threads)?;
         let left = names
             .into_iter()
             .zip(all)
             .map(|(name, beside)| (name, beside.kept));
         Ok(Self {
             args,
+            tested: args.tested(),
             harmful: left.filter(|(_, kept)| *kept < TOLERABLE).collect(),
             other: OnceCell::new(),
         })
@@ -63,36 +67,43 @@ impl<'a> Comparison<'a> {
     fn compare_transports(&self, runs: &[Run<'_>]) -> anyhow::Result<BTreeMap<String, [f64; 2]>> {
         let mut first: BTreeMap<String, f64> = BTreeMap::new();
         for run in runs.iter().filter(|run| run.seed == 1) {
-            let [name] = &run.point.controllers()[..] else {
+            let Some(name) = controller(run.point) else {
                 return Ok(BTreeMap::new());
             };
-            let goodput = run.outcome.goodput().as_bits_per_sec() as f64;
-            if first.insert(name.clone(), goodput).is_some() {
+            if first.insert(name, self.goodput(run)).is_some() {
                 return Ok(BTreeMap::new());
             }
         }
         first.retain(|name, _| !self.harmful.contains_key(name));
         let text = scenario(self.args, self.args.transport.other());
         let mut other = Scenario::parse(&text, Path::new("compare"))?;
-        other.retain(|point| {
-            point
-                .controllers()
-                .iter()
-                .all(|name| first.contains_key(name))
-        });
+        other.retain(|point| controller(point).is_some_and(|name| first.contains_key(&name)));
         let runs = run_all(&first_seeds(&other), self.args.play.threads)?;
         let both = runs.iter().filter_map(|run| {
-            let name = run.point.controllers().pop()?;
+            let name = controller(run.point)?;
             let here = *first.get(&name)?;
-            Some((name, [run.outcome.goodput().as_bits_per_sec() as f64, here]))
+            Some((name, [self.goodput(run), here]))
         });
         Ok(both.collect())
     }
 
     /// Whether a point needs no further runs.
     fn is_done(&self, point: &Point, runs: &[Run<'_>]) -> bool {
-        let harms = |name: &String| self.harmful.contains_key(name);
-        is_sure(runs) || !runs.is_empty() && point.controllers().iter().all(harms)
+        let harms = |name: String| self.harmful.contains_key(&name);
+        self.is_sure(runs) || !runs.is_empty() && controller(point).is_some_and(harms)
+    }
+
+    /// Whether further runs would hardly change the mean of the goodput.
+    fn is_sure(&self, runs: &[Run<'_>]) -> bool {
+        let values: Vec<f64> = runs.iter().map(|run| self.goodput(run)).collect();
+        let interval = Interval::of(&values);
+        let half = interval.and_then(|interval| Some((interval.mean, interval.half_width?)));
+        half.is_some_and(|(mean, half)| half <= SURE * mean)
+    }
+
+    /// The goodput of the flows under test, bit/s.
+    fn goodput(&self, run: &Run<'_>) -> f64 {
+        goodput(self.tested.as_ref(), run)
     }
 }
 
@@ -137,7 +148,7 @@ impl Play for Comparison<'_> {
     }
 
     fn text(&self, runs: &[Run<'_>]) -> String {
-        let mut rows = ranked(whimbrel_report::rows(runs));
+        let mut rows = table_rows(self.tested.as_ref(), runs);
         for row in &mut rows {
             if self.harmful.contains_key(&row.controller) {
                 row.controller += MARK;
@@ -158,6 +169,11 @@ fn heading(args: &CompareArgs, runs: &[Run<'_>]) -> String {
     let flows = match args.flows {
         1 => "1 flow".to_owned(),
         n => format!("{n} flows"),
+    };
+    let beside: Vec<String> = args.neighbours.iter().map(ToString::to_string).collect();
+    let flows = match beside.is_empty() {
+        true => flows,
+        false => format!("{flows} beside {}", beside.join(" and ")),
     };
     let count = |point: &Point| {
         runs.iter()
@@ -185,15 +201,6 @@ fn heading(args: &CompareArgs, runs: &[Run<'_>]) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// Whether further runs would hardly change the mean of the goodput.
-fn is_sure(runs: &[Run<'_>]) -> bool {
-    let goodput = |run: &Run<'_>| run.outcome.goodput().as_bits_per_sec() as f64;
-    let values: Vec<f64> = runs.iter().map(goodput).collect();
-    let interval = Interval::of(&values);
-    let half = interval.and_then(|interval| Some((interval.mean, interval.half_width?)));
-    half.is_some_and(|(mean, half)| half <= SURE * mean)
 }
 
 fn notes(rows: &[Row], harmful: &BTreeMap<String, f64>) -> String {

@@ -1,6 +1,7 @@
 //! The `whimbrel` command end to end: real processes, their output and exit status.
 
 mod adding_an_experiment;
+mod beside;
 mod compare;
 mod controllers;
 mod demo;

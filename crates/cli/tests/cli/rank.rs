@@ -217,6 +217,7 @@ fn the_advice_is_three_sentences_and_a_table() {
     let args = [
         "advise", "--rate", "5Mbit/s", "--rtt", "40ms", "--loss", "1%",
     ];
+    let args = [&args[..], &["--neighbours", "cubic:2"]].concat();
     let text = stdout(&whimbrel(&args));
     let (sentences, table) = text.split_once("\n\n").expect("two parts");
     assert_contains(
@@ -228,6 +229,8 @@ fn the_advice_is_three_sentences_and_a_table() {
             "run it today",
         ],
     );
+    let flat = sentences.replace('\n', " ");
+    assert_contains(&flat, &["beside 2 cubic flows it takes", "and those keep"]);
     assert!(
         table.lines().count() >= 6 && table.contains("cubic"),
         "{table}"

@@ -33,11 +33,15 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Whether a flow has this controller or this name (`web` is the name of `web` and of `web #3`).
-pub fn is_called(flow: &FlowOutcome, name: &str) -> bool {
+/// The name of a flow as the scenario has it: `web` of `web` and of `web #3`.
+pub fn own_name(flow: &FlowOutcome) -> &str {
     let own = flow.name.split_once(" #");
-    let own = own.map_or(flow.name.as_str(), |(own, _)| own);
-    own == name || flow.controller.as_deref() == Some(name)
+    own.map_or(flow.name.as_str(), |(own, _)| own)
+}
+
+/// Whether a flow has this controller or this [name](own_name).
+pub fn is_called(flow: &FlowOutcome, name: &str) -> bool {
+    own_name(flow) == name || flow.controller.as_deref() == Some(name)
 }
 
 /// Whether a key of a sweep is a controller.
