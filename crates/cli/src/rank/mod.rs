@@ -1,5 +1,6 @@
 //! `whimbrel rank`: scores algorithms on a matrix of paths, and prints a league table.
 
+mod columns;
 mod curves;
 mod fair;
 mod file;
