@@ -2,6 +2,7 @@
 
 mod access;
 mod config;
+mod events;
 mod live;
 mod measured;
 mod memory;
@@ -15,7 +16,7 @@ use access::{AccessArgs, announce};
 use anyhow::Context;
 use live::{Display, Meter};
 use output::Output;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -237,9 +238,9 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let on_event = move |event: Event| {
             measured::count(&counting, &event);
             let line = if as_json {
-                event_json(&event).to_string()
+                events::json(&event).to_string()
             } else {
-                event_line(&event)
+                events::line(&event)
             };
             shown.print(&line, |line| output.print(line));
             if matches!(event, Event::Stored { .. } | Event::StoredTree { .. }) && once {
@@ -308,173 +309,4 @@ async fn reload(args: &ServeArgs, server: &Server, out: &Output) -> anyhow::Resu
         }
     }
     Ok(())
-}
-
-/// Why a file was not stored, for the operator of the server.
-fn why(error: &Error) -> String {
-    match error {
-        Error::Refused(refusal) => refusal.to_string(),
-        Error::Lost(why) => format!("connection lost: {why}"),
-        other => other.to_string(),
-    }
-}
-
-fn event_line(event: &Event) -> String {
-    match event {
-        Event::Stored {
-            peer,
-            name,
-            bytes,
-            took,
-            ..
-        } => {
-            let rate = whimbrel_units::Rate::over(*bytes, *took);
-            format!("stored {name}: {bytes} from {peer} in {took}, {rate}")
-        }
-        Event::StoredTree {
-            peer,
-            name,
-            files,
-            bytes,
-            took,
-        } => {
-            let rate = whimbrel_units::Rate::over(*bytes, *took);
-            let name = name
-                .as_ref()
-                .map_or_else(|| ".".to_owned(), ToString::to_string);
-            format!("stored {files} files in {name}: {bytes} from {peer} in {took}, {rate}")
-        }
-        Event::Sent {
-            peer,
-            name,
-            bytes,
-            took,
-            ..
-        } => {
-            let rate = whimbrel_units::Rate::over(*bytes, *took);
-            format!("sent {name}: {bytes} to {peer} in {took}, {rate}")
-        }
-        Event::SentTree {
-            peer,
-            files,
-            bytes,
-            took,
-        } => {
-            let rate = whimbrel_units::Rate::over(*bytes, *took);
-            format!("sent {files} files: {bytes} to {peer} in {took}, {rate}")
-        }
-        Event::Piped {
-            peer,
-            target,
-            sent,
-            received,
-            took,
-        } => format!("joined {peer} to {target}: {received} to it, {sent} from it, {took}"),
-        Event::Removed { peer, name, count } => {
-            format!("removed {name} for {peer}: {count} files and directories")
-        }
-        Event::Failed {
-            peer,
-            name: Some(name),
-            error,
-        } => {
-            format!("not stored {name} from {peer}: {}", why(error))
-        }
-        Event::Failed {
-            peer,
-            name: None,
-            error,
-        } => format!("rejected {peer}: {}", why(error)),
-        other => format!("{other:?}"),
-    }
-}
-
-fn event_json(event: &Event) -> Value {
-    match event {
-        Event::Stored {
-            peer,
-            name,
-            bytes,
-            took,
-            hash,
-        } => json!({
-            "event": "stored",
-            "peer": peer.to_string(),
-            "name": name.to_string(),
-            "bytes": bytes.get(),
-            "seconds": took.as_secs_f64(),
-            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
-            "blake3": hash.to_hex().as_str(),
-        }),
-        Event::StoredTree {
-            peer,
-            name,
-            files,
-            bytes,
-            took,
-        } => json!({
-            "event": "stored_tree",
-            "peer": peer.to_string(),
-            "name": name.as_ref().map(ToString::to_string),
-            "files": files,
-            "bytes": bytes.get(),
-            "seconds": took.as_secs_f64(),
-            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
-        }),
-        Event::Sent {
-            peer,
-            name,
-            bytes,
-            took,
-            hash,
-        } => json!({
-            "event": "sent",
-            "peer": peer.to_string(),
-            "name": name.to_string(),
-            "bytes": bytes.get(),
-            "seconds": took.as_secs_f64(),
-            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
-            "blake3": hash.to_hex().as_str(),
-        }),
-        Event::SentTree {
-            peer,
-            files,
-            bytes,
-            took,
-        } => json!({
-            "event": "sent_tree",
-            "peer": peer.to_string(),
-            "files": files,
-            "bytes": bytes.get(),
-            "seconds": took.as_secs_f64(),
-            "goodput_bps": whimbrel_units::Rate::over(*bytes, *took).as_bits_per_sec(),
-        }),
-        Event::Removed { peer, name, count } => json!({
-            "event": "removed",
-            "peer": peer.to_string(),
-            "name": name.to_string(),
-            "count": count,
-        }),
-        Event::Piped {
-            peer,
-            target,
-            sent,
-            received,
-            took,
-        } => json!({
-            "event": "piped",
-            "peer": peer.to_string(),
-            "target": target,
-            "sent": sent.get(),
-            "received": received.get(),
-            "seconds": took.as_secs_f64(),
-        }),
-        Event::Failed { peer, name, error } => json!({
-            "event": "failed",
-            "peer": peer.to_string(),
-            "name": name.as_ref().map(ToString::to_string),
-            "error": why(error),
-        }),
-        other => json!({ "event": "other", "text": format!("{other:?}") }),
-    }
 }
