@@ -47,13 +47,15 @@ mod save;
 #[cfg(feature = "transports")]
 mod send;
 #[cfg(feature = "transports")]
+mod sending;
+#[cfg(feature = "transports")]
 mod serve;
 mod shell;
 mod sim;
 mod svg;
-mod tested;
 #[cfg(feature = "transports")]
 mod tcp;
+mod tested;
 #[cfg(feature = "transports")]
 mod token;
 mod trace;
@@ -115,32 +117,10 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     Figure(figure::FigureArgs),
     #[cfg(feature = "transports")]
-    Serve(serve::ServeArgs),
-    #[cfg(feature = "transports")]
-    Send(Box<send::SendArgs>),
-    #[cfg(feature = "transports")]
-    Get(files::GetArgs),
-    #[cfg(feature = "transports")]
-    Ls(files::LsArgs),
-    #[cfg(feature = "transports")]
-    Rm(files::RmArgs),
-    #[cfg(feature = "transports")]
-    Pipe(pipe::PipeArgs),
-    #[cfg(feature = "transports")]
-    Tunnel(pipe::TunnelArgs),
-    #[cfg(feature = "transports")]
-    Token(token::TokenArgs),
-    #[cfg(feature = "transports")]
-    Link(Box<link::LinkArgs>),
-    #[cfg(feature = "transports")]
-    Tcp(Box<tcp::TcpArgs>),
-    #[cfg(feature = "transports")]
-    Demo(demo::DemoArgs),
+    #[command(flatten)]
+    Sending(sending::Command),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
-    #[cfg(feature = "transports")]
-    #[command(hide = true)]
-    DemoEnd(demo::DemoEndArgs),
 }
 
 /// The command with `own` algorithms in the table, behind Whimbrel's. Returns the status to exit
@@ -160,31 +140,9 @@ pub fn main_with(own: &[&'static Entry]) -> ExitCode {
         Command::Reproduce(args) => reproduce::run(args),
         Command::Figure(args) => figure::run(args),
         #[cfg(feature = "transports")]
-        Command::Serve(args) => serve::run(args),
-        #[cfg(feature = "transports")]
-        Command::Send(args) => send::run(*args),
-        #[cfg(feature = "transports")]
-        Command::Get(args) => files::run_get(args),
-        #[cfg(feature = "transports")]
-        Command::Ls(args) => files::run_ls(args),
-        #[cfg(feature = "transports")]
-        Command::Rm(args) => files::run_rm(args),
-        #[cfg(feature = "transports")]
-        Command::Pipe(args) => pipe::run(args),
-        #[cfg(feature = "transports")]
-        Command::Tunnel(args) => pipe::run_tunnel(args),
-        #[cfg(feature = "transports")]
-        Command::Token(args) => token::run(args),
-        #[cfg(feature = "transports")]
-        Command::Link(args) => link::run(*args),
-        #[cfg(feature = "transports")]
-        Command::Tcp(args) => tcp::run(*args),
-        #[cfg(feature = "transports")]
-        Command::Demo(args) => demo::run(args),
+        Command::Sending(command) => sending::run(command),
         Command::Completions(args) => shell::completions::<Cli>(&args),
         Command::Man(args) => shell::man::<Cli>(&args),
-        #[cfg(feature = "transports")]
-        Command::DemoEnd(args) => demo::run_end(args),
     };
     done.unwrap_or_else(|error| failure::report(&error))
 }
