@@ -55,7 +55,7 @@ warnings.
 Examples:
   whimbrel demo
   whimbrel demo --time 15s
-  whimbrel demo --tcp                        the kernel's CUBIC, and CERL on the kernel's TCP
+  whimbrel demo --tcp                        the kernel's CUBIC, and others on the kernel's TCP
   whimbrel demo --size 64MiB                 the same file for all; CUBIC takes seven minutes
   whimbrel demo --rate 100Mbit/s --rtt 600ms --loss 0.1% --controllers newreno,cubic,cerl
   whimbrel demo --picture race.svg --json
@@ -92,7 +92,7 @@ pub struct DemoArgs {
     #[arg(long, default_value = "45 s", conflicts_with = "size")]
     time: Duration,
     /// Controllers to race; see `whimbrel controllers`
-    #[arg(long, value_delimiter = ',', default_value = "cubic,cerl")]
+    #[arg(long, value_delimiter = ',', default_value = "cubic,bbr,cerl,whimbrel")]
     controllers: Vec<Spec>,
     /// Seed of the random losses on the emulated path
     #[arg(long, default_value_t = 1)]

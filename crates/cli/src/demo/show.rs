@@ -2,6 +2,7 @@
 
 use super::output::{json_object, measured_json, not_measured, race_picture, racer, rows};
 use super::{Contestant, DemoArgs, Implementation};
+use crate::compare::fill;
 use crate::failure::BadInput;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -29,10 +30,11 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     let cells: Vec<Vec<String>> = contestants.iter().map(|c| row(args, c)).collect();
     rows(&mut out, &COLUMNS, &cells)?;
     if let Some(sentence) = whose(args, contestants) {
-        writeln!(out, "{sentence}")?;
+        writeln!(out, "{}", fill(&sentence, " "))?;
     }
     for (warning, names) in warnings(contestants) {
-        writeln!(out, "do not trust {}: {warning}", names.join(", "))?;
+        let line = format!("do not trust {}: {warning}", names.join(", "));
+        writeln!(out, "{}", fill(&line, " "))?;
     }
     not_measured(&mut out, contestants.iter().map(|c| &c.measurement))?;
     match compared(contestants) {
