@@ -4,19 +4,26 @@ WHIMBREL := target/release/whimbrel
 WIFI := target/release/examples/wifi_speed
 VENV := target/venv
 
-.PHONY: demo test test-more build full dist package lint referee referee-full referee-linux
+.PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
 .PHONY: python test-python bench-python
 
-## The main job: real files over an emulated lossy path, CUBIC beside CERL, beside the prediction.
+## The main job: real files over an emulated lossy path, four algorithms beside the prediction.
 demo: build
 	$(WHIMBREL) demo
 
 ## All tests but those of `make test-more`; the ones through the real command are included.
 test: | cargo tshark
 	cargo test --locked
+
+## What both `make test` and `make test-more` run, compiled once: other features of a crate would
+## compile it, and all that depends on it, again. `make lint` has the same features.
+EVERYTHING := --workspace --features whimbrel-cli/parquet
+test-all: | cargo browser tshark
+	cargo test --locked $(EVERYTHING)
+	cargo test --locked $(EVERYTHING) --test cli -- --ignored after_100_kills_every
 
 ## Tests that need a browser, a heavy library or minutes: the report's page, Parquet, 100 kills of
 ## servers and senders on loopback.
@@ -69,7 +76,7 @@ package: | cargo
 ## makes; warnings are errors.
 lint: | cargo
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --features whimbrel-cli/parquet -- -D warnings
+	cargo clippy --locked $(EVERYTHING) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	crates/linux/bpf/build --check
 
