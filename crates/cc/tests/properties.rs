@@ -83,6 +83,7 @@ prop_compose! {
             delivered: Bytes::new(delivered),
             lost: Bytes::new(lost),
             app_limited,
+            retransmitted: false,
         }
     }
 }

@@ -50,6 +50,7 @@ fn answers(spec: &Spec, receiver_times: bool) -> Vec<Answer> {
                 delivered: MSS.times(i.saturating_sub(ROUND)),
                 lost: Bytes::ZERO,
                 app_limited: false,
+                retransmitted: false,
             }),
             ece: false,
         });

@@ -390,6 +390,7 @@ fn a_lost_packet_is_reported_with_the_counts_at_its_sending() {
         delivered: Bytes::ZERO,
         lost: Bytes::ZERO,
         app_limited: false,
+        retransmitted: false,
     };
     assert_eq!((one.size, one.lost), (Bytes::new(MTU), Bytes::new(MTU)));
     assert_eq!(one.at, at(0, 2), "itself included");

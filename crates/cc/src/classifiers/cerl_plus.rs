@@ -255,6 +255,7 @@ mod tests {
                     delivered: Bytes::ZERO,
                     lost: Bytes::ZERO,
                     app_limited: false,
+                    retransmitted: false,
                 }),
                 ..ACK
             });

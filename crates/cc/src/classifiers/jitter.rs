@@ -380,6 +380,7 @@ mod tests {
                 delivered: Bytes::ZERO,
                 lost: Bytes::ZERO,
                 app_limited: false,
+                retransmitted: false,
             };
             self.controller.on_ack(&Ack {
                 acked: Bytes::new(self.per_ack),

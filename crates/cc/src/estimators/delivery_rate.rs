@@ -91,6 +91,7 @@ impl RateEstimator {
             delivered: tag.delivered,
             lost: Bytes::new(self.lost.get().saturating_sub(u64::from(since))),
             app_limited: tag.app_limited(),
+            retransmitted: false,
         }
     }
 

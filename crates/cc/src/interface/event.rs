@@ -82,6 +82,9 @@ pub struct AtSending {
     pub lost: Bytes,
     /// The application had too little data to send.
     pub app_limited: bool,
+    /// The data were sent before, so that their acknowledgment may be for the earlier packet, and
+    /// the time since `sent` is no RTT (Karn's algorithm, RFC 6298 section 3). Never in QUIC.
+    pub retransmitted: bool,
 }
 
 /// One packet was detected as lost. Reported for each such packet, in the order of detection, and

@@ -395,6 +395,7 @@ mod tests {
                     delivered: Bytes::new(self.total - MSS),
                     lost: Bytes::ZERO,
                     app_limited: false,
+                    retransmitted: false,
                 }),
                 ..ACK
             });

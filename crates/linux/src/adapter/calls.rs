@@ -130,6 +130,7 @@ impl Adapter {
                 delivered: Bytes::new(delivered.saturating_sub(u64::from(since_then) * self.mss)),
                 lost: Bytes::new(at.lost),
                 app_limited,
+                retransmitted: event.flags & flag::RETRANSMISSION != 0,
             }),
             ece,
         });
@@ -200,6 +201,7 @@ impl Adapter {
                     delivered: Bytes::new(self.delivered.bytes()),
                     lost: Bytes::new(at.lost),
                     app_limited: false,
+                    retransmitted: false,
                 },
             });
         }

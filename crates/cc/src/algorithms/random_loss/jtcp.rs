@@ -193,6 +193,7 @@ mod tests {
                     delivered: Bytes::ZERO,
                     lost: Bytes::ZERO,
                     app_limited: false,
+                    retransmitted: false,
                 };
                 self.controller.on_ack(&Ack {
                     now: self.now,

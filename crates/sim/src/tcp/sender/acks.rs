@@ -144,9 +144,12 @@ impl Sender {
         }
         let size = self.bytes(delivery.segments);
         let min_rtt = self.rtt.min_rtt();
-        let rate = self
+        let mut rate = self
             .rate
             .on_batch(now, size, newest.sent, &newest.tag, min_rtt);
+        if let Some(at) = &mut rate.newest {
+            at.retransmitted = newest.retransmitted();
+        }
         (rate, round_start)
     }
 

@@ -398,6 +398,7 @@ mod tests {
                 delivered: Bytes::ZERO,
                 lost: Bytes::ZERO,
                 app_limited: false,
+                retransmitted: false,
             })
         };
         // 25 + (0.8*20 + 10)/2, not 50; and never more than the window: 50 again.

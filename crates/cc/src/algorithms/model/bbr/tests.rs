@@ -83,6 +83,7 @@ impl Flow {
                 delivered: Bytes::new(prior),
                 lost: Bytes::new(self.lost),
                 app_limited: self.app_limited,
+                retransmitted: false,
             }),
             ..ACK
         });
@@ -108,6 +109,7 @@ impl Flow {
                     delivered: Bytes::ZERO,
                     lost: Bytes::ZERO,
                     app_limited: false,
+                    retransmitted: false,
                 },
             });
         }

@@ -75,6 +75,7 @@ impl Flow {
             delivered: Bytes::new(self.delivered),
             lost: Bytes::new(self.lost - lost_since * MSS),
             app_limited: self.app_limited,
+            retransmitted: false,
         }
     }
 

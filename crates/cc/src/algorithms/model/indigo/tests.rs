@@ -92,6 +92,7 @@ fn ack(ms: u64, delivered: u64, in_flight: u64, rtt: u64) -> Ack {
             delivered: Bytes::new(50 * MSS),
             lost: Bytes::new(MSS),
             app_limited: false,
+            retransmitted: false,
         }),
         ..ACK
     }

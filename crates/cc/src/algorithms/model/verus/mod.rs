@@ -617,6 +617,7 @@ mod tests {
                 delivered: Bytes::ZERO,
                 lost: Bytes::ZERO,
                 app_limited: false,
+                retransmitted: false,
             }),
             ..ACK
         });
@@ -723,6 +724,7 @@ mod tests {
                 delivered: Bytes::ZERO,
                 lost: Bytes::ZERO,
                 app_limited: false,
+                retransmitted: false,
             },
         });
         controller.on_loss(&loss(&controller, at(1)));
