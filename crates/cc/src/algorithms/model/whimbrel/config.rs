@@ -67,7 +67,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     number(
         "withstand",
-        6.0,
+        7.0,
         (1.0, 1000.0),
         "round trips after which a queue that does not yield is somebody else's",
     ),

@@ -8,13 +8,22 @@
 //! * While the queue is shorter than half of the target, the path has room. After three such round
 //!   trips the step doubles with each one, up to half of the window: a path that has become
 //!   ten times faster is filled in about ten round trips. Near the capacity that the path is known
-//!   to have the doubling begins anew: back to it fast, beyond it slowly.
+//!   to have the doubling begins anew: back to it fast, beyond it slowly. Near the window of the
+//!   last round trip without room it waits for [`NEAR_PATIENCE`] of them: such room is what a
+//!   drain, or the loss of another flow, leaves for a moment, and a short buffer has no place for
+//!   more.
 //! * When fast growth has made a queue, it ends as startup does, by Little's law.
 //! * Never more than [`HEADROOM`] times what the path delivers in an RTT (twice while the step
 //!   doubles): a window that the path does not answer grows no further.
 
 /// Round trips with room after which the step doubles.
 const PATIENCE: u32 = 3;
+
+/// The same while the window is within a factor of [`NEAR`] of the last one without room; no more
+/// than take [`NEAR_TIME`], s.
+const NEAR_PATIENCE: u32 = 8;
+const NEAR_TIME: f64 = 1.0;
+const NEAR: f64 = 1.2;
 
 /// Largest growth in a round trip, windows.
 const MAX_GROWTH: f64 = 0.5;
@@ -49,9 +58,20 @@ impl Cruise {
         }
     }
 
+    /// Round trips of `rtt` with room after which the step doubles. `settled`: the last window
+    /// without room.
+    pub fn patience(window: f64, settled: f64, rtt: f64) -> u32 {
+        let near = window < NEAR * settled && settled < NEAR * window;
+        match near {
+            true => ((NEAR_TIME / rtt) as u32).clamp(PATIENCE, NEAR_PATIENCE),
+            false => PATIENCE,
+        }
+    }
+
     /// Ends a round trip; `room`: the queue is shorter than half of its target, and the window was
-    /// used; `beyond`: the window has reached what the path is known to hold.
-    pub fn on_round(&mut self, room: bool, beyond: bool) {
+    /// used; `beyond`: the window has reached what the path is known to hold; `patience`: round trips
+    /// with room after which the step doubles.
+    pub fn on_round(&mut self, room: bool, beyond: bool, patience: u32) {
         if !room || (beyond && !self.beyond) {
             *self = Self::new();
         }
@@ -60,7 +80,7 @@ impl Cruise {
             return;
         }
         self.calm = self.calm.saturating_add(1);
-        if self.calm >= PATIENCE {
+        if self.calm >= patience {
             self.velocity = (2.0 * self.velocity).min(1e9);
         }
     }
@@ -102,7 +122,7 @@ mod tests {
         let mut cruise = Cruise::new();
         let steps: Vec<f64> = (0..6)
             .map(|_| {
-                cruise.on_round(true, false);
+                cruise.on_round(true, false, PATIENCE);
                 cruise.step(1000.0, 1006.0, 0.5, true, true)
             })
             .collect();
@@ -112,8 +132,30 @@ mod tests {
             50.0,
             "at most half"
         );
-        cruise.on_round(false, false);
+        cruise.on_round(false, false, PATIENCE);
         assert_eq!(cruise.step(1000.0, 1006.0, 0.5, false, true), 3.0);
+    }
+
+    #[test]
+    fn near_the_last_window_without_room_it_waits_longer() {
+        for (settled, rtt, patience) in [
+            (0.0, 0.05, 3),
+            (830.0, 0.05, 3),
+            (840.0, 0.05, 8),
+            (1190.0, 0.05, 8),
+            (1201.0, 0.05, 3),
+            (1000.0, 0.2, 5),
+            (1000.0, 0.6, 3),
+        ] {
+            let rounds = Cruise::patience(1000.0, settled, rtt);
+            assert_eq!(rounds, patience, "{settled}, {rtt}");
+            let mut cruise = Cruise::new();
+            let fast = (1..20).find(|_| {
+                cruise.on_round(true, false, rounds);
+                cruise.is_fast()
+            });
+            assert_eq!(fast, Some(patience));
+        }
     }
 
     #[test]

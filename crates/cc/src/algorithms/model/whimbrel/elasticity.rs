@@ -20,9 +20,11 @@
 //!
 //! **Down** ([`Yielding`], in default mode). While the queue is longer than this algorithm's flows
 //! make it, the window shrinks. If the queue shrinks with it, the others yield, or there are none.
-//! If after `withstand` round trips (six) it has not, they do not yield: compete. If the RTT was
+//! If after `withstand` round trips (seven) it has not, they do not yield: compete. If the RTT was
 //! constant meanwhile, it is the delay of a longer path. A queue is never that constant while
-//! somebody fills it, and his own packets do.
+//! somebody fills it, and his own packets do. The startup of one more flow of this algorithm makes a
+//! queue, too, and for five to seven of its round trips it withstands: so seven, and round trips in
+//! which the queue grows as in a startup do not count.
 //!
 //! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a
 //! full path two fifths longer and the queue does not answer, either the path is longer or the
@@ -42,6 +44,13 @@ const CONSTANT: f64 = 0.1;
 
 /// The queue yields if this remains of its maximum.
 const YIELDS: f64 = 0.6;
+
+/// Round trips that are enough after startup has ended at a queue that others seem to keep.
+const SUSPECTED: u32 = 3;
+
+/// A queue that grows by more than this in a round trip is a newcomer's startup, which passes: such
+/// a round trip proves nothing.
+const BURST: f64 = 1.4;
 
 /// What is known of a long queue in default mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +74,9 @@ pub(super) struct Yielding {
     onset: f64,
     /// Standing RTTs of the last rounds.
     last: [f64; FLAT.0 as usize],
-    /// The longest queue since.
+    /// The longest queue since, and the last one.
     peak: f64,
+    queue: f64,
 }
 
 impl Yielding {
@@ -78,6 +88,7 @@ impl Yielding {
             onset: 0.0,
             last: [0.0; FLAT.0 as usize],
             peak: 0.0,
+            queue: 0.0,
         }
     }
 
@@ -91,9 +102,9 @@ impl Yielding {
         *self = Self::new(self.withstand);
     }
 
-    /// Startup has ended at a queue that others seem to keep: half of the proof is there.
+    /// Startup has ended at a queue that others seem to keep: a part of the proof is there.
     pub fn suspect(&mut self) {
-        self.needed = self.withstand.div_ceil(2);
+        self.needed = SUSPECTED.min(self.withstand);
     }
 
     /// Ends a round trip with the window `before` it and the window now. A `queue` above `foreign`
@@ -116,7 +127,10 @@ impl Yielding {
         if self.rounds == 0 {
             self.onset = before;
         }
-        self.rounds += 1;
+        if self.rounds == 0 || queue <= BURST * self.queue {
+            self.rounds += 1;
+        }
+        self.queue = queue;
         self.peak = self.peak.max(queue);
         self.last.rotate_right(1);
         self.last[0] = standing;
@@ -209,6 +223,16 @@ mod tests {
     fn a_queue_that_grows_while_this_flow_yields_is_elastic() {
         let grows = |round: u32, _: f64| 0.02 + 0.003 * f64::from(round);
         assert_eq!(yielding(grows), (6, Finding::Elastic));
+    }
+
+    #[test]
+    fn a_newcomers_startup_proves_nothing() {
+        // Its queue doubles for three round trips, and then grows by a fifth of that.
+        let starts = |round: u32, _: f64| match round {
+            1..4 => 0.012 * f64::from(1 << round),
+            _ => 0.096 + 0.02 * f64::from(round - 3),
+        };
+        assert_eq!(yielding(starts), (8, Finding::Elastic));
     }
 
     #[test]

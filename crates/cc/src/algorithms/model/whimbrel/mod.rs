@@ -80,7 +80,7 @@ use elasticity::Yielding;
 use forward::Backward;
 use fullness::Fullness;
 use losses::Losses;
-use path::Longer;
+use path::{Longer, Suspected};
 use startup::Startup;
 use target::Target;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -170,6 +170,8 @@ struct RoundTrip {
     lost: u64,
     /// The window when it began, bytes.
     window: f64,
+    /// What the one before it delivered, bytes per second.
+    rate: f64,
     /// Completed round trips.
     count: u64,
 }
@@ -195,10 +197,14 @@ struct Whimbrel {
     excursion: Excursion,
     compete: Compete,
     yielding: Yielding,
+    suspected: Suspected,
     longer: Longer,
     fullness: Fullness,
     /// The maximum delivery rate of the last minutes, packets per second.
     reference: f64,
+    /// The window of the last round trip of the default mode without room, bytes; 0 if that was on
+    /// another path.
+    settled: f64,
     /// The round trip in which startup ended.
     found: u64,
     /// Drains in a row after which the queue was still long.
@@ -243,9 +249,11 @@ impl Whimbrel {
             excursion: Excursion::begin(0.0, window, 0.0),
             compete: Compete::begin(0.0, window, 0.0),
             yielding: Yielding::new(config.withstand),
+            suspected: Suspected::default(),
             longer: Longer::new(),
             fullness: Fullness::new(),
             reference: 0.0,
+            settled: 0.0,
             found: 0,
             spoiled: 0,
             changes: 0,
@@ -321,6 +329,13 @@ impl Whimbrel {
             .map(|rate| rate.as_bits_per_sec() as f64 / 8.0)
     }
 
+    /// Whether a step of the RTT may be that of a longer path (`path.rs`).
+    fn may_be_longer(&self, ack: &Ack, now: f64) -> bool {
+        let noisy = self.noise_limit() > self.target.delay(self.own_rate());
+        let delivered = ack.delivered.get();
+        !noisy || (self.suspected).has_slowed(now, delivered, self.round.rate)
+    }
+
     /// Limits the window to what the path delivers in a round trip, with headroom.
     fn limit_window(&mut self, alpha: f64) {
         if self.mode != Mode::Startup
@@ -345,9 +360,10 @@ impl Whimbrel {
 
     /// Processes the RTT of an acknowledgment. Returns whether there is one to work with.
     fn on_rtt(&mut self, ack: &Ack, now: f64) -> bool {
-        // The newest packet did not wait for the receiver's timer. Without a sample it may be a
-        // retransmission whose original is acknowledged.
-        let newest = ack.newest.map(|newest| ack.now.since(newest.sent));
+        // The newest packet did not wait for the receiver's timer. If it is a retransmission, its
+        // original may be what is acknowledged: after an outage that took acknowledgments, too.
+        let newest = ack.newest.filter(|newest| !newest.retransmitted);
+        let newest = newest.map(|newest| ack.now.since(newest.sent));
         let sample = ack.rtt.map(|rtt| newest.unwrap_or(rtt).as_secs_f64());
         let arrival = ack.receiver_time.map(seconds);
         let arrival = arrival.filter(|_| self.config.forward);
@@ -356,11 +372,17 @@ impl Whimbrel {
             let rtt = forward.map(Duration::from_secs_f64);
             let observed = self.step.on_ack(&Ack { rtt, ..*ack });
             if let Some(change) = observed.change {
-                self.on_new_path(now, &change);
-                return true;
-            }
-            if rtt.is_some() && observed.rtt.is_none() {
+                let counts = change.to < change.from || self.may_be_longer(ack, now);
+                self.suspected.end();
+                if counts {
+                    self.on_new_path(now, &change);
+                    return true;
+                }
+            } else if rtt.is_some() && observed.rtt.is_none() {
+                self.suspected.on_suspicion(now, ack.delivered.get());
                 return false;
+            } else if rtt.is_some() {
+                self.suspected.end();
             }
         }
         let Some(rtt) = forward.filter(|rtt| *rtt > 0.0) else {

@@ -131,6 +131,7 @@ impl Whimbrel {
     /// The first acknowledgment after a timeout: the path is back, with the capacity that it had.
     pub(super) fn refill(&mut self, ack: &Ack, now: f64) {
         self.stalled = false;
+        self.settled = 0.0;
         self.round.lost = ack.lost.get();
         self.round.delivered = ack.delivered.get();
         self.round.began = now;
@@ -159,6 +160,7 @@ impl Whimbrel {
         self.losses.on_new_path(rtt);
         self.longer.forget();
         self.fullness.on_new_path();
+        self.settled = 0.0;
         if self.mode == Mode::Startup {
             return;
         }
@@ -213,8 +215,13 @@ impl Whimbrel {
                 let known = self.reference * self.mss * self.empty_trip();
                 let room = self.has_room(self.own_rate());
                 let used = ack.cwnd_limited || self.is_small();
+                let patience = Cruise::patience(self.window, self.settled, standing);
+                if !room {
+                    // The queue of this round trip is that of the window at its beginning.
+                    self.settled = before;
+                }
                 self.cruise
-                    .on_round(room && used, self.window > KNOWN * known);
+                    .on_round(room && used, self.window > KNOWN * known, patience);
                 let found = self.round.count <= self.found + SETTLING;
                 if self.config.memory && room && used && found {
                     self.window = self.window.max(KNOWN * self.known_to_hold());
@@ -235,6 +242,7 @@ impl Whimbrel {
     fn count(&mut self, ack: &Ack, now: f64) -> Round {
         let delivered = ack.delivered.get().saturating_sub(self.round.delivered);
         let lost = ack.lost.get().saturating_sub(self.round.lost);
+        self.round.rate = delivered as f64 / (now - self.round.began).max(1e-6);
         self.round.began = now;
         self.round.delivered = ack.delivered.get();
         self.round.lost = ack.lost.get();

@@ -1,6 +1,6 @@
 //! Tests of the whole controller, on a packet-level bottleneck.
 
-use crate::interface::{Controller, Loss, Signal, Verdict};
+use crate::interface::{Ack, AtSending, Controller, Loss, Signal, Verdict};
 use crate::testing::{ACK, Bottleneck, MSS, built, loss, segments, timeout};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -233,4 +233,37 @@ fn the_simulators_truth_overrides_its_judgement() {
         };
         assert_eq!(controller.on_loss(&event).reduced, reduced, "{truth:?}");
     }
+}
+
+#[test]
+fn the_acknowledgment_of_an_earlier_packet_is_no_short_round_trip() {
+    // An outage took the acknowledgments of packets that had arrived. They are sent again, and what
+    // answers the first of them is taken for answers to the second, after 36 ms.
+    let mut path = path(50, 250, &["whimbrel"]);
+    path.run(Duration::from_secs(3));
+    let flow = &mut path.flows[0];
+    let sent = path.now;
+    path.now += MS * 35;
+    for _ in 0..4 {
+        let newest = AtSending {
+            sent,
+            in_flight: Bytes::new(100 * MSS),
+            delivered: Bytes::new(flow.delivered * MSS),
+            lost: Bytes::ZERO,
+            app_limited: false,
+            retransmitted: true,
+        };
+        path.now += MS;
+        flow.controller.on_ack(&Ack {
+            now: path.now,
+            rtt: Some(RTT),
+            srtt: RTT,
+            min_rtt: RTT,
+            delivered: newest.delivered,
+            newest: Some(newest),
+            ..ACK
+        });
+    }
+    let (shares, _) = shares(&mut path, 4);
+    assert!(shares[0] > 0.95, "{shares:?}");
 }
