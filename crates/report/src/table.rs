@@ -363,7 +363,7 @@ fn text(head: &str, right: bool, rows: &[Row], show: impl Fn(&Row) -> String) ->
     }
 }
 
-/// `None` if no row has a value.
+/// `None` if no row has a value, or if nothing was counted in any.
 fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
     let stats: Vec<Option<Stat>> = rows.iter().map(quantity.of).collect();
     let maximum = stats
@@ -373,10 +373,11 @@ fn number(head: &str, quantity: &Quantity, rows: &[Row]) -> Option<Column> {
         .reduce(f64::max)?;
     let decimals = quantity.decimals.unwrap_or(decimals(maximum));
     let counted = head == CHANGES;
+    if counted && maximum == 0.0 {
+        return None;
+    }
     let cells = |spread: bool| {
         let show = |stat: &Option<Stat>| match stat {
-            // Nothing was counted in any row.
-            Some(_) if counted && maximum == 0.0 => "-".to_owned(),
             Some(stat) if counted && is_the_same_count(stat) => format!("{:.0}", stat.mean),
             Some(stat) if spread => stat.show(quantity.factor, decimals),
             Some(stat) => Stat { sd: None, ..*stat }.show(quantity.factor, decimals),
@@ -469,20 +470,20 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_no_decimals_and_none_at_all_is_a_dash() {
+    fn counts_have_no_decimals_and_without_any_there_is_no_column() {
         let mut rows = sample();
         let counts = |rows: &mut [Row], all: [(f64, Option<f64>); 4]| {
             for (row, (mean, sd)) in rows.iter_mut().zip(all) {
                 row.path_changes = Some(Stat { mean, sd });
             }
-            let column = columns(rows).pop().expect("the last column");
-            assert_eq!(column.head, CHANGES);
-            column.cells
+            let last = columns(rows).pop().expect("the last column");
+            (last.head == CHANGES).then_some(last.cells)
         };
         let zero = (0.0, Some(0.0));
-        assert_eq!(counts(&mut rows, [zero; 4]), ["-"; 4]);
+        assert_eq!(counts(&mut rows, [zero; 4]), None);
         let some = [zero, (2.0, Some(0.0)), (2.5, Some(0.71)), (3.0, None)];
-        assert_eq!(counts(&mut rows, some), ["0", "2", "2.50 ± 0.71", "3"]);
+        let shown = ["0", "2", "2.50 ± 0.71", "3"].map(str::to_owned);
+        assert_eq!(counts(&mut rows, some), Some(shown.to_vec()));
     }
 
     #[test]

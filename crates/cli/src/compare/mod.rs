@@ -29,14 +29,14 @@ use whimbrel_units::{Duration, Probability, Rate};
 
 /// The name for all algorithms.
 const EVERY: &str = "all";
-/// The default algorithms: the textbook's, the most used ones, and one of each kind made for lossy
-/// paths. A picture has colors for eight.
-const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp";
+/// The default algorithms: the textbook's, the most used ones, one of each kind made for lossy paths,
+/// and this project's own. A picture has colors for eight.
+const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp,whimbrel";
 /// The same without AATP, which has neither streams nor messages.
-const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl";
+const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl,whimbrel";
 
 /// The default algorithms of `--real`: each takes two transfers.
-const USUAL_REAL: &str = "cubic,bbr,cerl";
+const USUAL_REAL: &str = "cubic,bbr,cerl,whimbrel";
 
 /// The keys of the scenario, and the flags that sweep them.
 const FLAGS: [(&str, &str); 13] = [
