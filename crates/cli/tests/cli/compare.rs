@@ -28,8 +28,8 @@ fn compare_prints_the_scenario_that_sim_runs() {
     };
     let piped = runs(json(&piped(&["sim", "-", "--json"], &scenario)));
     assert_eq!(piped, runs(json(&with(&["--json"]))));
-    // Two losses, three seeds, five algorithms.
-    assert_eq!(piped.len(), 2 * 3 * 5);
+    // Two losses, three seeds, six algorithms.
+    assert_eq!(piped.len(), 2 * 3 * 6);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn streams_and_messages_work_with_all_controllers_of_tcp() {
     for line in [
         "messages = \"20 kB every 10 ms\"",
         "\"flow.streams\" = [1, 8]",
-        "\"flow.controller\" = [\"newreno\", \"cubic\", \"bbr\", \"cerl\"]",
+        "\"flow.controller\" = [\"newreno\", \"cubic\", \"bbr\", \"cerl\", \"whimbrel\"]",
     ] {
         assert!(usual.lines().any(|l| l == line), "no {line} in\n{usual}");
     }

@@ -196,7 +196,7 @@ fn wrong_files_to_save_are_refused_before_any_run() {
     let several = [&long[..], &["--iperf3", "a.json"]].concat();
     assert!(
         fails(&whimbrel_in(path, &several), 2)
-            .contains("needs one run, but the scenario has 5 combinations")
+            .contains("needs one run, but the scenario has 6 combinations")
     );
     assert_eq!(
         fs::read_dir(path).expect("a folder").count(),
