@@ -148,8 +148,8 @@ mod tests {
     fn a_comparison_is_the_scenario_of_the_command() {
         let (scenario, text) =
             compare(&words(&["--loss", "0%,1%", "--seeds", "2"])).expect("valid flags");
-        // Five controllers by default, and two losses.
-        assert_eq!(scenario.points().len(), 10);
+        // Six controllers by default, and two losses.
+        assert_eq!(scenario.points().len(), 12);
         assert!(text.contains("seeds = 2"), "{text}");
     }
 
