@@ -6,7 +6,8 @@ VENV := target/venv
 
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
 .PHONY: referee-linux-quick referee-nack results seconds
-.PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points pictures bench bench-tcp bench-transfers bpf clean
+.PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
+.PHONY: pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
 .PHONY: python test-python bench-python
 

@@ -1,7 +1,7 @@
 //! The window between a loss and its answer in the kernel's half (`bpf/hold.h`).
 
 use crate::bpf::object::Program;
-use crate::prr_tests::program;
+use crate::function_tests::{program, run};
 use proptest::prelude::*;
 
 /// A loss, as `struct hold_test` has it.
@@ -19,46 +19,39 @@ struct Lost {
 
 /// The windows after the first and after the second acknowledgment.
 fn windows(program: &Program, lost: &Lost) -> (u32, u32) {
-    let mut packet = vec![0; 16];
-    for word in [
-        u32::from(lost.paced),
-        lost.cwnd,
-        lost.flight,
-        lost.acked,
-        lost.newly_lost,
-        lost.then_lost,
-        0,
-        0,
-    ] {
-        packet.extend(word.to_ne_bytes());
-    }
-    packet.resize(64, 0);
-    let (value, packet) = program.test_run(&packet).expect("it runs");
-    assert_eq!(value, 2, "the packet was long enough");
-    let word = |index: usize| {
-        let bytes = packet[16 + 4 * index..][..4]
-            .try_into()
-            .expect("four bytes");
-        u32::from_ne_bytes(bytes)
-    };
-    (word(6), word(7))
+    let words = run(
+        program,
+        [
+            u32::from(lost.paced),
+            lost.cwnd,
+            lost.flight,
+            lost.acked,
+            lost.newly_lost,
+            lost.then_lost,
+            0,
+            0,
+        ],
+    );
+    (words[6], words[7])
 }
+
+/// A batch of acknowledgments has delivered 80 packets that pacing, if there is any, has not replaced
+/// yet.
+const BATCH: Lost = Lost {
+    paced: true,
+    cwnd: 290,
+    flight: 207,
+    acked: 2,
+    newly_lost: 1,
+    then_lost: 2,
+};
 
 #[test]
 fn a_paced_sender_keeps_its_window_through_a_batch_of_acknowledgments() {
     let Some(program) = program("whim_hold_test") else {
         return;
     };
-    // The batch has acknowledged 80 packets that pacing has not replaced yet.
-    let lost = Lost {
-        paced: true,
-        cwnd: 290,
-        flight: 207,
-        acked: 2,
-        newly_lost: 1,
-        then_lost: 2,
-    };
-    assert_eq!(windows(&program, &lost), (289, 287));
+    assert_eq!(windows(&program, &BATCH), (289, 287));
 }
 
 #[test]
@@ -68,11 +61,7 @@ fn without_pacing_the_flight_does_not_grow() {
     };
     let lost = Lost {
         paced: false,
-        cwnd: 290,
-        flight: 207,
-        acked: 2,
-        newly_lost: 1,
-        then_lost: 2,
+        ..BATCH
     };
     assert_eq!(windows(&program, &lost), (209, 207));
 }

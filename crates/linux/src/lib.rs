@@ -52,6 +52,8 @@ mod connection;
 mod datapath;
 mod error;
 #[cfg(test)]
+mod function_tests;
+#[cfg(test)]
 mod hold_tests;
 #[cfg(test)]
 mod hostile_tests;

@@ -1,9 +1,8 @@
 //! The rate reduction of the kernel's half (`bpf/prr.h`) beside RFC 9937, written down a second
 //! time, on arbitrary recoveries.
 
-use crate::bpf::object::{Kind, Object, Program};
-use crate::datapath::OBJECT;
-use crate::privileges::{self, Capability};
+use crate::bpf::object::Program;
+use crate::function_tests::{program, run};
 use proptest::prelude::*;
 
 /// One acknowledgment of a recovery, as `struct prr_test` has it.
@@ -18,47 +17,23 @@ struct Ack {
     safe: bool,
 }
 
-/// The program of this name, if it can be run here.
-pub(crate) fn program(name: &str) -> Option<Program> {
-    let missing = privileges::check(&Capability::ATTACH).and_then(|()| privileges::kernel());
-    if let Err(error) = missing {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    let object = Object::load(OBJECT, &[]).unwrap_or_else(|e| panic!("{e}"));
-    Some(
-        object
-            .program(name, Kind::Xdp)
-            .unwrap_or_else(|e| panic!("{e}")),
-    )
-}
-
 /// The window that the kernel's half sets.
 fn window(program: &Program, ack: &Ack) -> u32 {
-    let mut packet = vec![0; 16];
-    for word in [
-        ack.delivered,
-        ack.flight_at_begin,
-        ack.target,
-        ack.flight,
-        ack.acked,
-        ack.out as u32,
-        u32::from(ack.safe),
-        0,
-    ] {
-        packet.extend(word.to_ne_bytes());
-    }
-    packet.resize(64, 0);
-    let (value, packet) = program.test_run(&packet).expect("it runs");
-    assert_eq!(value, 2, "the packet was long enough");
-    let word = |index: usize| {
-        let bytes = packet[16 + 4 * index..][..4]
-            .try_into()
-            .expect("four bytes");
-        u32::from_ne_bytes(bytes)
-    };
-    assert_eq!(word(0), ack.delivered + ack.acked, "prr_delivered");
-    word(7)
+    let words = run(
+        program,
+        [
+            ack.delivered,
+            ack.flight_at_begin,
+            ack.target,
+            ack.flight,
+            ack.acked,
+            ack.out as u32,
+            u32::from(ack.safe),
+            0,
+        ],
+    );
+    assert_eq!(words[0], ack.delivered + ack.acked, "prr_delivered");
+    words[7]
 }
 
 /// Section 6 of RFC 9937, in packets; at least one packet.

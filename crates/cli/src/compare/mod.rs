@@ -29,8 +29,8 @@ use whimbrel_units::{Duration, Probability, Rate};
 
 /// The name for all algorithms.
 const EVERY: &str = "all";
-/// The default algorithms: the textbook's, the most used ones, one of each kind made for lossy paths,
-/// and this project's own. A picture has colors for eight.
+/// The default algorithms: the textbook's, the most used ones, one of each kind made for lossy
+/// paths, and this project's own. A picture has colors for eight.
 const USUAL: &str = "newreno,cubic,bbr,cerl,enhanced-aatp,whimbrel";
 /// The same without AATP, which has neither streams nor messages.
 const USUAL_OF_TCP: &str = "newreno,cubic,bbr,cerl,whimbrel";

@@ -69,8 +69,8 @@ impl Cruise {
     }
 
     /// Ends a round trip; `room`: the queue is shorter than half of its target, and the window was
-    /// used; `beyond`: the window has reached what the path is known to hold; `patience`: round trips
-    /// with room after which the step doubles.
+    /// used; `beyond`: the window has reached what the path is known to hold; `patience`: round
+    /// trips with room after which the step doubles.
     pub fn on_round(&mut self, room: bool, beyond: bool, patience: u32) {
         if !room || (beyond && !self.beyond) {
             *self = Self::new();

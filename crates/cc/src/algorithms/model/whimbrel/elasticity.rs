@@ -21,10 +21,10 @@
 //! **Down** ([`Yielding`], in default mode). While the queue is longer than this algorithm's flows
 //! make it, the window shrinks. If the queue shrinks with it, the others yield, or there are none.
 //! If after `withstand` round trips (seven) it has not, they do not yield: compete. If the RTT was
-//! constant meanwhile, it is the delay of a longer path. A queue is never that constant while
-//! somebody fills it, and his own packets do. The startup of one more flow of this algorithm makes a
-//! queue, too, and for five to seven of its round trips it withstands: so seven, and round trips in
-//! which the queue grows as in a startup do not count.
+//! constant meanwhile, it is the delay of a longer path; a flow that fills the queue varies it with
+//! its own packets. One more flow of this algorithm makes a queue, too, which withstands for five to
+//! seven of its round trips, until its startup ends. So seven are needed, and those in which the
+//! queue grows as in a startup do not count.
 //!
 //! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a
 //! full path two fifths longer and the queue does not answer, either the path is longer or the
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspicion_halves_the_proof_once() {
+    fn a_suspicion_shortens_the_proof_once() {
         let mut yielding = Yielding::new(6);
         let mut rounds = |suspect: bool| {
             if suspect {

@@ -6,10 +6,10 @@
 //! came slower. The rate of the last ten round trips is the memory that makes a hand-over from 50
 //! to 600 ms take one round trip instead of twelve times the window's growth.
 //!
-//! Where RTTs are noisy, a push and the frames of a radio make steps, too. A longer path delivers the
-//! same window more slowly, and a queue does not. So where noise may explain the queue that the flow
-//! wants, a step counts only if the rate fell by a tenth with it ([`Suspected`]). Elsewhere this is
-//! not required: a path that became longer and faster at once keeps the rate.
+//! Where RTTs are noisy, a push and the frames of a radio make steps, too. A longer path delivers
+//! the same window more slowly, and a queue does not. So where noise may explain the queue that the
+//! flow wants, a step counts only if the rate fell by a tenth with it ([`Suspected`]). Elsewhere
+//! this is not required: a path that became longer and faster at once keeps the rate.
 //!
 //! **A constant delay** that does not shrink with the window is found by `elasticity.rs`. This
 //! finding is provisional: the window returns to where it was before the delay grew; if that makes
