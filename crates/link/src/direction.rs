@@ -127,7 +127,7 @@ impl<'a> Direction<'a> {
         match &mut self.carrier {
             Carrier::Own(link) => {
                 let waiting = link.backlog(now).packets;
-                (*link.counters(), waiting as usize)
+                (link.counters(), waiting as usize)
             }
             Carrier::Managed(managed) => (managed.counters(), managed.len()),
             Carrier::Shared(station) => (station.counters(), station.len()),

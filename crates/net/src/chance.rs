@@ -6,6 +6,7 @@ use whimbrel_units::Probability;
 
 /// An event with a set probability.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Chance {
     threshold: u64,
     /// Boxed: most links lose nothing, and small links fit the cache better.

@@ -245,12 +245,14 @@ impl DelayTrace {
     }
 }
 
-/// Applies a delay to packets. Times never go back.
+/// Applies a delay to packets. Times never go back. The order in memory is that of
+/// [`Link`](crate::Link).
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Delaying {
-    /// The delay if it never changes, which is the common case: one addition per packet.
-    constant: Duration,
     varying: Option<Box<Varying>>,
+    /// The delay if it never changes, which is the common case: one addition per packet.
+    pub constant: Duration,
 }
 
 /// Applies a delay that varies.

@@ -10,13 +10,15 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::Time;
 
-/// The impairments, outages and delay of one direction.
+/// The impairments, outages and delay of one direction. The order in memory is that of
+/// [`Link`](crate::Link).
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Exit {
-    delay: Delaying,
-    impairment: Impairment,
     /// `None`: there are none.
     outages: Option<Box<Outages>>,
+    pub delay: Delaying,
+    impairment: Impairment,
 }
 
 impl Exit {
@@ -57,21 +59,11 @@ impl Exit {
     }
 
     /// [`Self::pass`] for an exit that [is plain](Self::is_plain): when the packet whose last bit
-    /// left at `left` comes out.
+    /// left at `left` comes out; `None`: it is lost at random. The caller counts it.
     #[inline(always)]
-    pub fn pass_plain(
-        &mut self,
-        left: Time,
-        size: u32,
-        counters: &mut Counters,
-    ) -> Result<Time, DropCause> {
-        counters.count_served(size);
-        if self.impairment.loses() {
-            counters.random += 1;
-            return Err(DropCause::Random);
-        }
-        counters.count_delivered(size, false, false);
-        Ok(self.delay.out_constant(left))
+    pub fn pass_plain(&mut self, left: Time) -> Option<Time> {
+        let lost = self.impairment.loses();
+        (!lost).then(|| self.delay.out_constant(left))
     }
 
     /// Adds what a radio did to a packet.

@@ -18,8 +18,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use whimbrel_units::Time;
 
-/// The impairments of one direction, without outages.
+/// The impairments of one direction, without outages. The order in memory is that of
+/// [`Link`](crate::Link).
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Impairment {
     random: Chance,
     /// `None`: only independent random loss, the common case.

@@ -7,6 +7,7 @@ use crate::service::Server;
 use crate::spec::{DropCause, LinkSpec, QueueLimit};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::mem::offset_of;
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// The fate of a packet that was offered to a link.
@@ -40,10 +41,11 @@ pub struct Backlog {
 /// `queue_overflow`, `early`, `random`, `outage` and `contention`; on a Wi-Fi link and on a link
 /// with CoDel, once it has left the queue.
 ///
-/// Those that every packet changes come first: they share a cache line. No two that change
-/// together are neighbors: the compiler would add them as a vector, which takes longer.
+/// Those that every packet may change come first, in the same order in memory: they share a cache
+/// line. No two that change together are neighbors: the compiler would add them as a vector, which
+/// takes longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Counters {
     /// Packets offered.
     pub offered: u64,
@@ -116,19 +118,37 @@ impl Counters {
 
 /// One direction of a link. Packets must be offered in order of time. Its queue can have management
 /// that decides when packets arrive; for CoDel use [`CodelLink`](crate::CodelLink).
+///
+/// The fields are in this order in memory, in cache lines: a packet that passes a plain link
+/// without waiting needs only the one from [`Exit`]'s delay to [`Server`]'s time for a byte; one
+/// that waits needs also the one before it and the first one.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub struct Link {
+    /// Of all packets but those in `passed`.
     counters: Counters,
-    server: Server,
+    /// Queue management, if any.
+    early: Option<Box<Early>>,
     /// When each waiting packet's service begins, and its size. Packets whose service has begun are
     /// removed when it matters: [`Self::leave_queue`].
     waiting: Ring<(Time, u32)>,
     waiting_bytes: u64,
-    queue: QueueLimit,
-    /// Queue management, if any.
-    early: Option<Box<Early>>,
-    exit: Exit,
+    /// The two limits of the [`QueueLimit`]. One of them is never reached.
+    limit_bytes: u64,
+    limit_packets: u32,
     plain: bool,
+    exit: Exit,
+    passed: Passed,
+    server: Server,
+}
+
+/// The packets that a plain link delivered, which are nearly all packets of a run. All that
+/// [`Counters`] says of them follows from this.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Passed {
+    packets: u64,
+    bytes: u64,
 }
 
 impl Link {
@@ -140,15 +160,22 @@ impl Link {
         let server = Server::new(&spec.service, seed);
         let exit = Exit::new(spec, seed);
         let early = Early::new(spec.aqm, draws);
+        let (limit_packets, limit_bytes) = match spec.queue {
+            QueueLimit::Unlimited => (u32::MAX, u64::MAX),
+            QueueLimit::Packets(packets) => (packets, u64::MAX),
+            QueueLimit::Bytes(bytes) => (u32::MAX, bytes.get()),
+        };
         Self {
             plain: early.is_none() && server.is_constant() && exit.is_plain(),
             server,
             exit,
-            queue: spec.queue,
+            limit_bytes,
+            limit_packets,
             early,
             waiting: Ring::default(),
             waiting_bytes: 0,
             counters: Counters::default(),
+            passed: Passed::default(),
         }
     }
 
@@ -184,18 +211,15 @@ impl Link {
     #[inline(always)]
     pub fn offer_plain(&mut self, now: Time, size: u32) -> Result<Time, DropCause> {
         debug_assert!(self.plain);
-        self.counters.offered += 1;
         let free_at = self.server.free_at();
-        if free_at <= now {
-            self.waiting.clear();
-            self.waiting_bytes = 0;
-        } else {
+        if free_at > now {
             // The packets that have left the queue are removed many at a time, when they could
             // make a difference.
             let longest = self.waiting.len() >= self.counters.most_waiting as usize;
             if longest || !self.has_room(size) {
                 self.leave_queue(now);
                 if !self.has_room(size) {
+                    self.counters.offered += 1;
                     self.counters.queue_overflow += 1;
                     return Err(DropCause::QueueOverflow);
                 }
@@ -204,8 +228,20 @@ impl Link {
             self.wait(now, free_at, size);
         }
         let served = self.server.serve_constant(now, size);
-        self.counters.busy += served.length();
-        self.exit.pass_plain(served.ends, size, &mut self.counters)
+        let Some(at) = self.exit.pass_plain(served.ends) else {
+            self.counters.offered += 1;
+            self.counters.count_served(size);
+            self.counters.busy += served.length();
+            self.counters.random += 1;
+            return Err(DropCause::Random);
+        };
+        self.passed.packets += 1;
+        self.passed.bytes += u64::from(size);
+        // Whole nanoseconds for each byte follow from the bytes.
+        if self.server.per_byte == 0 {
+            self.counters.busy += served.length();
+        }
+        Ok(at)
     }
 
     /// [`Self::offer`] on any link.
@@ -273,8 +309,20 @@ impl Link {
     }
 
     /// The counters so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    pub fn counters(&self) -> Counters {
+        let Passed { packets, bytes } = self.passed;
+        let busy = bytes.saturating_mul(self.server.per_byte);
+        Counters {
+            offered: self.counters.offered + packets,
+            delivered: self.counters.delivered + packets,
+            delivered_bytes: self.counters.delivered_bytes + Bytes::new(bytes),
+            served_bytes: self.counters.served_bytes + Bytes::new(bytes),
+            busy: self
+                .counters
+                .busy
+                .saturating_add(Duration::from_nanos(busy)),
+            ..self.counters
+        }
     }
 
     /// How much of the service decided so far lies after `now`.
@@ -299,16 +347,20 @@ impl Link {
         }
     }
 
+    /// Whether a packet of this size may join the queue.
     #[inline]
     fn has_room(&self, size: u32) -> bool {
-        self.queue
-            .has_room(self.waiting.len(), self.waiting_bytes, size)
+        self.waiting.len() < self.limit_packets as usize
+            && self.waiting_bytes + u64::from(size) <= self.limit_bytes
     }
 }
 
 // A packet passes several links, and a run has many. The speed of a simulation depends on this
-// size.
+// size, and on the cache lines that a packet needs.
 const _: () = assert!(size_of::<Link>() <= 320);
+const _: () = assert!(offset_of!(Link, waiting) == 128);
+const _: () = assert!(offset_of!(Link, exit.delay.constant) == 192);
+const _: () = assert!(offset_of!(Link, server.per_byte) == 248);
 
 #[cfg(test)]
 mod tests {

@@ -17,16 +17,17 @@ use whimbrel_units::{Duration, Rate, Time};
 /// work per nanosecond, without rounding.
 pub(crate) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// The server of one link.
+/// The server of one link. The order in memory is that of [`Link`](crate::Link).
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Server {
-    kind: Kind,
     /// When the last packet so far leaves the link.
     free_at: Time,
     /// At a constant rate: nanoseconds for each byte if they are whole, else 0. At most rates that
     /// are in use they are, and a multiplication gives the service time. At most a second, so that
     /// the service time of any packet fits in 64 bits.
-    per_byte: u64,
+    pub per_byte: u64,
+    kind: Kind,
 }
 
 /// Boxed but for the common kinds: a run with many links is fast if they fit the cache.

@@ -197,7 +197,7 @@ proptest! {
                 prop_assert!(ect || !marked);
             }
         }
-        let c = *link.counters();
+        let c = link.counters();
         prop_assert_eq!(c.offered, arrivals.len() as u64);
         prop_assert_eq!(c.delivered, delivered);
         prop_assert_eq!(c.offered, total(&c));
@@ -234,7 +234,7 @@ proptest! {
         let run = || {
             let mut link = Link::new(&spec, seed);
             let fates: Vec<_> = arrivals.iter().map(|(now, size)| link.offer(*now, *size, true)).collect();
-            (fates, *link.counters())
+            (fates, link.counters())
         };
         prop_assert_eq!(run(), run());
     }
@@ -364,7 +364,7 @@ proptest! {
         let mut link = Link::new(&plain, seed);
         let same: Vec<Fate> = arrivals.iter().map(|(now, size)| link.offer(*now, *size, true)).collect();
         prop_assert_eq!(fates, same);
-        prop_assert_eq!(managed.counters(), link.counters());
+        prop_assert_eq!(*managed.counters(), link.counters());
     }
 
     #[test]

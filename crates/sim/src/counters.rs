@@ -4,15 +4,17 @@ use crate::outcome::{Confusion, FlowOutcome, Truth};
 use whimbrel_cc::{Controller, LossResponse};
 use whimbrel_units::Bytes;
 
-/// The counters of a sender. They go into the outcome.
+/// The counters of a sender. They go into the outcome. The fields are in this order in memory: those
+/// that each packet changes come first.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub(crate) struct SenderCounters {
     /// Data packets sent, retransmissions included.
     pub packets: u64,
-    /// Data packets retransmitted.
-    pub retransmits: u64,
     /// Size of all data packets on the wire in bytes.
     pub wire_bytes: u64,
+    /// Data packets retransmitted.
+    pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Loss episodes that the controller responded to.

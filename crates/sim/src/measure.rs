@@ -7,11 +7,18 @@ use whimbrel_units::Duration;
 /// A distribution of delays: count, sum and extremes are exact, percentiles to 0.1 %.
 #[derive(Debug, Clone)]
 pub(crate) struct Delays {
-    /// In microseconds, which is finer than any delay that matters on a network.
-    buckets: Buckets,
     /// Samples that are not counted yet. Buckets have kilobytes, and with hundreds of flows none are
     /// in a cache when the next sample comes. So samples are collected and counted in batches.
     recent: Vec<Duration>,
+    /// Boxed, so that what each packet changes in an endpoint is in few cache lines.
+    counted: Box<Counted>,
+}
+
+/// The samples that are counted.
+#[derive(Debug, Clone)]
+struct Counted {
+    /// In microseconds, which is finer than any delay that matters on a network.
+    buckets: Buckets,
     count: u64,
     sum: u64,
     min: Duration,
@@ -32,15 +39,17 @@ impl Delays {
     /// No samples.
     pub fn new() -> Self {
         Self {
-            buckets: Buckets::default(),
             recent: Vec::new(),
-            count: 0,
-            sum: 0,
-            min: Duration::MAX,
-            max: Duration::ZERO,
-            last: None,
-            varied: 0,
-            variations: 0,
+            counted: Box::new(Counted {
+                buckets: Buckets::default(),
+                count: 0,
+                sum: 0,
+                min: Duration::MAX,
+                max: Duration::ZERO,
+                last: None,
+                varied: 0,
+                variations: 0,
+            }),
         }
     }
 
@@ -55,16 +64,43 @@ impl Delays {
 
     #[inline(never)]
     fn count_recent(&mut self) {
-        let Some(first) = self.recent.first() else {
+        self.counted.add(&self.recent);
+        self.recent.clear();
+    }
+
+    /// Adds all samples of another distribution. The first sample of one is not compared with the
+    /// last of the other.
+    pub fn merge(&mut self, other: &mut Self) {
+        other.count_recent();
+        self.counted.merge(&other.counted);
+    }
+
+    /// The distribution at its shares; see [`Distribution`].
+    pub fn distribution(&mut self) -> Distribution {
+        self.count_recent();
+        self.counted.distribution()
+    }
+
+    /// The distribution in a few numbers.
+    pub fn summary(&mut self) -> Summary {
+        self.count_recent();
+        self.counted.summary()
+    }
+}
+
+impl Counted {
+    /// Adds samples.
+    fn add(&mut self, samples: &[Duration]) {
+        let Some(first) = samples.first() else {
             return;
         };
         // The first sample differs from nothing.
         let mut last = self.last.unwrap_or(*first);
-        self.variations += self.recent.len() as u64 - u64::from(self.last.is_none());
-        self.count += self.recent.len() as u64;
+        self.variations += samples.len() as u64 - u64::from(self.last.is_none());
+        self.count += samples.len() as u64;
         let (mut sum, mut varied) = (self.sum, self.varied);
         let (mut min, mut max) = (self.min, self.max);
-        for delay in &self.recent {
+        for delay in samples {
             sum = sum.saturating_add(delay.as_nanos());
             min = min.min(*delay);
             max = max.max(*delay);
@@ -75,16 +111,12 @@ impl Delays {
         (self.min, self.max) = (min, max);
         self.last = Some(last);
         self.buckets.make_room(micros(self.min)..=micros(self.max));
-        for delay in &self.recent {
+        for delay in samples {
             self.buckets.count(micros(*delay));
         }
-        self.recent.clear();
     }
 
-    /// Adds all samples of another distribution. The first sample of one is not compared with the
-    /// last of the other.
-    pub fn merge(&mut self, other: &mut Self) {
-        other.count_recent();
+    fn merge(&mut self, other: &Self) {
         self.buckets.add(&other.buckets);
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
@@ -94,16 +126,14 @@ impl Delays {
         self.variations += other.variations;
     }
 
-    /// A quantile. There must be samples, and all must be counted.
+    /// A quantile. There must be samples.
     fn quantile(&self, q: f64) -> Duration {
         let n = ((q * self.count as f64).ceil() as u64).max(1);
         // The buckets reach a little beyond the extremes, which are known exactly.
         Duration::from_micros(self.buckets.nth(n)).clamp(self.min, self.max)
     }
 
-    /// The distribution at its shares; see [`Distribution`].
-    pub fn distribution(&mut self) -> Distribution {
-        self.count_recent();
+    fn distribution(&self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();
         }
@@ -119,9 +149,7 @@ impl Delays {
         Distribution { quantiles }
     }
 
-    /// The distribution in a few numbers.
-    pub fn summary(&mut self) -> Summary {
-        self.count_recent();
+    fn summary(&self) -> Summary {
         if self.count == 0 {
             return Summary::default();
         }

@@ -50,8 +50,9 @@ pub(crate) struct RttEstimator {
     unsampled: bool,
     min_rto: Duration,
     max_rto: Duration,
-    /// The timeout is ns-2's, and not the estimate's ([`TcpSettings::coarse_timer`]).
-    coarse: Option<CoarseTimer>,
+    /// The timeout is ns-2's, and not the estimate's ([`TcpSettings::coarse_timer`]). Boxed: few
+    /// senders have one.
+    coarse: Option<Box<CoarseTimer>>,
 }
 
 impl RttEstimator {
@@ -68,7 +69,9 @@ impl RttEstimator {
             unsampled: false,
             min_rto: settings.min_rto,
             max_rto: settings.max_rto,
-            coarse: settings.coarse_timer.map(CoarseTimer::new),
+            coarse: settings
+                .coarse_timer
+                .map(|tick| Box::new(CoarseTimer::new(tick))),
         }
     }
 
@@ -133,7 +136,7 @@ impl RttEstimator {
     }
 
     fn follow_coarse(&mut self) {
-        if let Some(timeout) = self.coarse.and_then(|coarse| coarse.timeout()) {
+        if let Some(timeout) = self.coarse.as_ref().and_then(|coarse| coarse.timeout()) {
             self.base_rto = timeout.max(self.min_rto);
             self.rto = self.backed_off();
         }

@@ -50,8 +50,10 @@ pub struct RateSample {
     pub newest: Option<AtSending>,
 }
 
-/// The state of the connection.
+/// The state of the connection. The fields are in this order in memory: the last one is needed only
+/// by transports that report each packet.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct RateEstimator {
     /// [C.delivered]
     delivered: Bytes,

@@ -7,17 +7,20 @@ use whimbrel_net::{Counters, DropCause, Fate, Link, Ring};
 use whimbrel_units::Time;
 
 /// A link with the packets that are on it, in the order in which they leave it.
+///
+/// The fields are in this order in memory: all but `link` share a cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Pipe {
     /// Decides what happens to a packet.
     pub link: Link,
-    /// If set, a polled link decides instead of `link` when packets leave.
-    pub polled: Option<PolledSide>,
     packets: Ring<Packet>,
-    /// When the last of them leaves.
-    last: Time,
     /// Whether `link` decides, and is plain.
     plain: bool,
+    /// If set, a polled link decides instead of `link` when packets leave.
+    pub polled: Option<PolledSide>,
+    /// When the last of the packets leaves.
+    last: Time,
     /// [`Self::came_out_bytes`] at the last sample.
     pub sampled_bytes: u64,
 }

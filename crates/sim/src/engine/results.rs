@@ -31,10 +31,10 @@ impl<S: SharedState, F: Flow<S>, O: Observe> World<'_, F, S, O> {
                 None => pipe.link.backlog(now),
             };
             let counters = match pipe.polled {
-                Some(polled) => self.polled[polled.index].counters(polled.side),
+                Some(polled) => *self.polled[polled.index].counters(polled.side),
                 None => pipe.link.counters(),
             };
-            let bytes = pipe.came_out_bytes(counters);
+            let bytes = pipe.came_out_bytes(&counters);
             let before = std::mem::replace(&mut pipe.sampled_bytes, bytes);
             samples.push(LinkSample {
                 at: now,
@@ -79,7 +79,7 @@ impl<S: SharedState, F: Flow<S>, O: Observe> World<'_, F, S, O> {
                         let beyond = polled.busy_beyond(self.end);
                         (*polled.counters(side), polled.waiting(side), beyond)
                     }
-                    None => (*pipe.link.counters(), 0, pipe.link.busy_beyond(self.end)),
+                    None => (pipe.link.counters(), 0, pipe.link.busy_beyond(self.end)),
                 };
                 let in_transit = (pipe.len() + waiting) as u64;
                 let name = named.name.clone();

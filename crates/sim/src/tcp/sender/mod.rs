@@ -97,33 +97,16 @@ impl Phase {
 }
 
 /// The sending half of a TCP endpoint.
+///
+/// The fields are in this order in memory: what each packet needs comes first, and what is only
+/// needed to repair losses last. See [`Endpoint`](crate::tcp::Endpoint).
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    controller: Box<dyn Controller>,
     board: Scoreboard,
-    rtt: RttEstimator,
-    phase: Phase,
-    mode: Recovery,
-    duplicates: DuplicateAcks,
-    sack: SackJudge,
     rack: Rack,
-    counters: SenderCounters,
-    /// Segments marked lost, lowest first. Entries may be stale and are checked when taken.
-    lost_queue: BinaryHeap<Reverse<u32>>,
-    /// Total number of segments to send; `u32::MAX`: endless.
-    total: u32,
-    /// Payload of the last segment.
-    last_payload: u32,
-    mss: u32,
-    header: u32,
-    window: u32,
-    limited_transmit: bool,
-    timestamps: bool,
-    ssthresh_from: SsthreshFrom,
-    oracle: Oracle,
-    marks: Marks,
-    /// State of NACKs; `None`: they are off.
-    nacks: Option<Box<Nacks>>,
+    rtt: RttEstimator,
+    controller: Box<dyn Controller>,
     /// When the retransmission timer expires; [`Time::MAX`]: it does not run.
     rto_at: Time,
     /// The segment for which the timer already expired and which is still not acknowledged: a
@@ -131,20 +114,41 @@ pub(crate) struct Sender {
     timed_out_una: Option<u32>,
     /// The round trip of the RTT estimator ends when all segments below are acknowledged.
     rtt_round_ends: Option<u32>,
-    /// Whether the last reduction may still turn out to be spurious.
-    eifel: Eifel,
     pacer: Pacer,
-    /// The congestion window stopped the sender when it last stopped, not lack of data, the receive
-    /// window or pacing.
-    cwnd_limited: bool,
-    rate: RateEstimator,
+    phase: Phase,
+    /// Total number of segments to send; `u32::MAX`: endless.
+    total: u32,
+    /// Payload of the last segment.
+    last_payload: u32,
+    mss: u32,
+    header: u32,
+    window: u32,
     /// Number of transmissions so far, wrapping.
     transmissions: u32,
     /// The round trip ends when this or a later transmission is acknowledged.
     round_ends: u32,
+    mode: Recovery,
+    limited_transmit: bool,
+    timestamps: bool,
+    /// The congestion window stopped the sender when it last stopped, not lack of data, the receive
+    /// window or pacing.
+    cwnd_limited: bool,
+    marks: Marks,
+    /// State of NACKs; `None`: they are off.
+    nacks: Option<Box<Nacks>>,
     /// State of a subflow of a multipath connection.
     subflow: Option<Box<Subflow>>,
+    /// Segments marked lost, lowest first. Entries may be stale and are checked when taken.
+    lost_queue: BinaryHeap<Reverse<u32>>,
+    /// Whether the last reduction may still turn out to be spurious.
+    eifel: Eifel,
+    duplicates: DuplicateAcks,
+    counters: SenderCounters,
+    rate: RateEstimator,
     record: Record,
+    sack: SackJudge,
+    ssthresh_from: SsthreshFrom,
+    oracle: Oracle,
 }
 
 impl Sender {

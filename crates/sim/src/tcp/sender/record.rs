@@ -5,8 +5,9 @@ use crate::outcome::{LossEpisode, Truth};
 use whimbrel_cc::LossResponse;
 use whimbrel_units::{Duration, Time};
 
-/// The records of a sender.
+/// The records of a sender. Each acknowledgment changes the first field, which lies first in memory.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Record {
     /// Arrival times of the last two acknowledgments, newest last; [`Time::MAX`]: none yet.
     acks: [Time; 2],
