@@ -27,7 +27,7 @@ impl<T> Default for Ring<T> {
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     /// Number of items.
     #[inline]
     pub fn len(&self) -> usize {
@@ -49,20 +49,28 @@ impl<T: Copy> Ring<T> {
         self.slots.get(self.first as usize)
     }
 
-    /// Adds an item after all others, and returns it.
+    /// Adds an item after all others.
     ///
     /// # Panics
     /// With more than 2^31 items.
     #[inline]
-    pub fn push_back(&mut self, item: T) -> &mut T {
+    pub fn push_back(&mut self, item: T) {
+        *self.push_place() = item;
+    }
+
+    /// Adds an item after all others and returns it, for the caller to set: it is an old one, or the
+    /// default. A large item is copied only once then.
+    ///
+    /// # Panics
+    /// With more than 2^31 items.
+    #[inline]
+    pub fn push_place(&mut self) -> &mut T {
         if self.len as usize == self.slots.len() {
-            self.grow(item);
+            self.grow();
         }
         let slot = self.slot(self.len);
         self.len += 1;
-        let kept = &mut self.slots[slot];
-        *kept = item;
-        kept
+        &mut self.slots[slot]
     }
 
     /// Removes the first item.
@@ -123,10 +131,10 @@ impl<T: Copy> Ring<T> {
         (self.first.wrapping_add(place)) as usize & (self.slots.len().wrapping_sub(1))
     }
 
-    /// Doubles the room. `filler` is any item.
+    /// Doubles the room.
     #[cold]
-    fn grow(&mut self, filler: T) {
-        let mut slots = vec![filler; (self.slots.len() * 2).max(SMALLEST)];
+    fn grow(&mut self) {
+        let mut slots = vec![T::default(); (self.slots.len() * 2).max(SMALLEST)];
         assert!(slots.len() <= 1 << 31, "a ring has at most 2^31 items");
         for place in 0..self.len {
             slots[place as usize] = self.slots[self.slot(place)];

@@ -82,6 +82,13 @@ impl Calendar {
         self.replay(slot, self.node(slot, time, timer), false);
     }
 
+    /// The same for a link.
+    #[inline]
+    pub fn set_link(&mut self, slot: usize, time: Time) {
+        debug_assert!(slot < self.first_timer);
+        self.replay(slot, self.node(slot, Some(time), false), false);
+    }
+
     /// The same for a link that [`Self::next`] returned: the path to the root surely changes.
     #[inline]
     pub fn set_earliest_link(&mut self, slot: usize, time: Option<Time>) {
@@ -166,7 +173,10 @@ mod tests {
                     Some((_, earliest)) if earliest == slot && slot < 20 => {
                         calendar.set_earliest_link(slot, at);
                     }
-                    _ => calendar.set(slot, at),
+                    _ => match at {
+                        Some(at) if slot < 20 => calendar.set_link(slot, at),
+                        _ => calendar.set(slot, at),
+                    },
                 }
                 match time {
                     Some(time) => { model.insert(slot, time); }

@@ -18,7 +18,8 @@ use whimbrel_units::Time;
 /// | any with [`Flags::CORRUPTED`] | `ack` | [`first_changed_bit`](Self::first_changed_bit) |
 ///
 /// In a UDP packet `seg` is the sequence number of the datagram.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 pub(crate) struct Packet {
     /// When it leaves the link that it is on.
     pub at: Time,

@@ -101,7 +101,8 @@ impl Pipe {
     #[inline(always)]
     pub fn hold_in_order(&mut self, at: Time, hop: u8, packet: &Packet) -> bool {
         let first = self.packets.is_empty();
-        let kept = self.packets.push_back(*packet);
+        let kept = self.packets.push_place();
+        *kept = *packet;
         kept.at = at;
         kept.hop = hop;
         first

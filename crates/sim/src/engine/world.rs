@@ -275,7 +275,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 Ahead::End if at <= self.end => return self.arrive(at, packet),
                 Ahead::End | Ahead::Nothing => {
                     if pipe.hold(at, hop, packet) {
-                        self.calendar.set(link, Some(at));
+                        self.calendar.set_link(link, at);
                     }
                     return;
                 }
@@ -320,7 +320,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 } => {
                     packet.pass(corrupted, marked);
                     if self.pipes[link].hold(at, packet.hop, &packet) {
-                        self.calendar.set(link, Some(at));
+                        self.calendar.set_link(link, at);
                     }
                 }
             }
@@ -471,7 +471,7 @@ impl<'a, S: SharedState, F: Flow<S>, O: Observe> World<'a, F, S, O> {
                 match pipe.offer_plain(packet.at, packet) {
                     Offered::Leaves(at) => {
                         if pipe.hold_in_order(at, 0, packet) {
-                            self.calendar.set(first, Some(at));
+                            self.calendar.set_link(first, at);
                         }
                     }
                     Offered::Dropped(cause) => {

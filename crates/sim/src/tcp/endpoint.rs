@@ -41,12 +41,12 @@ pub(crate) struct Endpoint {
     direction: Flags,
     /// A multipath connection decides when it sends data, and which.
     multipath: bool,
-    /// An attacker near this end sends NACKs in its name.
-    forger: Option<Box<Forger>>,
     /// RTT samples taken here.
     pub rtt: Delays,
     /// One-way delays of the data packets that arrived here.
     pub one_way: Delays,
+    /// An attacker near this end sends NACKs in its name.
+    forger: Option<Box<Forger>>,
     receiver: Option<Receiver>,
     sender: Option<Sender>,
 }

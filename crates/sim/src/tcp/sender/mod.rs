@@ -101,7 +101,7 @@ impl Phase {
 /// The fields are in this order in memory: what each packet needs comes first, and what is only
 /// needed to repair losses last. See [`Endpoint`](crate::tcp::Endpoint).
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Sender {
     board: Scoreboard,
     rack: Rack,

@@ -26,12 +26,16 @@ const NO_RTT_YET: Duration = Duration::from_secs(1);
 /// WCDelAckT of section 7.2: the maximum delay of the acknowledgment of a single segment.
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 
-/// State of RACK and TLP.
+/// State of RACK and TLP. The fields are in this order in memory: what each acknowledgment changes
+/// comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct Rack {
-    probes: bool,
     /// Transmissions that may still be lost, oldest first: segment and transmission number.
     transmissions: Ring<(u32, u32)>,
+    /// When the reordering timer and the probe timer expire; [`Time::MAX`]: it does not run.
+    reorder_at: Time,
+    probe_at: Time,
     /// Number of the most recently sent transmission that was delivered (RACK.xmit_ts,
     /// RACK.end_seq).
     newest: Option<u32>,
@@ -40,18 +44,16 @@ pub(super) struct Rack {
     /// The highest delivered segment plus one (RACK.fack).
     fack: u32,
     reordering_seen: bool,
+    probes: bool,
+    /// The probe timer expired: a probe is sent next.
+    probe_due: bool,
+    probe: Option<Probe>,
     /// Reordering window as a multiple of min_rtt/4, and for how many recoveries it stays widened.
     multiplier: u32,
     persist: u32,
     /// A DSACK widens the window at most once per round trip, which ends when this segment is
     /// acknowledged.
     dsack_round: Option<u32>,
-    /// When the reordering timer and the probe timer expire; [`Time::MAX`]: it does not run.
-    reorder_at: Time,
-    probe_at: Time,
-    /// The probe timer expired: a probe is sent next.
-    probe_due: bool,
-    probe: Option<Probe>,
 }
 
 /// A tail loss probe in flight (section 7.3).

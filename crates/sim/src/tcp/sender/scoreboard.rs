@@ -84,6 +84,8 @@ pub(crate) struct Scoreboard {
     next: u32,
     sacked: u32,
     lost: u32,
+    /// What is neither: `next - una - sacked - lost`.
+    in_flight: u32,
     ranges: Ranges,
 }
 
@@ -97,6 +99,7 @@ impl Scoreboard {
             next: 0,
             sacked: 0,
             lost: 0,
+            in_flight: 0,
             ranges: Ranges::default(),
         }
     }
@@ -134,7 +137,7 @@ impl Scoreboard {
     /// Estimated number of segments in the network: RFC 6675's pipe.
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        self.next - self.una - self.sacked - self.lost
+        self.in_flight
     }
 
     /// The segments that the receiver holds beyond the first hole.
@@ -177,6 +180,7 @@ impl Scoreboard {
         let slot = self.slot(seg);
         self.ring[slot] = segment;
         self.next += 1;
+        self.in_flight += 1;
         seg
     }
 
@@ -185,6 +189,7 @@ impl Scoreboard {
         let before = *self.get(seg);
         debug_assert!(!before.sacked, "the receiver has segment {seg}");
         self.lost -= u32::from(before.lost);
+        self.in_flight += u32::from(before.lost);
         *self.get_mut(seg) = segment;
     }
 
@@ -213,6 +218,7 @@ impl Scoreboard {
             if seg > first {
                 let last = &self.ring[(seg - 1) as usize & mask];
                 delivery.add_run(first, seg - first, last);
+                self.in_flight -= seg - first;
                 continue;
             }
             let segment = &self.ring[seg as usize & mask];
@@ -220,6 +226,7 @@ impl Scoreboard {
                 self.sacked -= 1;
             } else {
                 self.lost -= u32::from(segment.lost);
+                self.in_flight -= u32::from(!segment.lost);
                 delivery.add(seg, segment);
             }
             seg += 1;
@@ -241,11 +248,13 @@ impl Scoreboard {
         let mask = self.ring.len() - 1;
         let ring = &mut self.ring;
         let (sacked, lost) = (&mut self.sacked, &mut self.lost);
+        let in_flight = &mut self.in_flight;
         self.ranges.insert(block, |new| {
             for seg in new.start..new.end {
                 let segment = &mut ring[seg as usize & mask];
                 *sacked += 1;
                 *lost -= u32::from(segment.lost);
+                *in_flight -= u32::from(!segment.lost);
                 segment.lost = false;
                 segment.sacked = true;
                 delivered(seg, segment);
@@ -261,6 +270,7 @@ impl Scoreboard {
         }
         segment.lost = true;
         self.lost += 1;
+        self.in_flight -= 1;
         true
     }
 
@@ -278,6 +288,7 @@ impl Scoreboard {
         let was = segment.lost;
         segment.lost = false;
         self.lost -= u32::from(was);
+        self.in_flight += u32::from(was);
     }
 
     /// Records the true cause of the drop of a segment's last transmission.
@@ -300,6 +311,11 @@ impl Scoreboard {
             self.lost,
             all().filter(|(_, s)| s.lost).count() as u32,
             "lost"
+        );
+        assert_eq!(
+            self.in_flight,
+            self.outstanding() - self.sacked - self.lost,
+            "in flight"
         );
         assert!(
             all().all(|(_, s)| !(s.sacked && s.lost)),
