@@ -58,8 +58,8 @@ impl<T: Copy + Default> Ring<T> {
         *self.push_place() = item;
     }
 
-    /// Adds an item after all others and returns it, for the caller to set: it is an old one, or the
-    /// default. A large item is copied only once then.
+    /// Adds an item after all others and returns it, for the caller to set: it is an old one, or
+    /// the default. A large item is copied only once then.
     ///
     /// # Panics
     /// With more than 2^31 items.

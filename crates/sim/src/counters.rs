@@ -4,8 +4,8 @@ use crate::outcome::{Confusion, FlowOutcome, Truth};
 use whimbrel_cc::{Controller, LossResponse};
 use whimbrel_units::Bytes;
 
-/// The counters of a sender. They go into the outcome. The fields are in this order in memory: those
-/// that each packet changes come first.
+/// The counters of a sender. They go into the outcome. The fields are in this order in memory:
+/// those that each packet changes come first.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct SenderCounters {

@@ -5,7 +5,7 @@ use crate::outcome::{LossEpisode, Truth};
 use whimbrel_cc::LossResponse;
 use whimbrel_units::{Duration, Time};
 
-/// The records of a sender. Each acknowledgment changes the first field, which lies first in memory.
+/// The records of a sender. Each acknowledgment changes the first field, which is first in memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Record {
