@@ -81,7 +81,7 @@ impl Window {
     pub fn eligible(&self, acked: u64) -> u64 {
         match self.growth {
             Growth::Segments => acked,
-            Growth::Acknowledgments => acked.min(self.mss),
+            Growth::Acknowledgments | Growth::Fractions => acked.min(self.mss),
         }
     }
 
@@ -127,8 +127,13 @@ impl Window {
 
     /// Congestion avoidance as in RFC 3465 section 2.1: grows by one segment after each
     /// acknowledged window of bytes. One ACK counts for at most one window, so that a stretch ACK
-    /// cannot make each of the next ACKs add a segment.
+    /// cannot make each of the next ACKs add a segment. With [`Growth::Fractions`] each ACK adds its
+    /// part of the segment.
     pub fn grow_by_counting(&mut self, acked: u64) {
+        if self.growth == Growth::Fractions {
+            self.grow(acked, 1.0);
+            return;
+        }
         let acked = self.eligible(acked).min(self.cwnd);
         self.counted = self.counted.saturating_add(acked);
         if self.counted >= self.cwnd {
@@ -317,5 +322,24 @@ mod tests {
         // By a rule of its own: sixteen segments for each window are one for each ACK.
         window.grow(2 * MSS, 16.0);
         assert_eq!(window.cwnd, 17 * MSS);
+    }
+
+    #[test]
+    fn growth_by_fractions_keeps_at_a_loss_what_was_counted() {
+        for (growth, left) in [
+            // Five ACKs of ten add nothing yet, or 1000/10 + 1000/10.1 + ... = 490 bytes.
+            (Growth::Acknowledgments, 5 * MSS),
+            (Growth::Fractions, (10 * MSS + 490) / 2),
+        ] {
+            let mut window = Window::new(&Setup {
+                growth,
+                ..setup(10)
+            });
+            for _ in 0..5 {
+                window.grow_by_counting(2 * MSS);
+            }
+            window.reduce_to(window.cwnd / 2);
+            assert_eq!(window.cwnd, left, "{growth:?}");
+        }
     }
 }

@@ -178,9 +178,15 @@ pub enum Growth {
     #[default]
     Segments,
     /// Each acknowledgment, as one segment, whatever it acknowledges (RFC 5681 section 3.1 allows
-    /// it). ns-2, and Linux before version 3.8 (its Hybla still), grow so; with delayed
-    /// acknowledgments growth takes twice as long.
+    /// it). Linux before version 3.8 (its Hybla still) grows so; with delayed acknowledgments
+    /// growth takes twice as long.
     Acknowledgments,
+    /// As [`Acknowledgments`](Self::Acknowledgments), and in congestion avoidance each one adds its
+    /// fraction of a segment at once (RFC 5681 equation 3), where the others add a segment when a
+    /// window is full. ns-2 grows so: a loss in the middle of a window does not take back what was
+    /// counted. A transport that computes reductions from the window then counts its fraction of a
+    /// segment too.
+    Fractions,
 }
 
 /// One parameter of an algorithm.

@@ -99,6 +99,10 @@ pub struct TcpSettings {
     pub quick_acks: u32,
     /// What a window of Reno's family grows for.
     pub growth: Growth,
+    /// With [`Recovery::NewReno`]: the acknowledgment that ends a recovery grows the window too, as
+    /// in ns-2, whose SACK does not. RFC 5681 section 3.2 sets the window to ssthresh with it and
+    /// does not grow it.
+    pub growth_at_recovery_end: bool,
     /// Timestamps (RFC 7323): every acknowledgment gives an RTT sample.
     pub timestamps: bool,
     /// Minimum retransmission timeout (RFC 6298 section 2.4: 1 s; Linux: 200 ms).
@@ -151,6 +155,7 @@ impl Default for TcpSettings {
             ack_delay: Duration::from_millis(40),
             quick_acks: 0,
             growth: Growth::Segments,
+            growth_at_recovery_end: false,
             timestamps: true,
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),

@@ -7,7 +7,7 @@ use super::limits::MAX_FLOWS;
 use super::link::LinkForm;
 use super::route::{Hop, RouteForm, one_route, several_routes};
 use super::settings::{self, Settings};
-use super::streams;
+use super::{streams, with};
 use crate::aatp::{MIN_PACKET, payload};
 use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
 use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
@@ -257,7 +257,9 @@ fn read_bulk(
     base: Settings,
     several: bool,
 ) -> Result<Traffic, ScenarioError> {
-    let settings = settings::read(fields, base)?;
+    let own = settings::read(fields, base)?;
+    let with = with::read(fields, &controller, own)?;
+    let settings = with.settings;
     let size = |payload| {
         fields
             .get("size")
@@ -280,7 +282,7 @@ fn read_bulk(
     if Kind::of(&controller) == Kind::Tcp {
         let one_stream = two_way.is_some() || several;
         return Ok(Traffic::Tcp(TcpFlow {
-            streams: streams::read(fields, &controller, &settings.tcp, one_stream)?,
+            streams: streams::read(fields, with.streams, &controller, &settings.tcp, one_stream)?,
             controller,
             size: size(settings.tcp.mss)?,
             two_way: two_way.is_some(),

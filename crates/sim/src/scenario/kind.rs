@@ -8,7 +8,7 @@ pub(super) const SHARED_KEYS: [&str; 8] = [
     "name", "kind", "count", "route", "routes", "back", "start", "stop",
 ];
 /// Keys of TCP and AATP flows.
-const BULK_KEYS: [&str; 2] = ["controller", "size"];
+const BULK_KEYS: [&str; 3] = ["controller", "size", "with"];
 /// Keys of TCP flows, besides the settings.
 const TCP_KEYS: [&str; 4] = ["two_way", "streams", "messages", "interleave"];
 /// Keys of AATP flows, besides the settings.

@@ -119,6 +119,7 @@ mod streams;
 mod tests;
 mod wifi;
 mod wireless;
+mod with;
 
 pub use error::ScenarioError;
 pub use points::{Parameter, ParameterValue, Setting};

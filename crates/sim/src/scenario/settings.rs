@@ -13,7 +13,7 @@ use whimbrel_units::{Bytes, Duration};
 /// Keys of the settings of both transports: the sizes of a packet.
 pub(super) const PACKET_KEYS: [&str; 2] = ["mss", "header"];
 /// Keys of the settings of TCP only.
-pub(super) const TCP_KEYS: [&str; 19] = [
+pub(super) const TCP_KEYS: [&str; 20] = [
     "recovery",
     "initial_window",
     "receive_window",
@@ -21,6 +21,7 @@ pub(super) const TCP_KEYS: [&str; 19] = [
     "ack_delay",
     "quick_acks",
     "growth",
+    "growth_at_recovery_end",
     "timestamps",
     "min_rto",
     "max_rto",
@@ -45,9 +46,10 @@ const RECOVERIES: [(&str, Recovery); 4] = [
     ("rack", Recovery::Rack),
 ];
 /// Values of `growth`.
-const GROWTHS: [(&str, Growth); 2] = [
+const GROWTHS: [(&str, Growth); 3] = [
     ("segments", Growth::Segments),
     ("acknowledgments", Growth::Acknowledgments),
+    ("fractions", Growth::Fractions),
 ];
 /// Values of `ssthresh_from`.
 const SSTHRESH_FROM: [(&str, SsthreshFrom); 2] = [
@@ -172,6 +174,8 @@ fn read_tcp(fields: &Fields<'_>, base: TcpSettings) -> Result<TcpSettings, Scena
     if let Some(field) = fields.get("growth") {
         s.growth = one_of(&field, "growth", &GROWTHS)?;
     }
+    let at_end = s.growth_at_recovery_end;
+    s.growth_at_recovery_end = switch(fields, "growth_at_recovery_end", at_end)?;
     s.min_rto = timer(fields, "min_rto", s.min_rto)?;
     s.max_rto = timer(fields, "max_rto", s.max_rto)?;
     s.coarse_timer = optional(fields, "coarse_timer", s.coarse_timer, TICK)?;

@@ -14,10 +14,11 @@ const DEFAULT_STREAMS: u32 = 8;
 /// An example of messages in the short form.
 const EXAMPLE: &str = "20 kB every 10 ms";
 
-/// Reads the keys. `one_stream`: the flow can have one stream only, because it has several routes
-/// or sends both ways.
+/// Reads the keys. `with`: a number of streams that overrides the flow's. `one_stream`: the flow can
+/// have one stream only, because it has several routes or sends both ways.
 pub(super) fn read(
     fields: &Fields<'_>,
+    with: Option<Field<'_>>,
     controller: &Spec,
     settings: &TcpSettings,
     one_stream: bool,
@@ -25,7 +26,7 @@ pub(super) fn read(
     let messages = fields.get("messages");
     let messages = messages.map(|field| read_messages(fields, &field, settings));
     let streams = Streams {
-        count: count(fields, controller, one_stream)?,
+        count: count(with.or(fields.get("streams")), controller, one_stream)?,
         interleave: fields
             .get("interleave")
             .map_or(Ok(true), |field| field.switch())?,
@@ -57,8 +58,12 @@ fn streams(field: &Field<'_>) -> Result<u32, ScenarioError> {
     Ok(u32::try_from(count).unwrap_or(MAX_STREAMS))
 }
 
-fn count(fields: &Fields<'_>, controller: &Spec, one_stream: bool) -> Result<u32, ScenarioError> {
-    let Some(field) = fields.get("streams") else {
+fn count(
+    written: Option<Field<'_>>,
+    controller: &Spec,
+    one_stream: bool,
+) -> Result<u32, ScenarioError> {
+    let Some(field) = written else {
         let several = !one_stream && controller.transport_features().streams;
         return Ok(if several { DEFAULT_STREAMS } else { 1 });
     };

@@ -12,6 +12,7 @@ mod routes;
 mod streams;
 mod sweep;
 mod wifi;
+mod with;
 
 use super::*;
 

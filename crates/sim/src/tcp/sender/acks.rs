@@ -79,7 +79,8 @@ impl Sender {
             // A duplicate acknowledgment must not grow the window (RFC 5681 section 3.1), although
             // it may deliver data by SACK. It may while losses are repaired without a reduction, or
             // a NACKed segment is: then almost all acknowledgments are duplicates.
-            let reduced = reduced_before || self.phase.is_reducing();
+            let reduced =
+                (reduced_before && !self.growth_at_recovery_end) || self.phase.is_reducing();
             let suspicious = !advanced && self.phase.is_calm() && !self.excuses(self.board.una());
             if self.subflow.is_some() {
                 self.tell_siblings(sample, round_start);

@@ -115,6 +115,9 @@ impl Sender {
                 self.bytes(flight + self.board.sacked())
             }
             SsthreshFrom::Flight => self.bytes(flight),
+            SsthreshFrom::Window if self.fractions => {
+                self.controller.cwnd().min(self.bytes(self.window))
+            }
             SsthreshFrom::Window => self.bytes(self.cwnd().min(self.window)),
         }
     }

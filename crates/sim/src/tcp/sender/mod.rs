@@ -47,7 +47,7 @@ use std::collections::BinaryHeap;
 use subflow::Subflow;
 pub(crate) use subflow::{Departed, Mapping};
 use whimbrel_cc::delivery_rate::RateEstimator;
-use whimbrel_cc::{Controller, Setup, Spec};
+use whimbrel_cc::{Controller, Growth, Setup, Spec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// The loss recovery state of a sender.
@@ -148,6 +148,9 @@ pub(crate) struct Sender {
     record: Record,
     sack: SackJudge,
     ssthresh_from: SsthreshFrom,
+    /// A reduction is computed from the window with its fraction of a segment.
+    fractions: bool,
+    growth_at_recovery_end: bool,
     oracle: Oracle,
 }
 
@@ -195,6 +198,9 @@ impl Sender {
             limited_transmit: settings.limited_transmit,
             timestamps: settings.timestamps,
             ssthresh_from: settings.ssthresh_from,
+            fractions: settings.growth == Growth::Fractions,
+            growth_at_recovery_end: settings.growth_at_recovery_end
+                && settings.recovery == Recovery::NewReno,
             oracle: settings.oracle,
             marks,
             nacks: Nacks::new(nack),

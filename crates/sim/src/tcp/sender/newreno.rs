@@ -322,6 +322,45 @@ mod tests {
     }
 
     #[test]
+    fn the_acknowledgment_that_ends_a_recovery_may_grow_the_window() {
+        // ns-2's Newreno: slow start has made 11 of 10 segments, a loss halves them to 5.5, and the
+        // last acknowledgment adds 1/5.5. Counted by windows, none is full yet.
+        let ended = |growth, growth_at_recovery_end, recovery| {
+            let mut sender = unpaced(TcpSettings {
+                recovery,
+                ssthresh_from: SsthreshFrom::Window,
+                growth,
+                growth_at_recovery_end,
+                ..TcpSettings::default()
+            });
+            for high in 3..6 {
+                let mut sacks = [Block::default(); 3];
+                if recovery == Recovery::Sack {
+                    sacks[0] = Block {
+                        start: 2,
+                        end: high,
+                    };
+                }
+                sender.on_ack(at(150), &acknowledgment(at(150), 1, sacks));
+                while sender.next_one(at(150)).is_some() {}
+            }
+            let all = sender.board.next();
+            ack(&mut sender, at(250), all);
+            sender.controller.cwnd().get() as f64 / 1448.0
+        };
+        use whimbrel_cc::Growth::{Acknowledgments, Fractions};
+        for (growth, at_end, recovery, expected) in [
+            (Fractions, true, Recovery::NewReno, 5.5 + 1.0 / 5.5),
+            (Fractions, false, Recovery::NewReno, 5.5),
+            (Acknowledgments, true, Recovery::NewReno, 5.5),
+            (Fractions, true, Recovery::Sack, 5.5),
+        ] {
+            let cwnd = ended(growth, at_end, recovery);
+            assert!((cwnd - expected).abs() < 0.001, "{growth:?} {cwnd}");
+        }
+    }
+
+    #[test]
     fn flight_size_includes_what_was_sacked() {
         // Ten or eleven segments are outstanding when the third is SACKed: half is five. Of the
         // eight that are not SACKed it would be four.
