@@ -1,6 +1,6 @@
 //! Compares a paper's claim and numbers with what was measured.
 
-use crate::experiment::{Experiment, RowSpec};
+use crate::experiment::{Across, Experiment, RowSpec, Take};
 use crate::selection::Selection;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -194,15 +194,10 @@ impl Experiment {
 }
 
 fn assess(row: &RowSpec, runs: &[Run<'_>]) -> AssessedRow {
-    let at = per_seed(row, &row.at, runs);
-    let values = match &row.over {
-        None => at,
-        Some(over) => at.zip(per_seed(row, over, runs)).and_then(|(at, over)| {
-            at.iter()
-                .zip(&over)
-                .map(|(a, b)| (*b > 0.0).then(|| 100.0 * (a / b - 1.0)))
-                .collect()
-        }),
+    let values = match (&row.over, &row.across) {
+        (None, _) => per_seed(row, &row.at, runs),
+        (Some(over), None) => gain(row, &row.at, over, runs),
+        (Some(over), Some(across)) => gain_across(row, over, across, runs),
     };
     let stat = values.as_deref().and_then(Stat::of);
     let measured = stat.map(|stat| stat.mean).filter(|mean| mean.is_finite());
@@ -328,6 +323,48 @@ fn seeds_to_decide(half: f64, distance: f64, seeds: usize) -> u64 {
     let times = (half / distance).powi(2);
     // A mean exactly at the bound is never decided; the conversion saturates.
     (times * seeds as f64).ceil() as u64
+}
+
+/// For each seed, the gain of the mean over the points `at` over that of the points `over`, in
+/// percent; `None` if a run has no value, or nothing to gain over.
+fn gain(row: &RowSpec, at: &Selection, over: &Selection, runs: &[Run<'_>]) -> Option<Vec<f64>> {
+    let (at, over) = (per_seed(row, at, runs)?, per_seed(row, over, runs)?);
+    at.iter()
+        .zip(&over)
+        .map(|(a, b)| (*b > 0.0).then(|| 100.0 * (a / b - 1.0)))
+        .collect()
+}
+
+/// For each seed, the gains at each point, combined; `None` if one is missing.
+fn gain_across(
+    row: &RowSpec,
+    over: &Selection,
+    across: &Across,
+    runs: &[Run<'_>],
+) -> Option<Vec<f64>> {
+    let points: Vec<Vec<f64>> = across
+        .values
+        .iter()
+        .map(|value| {
+            let (at, over) = (
+                row.at.with(&across.key, value),
+                over.with(&across.key, value),
+            );
+            gain(row, &at, &over, runs)
+        })
+        .collect::<Option<_>>()?;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    match across.take {
+        // The point is chosen by its mean: the largest gain of each seed would be one of noise.
+        Take::Maximum => points
+            .into_iter()
+            .max_by(|a, b| mean(a).total_cmp(&mean(b))),
+        Take::Mean => {
+            let seeds = points.iter().map(Vec::len).min()?;
+            let at_seed = |i| points.iter().map(|gains| gains[i]).collect::<Vec<_>>();
+            Some((0..seeds).map(|i| mean(&at_seed(i))).collect())
+        }
+    }
 }
 
 /// For each seed, the measure's mean over the selected points; `None` if a run has no value.

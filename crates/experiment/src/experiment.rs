@@ -53,6 +53,9 @@ pub struct RowSpec {
     pub at: Selection,
     /// If given, the number is the gain over these points, in percent.
     pub over: Option<Selection>,
+    /// With `over`: the gain is computed at each of these points and then combined. `None`: it is
+    /// the gain of the mean over all points.
+    pub across: Option<Across>,
     /// The paper's number, in the row's unit.
     pub paper: Option<f64>,
     /// Tolerated difference from the paper's number, as a fraction of it.
@@ -61,6 +64,26 @@ pub struct RowSpec {
     pub above: Option<f64>,
     /// The number must be below this bound.
     pub below: Option<f64>,
+}
+
+/// The points of a row at which gains are computed one by one, and how they are combined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Across {
+    /// The key of the sweep.
+    pub key: String,
+    /// Its values; at least one.
+    pub values: Vec<String>,
+    /// How the gains are combined.
+    pub take: Take,
+}
+
+/// How gains at several points are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// Their mean, for each seed.
+    Mean,
+    /// Those of the point whose mean over the seeds is the largest.
+    Maximum,
 }
 
 impl Experiment {

@@ -111,7 +111,7 @@ mod tests;
 
 pub use claim::{Asks, AssessedRow, Assessment, ClaimVerdict, Count, Difference, in_seeds};
 pub use drawing::{Drawing, Flows, Kind, Of, Quantity};
-pub use experiment::{Experiment, RowSpec};
+pub use experiment::{Across, Experiment, RowSpec, Take};
 pub use library::{File, Library, LibraryError};
 pub use measure::{Measure, Period};
 pub use selection::Selection;

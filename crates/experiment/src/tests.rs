@@ -53,6 +53,52 @@ fn lists_make_rows_in_the_order_of_the_papers_numbers() {
     assert_eq!((count(&experiment.rows[1].at), count(over)), (1, 1));
 }
 
+/// The rows of an experiment after short runs of its whole sweep, with two seeds.
+fn assessed(rows: &str) -> Vec<crate::AssessedRow> {
+    let experiment = read(rows).expect("an experiment");
+    let short = [
+        "link.L.rate=2 Mbit/s",
+        "link.L.delay=20 ms",
+        "run.duration=5 s",
+        "run.seeds=2",
+    ];
+    let short = short.map(|setting| setting.parse().expect("a setting"));
+    let scenario = experiment.scenario(&short).expect("a scenario");
+    let jobs = whimbrel_sim::sweep::jobs(scenario.points());
+    let runs = whimbrel_sim::sweep::run_all(&jobs, None, || {}).expect("threads");
+    experiment.assess(&runs).rows
+}
+
+#[test]
+fn gains_across_points_are_combined_after_they_are_computed() {
+    let row = |more: &str| {
+        format!(
+            "[[experiment.row]]\nlabel = \"\"\nmeasure = \"total goodput\"\nabove = 0\n\
+             where = {{ \"flow.controller\" = \"cerl\", \"link.L.loss\" = [\"1 %\", \"2 %\"] }}\n\
+             over = {{ \"flow.controller\" = \"newreno\" }}\n{more}\n"
+        )
+    };
+    let across = |take| format!("across = \"link.L.loss\"\ntake = \"{take}\"");
+    let rows = assessed(
+        &[
+            row("each = \"link.L.loss\""),
+            row(&across("mean")),
+            row(&across("maximum")),
+            row(""),
+        ]
+        .concat(),
+    );
+    let values: Vec<f64> = rows.iter().filter_map(|row| row.measured).collect();
+    let [one, two, mean, maximum, of_means] = values[..] else {
+        panic!("{rows:?}")
+    };
+    assert!((one - two).abs() > 1.0, "{one} {two}");
+    assert!((mean - (one + two) / 2.0).abs() < 1e-9);
+    assert_eq!(maximum, one.max(two));
+    // NewReno's goodput falls, so the gain of the means weighs the first point more.
+    assert!((of_means - mean).abs() > 0.1, "{of_means} {mean}");
+}
+
 #[test]
 fn an_order_expects_a_gain_for_each_neighboring_pair() {
     let experiment = read(
@@ -92,6 +138,20 @@ fn mistakes_name_file_line_key_and_the_nearest_word() {
         (
             row("label = \"\"\nwhere = { \"flow.controller\" = \"cerk\" }"),
             "a.toml:8: experiment.row.where.flow.controller: unknown value of `flow.controller` in the sweep `cerk`, did you mean `cerl`?",
+        ),
+        (
+            row("label = \"\"\nacross = \"link.L.loss\"\ntake = \"mean\""),
+            "a.toml:8: experiment.row.across: combines gains, so the row needs `over`",
+        ),
+        (
+            row(
+                "label = \"\"\nover = { \"flow.controller\" = \"newreno\" }\nacross = \"link.L.loss\"\ntake = \"maximun\"",
+            ),
+            "a.toml:10: experiment.row.take: unknown value of `take` `maximun`, did you mean `maximum`?",
+        ),
+        (
+            row("label = \"\"\ntake = \"mean\""),
+            "a.toml:8: experiment.row.take: needs `across`, the key whose points are combined",
         ),
         (
             row("label = \"\"\npaper = [1, 2]"),

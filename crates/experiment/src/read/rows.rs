@@ -1,18 +1,20 @@
 //! Reads `[[experiment.row]]` and `[[experiment.order]]`.
 
 use super::reader::Reader;
-use crate::experiment::RowSpec;
+use crate::experiment::{Across, RowSpec, Take};
 use crate::selection::Selection;
 use whimbrel_sim::scenario::ScenarioError;
 use whimbrel_sim::scenario::document::Value;
-use whimbrel_sim::scenario::fields::{Field, Fields};
+use whimbrel_sim::scenario::fields::{Field, Fields, unknown};
 use whimbrel_units::Probability;
 
-const ROW_KEYS: [&str; 12] = [
+const ROW_KEYS: [&str; 14] = [
     "label",
     "where",
     "over",
     "each",
+    "across",
+    "take",
     "paper",
     "measure",
     "flows",
@@ -32,6 +34,9 @@ const ORDER_KEYS: [&str; 8] = [
     "from",
     "to",
 ];
+
+/// Values of `take`.
+const TAKES: [(&str, Take); 2] = [("mean", Take::Mean), ("maximum", Take::Maximum)];
 
 impl Reader<'_> {
     /// Reads all rows and orders.
@@ -73,6 +78,7 @@ impl Reader<'_> {
             label: label.to_owned(),
             above,
             below,
+            across: self.across(fields, &at)?,
             ..self.base(fields)?
         };
         let mut rows = Vec::new();
@@ -168,6 +174,7 @@ impl Reader<'_> {
             period,
             at: Selection::default(),
             over: None,
+            across: None,
             paper: None,
             tolerance: tolerance.get(),
             above: None,
@@ -204,6 +211,35 @@ impl Reader<'_> {
             .iter()
             .map(labelled)
             .collect())
+    }
+
+    /// `across` and `take`: at which points gains are computed one by one.
+    fn across(&self, fields: &Fields<'_>, at: &Selection) -> Result<Option<Across>, ScenarioError> {
+        let Some(field) = fields.get("across") else {
+            return match fields.get("take") {
+                Some(take) => Err(take.fail("needs `across`, the key whose points are combined")),
+                None => Ok(None),
+            };
+        };
+        if fields.get("over").is_none() {
+            return Err(field.fail("combines gains, so the row needs `over`"));
+        }
+        let key = self.known_key(&field, field.text()?)?;
+        let values = at
+            .values(&key)
+            .map_or_else(|| self.values(&key), <[String]>::to_vec);
+        let take = fields.required("take", "\"mean\"")?;
+        let text = take.text()?;
+        let found = TAKES.iter().find(|(name, _)| *name == text);
+        let (_, take) = found.ok_or_else(|| {
+            let names = TAKES.iter().map(|(name, _)| *name);
+            take.fail(unknown("value of `take`", text, names))
+        })?;
+        Ok(Some(Across {
+            key,
+            values,
+            take: *take,
+        }))
     }
 
     /// The key that `over` compares by, and its values.
