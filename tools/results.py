@@ -30,7 +30,8 @@ def groups(results):
     for result in results:
         key = (result["id"].split("/")[0], result["paper"], result["beyond"])
         found.setdefault(key, []).append(result)
-    return found
+    # What is beyond a paper stands after the paper.
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], item[0][2])))
 
 
 def seconds_by_scenario(results):
