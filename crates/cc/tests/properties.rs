@@ -249,6 +249,7 @@ fn any_setup() -> impl Strategy<Value = Setup> {
         ssthresh,
         growth: Default::default(),
         seed,
+        utc: Duration::ZERO,
     })
 }
 

@@ -22,6 +22,7 @@ fn answers(spec: &Spec, receiver_times: bool) -> Vec<Answer> {
         ssthresh: Some(MSS.times(ROUND)),
         growth: Default::default(),
         seed: 1,
+        utc: Duration::ZERO,
     });
     let mut answers = Vec::new();
     for i in 0..ROUND * 20 {

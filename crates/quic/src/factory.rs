@@ -14,7 +14,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whimbrel_cc::fairness::Priority;
 use whimbrel_cc::registry::Feed;
 use whimbrel_cc::{Setup, Spec};
@@ -135,7 +135,9 @@ impl Factory {
 
     /// Whether the algorithm wants to know when packets arrive.
     fn wants_receiver_times(&self) -> bool {
-        let features = self.controller(&self.setup(1200)).transport_features();
+        let features = self
+            .controller(&self.setup(1200, Instant::now()))
+            .transport_features();
         self.feed() == Feed::Acknowledgments && features.receiver_times
     }
 
@@ -183,8 +185,9 @@ impl Factory {
         self.monitor.clone()
     }
 
-    /// The parameters of the next controller, on a path of `mtu` bytes.
-    fn setup(&self, mtu: u16) -> Setup {
+    /// The parameters of the next controller, on a path of `mtu` bytes, for a connection whose clock
+    /// shows zero at `origin`.
+    fn setup(&self, mtu: u16, origin: Instant) -> Setup {
         let mss = u64::from(mtu);
         // RFC 9002 section 7.2: ten datagrams, but no more than 14,720 bytes or two datagrams.
         let initial_window = (10 * mss).min((2 * mss).max(14_720));
@@ -196,8 +199,16 @@ impl Factory {
             ssthresh: None,
             growth: Default::default(),
             seed: self.seed.fetch_add(1, Ordering::Relaxed),
+            utc: utc_at(origin),
         }
     }
+}
+
+/// UTC at this instant, since 1970.
+fn utc_at(instant: Instant) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let utc = now.unwrap_or_default();
+    utc.saturating_sub(instant.elapsed()).into()
 }
 
 /// Builds the controllers of one connection of an endpoint.
@@ -209,12 +220,14 @@ struct ConnectionFactory {
 
 impl ControllerFactory for ConnectionFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let setup = self.factory.setup(current_mtu);
+        let setup = self.factory.setup(current_mtu, now);
         let controller = self.factory.controller(&setup);
         let (monitor, control) = (self.factory.monitor.clone(), self.control.clone());
         if self.factory.feed() == Feed::Acknowledgments {
             let factory = self.factory.clone();
-            let renew = Renew(Arc::new(move |mtu| factory.controller(&factory.setup(mtu))));
+            let renew = Renew(Arc::new(move |mtu| {
+                factory.controller(&factory.setup(mtu, now))
+            }));
             let adapter =
                 Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
             return Box::new(adapter);
@@ -228,7 +241,7 @@ impl ControllerFactory for ConnectionFactory {
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let setup = self.setup(current_mtu);
+        let setup = self.setup(current_mtu, now);
         let controller = self.controller(&setup);
         Box::new(Adapter::new(controller, &setup, now, self.monitor.clone()))
     }
@@ -253,7 +266,7 @@ mod tests {
 
     #[test]
     fn controllers_have_distinct_seeds_and_a_given_seed_is_reproducible() {
-        let seeds = |factory: &Factory| [(); 3].map(|()| factory.setup(1200).seed);
+        let seeds = |factory: &Factory| [(); 3].map(|()| factory.setup(1200, Instant::now()).seed);
         let given = factory("bbr").expect("supported").seed(7);
         assert_eq!(seeds(&given), [7, 8, 9]);
         assert_eq!(
@@ -277,7 +290,10 @@ mod tests {
             (1500, 14_720),
             (9000, 18_000),
         ] {
-            assert_eq!(factory.setup(mtu).initial_window, Bytes::new(window));
+            assert_eq!(
+                factory.setup(mtu, Instant::now()).initial_window,
+                Bytes::new(window)
+            );
         }
     }
 }

@@ -111,6 +111,7 @@ impl Bench {
             ssthresh: None,
             growth: Default::default(),
             seed: 1,
+            utc: Duration::ZERO,
         };
         let origin = Instant::now();
         let monitor = Monitor::default();
@@ -574,6 +575,7 @@ fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
         ssthresh: None,
         growth: Default::default(),
         seed: 1,
+        utc: Duration::ZERO,
     };
     let mut b = Bench::new(LossResponse::KEPT);
     b.adapter = Adapter::new(spec.build(&setup), &setup, b.origin, b.monitor.clone());

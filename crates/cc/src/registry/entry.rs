@@ -9,7 +9,7 @@ use crate::interface::{Controller, LossClassifier};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use whimbrel_units::Bytes;
+use whimbrel_units::{Bytes, Duration};
 
 /// The signal that a family of algorithms responds to, and what it adds. Each family is a folder of
 /// `algorithms/` and a block of the table.
@@ -168,6 +168,10 @@ pub struct Setup {
     /// Seed that differs between connections, for algorithms that must not synchronize (BBR's gain
     /// cycle). The same seed gives the same decisions.
     pub seed: u64,
+    /// What the clock that all hosts share, UTC, shows when this connection's shows
+    /// [`Time::ZERO`](whimbrel_units::Time::ZERO), since 1970. In the simulator zero: all its flows
+    /// have one clock, and it begins there.
+    pub utc: Duration,
 }
 
 /// What a window of Reno's family grows for. With an acknowledgment for each segment the two agree,

@@ -15,7 +15,7 @@ use crate::registry::table::CLASSIFIERS;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use whimbrel_units::{Bytes, nearest, nearest_few};
+use whimbrel_units::{Bytes, Duration, nearest, nearest_few};
 
 /// An algorithm with its parameters, as a user chose it: `cerl?A=0.6`, `cubic+cerl`.
 #[derive(Clone)]
@@ -223,6 +223,7 @@ const PROBE: Setup = Setup {
     ssthresh: None,
     growth: crate::registry::Growth::Segments,
     seed: 0,
+    utc: Duration::ZERO,
 };
 
 /// Splits a choice into the algorithm that it begins with and what follows the name: nothing, `?`

@@ -112,6 +112,7 @@ mod tests {
                 ssthresh: None,
                 growth: Default::default(),
                 seed: 1,
+                utc: whimbrel_units::Duration::ZERO,
             };
             let spec: Spec = name.parse().expect("in the table");
             assert_eq!(spec.build(&setup).cwnd(), Bytes::new(14600), "{name}");

@@ -135,7 +135,10 @@ mod tests {
             event,
             ..Start::default()
         };
-        (Adapter::new(&spec, &start, 1), event)
+        (
+            Adapter::new(&spec, &start, 1, whimbrel_units::Duration::ZERO),
+            event,
+        )
     }
 
     /// The next event of a connection whose window is in use: it acknowledges two packets.

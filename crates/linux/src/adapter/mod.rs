@@ -105,8 +105,8 @@ pub struct Adapter {
 
 impl Adapter {
     /// Builds the controller of a new connection. `seed` decides the random choices of algorithms
-    /// that make some.
-    pub fn new(spec: &Spec, start: &Start, seed: u64) -> Self {
+    /// that make some; `utc`: UTC at the time of `start`, since 1970.
+    pub fn new(spec: &Spec, start: &Start, seed: u64, utc: Duration) -> Self {
         let event = &start.event;
         let mss = payload(event);
         let controller = spec.build(&Setup {
@@ -116,6 +116,7 @@ impl Adapter {
             ssthresh: None,
             growth: Default::default(),
             seed,
+            utc,
         });
         Self::with_controller(controller, start)
     }

@@ -481,7 +481,7 @@ proptest! {
         for entry in CONTROLLERS.iter().filter(|e| e.feed == Feed::Acknowledgments) {
             let spec: Spec = entry.name.parse().expect("an algorithm of the table");
             let start = Start::read(&records[0]).expect("long enough");
-            let mut adapter = Adapter::new(&spec, &start, 1);
+            let mut adapter = Adapter::new(&spec, &start, 1, Duration::ZERO);
             for record in &records {
                 let mut event = Event::read(record).expect("long enough");
                 // All kinds, and acknowledgments most often.

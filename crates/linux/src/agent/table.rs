@@ -1,6 +1,7 @@
 //! The connections: which adapter has which slot, and what is recorded of each.
 
 use crate::adapter::{Adapter, Judged};
+use crate::clock::utc_at;
 use crate::connection::{Addresses, Connection, Decision, End, MAX_DECISIONS, Sample};
 use crate::options::Options;
 use crate::wire::{Command, Event, Nack, SLOTS, Start, flag, kind};
@@ -135,8 +136,9 @@ impl Table {
             .options
             .seed
             .wrapping_add(self.total.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let utc = utc_at(start.event.time);
         let mut live = Live {
-            adapter: Adapter::new(&self.options.controller, start, seed),
+            adapter: Adapter::new(&self.options.controller, start, seed, utc),
             addresses: start.addresses(),
             began: Time::from_nanos(start.event.time.saturating_sub(self.origin)),
             decisions: Vec::new(),

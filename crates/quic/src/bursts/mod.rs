@@ -495,6 +495,7 @@ mod tests {
             ssthresh: None,
             growth: Default::default(),
             seed: 1,
+            utc: Duration::ZERO,
         };
         let spec: whimbrel_cc::Spec = "enhanced-aatp".parse().expect("registered");
         let controller = spec.build(&setup);

@@ -159,6 +159,7 @@ impl Source {
             ssthresh: None,
             growth: Default::default(),
             seed,
+            utc: Duration::ZERO,
         });
         Self {
             writer: Writer {

@@ -171,6 +171,7 @@ impl Sender {
             ssthresh: None,
             growth: settings.growth,
             seed,
+            utc: Duration::ZERO,
         };
         let (total, last_payload) = segments(size, mss);
         let controller = spec.build(&setup);

@@ -90,6 +90,7 @@ mod tests {
             ssthresh: None,
             growth: Default::default(),
             seed: 1,
+            utc: Duration::ZERO,
         };
         let controller = "newreno"
             .parse::<whimbrel_cc::Spec>()

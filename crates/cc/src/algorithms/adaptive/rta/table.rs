@@ -104,6 +104,7 @@ fn controller(text: &str, parse: ParseController) -> Result<Arc<dyn ChosenContro
         ssthresh: None,
         growth: Default::default(),
         seed: 0,
+        utc: Duration::ZERO,
     };
     if chosen.build(&probe).path_changes().is_some() {
         return Err(format!(

@@ -21,6 +21,7 @@ pub(super) fn built(spec: &str) -> Box<dyn Controller> {
         ssthresh: None,
         growth: Default::default(),
         seed: 1,
+        utc: Duration::ZERO,
     };
     spec.parse::<Spec>().expect("valid").build(&setup)
 }

@@ -12,8 +12,10 @@
 //! * the queue was nearly empty in each of [`EMPTY`] round trips, or
 //! * the window grew and the queue did not answer (`elasticity.rs`, [`Pushing`]), or
 //! * a **trial** empties the queue: the window goes to what the path holds of this flow without a
-//!   queue, for three round trips, after [`TRIALS`] seconds, and then after twice that up to the
-//!   second of them. If the queue empties, no other flow keeps it.
+//!   queue, for three round trips, at a stroke of `clock.rs`: first at strokes that are
+//!   [`TRIALS`] seconds apart, and then twice that up to the second of them. If the queue empties,
+//!   no other flow keeps it. Flows of this algorithm that took each other for others all do so at
+//!   the same time, and find themselves alone.
 //!
 //! Units: seconds, bytes.
 
@@ -29,11 +31,11 @@ const SPRINT: f64 = 0.15;
 /// Round trips of a nearly empty queue that end it.
 const EMPTY: u32 = 8;
 
-/// Time before a trial, first and at most, s.
+/// Time from one trial to the next, first and at most, s.
 const TRIALS: (f64, f64) = (4.0, 32.0);
 
-/// Round trips before a trial, at least.
-const TRIAL_ROUNDS: f64 = 20.0;
+/// Round trips from one trial to the next, and before the first, at least.
+const TRIAL_ROUNDS: (f64, f64) = (20.0, 10.0);
 
 /// The window of a trial, over what the path holds of this flow without a queue.
 pub(super) const TRIAL: f64 = 0.95;
@@ -58,7 +60,7 @@ pub(super) struct Compete {
     pushing: Pushing,
     empty: u32,
     since: f64,
-    /// Time before the next trial.
+    /// Time between trials.
     wait: f64,
 }
 
@@ -111,6 +113,7 @@ impl Compete {
                 ssthresh: Some(window),
                 growth: Default::default(),
                 seed: 0,
+                utc: whimbrel_units::Duration::ZERO,
             };
             Cubic::new(&setup, CUBIC)
         });
@@ -138,9 +141,10 @@ impl Compete {
         self.empty >= EMPTY
     }
 
-    /// Whether it is time for a trial.
-    pub fn may_try(&self, now: f64, base: f64) -> bool {
-        now - self.since > self.wait.max(TRIAL_ROUNDS * base)
+    /// The time between trials, at least, s; `None` if it is too early for one.
+    pub fn between_trials(&self, now: f64, base: f64) -> Option<f64> {
+        let (between, first) = TRIAL_ROUNDS;
+        (now - self.since > first * base).then(|| self.wait.max(between * base))
     }
 
     pub fn on_mss(&mut self, mss: Bytes) {
@@ -187,12 +191,16 @@ mod tests {
     #[test]
     fn trials_become_rarer() {
         let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
-        assert!(!compete.may_try(4.0, 0.1) && compete.may_try(4.1, 0.1));
-        assert!(!compete.may_try(4.1, 0.6), "20 round trips are 12 s");
+        assert_eq!(compete.between_trials(1.0, 0.1), None);
+        assert_eq!(compete.between_trials(1.1, 0.1), Some(4.0));
+        assert_eq!(
+            compete.between_trials(7.0, 0.6),
+            Some(12.0),
+            "20 round trips"
+        );
         for wait in [8.0, 16.0, 32.0, 32.0] {
             compete.resume(100.0, 100_000.0, 0.1);
-            assert!(!compete.may_try(100.0 + wait, 0.1));
-            assert!(compete.may_try(100.1 + wait, 0.1));
+            assert_eq!(compete.between_trials(101.1, 0.1), Some(wait));
         }
     }
 

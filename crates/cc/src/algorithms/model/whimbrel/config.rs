@@ -51,7 +51,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "drain_after",
         5.0,
         (0.5, 600.0),
-        "time without the base RTT after which the queue is drained to measure it, s",
+        "time from one drain of the queue, which measures the base RTT, to the next, s",
     ),
     number(
         "noise_times",
@@ -70,6 +70,17 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         7.0,
         (1.0, 1000.0),
         "round trips after which a queue that does not yield is somebody else's",
+    ),
+    number(
+        "clock_error",
+        0.0,
+        (0.0, 3600.0),
+        "error of this host's clock, up to this by the connection's seed, s",
+    ),
+    sense("clock", "drain at the same time of day as all other hosts"),
+    sense(
+        "share",
+        "give way at a drain, if it has more than its share",
     ),
     sense("drain", "drain the queue to measure the base RTT"),
     sense("classify", "estimate whether a loss is congestion"),
@@ -105,6 +116,10 @@ pub(super) struct Config {
     pub own_flows: f64,
     /// Round trips.
     pub withstand: u32,
+    /// Seconds.
+    pub clock_error: f64,
+    pub clock: bool,
+    pub share: bool,
     pub drain: bool,
     pub classify: bool,
     pub elasticity: bool,
@@ -125,6 +140,9 @@ impl Config {
             noise_times: values.number("noise_times"),
             own_flows: values.number("own_flows").sqrt(),
             withstand: values.number("withstand") as u32,
+            clock_error: values.number("clock_error"),
+            clock: values.switch("clock"),
+            share: values.switch("share"),
             drain: values.switch("drain"),
             classify: values.switch("classify"),
             elasticity: values.switch("elasticity"),

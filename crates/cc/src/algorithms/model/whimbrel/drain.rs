@@ -1,12 +1,13 @@
 //! Draining: the queue is emptied to measure the base RTT.
 //!
 //! Flows at the fixed point never see an empty queue, and a flow that came later has never seen
-//! one: its base RTT contains the queue of the others, and it takes more than its share. So when
-//! the base RTT was not seen for `drain_after` (5 s, or 20 RTT on long paths) the window goes to
-//! [`KEPT`] of what the path holds, for [`ROUNDS`] round trips. All flows of a bottleneck see the
-//! base at the same time, in the drain of any of them, so their next drains are simultaneous, as
-//! BBR's ProbeRTT. A base that errs by up to a tenth in one of them does not prevent that the queue
-//! empties.
+//! one: its base RTT contains the queue of the others, and it takes more than its share. So at
+//! each stroke of `clock.rs`, every `drain_after` (5 s, or the next 5, 10, 20 s... that are 20 RTT
+//! on long paths), the window goes to [`KEPT`] of what the path holds, for [`ROUNDS`] round trips
+//! and [`LEAST`]. All flows of a bottleneck do so at the same time. A base that errs by up to a
+//! tenth in one of them does not prevent that the queue empties. A flow that saw its base within
+//! the last [`LATELY`] of that time needs no drain: on paths that lose packets the queue empties
+//! often.
 //!
 //! A drain costs three round trips with a tenth less: 1 % of 5 s at an RTT of 100 ms.
 //!
@@ -20,8 +21,14 @@ pub(super) const KEPT: f64 = 0.9;
 /// Round trips that it lasts.
 const ROUNDS: u32 = 3;
 
-/// Round trips without the base RTT that it waits at least.
+/// Time that it lasts at least, s: flows with short RTTs must wait for those with long ones.
+const LEAST: f64 = 0.2;
+
+/// Round trips from one drain to the next, at least.
 pub(super) const MIN_ROUNDS: f64 = 20.0;
+
+/// Part of the time between drains within which a base RTT that was seen makes one needless.
+pub(super) const LATELY: f64 = 0.1;
 
 /// Part of a round trip after which samples count.
 const FEEDBACK: f64 = 0.9;
@@ -55,9 +62,9 @@ impl Excursion {
     }
 
     /// Ends a round trip. Returns whether the excursion is over.
-    pub fn on_round(&mut self) -> bool {
+    pub fn on_round(&mut self, now: f64) -> bool {
         self.rounds += 1;
-        self.rounds >= ROUNDS
+        self.rounds >= ROUNDS && now - self.began >= LEAST
     }
 
     /// Whether packets of the smaller window are acknowledged.
@@ -92,10 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn it_lasts_three_round_trips() {
+    fn it_lasts_three_round_trips_and_a_fifth_of_a_second() {
         let mut drain = Excursion::begin(1.0, 100.0, 0.1);
         assert!(!drain.is_heard());
-        assert_eq!([(); 3].map(|()| drain.on_round()), [false, false, true]);
+        let ends = [1.1, 1.2, 1.3].map(|now| drain.on_round(now));
+        assert_eq!(ends, [false, false, true]);
         assert!(drain.is_heard());
+        let mut short = Excursion::begin(1.0, 100.0, 0.02);
+        let end = (1..20).find(|round| short.on_round(1.001 + 0.02 * f64::from(*round)));
+        assert_eq!(end, Some(10));
     }
 }

@@ -14,6 +14,8 @@
 //! | `startup.rs` | when is the rate of the path found |
 //! | `cruise.rs` | the default mode: FAST's rule towards the target |
 //! | `drain.rs` | what is the RTT without a queue |
+//! | `clock.rs` | when do all of this algorithm's flows drain, wherever they are |
+//! | `share.rs` | who gives way then |
 //! | `fullness.rs` | is a delay above it a queue at all |
 //! | `losses.rs` | how sure is it that a loss is congestion |
 //! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
@@ -47,6 +49,7 @@
 //!
 //! Units: bytes and seconds as `f64`; rates in packets of one segment per second where noted.
 
+mod clock;
 mod compete;
 mod config;
 mod cruise;
@@ -58,6 +61,7 @@ mod fullness;
 mod losses;
 mod modes;
 mod path;
+mod share;
 mod startup;
 mod target;
 #[cfg(test)]
@@ -71,6 +75,7 @@ use crate::interface::{
 use crate::path_change::PathChange;
 use crate::path_change::rtt_step::RttStep;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Setup, code};
+use clock::Clock;
 use compete::Compete;
 use config::{Config, PARAMETERS};
 use cruise::Cruise;
@@ -81,6 +86,7 @@ use forward::Backward;
 use fullness::Fullness;
 use losses::Losses;
 use path::{Longer, Suspected};
+use share::Share;
 use startup::Startup;
 use target::Target;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -98,6 +104,8 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/startup.rs",
         "algorithms/model/whimbrel/cruise.rs",
         "algorithms/model/whimbrel/drain.rs",
+        "algorithms/model/whimbrel/clock.rs",
+        "algorithms/model/whimbrel/share.rs",
         "algorithms/model/whimbrel/fullness.rs",
         "algorithms/model/whimbrel/losses.rs",
         "algorithms/model/whimbrel/elasticity.rs",
@@ -194,6 +202,8 @@ struct Whimbrel {
     round: RoundTrip,
     startup: Startup,
     cruise: Cruise,
+    clock: Clock,
+    share: Share,
     excursion: Excursion,
     compete: Compete,
     yielding: Yielding,
@@ -246,6 +256,8 @@ impl Whimbrel {
             round: RoundTrip::default(),
             startup: Startup::default(),
             cruise: Cruise::new(),
+            clock: Clock::of(setup, &config),
+            share: Share::default(),
             excursion: Excursion::begin(0.0, window, 0.0),
             compete: Compete::begin(0.0, window, 0.0),
             yielding: Yielding::new(config.withstand),
@@ -423,6 +435,9 @@ impl Controller for Whimbrel {
         }
         if ack.round_start {
             self.on_round(ack, now);
+        }
+        if let Some(stroke) = self.clock.on_ack(now, self.delays.standing()) {
+            self.on_stroke(now, stroke);
         }
         if !usable {
             return;

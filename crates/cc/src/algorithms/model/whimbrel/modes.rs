@@ -12,12 +12,14 @@
 //!
 //! An outage or a new path leads to default.
 
+use super::clock::Stroke;
 use super::compete::{Compete, EMPTIED, TRIAL};
 use super::cruise::Cruise;
-use super::drain::{Excursion, KEPT, MIN_ROUNDS};
+use super::drain::{Excursion, KEPT, LATELY, MIN_ROUNDS};
 use super::elasticity::Finding;
 use super::fullness::Stage;
 use super::losses::Round;
+use super::share;
 use super::startup::{Queue, Startup};
 use super::{Mode, Whimbrel};
 use crate::interface::Ack;
@@ -278,14 +280,10 @@ impl Whimbrel {
                 self.window = onset.min(BACK * self.window).max(self.window);
                 self.begin_competing(now);
             }
-            _ if self.config.drain && self.needs_drain(now) => {
-                self.excursion = Excursion::begin(now, self.window, standing);
-                self.enter(Mode::Drain);
-                // What arrives, in case that a policer loses the rest.
-                let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
-                self.window = (KEPT * held).max(self.min_window());
+            _ => {
+                let own = self.target.delay(self.own_rate());
+                self.share.on_round(queue - self.allowance(), own);
             }
-            _ => {}
         }
     }
 
@@ -340,12 +338,47 @@ impl Whimbrel {
         }
     }
 
-    fn needs_drain(&self, now: f64) -> bool {
-        let wait = self
-            .config
-            .drain_after
-            .max(MIN_ROUNDS * self.delays.standing());
-        now - self.delays.seen() > wait || self.losses.doubtful(now, wait)
+    /// The clock strikes: it is time for a drain or a trial of all flows.
+    pub(super) fn on_stroke(&mut self, now: f64, stroke: Stroke) {
+        let base = self.delays.base();
+        match self.mode {
+            Mode::Cruise | Mode::Push if self.config.drain => {
+                let between = self.config.drain_after.max(MIN_ROUNDS * base);
+                if self.clock.counts(stroke, between) && self.needs_drain(now, between) {
+                    self.begin_drain(now);
+                }
+            }
+            Mode::Compete => {
+                let between = self.compete.between_trials(now, base);
+                if between.is_some_and(|between| self.clock.counts(stroke, between)) {
+                    self.begin_trial(now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn needs_drain(&self, now: f64, between: f64) -> bool {
+        let lately = now - self.delays.seen() < LATELY * between;
+        !lately || self.losses.doubtful(now, 0.5 * between)
+    }
+
+    fn begin_drain(&mut self, now: f64) {
+        if self.mode == Mode::Push {
+            self.window = self.excursion.before().0;
+        }
+        self.excursion = Excursion::begin(now, self.window, self.delays.standing());
+        self.enter(Mode::Drain);
+        // What arrives, in case that a policer loses the rest.
+        let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
+        self.window = (KEPT * held).max(self.min_window());
+    }
+
+    fn begin_trial(&mut self, now: f64) {
+        self.excursion = Excursion::begin(now, self.window, self.delays.standing());
+        self.enter(Mode::Trial);
+        let held = self.without_queue(self.window);
+        self.window = (TRIAL * held).max(self.min_window());
     }
 
     fn begin_competing(&mut self, now: f64) {
@@ -361,7 +394,7 @@ impl Whimbrel {
     }
 
     fn on_draining_round(&mut self, now: f64) {
-        if !self.excursion.on_round() {
+        if !self.excursion.on_round(now) {
             return;
         }
         self.losses.end_quiet(now, false);
@@ -372,7 +405,8 @@ impl Whimbrel {
         } else {
             self.delays.base()
         };
-        let emptied = min - self.delays.base() <= self.foreign();
+        let left = min - self.delays.base();
+        let emptied = left <= self.foreign();
         self.spoiled = if emptied { 0 } else { self.spoiled + 1 };
         if self.spoiled >= SPOILED && self.config.elasticity {
             self.begin_competing(now);
@@ -384,6 +418,21 @@ impl Whimbrel {
                 .on_empty(self.delays.standing() - self.delays.base());
         }
         self.enter(Mode::Cruise);
+        self.give_way(left);
+    }
+
+    /// A drain has left so much of the queue, s.
+    fn give_way(&mut self, left: f64) {
+        let Some(fair) = self.share.take().filter(|_| self.config.share) else {
+            return;
+        };
+        if left > 0.5 * self.wanted(self.own_rate()) {
+            return;
+        }
+        self.window *= share::kept(fair);
+        if fair > 1.0 {
+            self.cruise = Cruise::with_room();
+        }
     }
 
     fn on_competing_round(&mut self, now: f64) {
@@ -406,16 +455,11 @@ impl Whimbrel {
             .max(0.5 * self.alone());
         if self.compete.is_over(queue < empty) {
             self.enter(Mode::Cruise);
-        } else if self.compete.may_try(now, self.delays.base()) {
-            self.excursion = Excursion::begin(now, self.window, standing);
-            self.enter(Mode::Trial);
-            let held = self.without_queue(self.window);
-            self.window = (TRIAL * held).max(self.min_window());
         }
     }
 
     fn on_trying_round(&mut self, now: f64) {
-        if !self.excursion.on_round() {
+        if !self.excursion.on_round(now) {
             return;
         }
         self.losses.end_quiet(now, false);

@@ -137,6 +137,51 @@ fn it_keeps_a_short_queue_again_when_the_other_has_ended() {
     assert!(mean < 30.0, "{mean}");
 }
 
+/// Flows that began one after the other compete, because of CUBIC. Thirty seconds after its end:
+/// how many still do, and the mean queue, packets.
+fn after_cubic(controller: &str) -> (usize, f64) {
+    let mut path = path(50, 500, &["cubic"]);
+    for _ in 0..6 {
+        path.add(built(controller, 10), RTT);
+        path.run(MS * 2700);
+    }
+    path.run(Duration::from_secs(10));
+    let competing = |path: &Bottleneck| {
+        let flows = path.flows.iter().skip(1);
+        let phases = flows.map(|flow| flow.controller.phase());
+        phases.filter(|phase| *phase == "compete").count()
+    };
+    assert!(competing(&path) >= 4, "{}", competing(&path));
+    path.flows[0].has_data = false;
+    path.run(Duration::from_secs(30));
+    let (_, mean) = shares(&mut path, 10);
+    (competing(&path), mean)
+}
+
+#[test]
+fn flows_that_took_each_other_for_others_return_together() {
+    let (competing, queue) = after_cubic("whimbrel");
+    assert!(competing == 0 && queue < 60.0, "{competing}, {queue}");
+    let (competing, queue) = after_cubic("whimbrel?clock=false");
+    assert!(competing > 0 && queue > 100.0, "{competing}, {queue}");
+}
+
+#[test]
+fn a_large_flow_gives_way_to_small_ones() {
+    // 200 ms, so that the rule alone would take a minute.
+    let jain_of = |controller: &str| {
+        let mut path = Bottleneck::new(Rate::from_bits_per_sec(150_000_000), 2500);
+        for _ in 0..3 {
+            path.add(built(controller, 10), RTT * 5);
+            path.run(Duration::from_secs(4));
+        }
+        path.run(Duration::from_secs(8));
+        jain(&shares(&mut path, 10).0)
+    };
+    let (with, without) = (jain_of("whimbrel"), jain_of("whimbrel?share=false"));
+    assert!(with > 0.9 && with > without + 0.05, "{with}, {without}");
+}
+
 #[test]
 fn a_longer_path_is_filled_at_once() {
     for (sense, min) in [("true", 0.9), ("false", 0.0)] {
