@@ -103,7 +103,7 @@ const COLOURS: [(Colour, Colour); 16] = [
 
 /// Algorithms whose colour was chosen by hand, so that neighbours in papers differ, with the index
 /// of their colour. The place in this list determines dash and mark.
-const CHOSEN: [(&str, usize); 40] = [
+const CHOSEN: [(&str, usize); 41] = [
     // Those that are compared most often: a colour each.
     ("newreno", 0),
     ("cubic", 1),
@@ -145,6 +145,7 @@ const CHOSEN: [(&str, usize); 40] = [
     ("d-tcp", 4),
     ("jtcp", 6),
     ("verus", 3),
+    ("whimbrel", 7),
     ("lia", 8),
 ];
 
@@ -460,6 +461,21 @@ mod tests {
         assert!(CHOSEN.iter().all(|(name, _)| known.contains(name)));
         let styled: HashSet<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
         assert_eq!(known, styled);
+    }
+
+    #[test]
+    fn the_defaults_of_compare_differ_in_colour_and_mark() {
+        let all = [
+            "newreno",
+            "cubic",
+            "bbr",
+            "cerl",
+            "enhanced-aatp",
+            "whimbrel",
+        ];
+        let colours: HashSet<Colour> = all.iter().map(|name| style(name, 0).light).collect();
+        let marks: HashSet<Marker> = all.iter().map(|name| style(name, 0).marker).collect();
+        assert_eq!((colours.len(), marks.len()), (all.len(), all.len()));
     }
 
     #[test]
