@@ -5,6 +5,7 @@
 //! it and answers with the BLAKE3 hash of what it stored.
 
 use anyhow::{Context, ensure};
+use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,
     sockopt::TcpCongestion,
@@ -24,6 +25,10 @@ use std::time::{Duration, Instant};
 const PORT: u16 = 5001;
 /// Interval of the samples.
 const SAMPLING: Duration = Duration::from_millis(100);
+/// The sender tries to reach the receiver for this long ...
+const PATIENCE: Duration = Duration::from_secs(10);
+/// ... with this pause between the tries.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes read and written at once.
 const BLOCK: usize = 1 << 16;
 
@@ -63,25 +68,36 @@ pub fn run(args: DemoEndArgs) -> anyhow::Result<ExitCode> {
             congestion,
         } => {
             let address = SocketAddrV4::new(address, PORT);
-            let began = Instant::now();
-            let connection = connected(address, congestion.as_deref())?;
+            let (connection, began) = connected(address, congestion.as_deref())?;
             println!("{}", send(&connection, &file, began)?);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A connection with this congestion control from its first packet on.
-fn connected(address: SocketAddrV4, congestion: Option<&str>) -> anyhow::Result<TcpStream> {
-    let flags = SockFlag::SOCK_CLOEXEC;
-    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-    if let Some(name) = congestion {
-        setsockopt(&socket, TcpCongestion, &name.to_owned().into())
-            .with_context(|| format!("cannot choose the kernel's `{name}`"))?;
+/// A connection with this congestion control from its first packet on, and the time of that packet.
+fn connected(
+    address: SocketAddrV4,
+    congestion: Option<&str>,
+) -> anyhow::Result<(TcpStream, Instant)> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+        if let Some(name) = congestion {
+            setsockopt(&socket, TcpCongestion, &name.to_owned().into())
+                .with_context(|| format!("cannot choose the kernel's `{name}`"))?;
+        }
+        let began = Instant::now();
+        match connect(socket.as_raw_fd(), &SockaddrIn::from(address)) {
+            Ok(()) => return Ok((TcpStream::from(socket), began)),
+            // On a busy machine the receiver may still be starting.
+            Err(Errno::ECONNREFUSED) if began < deadline => thread::sleep(PAUSE),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot connect to {address}"));
+            }
+        }
     }
-    connect(socket.as_raw_fd(), &SockaddrIn::from(address))
-        .with_context(|| format!("cannot connect to {address}"))?;
-    Ok(TcpStream::from(socket))
 }
 
 /// Stores what arrives in a file, and answers with its hash.

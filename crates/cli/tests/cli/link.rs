@@ -130,20 +130,27 @@ fn decisions_of_a_classifier_are_compared_with_the_truth_of_the_path() {
         "10.77.0.2",
     ];
     let link = ["link", "--tcp", "newreno+cerl", "--json", &json];
-    let output = whimbrel(&[&link[..], &path, &ends].concat());
-    let shown = text(&output.stderr);
-    assert!(output.status.success(), "{shown}");
-    assert!(
-        fs::read(&to).expect("a file") == content,
-        "the file differs"
-    );
+    let run = || {
+        let output = whimbrel(&[&link[..], &path, &ends].concat());
+        let shown = text(&output.stderr);
+        assert!(output.status.success(), "{shown}");
+        assert!(
+            fs::read(&to).expect("a file") == content,
+            "the file differs"
+        );
+        (parse(&fs::read_to_string(&json).expect("a file")), shown)
+    };
+    // A process that gets no processor for a second hands its connections to the kernel, as it
+    // must: such a run says nothing about decisions.
+    let mut tries = std::iter::repeat_with(run).take(3);
+    let (report, shown) = tries
+        .find(|(report, _)| number(report, "/tcp/fallbacks") == 0.0)
+        .expect("a run without a fallback");
     for says in ["newreno+cerl: 1 connection", "true cause", "random loss"] {
         assert!(shown.contains(says), "{says} in {shown}");
     }
 
-    let report = parse(&fs::read_to_string(&json).expect("a file"));
     let tcp = &report["tcp"];
-    assert_eq!(number(tcp, "/fallbacks"), 0.0);
     assert_eq!(number(tcp, "/dropped_events"), 0.0);
     let sent = |c: &&serde_json::Value| number(c, "/acked_bytes") > 1e6;
     let sender = list(&tcp["connections"]).iter().find(sent);
@@ -156,8 +163,18 @@ fn decisions_of_a_classifier_are_compared_with_the_truth_of_the_path() {
         .flat_map(|cause| ["congestion", "random"].map(|decided| format!("{cause}_as_{decided}")))
         .map(|cell| number(sender, &format!("/verdicts/truth/{cell}")))
         .sum();
-    // TCP retransmits some segments that were only late: the path has no truth about these.
-    assert!(known <= decisions && known >= 0.8 * decisions, "{sender}");
+    // The path has no truth about segments that were only late: those are retransmitted, too, but
+    // the path has not lost them. A busy machine makes many late.
+    let dropped: f64 = ["queue", "random"]
+        .iter()
+        .map(|cause| number(&report, &format!("/forward/dropped/{cause}")))
+        .sum();
+    let late = (number(sender, "/retransmits") - dropped).max(0.0);
+    // One packet that the path lost may be no data, such as the last of the connection.
+    assert!(
+        known <= decisions && known >= decisions - late - 1.0 && known > 10.0,
+        "{late} late, {sender}"
+    );
 }
 
 #[test]
