@@ -19,6 +19,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::registry;
+use whimbrel_rank::score::{SHARE, reach};
 use whimbrel_rank::{League, Library, MatrixPoint, Runs, Task, play};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_units::{Bytes, Duration, Rate};
@@ -30,6 +31,8 @@ const PACKETS: (f64, f64) = (120_000.0, 300_000.0);
 /// Seconds of a run, at least and at most, and at least this many round trips.
 const SECONDS: (f64, f64) = (5.0, 30.0);
 const ROUND_TRIPS: f64 = 60.0;
+/// Algorithms of the first round that then run beside the neighbours.
+const CONTENDERS: usize = 16;
 /// Algorithms in the second round, besides the usual one, and seeds there.
 const FINALISTS: usize = 6;
 const SEEDS: u32 = 3;
@@ -54,9 +57,10 @@ Examples:
   whimbrel advise --rate 200Mbit/s --rtt 45ms --loss 0.5% --size 1GB
   whimbrel advise example.org                measures the path first
 
-The advice has the highest score of class A of `whimbrel rank` times the score
-of the neighbours' goodput; algorithms that leave a CUBIC flow less than a
-quarter of its share on an ordinary path are excluded.
+The advice has the highest score: that of class A of `whimbrel rank`, alone on
+the path, times what the neighbours keep (at most 1), times the share that it
+takes beside them over half of a fair share (at most 1). Algorithms that leave a
+CUBIC flow less than a quarter of its share on an ordinary path are excluded.
 
 A measurement sends with bbr, for --probe-time or until --probe-size. The rate
 is the 90th percentile over half seconds, the RTT the minimum, the random loss
@@ -64,8 +68,9 @@ that with a short queue after the start, and the buffer the longest queue. The
 server may refuse it (`serve --max-probe 0`).
 
 --json prints {path: {host, rate_bps, rtt_ms, loss, queue_bdp, queue_is_full,
-seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm, score, goodput_bps,
-queue_ms, lost, neighbours_keep, file_seconds (null without --size), carriers}]}.")]
+seconds, bytes} (null without HOST), use, score, sentences, table: [{algorithm,
+score, goodput_bps, queue_ms, lost, share, neighbours_keep, file_seconds (null
+without --size), carriers}]}.")]
 pub struct AdviseArgs {
     /// A server of `whimbrel serve`, to which the path is measured: `HOST[:PORT]`
     #[arg(value_name = "HOST")]
@@ -148,8 +153,9 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// An algorithm that starves beside the neighbours is no advice, nor is one that starves them.
     fn score(&self) -> f64 {
-        self.alone * whimbrel_rank::score::reach(self.beside.kept, 1.0)
+        self.alone * reach(self.beside.kept, 1.0) * reach(self.beside.share, SHARE)
     }
 }
 
@@ -170,10 +176,10 @@ pub fn run(args: AdviseArgs) -> anyhow::Result<ExitCode> {
         writeln!(out)?;
     } else {
         if let Some(probed) = probed {
-            writeln!(out, "{}\n", crate::compare::fill(&probed.sentence(), " "))?;
+            writeln!(out, "{}\n", whimbrel_report::fill(&probed.sentence(), " "))?;
         }
         for sentence in &sentences {
-            writeln!(out, "{}", crate::compare::fill(sentence, " "))?;
+            writeln!(out, "{}", whimbrel_report::fill(sentence, " "))?;
         }
         write!(out, "\n{}", show::table(&measured))?;
     }
@@ -217,6 +223,9 @@ fn advice(
             .unwrap_or_else(|| "1 bdp".to_owned()),
         threads: args.threads,
     };
+    if path.rate == Some(Rate::ZERO) {
+        return Err(BadInput::new("--rate must be above 0, e.g. `--rate 200Mbit/s`").into());
+    }
     if path.rtt.is_zero() {
         return Err(BadInput::new("--rtt must be above 0, e.g. `--rtt 45ms`").into());
     }
@@ -224,31 +233,21 @@ fn advice(
         .iter()
         .map(|e| e.name.to_owned())
         .collect();
-    let first = alone(path, &all, PACKETS.0, 1)?;
-    let mut finalists: Vec<String> = first.iter().map(|one| one.name.clone()).collect();
+    let mut first = alone(path, &all, PACKETS.0, 1)?;
     // On an ordinary path: random loss of this one would hide what the algorithm does.
     let cubic = USUAL.parse().map_err(BadInput::new)?;
-    let ordinary = neighbours::beside(&REFERENCE, &cubic, &finalists, 1, args.threads)?;
+    let ordinary = neighbours::beside(&REFERENCE, &cubic, &names(&first), 1, args.threads)?;
     let mut tolerable = ordinary.iter().map(|beside| beside.kept >= TOLERABLE);
-    finalists.retain(|_| tolerable.next().unwrap_or(false));
+    first.retain(|_| tolerable.next().unwrap_or(false));
+    first.truncate(CONTENDERS);
+    add_neighbours(&mut first, path, &args.neighbours, PACKETS.0, 1)?;
+    let mut finalists = names(&first);
     finalists.truncate(FINALISTS);
     if !finalists.iter().any(|name| name == USUAL) {
         finalists.push(USUAL.to_owned());
     }
     let mut measured = alone(path, &finalists, PACKETS.1, SEEDS)?;
-    let names: Vec<String> = measured.iter().map(|one| one.name.clone()).collect();
-    let shared = SharedPath {
-        rate: rate(path),
-        rtt: path.rtt,
-        queue: path.queue.clone(),
-        loss: path.loss.clone(),
-        seconds: seconds(path, PACKETS.1),
-    };
-    let beside = neighbours::beside(&shared, &args.neighbours, &names, SEEDS, args.threads)?;
-    for (one, beside) in measured.iter_mut().zip(beside) {
-        one.beside = beside;
-    }
-    measured.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    add_neighbours(&mut measured, path, &args.neighbours, PACKETS.1, SEEDS)?;
     let mut sentences = show::sentences(&measured, &args.neighbours);
     if let Some(size) = args.size {
         for (i, one) in measured.iter_mut().enumerate() {
@@ -259,6 +258,34 @@ fn advice(
         sentences.extend(show::file_sentence(size, &measured));
     }
     Ok((measured, sentences))
+}
+
+fn names(candidates: &[Candidate]) -> Vec<String> {
+    candidates.iter().map(|one| one.name.clone()).collect()
+}
+
+/// Runs each candidate on the path beside the neighbours; then the best comes first.
+fn add_neighbours(
+    candidates: &mut [Candidate],
+    path: &Wanted,
+    neighbours: &Neighbours,
+    packets: f64,
+    seeds: u32,
+) -> anyhow::Result<()> {
+    let shared = SharedPath {
+        rate: rate(path),
+        rtt: path.rtt,
+        queue: path.queue.clone(),
+        loss: path.loss.clone(),
+        seconds: seconds(path, packets),
+    };
+    let names = names(candidates);
+    let beside = neighbours::beside(&shared, neighbours, &names, seeds, path.threads)?;
+    for (one, beside) in candidates.iter_mut().zip(beside) {
+        one.beside = beside;
+    }
+    candidates.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    Ok(())
 }
 
 /// The rate as a value of a scenario.

@@ -35,7 +35,7 @@ pub const BBR: &str = "bbr";
 /// The exponent of [`within`].
 const MILD: f64 = 0.2;
 /// The fraction of a fair share that is enough.
-const SHARE: f64 = 0.5;
+pub const SHARE: f64 = 0.5;
 /// How much of what neighbours keep beside CUBIC they keep beside others, at least.
 const KEPT: f64 = 0.8;
 /// How much more than beside CUBIC neighbours may lose.

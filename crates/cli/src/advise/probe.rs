@@ -153,9 +153,12 @@ impl Measured {
     /// The path in a sentence.
     pub fn sentence(&self) -> String {
         let at_least = if self.is_full { "" } else { "at least " };
+        // Of loopback the RTT is some microseconds, and the buffer hundreds of its products.
+        let rtt_digits = if self.rtt.as_millis_f64() < 1.0 { 3 } else { 1 };
+        let queue_digits = if self.queue_bdp < 10.0 { 2 } else { 0 };
         format!(
-            "The path to {}: {:.1} Mbit/s, base RTT {:.1} ms, {} random loss, a buffer of {at_least}\
-             {:.2} BDP (measured in {:.1} s with {:.1} MB).",
+            "The path to {}: {:.1} Mbit/s, base RTT {:.rtt_digits$} ms, {} random loss, a buffer \
+             of {at_least}{:.queue_digits$} BDP (measured in {:.1} s with {:.1} MB).",
             self.host,
             self.rate.as_bits_per_sec() as f64 * 1e-6,
             self.rtt.as_millis_f64(),
@@ -276,6 +279,16 @@ mod tests {
             sentence.contains("40.8 Mbit/s, base RTT 40.0 ms"),
             "{sentence}"
         );
+        let loopback = Measured {
+            rtt: Duration::from_micros(35),
+            queue_bdp: 2162.87,
+            is_full: false,
+            ..path
+        };
+        let sentence = loopback.sentence();
+        for part in ["base RTT 0.035 ms", "a buffer of at least 2163 BDP"] {
+            assert!(sentence.contains(part), "{sentence}");
+        }
     }
 
     #[test]

@@ -7,14 +7,27 @@ use crate::transports::carriers;
 use serde_json::json;
 use std::fmt::Write as _;
 use whimbrel_cc::Spec;
-use whimbrel_report::plain;
+use whimbrel_report::plain_without;
 use whimbrel_units::Bytes;
+
+/// Goodputs that differ less than this, relatively, are alike.
+const ALIKE: f64 = 0.05;
+/// What is left out of the table on a narrow terminal, in this order.
+const LEAST: [&str; 2] = ["queue\nloss %", "score\n"];
 
 fn show(bits: f64) -> String {
     if bits >= 1e6 {
         format!("{:.1} Mbit/s", bits * 1e-6)
     } else {
         format!("{:.0} kbit/s", bits * 1e-3)
+    }
+}
+
+/// A time for a reader: `0.4 ms`, `72 ms`.
+fn millis(seconds: f64) -> String {
+    match seconds * 1e3 {
+        few if few < 9.95 => format!("{few:.1} ms"),
+        many => format!("{many:.0} ms"),
     }
 }
 
@@ -28,11 +41,13 @@ pub fn sentences(measured: &[Candidate], neighbours: &Neighbours) -> Vec<String>
         Some(_) if best.name == USUAL => {
             "Nothing gains over CUBIC here without harming others".to_owned()
         }
-        Some(usual) => format!(
-            "That is {:.1} times CUBIC's {}",
-            best.goodput / usual.goodput.max(1.0),
-            show(usual.goodput)
-        ),
+        Some(usual) => match best.goodput / usual.goodput.max(1.0) {
+            ratio if (ratio - 1.0).abs() < ALIKE => format!(
+                "CUBIC delivers as much, with a queue of {}",
+                millis(usual.queue)
+            ),
+            ratio => format!("That is {ratio:.1} times CUBIC's {}", show(usual.goodput)),
+        },
         None => String::new(),
     };
     let spec = best.name.parse::<Spec>().ok();
@@ -55,12 +70,12 @@ pub fn sentences(measured: &[Candidate], neighbours: &Neighbours) -> Vec<String>
     let one = neighbours.count == 1;
     vec![
         format!(
-            "Use {}: it delivers {} of the {} that the path carries, with a queue of at most {:.0} \
-             ms (95 % of the time).",
+            "Use {}: it delivers {} of the {} that the path carries, with a queue of at most {} \
+             (95 % of the time).",
             best.name,
             show(best.goodput),
             show(best.ideal),
-            best.queue * 1e3
+            millis(best.queue)
         ),
         format!(
             "{gain}; beside {neighbours} it takes {:.2} of a fair share, and {} {:.0} % of what {} \
@@ -81,9 +96,10 @@ pub fn table(measured: &[Candidate]) -> String {
         "algorithm",
         "score\n",
         "goodput\nMbit/s",
-        "queue p95\nms",
-        "overflow\n%",
-        "neighbour\nkeeps %",
+        "queue\np95 ms",
+        "queue\nloss %",
+        "own\nshare",
+        "they\nkeep %",
         "runs on\n",
     ];
     if timed {
@@ -99,8 +115,12 @@ pub fn table(measured: &[Candidate]) -> String {
             format!("{:.1}", one.goodput * 1e-6),
             format!("{:.1}", one.queue * 1e3),
             format!("{:.2}", one.lost * 100.0),
+            format!("{:.2}", one.beside.share),
             format!("{:.0}", one.beside.kept * 100.0),
-            spec.as_ref().map_or(String::new(), carriers),
+            // The kernel's name only if it is another.
+            spec.as_ref()
+                .map_or(String::new(), carriers)
+                .replace(&format!(" ({})", one.name), ""),
         ];
         if timed {
             line.insert(1, one.takes.map_or("-".to_owned(), span));
@@ -111,7 +131,7 @@ pub fn table(measured: &[Candidate]) -> String {
     let last = heads.len() - 1;
     let right: Vec<bool> = (0..heads.len()).map(|i| i > 0 && i < last).collect();
     let heads: Vec<String> = heads.into_iter().map(str::to_owned).collect();
-    plain(&heads, &right, &lines)
+    plain_without(&LEAST, &heads, &right, &lines)
 }
 
 pub fn as_json(
@@ -128,6 +148,7 @@ pub fn as_json(
             "goodput_bps": one.goodput,
             "queue_ms": one.queue * 1e3,
             "lost": one.lost,
+            "share": one.beside.share,
             "neighbours_keep": one.beside.kept,
             "file_seconds": one.takes,
             "carriers": spec.as_ref().map_or(String::new(), carriers),
@@ -175,6 +196,14 @@ fn span(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queues_are_written_for_a_reader() {
+        assert_eq!(
+            [0.0004, 0.00996, 0.0724].map(millis),
+            ["0.4 ms", "10 ms", "72 ms"]
+        );
+    }
 
     #[test]
     fn times_are_written_for_a_reader() {

@@ -247,6 +247,22 @@ fn the_advice_is_three_sentences_and_a_table() {
 }
 
 #[test]
+fn the_advice_does_not_starve_beside_cubic() {
+    // Delay-based algorithms fill this path with the shortest queue, and get a sixth of a fair
+    // share beside CUBIC.
+    let args = ["advise", "--rate", "20Mbit/s", "--rtt", "40ms", "--json"];
+    let all = json(&whimbrel(&args));
+    let first = &all["table"][0];
+    assert!(number(first, "/share") >= 0.4, "{first}");
+    assert!(number(first, "/neighbours_keep") >= 0.7, "{first}");
+    let gain = all["sentences"][1].as_str().expect("a sentence");
+    assert!(
+        gain.starts_with("CUBIC delivers as much, with a queue of "),
+        "{gain}"
+    );
+}
+
+#[test]
 fn the_advice_for_a_file_has_its_time() {
     let args = [
         "advise", "--rate", "5Mbit/s", "--rtt", "40ms", "--size", "2MB", "--json",

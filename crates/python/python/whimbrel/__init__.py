@@ -222,7 +222,8 @@ class Advice:
         score: its score, from 0 to 1.
         sentences: the advice in three sentences.
         table: a row for each candidate, best first: algorithm, score, goodput_bps, queue_ms, lost
-            (fraction), neighbours_keep (fraction), carriers.
+            (fraction), share (beside the neighbours, of a fair share), neighbours_keep (fraction),
+            file_seconds (None without size), carriers.
     """
 
     def __init__(self, text, table):
