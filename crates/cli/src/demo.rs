@@ -3,7 +3,7 @@
 
 pub mod host;
 pub mod measure;
-mod output;
+pub mod output;
 mod paper;
 pub mod predict;
 mod show;
@@ -120,6 +120,14 @@ impl Implementation {
         match tcp && whimbrel_link::kernel_has(&controller.to_string()) {
             true => Self::Kernel,
             false => Self::Whimbrel,
+        }
+    }
+
+    /// `kernel` or `whimbrel`, for JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Whimbrel => "whimbrel",
         }
     }
 }

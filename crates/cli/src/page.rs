@@ -4,7 +4,7 @@ use crate::atomic_file;
 use crate::origin::Origin;
 use crate::provenance;
 use crate::runs::{run_first_seeds, sampled};
-use crate::tested::{self, table_rows};
+use crate::tested::{self, MARK};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -16,16 +16,27 @@ use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Run;
 
+/// What a page shows.
+pub struct Results<'a> {
+    /// The finished runs.
+    pub runs: &'a [Run<'a>],
+    /// The rows of the table.
+    pub rows: Vec<Row>,
+    /// What qualifies the table, in sentences.
+    pub notes: Vec<String>,
+}
+
 /// Writes the page of finished runs. If the scenario sets no samples, runs a few points once more
 /// with samples.
 pub fn write(
     path: &Path,
     scenario: &Scenario,
     origin: &Origin<'_>,
-    runs: &[Run<'_>],
+    Results { runs, rows, notes }: &Results<'_>,
     threads: Option<NonZeroUsize>,
     begin: Instant,
 ) -> anyhow::Result<()> {
+    let runs = *runs;
     // The best of many algorithms are drawn.
     let goodput = |point: &Point| {
         let of_point = |run: &&Run<'_>| run.point.parameters() == point.parameters();
@@ -42,7 +53,6 @@ pub fn write(
         "" => "Simulation results".to_owned(),
         title => title.to_owned(),
     };
-    let rows = table_rows(origin.tested, runs);
     let mut figures = figures::figures(runs, sampled);
     // The runs over time are some of all: what is left out must be said.
     if let Some(words) = left_out(runs, sampled) {
@@ -66,8 +76,9 @@ pub fn write(
     let ranking = Section {
         tables: vec![whimbrel_report::page_table(
             "Mean ± standard deviation over the seeds, the highest goodput of each path first",
-            &rows,
+            rows,
         )],
+        text: notes.clone(),
         ..empty("ranking", "Ranking")
     };
     let section = Section {
@@ -82,7 +93,7 @@ pub fn write(
     };
     let report = Report {
         title,
-        summary: summary(&rows),
+        summary: summary(rows),
         made: made(begin),
         sections: vec![ranking, section],
     };
@@ -124,28 +135,37 @@ pub fn others(row: &Row) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Who leads, in a sentence; empty with one algorithm.
+/// Which algorithm has the highest goodput of those that may share a network, in a sentence; empty
+/// with one algorithm.
 fn summary(rows: &[Row]) -> String {
     let mut bests: Vec<&Row> = Vec::new();
-    for row in rows {
+    let allowed: Vec<&Row> = rows
+        .iter()
+        .filter(|row| !row.controller.ends_with(MARK))
+        .collect();
+    for row in allowed.iter().copied() {
         if bests.last().is_none_or(|last| others(last) != others(row)) {
             bests.push(row);
         }
     }
-    let names: BTreeSet<&str> = rows.iter().map(|row| row.controller.as_str()).collect();
+    let names: BTreeSet<&str> = allowed.iter().map(|row| row.controller.as_str()).collect();
     let Some(first) = bests.first().filter(|_| names.len() > 1) else {
         return String::new();
+    };
+    let which = match allowed.len() == rows.len() {
+        true => "algorithms",
+        false => "algorithms that may share a network",
     };
     let of = |row: &Row| {
         let mbit = row.goodput.mean * 1e-6;
         format!("{} ({mbit:.1} Mbit/s)", row.controller)
     };
     if bests.len() == 1 {
-        let second = rows
+        let second = allowed
             .get(1)
             .map_or(String::new(), |row| format!(", then {}", of(row)));
         return format!(
-            "The highest goodput of {} algorithms: {}{second}.",
+            "The highest goodput of {} {which}: {}{second}.",
             names.len(),
             of(first)
         );
@@ -161,7 +181,7 @@ fn summary(rows: &[Row]) -> String {
         .map(|(name, n)| format!("{name} on {n}"))
         .collect();
     format!(
-        "The highest goodput of {} algorithms on {} paths: {}.",
+        "The highest goodput of {} {which} on {} paths: {}.",
         names.len(),
         bests.len(),
         all.join(", ")

@@ -7,11 +7,13 @@ use crate::page;
 use crate::runs::{run_all, run_first_seeds, sampled};
 use crate::save::{SaveArgs, Saving};
 use crate::svg::svg_file;
+use crate::tested::table_rows;
 use crate::trace::TraceArgs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
+use whimbrel_report::Row;
 use whimbrel_report::figures::{self, Look};
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep::{self, Run};
@@ -63,6 +65,13 @@ pub trait Play {
     /// If threads cannot be started.
     fn run<'a>(&self, scenario: &'a Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'a>>>;
 
+    /// The rows of the table, in its order; an algorithm that must not share a network has a
+    /// [mark](crate::tested::MARK).
+    fn rows(&self, runs: &[Run<'_>]) -> Vec<Row>;
+
+    /// What qualifies the table, in sentences.
+    fn notes(&self, rows: &[Row]) -> Vec<String>;
+
     /// The text to print.
     fn text(&self, runs: &[Run<'_>]) -> String;
 }
@@ -73,6 +82,14 @@ pub struct Everything;
 impl Play for Everything {
     fn run<'a>(&self, scenario: &'a Scenario, args: &PlayArgs) -> anyhow::Result<Vec<Run<'a>>> {
         run_all(&sweep::jobs(scenario.points()), args.threads)
+    }
+
+    fn rows(&self, runs: &[Run<'_>]) -> Vec<Row> {
+        table_rows(None, runs)
+    }
+
+    fn notes(&self, _: &[Row]) -> Vec<String> {
+        Vec::new()
     }
 
     fn text(&self, runs: &[Run<'_>]) -> String {
@@ -99,7 +116,13 @@ pub fn play(
         atomic_file::write(path, |to| to.write_all(svg.as_bytes()))?;
     }
     if let Some(path) = &args.report {
-        page::write(path, scenario, origin, &runs, args.threads, begin)?;
+        let rows = how.rows(&runs);
+        let results = page::Results {
+            notes: how.notes(&rows),
+            rows,
+            runs: &runs,
+        };
+        page::write(path, scenario, origin, &results, args.threads, begin)?;
     }
     saving.write(scenario, &runs, origin, args.threads)?;
     if let Some(job) = &traced {

@@ -258,7 +258,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     } else if let Ok(summary) = &report.result {
         show(&mut out, summary, &report)?;
         if let Some(seen) = Seen::of(&summary.path_use()) {
-            writeln!(out, "{}", crate::compare::fill(&seen.text(), " "))?;
+            writeln!(out, "{}", whimbrel_report::fill(&seen.text(), " "))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,9 @@ use whimbrel_sim::sweep::Run;
 /// The name of the flows under test in a scenario.
 pub const FLOWS: &str = "tested";
 
+/// The mark behind the name of an algorithm that must not share a network.
+pub const MARK: &str = " !";
+
 /// Which flows are under test beside neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tested {

@@ -60,6 +60,37 @@ pub(crate) fn terminal() -> Option<usize> {
         .map(usize::from)
 }
 
+/// Lines of text have at most this many characters.
+const TEXT_WIDTH: usize = 80;
+
+/// Breaks a text into lines of at most 80 characters, or as many as the terminal has, after `at`
+/// (`" "`, or `", "` for a list whose items stay whole); no word is broken.
+pub fn fill(text: &str, at: &str) -> String {
+    let width = terminal().map_or(TEXT_WIDTH, |width| width.clamp(20, TEXT_WIDTH));
+    fill_within(text, at, width)
+}
+
+pub(crate) fn fill_within(text: &str, at: &str, width: usize) -> String {
+    let mut lines: Vec<String> = vec![String::new()];
+    // What stays of the separator at the end of a line.
+    let end = length(at.trim_end());
+    for (i, part) in text.split(at).enumerate() {
+        let Some(line) = lines.last_mut() else {
+            break;
+        };
+        if i == 0 {
+            line.push_str(part);
+        } else if length(line) + length(at) + length(part) + end <= width {
+            line.push_str(at);
+            line.push_str(part);
+        } else {
+            line.push_str(at.trim_end());
+            lines.push(part.to_owned());
+        }
+    }
+    lines.join("\n")
+}
+
 /// A text behind `indent` characters of its line, broken at spaces for the terminal; further lines
 /// begin below the text. Unchanged in a file or a pipe.
 pub fn hanging(text: &str, indent: usize) -> String {
@@ -89,6 +120,18 @@ fn hanging_within(text: &str, indent: usize, limit: Option<usize>) -> String {
     broken
 }
 
+/// Leaves out the deviations of the columns with at least this `least` if the table is wider than
+/// `limit`.
+pub(crate) fn shorten(columns: &mut [Column], limit: usize, least: u8) {
+    if width(columns) > limit {
+        for column in columns.iter_mut().filter(|column| column.least >= least) {
+            if let Some(short) = column.short.take() {
+                column.cells = short;
+            }
+        }
+    }
+}
+
 /// Columns that fit `limit`, and the names of those that were left out. Deviations go first, then
 /// the columns that matter least.
 pub(crate) fn fit(mut columns: Vec<Column>, limit: Option<usize>) -> (Vec<Column>, Vec<String>) {
@@ -98,13 +141,7 @@ pub(crate) fn fit(mut columns: Vec<Column>, limit: Option<usize>) -> (Vec<Column
     let mut left_out = Vec::new();
     // The deviations of all columns but the one that matters most, then of that.
     for least in [1, 0] {
-        if width(&columns) > limit {
-            for column in columns.iter_mut().filter(|column| column.least >= least) {
-                if let Some(short) = column.short.take() {
-                    column.cells = short;
-                }
-            }
-        }
+        shorten(&mut columns, limit, least);
         while least == 1 && width(&columns) > limit {
             let worst = columns.iter().map(|column| column.least).max().unwrap_or(0);
             let Some(at) = columns
@@ -197,6 +234,32 @@ mod tests {
         assert_eq!(out, ["resent %", "RTT ms"]);
         assert_eq!(heads(23).0, ["enhanced-aatp", "24.7"]);
         assert_eq!(fit(columns(), None).0.len(), 4);
+    }
+
+    #[test]
+    fn text_is_broken_between_words_or_items() {
+        let text = "one two three, four five, six";
+        assert_eq!(fill_within(text, " ", 80), text);
+        assert_eq!(fill_within(text, " ", 14), "one two three,\nfour five, six");
+        assert_eq!(
+            fill_within(text, " ", 13),
+            "one two\nthree, four\nfive, six"
+        );
+        // The comma belongs to the line that it ends.
+        assert_eq!(
+            fill_within(text, ", ", 25),
+            "one two three, four five,\nsix"
+        );
+        assert_eq!(
+            fill_within(text, ", ", 24),
+            "one two three,\nfour five, six"
+        );
+        // An item that does not fit stays whole.
+        assert_eq!(
+            fill_within(text, ", ", 5),
+            "one two three,\nfour five,\nsix"
+        );
+        assert_eq!(fill_within("", " ", 5), "");
     }
 
     #[test]

@@ -35,6 +35,8 @@ const SCRIPT: &str = concat!(
 );
 /// Looks of a protocol on the page: one for each label that it has in a figure.
 const LOOKS: usize = 8;
+/// A cell with at most this many characters stays in one line.
+const SHORT: usize = 24;
 
 /// Writes the page.
 ///
@@ -229,6 +231,11 @@ impl<'a> Page<'a> {
 
     fn is_number(&self, table: &Table, column: &usize) -> bool {
         table.columns.get(*column).is_some_and(|c| c.number)
+    }
+
+    /// Whether a cell stays in one line: a name must not be broken at its hyphens.
+    fn is_short(&self, cell: &str) -> bool {
+        cell.chars().count() <= SHORT
     }
 }
 

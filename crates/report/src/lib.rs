@@ -41,7 +41,7 @@ pub mod trace;
 pub use self::csv::csv;
 #[cfg(feature = "parquet")]
 pub use self::parquet::parquet;
-pub use fit::hanging;
+pub use fit::{fill, hanging};
 pub use html::html;
 pub use json::{confusion, json, parameters};
 #[cfg(not(feature = "parquet"))]
@@ -51,7 +51,9 @@ pub use rows::{Row, rows, rows_of};
 pub use saved::figures_of_page;
 pub use stat::{Interval, Stat, decimals};
 pub use svg::{Print, svg, svg_for_print};
-pub use table::{COLUMNS, page_table, plain, short_names, table, table_within, wrapped};
+pub use table::{
+    COLUMNS, page_table, plain, plain_without, short_names, table, table_within, wrapped,
+};
 
 /// Whether this build can write Apache Parquet (feature `parquet`).
 pub const PARQUET: bool = cfg!(feature = "parquet");

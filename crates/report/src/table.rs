@@ -12,6 +12,11 @@ use comfy_table::{
 const USUAL_WIDTH: u16 = 120;
 const MAXIMUM_WIDTH: u16 = 130;
 
+/// Characters of a row that a page shows without scrolling.
+const PAGE_WIDTH: usize = 116;
+/// On a narrower terminal the words decide.
+const LEAST_WIDTH: usize = 20;
+
 /// One line below the heads, and no other lines.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
@@ -204,36 +209,49 @@ pub fn table(rows: &[Row]) -> String {
 
 /// The same for a terminal of this width; `None`: all columns.
 pub fn table_within(rows: &[Row], width: Option<usize>) -> String {
-    let (shown, left_out) = fit::fit(columns(rows), width);
+    fitting(columns(rows), width)
+}
+
+/// The columns that fit this width, and below the table which were left out.
+fn fitting(columns: Vec<Column>, width: Option<usize>) -> String {
+    let (shown, left_out) = fit::fit(columns, width);
     let mut text = fit::print(&shown, width, drawn);
     if !left_out.is_empty() {
-        let names = left_out.join(", ");
-        text += &format!("not shown for lack of width: {names}\n");
+        let line = format!("not shown for lack of width: {}", left_out.join(", "));
+        let width = width.unwrap_or(usize::MAX).max(LEAST_WIDTH);
+        text += &format!("{}\n", fit::fill_within(&line, " ", width));
     }
     text
 }
 
-/// The same as [`table`] for a page, with all standard deviations.
+/// The same as [`table`] for a page, with all columns. If it is wider than the page, only the
+/// columns that matter most have standard deviations.
 pub fn page_table(caption: &str, rows: &[Row]) -> page::Table {
-    let shown = columns(rows);
-    let column = |c: &Column| {
-        let mut words = c.head.lines();
-        let (name, unit) = (words.next().unwrap_or_default(), words.next());
-        page::Column {
-            name: match unit.filter(|unit| !unit.is_empty()) {
-                // The second line of some heads is not a unit.
-                Some(unit) if HEADS.contains(&c.head.as_str()) => format!("{name} {unit}"),
-                Some(unit) => format!("{name}, {unit}"),
-                None => name.to_owned(),
-            },
-            number: c.right,
-        }
+    let mut shown = columns(rows);
+    for column in &mut shown {
+        column.head = one_line(&column.head);
+    }
+    fit::shorten(&mut shown, PAGE_WIDTH, 1);
+    let column = |c: &Column| page::Column {
+        name: c.head.clone(),
+        number: c.right,
     };
     let line = |i: usize| shown.iter().map(|c| c.cells[i].clone()).collect();
     page::Table {
         caption: caption.to_owned(),
         columns: shown.iter().map(column).collect(),
         rows: (0..rows.len()).map(line).collect(),
+    }
+}
+
+/// The head of a column in one line: `goodput, Mbit/s`.
+fn one_line(head: &str) -> String {
+    let mut words = head.lines();
+    let (name, unit) = (words.next().unwrap_or_default(), words.next());
+    match unit.filter(|unit| !unit.is_empty()) {
+        Some(unit) if HEADS.contains(&head) => format!("{name} {unit}"),
+        Some(unit) => format!("{name}, {unit}"),
+        None => name.to_owned(),
     }
 }
 
@@ -293,6 +311,26 @@ fn columns(rows: &[Row]) -> Vec<Column> {
 /// A table in the project's style. `right`: the columns of numbers. On a terminal that is too
 /// narrow, each value has a line of its own. Ends with a newline.
 pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String {
+    fitting(plain_columns(heads, right, lines), fit::terminal())
+}
+
+/// The same; on a terminal that is too narrow, the columns of these heads are left out first, in
+/// this order, and a line says which.
+pub fn plain_without(
+    first: &[&str],
+    heads: &[String],
+    right: &[bool],
+    lines: &[Vec<String>],
+) -> String {
+    let mut columns = plain_columns(heads, right, lines);
+    for column in &mut columns {
+        let place = first.iter().rev().position(|head| *head == column.head);
+        column.least = place.map_or(0, |place| place as u8 + 1);
+    }
+    fitting(columns, fit::terminal())
+}
+
+fn plain_columns(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> Vec<Column> {
     let column = |(i, head): (usize, &String)| Column {
         head: head.clone(),
         right: right.get(i).copied().unwrap_or(false),
@@ -303,8 +341,7 @@ pub fn plain(heads: &[String], right: &[bool], lines: &[Vec<String>]) -> String 
         short: None,
         least: 0,
     };
-    let columns: Vec<Column> = heads.iter().enumerate().map(column).collect();
-    fit::print(&columns, fit::terminal(), drawn)
+    heads.iter().enumerate().map(column).collect()
 }
 
 /// The columns beside each other, however wide.
@@ -492,8 +529,7 @@ mod tests {
         let whole = table_within(&rows, None);
         for width in 34..=200 {
             let text = table_within(&rows, Some(width));
-            let table = text.lines().filter(|line| !line.starts_with("not shown"));
-            for line in table {
+            for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
             for word in ["cerl-plus-printed", "0.1 %", "Mbit/s"] {

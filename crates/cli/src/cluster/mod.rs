@@ -14,6 +14,7 @@ use driver::{Driver, Job};
 use etcetera::{BaseStrategy, choose_base_strategy};
 use parts::Parts;
 use std::path::{Path, PathBuf};
+use whimbrel_report::Row;
 use whimbrel_sim::scenario::{Scenario, Setting};
 use whimbrel_sim::sweep::{self, Run};
 
@@ -134,6 +135,14 @@ impl Play for OnCluster<'_> {
             let _ = std::fs::remove_dir_all(&folder);
         }
         Ok(runs)
+    }
+
+    fn rows(&self, runs: &[Run<'_>]) -> Vec<Row> {
+        Everything.rows(runs)
+    }
+
+    fn notes(&self, rows: &[Row]) -> Vec<String> {
+        Everything.notes(rows)
     }
 
     fn text(&self, runs: &[Run<'_>]) -> String {

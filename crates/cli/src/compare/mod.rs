@@ -17,7 +17,6 @@ use crate::tested::Tested;
 use crate::transports::Transport;
 use clap::builder::ArgPredicate;
 use scenario::scenario;
-pub use show::fill;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -6,14 +6,13 @@ use crate::failure::BadInput;
 use crate::neighbours::{self, REFERENCE, TOLERABLE};
 use crate::play::{Play, PlayArgs};
 use crate::runs::{Progress, first_seeds, run_all};
-use crate::tested::{Tested, controller, goodput, table_rows};
+use crate::tested::{MARK, Tested, controller, goodput, table_rows};
 use crate::transports::{Transport, carriers};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::Path;
 use whimbrel_cc::Spec;
-use whimbrel_report::{Interval, Row};
+use whimbrel_report::{Interval, Row, fill};
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
 
@@ -23,10 +22,6 @@ const SURE: f64 = 0.02;
 const SEEDS_BESIDE: u32 = 2;
 /// A relative difference between two transports that is worth a word.
 const MATTERS: f64 = 0.2;
-/// The mark of algorithms that must not share a network.
-const MARK: &str = " !";
-/// The width that lines of notes have at most.
-const WIDTH: usize = 80;
 
 /// How `compare` runs and prints.
 pub struct Comparison<'a> {
@@ -147,20 +142,35 @@ impl Play for Comparison<'_> {
         Ok(runs)
     }
 
-    fn text(&self, runs: &[Run<'_>]) -> String {
+    fn rows(&self, runs: &[Run<'_>]) -> Vec<Row> {
         let mut rows = table_rows(self.tested.as_ref(), runs);
         for row in &mut rows {
             if self.harmful.contains_key(&row.controller) {
                 row.controller += MARK;
             }
         }
+        rows
+    }
+
+    fn notes(&self, rows: &[Row]) -> Vec<String> {
+        let other = self.other.get().filter(|other| !other.is_empty());
+        harm(&self.harmful)
+            .into_iter()
+            .chain(carried(rows))
+            .chain(other.map(|other| transports(self.args.transport, other)))
+            .collect()
+    }
+
+    fn text(&self, runs: &[Run<'_>]) -> String {
+        let rows = self.rows(runs);
         let mut text = format!("{}\n\n", fill(&heading(self.args, runs), ", "));
         text += &whimbrel_report::table(&rows);
-        text += &notes(&rows, &self.harmful);
-        let other = self.other.get().filter(|other| !other.is_empty());
-        other.map_or(text.clone(), |other| {
-            text + &transports(self.args.transport, other)
-        })
+        text += "\n";
+        for note in self.notes(&rows) {
+            text += &fill(&note, " ");
+            text += "\n";
+        }
+        text
     }
 }
 
@@ -203,28 +213,25 @@ fn heading(args: &CompareArgs, runs: &[Run<'_>]) -> String {
         .join(", ")
 }
 
-fn notes(rows: &[Row], harmful: &BTreeMap<String, f64>) -> String {
-    let mut text = "\n".to_owned();
-    let mut note = |words: String, at: &str| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}", fill(&words, at));
-    };
-    if !harmful.is_empty() {
-        let each = harmful
-            .iter()
-            .map(|(name, kept)| format!("{name} {:.0} %", kept * 100.0));
-        note(
-            format!(
-                "! must not share a network: beside it, a CUBIC flow keeps less than {:.0} % of \
-                 what it has beside another CUBIC ({}, {}, 1 BDP, no random loss): {}",
-                TOLERABLE * 100.0,
-                REFERENCE.rate.trim_matches('"'),
-                REFERENCE.rtt,
-                each.collect::<Vec<_>>().join(", ")
-            ),
-            " ",
-        );
-    }
+/// Which algorithms must not share a network, and why.
+fn harm(harmful: &BTreeMap<String, f64>) -> Option<String> {
+    let each = harmful
+        .iter()
+        .map(|(name, kept)| format!("{name} {:.0} %", kept * 100.0));
+    (!harmful.is_empty()).then(|| {
+        format!(
+            "! must not share a network: beside it, a CUBIC flow keeps less than {:.0} % of what \
+             it has beside another CUBIC ({}, {}, 1 BDP, no random loss): {}",
+            TOLERABLE * 100.0,
+            REFERENCE.rate.trim_matches('"'),
+            REFERENCE.rtt,
+            each.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
+/// Which transports carry the algorithms, a sentence for each kind.
+fn carried(rows: &[Row]) -> Vec<String> {
     let mut by_carrier: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in rows {
         let name = row.controller.trim_end_matches(MARK);
@@ -237,15 +244,15 @@ fn notes(rows: &[Row], harmful: &BTreeMap<String, f64>) -> String {
             }
         }
     }
-    for (carrier, names) in by_carrier {
+    let sentence = |(carrier, names): (String, Vec<&str>)| {
         let what = match carrier.as_str() {
             "send" => "Over `whimbrel send` only:",
             "send, tcp" => "Over `whimbrel send` and `whimbrel tcp`:",
-            _ => "Over these, and in the Linux kernel (so for nginx):",
+            _ => "Over `whimbrel send`, `whimbrel tcp` and in the Linux kernel (so for nginx):",
         };
-        note(format!("{what} {}", names.join(", ")), " ");
-    }
-    text
+        format!("{what} {}", names.join(", "))
+    };
+    by_carrier.into_iter().map(sentence).collect()
 }
 
 /// What the other transport would change.
@@ -257,34 +264,12 @@ fn transports(here: Transport, other: &BTreeMap<String, [f64; 2]>) -> String {
     few.sort_by(|a, b| b.1[1].total_cmp(&a.1[1]));
     if few.is_empty() {
         let percent = MATTERS * 100.0;
-        let text = format!("The same within {percent:.0} % over {words} (first seed).");
-        return format!("{}\n", fill(&text, " "));
+        return format!("The same within {percent:.0} % over {words} (first seed).");
     }
     let show = |(name, [there, here]): &(&String, &[f64; 2])| {
         let (there, here) = (there * 1e-6, here * 1e-6);
         format!("{name} {there:.1} instead of {here:.1}")
     };
     let few: Vec<String> = few.iter().map(show).collect();
-    let text = format!("Over {words} (first seed, Mbit/s): {}", few.join(", "));
-    format!("{}\n", fill(&text, " "))
-}
-
-/// Breaks a text into lines of at most [`WIDTH`], after `at`; no word is broken.
-pub fn fill(text: &str, at: &str) -> String {
-    let mut lines: Vec<String> = vec![String::new()];
-    for (i, part) in text.split(at).enumerate() {
-        let Some(line) = lines.last_mut() else {
-            break;
-        };
-        if i == 0 || line.is_empty() {
-            line.push_str(part);
-        } else if line.chars().count() + at.len() + part.chars().count() <= WIDTH - at.len() {
-            line.push_str(at);
-            line.push_str(part);
-        } else {
-            line.push_str(at.trim_end());
-            lines.push(part.to_owned());
-        }
-    }
-    lines.join("\n")
+    format!("Over {words} (first seed, Mbit/s): {}", few.join(", "))
 }

@@ -137,6 +137,11 @@ impl Measurement {
         known.map(|s| (s.t_s, s.rtt_ms)).collect()
     }
 
+    /// Packets lost, of those sent.
+    pub fn lost(&self) -> f64 {
+        self.lost_packets as f64 / self.sent_packets.max(1) as f64
+    }
+
     /// One with this goodput over this path and nothing else, for tests.
     #[cfg(test)]
     pub fn of(goodput_bps: f64, path: PathReport) -> Self {

@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use whimbrel_cc::Spec;
 use whimbrel_report::figures::{Racer, race};
+use whimbrel_report::plain_without;
 use whimbrel_units::Rate;
+
+/// What narrow terminals do without, in this order.
+const LEAST: [&str; 3] = ["link\n%", "lost\n%", "21 seeds\nMbit/s"];
 
 /// Prints rows of cells. `columns`: the head of each, and whether it is aligned to the right.
 pub fn rows(
@@ -17,7 +21,19 @@ pub fn rows(
 ) -> io::Result<()> {
     let heads: Vec<String> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
     let right: Vec<bool> = columns.iter().map(|(_, right)| *right).collect();
-    write!(out, "{}", whimbrel_report::plain(&heads, &right, rows))
+    write!(out, "{}", plain_without(&LEAST, &heads, &right, rows))
+}
+
+/// Each text once, with the names of the transfers that it concerns.
+pub fn each_once<'a>(all: impl Iterator<Item = (&'a str, String)>) -> Vec<(&'a str, Vec<String>)> {
+    let mut once: Vec<(&str, Vec<String>)> = Vec::new();
+    for (text, name) in all {
+        match once.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => once.push((text, vec![name])),
+        }
+    }
+    once
 }
 
 /// Prints why runs were not measured; a reason that several in a row share once.

@@ -1,12 +1,14 @@
 //! Table, JSON and picture of a demonstration.
 
-use super::output::{json_object, measured_json, not_measured, race_picture, racer, rows};
+use super::output::{
+    each_once, json_object, measured_json, not_measured, race_picture, racer, rows,
+};
 use super::{Contestant, DemoArgs, Implementation};
-use crate::compare::fill;
 use crate::failure::BadInput;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use whimbrel_report::figures::Racer;
+use whimbrel_report::fill;
 
 const MBIT: f64 = 1e6;
 
@@ -32,7 +34,11 @@ pub fn table(args: &DemoArgs, contestants: &[Contestant]) -> io::Result<()> {
     if let Some(sentence) = whose(args, contestants) {
         writeln!(out, "{}", fill(&sentence, " "))?;
     }
-    for (warning, names) in warnings(contestants) {
+    let warnings = contestants.iter().flat_map(|c| {
+        let name = c.controller.to_string();
+        c.warnings.iter().map(move |text| (&**text, name.clone()))
+    });
+    for (warning, names) in each_once(warnings) {
         let line = format!("do not trust {}: {warning}", names.join(", "));
         writeln!(out, "{}", fill(&line, " "))?;
     }
@@ -57,21 +63,6 @@ fn whose(args: &DemoArgs, contestants: &[Contestant]) -> Option<String> {
         .map(|names| format!("Whimbrel's in the kernel's TCP: {names}"));
     let both: Vec<String> = kernel.into_iter().chain(whimbrel).collect();
     args.tcp.then(|| both.join("; "))
-}
-
-/// Each warning once, with the controllers that it concerns.
-fn warnings(contestants: &[Contestant]) -> Vec<(&str, Vec<String>)> {
-    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
-    for c in contestants {
-        for warning in &c.warnings {
-            let name = c.controller.to_string();
-            match all.iter_mut().find(|(text, _)| text == warning) {
-                Some((_, names)) => names.push(name),
-                None => all.push((warning, vec![name])),
-            }
-        }
-    }
-    all
 }
 
 /// The path in words.
@@ -100,10 +91,7 @@ fn row(args: &DemoArgs, c: &Contestant) -> Vec<String> {
             100.0 * goodput / args.rate.as_bits_per_sec() as f64
         ),
         cell(measured.map(|m| format!("{:.1}", m.seconds))),
-        cell(measured.map(|m| {
-            let sent = m.sent_packets.max(1) as f64;
-            format!("{:.2}", 100.0 * m.lost_packets as f64 / sent)
-        })),
+        cell(measured.map(|m| format!("{:.2}", 100.0 * m.lost()))),
         cell(measured.map(|_| "verified".to_owned())),
     ]
 }
@@ -144,10 +132,7 @@ pub fn json(args: &DemoArgs, contestants: &[Contestant]) -> anyhow::Result<()> {
         let p = &c.prediction;
         json!({
             "controller": c.controller.to_string(),
-            "implementation": match c.implementation {
-                Implementation::Kernel => "kernel",
-                Implementation::Whimbrel => "whimbrel",
-            },
+            "implementation": c.implementation.name(),
             "bytes": p.size.get(),
             "predicted": {
                 "goodput_bps": p.goodput_bps,

@@ -1,11 +1,13 @@
 //! The text that `judge` prints.
 
-use crate::compare::fill;
 use std::fmt::Write as _;
 use whimbrel_experiment::judge::{Axis, Cell, Effect, Judged, Mistake, Scope};
-use whimbrel_report::{Interval, decimals, plain, short_names};
+use whimbrel_report::{Interval, decimals, fill, plain, plain_without, short_names};
 use whimbrel_sim::Oracle;
 
+/// Heads of columns that narrow terminals do without.
+const BOTH: &str = "with oracle:\nboth";
+const BALANCED: &str = "balanced\n%";
 /// Maximum number of the worst cells to list.
 const WORST: usize = 3;
 /// Both kinds of mistakes, the oracle that corrects each, and their names.
@@ -116,7 +118,7 @@ fn effects(Judged { effects, seeds, .. }: &Judged) -> String {
         match oracle {
             Oracle::Random => "with oracle:\nrandom loss",
             Oracle::Congestion => "with oracle:\ncongestion",
-            Oracle::Nothing | Oracle::Everything => "with oracle:\nboth",
+            Oracle::Nothing | Oracle::Everything => BOTH,
         }
         .to_owned()
     }));
@@ -132,7 +134,7 @@ fn effects(Judged { effects, seeds, .. }: &Judged) -> String {
     };
     let lines: Vec<Vec<String>> = effects.iter().map(line).collect();
     let right = [false, false, true, true, true, true];
-    let mut text = plain(&heads, &right, &lines);
+    let mut text = plain_without(&[BOTH], &heads, &right, &lines);
     if !oracles.is_empty() {
         text += if *seeds > 1 {
             "means of the cells; changes with their 95 % interval, in brackets if not significant\n"
@@ -202,7 +204,7 @@ fn margins(axes: &[Axis]) -> String {
         "\ncongestion",
         "mistaken for\nrandom %",
         "right\n%",
-        "balanced\n%",
+        BALANCED,
     ]
     .map(str::to_owned);
     let mut lines = Vec::new();
@@ -226,7 +228,7 @@ fn margins(axes: &[Axis]) -> String {
         }
     }
     let right = [false, true, true, true, true, true, true, true];
-    plain(&heads, &right, &lines)
+    plain_without(&[BALANCED], &heads, &right, &lines)
         + "percentages: means of the cells, with equal weight for each\n\n"
 }
 
@@ -263,14 +265,14 @@ fn summary(judged: &[Judged]) -> String {
     let heads = [
         "",
         "right\n%",
-        "balanced\n%",
+        BALANCED,
         "Brier\n",
         "random for\ncongestion %",
         "congestion\nfor random %",
         "goodput\nMbit/s",
         "with oracle:\nrandom loss",
         "with oracle:\ncongestion",
-        "with oracle:\nboth",
+        BOTH,
     ]
     .map(str::to_owned);
     let line = |one: &Judged| {
@@ -292,7 +294,17 @@ fn summary(judged: &[Judged]) -> String {
     };
     let right = [false, true, true, true, true, true, true, true, true, true];
     let lines: Vec<Vec<String>> = judged.iter().map(line).collect();
-    plain(&heads, &right, &lines) + "percentages: means of the cells\n"
+    plain_without(
+        &[
+            BALANCED,
+            BOTH,
+            "with oracle:\ncongestion",
+            "with oracle:\nrandom loss",
+        ],
+        &heads,
+        &right,
+        &lines,
+    ) + "percentages: means of the cells\n"
 }
 
 /// How an oracle changes a quantity; in brackets if that is not significant.

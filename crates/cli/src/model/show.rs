@@ -4,7 +4,7 @@ use super::theory::{Prediction, Theory};
 use super::{FLOWS, Flow, ModelArgs};
 use serde::Serialize;
 use whimbrel_report::figures::{Response, response};
-use whimbrel_report::{Stat, plain};
+use whimbrel_report::{Stat, fill, plain_without};
 use whimbrel_units::Probability;
 
 /// All results.
@@ -106,12 +106,13 @@ impl Results {
         .map(str::to_owned);
         let right = [false, true, true, true, true, true, true, true];
         let lines: Vec<Vec<String>> = self.points.iter().map(line).collect();
-        format!(
-            "{}; 100 % is {:.3} Mbit/s of payload\n\n{}",
+        let heading = format!(
+            "{}; 100 % is {:.3} Mbit/s of payload",
             self.title(),
             self.path.payload_bps / 1e6,
-            plain(&heads, &right, &lines)
-        )
+        );
+        let table = plain_without(&["Mathis\n%"], &heads, &right, &lines);
+        format!("{}\n\n{table}", fill(&heading, " "))
     }
 
     fn title(&self) -> String {

@@ -1,7 +1,7 @@
 //! Is an algorithm fair? The answer in two sentences, from the points where it shares a link.
 
-use crate::compare::fill;
 use whimbrel_rank::{Aim, Cell, League, Library};
+use whimbrel_report::fill;
 
 /// Neighbours that keep less are harmed: the least that a score asks for, beside a CUBIC that keeps
 /// all.

@@ -62,7 +62,7 @@ pub fn run(
     if !as_json {
         show(&report, dry_run)?;
         if let Some(seen) = seen {
-            writeln!(io::stdout(), "{}", crate::compare::fill(&seen.text(), " "))?;
+            writeln!(io::stdout(), "{}", whimbrel_report::fill(&seen.text(), " "))?;
         }
     }
     let complete = dry_run || report.outcome == Outcome::Stored;

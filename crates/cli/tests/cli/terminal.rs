@@ -132,4 +132,25 @@ fn a_ranking_and_advice_fit_terminals() {
         "advise", "--rate", "2Mbit/s", "--rtt", "20ms", "--loss", "1%",
     ];
     fits(&advise, &["algorithm", "cubic", "Mbit/s"], &[80]);
+    // As a table, also with the column of a file: with a line below the heads.
+    let with_file = [&advise[..], &["--size", "10MB"]].concat();
+    fits(&with_file, &["───", "takes", "runs on"], &[80]);
+}
+
+#[test]
+fn judgements_and_formulas_are_tables_at_80_columns() {
+    let folder = folder();
+    let grid = path_in(&folder, "grid.toml");
+    let text = "[link.L]\nrate = \"5 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
+                loss = \"1 %\"\n[[flow]]\nroute = [\"L\"]\n[[flow]]\nroute = [\"L\"]\n\
+                [run]\nduration = \"5 s\"\nseeds = 2\n[sweep]\n\
+                \"link.L.loss\" = [\"0.1 %\", \"1 %\"]\n";
+    std::fs::write(&grid, text).expect("written");
+    let judge = ["judge", &grid, "--flow", "0", "--controllers", "cerl,veno"];
+    let shown = on_terminal(&judge, 80);
+    // Two algorithms with three tables each, and one of both; none is turned.
+    assert_eq!(shown.matches("───\n").count(), 7, "{shown}");
+    fits(&judge, &["neighbours' goodput", "cerl", "veno"], &WIDTHS);
+    let model = ["model", "--duration", "5s", "--seeds", "1", "--points", "2"];
+    fits(&model, &["tcp-nack-westwood", "chain", "───"], &WIDTHS);
 }

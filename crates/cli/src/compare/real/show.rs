@@ -1,12 +1,10 @@
 //! The table and the JSON of `compare --real`.
 
 use super::{Both, Path, SEED};
-use crate::compare::fill;
-use crate::demo::Implementation;
-use crate::demo::measure::Measurement;
+use crate::demo::output::{each_once, json_object, measured_json, rows};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use whimbrel_report::plain;
+use whimbrel_report::fill;
 
 const MBIT: f64 = 1e6;
 /// Heads of the columns, and whether each is aligned to the right.
@@ -31,10 +29,8 @@ pub fn table(path: &Path, all: &[Both]) -> io::Result<()> {
         crate::demo::predict::SEEDS
     );
     writeln!(out, "{}\n", fill(&heading, ", "))?;
-    let heads: Vec<String> = COLUMNS.iter().map(|(head, _)| (*head).to_owned()).collect();
-    let right: Vec<bool> = COLUMNS.iter().map(|(_, right)| *right).collect();
-    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-    write!(out, "{}", plain(&heads, &right, &rows))?;
+    let cells: Vec<Vec<String>> = all.iter().map(row).collect();
+    rows(&mut out, &COLUMNS, &cells)?;
     for line in notes(all) {
         writeln!(out, "{}", fill(&line, " "))?;
     }
@@ -54,36 +50,34 @@ pub fn row(both: &Both) -> Vec<String> {
         cell(measured.map(|m| format!("{:.2}", m.goodput_bps / simulated.max(1.0)))),
         cell(measured.and_then(|m| mean(&m.rtts())).map(millis)),
         cell(mean(&both.simulated.rtts).map(millis)),
-        cell(measured.map(|m| format!("{:.2}", 100.0 * lost(m)))),
+        cell(measured.map(|m| format!("{:.2}", 100.0 * m.lost()))),
     ]
 }
 
 /// What qualifies the numbers: each sentence once.
 pub fn notes(all: &[Both]) -> Vec<String> {
-    let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-    let mut note = |text: String, name: String| match notes.iter_mut().find(|(t, _)| *t == text) {
-        Some((_, names)) => names.push(name),
-        None => notes.push((text, vec![name])),
-    };
-    for both in all {
+    let name = |both: &Both| {
         let transport = if both.tcp { "TCP" } else { "QUIC" };
-        let name = format!("{} over {transport}", both.controller);
-        for warning in &both.warnings {
-            note(format!("do not trust: {warning}"), name.clone());
-        }
-        if let Err(why) = &both.measured {
-            note(format!("not measured: {why}"), name);
-        }
-    }
-    let line = |(text, names): (String, Vec<String>)| match names.len() == all.len() {
-        true => text,
-        false => format!("{}: {text}", names.join(", ")),
+        format!("{} over {transport}", both.controller)
     };
-    notes.into_iter().map(line).collect()
-}
-
-fn lost(measured: &Measurement) -> f64 {
-    measured.lost_packets as f64 / measured.sent_packets.max(1) as f64
+    let untrusted = all.iter().flat_map(|both| {
+        let texts = both.warnings.iter();
+        texts.map(move |text| (&**text, name(both)))
+    });
+    let missing = all.iter().filter_map(|both| {
+        let why = both.measured.as_ref().err()?;
+        Some((&**why, name(both)))
+    });
+    let line = |what: &str, (text, names): (&str, Vec<String>)| match names.len() == all.len() {
+        true => format!("{what}: {text}"),
+        false => format!("{}: {what}: {text}", names.join(", ")),
+    };
+    let untrusted = each_once(untrusted).into_iter();
+    let missing = each_once(missing).into_iter();
+    untrusted
+        .map(|one| line("do not trust", one))
+        .chain(missing.map(|one| line("not measured", one)))
+        .collect()
 }
 
 /// The mean over samples; `None` without any.
@@ -100,23 +94,14 @@ fn millis(value: f64) -> String {
 pub fn json(path: &Path, all: &[Both]) -> anyhow::Result<()> {
     let one = |both: &Both| -> Value {
         let simulated = &both.simulated;
-        let measured = both.measured.as_ref().map_or(Value::Null, |m| {
-            json!({
-                "goodput_bps": m.goodput_bps,
-                "seconds": m.seconds,
-                "rtt_ms": mean(&m.rtts()),
-                "sent_packets": m.sent_packets,
-                "lost_packets": m.lost_packets,
-                "blake3": m.blake3,
-            })
-        });
+        let mut measured = measured_json(&both.measured);
+        if let Ok(m) = &both.measured {
+            measured["rtt_ms"] = json!(mean(&m.rtts()));
+        }
         json!({
             "controller": both.controller.to_string(),
             "transport": if both.tcp { "tcp" } else { "quic" },
-            "implementation": match both.implementation {
-                Implementation::Kernel => "kernel",
-                Implementation::Whimbrel => "whimbrel",
-            },
+            "implementation": both.implementation.name(),
             "bytes": simulated.size.get(),
             "simulated": {
                 "goodput_bps": simulated.goodput_bps,
@@ -138,8 +123,5 @@ pub fn json(path: &Path, all: &[Both]) -> anyhow::Result<()> {
         "seed": SEED,
         "runs": all.iter().map(one).collect::<Vec<_>>(),
     });
-    let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &whole)?;
-    writeln!(out)?;
-    Ok(())
+    json_object(&whole)
 }
