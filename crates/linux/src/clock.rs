@@ -20,3 +20,19 @@ pub(crate) fn utc_at(nanos: u64) -> Duration {
     let passed = std::time::Duration::from_nanos(monotonic().saturating_sub(nanos));
     now.unwrap_or_default().saturating_sub(passed).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utc_advances_with_the_clock_of_the_events() {
+        let now = monotonic();
+        let second = utc_at(now).as_secs_f64() - utc_at(now - 1_000_000_000).as_secs_f64();
+        let error = second - 1.0;
+        assert!(error.abs() < 0.1, "{error}");
+        let utc = SystemTime::now().duration_since(UNIX_EPOCH);
+        let utc = utc.expect("after 1970").as_secs_f64();
+        assert!((utc_at(now).as_secs_f64() - utc).abs() < 1.0, "{utc}");
+    }
+}

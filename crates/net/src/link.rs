@@ -120,7 +120,7 @@ impl Counters {
 /// that decides when packets arrive; for CoDel use [`CodelLink`](crate::CodelLink).
 ///
 /// The fields are in this order in memory, in cache lines: a packet that passes a plain link
-/// without waiting needs only the one from [`Exit`]'s delay to [`Server`]'s time for a byte; one
+/// without waiting needs only the one from `Exit`'s delay to `Server`'s time for a byte; one
 /// that waits needs also the one before it and the first one.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]

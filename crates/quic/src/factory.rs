@@ -256,6 +256,17 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_knows_what_utc_shows_when_it_begins() {
+        let factory = factory("whimbrel").expect("it runs on QUIC");
+        let now = Instant::now();
+        let earlier = now - std::time::Duration::from_secs(3);
+        let [then, now] = [earlier, now].map(|at| factory.setup(1200, at).utc.as_secs_f64());
+        assert!((now - then - 3.0).abs() < 0.1, "{then} {now}");
+        let utc = SystemTime::now().duration_since(UNIX_EPOCH);
+        assert!((utc.expect("after 1970").as_secs_f64() - now).abs() < 1.0);
+    }
+
+    #[test]
     fn burst_algorithms_are_rejected_by_name() {
         let error = factory("aatp").expect_err("rejected").to_string();
         assert!(error.contains("`aatp`"), "{error}");
