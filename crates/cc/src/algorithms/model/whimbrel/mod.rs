@@ -21,7 +21,8 @@
 //! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
 //! | `compete.rs` | beside others that do not: CUBIC |
 //! | `path.rs` | a longer path is not a queue |
-//! | `modes.rs` | from one to the next |
+//! | `excursions.rs` | when drains and trials begin, and what they have shown |
+//! | `modes.rs` | from one mode to the next |
 //!
 //! **Fixed point.** In default mode a flow of x packets a second keeps a queue of `a/sqrt(x)`
 //! seconds, so flows of one bottleneck have equal rates, in proportion to their priorities,
@@ -57,6 +58,7 @@ mod cruise;
 mod delays;
 mod drain;
 mod elasticity;
+mod excursions;
 mod forward;
 mod fullness;
 mod losses;
@@ -98,6 +100,7 @@ pub(crate) static ENTRY: Entry = Entry {
     code: code!(
         "algorithms/model/whimbrel/mod.rs",
         "algorithms/model/whimbrel/modes.rs",
+        "algorithms/model/whimbrel/excursions.rs",
         "algorithms/model/whimbrel/config.rs",
         "algorithms/model/whimbrel/delays.rs",
         "algorithms/model/whimbrel/forward.rs",

@@ -12,14 +12,12 @@
 //!
 //! An outage or a new path leads to default.
 
-use super::clock::Stroke;
-use super::compete::{Compete, EMPTIED, TRIAL};
+use super::compete::Compete;
 use super::cruise::Cruise;
-use super::drain::{Excursion, KEPT, LATELY, MIN_ROUNDS};
+use super::drain::Excursion;
 use super::elasticity::Finding;
 use super::fullness::Stage;
 use super::losses::Round;
-use super::share;
 use super::startup::{Queue, Startup};
 use super::{Mode, Whimbrel};
 use crate::interface::Ack;
@@ -40,9 +38,6 @@ const KNOWN: f64 = 0.9;
 /// Little's law at its end has averaged over a time in which the path was not full.
 const SETTLING: u64 = 4;
 
-/// Drains in a row after which the queue is still long, from which on it competes.
-const SPOILED: u32 = 2;
-
 /// The window below which delays do not end startup, segments: HyStart's (S. Ha, I. Rhee, "Taming
 /// the Elephants", 2011). A few packets are no sample.
 const FEW: f64 = 16.0;
@@ -52,17 +47,17 @@ const BACK: f64 = 3.0;
 
 impl Whimbrel {
     /// The queue that a flow of this algorithm keeps when it is alone on the path, s.
-    fn alone(&self) -> f64 {
+    pub(super) fn alone(&self) -> f64 {
         let rate = self.reference.max(self.own_rate());
         self.target.delay(rate).min(OWN_MAX)
     }
 
     /// The longest queue that flows of this algorithm make, s.
-    fn foreign(&self) -> f64 {
+    pub(super) fn foreign(&self) -> f64 {
         (self.config.own_flows * self.alone()).max(2.0 * self.allowance())
     }
 
-    fn enter(&mut self, mode: Mode) {
+    pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
         self.cruise = Cruise::new();
         self.yielding.reset();
@@ -338,101 +333,10 @@ impl Whimbrel {
         }
     }
 
-    /// The clock strikes: it is time for a drain or a trial of all flows.
-    pub(super) fn on_stroke(&mut self, now: f64, stroke: Stroke) {
-        let base = self.delays.base();
-        match self.mode {
-            Mode::Cruise | Mode::Push if self.config.drain => {
-                let between = self.config.drain_after.max(MIN_ROUNDS * base);
-                if self.clock.counts(stroke, between) && self.needs_drain(now, between) {
-                    self.begin_drain(now);
-                }
-            }
-            Mode::Compete => {
-                let between = self.compete.between_trials(now, base);
-                if between.is_some_and(|between| self.clock.counts(stroke, between)) {
-                    self.begin_trial(now);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn needs_drain(&self, now: f64, between: f64) -> bool {
-        let lately = now - self.delays.seen() < LATELY * between;
-        !lately || self.losses.doubtful(now, 0.5 * between)
-    }
-
-    fn begin_drain(&mut self, now: f64) {
-        if self.mode == Mode::Push {
-            self.window = self.excursion.before().0;
-        }
-        self.excursion = Excursion::begin(now, self.window, self.delays.standing());
-        self.enter(Mode::Drain);
-        // What arrives, in case that a policer loses the rest.
-        let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
-        self.window = (KEPT * held).max(self.min_window());
-    }
-
-    fn begin_trial(&mut self, now: f64) {
-        self.excursion = Excursion::begin(now, self.window, self.delays.standing());
-        self.enter(Mode::Trial);
-        let held = self.without_queue(self.window);
-        self.window = (TRIAL * held).max(self.min_window());
-    }
-
-    fn begin_competing(&mut self, now: f64) {
+    pub(super) fn begin_competing(&mut self, now: f64) {
         self.spoiled = 0;
         self.enter(Mode::Compete);
         self.compete = Compete::begin(now, self.window, self.delays.standing());
-    }
-
-    /// An excursion measured `rtt`: the oldest drain period is forgotten, of both directions.
-    fn end_period(&mut self, now: f64, rtt: f64) {
-        self.delays.end_period(now, rtt);
-        self.backward.end_period();
-    }
-
-    fn on_draining_round(&mut self, now: f64) {
-        if !self.excursion.on_round(now) {
-            return;
-        }
-        self.losses.end_quiet(now, false);
-        self.window = self.excursion.before().0;
-        let min = self.excursion.min();
-        let min = if min.is_finite() {
-            min
-        } else {
-            self.delays.base()
-        };
-        let left = min - self.delays.base();
-        let emptied = left <= self.foreign();
-        self.spoiled = if emptied { 0 } else { self.spoiled + 1 };
-        if self.spoiled >= SPOILED && self.config.elasticity {
-            self.begin_competing(now);
-            return;
-        }
-        self.end_period(now, min);
-        if emptied {
-            self.fullness
-                .on_empty(self.delays.standing() - self.delays.base());
-        }
-        self.enter(Mode::Cruise);
-        self.give_way(left);
-    }
-
-    /// A drain has left so much of the queue, s.
-    fn give_way(&mut self, left: f64) {
-        let Some(fair) = self.share.take().filter(|_| self.config.share) else {
-            return;
-        };
-        if left > 0.5 * self.wanted(self.own_rate()) {
-            return;
-        }
-        self.window *= share::kept(fair);
-        if fair > 1.0 {
-            self.cruise = Cruise::with_room();
-        }
     }
 
     fn on_competing_round(&mut self, now: f64) {
@@ -455,25 +359,6 @@ impl Whimbrel {
             .max(0.5 * self.alone());
         if self.compete.is_over(queue < empty) {
             self.enter(Mode::Cruise);
-        }
-    }
-
-    fn on_trying_round(&mut self, now: f64) {
-        if !self.excursion.on_round(now) {
-            return;
-        }
-        self.losses.end_quiet(now, false);
-        let (window, standing) = self.excursion.before();
-        let min = self.excursion.min();
-        self.window = window;
-        if min - self.delays.base() <= EMPTIED * self.alone() + self.allowance() {
-            self.end_period(now, min);
-            let held = window * self.delays.base() / standing;
-            self.window = held.max(self.min_window());
-            self.enter(Mode::Cruise);
-        } else {
-            self.compete.resume(now, window, standing);
-            self.mode = Mode::Compete;
         }
     }
 }
