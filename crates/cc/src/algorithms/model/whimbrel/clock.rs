@@ -10,9 +10,10 @@
 //! hosts of the Internet. So a **stroke** is each instant of UTC that is a multiple of
 //! `drain_after` (5 s), counted since 1970, and drains and trials begin at strokes only. A flow
 //! that needs longer times takes each second, fourth, eighth stroke, so that its strokes are
-//! strokes of the others too. An excursion lasts at least [`super::drain`]'s 0.2 s, so clocks may
-//! differ by a part of that. Where they differ by more, each flow drains at its own time, and then
-//! the algorithm is what it would be without this file.
+//! strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
+//! by a part of that. Where they differ by more, each flow drains at its own time, and then the
+//! algorithm is what it would be without this file. What all flows leave for that time is a tenth
+//! of what they have, which is less than what a loss costs CUBIC.
 //!
 //! `clock=false` counts from the connection's first acknowledgment; `clock_error` is a constant
 //! error of this host's clock, to measure what errors cost.
@@ -73,12 +74,8 @@ impl Clock {
 
     /// Whether it is one of the strokes of a flow whose strokes are at least `least` apart.
     pub fn counts(&self, stroke: Stroke, least: f64) -> bool {
-        let every = (least / self.unit).clamp(1.0, 1e6) as u64;
-        let every = match every as f64 * self.unit < least {
-            true => (every + 1).next_power_of_two(),
-            false => every.next_power_of_two(),
-        };
-        stroke.0.is_multiple_of(every)
+        let every = (least / self.unit).ceil().clamp(1.0, 1e6) as u64;
+        stroke.0.is_multiple_of(every.next_power_of_two())
     }
 }
 
