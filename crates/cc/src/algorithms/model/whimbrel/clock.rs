@@ -11,9 +11,9 @@
 //! `drain_after` (5 s), counted since 1970, and drains and trials begin at strokes only. A flow
 //! that needs longer times takes each second, fourth, eighth stroke, so that its strokes are
 //! strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
-//! by a part of that. Where they differ by more, each flow drains at its own time, and then the
-//! algorithm is what it would be without this file. What all flows leave for that time is a tenth
-//! of what they have, which is less than what a loss costs CUBIC.
+//! by a part of that. Where they differ by more, each flow drains at its own time, and flows
+//! of this algorithm share less well (docs/whimbrel.md has the figures). What all flows leave for
+//! that time is a tenth of what they have, which is less than what a loss costs CUBIC.
 //!
 //! `clock=false` counts from the connection's first acknowledgment; `clock_error` is a constant
 //! error of this host's clock, to measure what errors cost.
