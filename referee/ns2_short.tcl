@@ -1,6 +1,6 @@
 # A short path in ns-2.35: 20 Mbit/s, a round trip of 46 ms, a buffer of 61 packets, flows of
-# Agent/TCP/Linux (the modules of Linux 2.6.22) with an ACK for every second packet, 60 s. Prints the
-# goodput of all flows in Mbit/s, and the timeouts of each.
+# Agent/TCP/Linux (the modules of Linux 2.6.22) with an ACK for every second packet, 60 s. Prints
+# the goodput of all flows in Mbit/s, and the timeouts of each.
 #
 #   ns referee/ns2_short.tcl ALGORITHM FLOWS LOSS SEED
 #

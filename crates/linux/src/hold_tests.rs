@@ -35,8 +35,8 @@ fn windows(program: &Program, lost: &Lost) -> (u32, u32) {
     (words[6], words[7])
 }
 
-/// A batch of acknowledgments has delivered 80 packets that pacing, if there is any, has not replaced
-/// yet.
+/// A batch of acknowledgments has delivered 80 packets that pacing, if there is any, has not
+/// replaced yet.
 const BATCH: Lost = Lost {
     paced: true,
     cwnd: 290,

@@ -127,8 +127,8 @@ impl Window {
 
     /// Congestion avoidance as in RFC 3465 section 2.1: grows by one segment after each
     /// acknowledged window of bytes. One ACK counts for at most one window, so that a stretch ACK
-    /// cannot make each of the next ACKs add a segment. With [`Growth::Fractions`] each ACK adds its
-    /// part of the segment.
+    /// cannot make each of the next ACKs add a segment. With [`Growth::Fractions`] each ACK adds
+    /// its part of the segment.
     pub fn grow_by_counting(&mut self, acked: u64) {
         if self.growth == Growth::Fractions {
             self.grow(acked, 1.0);

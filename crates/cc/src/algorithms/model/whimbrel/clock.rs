@@ -1,10 +1,10 @@
 //! The same time for all: drains and trials begin at strokes of the clock that hosts share.
 //!
-//! A queue becomes empty only if all that keep it yield together. Two of this algorithm's flows that
-//! drain one after the other each find the queue of the other, and believe it to be part of the
-//! path. Flows that have once taken each other for others compete as CUBIC would, and the trial of
-//! one of them finds the rest: nothing brings them back. They need a common sign, and a flow sees
-//! nothing of the others but the queue.
+//! A queue becomes empty only if all that keep it yield together. Two of this algorithm's flows
+//! that drain one after the other each find the queue of the other, and believe it to be part of
+//! the path. Flows that have once taken each other for others compete as CUBIC would, and the trial
+//! of one of them finds the rest: nothing brings them back. They need a common sign, and a flow
+//! sees nothing of the others but the queue.
 //!
 //! Hosts have one thing in common: the time of day. NTP keeps it within some milliseconds between
 //! hosts of the Internet. So a **stroke** is each instant of UTC that is a multiple of

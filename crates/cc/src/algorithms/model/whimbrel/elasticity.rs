@@ -22,8 +22,8 @@
 //! make it, the window shrinks. If the queue shrinks with it, the others yield, or there are none.
 //! If after `withstand` round trips (seven) it has not, they do not yield: compete. If the RTT was
 //! constant meanwhile, it is the delay of a longer path; a flow that fills the queue varies it with
-//! its own packets. One more flow of this algorithm makes a queue, too, which withstands for five to
-//! seven of its round trips, until its startup ends. So seven are needed, and those in which the
+//! its own packets. One more flow of this algorithm makes a queue, too, which withstands for five
+//! to seven of its round trips, until its startup ends. So seven are needed, and those in which the
 //! queue grows as in a startup do not count.
 //!
 //! **Up** ([`Pushing`], while competing). If the window grows by what would make the queue of a

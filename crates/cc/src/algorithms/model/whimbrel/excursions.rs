@@ -1,5 +1,5 @@
-//! Drains and trials: when they begin, and what they have shown. `drain.rs` and `compete.rs` say why
-//! there are such, `clock.rs` when.
+//! Drains and trials: when they begin, and what they have shown. `drain.rs` and `compete.rs` say
+//! why there are such, `clock.rs` when.
 //!
 //! Units: seconds, bytes.
 
@@ -46,18 +46,20 @@ impl Whimbrel {
         if self.mode == Mode::Push {
             self.window = self.excursion.before().0;
         }
-        self.excursion = Excursion::begin(now, self.window, self.delays.standing());
-        self.enter(Mode::Drain);
         // What arrives, in case that a policer loses the rest.
         let held = self.without_queue(self.window) * (1.0 - self.losses.floor());
-        self.window = (KEPT * held).max(self.min_window());
+        self.begin(now, Mode::Drain, KEPT * held);
     }
 
     fn begin_trial(&mut self, now: f64) {
+        self.begin(now, Mode::Trial, TRIAL * self.without_queue(self.window));
+    }
+
+    /// Begins an excursion of this mode with this window.
+    fn begin(&mut self, now: f64, mode: Mode, window: f64) {
         self.excursion = Excursion::begin(now, self.window, self.delays.standing());
-        self.enter(Mode::Trial);
-        let held = self.without_queue(self.window);
-        self.window = (TRIAL * held).max(self.min_window());
+        self.enter(mode);
+        self.window = window.max(self.min_window());
     }
 
     /// An excursion measured `rtt`: the oldest drain period is forgotten, of both directions.
