@@ -7,6 +7,7 @@
 # ("plain": Agent/TCPSink itself), ALGORITHM what Agent/TCP/Linux runs ("-": another agent),
 # DECREASE the part of the window that a loss leaves (ns-2's default: 0.5).
 
+source [file dirname [info script]]/ns2_losses.tcl
 lassign $argv agent sink algorithm flows loss seed decrease
 set payload 1460
 set window 44 ;# packets: 65,535 B
@@ -25,12 +26,7 @@ if {$flows == 1} {
     set delay 10ms
 }
 $ns duplex-link $near $far 8Mb 50ms DropTail
-set losses [new ErrorModel]
-$losses unit pkt
-$losses set rate_ $loss
-$losses ranvar [new RandomVariable/Uniform]
-$losses drop-target [new Agent/Null]
-$ns lossmodel $losses $near $far
+random_losses $ns $near $far $loss
 
 set draw [new RNG]
 $draw seed [expr {$seed * 7 + 13}]

@@ -7,6 +7,7 @@
 # `keep` is a NewReno that never reduces its window for duplicates, linux-ALGORITHM is
 # Agent/TCP/Linux with cubic, yeah, westwood or another of its algorithms. RATE1 is in Mbit/s.
 
+source [file dirname [info script]]/ns2_losses.tcl
 lassign $argv kind l1 l2 rate seed
 ns-random $seed
 set dur 30 ;# s
@@ -18,9 +19,7 @@ $ns duplex-link $g1 $g2 ${rate}Mb 60ms DropTail
 $ns duplex-link $g2 $g3 85Mb 60ms DropTail
 foreach {a b l} "$g1 $g2 $l1 $g2 $g1 $l1 $g2 $g3 $l2 $g3 $g2 $l2" {
  if {$l > 0} {
-  set em [new ErrorModel]; $em unit pkt; $em set rate_ $l
-  $em ranvar [new RandomVariable/Uniform]; $em drop-target [new Agent/Null]
-  $ns lossmodel $em $a $b
+  random_losses $ns $a $b $l
  }
 }
 set rng [new RNG]; $rng seed [expr $seed*7+13]

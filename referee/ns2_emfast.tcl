@@ -7,6 +7,7 @@
 # OTHERS flows of NewReno share the link R1-R2. QUEUE is the buffer of n3 and n4 in packets. RWND is
 # SCTP's initialRwnd_ in bytes, DELAYED its useDelayedSacks_; ns-2's defaults are 65536 and 1.
 
+source [file dirname [info script]]/ns2_losses.tcl
 lassign $argv kind others queue seed rwnd delayed
 ns-random $seed
 set ns [new Simulator]
@@ -21,12 +22,7 @@ foreach {a b rate delay limit} [list \
     $ns queue-limit $b $a $limit
 }
 # One packet is lost: they are 5.5 ms apart on R1-R2.
-set losses [new ErrorModel]
-$losses unit pkt
-$losses set rate_ 0
-$losses ranvar [new RandomVariable/Uniform]
-$losses drop-target [new Agent/Null]
-$ns lossmodel $losses $n1 $r1
+set losses [random_losses $ns $n1 $r1 0]
 $ns at 38 "$losses set rate_ 1"
 $ns at 38.0055 "$losses set rate_ 0"
 set own [$ns monitor-queue $n1 $r1 "" 1]

@@ -6,6 +6,7 @@
 #
 # ALGORITHM is reno, cubic, veno, yeah, illinois, westwood or hybla.
 
+source [file dirname [info script]]/ns2_losses.tcl
 lassign $argv algorithm flows loss seed
 ns-random $seed
 set ns [new Simulator]
@@ -14,12 +15,7 @@ set far [$ns node]
 $ns duplex-link $near $far 20Mb 23ms DropTail
 $ns queue-limit $near $far 61
 $ns queue-limit $far $near 1000
-set losses [new ErrorModel]
-$losses unit pkt
-$losses set rate_ $loss
-$losses ranvar [new RandomVariable/Uniform]
-$losses drop-target [new Agent/Null]
-$ns lossmodel $losses $near $far
+random_losses $ns $near $far $loss
 set draw [new RNG]
 $draw seed [expr {$seed * 7 + 13}]
 for {set i 0} {$i < $flows} {incr i} {
