@@ -120,7 +120,7 @@ mod tests {
             let waiting = waiting.lock().expect("no panic");
             Err(format!(
                 "{:?}",
-                waiting.recv_timeout(Duration::from_secs(2))
+                waiting.recv_timeout(Duration::from_secs(60))
             ))
         });
         let kernel = control(&stream, Some(&slow)).await;

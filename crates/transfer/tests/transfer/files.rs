@@ -1,9 +1,7 @@
 //! A file arrives completely, or not at all with a reason.
 
-mod common;
-
-use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, UNDER_WAY, limits, upload, visible};
+use crate::common::scratch_directory::file_names;
+use crate::common::{ScratchDirectory, Service, UNDER_WAY, limits, upload, visible};
 use std::fs;
 use whimbrel_cc::registry::CONTROLLERS;
 use whimbrel_transfer::{Error, Event, Fingerprint, KnownHosts, Limits, Reason, Token};

@@ -1,10 +1,8 @@
 //! Peers that violate the protocol, lie or stay silent. The server gives a reason, keeps no file
 //! and goes on.
 
-mod common;
-
-use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, raw, upload, visible};
+use crate::common::scratch_directory::file_names;
+use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, raw, upload, visible};
 use noq::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

@@ -1,8 +1,6 @@
 //! What users may do and store, and extended attributes.
 
-mod common;
-
-use common::{ScratchDirectory, Service, limits, upload};
+use crate::common::{ScratchDirectory, Service, limits, upload};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::future::pending;
 use std::path::PathBuf;

@@ -22,6 +22,12 @@ struct Shared {
     /// Bytes from clients to the server, by UDP and by TCP.
     udp: AtomicU64,
     tcp: AtomicU64,
+    /// UDP is blocked once clients have sent this many bytes by it.
+    udp_ends: AtomicU64,
+    /// All TCP connections end each time that clients have sent this many bytes more by TCP.
+    cut_every: AtomicU64,
+    /// How often at most.
+    cut_times: AtomicU64,
     /// Ends all TCP connections.
     cuts: watch::Sender<u32>,
 }
@@ -41,6 +47,9 @@ impl Blocked {
             open: AtomicBool::new(open),
             udp: AtomicU64::new(0),
             tcp: AtomicU64::new(0),
+            udp_ends: AtomicU64::new(u64::MAX),
+            cut_every: AtomicU64::new(u64::MAX),
+            cut_times: AtomicU64::new(0),
             cuts: watch::Sender::new(0),
         });
         let mut tasks = JoinSet::new();
@@ -53,14 +62,16 @@ impl Blocked {
         }
     }
 
-    /// UDP packets disappear from now on.
-    pub fn block_udp(&self) {
-        self.shared.open.store(false, Ordering::Relaxed);
+    /// UDP packets disappear once clients have sent this many bytes by UDP.
+    pub fn block_udp_after(&self, bytes: u64) {
+        self.shared.udp_ends.store(bytes, Ordering::Relaxed);
     }
 
-    /// Ends all TCP connections.
-    pub fn cut(&self) {
-        self.shared.cuts.send_modify(|cuts| *cuts += 1);
+    /// Ends all TCP connections so many times, each time that clients have sent this many bytes
+    /// more by TCP.
+    pub fn cut_tcp(&self, times: u64, every: u64) {
+        self.shared.cut_every.store(every, Ordering::Relaxed);
+        self.shared.cut_times.store(times, Ordering::Relaxed);
     }
 
     /// Bytes that clients sent by UDP and by TCP.
@@ -87,7 +98,13 @@ async fn pass(client: TcpStream, server: SocketAddr, shared: Arc<Shared>) {
     let there = async {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(read @ 1..) = from.read(&mut buffer).await {
-            shared.tcp.fetch_add(read as u64, Ordering::Relaxed);
+            let before = shared.tcp.fetch_add(read as u64, Ordering::Relaxed);
+            let every = shared.cut_every.load(Ordering::Relaxed);
+            let (old, new) = (before / every, (before + read as u64) / every);
+            if old < new && new <= shared.cut_times.load(Ordering::Relaxed) {
+                shared.cuts.send_modify(|cuts| *cuts += 1);
+                return;
+            }
             if forth.write_all(&buffer[..read]).await.is_err() {
                 break;
             }
@@ -115,7 +132,11 @@ async fn datagrams(socket: UdpSocket, server: SocketAddr, shared: Arc<Shared>) {
             Ok((length, from)) = socket.recv_from(&mut out) => {
                 client = Some(from);
                 if shared.open.load(Ordering::Relaxed) {
-                    shared.udp.fetch_add(length as u64, Ordering::Relaxed);
+                    let sent = shared.udp.fetch_add(length as u64, Ordering::Relaxed);
+                    if sent >= shared.udp_ends.load(Ordering::Relaxed) {
+                        shared.open.store(false, Ordering::Relaxed);
+                        continue;
+                    }
                     onward.send(&out[..length]).await.ok();
                 }
             }

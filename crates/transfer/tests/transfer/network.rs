@@ -1,10 +1,10 @@
 //! Networks that lose packets or fail, and servers that are killed.
 
-mod common;
-
-use common::path::Path;
-use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits, report, upload, visible};
+use crate::common::path::Path;
+use crate::common::scratch_directory::file_names;
+use crate::common::{
+    ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits, report, upload, visible,
+};
 use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -102,7 +102,7 @@ async fn the_next_server_goes_on_where_a_killed_one_was() {
     let stored = scratch.subdirectory("stored");
     Identity::load_or_create(&scratch.path().join("identity")).expect("an identity");
     let mut server = Command::new(std::env::current_exe().expect("this"))
-        .args(["--exact", "child", "--ignored"])
+        .args(["--exact", "network::child", "--ignored"])
         .env(CHILD, scratch.path())
         .stdout(Stdio::null())
         .spawn()

@@ -1,7 +1,6 @@
 //! A running server and helpers for the integration tests.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
 
-#[path = "../../src/scratch_directory.rs"]
+#[path = "../../../src/scratch_directory.rs"]
 pub mod scratch_directory;
 
 pub mod blocked;
@@ -177,6 +176,19 @@ impl Service {
             .expect("in time")
             .expect("a server")
     }
+}
+
+/// Waits until nothing listens at a UDP address: the socket of a server that has stopped is closed by
+/// a thread of its own.
+pub async fn nothing_listens_at(address: SocketAddr) {
+    let free = async {
+        while std::net::UdpSocket::bind(address).is_err() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(TEST_TIMEOUT, free)
+        .await
+        .expect("the socket is closed");
 }
 
 /// The files in a directory that have their name; incomplete ones are hidden.

@@ -1,8 +1,6 @@
 //! qlog files of a transfer can be read, and record the controller.
 
-mod common;
-
-use common::{ScratchDirectory, Service, upload};
+use crate::common::{ScratchDirectory, Service, upload};
 use qlog::events::EventData;
 use qlog::events::quic::{PacketType, QuicFrame};
 use qlog::reader::{Event, QlogSeqReader};

@@ -1,9 +1,7 @@
 //! Directories and many files, in both directions.
 
-mod common;
-
-use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, visible};
+use crate::common::scratch_directory::file_names;
+use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, visible};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -311,16 +309,20 @@ async fn a_tree_survives_interruptions() {
     let (news, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let sending = tokio::spawn(async move {
         let watch = move |update| {
-            if let Update::Interrupted { .. } = update {
-                news.send(()).ok();
+            if matches!(update, Update::Interrupted { .. } | Update::Progress(_)) {
+                news.send(update).ok();
             }
         };
         send_tree(options, tree, watch, std::future::pending()).await
     });
-    for _ in 0..2 {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+    for stop in 1..=2 {
+        // 15 MB at 10 MB/s.
+        let passes =
+            |update: &Update| matches!(update, Update::Progress(p) if p.bytes > stop * 3_000_000);
+        while !passes(&heard.recv().await.expect("it goes on")) {}
         service.stop().await;
-        heard.recv().await.expect("interrupted");
+        let interrupted = |update: &Update| matches!(update, Update::Interrupted { .. });
+        while !interrupted(&heard.recv().await.expect("it ends")) {}
         service = Service::listening(&scratch, address);
     }
     let report = tokio::time::timeout(TEST_TIMEOUT, sending)

@@ -3,10 +3,8 @@
 //! The test needs a small file system and therefore the right to mount one. It runs itself again in
 //! a separate mount namespace, and is skipped where that is not allowed.
 
-mod common;
-
-use common::scratch_directory::file_names;
-use common::{ScratchDirectory, Service, limits, upload};
+use crate::common::scratch_directory::file_names;
+use crate::common::{ScratchDirectory, Service, limits, upload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use whimbrel_transfer::users::Rights;
@@ -20,8 +18,7 @@ const SMALL: &str = "WHIMBREL_TEST_SMALL_DISK";
 fn both_sides_report_a_full_disk_and_no_file_is_left() {
     let scratch = ScratchDirectory::new();
     let disk = scratch.subdirectory("disk");
-    let script =
-        "mount -t tmpfs -o size=4m none \"$1\" || exit 77; exec \"$2\" --exact child --ignored";
+    let script = "mount -t tmpfs -o size=4m none \"$1\" || exit 77; exec \"$2\" --exact disk::child --ignored";
     let status = Command::new("unshare")
         .args(["--mount", "sh", "-c", script, "sh"])
         .arg(&disk)

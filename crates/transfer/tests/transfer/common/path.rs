@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::net::UdpSocket;
 
 /// A path to a server that drops every `n`-th datagram in each direction, and all after it is cut.
 pub struct Path {
     pub address: SocketAddr,
     pub cut: Arc<AtomicBool>,
+    /// Bytes that clients may still send.
+    left: Arc<AtomicU64>,
 }
 
 impl Path {
@@ -19,6 +21,8 @@ impl Path {
         let address = front.local_addr().expect("bound");
         let cut = Arc::new(AtomicBool::new(false));
         let is_cut = Arc::clone(&cut);
+        let left = Arc::new(AtomicU64::new(u64::MAX));
+        let may_pass = Arc::clone(&left);
         tokio::spawn(async move {
             let mut behind: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
             let mut buffer = vec![0; 65_536];
@@ -44,11 +48,32 @@ impl Path {
                     });
                     unknown.insert(back);
                 }
-                if count % every != 0 && !is_cut.load(Ordering::Relaxed) {
+                let passes = count % every != 0 && !is_cut.load(Ordering::Relaxed);
+                if passes && take(&may_pass, length as u64) {
                     behind[&from].send(&buffer[..length]).await.ok();
                 }
             }
         });
-        Self { address, cut }
+        Self { address, cut, left }
     }
+
+    /// A path on which a transfer cannot end before the test has acted: once clients have sent this
+    /// many bytes, nothing of theirs passes until [`Self::release`]. What the server sends does.
+    pub async fn held(server: SocketAddr, bytes: u64) -> Self {
+        let path = Self::to(server, u64::MAX).await;
+        path.left.store(bytes, Ordering::Relaxed);
+        path
+    }
+
+    /// Everything passes from now on.
+    pub fn release(&self) {
+        self.left.store(u64::MAX, Ordering::Relaxed);
+    }
+}
+
+/// Takes some of what is left. Returns whether there was enough.
+fn take(left: &AtomicU64, bytes: u64) -> bool {
+    let less = |left: u64| left.checked_sub(bytes);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+        .is_ok()
 }

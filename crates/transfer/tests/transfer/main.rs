@@ -1,0 +1,15 @@
+//! Transfers between real servers and clients, over loopback and over paths that fail. One program for
+//! all of them: each would compile the same generic code again.
+
+mod common;
+mod disk;
+mod files;
+mod hostile;
+mod network;
+mod over_tcp;
+mod pipes;
+mod qlog;
+mod resume;
+mod strangers;
+mod trees;
+mod users;
