@@ -496,7 +496,6 @@ fn a_far_command_that_fails_is_an_error() {
 
 fn a_signal_reaches_the_command() {
     for (signal, number) in [("TERM", 15), ("INT", 2)] {
-        let start = Instant::now();
         let emulator = emulator(&[], &["sh", "-c", "echo 1 > /dev/null; exec sleep 54321.5"]);
         let child = { emulator }.spawn().expect("the emulator");
         wait_for(|| holders("54321.5").len() == 1);
@@ -506,8 +505,8 @@ fn a_signal_reaches_the_command() {
                 .status()
                 .is_ok()
         );
+        // It ends long before its 15 hours.
         assert_eq!(outcome(child).status, 128 + number);
-        assert!(start.elapsed() < Duration::from_secs(2));
     }
 }
 
@@ -544,8 +543,8 @@ fn wait_for(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(
-            start.elapsed() < Duration::from_secs(5),
-            "it did not come about in 5 s"
+            start.elapsed() < Duration::from_secs(60),
+            "it did not come about in a minute"
         );
         sleep(Duration::from_millis(5));
     }

@@ -65,8 +65,8 @@ const TESTS: &[(&str, fn())] = &[
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// Every test ends sooner than this.
-const LONGEST: Duration = Duration::from_secs(10);
+/// Nothing that a test waits for takes longer, on a busy machine too.
+const LONGEST: Duration = Duration::from_secs(60);
 
 pub fn run_all(args: &[String]) -> ExitCode {
     let wanted = args.iter().find(|arg| !arg.starts_with('-'));
