@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 
 WHIMBREL := target/release/whimbrel
-WIFI := target/release/examples/wifi_speed
+WIFI := target/release/wifi-speed
 VENV := target/venv
 
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
@@ -82,8 +82,8 @@ lint: | cargo
 	crates/linux/bpf/build --check
 
 ## Compares the simulator with ns-3 (downloads ns-3's wheel on the first run).
-referee: build
-	cargo build --release --locked -p whimbrel-net --example wifi_speed
+referee: | cargo
+	cargo build --release --locked -p whimbrel-cli -p wifi-speed
 	referee/compare.py --whimbrel $(WHIMBREL)
 	referee/laws.py --whimbrel $(WHIMBREL)
 	referee/wifi.py --whimbrel $(WIFI)

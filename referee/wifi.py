@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Whimbrel's Wi-Fi channel with ns-3's: goodput and trains of packets.
 
-wifi.cc is the experiment in ns-3, crates/net/examples/wifi_speed.rs in Whimbrel; both take the same
+wifi.cc is the experiment in ns-3, examples/wifi-speed in Whimbrel; both take the same
 options. Exits with 1 if a figure differs by more than the tolerance and is not in KNOWN. Needs only
 Python 3's standard library.
 
@@ -183,8 +183,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--whimbrel",
-        default=str(ns3sim.HERE.parent / "target" / "release" / "examples" / "wifi_speed"),
-        help="the example wifi_speed of crates/net (default: %(default)s)",
+        default=str(ns3sim.HERE.parent / "target" / "release" / "wifi-speed"),
+        help="the program examples/wifi-speed (default: %(default)s)",
     )
     parser.add_argument(
         "--all", action="store_true", help="more points, for explanation rather than for the check"
@@ -193,8 +193,8 @@ def main():
     options = parser.parse_args()
     if not options.ns3_only and not Path(options.whimbrel).exists():
         parser.error(
-            f"{options.whimbrel} does not exist; build it (cargo build --release -p whimbrel-net "
-            "--example wifi_speed), name it with --whimbrel, or use --ns3-only"
+            f"{options.whimbrel} does not exist; build it (cargo build --release -p wifi-speed), "
+            "name it with --whimbrel, or use --ns3-only"
         )
 
     ns3sim.build()

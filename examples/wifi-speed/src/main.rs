@@ -1,5 +1,5 @@
 //! The throughput of a Wi-Fi channel by rate and aggregation, and the computing time per packet:
-//! `cargo run --release -p whimbrel-net --example wifi_speed`.
+//! `cargo run --release -p wifi-speed`.
 //!
 //! With arguments, one case as JSON, which `referee/wifi.py` compares with ns-3. `--rate=300000`
 //! (kbit/s, required), `--ampdu=65535` (bytes, 0 for none), `--rts=0`, `--bothWays=0`, `--aifsn=3`,
