@@ -5,7 +5,7 @@ WIFI := target/release/wifi-speed
 VENV := target/venv
 
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
-.PHONY: referee-linux-quick referee-nack results seconds
+.PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bpf clean
 .PHONY: soak bench-connections
@@ -97,6 +97,11 @@ referee-full: referee
 ## simulator and with the kernel's own (needs root; three quarters of an hour).
 referee-linux: build
 	referee/linux.py --whimbrel $(WHIMBREL)
+
+## Compares the simulator with Linux 6.1's own algorithms in virtual time. Builds that kernel once,
+## as a program (Debian's linux-source-6.1; minutes), then runs for minutes.
+referee-linux-virtual: build
+	referee/linux_virtual.py --whimbrel $(WHIMBREL)
 
 ## Two of them on one path, in seconds.
 referee-linux-quick: build

@@ -23,6 +23,9 @@ difference is one of TCP or of timing, or an error in one of them.
 Paths with fades, noise and neighbours under `whimbrel`, over QUIC too:
 [whimbrel.md](whimbrel.md#over-quic-and-on-linux-tcp).
 
+Linux 6.1's own algorithms in virtual time, where neither the machine nor the emulator matters:
+[referee/README.md](../referee/README.md#a-short-path-with-much-loss).
+
 """
 
 # One paragraph each, wrapped when the page is written.
