@@ -136,6 +136,15 @@ pub trait Controller: Send + Sync + Debug {
         self.inner().and_then(|inner| inner.pacing_rate())
     }
 
+    /// Packets that leave together where the transport paces, at least 1: BBR.send_quantum of
+    /// draft-ietf-ccwg-bbr, section 4.6.3. A transport whose bursts are decided elsewhere need not
+    /// obey: Linux sends two segments together (`tcp_min_tso_segs`), and QUIC's pacer is the
+    /// library's.
+    #[inline]
+    fn send_quantum(&self) -> u32 {
+        self.inner().map_or(1, |inner| inner.send_quantum())
+    }
+
     /// Whether the algorithm distinguishes random loss from congestion: its responses to losses
     /// then carry a verdict.
     #[inline]

@@ -1,6 +1,7 @@
 //! Pacing: when the next packet may leave.
 //!
-//! The pacing rate of a controller is applied packet by packet. Otherwise the settings may pace the
+//! The pacing rate of a controller is applied packet by packet, or to groups of as many as its send
+//! quantum says, which leave together. Otherwise the settings may pace the
 //! window at a multiple of cwnd/srtt (RFC 9002 section 7.7 suggests 1.25), in bursts as QUIC stacks
 //! allow them: two milliseconds of that rate, but 10 to 256 packets, and at most 10 milliseconds.
 
@@ -23,6 +24,8 @@ pub(super) struct Pacer {
     /// When the sent packets would have left at the exact rate.
     full_at: Time,
     until: Time,
+    /// Packets of the present group that have left.
+    group: u32,
 }
 
 impl Pacer {
@@ -31,6 +34,7 @@ impl Pacer {
             gain,
             full_at: Time::ZERO,
             until: Time::ZERO,
+            group: 0,
         }
     }
 
@@ -41,20 +45,24 @@ impl Pacer {
     }
 
     /// Invoked when a packet of `size` bytes is sent; `cwnd` and `rate` are the controller's window
-    /// and its pacing rate after it.
+    /// and its pacing rate after it, with the packets that leave together.
     #[inline]
     pub fn on_sent(
         &mut self,
         now: Time,
         size: u32,
         cwnd: Bytes,
-        rate: Option<Rate>,
+        rate: Option<(Rate, u32)>,
         srtt: Duration,
     ) {
         let size = Bytes::new(u64::from(size));
-        if let Some(rate) = rate {
+        if let Some((rate, quantum)) = rate {
             self.full_at = self.full_at.max(now) + rate.time_for(size);
-            self.until = self.full_at;
+            self.group += 1;
+            if self.group >= quantum {
+                self.group = 0;
+                self.until = self.full_at;
+            }
         } else if let Some(gain) = self.gain.filter(|_| !srtt.is_zero()) {
             let window_rate = Rate::over(cwnd, srtt);
             let rate = window_rate.mul_f64(gain);
@@ -103,9 +111,32 @@ mod tests {
             now = now.max(pacer.until());
             at.push(now.as_nanos() / 1000);
             let (cwnd, rate) = (controller.cwnd(), controller.pacing_rate());
+            let rate = rate.map(|rate| (rate, 1));
             pacer.on_sent(now, 1250, cwnd, rate, Duration::from_millis(100));
         }
         at
+    }
+
+    #[test]
+    fn a_group_leaves_together() {
+        // 10 packets of 1250 bytes per second, in groups of 1, of 2, and of 1 again.
+        let rate = Rate::from_bits_per_sec(100_000);
+        let mut pacer = Pacer::new(None);
+        let mut now = Time::ZERO;
+        let mut at = vec![];
+        for quantum in [1, 2, 2, 2, 2, 1, 1] {
+            now = now.max(pacer.until());
+            at.push(now.as_nanos() / 1_000_000);
+            let rate = Some((rate, quantum));
+            pacer.on_sent(
+                now,
+                1250,
+                Bytes::new(50_000),
+                rate,
+                Duration::from_millis(100),
+            );
+        }
+        assert_eq!(at, [0, 100, 100, 300, 300, 500, 600]);
     }
 
     #[test]

@@ -250,6 +250,7 @@ impl Sender {
         let payload = Bytes::new(u64::from(payload));
         let (cwnd, rate) = self.controller.on_sent_limits(now, payload, in_flight);
         sending.cwnd = Some(cwnd);
+        let rate = rate.map(|rate| (rate, self.controller.send_quantum()));
         self.pacer.on_sent(now, size, cwnd, rate, self.rtt.srtt());
         // RFC 3168 section 6.1.5: retransmissions must not be marked.
         let ect = self.marks.on && !again;
