@@ -4,6 +4,7 @@
 //! first flight has left the link 1.2 ms x k later. Outages of a fraction of a millisecond drop
 //! exactly the segments that a test selects.
 
+mod crowd;
 mod fades;
 mod flows;
 mod records;

@@ -34,14 +34,19 @@ const EMPTY: u32 = 8;
 /// Time from one trial to the next, first and at most, s.
 const TRIALS: (f64, f64) = (4.0, 32.0);
 
-/// Round trips from one trial to the next, and before the first, at least.
-const TRIAL_ROUNDS: (f64, f64) = (20.0, 10.0);
+/// Round trips from one trial to the next, and before the first, at least. One that misses the
+/// trial of the others would have the path for itself until the next, and drive them back to it.
+const TRIAL_ROUNDS: (f64, f64) = (20.0, 3.0);
 
 /// The window of a trial, over what the path holds of this flow without a queue.
 pub(super) const TRIAL: f64 = 0.95;
 
 /// The queue counts as empty up to this many times that of one flow of this algorithm.
 pub(super) const EMPTIED: f64 = 2.0;
+
+/// The same, if no more than this part of the queue is left. A small flow sends a few packets in a
+/// trial, and sees the queue late and inexactly.
+pub(super) const REST: f64 = 0.25;
 
 /// RFC 9438's values, without slow start.
 const CUBIC: CubicConfig = CubicConfig {
@@ -191,8 +196,8 @@ mod tests {
     #[test]
     fn trials_become_rarer() {
         let mut compete = Compete::begin(0.0, 100_000.0, 0.1);
-        assert_eq!(compete.between_trials(1.0, 0.1), None);
-        assert_eq!(compete.between_trials(1.1, 0.1), Some(4.0));
+        assert_eq!(compete.between_trials(0.3, 0.1), None);
+        assert_eq!(compete.between_trials(0.31, 0.1), Some(4.0));
         assert_eq!(
             compete.between_trials(7.0, 0.6),
             Some(12.0),

@@ -4,9 +4,10 @@
 //! Units: seconds, bytes.
 
 use super::clock::Stroke;
-use super::compete::{EMPTIED, TRIAL};
+use super::compete::{EMPTIED, REST, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, KEPT, LATELY, MIN_ROUNDS};
+use super::kin::Drained;
 use super::share;
 use super::{Mode, Whimbrel};
 
@@ -82,9 +83,18 @@ impl Whimbrel {
         };
         let left = min - self.delays.base();
         let emptied = left <= self.foreign();
+        let drained = self.drained(left);
+        self.kin = drained == Drained::Kin;
         self.spoiled = if emptied { 0 } else { self.spoiled + 1 };
         if self.spoiled >= SPOILED && self.config.elasticity {
             self.begin_competing(now);
+            return;
+        }
+        let longer = emptied && drained == Drained::Unmoved && self.config.path;
+        if longer && self.longer.may_assume(now) {
+            self.assume_longer(now, min);
+            self.enter(Mode::Cruise);
+            self.cruise = Cruise::with_room();
             return;
         }
         self.end_period(now, min);
@@ -94,6 +104,15 @@ impl Whimbrel {
         }
         self.enter(Mode::Cruise);
         self.give_way(left);
+    }
+
+    /// What a drain that has left so much of the queue, s, says about it.
+    fn drained(&self, left: f64) -> Drained {
+        if !self.config.kin {
+            return Drained::Open;
+        }
+        let before = self.excursion.before().1 - self.delays.base() - self.allowance();
+        Drained::of(before, left, self.alone(), self.wanted(self.own_rate()))
     }
 
     /// A drain has left so much of the queue, s.
@@ -118,7 +137,9 @@ impl Whimbrel {
         let (window, standing) = self.excursion.before();
         let min = self.excursion.min();
         self.window = window;
-        if min - self.delays.base() <= EMPTIED * self.alone() + self.allowance() {
+        let (before, left) = (standing - self.delays.base(), min - self.delays.base());
+        let own = EMPTIED * self.alone() + self.allowance();
+        if left <= own.max(REST * before) {
             self.end_period(now, min);
             let held = window * self.delays.base() / standing;
             self.window = held.max(self.min_window());

@@ -16,6 +16,7 @@
 //! | `drain.rs` | what is the RTT without a queue |
 //! | `clock.rs` | when do all of this algorithm's flows drain, wherever they are |
 //! | `share.rs` | who gives way then |
+//! | `kin.rs` | whose queue was it, then |
 //! | `fullness.rs` | is a delay above it a queue at all |
 //! | `losses.rs` | how sure is it that a loss is congestion |
 //! | `elasticity.rs` | do the others yield (Nimbus' question, asked of windows) |
@@ -61,6 +62,7 @@ mod elasticity;
 mod excursions;
 mod forward;
 mod fullness;
+mod kin;
 mod losses;
 mod modes;
 mod path;
@@ -110,6 +112,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/drain.rs",
         "algorithms/model/whimbrel/clock.rs",
         "algorithms/model/whimbrel/share.rs",
+        "algorithms/model/whimbrel/kin.rs",
         "algorithms/model/whimbrel/fullness.rs",
         "algorithms/model/whimbrel/losses.rs",
         "algorithms/model/whimbrel/elasticity.rs",
@@ -135,6 +138,12 @@ const MIN_WINDOW: f64 = 1.0;
 /// acknowledged together and two more, so that no acknowledgment waits for the receiver's timer,
 /// whose delay would look like a queue.
 const SMALL_WINDOW: u64 = 4;
+
+/// A flow whose packets are further apart than this, s, sends them in pairs. The receiver
+/// acknowledges a lone packet after up to 40 ms, and a flow whose packets are all alone would take
+/// that for a queue, yield to it, and stay at one packet for each RTT. Less than 40 ms, because a
+/// trial or a drain may leave a quarter of the rate.
+const PAIRED: f64 = 0.01;
 
 /// A window is at most this, bytes: every sum of windows remains finite.
 const MAX_WINDOW: f64 = 1e15;
@@ -221,6 +230,8 @@ struct Whimbrel {
     settled: f64,
     /// The round trip in which startup ended.
     found: u64,
+    /// The last drain has found a queue of this algorithm's flows.
+    kin: bool,
     /// Drains in a row after which the queue was still long.
     spoiled: u32,
     /// Changes of the path.
@@ -271,6 +282,7 @@ impl Whimbrel {
             reference: 0.0,
             settled: 0.0,
             found: 0,
+            kin: false,
             spoiled: 0,
             changes: 0,
             stalled: false,
@@ -537,6 +549,11 @@ impl Controller for Whimbrel {
         let bits = gain * self.window * 8.0 / trip;
         let rate = Rate::from_bits_per_sec(bits.min(1e18) as u64);
         Some(at_least_slowest(rate, self.segment))
+    }
+
+    fn send_quantum(&self) -> u32 {
+        let paired = self.delays.known() && self.own_rate() * PAIRED < 1.0;
+        if paired { 2 } else { 1 }
     }
 
     fn classifies_losses(&self) -> bool {

@@ -17,6 +17,7 @@ use super::cruise::Cruise;
 use super::drain::Excursion;
 use super::elasticity::Finding;
 use super::fullness::Stage;
+use super::kin;
 use super::losses::Round;
 use super::startup::{Queue, Startup};
 use super::{Mode, Whimbrel};
@@ -54,7 +55,12 @@ impl Whimbrel {
 
     /// The longest queue that flows of this algorithm make, s.
     pub(super) fn foreign(&self) -> f64 {
-        (self.config.own_flows * self.alone()).max(2.0 * self.allowance())
+        let longest = (self.config.own_flows * self.alone()).max(2.0 * self.allowance());
+        if self.kin {
+            kin::MORE * longest
+        } else {
+            longest
+        }
     }
 
     pub(super) fn enter(&mut self, mode: Mode) {
@@ -156,6 +162,7 @@ impl Whimbrel {
         self.step.lengthen(Duration::from_secs_f64(back));
         self.losses.on_new_path(rtt);
         self.longer.forget();
+        self.kin = false;
         self.fullness.on_new_path();
         self.settled = 0.0;
         if self.mode == Mode::Startup {
@@ -283,7 +290,7 @@ impl Whimbrel {
     }
 
     /// Takes the standing RTT for that of a longer path, for the time being (`path.rs`).
-    fn assume_longer(&mut self, now: f64, standing: f64) {
+    pub(super) fn assume_longer(&mut self, now: f64, standing: f64) {
         self.longer.assume(self.delays.base());
         self.delays.rebase(now, standing);
         self.losses.on_new_path(standing);
