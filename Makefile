@@ -5,6 +5,7 @@ WIFI := target/release/wifi-speed
 VENV := target/venv
 
 .PHONY: demo test test-more test-all build full dist package lint referee referee-full referee-linux
+.PHONY: test-at-once test-kills
 .PHONY: referee-linux-quick referee-linux-virtual referee-nack results seconds
 .PHONY: rank referee-aatp referee-ns2 referee-interruptions referee-points
 .PHONY: pictures bench bench-tcp bench-transfers bpf clean
@@ -22,9 +23,15 @@ test: | cargo tshark
 ## What both `make test` and `make test-more` run, compiled once: other features of a crate would
 ## compile it, and all that depends on it, again. `make lint` has the same features.
 EVERYTHING := --workspace --features whimbrel-cli/parquet
-test-all: | cargo browser tshark
+KILLS := cargo test --locked $(EVERYTHING) --test cli -- --ignored after_100_kills_every
+test-all: test-at-once
+	$(KILLS)
+
+## `make test-all` in two parts: the second one mostly waits, so other work can go on beside it.
+test-at-once: | cargo browser tshark
 	cargo test --locked $(EVERYTHING)
-	cargo test --locked $(EVERYTHING) --test cli -- --ignored after_100_kills_every
+test-kills: | cargo
+	$(KILLS)
 
 ## Tests that need a browser, a heavy library or minutes: the report's page, Parquet, 100 kills of
 ## servers and senders on loopback.
