@@ -69,7 +69,6 @@ CONTESTANTS = {
 }
 # Where the ratio of a module may be if not within BOUNDS. README.md has the reasons.
 DIFFERENCES = {
-    "reno": (0.85, 1.1),
     "cubic": (0.9, 1.2),
     "yeah": (0.8, 1.1),
     "hybla": (0.8, 1.1),
