@@ -2,9 +2,10 @@
 """Compares the simulator with Linux 6.1's own congestion controls, in virtual time.
 
 A run on Linux's side is a User Mode Linux of its own: a whole kernel as a program, whose clock
-stands still while it computes. So the result does not depend on the machine's speed or on what else
-runs there, and a seed mostly repeats byte for byte. uml/build.sh builds it, uml/init.c is what runs
-in it. The path is netem's: the bottleneck's rate and queue, then random loss of data, then the delay.
+stands still while it computes. So the result does not depend on the machine's speed or on what
+else runs there, and a seed mostly repeats byte for byte. uml/build.sh builds it, uml/init.c is what
+runs in it. The path is netem's: the bottleneck's rate and queue, then random loss of data, then the
+delay.
 
 Needs what uml/build.sh needs, once, `setarch`, and Python 3's standard library; no root. Linux's
 results are kept in target/referee/linux-virtual.json, so an interrupted command continues where it
