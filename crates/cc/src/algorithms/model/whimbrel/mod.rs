@@ -47,8 +47,8 @@
 //!
 //! **When it works.** Random loss of several percent, outages, hand-overs, traces of Starlink,
 //! beside few flows of CUBIC, NewReno and BBR. **When not.** Buffers of a tenth of a BDP, short
-//! transfers beside CUBIC, and many flows of its own on a slow path, or on hosts whose clocks
-//! differ by more than a second. `docs/whimbrel.md` has the measurements.
+//! transfers beside CUBIC, and many flows of its own on hosts whose clocks differ by more than a
+//! second. `docs/whimbrel.md` has the measurements.
 //!
 //! Units: bytes and seconds as `f64`; rates in packets of one segment per second where noted.
 
