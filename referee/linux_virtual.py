@@ -56,26 +56,22 @@ BOUNDS = (0.9, 1.1)
 # Linux's module and Whimbrel's controller with Linux's constants.
 CONTESTANTS = {
     "reno": "newreno",
-    "cubic": "cubic",
+    "cubic": "cubic?linux=true",
     "bbr": "bbr",
     "veno": "veno",
     "illinois": "illinois",
-    "yeah": "yeah",
+    "yeah": "yeah?linux=true",
     "westwood": "westwood+?linux=true",
     "hybla": "hybla?linux=true",
-    "vegas": "vegas",
+    "vegas": "vegas?linux=true",
     "bic": "bic?B=4&Smax=16&Smin=0.2&beta=0.2",
     "highspeed": "highspeed",
-    "scalable": "scalable",
+    "scalable": "scalable?linux=true",
 }
 # Where the ratio of a module may be if not within BOUNDS. README.md has the reasons.
 DIFFERENCES = {
-    "cubic": (0.9, 1.2),
-    "yeah": (0.8, 1.1),
     "hybla": (0.8, 1.1),
-    "vegas": (0.9, 1.2),
     "highspeed": (0.9, 1.35),
-    "scalable": (0.4, 1.1),
 }
 
 

@@ -42,7 +42,7 @@
 //!   round. That value is as old as the first sample when the round ends, and meanwhile slow start
 //!   overflows the queue that it should spare. A mean (ns-2) would include the round's own bursts.
 //! * A round trip with fewer than three samples gives no decision, and the window grows as in Reno
-//!   (Linux, ns-3).
+//!   (Linux and ns-3: for one acknowledgment; `linux=true`).
 //! * At the end of slow start the window falls to what the path held, `cwnd*BaseRTT/RTT`, plus a
 //!   segment (Linux, ns-3; ns-2: by an eighth). The window may be twice that, and would otherwise
 //!   shrink by one per round trip.
@@ -52,8 +52,8 @@
 //!   and with them ns-2's cut by a quarter: a loss halves the window here, as in Linux and ns-3.
 //! * No comparison takes place during recovery or while the window is not used.
 
-use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
-use crate::building_blocks::window::Window;
+use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half, slow_start};
+use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::estimators::round_rtt::{RoundRtt, queued};
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
@@ -79,6 +79,14 @@ const GAMMA: Parameter = Parameter {
     meaning: "slow start ends with more packets than this in the queue",
 };
 
+const LINUX: Parameter = Parameter {
+    name: "linux",
+    default: Value::Switch(false),
+    range: (0.0, 0.0),
+    meaning: "as Linux's tcp_vegas: after a round trip with two samples or fewer the window grows \
+              as Reno's for one acknowledgment, instead of by a segment",
+};
+
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
     name: "vegas",
@@ -89,12 +97,13 @@ pub(crate) static ENTRY: Entry = Entry {
     family: Family::Delay,
     driven_by: DrivenBy::LossesAndDelays,
     feed: Feed::Acknowledgments,
-    parameters: &[ALPHA, BETA, GAMMA],
+    parameters: &[ALPHA, BETA, GAMMA, LINUX],
     build: |setup, values| {
         let vegas = Vegas {
             alpha: values.number("alpha"),
             beta: values.number("beta"),
             gamma: values.number("gamma"),
+            linux: values.switch("linux"),
             rounds: RoundRtt::default(),
             doubles: false,
         };
@@ -114,6 +123,8 @@ struct Vegas {
     beta: f64,
     /// Segments.
     gamma: f64,
+    /// Grows for one acknowledgment after a round trip without a decision.
+    linux: bool,
     rounds: RoundRtt,
     /// In slow start: the window doubles until the next decision, then stays constant until the one
     /// after.
@@ -150,7 +161,10 @@ impl Rule for Vegas {
             return;
         }
         if ended.is_some_and(|round| round.samples < SAMPLES) {
-            self.decide(window, None);
+            match self.linux {
+                true => grow_as_reno(window, ack, SLOW_START_LIMIT),
+                false => self.decide(window, None),
+            }
         }
         if let (Some(_), Some(round)) = (ack.rtt, self.rounds.so_far())
             && round.samples == SAMPLES
@@ -245,6 +259,14 @@ mod tests {
         round(&mut *controller, 300, 2);
         round(&mut *controller, 300, 1);
         assert_eq!(segments(&*controller), 31.0);
+        // Linux's: for one acknowledgment of each, so thirty make a segment.
+        let mut controller = avoiding("vegas?linux=true", 30);
+        for (rounds, window) in [(30, 30.0), (1, 31.0)] {
+            for _ in 0..rounds {
+                round(&mut *controller, 300, 2);
+            }
+            assert_eq!(segments(&*controller), window);
+        }
     }
 
     #[test]

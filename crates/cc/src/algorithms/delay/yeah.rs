@@ -114,6 +114,13 @@ pub(crate) static ENTRY: Entry = Entry {
             1e6,
             "round trips in fast mode after which no other flows are assumed",
         ),
+        Parameter {
+            name: "linux",
+            default: Value::Switch(false),
+            range: (0.0, 0.0),
+            meaning: "as Linux's tcp_yeah: a loss removes whole segments, rounded down, so one of \
+                      8 to 15",
+        },
     ],
     build: |setup, values| Box::new(WindowController::new(setup, Yeah::new(values))),
 };
@@ -136,6 +143,8 @@ struct Yeah {
     least_lost: f64,
     rho: f64,
     zeta: f64,
+    /// A loss removes whole segments.
+    whole: bool,
     rounds: RoundRtt,
     /// Q of the last round trip, segments.
     queue: f64,
@@ -157,6 +166,7 @@ impl Yeah {
             least_lost: (-values.number("delta")).exp2(),
             rho: values.number("rho"),
             zeta: values.number("zeta"),
+            whole: values.switch("linux"),
             rounds: RoundRtt::default(),
             queue: 0.0,
             reno: MIN_WINDOW,
@@ -218,6 +228,10 @@ impl Yeah {
         let flight = window.flight(in_flight) as f64;
         let queue = self.queue * window.mss as f64;
         let cut = queue.min(flight / 2.0).max(flight * self.least_lost);
+        let cut = match self.whole {
+            true => cut - cut % window.mss as f64,
+            false => cut,
+        };
         (flight - cut).max(0.0) as u64
     }
 }
@@ -378,6 +392,16 @@ mod tests {
         round(&mut *controller, 300_000);
         controller.on_loss(&loss(&*controller, Time::ZERO));
         assert_eq!(segments(&*controller), 35.0, "of 70, 46.7 are queued");
+    }
+
+    #[test]
+    fn linuxs_loss_removes_whole_segments() {
+        for (spec, left) in [("yeah", 13.125), ("yeah?linux=true", 14.0)] {
+            let spec: Spec = spec.parse().expect("a known controller");
+            let mut controller = spec.build(&setup(15));
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            assert_eq!(segments(&*controller), left);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!   1.5*cwnd (4.4, 4.5)
 //! * Reno-friendly: `W_est += alpha*acked/cwnd`, `alpha = 3*(1 - beta)/(1 + beta)`, and 1 from
 //!   `W_est >= cwnd_prior` on; cwnd is W_est wherever `W_cubic(t) < W_est` (4.3)
+//!   (Linux's has alpha for ever: `linux=true`)
 //! * loss: `W_max = cwnd`, reduced by half of `1 - beta` if it came before the old W_max (4.7);
 //!   `ssthresh = FlightSize*beta`, `cwnd = ssthresh` (4.6)
 //! * timeout, or slow start that ends without a loss: `K = 0`, `W_max = cwnd_epoch` (4.8, 4.10)
@@ -83,6 +84,13 @@ pub(crate) static ENTRY: Entry = Entry {
             range: (0.0, 0.0),
             meaning: "leave the initial slow start when the RTT rises (HyStart++, RFC 9406)",
         },
+        Parameter {
+            name: "linux",
+            default: Value::Switch(false),
+            range: (0.0, 0.0),
+            meaning: "as Linux's tcp_cubic beyond the window of the last loss: Reno-friendly \
+                      growth stays at 0.53 segments per round trip instead of 1",
+        },
     ],
     build: |setup, values| Box::new(Cubic::new(setup, CubicConfig::from_values(values))),
 };
@@ -100,6 +108,9 @@ pub struct CubicConfig {
     pub tcp_friendliness: bool,
     /// Leave the initial slow start when the round-trip time rises (RFC 9406).
     pub hystart: bool,
+    /// Beyond the window of the last loss W_est grows by alpha, as in Linux's tcp_cubic, instead of
+    /// by a segment per round trip (RFC 9438 section 4.3).
+    pub linux: bool,
 }
 
 impl CubicConfig {
@@ -110,6 +121,7 @@ impl CubicConfig {
             fast_convergence: values.switch("fast_convergence"),
             tcp_friendliness: values.switch("tcp_friendliness"),
             hystart: values.switch("hystart"),
+            linux: values.switch("linux"),
         }
     }
 }
@@ -226,7 +238,7 @@ impl Cubic {
         };
 
         // 4.3, figure 4.
-        let alpha = if stage.w_est >= *cwnd_prior as f64 {
+        let alpha = if stage.w_est >= *cwnd_prior as f64 && !self.config.linux {
             1.0
         } else {
             self.alpha
@@ -399,6 +411,7 @@ mod tests {
             fast_convergence: true,
             tcp_friendliness: true,
             hystart: true,
+            linux: false,
         };
         change(&mut config);
         Cubic::new(&setup(segments), config)
@@ -598,6 +611,14 @@ mod tests {
             "{before} to {}",
             segments(&controller)
         );
+        // Linux's: 3*0.3/1.7 of that.
+        let mut linux = reduced_from_100(|c| c.linux = true);
+        let rounds = path.rtt * 57;
+        path.rounds_for(&mut linux, rounds);
+        let before = segments(&linux);
+        path.rounds_for(&mut linux, path.rtt * 20);
+        let grown = segments(&linux) - before;
+        assert!((grown - 10.6).abs() < 0.6, "{grown}");
     }
 
     #[test]

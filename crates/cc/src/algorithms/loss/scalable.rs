@@ -18,10 +18,14 @@
 //! flow with the shorter round trip displaces the other. Random losses cost it more than Reno in
 //! proportion, because its window is proportional to 1/p.
 //!
+//! **Linux** (`linux=true`, tcp_scalable.c of 6.1) has no legacy window: a loss always takes b, in
+//! whole segments, rounded down (of 8 to 15 segments one), and up to 1/a segments the window grows
+//! by one per round trip, as Reno's.
+//!
 //! Units: windows are bytes; a and lwnd are in segments. Only the abstract of the paper and
-//! secondary sources were available. The constants were checked against Linux's tcp_scalable.c,
-//! which uses a = 0.02 per ACK for receivers that delay ACKs. Here a applies to each segment
-//! acknowledged, which is the paper's rule with an ACK per segment.
+//! secondary sources were available. The constants were checked against Linux's tcp_scalable.c.
+//! Here a applies to each segment acknowledged, as in Linux, which is the paper's rule with an ACK
+//! per segment.
 
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::building_blocks::rule::WindowController;
@@ -58,12 +62,20 @@ pub(crate) static ENTRY: Entry = Entry {
             range: (0.0, 10_000.0),
             meaning: "legacy window, segments: Reno up to this window",
         },
+        Parameter {
+            name: "linux",
+            default: Value::Switch(false),
+            range: (0.0, 0.0),
+            meaning: "as Linux's tcp_scalable: no legacy window, growth of at least a segment per \
+                      round trip, decrease by whole segments",
+        },
     ],
     build: |setup, values| {
         let rule = Scalable {
             a: values.number("a"),
             b: values.number("b"),
             lwnd: values.number("lwnd"),
+            linux: values.switch("linux"),
         };
         Box::new(WindowController::new(setup, Aimd(rule)))
     },
@@ -77,12 +89,16 @@ struct Scalable {
     b: f64,
     /// Legacy window, segments.
     lwnd: f64,
+    /// Linux's growth and decrease.
+    linux: bool,
 }
 
 impl IncreaseDecrease for Scalable {
     fn increase(&self, window: &Window) -> f64 {
         let cwnd = window.segments();
-        if cwnd <= self.lwnd {
+        if self.linux {
+            (self.a * cwnd).max(RENO_INCREASE)
+        } else if cwnd <= self.lwnd {
             RENO_INCREASE
         } else {
             self.a * cwnd
@@ -90,7 +106,10 @@ impl IncreaseDecrease for Scalable {
     }
 
     fn decrease(&mut self, window: &Window) -> f64 {
-        if window.segments() <= self.lwnd {
+        let cwnd = window.segments();
+        if self.linux {
+            (self.b * cwnd).floor() / cwnd
+        } else if cwnd <= self.lwnd {
             RENO_DECREASE
         } else {
             self.b
@@ -153,6 +172,19 @@ mod tests {
         assert_eq!(segments(&*above), 17.5);
         Path::new(RTT).round(&mut *above);
         assert!((segments(&*above) - 17.67).abs() < 0.02);
+    }
+
+    #[test]
+    fn linuxs_grows_as_reno_and_shrinks_by_an_eighth_below_a_hundred_segments() {
+        let spec: Spec = "scalable?linux=true".parse().expect("a known controller");
+        for (before, after, grown) in [(15, 14.0, 7.0), (16, 14.0, 7.0), (1600, 1400.0, 101.0)] {
+            let mut controller = spec.build(&setup(before));
+            controller.on_loss(&loss(&*controller, Time::ZERO));
+            assert_eq!(segments(&*controller), after);
+            Path::new(RTT).rounds_for(&mut *controller, RTT * 7);
+            let growth = segments(&*controller) - after;
+            assert!((growth / grown - 1.0).abs() < 0.12, "{growth}");
+        }
     }
 
     #[test]

@@ -55,6 +55,7 @@ const CUBIC: CubicConfig = CubicConfig {
     fast_convergence: true,
     tcp_friendliness: true,
     hystart: false,
+    linux: false,
 };
 
 /// The state of the competition.
