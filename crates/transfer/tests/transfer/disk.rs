@@ -18,7 +18,8 @@ const SMALL: &str = "WHIMBREL_TEST_SMALL_DISK";
 fn both_sides_report_a_full_disk_and_no_file_is_left() {
     let scratch = ScratchDirectory::new();
     let disk = scratch.subdirectory("disk");
-    let script = "mount -t tmpfs -o size=4m none \"$1\" || exit 77; exec \"$2\" --exact disk::child --ignored";
+    let script = "mount -t tmpfs -o size=4m none \"$1\" || exit 77
+        exec \"$2\" --exact disk::child --ignored";
     let status = Command::new("unshare")
         .args(["--mount", "sh", "-c", script, "sh"])
         .arg(&disk)

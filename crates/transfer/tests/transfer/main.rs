@@ -1,5 +1,5 @@
-//! Transfers between real servers and clients, over loopback and over paths that fail. One program for
-//! all of them: each would compile the same generic code again.
+//! Transfers between real servers and clients, over loopback and over paths that fail. One program
+//! for all of them: each would compile the same generic code again.
 
 mod common;
 mod disk;

@@ -2,7 +2,8 @@
 
 use crate::common::blocked::Blocked;
 use crate::common::{
-    ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, nothing_listens_at, raw, report, upload,
+    ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits_without_deadline,
+    nothing_listens_at, raw, report, upload,
 };
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -291,12 +292,7 @@ async fn silence_and_trickling_over_tcp_end_at_the_deadline() {
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_tcp_connections_delay_nobody_elsewhere() {
     let scratch = ScratchDirectory::new();
-    // No deadline frees a place: whoever waited for one would wait for longer than the test does.
-    let limits = Limits {
-        handshake: Span::from_secs(3600),
-        ..crate::common::limits()
-    };
-    let service = Service::with(&scratch, limits, false);
+    let service = Service::with(&scratch, limits_without_deadline(), false);
     let connected = Arc::new(AtomicU64::new(0));
     let mut hostile = JoinSet::new();
     for _ in 0..64 {

@@ -1,6 +1,8 @@
 //! Clients without a token do not keep those with one away.
 
-use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, raw, upload};
+use crate::common::{
+    ScratchDirectory, Service, TEST_TIMEOUT, limits_without_deadline, raw, upload,
+};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,12 +38,7 @@ async fn trickle(from: IpAddr, to: SocketAddr, connected: Arc<AtomicU64>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_four_hostile_connections_delay_nobody_elsewhere() {
     let scratch = ScratchDirectory::new();
-    // No deadline frees a place: whoever waited for one would wait for longer than the test does.
-    let limits = Limits {
-        handshake: Span::from_secs(3600),
-        ..crate::common::limits()
-    };
-    let service = Service::with(&scratch, limits, false);
+    let service = Service::with(&scratch, limits_without_deadline(), false);
     let connected = Arc::new(AtomicU64::new(0));
     let mut hostile = JoinSet::new();
     for _ in 0..HOSTILE {

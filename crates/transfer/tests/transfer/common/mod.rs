@@ -178,8 +178,17 @@ impl Service {
     }
 }
 
-/// Waits until nothing listens at a UDP address: the socket of a server that has stopped is closed by
-/// a thread of its own.
+/// [`limits`], but no deadline frees a place: whoever waited for one would wait for longer than the
+/// test does.
+pub fn limits_without_deadline() -> Limits {
+    Limits {
+        handshake: Span::from_secs(3600),
+        ..limits()
+    }
+}
+
+/// Waits until nothing listens at a UDP address: the socket of a server that has stopped is closed
+/// by a thread of its own.
 pub async fn nothing_listens_at(address: SocketAddr) {
     let free = async {
         while std::net::UdpSocket::bind(address).is_err() {

@@ -7,15 +7,12 @@ use super::clock::Stroke;
 use super::compete::{EMPTIED, REST, TRIAL};
 use super::cruise::Cruise;
 use super::drain::{Excursion, KEPT, LATELY, MIN_ROUNDS};
-use super::kin::Drained;
+use super::kin::{self, Drained};
 use super::share;
 use super::{Mode, Whimbrel};
 
 /// Drains in a row after which the queue is still long, from which on it competes.
 const SPOILED: u32 = 2;
-
-/// A drain has emptied the queue if it leaves no more than this of what the flow wants.
-const EMPTY: f64 = 0.5;
 
 impl Whimbrel {
     /// The clock strikes: it is time for a drain or a trial of all flows.
@@ -120,7 +117,7 @@ impl Whimbrel {
         let Some(fair) = self.share.take().filter(|_| self.config.share) else {
             return;
         };
-        if left > EMPTY * self.wanted(self.own_rate()) {
+        if !kin::is_gone(left, self.wanted(self.own_rate())) {
             return;
         }
         self.window *= share::kept(fair);

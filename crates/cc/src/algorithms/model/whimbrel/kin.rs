@@ -35,6 +35,11 @@ const SAME: f64 = 0.7;
 /// How much longer a queue of its own kind may be, where the last drain has found them.
 pub(super) const MORE: f64 = 2.0;
 
+/// Whether a drain that leaves `left` has emptied the queue, where the flow wants `wanted`.
+pub(super) fn is_gone(left: f64, wanted: f64) -> bool {
+    left <= GONE * wanted
+}
+
 /// What a drain says about the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drained {
@@ -45,12 +50,13 @@ pub(super) enum Drained {
 
 impl Drained {
     /// The finding of a drain that began with a queue `before`, above what noise explains, and left
-    /// `left`. `alone`: the queue that one flow keeps alone; `wanted`: the one that this flow wants.
+    /// `left`. `alone`: the queue that one flow keeps alone; `wanted`: the one that this flow
+    /// wants.
     pub fn of(before: f64, left: f64, alone: f64, wanted: f64) -> Self {
         if before < SEVERAL * alone {
             return Self::Open;
         }
-        if left <= GONE * wanted {
+        if is_gone(left, wanted) {
             Self::Kin
         } else if left > SAME * before {
             Self::Unmoved
