@@ -40,6 +40,8 @@ mod rtt;
 #[cfg(test)]
 mod tests;
 mod uncontrolled;
+#[cfg(test)]
+mod whimbrel_tests;
 
 pub use adapter::Adapter;
 pub use factory::{Factory, UnsupportedController};

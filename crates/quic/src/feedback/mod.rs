@@ -119,6 +119,8 @@ pub(crate) struct Feedback {
     flowing: bool,
     /// A mark waits for its packet.
     mark_queued: bool,
+    /// A report of a mark waits for its packet.
+    report_queued: bool,
     /// Something of ours waits in noq's queue.
     queued: bool,
     established: bool,
@@ -190,7 +192,7 @@ impl Feedback {
         };
         let mut control = self.control.lock();
         match message {
-            Message::Mark { number } => self.arrivals.on_mark(number, arrived),
+            Message::Mark { number } => self.arrivals.on_mark(now, number, arrived),
             Message::Arrived { number, time } => {
                 control.marks.arrived(number, Time::from_nanos(time));
             }
@@ -261,6 +263,12 @@ impl Feedback {
             return;
         }
         self.queued &= !queue_empty;
+        if let Some(size) = size {
+            if size < SMALL && !self.report_queued {
+                self.arrivals.on_acknowledgment(now);
+            }
+            self.report_queued &= !queue_empty;
+        }
         let mut control = self.control.lock();
         if let Some(flow) = &mut control.bursts {
             flow.after_transmit(now, size, queue_empty);
@@ -327,6 +335,7 @@ impl Feedback {
                 return;
             };
             if self.queue(&message, false, datagrams) {
+                self.report_queued |= matches!(message, Message::Arrived { .. });
                 self.control.lock().one_more = true;
             }
         }

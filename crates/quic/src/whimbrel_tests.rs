@@ -1,0 +1,101 @@
+//! The algorithm `whimbrel` over whole connections in virtual time: what QUIC's acknowledgments do
+//! that those of the simulator's TCP do not.
+
+use crate::endpoint::testing::{Network, Path, client_config, server_config, transport};
+use crate::{Factory, Monitor, SharedNode, request_prompt_acks};
+use bytes::Bytes as Data;
+use noq_proto::{TransportConfig, VarInt};
+use whimbrel_cc::fairness::Priority;
+use whimbrel_net::{Delay, JitterDistribution, Noise, Schedule, ServiceSpec};
+use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A path of `rate` to the receiver, with room for so many packets, and a fast one back.
+fn path(rate: u64, delay: u64, packets: u64) -> Path {
+    let rate = Rate::from_bits_per_sec(rate);
+    let mut path = Path::symmetric(rate, ms(delay), Bytes::new(packets * 1480));
+    let fast = Rate::from_bits_per_sec(1_000_000_000);
+    path.back.service = ServiceSpec::Rate(Schedule::constant(fast));
+    path
+}
+
+/// What transfers have: windows for long paths, and prompt acknowledgments.
+fn settings() -> TransportConfig {
+    let mut transport = transport();
+    let window = VarInt::from_u32(64 << 20);
+    transport
+        .send_window(64 << 20)
+        .stream_receive_window(window)
+        .receive_window(window);
+    request_prompt_acks(&mut transport);
+    transport
+}
+
+/// Adds a connection that sends by `spec`, without an end.
+fn add(network: &mut Network, spec: &str, seed: u64) -> Monitor {
+    let of = |spec: &str| Factory::for_endpoint(spec.parse().expect("registered")).seed(seed);
+    let sending = of(spec);
+    let monitor = sending.monitor();
+    let client = sending.client(client_config(transport()), settings(), Priority::LOWEST);
+    let node = SharedNode::default();
+    let server = of("newreno").server(server_config(transport()), settings(), node);
+    let (client, server) = network.connect(client, server);
+    network.spawn(async move {
+        let mut stream = client.open_uni().await.expect("open");
+        let data = Data::from(vec![7; 1 << 20]);
+        while stream.write_chunk(data.clone()).await.is_ok() {}
+    });
+    network.spawn(async move {
+        let mut stream = server.accept_uni().await.expect("opened");
+        while let Ok(Some(_)) = stream.read_chunk(usize::MAX).await {}
+    });
+    monitor
+}
+
+fn megabits(monitor: &Monitor) -> f64 {
+    monitor.snapshot().delivered.get() as f64 * 8e-6
+}
+
+/// Acknowledgments come each 40 ms. Only the receiver's times tell their wait from a queue, and
+/// each report must be of the packet that QUIC acknowledges. Whatever the time at which the
+/// connection begins, the handshake's RTT included, the first seconds are not lost.
+#[test]
+fn batches_of_acknowledgments_do_not_look_like_a_queue() {
+    let mut path = path(50_000_000, 20, 170);
+    path.forth.loss.random = "0.5 %".parse().expect("a probability");
+    path.back.delay = Delay::noisy(Noise {
+        base: ms(20),
+        jitter: Duration::ZERO,
+        distribution: JitterDistribution::Uniform,
+        every: ms(1),
+        batch: ms(40),
+    });
+    for begin in (0..40).step_by(5) {
+        let mut network = Network::new(&path, 2);
+        network.run_until(Time::ZERO + ms(begin));
+        let monitor = add(&mut network, "whimbrel", 2);
+        network.run_until(Time::ZERO + ms(begin + 4000));
+        let rate = megabits(&monitor) / 4.0;
+        assert!(rate > 30.0, "begun after {begin} ms: {rate} Mbit/s");
+    }
+}
+
+/// A packet takes 24 ms of this link, so the receiver acknowledges each one by its timer, alone and
+/// beside CUBIC.
+#[test]
+fn on_a_slow_path_the_receivers_timer_is_no_queue() {
+    let mut network = Network::new(&path(500_000, 25, 3), 1);
+    let monitor = add(&mut network, "whimbrel", 1);
+    network.run_until(Time::ZERO + ms(20_000));
+    let alone = megabits(&monitor) / 20.0;
+    assert!(alone > 0.47, "{alone} Mbit/s");
+    let other = add(&mut network, "cubic", 1);
+    let before = megabits(&monitor);
+    let begun = network.now();
+    network.run_until(begun + ms(90_000));
+    let rates = [megabits(&monitor) - before, megabits(&other)].map(|sent| sent / 90.0);
+    assert!(rates[0] > 0.12 && rates[1] > 0.12, "{rates:?} Mbit/s");
+}
