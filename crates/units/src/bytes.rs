@@ -1,6 +1,7 @@
 //! Amounts of data.
 
 use crate::parse::{ParseError, quantity, to_integer, trimmed};
+use crate::rounding::rounded;
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
@@ -46,7 +47,7 @@ impl Bytes {
     /// This amount times a factor of at least zero, rounded to the nearest byte.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self(rounded(self.0 as f64 * factor))
     }
     /// `count` times this amount, or the maximum if it does not fit.
     #[inline]

@@ -20,6 +20,7 @@ mod parse;
 mod probability;
 mod radio;
 mod rate;
+mod rounding;
 mod time;
 
 pub use bytes::Bytes;

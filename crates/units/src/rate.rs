@@ -1,6 +1,7 @@
 //! Data rates.
 
 use crate::parse::{ParseError, quantity, to_integer, trimmed};
+use crate::rounding::rounded;
 use crate::{Bytes, Duration};
 use std::fmt;
 use std::str::FromStr;
@@ -68,8 +69,14 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        let ns = u128::from(bytes.get()) * 8_000_000_000 / u128::from(self.0);
-        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+        // As in `over`.
+        match bytes.get().checked_mul(8_000_000_000) {
+            Some(bits) => Duration::from_nanos(bits / self.0),
+            None => {
+                let ns = u128::from(bytes.get()) * 8_000_000_000 / u128::from(self.0);
+                Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+            }
+        }
     }
     /// How many bytes pass in `span`, rounded down: the bandwidth-delay product.
     #[inline]
@@ -80,7 +87,7 @@ impl Rate {
     /// This rate times a factor of at least zero.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self(rounded(self.0 as f64 * factor))
     }
 }
 
@@ -161,5 +168,10 @@ mod tests {
             rate
         );
         assert_eq!(Rate::ZERO.time_for(Bytes::new(1)), Duration::MAX);
+        // 5 GB: more bits and nanoseconds than 64 bits hold.
+        assert_eq!(
+            rate.time_for(Bytes::new(5_000_000_000)),
+            Duration::from_secs(40)
+        );
     }
 }

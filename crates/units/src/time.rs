@@ -1,6 +1,7 @@
 //! Instants and spans in integer nanoseconds.
 
 use crate::parse::{ParseError, quantity, to_integer, trimmed};
+use crate::rounding::rounded;
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use std::str::FromStr;
@@ -54,7 +55,7 @@ impl Duration {
     /// From seconds. A negative number or NaN gives zero, a number too large the maximum span.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
-        Self((s * NANOS as f64).round() as u64)
+        Self(rounded(s * NANOS as f64))
     }
     /// In nanoseconds.
     #[inline]
@@ -79,7 +80,7 @@ impl Duration {
     /// This span times a factor of at least zero.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self(rounded(self.0 as f64 * factor))
     }
     /// The sum, or the maximum span if it does not fit.
     #[inline]

@@ -35,13 +35,10 @@ impl MaxRate {
     }
 
     /// Processes an acknowledgment.
+    #[inline]
     pub fn on_ack(&mut self, ack: &Ack) {
         if ack.round_start {
-            let ended = std::mem::take(&mut self.now);
-            self.rounds = self.rounds.saturating_add(1);
-            if ended > 0 {
-                self.max.update(ROUNDS, self.rounds, ended);
-            }
+            self.on_round();
         }
         let rate = ack.delivery_rate.map_or(0, Rate::as_bits_per_sec);
         // An application-limited sample is only a lower bound of the rate.
@@ -50,7 +47,16 @@ impl MaxRate {
         }
     }
 
+    fn on_round(&mut self) {
+        let ended = std::mem::take(&mut self.now);
+        self.rounds = self.rounds.saturating_add(1);
+        if ended > 0 {
+            self.max.update(ROUNDS, self.rounds, ended);
+        }
+    }
+
     /// The rate, after the first measurement.
+    #[inline]
     pub fn get(&self) -> Option<Rate> {
         Some(Rate::from_bits_per_sec(self.max.get())).filter(|rate| *rate > Rate::ZERO)
     }

@@ -24,6 +24,7 @@ pub(crate) struct WindowedMax {
 
 impl WindowedMax {
     /// The maximum of the window that ended with the last update; 0 before the first.
+    #[inline]
     pub fn get(&self) -> u64 {
         self.best[0].value
     }

@@ -219,6 +219,8 @@ impl RttStep {
     }
 
     /// Whether a sample below all others of this path is explained by its queue draining.
+    #[cold]
+    #[inline(never)]
     fn drained(&self, rtt: Duration, base: Duration, sent: Sent) -> bool {
         let (Some(rate), Some((_, last))) = (self.rate.get(), self.last) else {
             return true;
@@ -230,7 +232,18 @@ impl RttStep {
         rtt.saturating_add(noise_floor(base)) >= left
     }
 
+    /// Whether this sample is so little above the latest one that it cannot cause a suspicion: the
+    /// maximum of the last ones is at least the latest, and the margin at least [`MIN_NOISE`]. So
+    /// nearly all samples need neither that maximum nor X/C.
+    #[inline]
+    fn is_ordinary(&self, rtt: Duration) -> bool {
+        self.last
+            .is_some_and(|(_, last)| rtt <= last.saturating_add(MIN_NOISE))
+    }
+
     /// Returns a suspicion if this sample causes one.
+    #[cold]
+    #[inline(never)]
     fn suspect(&self, ack: &Ack, rtt: Duration, sent: Sent) -> Option<Suspicion> {
         let (min, max) = (self.recent.min()?, self.recent.max()?);
         let rate = self.rate.get()?;
@@ -269,6 +282,8 @@ impl RttStep {
     }
 
     /// Processes a sample that is too short for this path.
+    #[cold]
+    #[inline(never)]
     fn on_shorter(&mut self, rtt: Duration, base: Duration, sent: Sent) -> Observation {
         let rate = self.rate.get();
         let shorter = self.shorter.get_or_insert(Shorter {
@@ -298,6 +313,8 @@ impl RttStep {
     }
 
     /// Processes a sample during a suspicion.
+    #[cold]
+    #[inline(never)]
     fn on_suspected(
         &mut self,
         ack: &Ack,
@@ -330,13 +347,13 @@ impl RttStep {
         };
         Observation::change(rtt, change)
     }
-}
 
-impl PathChange for RttStep {
-    fn on_ack(&mut self, ack: &Ack) -> Observation {
+    /// Processes an acknowledgment whose RTT sample, for this purpose, is `rtt` instead of its own.
+    #[inline]
+    pub fn on_sample(&mut self, ack: &Ack, rtt: Option<Duration>) -> Observation {
         self.rate.on_ack(ack);
-        let (Some(rtt), Some(newest)) = (ack.rtt, ack.newest) else {
-            return Observation::sample(ack.rtt);
+        let (Some(rtt), Some(newest)) = (rtt, ack.newest) else {
+            return Observation::sample(rtt);
         };
         let sent = Sent::of(newest);
         let base = *self.base.get_or_insert(rtt);
@@ -348,13 +365,21 @@ impl PathChange for RttStep {
         if let Some(suspicion) = self.suspicion {
             return self.on_suspected(ack, rtt, sent, suspicion);
         }
-        self.suspicion = self.suspect(ack, rtt, sent);
-        if self.suspicion.is_some() {
+        if !self.is_ordinary(rtt)
+            && let Some(suspicion) = self.suspect(ack, rtt, sent)
+        {
+            self.suspicion = Some(suspicion);
             return Observation::sample(None);
         }
         self.recent.push(rtt);
         self.last = Some((sent, rtt));
         Observation::sample(Some(rtt))
+    }
+}
+
+impl PathChange for RttStep {
+    fn on_ack(&mut self, ack: &Ack) -> Observation {
+        self.on_sample(ack, ack.rtt)
     }
 }
 

@@ -2,11 +2,11 @@
 
 use whimbrel_units::{Duration, Rate, Time};
 
-/// The pacing rate is never below one segment in this time.
+/// The pacing rate is never below so many segments per second.
 ///
 /// Neither source has this minimum. A rate of zero, which a wrong sample can give, would never send
 /// again and so never be measured again.
-const SLOWEST_SEGMENT: Duration = Duration::from_secs(1);
+const SLOWEST: u64 = 1;
 
 /// Fraction of the estimated bandwidth at which both versions pace (bbr_pacing_margin_percent = 1),
 /// so that a queue drains rather than grows on average.
@@ -125,10 +125,7 @@ pub(crate) fn nominal_bandwidth(cwnd: u64, srtt: Duration) -> Rate {
 
 /// `rate`, but at least the rate at which the connection does not stop.
 pub(crate) fn at_least_slowest(rate: Rate, mss: u64) -> Rate {
-    rate.max(Rate::over(
-        whimbrel_units::Bytes::new(mss.max(1)),
-        SLOWEST_SEGMENT,
-    ))
+    rate.max(Rate::from_bytes_per_sec(mss.max(1).saturating_mul(SLOWEST)))
 }
 
 #[cfg(test)]

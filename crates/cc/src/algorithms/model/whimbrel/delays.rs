@@ -16,6 +16,8 @@
 //!
 //! Units: seconds.
 
+use super::{higher, lower};
+
 /// Parts of a round trip in which minima are kept.
 const SLICES: usize = 8;
 
@@ -39,6 +41,8 @@ const MEMORY: f64 = 500.0;
 pub(super) struct Delays {
     /// The minimum of each slice, the newest first; infinite without a sample.
     slices: [f64; SLICES],
+    /// The minimum of all but the newest, which only the end of a slice changes.
+    older: f64,
     slice_began: f64,
     standing: f64,
     recent: f64,
@@ -55,13 +59,14 @@ pub(super) struct Delays {
 }
 
 fn min(values: &[f64]) -> f64 {
-    values.iter().copied().fold(f64::INFINITY, f64::min)
+    values.iter().copied().fold(f64::INFINITY, lower)
 }
 
 impl Delays {
     pub fn new() -> Self {
         Self {
             slices: [f64::INFINITY; SLICES],
+            older: f64::INFINITY,
             slice_began: 0.0,
             standing: f64::INFINITY,
             recent: f64::INFINITY,
@@ -78,24 +83,30 @@ impl Delays {
     /// Processes a sample; `span`: the time over which the standing RTT is the minimum, at most a
     /// round trip. The base RTT counts as seen if the sample is within `tolerance` of it.
     pub fn add(&mut self, now: f64, rtt: f64, span: f64, tolerance: f64) {
-        self.periods[0] = self.periods[0].min(rtt);
-        self.base = self.base.min(rtt);
+        self.periods[0] = lower(self.periods[0], rtt);
+        self.base = lower(self.base, rtt);
         if rtt <= self.base + tolerance {
             self.seen = now;
         }
-        let slice = (span / SLICES as f64).max(1e-6);
-        let passed = (now - self.slice_began) / slice;
-        if passed >= 1.0 {
-            let passed = (passed.min(SLICES as f64)) as usize;
-            self.end_slice(passed > 1);
-            self.slices.rotate_right(passed % SLICES);
-            self.slices[..passed].fill(f64::INFINITY);
-            self.slice_began = now;
+        let slice = higher(span / SLICES as f64, 1e-6);
+        if now - self.slice_began >= slice {
+            let passed = (now - self.slice_began) / slice;
+            self.begin_slice(now, passed.min(SLICES as f64) as usize);
         }
-        self.slices[0] = self.slices[0].min(rtt);
-        self.standing = min(&self.slices);
+        self.slices[0] = lower(self.slices[0], rtt);
+        self.standing = lower(self.older, self.slices[0]);
         self.recent = min(&self.slices[..RECENT]);
-        self.longest = self.longest.max(self.standing - self.base);
+        self.longest = higher(self.longest, self.standing - self.base);
+    }
+
+    /// Begins the slice that comes so many after the present one.
+    #[inline(never)]
+    fn begin_slice(&mut self, now: f64, passed: usize) {
+        self.end_slice(passed > 1);
+        self.slices.rotate_right(passed % SLICES);
+        self.slices[..passed].fill(f64::INFINITY);
+        self.older = min(&self.slices[1..]);
+        self.slice_began = now;
     }
 
     /// Ends a slice, and `skipped` ones without a sample: its minimum is compared with that of the
@@ -192,6 +203,7 @@ impl Delays {
         self.longest = 0.0;
         self.slices = [f64::INFINITY; SLICES];
         self.slices[0] = rtt;
+        self.older = f64::INFINITY;
         (self.standing, self.recent, self.previous) = (rtt, rtt, rtt);
     }
 }

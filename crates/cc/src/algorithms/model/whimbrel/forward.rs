@@ -20,6 +20,8 @@
 //!
 //! Units: seconds.
 
+use super::{higher, lower};
+
 /// Drain periods that are remembered.
 const PERIODS: usize = 3;
 
@@ -37,6 +39,8 @@ const MEAN_GAIN: f64 = 0.02;
 pub(super) struct Backward {
     /// Minima of `now - arrival` of the drain periods, the present one first.
     periods: [f64; PERIODS],
+    /// The minimum of these.
+    min: f64,
     seen: f64,
     /// The delay above the minimum: of the slow ones, and on average.
     excess: f64,
@@ -49,6 +53,7 @@ impl Backward {
     pub fn new() -> Self {
         Self {
             periods: [f64::INFINITY; PERIODS],
+            min: f64::INFINITY,
             seen: f64::NEG_INFINITY,
             excess: 0.0,
             mean: 0.0,
@@ -65,11 +70,11 @@ impl Backward {
         };
         self.seen = now;
         let back = now - arrival;
-        self.periods[0] = self.periods[0].min(back);
-        let min = self.periods.iter().copied().fold(f64::INFINITY, f64::min);
-        let excess = back - min;
+        self.periods[0] = lower(self.periods[0], back);
+        self.min = lower(self.min, back);
+        let excess = back - self.min;
         self.latest = excess;
-        Some((rtt - excess).max(0.0))
+        Some(higher(rtt - excess, 0.0))
     }
 
     /// Learns from the latest acknowledgment, which belongs to this path.
@@ -99,6 +104,7 @@ impl Backward {
     /// A drain ends: the oldest period is forgotten.
     pub fn end_period(&mut self) {
         self.periods = [f64::INFINITY, self.periods[0], self.periods[1]];
+        self.min = lower(self.periods[1], self.periods[2]);
     }
 
     /// The path is another one: its way back takes as long as the latest acknowledgment did.
@@ -107,6 +113,7 @@ impl Backward {
         let min = periods.into_iter().fold(f64::INFINITY, f64::min);
         *self = Self {
             periods: [min; PERIODS],
+            min,
             seen: self.seen,
             ..Self::new()
         };

@@ -24,6 +24,7 @@
 //! | `path.rs` | a longer path is not a queue |
 //! | `excursions.rs` | when drains and trials begin, and what they have shown |
 //! | `modes.rs` | from one mode to the next |
+//! | `limits.rs` | what the transport gets of all that |
 //!
 //! **Fixed point.** In default mode a flow of x packets a second keeps a queue of `a/sqrt(x)`
 //! seconds, so flows of one bottleneck have equal rates, in proportion to their priorities,
@@ -63,6 +64,7 @@ mod excursions;
 mod forward;
 mod fullness;
 mod kin;
+mod limits;
 mod losses;
 mod modes;
 mod path;
@@ -72,12 +74,10 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use crate::algorithms::model::bbr::signals::at_least_slowest;
 use crate::estimators::max_rate::MaxRate;
 use crate::interface::{
     Ack, Controller, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict,
 };
-use crate::path_change::PathChange;
 use crate::path_change::rtt_step::RttStep;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Setup, code};
 use clock::Clock;
@@ -89,6 +89,7 @@ use drain::Excursion;
 use elasticity::Yielding;
 use forward::Backward;
 use fullness::Fullness;
+use limits::Limits;
 use losses::Losses;
 use path::{Longer, Suspected};
 use share::Share;
@@ -118,6 +119,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "algorithms/model/whimbrel/elasticity.rs",
         "algorithms/model/whimbrel/compete.rs",
         "algorithms/model/whimbrel/path.rs",
+        "algorithms/model/whimbrel/limits.rs",
         "path_change/rtt_step.rs"
     ),
     summary: "A short queue by delay, confidence in losses, memory of the path; competes as CUBIC \
@@ -130,30 +132,12 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |setup, values| Box::new(Whimbrel::new(setup, Config::from_values(values))),
 };
 
-/// Minimum window in segments in normal operation. Below [`SMALL_WINDOW`] pacing decides how much
+/// Minimum window in segments in normal operation. Below that of `limits.rs` pacing decides how much
 /// is in flight.
 const MIN_WINDOW: f64 = 1.0;
 
-/// The smallest window that the transport gets in normal operation, segments: two that are
-/// acknowledged together and two more, so that no acknowledgment waits for the receiver's timer,
-/// whose delay would look like a queue.
-const SMALL_WINDOW: u64 = 4;
-
-/// A flow whose packets are further apart than this, s, sends them in pairs. The receiver
-/// acknowledges a lone packet after up to 40 ms, and a flow whose packets are all alone would take
-/// that for a queue, yield to it, and stay at one packet for each RTT. Less than 40 ms, because a
-/// trial or a drain may leave a quarter of the rate.
-const PAIRED: f64 = 0.01;
-
 /// A window is at most this, bytes: every sum of windows remains finite.
 const MAX_WINDOW: f64 = 1e15;
-
-/// Pacing rate over window per standing RTT in startup, while competing, and otherwise. Above 1 the
-/// window decides how much is in flight, and pacing only that it does not come in bursts.
-const PACING: (f64, f64, f64) = (2.0, 1.2, 1.1);
-
-/// The same during a push: what it adds is sent within a round trip.
-const PUSHING: f64 = 1.4;
 
 /// Fraction of the window that remains after a loss that is surely congestion, in default mode:
 /// CUBIC's, half as strong, because the delay has reduced the window already.
@@ -205,6 +189,8 @@ struct Whimbrel {
     segment: u64,
     mss: f64,
     window: f64,
+    /// What the transport gets of the present state.
+    limits: Limits,
     mode: Mode,
     target: Target,
     delays: Delays,
@@ -248,6 +234,18 @@ fn seconds(time: Time) -> f64 {
     time.since(Time::ZERO).as_secs_f64()
 }
 
+/// The smaller of two numbers, of which none is NaN: one instruction, where `f64::min` takes five.
+#[inline]
+fn lower(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
+}
+
+/// The larger of two numbers, of which none is NaN, as above.
+#[inline]
+fn higher(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
 impl Whimbrel {
     fn new(setup: &Setup, config: Config) -> Self {
         let segment = setup.mss.get().max(1);
@@ -256,11 +254,12 @@ impl Whimbrel {
         let known = setup
             .ssthresh
             .is_some_and(|known| known <= setup.initial_window);
-        Self {
+        let mut new = Self {
             config,
             segment,
             mss,
             window,
+            limits: Limits::UNKNOWN,
             mode: if known { Mode::Cruise } else { Mode::Startup },
             target: Target::new(config.a),
             delays: Delays::new(),
@@ -288,17 +287,14 @@ impl Whimbrel {
             stalled: false,
             answered: 0,
             before: None,
-        }
+        };
+        new.renew_limits();
+        new
     }
 
     /// Minimum window in normal operation.
     fn min_window(&self) -> f64 {
         MIN_WINDOW * self.mss
-    }
-
-    /// Whether pacing, and not the window, decides how much is in flight.
-    fn is_small(&self) -> bool {
-        self.window < SMALL_WINDOW as f64 * self.mss
     }
 
     /// What a packet takes to be acknowledged without a queue, s: with the wait of acknowledgments
@@ -324,7 +320,7 @@ impl Whimbrel {
 
     /// The rate of the present window, packets per second; needs an RTT sample.
     fn own_rate(&self) -> f64 {
-        self.window / self.mss / self.trip().max(1e-6)
+        self.window / self.mss / higher(self.trip(), 1e-6)
     }
 
     /// By how much the standing RTT may exceed the base without a queue.
@@ -332,7 +328,7 @@ impl Whimbrel {
         if !self.config.noise {
             return 0.0;
         }
-        self.fullness.allowance().min(self.noise_limit())
+        lower(self.fullness.allowance(), self.noise_limit())
     }
 
     /// By how much noise may explain a standing RTT above the base.
@@ -376,14 +372,14 @@ impl Whimbrel {
             };
             let delivered = rate * self.slow_trip() / (1.0 - self.losses.floor());
             let limit = headroom * delivered + 2.0 * alpha + 4.0 * self.mss;
-            self.window = self.window.min(limit);
+            self.window = lower(self.window, limit);
         }
         let min = if self.stalled {
             self.mss
         } else {
             self.min_window()
         };
-        self.window = self.window.clamp(min, MAX_WINDOW.max(min));
+        self.window = higher(lower(self.window, MAX_WINDOW), min);
     }
 
     /// Processes the RTT of an acknowledgment. Returns whether there is one to work with.
@@ -398,7 +394,7 @@ impl Whimbrel {
         let forward = sample.and_then(|rtt| self.backward.forward(now, rtt, arrival));
         if self.config.path {
             let rtt = forward.map(Duration::from_secs_f64);
-            let observed = self.step.on_ack(&Ack { rtt, ..*ack });
+            let observed = self.step.on_sample(ack, rtt);
             if let Some(change) = observed.change {
                 let counts = change.to < change.from || self.may_be_longer(ack, now);
                 self.suspected.end();
@@ -422,16 +418,16 @@ impl Whimbrel {
         if last && rtt > self.delays.base() {
             return self.delays.known();
         }
-        let srtt = ack.srtt.as_secs_f64().max(rtt.min(self.delays.base()));
+        let srtt = higher(ack.srtt.as_secs_f64(), lower(rtt, self.delays.base()));
         let (wanted, span) = match self.delays.known() {
             true => {
                 let rate = self.own_rate();
-                let span = srtt.min(LONGEST.max(MANY / rate));
+                let span = lower(srtt, higher(MANY / rate, LONGEST));
                 (self.target.delay(rate), span)
             }
             false => (0.0, srtt),
         };
-        let tolerance = (wanted / 4.0).min(rtt / 32.0);
+        let tolerance = lower(wanted / 4.0, rtt / 32.0);
         self.delays.add(now, rtt, span, tolerance);
         self.excursion.on_sample(now, rtt, self.delays.standing());
         true
@@ -440,86 +436,24 @@ impl Whimbrel {
 
 impl Controller for Whimbrel {
     fn on_ack(&mut self, ack: &Ack) {
-        let now = seconds(ack.now);
-        self.rate.on_ack(ack);
-        let usable = self.on_rtt(ack, now);
-        if self.stalled {
-            self.refill(ack, now);
-        }
-        if !self.delays.known() {
-            return;
-        }
-        if ack.round_start {
-            self.on_round(ack, now);
-        }
-        if let Some(stroke) = self.clock.on_ack(now, self.delays.standing()) {
-            self.on_stroke(now, stroke);
-        }
-        if !usable {
-            return;
-        }
-        let rate = self.own_rate();
-        let wanted = self.wanted(rate);
-        let alpha = wanted * rate * self.mss;
-        let acked = (ack.acked.get() as f64).min(self.window);
-        match self.mode {
-            Mode::Startup => self.search(ack, acked, wanted),
-            Mode::Cruise => {
-                let target = self.without_queue(self.window) + alpha;
-                let room = self.has_room(rate);
-                let gain = self.config.gain;
-                let used = ack.cwnd_limited || self.is_small();
-                let step = self.cruise.step(self.window, target, gain, room, used);
-                self.window += step * acked / self.window;
-                if self.cruise.is_fast() && self.delays.recent_queue() > wanted {
-                    self.end_growth(ack, alpha);
-                }
-            }
-            Mode::Compete => self.window = self.compete.on_ack(ack, self.window),
-            Mode::Drain | Mode::Push | Mode::Trial => {}
-        }
-        self.limit_window(alpha);
+        self.acknowledged(ack);
+        self.renew_limits();
     }
 
     fn on_loss(&mut self, loss: &Loss) -> LossResponse {
-        let own = self.confidence(loss.signal);
-        let judged = match own >= CONGESTION {
-            true => Verdict::Congestion,
-            false => Verdict::Random,
-        };
-        let verdict = loss.verdict(judged);
-        let confidence = match (verdict == judged, verdict) {
-            (true, _) => own,
-            (false, Verdict::Congestion) => 1.0,
-            (false, Verdict::Random) => 0.0,
-        };
-        let reduced = self.answer(loss, confidence);
-        LossResponse {
-            reduced,
-            verdict: Some(verdict),
-            confidence: Some(confidence),
-        }
+        let response = self.lost(loss);
+        self.renew_limits();
+        response
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
-        if !timeout.repeated && !self.stalled {
-            let window = match self.mode {
-                Mode::Drain | Mode::Push | Mode::Trial => self.excursion.before().0,
-                _ => self.window,
-            };
-            self.before = Some((window, self.mode));
-        }
-        self.stalled = true;
-        self.answered = timeout.next_order;
-        self.window = self.mss;
+        self.timed_out(timeout);
+        self.renew_limits();
     }
 
     fn on_spurious(&mut self, _now: Time) {
-        if let Some((window, mode)) = self.before.take() {
-            self.window = self.window.max(window);
-            self.mode = mode;
-            self.stalled = false;
-        }
+        self.undo();
+        self.renew_limits();
     }
 
     fn on_mss(&mut self, mss: Bytes) {
@@ -527,33 +461,20 @@ impl Controller for Whimbrel {
         self.mss = self.segment as f64;
         self.window = self.window.max(self.mss);
         self.compete.on_mss(mss);
+        self.renew_limits();
     }
 
     fn cwnd(&self) -> Bytes {
-        let min = if self.stalled { 1 } else { SMALL_WINDOW };
-        Bytes::new((self.window as u64).max(self.segment.saturating_mul(min)))
+        debug_assert_eq!(self.limits, self.limits_now(), "not renewed after an event");
+        self.limits.cwnd
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        if !self.delays.known() {
-            return None;
-        }
-        let (startup, compete, otherwise) = PACING;
-        let gain = match self.mode {
-            Mode::Startup => startup,
-            Mode::Compete => compete,
-            Mode::Push => PUSHING,
-            _ => otherwise,
-        };
-        let trip = self.slow_trip().max(1e-6);
-        let bits = gain * self.window * 8.0 / trip;
-        let rate = Rate::from_bits_per_sec(bits.min(1e18) as u64);
-        Some(at_least_slowest(rate, self.segment))
+        self.limits.pacing_rate
     }
 
     fn send_quantum(&self) -> u32 {
-        let paired = self.delays.known() && self.own_rate() * PAIRED < 1.0;
-        if paired { 2 } else { 1 }
+        self.limits.send_quantum
     }
 
     fn classifies_losses(&self) -> bool {
@@ -588,6 +509,94 @@ impl Controller for Whimbrel {
 }
 
 impl Whimbrel {
+    /// Processes an acknowledgment.
+    #[inline]
+    fn acknowledged(&mut self, ack: &Ack) {
+        let now = seconds(ack.now);
+        self.rate.on_ack(ack);
+        let usable = self.on_rtt(ack, now);
+        if self.stalled {
+            self.refill(ack, now);
+        }
+        if !self.delays.known() {
+            return;
+        }
+        if ack.round_start {
+            self.on_round(ack, now);
+        }
+        if let Some(stroke) = self.clock.on_ack(now, self.delays.standing()) {
+            self.on_stroke(now, stroke);
+        }
+        if !usable {
+            return;
+        }
+        let rate = self.own_rate();
+        let wanted = self.wanted(rate);
+        let alpha = wanted * rate * self.mss;
+        let acked = lower(ack.acked.get() as f64, self.window);
+        match self.mode {
+            Mode::Startup => self.search(ack, acked, wanted),
+            Mode::Cruise => {
+                let target = self.without_queue(self.window) + alpha;
+                let room = self.has_room(rate);
+                let gain = self.config.gain;
+                let used = ack.cwnd_limited || self.is_small();
+                let step = self.cruise.step(self.window, target, gain, room, used);
+                self.window += step * acked / self.window;
+                if self.cruise.is_fast() && self.delays.recent_queue() > wanted {
+                    self.end_growth(ack, alpha);
+                }
+            }
+            Mode::Compete => self.window = self.compete.on_ack(ack, self.window),
+            Mode::Drain | Mode::Push | Mode::Trial => {}
+        }
+        self.limit_window(alpha);
+    }
+
+    /// Decides about an episode of loss.
+    fn lost(&mut self, loss: &Loss) -> LossResponse {
+        let own = self.confidence(loss.signal);
+        let judged = match own >= CONGESTION {
+            true => Verdict::Congestion,
+            false => Verdict::Random,
+        };
+        let verdict = loss.verdict(judged);
+        let confidence = match (verdict == judged, verdict) {
+            (true, _) => own,
+            (false, Verdict::Congestion) => 1.0,
+            (false, Verdict::Random) => 0.0,
+        };
+        let reduced = self.answer(loss, confidence);
+        LossResponse {
+            reduced,
+            verdict: Some(verdict),
+            confidence: Some(confidence),
+        }
+    }
+
+    /// The timer has expired: one segment, until an acknowledgment comes.
+    fn timed_out(&mut self, timeout: &Timeout) {
+        if !timeout.repeated && !self.stalled {
+            let window = match self.mode {
+                Mode::Drain | Mode::Push | Mode::Trial => self.excursion.before().0,
+                _ => self.window,
+            };
+            self.before = Some((window, self.mode));
+        }
+        self.stalled = true;
+        self.answered = timeout.next_order;
+        self.window = self.mss;
+    }
+
+    /// Takes back the last reduction.
+    fn undo(&mut self) {
+        if let Some((window, mode)) = self.before.take() {
+            self.window = self.window.max(window);
+            self.mode = mode;
+            self.stalled = false;
+        }
+    }
+
     /// How sure it is that a loss now is congestion.
     fn confidence(&self, signal: Signal) -> f64 {
         if signal == Signal::Ecn || !self.config.classify {
