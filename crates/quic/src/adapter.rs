@@ -29,6 +29,7 @@
 //! Times are since the connection began. Sizes are those of QUIC packets, headers included.
 
 use crate::control::Control;
+use crate::feedback::SMALL;
 use crate::flight::Flight;
 use crate::rounds::Rounds;
 use crate::rtt::Rtt;
@@ -47,6 +48,10 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// send_quantum (draft-ietf-ccwg-bbr-04 section 4.6.3) is the data of one millisecond, at least two
 /// packets and at most this.
 const MAX_QUANTUM: u64 = 64 * 1024;
+
+/// A pacing rate at which nothing waits, bytes per second. A byte takes a nanosecond, so noq's timer
+/// never expires at the instant at which it is set.
+const UNPACED: u64 = 1_000_000_000;
 
 /// Implements noq's [`congestion::Controller`] with a [`whimbrel_cc::Controller`].
 #[derive(Debug)]
@@ -70,6 +75,8 @@ struct Inner {
     /// Maximum UDP payload, bytes.
     mtu: u64,
     in_flight: u64,
+    /// The last packet sent carried no data of the application.
+    last_was_small: bool,
     flight: Flight,
     rate: RateEstimator,
     rtt: Rtt,
@@ -164,6 +171,7 @@ impl Adapter {
             control,
             mtu: setup.mss.get(),
             in_flight: 0,
+            last_was_small: false,
             flight: Flight::default(),
             rate: RateEstimator::default(),
             rtt: Rtt::default(),
@@ -238,6 +246,7 @@ impl Inner {
         self.now = now;
         let idle = self.in_flight == 0;
         self.in_flight += bytes;
+        self.last_was_small = bytes < SMALL as u64;
         let in_flight = Bytes::new(self.in_flight);
         let tag = self.rate.on_sent(now, idle, in_flight);
         self.flight.sent(now, number, tag);
@@ -462,6 +471,18 @@ impl Inner {
         self.window().max(min)
     }
 
+    /// The pacing rate for noq, bytes per second.
+    fn pacing_rate(&self) -> Option<u64> {
+        // A receiver's reports take the place of acknowledgments. Its window over the round trip,
+        // at which noq would pace them, says nothing about the path back, and on a long one they
+        // would come after the acknowledgments to which they belong.
+        if self.last_was_small && self.control.lets_one_more() {
+            return Some(UNPACED);
+        }
+        let rate = self.controller.pacing_rate();
+        rate.map(|rate| rate.as_bytes_per_sec().max(1))
+    }
+
     fn report(&self, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
             s.time = self.now;
@@ -555,10 +576,7 @@ impl congestion::Controller for Adapter {
 
     fn metrics(&self) -> ControllerMetrics {
         let inner = self.current();
-        let pacing_rate = inner
-            .controller
-            .pacing_rate()
-            .map(|r| r.as_bytes_per_sec().max(1));
+        let pacing_rate = inner.pacing_rate();
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = inner.window();
         metrics.ssthresh = inner.controller.ssthresh().map(Bytes::get);

@@ -77,10 +77,15 @@ impl Control {
         self.lock().marks.acknowledged(order)
     }
 
+    /// Whether one packet may leave whatever the window.
+    pub fn lets_one_more(&self) -> bool {
+        self.lock().one_more
+    }
+
     /// The minimum window, with `in_flight` bytes in flight and packets of `mtu` bytes. It lets one
     /// packet leave: with the next one that is sent, it is 0 again.
     pub fn min_window(&self, in_flight: u64, mtu: u64) -> u64 {
-        if self.lock().one_more {
+        if self.lets_one_more() {
             in_flight + mtu + PADDED
         } else {
             0

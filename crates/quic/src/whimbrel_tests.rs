@@ -99,3 +99,22 @@ fn on_a_slow_path_the_receivers_timer_is_no_queue() {
     let rates = [megabits(&monitor) - before, megabits(&other)].map(|sent| sent / 90.0);
     assert!(rates[0] > 0.12 && rates[1] > 0.12, "{rates:?} Mbit/s");
 }
+
+/// The receiver sends little, so its window is small, and over this round trip noq would pace its
+/// reports at less than there are. Without them startup sees no queue, floods it, and loses a third
+/// of the packets.
+#[test]
+fn on_a_long_path_reports_of_arrival_are_not_paced() {
+    let mut path = path(20_000_000, 300, 1013);
+    path.forth.loss.random = "1 %".parse().expect("a probability");
+    for seed in 1..4 {
+        let mut network = Network::new(&path, seed);
+        let monitor = add(&mut network, "whimbrel", seed);
+        network.run_until(Time::ZERO + ms(12_000));
+        let rate = megabits(&monitor) / 12.0;
+        let snapshot = monitor.snapshot();
+        let lost = snapshot.lost.get() as f64 / snapshot.delivered.get() as f64;
+        assert!(rate > 8.5, "seed {seed}: {rate} Mbit/s");
+        assert!(lost < 0.03, "seed {seed}: {lost}");
+    }
+}
