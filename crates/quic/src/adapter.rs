@@ -49,8 +49,8 @@ use whimbrel_units::{Bytes, Duration, Time};
 /// packets and at most this.
 const MAX_QUANTUM: u64 = 64 * 1024;
 
-/// A pacing rate at which nothing waits, bytes per second. A byte takes a nanosecond, so noq's timer
-/// never expires at the instant at which it is set.
+/// A pacing rate at which nothing waits, bytes per second. A byte takes a nanosecond, so noq's
+/// timer never expires at the instant at which it is set.
 const UNPACED: u64 = 1_000_000_000;
 
 /// Implements noq's [`congestion::Controller`] with a [`whimbrel_cc::Controller`].
