@@ -8,7 +8,8 @@
 //!
 //! Hosts have one thing in common: the time of day. NTP keeps it within some milliseconds between
 //! hosts of the Internet. So a **stroke** is each instant of UTC that is a multiple of
-//! `drain_after` (5 s), counted since 1970, and drains and trials begin at strokes only. A flow
+//! `drain_after` (5 s), counted since 1970, and drains and trials begin at strokes only (the first
+//! trial of a connection at a full second, `compete.rs`). A flow
 //! that needs longer times takes each second, fourth, eighth stroke, so that its strokes are
 //! strokes of the others too. An excursion lasts at least 0.2 s (`drain.rs`), so clocks may differ
 //! by a part of that. Where they differ by more, each flow drains at its own time, and flows
@@ -49,13 +50,13 @@ impl Clock {
         }
     }
 
-    /// That of a connection.
-    pub fn of(setup: &Setup, config: &Config) -> Self {
+    /// That of a connection, with strokes each `unit`.
+    pub fn of(setup: &Setup, config: &Config, unit: f64) -> Self {
         // The seed's bits in another order, as a fraction of one.
         let mixed = setup.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         let error = config.clock_error * mixed as f64 / f64::from(1 << 24);
         let utc = setup.utc.as_secs_f64() + error;
-        Self::new(config.clock.then_some(utc), config.drain_after)
+        Self::new(config.clock.then_some(utc), unit)
     }
 
     /// The stroke that falls between the last acknowledgment and the one of `now`, if one does.

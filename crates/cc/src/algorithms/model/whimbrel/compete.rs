@@ -15,7 +15,9 @@
 //!   queue, for three round trips, at a stroke of `clock.rs`: first at strokes that are
 //!   [`TRIALS`] seconds apart, and then twice that up to the second of them. If the queue empties,
 //!   no other flow keeps it. Flows of this algorithm that took each other for others all do so at
-//!   the same time, and find themselves alone.
+//!   the same time, and find themselves alone. The first trial of a connection is at the next full
+//!   second ([`FIRST_TRIAL`]): one flow that is mistaken while many begin makes the queue by which
+//!   the others are, within two seconds, while those that are not yet leave it to that one.
 //!
 //! Units: seconds, bytes.
 
@@ -33,6 +35,10 @@ const EMPTY: u32 = 8;
 
 /// Time from one trial to the next, first and at most, s.
 const TRIALS: (f64, f64) = (4.0, 32.0);
+
+/// The first trial is at a multiple of this of UTC, s. Before it nothing is known of the others.
+/// With half of it 56 points of own kind have 0.958 instead of 0.963, with none 0.956.
+pub(super) const FIRST_TRIAL: f64 = 1.0;
 
 /// Round trips from one trial to the next, and before the first, at least. One that misses the
 /// trial of the others would have the path for itself until the next, and drive them back to it.

@@ -35,6 +35,14 @@ impl Whimbrel {
         }
     }
 
+    /// A full second has begun: it is time for the first trials of all flows.
+    pub(super) fn on_second(&mut self, now: f64) {
+        let first = self.mode == Mode::Compete && !self.tried;
+        if first && (self.compete.between_trials(now, self.delays.base())).is_some() {
+            self.begin_trial(now);
+        }
+    }
+
     fn needs_drain(&self, now: f64, between: f64) -> bool {
         let lately = now - self.delays.seen() < LATELY * between;
         !lately || self.losses.doubtful(now, 0.5 * between)
@@ -50,6 +58,7 @@ impl Whimbrel {
     }
 
     fn begin_trial(&mut self, now: f64) {
+        self.tried = true;
         self.begin(now, Mode::Trial, TRIAL * self.without_queue(self.window));
     }
 
@@ -79,15 +88,15 @@ impl Whimbrel {
             self.delays.base()
         };
         let left = min - self.delays.base();
-        let emptied = left <= self.foreign();
+        self.emptied = left <= self.foreign();
         let drained = self.drained(left);
         self.kin = drained == Drained::Kin;
-        self.spoiled = if emptied { 0 } else { self.spoiled + 1 };
+        self.spoiled = if self.emptied { 0 } else { self.spoiled + 1 };
         if self.spoiled >= SPOILED && self.config.elasticity {
             self.begin_competing(now);
             return;
         }
-        let longer = emptied && drained == Drained::Unmoved && self.config.path;
+        let longer = self.emptied && drained == Drained::Unmoved && self.config.path;
         if longer && self.longer.may_assume(now) {
             self.assume_longer(now, min);
             self.enter(Mode::Cruise);
@@ -95,7 +104,7 @@ impl Whimbrel {
             return;
         }
         self.end_period(now, min);
-        if emptied {
+        if self.emptied {
             self.fullness
                 .on_empty(self.delays.standing() - self.delays.base());
         }

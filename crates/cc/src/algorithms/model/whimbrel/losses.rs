@@ -14,6 +14,14 @@
 //! binomial distribution, and 2 %) in two rounds of three are congestion, and the window gives back
 //! the fraction that is lost beyond the floor.
 //!
+//! **The answer** ([`left`]) is half as strong as CUBIC's, because the delay has reduced the window
+//! already. A flow regains its share within `T/(g*q)` round trips (`mod.rs`): the time grows with
+//! the square of the RTT T. So the same answer costs a flow with ten times the RTT a hundred times
+//! as much, and beside its own kind it would have a fraction of its share. Where the last drain has
+//! left no queue of others, so that delay governs all that there is, the answer is in proportion to
+//! 1/T above [`FULL_ANSWER`]. Where others keep a queue, losses are what they obey, and so does this
+//! flow.
+//!
 //! Units: seconds, packets.
 
 /// Round trips of one window of extremes; two windows are kept.
@@ -47,6 +55,24 @@ const DOUBTFUL: f64 = 0.04;
 
 /// Packets in which the floor follows the loss of calm rounds.
 const CALM: f64 = 20_000.0;
+
+/// Fraction of the window that remains after a loss that is surely congestion, in default mode.
+const AFTER_LOSS: f64 = 0.85;
+
+/// The longest base RTT at which the answer to a loss is whole although nobody else keeps a queue,
+/// s. From 5 to 20 ms, or 2/3 of the answer, make no difference (docs/whimbrel.md).
+const FULL_ANSWER: f64 = 0.02;
+
+/// The fraction of the window that a loss of this confidence leaves on a path with this base RTT.
+/// `emptied`: the last drain has left no queue of others.
+pub(super) fn left(confidence: f64, base: f64, emptied: bool) -> f64 {
+    let part = if emptied {
+        (FULL_ANSWER / base.max(1e-6)).min(1.0)
+    } else {
+        1.0
+    };
+    1.0 - (1.0 - AFTER_LOSS) * confidence * part
+}
 
 /// What one round trip delivered and lost, packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -268,6 +294,24 @@ mod tests {
             losses.confidence(0.053, 0.05, 0.001, 0.05) > 0.9,
             "3 of 2 ms"
         );
+    }
+
+    #[test]
+    fn a_long_path_answers_less_where_nobody_else_keeps_a_queue() {
+        for (confidence, base, emptied, kept) in [
+            (1.0, 0.2, false, 0.85),
+            (0.5, 0.2, false, 0.925),
+            (1.0, 0.01, true, 0.85),
+            (1.0, 0.02, true, 0.85),
+            (1.0, 0.2, true, 0.985),
+            (0.0, 0.2, true, 1.0),
+        ] {
+            let window = left(confidence, base, emptied);
+            assert!(
+                (window - kept).abs() < 1e-12,
+                "{confidence} {base}: {window}"
+            );
+        }
     }
 
     #[test]

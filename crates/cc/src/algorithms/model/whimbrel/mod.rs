@@ -81,7 +81,7 @@ use crate::interface::{
 use crate::path_change::rtt_step::RttStep;
 use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Setup, code};
 use clock::Clock;
-use compete::Compete;
+use compete::{Compete, FIRST_TRIAL};
 use config::{Config, PARAMETERS};
 use cruise::Cruise;
 use delays::Delays;
@@ -138,10 +138,6 @@ const MIN_WINDOW: f64 = 1.0;
 
 /// A window is at most this, bytes: every sum of windows remains finite.
 const MAX_WINDOW: f64 = 1e15;
-
-/// Fraction of the window that remains after a loss that is surely congestion, in default mode:
-/// CUBIC's, half as strong, because the delay has reduced the window already.
-const AFTER_LOSS: f64 = 0.85;
 
 /// The confidence from which on a loss is called congestion, and below which it is ignored.
 const CONGESTION: f64 = 0.5;
@@ -202,6 +198,7 @@ struct Whimbrel {
     startup: Startup,
     cruise: Cruise,
     clock: Clock,
+    seconds: Clock,
     share: Share,
     excursion: Excursion,
     compete: Compete,
@@ -218,6 +215,10 @@ struct Whimbrel {
     found: u64,
     /// The last drain has found a queue of this algorithm's flows.
     kin: bool,
+    /// It has left no longer queue than such flows make.
+    emptied: bool,
+    /// A trial has begun on this connection.
+    tried: bool,
     /// Drains in a row after which the queue was still long.
     spoiled: u32,
     /// Changes of the path.
@@ -270,7 +271,8 @@ impl Whimbrel {
             round: RoundTrip::default(),
             startup: Startup::default(),
             cruise: Cruise::new(),
-            clock: Clock::of(setup, &config),
+            clock: Clock::of(setup, &config, config.drain_after),
+            seconds: Clock::of(setup, &config, FIRST_TRIAL),
             share: Share::default(),
             excursion: Excursion::begin(0.0, window, 0.0),
             compete: Compete::begin(0.0, window, 0.0),
@@ -282,6 +284,8 @@ impl Whimbrel {
             settled: 0.0,
             found: 0,
             kin: false,
+            emptied: false,
+            tried: false,
             spoiled: 0,
             changes: 0,
             stalled: false,
@@ -524,7 +528,11 @@ impl Whimbrel {
         if ack.round_start {
             self.on_round(ack, now);
         }
-        if let Some(stroke) = self.clock.on_ack(now, self.delays.standing()) {
+        let standing = self.delays.standing();
+        if self.seconds.on_ack(now, standing).is_some() {
+            self.on_second(now);
+        }
+        if let Some(stroke) = self.clock.on_ack(now, standing) {
             self.on_stroke(now, stroke);
         }
         if !usable {
@@ -635,7 +643,7 @@ impl Whimbrel {
         self.before = Some((self.window, self.mode));
         self.window = match self.mode {
             Mode::Compete => self.compete.on_loss(loss, self.window, self.segment),
-            _ => self.window * (1.0 - (1.0 - AFTER_LOSS) * confidence),
+            _ => self.window * losses::left(confidence, self.empty_trip(), self.emptied),
         }
         .max(self.min_window());
         self.cruise = Cruise::new();

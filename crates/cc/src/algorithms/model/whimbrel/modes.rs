@@ -163,6 +163,7 @@ impl Whimbrel {
         self.losses.on_new_path(rtt);
         self.longer.forget();
         self.kin = false;
+        self.emptied = false;
         self.fullness.on_new_path();
         self.settled = 0.0;
         if self.mode == Mode::Startup {

@@ -13,18 +13,14 @@
 //! After a drain (`drain.rs`) the queue is empty, all flows begin at the same time (`clock.rs`),
 //! and a window that does not return makes room. So after a drain that has emptied the queue
 //!
-//! * a large flow's window returns only to `1 - 0.4*(1 - fair)` of what it was, at least
-//!   four fifths
+//! * a large flow's window returns only to its fair part of what it was, at least to 0.7
 //! * a small flow's step doubles at once (`cruise.rs`), until there is a queue.
 //!
 //! A flow at its fixed point gives up nothing, and so does a flow alone, because q is then what it
 //! wants.
 
-/// How much of what it has too much a flow gives up at a drain.
-const GIVEN: f64 = 0.4;
-
-/// What it keeps of its window at least.
-const KEPT: f64 = 0.8;
+/// What a flow keeps of its window at least. With 0.6 and 0.5 shares are as equal.
+const KEPT: f64 = 0.7;
 
 /// A drain follows so many round trips of the default mode at least.
 const ROUNDS: f64 = 5.0;
@@ -53,7 +49,7 @@ impl Share {
 
 /// What a flow with this fair part keeps of its window.
 pub(super) fn kept(fair: f64) -> f64 {
-    (1.0 - GIVEN * (1.0 - fair)).clamp(KEPT, 1.0)
+    fair.clamp(KEPT, 1.0)
 }
 
 #[cfg(test)]
@@ -74,7 +70,7 @@ mod tests {
         assert!((small - 16.0 / 9.0).abs() < 1e-12, "{small}");
         assert_eq!(kept(large), KEPT);
         assert_eq!(kept(small), 1.0);
-        assert!((kept(0.9) - 0.96).abs() < 1e-12);
+        assert_eq!(kept(0.9), 0.9);
     }
 
     #[test]
