@@ -14,6 +14,7 @@ impl Sender {
     /// Invoked when an acknowledgment arrives. Returns its RTT sample.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, packet: &Packet) -> Option<Duration> {
+        self.meet_pacing(now);
         let board = &mut self.board;
         if packet.ack > board.next() {
             return None; // It acknowledges data that was never sent (RFC 9293 section 3.10.7.4).

@@ -234,6 +234,7 @@ impl Sender {
 
     /// Invoked when a timer may have expired.
     pub fn on_timer(&mut self, now: Time) {
+        self.meet_pacing(now);
         self.marks.echoed = false;
         if self.rto_at <= now {
             self.on_rto(now);

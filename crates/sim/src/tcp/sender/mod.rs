@@ -133,6 +133,8 @@ pub(crate) struct Sender {
     /// The congestion window stopped the sender when it last stopped, not lack of data, the receive
     /// window or pacing.
     cwnd_limited: bool,
+    /// When pacing would allow the next segment, the window would not.
+    waits_for_window: bool,
     marks: Marks,
     /// State of NACKs; `None`: they are off.
     nacks: Option<Box<Nacks>>,
@@ -211,6 +213,7 @@ impl Sender {
             eifel: Eifel::Off,
             pacer: Pacer::new(settings.pacing),
             cwnd_limited: false,
+            waits_for_window: false,
             rate: RateEstimator::default(),
             transmissions: 0,
             round_ends: 0,
@@ -344,7 +347,8 @@ impl Sender {
     #[inline]
     pub fn deadline(&self, now: Time) -> Time {
         let timers = self.rto_at.min(self.rack.deadline());
-        if self.pacer.until() > now && self.has_something_to_send() {
+        let paced = self.pacer.until() > now && !self.waits_for_window;
+        if paced && self.has_something_to_send() {
             timers.min(self.pacer.until())
         } else {
             timers

@@ -270,6 +270,33 @@ mod tests {
         assert_eq!(sender.next_one(due).map(|sent| sent.seg), Some(1));
     }
 
+    #[test]
+    fn a_paced_sender_needs_no_timer_while_its_window_is_closed() {
+        // An acknowledgment before and after the time of the next packet, 8.3 ms after the last one.
+        for (ms, limited) in [(97, false), (99, true)] {
+            let settings = TcpSettings {
+                recovery: Recovery::NewReno,
+                pacing: Some(1.25),
+                ..TcpSettings::default()
+            };
+            let newreno = "newreno".parse().expect("registered");
+            let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
+            sender.on_handshake(Some(Duration::from_millis(100)));
+            for seg in 0..10 {
+                let now = at(10 * seg);
+                assert!(sender.next_one(now).is_some());
+                let next = sender.pacer.until();
+                assert_eq!(next.since(now).as_nanos() / 1_000_000, 8);
+                assert_eq!(sender.deadline(now) == next, seg < 9, "segment {seg}");
+            }
+            sender.on_ack(at(ms), &acknowledgment(at(ms), 1, [Block::default(); 3]));
+            assert_eq!(sender.cwnd_limited, limited, "{ms} ms");
+            if !limited {
+                assert_eq!(sender.deadline(at(ms)), sender.pacer.until());
+            }
+        }
+    }
+
     /// A sender with a window of ten and an RTT of 100 ms, without pacing, after segment 0 was
     /// acknowledged at 100 ms.
     fn unpaced(settings: TcpSettings) -> Sender {

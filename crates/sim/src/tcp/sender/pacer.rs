@@ -46,7 +46,7 @@ impl Pacer {
 
     /// Invoked when a packet of `size` bytes is sent; `cwnd` and `rate` are the controller's window
     /// and its pacing rate after it, with the packets that leave together.
-    #[inline]
+    #[inline(always)]
     pub fn on_sent(
         &mut self,
         now: Time,
@@ -64,13 +64,18 @@ impl Pacer {
                 self.until = self.full_at;
             }
         } else if let Some(gain) = self.gain.filter(|_| !srtt.is_zero()) {
-            let window_rate = Rate::over(cwnd, srtt);
-            let rate = window_rate.mul_f64(gain);
-            self.full_at = self.full_at.max(now) + rate.time_for(size);
-            // The next packet may leave while the bucket, which holds one burst, has room for it.
-            let room = burst(window_rate, size) - size;
-            self.until = self.full_at - rate.time_for(room);
+            self.on_sent_from_window(now, size, Rate::over(cwnd, srtt), gain);
         }
+    }
+
+    /// The same where the settings pace the window at `gain` times its rate.
+    #[inline(never)]
+    fn on_sent_from_window(&mut self, now: Time, size: Bytes, window_rate: Rate, gain: f64) {
+        let rate = window_rate.mul_f64(gain);
+        self.full_at = self.full_at.max(now) + rate.time_for(size);
+        // The next packet may leave while the bucket, which holds one burst, has room for it.
+        let room = burst(window_rate, size) - size;
+        self.until = self.full_at - rate.time_for(room);
     }
 }
 

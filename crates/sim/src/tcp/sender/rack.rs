@@ -148,6 +148,12 @@ impl Rack {
 
     /// Whether a probe must be sent now.
     #[inline]
+    pub fn has_probe(&self) -> bool {
+        self.probe_due
+    }
+
+    /// Whether a probe must be sent now; the caller sends it.
+    #[inline]
     pub fn take_probe(&mut self) -> bool {
         self.probe_due && std::mem::take(&mut self.probe_due)
     }

@@ -92,9 +92,34 @@ impl Sender {
     /// All segments are sent that may be.
     #[inline(always)]
     pub fn end_sending(&mut self, now: Time, sending: Sending) {
+        if self.pacer.until() > now {
+            let cwnd = sending.cwnd.unwrap_or_else(|| self.controller.cwnd());
+            self.waits_for_window = !self.window_open(cwnd) && self.only_window_matters();
+        }
         if sending.new {
             self.rack
                 .rearm_probe(now, &self.board, &self.rtt, self.phase.is_calm());
+        }
+    }
+
+    /// Whether only the window decides if the next segment may leave when pacing allows it. If it is
+    /// closed now, it stays closed until the next event, so that no timer is needed for pacing: a
+    /// paced flow whose window decides how much is in flight would have one for each
+    /// acknowledgment, which finds nothing to do.
+    #[inline]
+    fn only_window_matters(&self) -> bool {
+        let forced = self.duplicates.has_retransmission() || self.rack.has_probe();
+        let single = self.nacks.is_none() && self.subflow.is_none();
+        !forced && single && self.may_send_new()
+    }
+
+    /// An event begins. Catches up on the timer that [`Self::only_window_matters`] has saved: had it
+    /// fired before `now`, it would have found the window closed.
+    #[inline(always)]
+    pub(super) fn meet_pacing(&mut self, now: Time) {
+        if self.waits_for_window {
+            self.waits_for_window = false;
+            self.cwnd_limited |= self.pacer.until() < now;
         }
     }
 
