@@ -80,12 +80,15 @@ impl Whimbrel {
             .newest
             .map_or(0.0, |newest| newest.in_flight.get() as f64);
         let limit = Startup::limit(base, wanted, self.own_rate());
+        let now = super::seconds(ack.now);
+        if self.startup.is_lone(now, acked / self.mss) {
+            return;
+        }
         let ended = self.startup.on_queue(flight, queue, base, limit);
         let few = self.window < FEW * self.mss;
         if !self.config.hasten || self.round.count < 2 || few {
             return;
         }
-        let now = super::seconds(ack.now);
         match ended {
             Some(Queue::Own) => self.leave_startup(now, self.held(ack).unwrap_or(0.0)),
             Some(Queue::Others) => {

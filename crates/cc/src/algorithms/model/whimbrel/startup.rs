@@ -30,6 +30,11 @@ const GROWTH: (f64, u32) = (1.25, 3);
 /// 18.2), and most of TCP's.
 const ACK_DELAY: f64 = 0.025;
 
+/// An acknowledgment of one packet that comes so long after the one before it, s, may have waited
+/// for the receiver's timer (40 ms on Linux). Startup is paced: it sends its window in a part of a
+/// round trip, and the last packet is alone if their number is odd.
+const LONE: f64 = 0.02;
+
 /// Part of the limit up to which there is no queue yet.
 const FREE: f64 = 0.25;
 
@@ -54,6 +59,8 @@ pub(super) struct Startup {
     rounds: u32,
     /// Bytes in flight when there was no queue yet.
     free: f64,
+    /// When the last acknowledgment came, s.
+    heard: f64,
 }
 
 impl Startup {
@@ -68,6 +75,13 @@ impl Startup {
             0.0
         };
         (QUEUE * base).clamp(min, max).max(wanted) + waits
+    }
+
+    /// An acknowledgment of `acked` segments comes at `now`. Returns whether it may have waited for
+    /// the receiver's timer, so that its RTT says nothing about a queue.
+    pub fn is_lone(&mut self, now: f64, acked: f64) -> bool {
+        let before = std::mem::replace(&mut self.heard, now);
+        acked < 1.5 && now - before > LONE
     }
 
     /// A packet sent with `flight` bytes in flight is acknowledged, and `queue` is the delay above
@@ -130,6 +144,15 @@ mod tests {
         assert_eq!(startup.on_queue(40.0, 0.012, base, limit), None);
         let ended = startup.on_queue(60.0, 0.03, base, limit);
         assert_eq!(ended, Some(Queue::Others));
+    }
+
+    #[test]
+    fn the_last_packet_of_a_window_waits_for_the_receivers_timer() {
+        let mut startup = Startup::default();
+        startup.is_lone(1.0, 2.0);
+        assert!(!startup.is_lone(1.01, 1.0), "in a train");
+        assert!(startup.is_lone(1.05, 1.0));
+        assert!(!startup.is_lone(1.4, 2.0), "two packets do not wait");
     }
 
     #[test]
