@@ -16,8 +16,8 @@
 //!   [`TRIALS`] seconds apart, and then twice that up to the second of them. If the queue empties,
 //!   no other flow keeps it. Flows of this algorithm that took each other for others all do so at
 //!   the same time, and find themselves alone. The first trial of a connection is at the next full
-//!   second ([`FIRST_TRIAL`]): one flow that is mistaken while many begin makes the queue by which
-//!   the others are, within two seconds, while those that are not yet leave it to that one.
+//!   second ([`FIRST_TRIAL`]): while many flows begin, one that is mistaken makes a queue, and
+//!   within two seconds all are mistaken.
 //!
 //! Units: seconds, bytes.
 

@@ -35,8 +35,8 @@ impl Whimbrel {
         }
     }
 
-    /// A full second has begun: it is time for the first trials of all flows.
-    pub(super) fn on_second(&mut self, now: f64) {
+    /// A full second begins: it is time for the first trials of all flows.
+    pub(super) fn on_early_stroke(&mut self, now: f64) {
         let first = self.mode == Mode::Compete && !self.tried;
         if first && (self.compete.between_trials(now, self.delays.base())).is_some() {
             self.begin_trial(now);

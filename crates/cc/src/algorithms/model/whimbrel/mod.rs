@@ -197,8 +197,10 @@ struct Whimbrel {
     round: RoundTrip,
     startup: Startup,
     cruise: Cruise,
+    /// The strokes of drains and trials.
     clock: Clock,
-    seconds: Clock,
+    /// Those of the first trial.
+    early: Clock,
     share: Share,
     excursion: Excursion,
     compete: Compete,
@@ -272,7 +274,7 @@ impl Whimbrel {
             startup: Startup::default(),
             cruise: Cruise::new(),
             clock: Clock::of(setup, &config, config.drain_after),
-            seconds: Clock::of(setup, &config, FIRST_TRIAL),
+            early: Clock::of(setup, &config, FIRST_TRIAL),
             share: Share::default(),
             excursion: Excursion::begin(0.0, window, 0.0),
             compete: Compete::begin(0.0, window, 0.0),
@@ -529,8 +531,8 @@ impl Whimbrel {
             self.on_round(ack, now);
         }
         let standing = self.delays.standing();
-        if self.seconds.on_ack(now, standing).is_some() {
-            self.on_second(now);
+        if self.early.on_ack(now, standing).is_some() {
+            self.on_early_stroke(now);
         }
         if let Some(stroke) = self.clock.on_ack(now, standing) {
             self.on_stroke(now, stroke);

@@ -137,6 +137,34 @@ fn it_keeps_a_short_queue_again_when_the_other_has_ended() {
     assert!(mean < 30.0, "{mean}");
 }
 
+#[test]
+fn the_first_trial_is_at_the_next_full_second() {
+    let mut path = path(50, 250, &["whimbrel", "cubic"]);
+    let mut entered = Vec::new();
+    let mut last = "";
+    for ms in 0..30_000 {
+        path.run(MS);
+        let phase = path.flows[0].controller.phase();
+        if phase != last && ["compete", "trial"].contains(&phase) {
+            entered.push((ms, phase));
+        }
+        last = phase;
+    }
+    // CUBIC's queue outlives the trials. The clock shows zero at the beginning.
+    let first = entered.iter().position(|(_, phase)| *phase == "trial");
+    let first = first.expect("a trial");
+    let (began, phase) = entered[first - 1];
+    assert_eq!(phase, "compete");
+    let (tried, _) = entered[first];
+    assert!(tried - began < 1000 + 3 * 60, "{entered:?}");
+    // The stroke is found with the next acknowledgment.
+    assert!(tried % 1000 < 100, "{entered:?}");
+    let later = entered[first + 1..].iter();
+    for (tried, _) in later.filter(|(_, phase)| *phase == "trial") {
+        assert!(tried % 5000 < 100, "{entered:?}");
+    }
+}
+
 /// Flows that began one after the other compete, because of CUBIC. Thirty seconds after its end:
 /// how many still do, and the mean queue, packets.
 fn after_cubic(controller: &str) -> (usize, f64) {
