@@ -3,8 +3,8 @@
 /// The nearest integer; half away from zero. A negative number or NaN gives zero, a number too
 /// large the maximum.
 ///
-/// The same as `value.round() as u64`, without a call. On x86-64 without SSE4.1, the default target,
-/// `round` is one, and simulations round for each packet.
+/// The same as `value.round() as u64`, without a call. On x86-64 without SSE4.1, the default
+/// target, `round` is one, and simulations round for each packet.
 #[inline]
 pub(crate) fn rounded(value: f64) -> u64 {
     // Numbers below this fit `i64`, whose conversions are shorter than those of `u64`.

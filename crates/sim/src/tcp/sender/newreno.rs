@@ -240,9 +240,8 @@ mod tests {
         sender.next_one(now).map(|sent| sent.seg)
     }
 
-    /// A sender with a window of ten, an RTT of 100 ms and one packet every 10 ms. Segment 1 is
-    /// missing, and three duplicates arrive while pacing blocks all packets.
-    fn held() -> Sender {
+    /// A paced sender with a window of ten and an RTT of 100 ms.
+    fn paced() -> Sender {
         let settings = TcpSettings {
             recovery: Recovery::NewReno,
             pacing: Some(1.25),
@@ -251,6 +250,13 @@ mod tests {
         let newreno = "newreno".parse().expect("registered");
         let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
         sender.on_handshake(Some(Duration::from_millis(100)));
+        sender
+    }
+
+    /// A paced sender that sent a packet every 10 ms. Segment 1 is missing, and three duplicates
+    /// arrive while pacing blocks all packets.
+    fn held() -> Sender {
+        let mut sender = paced();
         for seg in 0..10 {
             let sent = sender.next_one(at(10 * u64::from(seg)));
             assert_eq!(sent.map(|sent| sent.seg), Some(seg));
@@ -272,16 +278,10 @@ mod tests {
 
     #[test]
     fn a_paced_sender_needs_no_timer_while_its_window_is_closed() {
-        // An acknowledgment before and after the time of the next packet, 8.3 ms after the last one.
+        // An acknowledgment before and after the time of the next packet, which is 8.3 ms after the
+        // last one.
         for (ms, limited) in [(97, false), (99, true)] {
-            let settings = TcpSettings {
-                recovery: Recovery::NewReno,
-                pacing: Some(1.25),
-                ..TcpSettings::default()
-            };
-            let newreno = "newreno".parse().expect("registered");
-            let mut sender = Sender::new(&newreno, None, &settings, Nack::Off, 1);
-            sender.on_handshake(Some(Duration::from_millis(100)));
+            let mut sender = paced();
             for seg in 0..10 {
                 let now = at(10 * seg);
                 assert!(sender.next_one(now).is_some());

@@ -152,7 +152,7 @@ impl Rack {
         self.probe_due
     }
 
-    /// Whether a probe must be sent now; the caller sends it.
+    /// The same, and the caller sends it.
     #[inline]
     pub fn take_probe(&mut self) -> bool {
         self.probe_due && std::mem::take(&mut self.probe_due)

@@ -102,9 +102,9 @@ impl Sender {
         }
     }
 
-    /// Whether only the window decides if the next segment may leave when pacing allows it. If it is
-    /// closed now, it stays closed until the next event, so that no timer is needed for pacing: a
-    /// paced flow whose window decides how much is in flight would have one for each
+    /// Whether only the window decides if the next segment may leave when pacing allows it. If the
+    /// window is closed now, it stays closed until the next event, so no timer is needed for
+    /// pacing: a flow whose window decides how much is in flight would have one for each
     /// acknowledgment, which finds nothing to do.
     #[inline]
     fn only_window_matters(&self) -> bool {
@@ -113,8 +113,8 @@ impl Sender {
         !forced && single && self.may_send_new()
     }
 
-    /// An event begins. Catches up on the timer that [`Self::only_window_matters`] has saved: had it
-    /// fired before `now`, it would have found the window closed.
+    /// An event begins. Catches up on the timer that [`Self::only_window_matters`] has saved: if it
+    /// had fired before `now`, it would have found the window closed.
     #[inline(always)]
     pub(super) fn meet_pacing(&mut self, now: Time) {
         if self.waits_for_window {

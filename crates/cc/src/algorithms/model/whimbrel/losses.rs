@@ -19,8 +19,7 @@
 //! the square of the RTT T. So the same answer costs a flow with ten times the RTT a hundred times
 //! as much, and beside its own kind it would have a fraction of its share. Where the last drain has
 //! left no queue of others, so that delay governs all that there is, the answer is in proportion to
-//! 1/T above [`FULL_ANSWER`]. Where others keep a queue, losses are what they obey, and so does this
-//! flow.
+//! 1/T above [`FULL_ANSWER`]. Where others keep a queue, they obey losses, and so does this flow.
 //!
 //! Units: seconds, packets.
 
@@ -61,8 +60,8 @@ const CALM: f64 = 20_000.0;
 /// Fraction of the window that remains after a loss that is surely congestion, in default mode.
 const AFTER_LOSS: f64 = 0.85;
 
-/// The longest base RTT at which the answer to a loss is whole although nobody else keeps a queue,
-/// s. From 5 to 20 ms, or 2/3 of the answer, make no difference (docs/whimbrel.md).
+/// The longest base RTT, s, at which the answer to a loss is whole where no other flow keeps a
+/// queue. From 5 to 20 ms, or 2/3 of the answer, make no difference (docs/whimbrel.md).
 const FULL_ANSWER: f64 = 0.02;
 
 /// The fraction of the window that a loss of this confidence leaves on a path with this base RTT.

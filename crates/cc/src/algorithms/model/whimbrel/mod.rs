@@ -132,8 +132,8 @@ pub(crate) static ENTRY: Entry = Entry {
     build: |setup, values| Box::new(Whimbrel::new(setup, Config::from_values(values))),
 };
 
-/// Minimum window in segments in normal operation. Below that of `limits.rs` pacing decides how much
-/// is in flight.
+/// Minimum window in segments in normal operation. Below that of `limits.rs` pacing decides how
+/// much is in flight.
 const MIN_WINDOW: f64 = 1.0;
 
 /// A window is at most this, bytes: every sum of windows remains finite.
