@@ -29,10 +29,12 @@
 //!
 //! [`RandomOutages`] draws outages at random times for all kinds. [`LowOrbit`] draws rate and delay
 //! of a path over low-orbit satellites, and [`PathStatistics`] computes the statistics of such a
-//! path.
+//! path. [`Cellular`] draws the capacity of a cellular path in both directions;
+//! [`Trace::statistics`] says what a capacity trace is like.
 
 mod aqm;
 mod bit_errors;
+mod cellular;
 mod chance;
 mod codel_link;
 mod delay;
@@ -51,11 +53,13 @@ mod schedule;
 mod served;
 mod service;
 mod spec;
+mod streams;
 mod trace;
 mod wifi;
 mod wireless;
 
 pub use aqm::{Aqm, AqmSetting, CoDel, FqCodel, Mark, Policer, QueueUnit, Red};
+pub use cellular::{Cellular, CellularPath};
 pub use codel_link::CodelLink;
 pub use delay::{Delay, DelayTrace};
 pub use fq_codel_link::{FlowFate, FqCodelLink};
@@ -69,6 +73,6 @@ pub use queue::Queue;
 pub use ring::Ring;
 pub use schedule::Schedule;
 pub use spec::{DropCause, LinkSpec, LossSpec, Outage, QueueLimit, ServiceSpec};
-pub use trace::{Trace, TraceError};
+pub use trace::{STALL, Trace, TraceError, TraceStatistics, WINDOW};
 pub use wifi::{Aggregation, AirCounters, Departure, HtMode, NoSuchRate, Side, Wifi, WifiSpec};
 pub use wireless::{AckTimeout, Channelization, Mode, RadioRate, Standard, Wireless, WirelessSpec};

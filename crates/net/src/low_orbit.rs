@@ -33,7 +33,8 @@
 
 use crate::delay::{Delay, DelayTrace};
 use crate::schedule::Schedule;
-use rand::{RngExt, SeedableRng};
+use crate::streams::Streams;
+use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use whimbrel_units::{Duration, Rate, Time};
 
@@ -184,16 +185,11 @@ impl LowOrbit {
         if length > LONGEST {
             return Err("a low-orbit path is at most 24 h long");
         }
-        let mut stream = Xoshiro256PlusPlus::seed_from_u64(seed);
-        // Each stream begins 2^128 draws after the one before it: they never overlap.
-        let mut next = || {
-            stream.jump();
-            stream.clone()
-        };
-        let satellites = self.satellites(length, &mut next());
+        let mut streams = Streams::new(seed);
+        let satellites = self.satellites(length, &mut streams.next());
         let mut direction = |mean: Rate, which: usize| -> Result<LowOrbitDirection, &'static str> {
-            let rate = self.rates(mean, which, &satellites, length, &mut next())?;
-            let delay = self.delays(&satellites, length, &mut next())?;
+            let rate = self.rates(mean, which, &satellites, length, &mut streams.next())?;
+            let delay = self.delays(&satellites, length, &mut streams.next())?;
             Ok(LowOrbitDirection { rate, delay })
         };
         Ok(LowOrbitPath {

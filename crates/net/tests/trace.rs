@@ -143,7 +143,7 @@ fn an_invalid_trace_is_refused_with_its_line() {
 
 proptest! {
     #[test]
-    fn reading_never_panics(text in "([0-9]{0,14}|[ \\-x.]|\r?\n){0,60}") {
+    fn reading_never_panics(text in "([0-9]{0,14}|[ ,\\-x.#]|\r?\n){0,60}") {
         if let Ok(trace) = Trace::parse(&text) {
             prop_assert!(!trace.period().is_zero());
             let mut link = Link::new(&serving(ServiceSpec::Trace(Arc::new(trace))), 1);
@@ -195,5 +195,45 @@ proptest! {
         let mut link = link(&text);
         let got: Vec<Time> = arrivals.iter().map(|(t, size)| delivered(&mut link, *t, *size)).collect();
         prop_assert_eq!(got, expected);
+    }
+}
+
+#[test]
+fn a_rate_as_csv_is_a_trace() {
+    // 1.504 MB/s for a second, nothing for a second, twice as much for two.
+    let trace = Trace::parse("time_s,rate_mbps\n5,12.032\n6,0\n7,24.064\n").expect("a trace");
+    assert_eq!(trace.period(), Duration::from_secs(3));
+    let windows = trace.windows();
+    assert_eq!(windows.len(), 30);
+    let mean = |range: std::ops::Range<usize>| windows[range].iter().sum::<f64>() / 10.0;
+    assert!((mean(0..10) - 12.032).abs() < 0.2, "{windows:?}");
+    assert!(mean(10..20) < 0.2 && (mean(20..30) - 24.064).abs() < 0.2);
+    let alone = Trace::parse("0, 12.032").expect("a trace");
+    assert_eq!(alone.period(), Duration::from_secs(1));
+    let statistics = trace.statistics();
+    assert_eq!(statistics.stall.count, 1);
+    assert!((0.33..0.34).contains(&statistics.stalled), "{statistics:?}");
+    assert_eq!(
+        statistics.stall_interval(),
+        Some(Duration::from_secs(3)),
+        "one stall in three seconds"
+    );
+}
+
+#[test]
+fn a_mistake_in_csv_names_the_line() {
+    for (text, expected) in [
+        ("time,rate\n0,1\n1,x\n", "line 3: `x` is not a rate"),
+        ("0,1\nx,1\n", "line 2: `x` is not a time"),
+        ("0,1\n1\n", "line 2: `1` needs a time"),
+        ("0,1\n0,2\n", "line 2: 0 s comes after 0 s"),
+        ("0,-1\n", "line 1: -1 Mbit/s is not between"),
+        ("0,NaN\n", "line 1: NaN Mbit/s is not between"),
+        ("a,b\n", "line 1: the trace has no rate"),
+        ("0,0\n1,0\n", "line 2: the trace carries less than 1504"),
+        ("0,1e7\n1e9,1\n", "line 2: the trace carries more than"),
+    ] {
+        let why = Trace::parse(text).expect_err(text).to_string();
+        assert!(why.contains(expected), "{text:?}: {why}");
     }
 }

@@ -11,13 +11,20 @@
 //! - a packet waits in the queue until the first opportunity that takes any part of it
 //!
 //! It departs from that file in one point: empty lines are skipped.
+//!
+//! [`csv`] reads a recorded rate instead, and [`statistics`] says what a trace is like.
+
+mod csv;
+mod statistics;
+
+pub use statistics::{STALL, TraceStatistics, WINDOW};
 
 use crate::served::Served;
 use std::sync::Arc;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Bytes that one opportunity delivers.
-const OPPORTUNITY: u32 = 1504;
+pub(crate) const OPPORTUNITY: u32 = 1504;
 /// The maximum number of lines of a trace: an hour at 10 Gbit/s takes 3 billion, a recorded path a
 /// few million.
 const MAX_LINES: usize = 50_000_000;
@@ -42,12 +49,33 @@ pub struct TraceError {
 }
 
 impl Trace {
-    /// Reads a trace.
+    /// Reads a trace: in mahimahi's format, or a rate over time as CSV (`time in s, rate in
+    /// Mbit/s`), which is recognized by a comma in the first line.
     ///
     /// # Errors
-    /// If a line is not a whole number of milliseconds or is earlier than the line before it (the
-    /// error names the line), or if the trace is empty or spans no time.
+    /// If a line is not a whole number of milliseconds (or not two numbers, in CSV) or is earlier
+    /// than the line before it (the error names the line), or if the trace is empty or spans no
+    /// time.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        if first.is_some_and(|line| line.contains(',')) {
+            return csv::parse(text);
+        }
+        Self::parse_mahimahi(text)
+    }
+
+    /// A trace with these opportunities, nanoseconds in order, which repeats after `period`.
+    /// `None` if the period is zero or an opportunity comes after it.
+    pub(crate) fn of_opportunities(opportunities: Vec<u64>, period: Duration) -> Option<Self> {
+        let period = period.as_nanos();
+        let sound = opportunities.is_sorted() && opportunities.last()? <= &period;
+        (sound && period > 0).then_some(Self {
+            opportunities,
+            period,
+        })
+    }
+
+    fn parse_mahimahi(text: &str) -> Result<Self, TraceError> {
         let mut opportunities = Vec::new();
         let mut last = 0;
         let mut lines = 0;
