@@ -1,16 +1,15 @@
 //! The total rate of all flows under max-min fairness.
 
-use super::aqm::WrittenAqm;
-use super::flow::FlowForm;
-use super::form::Form;
-use super::link::Direction;
-use super::route::{Hop, RouteForm};
+use super::resolved::Resolved;
+use super::resolved_flow::ResolvedFlow;
+use super::resolved_link::ResolvedDirection;
+use super::route::{FlowRoute, Hop};
 use crate::network::Traffic;
 use std::collections::HashMap;
 use whimbrel_net::{LinkSpec, Schedule, ServiceSpec};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-impl Form {
+impl Resolved {
     /// The total rate of all flows if each link is shared with max-min fairness, headers included,
     /// without losses. `None` if some flow has no rate limit at all.
     pub fn capacity(&self) -> Option<Rate> {
@@ -74,7 +73,7 @@ impl Form {
         Some(Rate::from_bits_per_sec(total.round() as u64))
     }
 
-    fn group(&self, flow: &FlowForm, route: &RouteForm, far_end: bool) -> Group {
+    fn group(&self, flow: &ResolvedFlow, route: &FlowRoute, far_end: bool) -> Group {
         let (hops, reversed) = match (&route.back, far_end) {
             (_, false) => (&route.forward, false),
             (Some(back), true) => (back, false),
@@ -114,8 +113,8 @@ impl Form {
         let link = &self.links[link];
         match (&link.wifi, mirrored) {
             (Some(wifi), _) => Some(wifi.saturation(packet).as_bits_per_sec() as f64),
-            (None, false) => policed_rate(&link.forward, self.run.duration),
-            (None, true) => policed_rate(&link.reverse, self.run.duration),
+            (None, false) => policed_rate(&link.forward, self.run.duration.value),
+            (None, true) => policed_rate(&link.reverse, self.run.duration.value),
         }
     }
 }
@@ -131,8 +130,8 @@ struct Group {
 }
 
 /// The mean rate of a direction, at most what its policer lets through.
-fn policed_rate(direction: &Direction, span: Duration) -> Option<f64> {
-    let policed = direction.aqm.as_ref().and_then(WrittenAqm::policed);
+fn policed_rate(direction: &ResolvedDirection, span: Duration) -> Option<f64> {
+    let policed = direction.policed();
     let policed = policed.map(|rate| rate.as_bits_per_sec() as f64);
     let rate = mean_rate(&direction.spec, span);
     match (rate, policed) {

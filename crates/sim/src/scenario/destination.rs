@@ -2,7 +2,7 @@
 
 use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
-use super::flow::FlowForm;
+use super::flow::Flow;
 use crate::network::Destination;
 use std::collections::HashMap;
 use whimbrel_cc::fairness::Adapter;
@@ -17,10 +17,7 @@ const MAX_GAMMA: f64 = 1000.0;
 const MAX_BETA: f64 = 1.0;
 
 /// Reads all `[destination.NAME]`. A node that is not the destination of any flow is an error.
-pub(super) fn read(
-    root: &Fields<'_>,
-    flows: &[FlowForm],
-) -> Result<Vec<Destination>, ScenarioError> {
+pub(super) fn read(root: &Fields<'_>, flows: &[Flow]) -> Result<Vec<Destination>, ScenarioError> {
     let Some(tables) = root.get("destination") else {
         return Ok(Vec::new());
     };

@@ -63,7 +63,7 @@ impl Document {
 }
 
 /// The place of a value or key. Shown as `scenario.toml:7`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
     source: Arc<str>,
     line: Option<usize>,
@@ -117,6 +117,37 @@ pub enum Value {
 }
 
 impl Value {
+    /// A list of values without places.
+    pub fn list(items: impl Iterator<Item = Self>) -> Self {
+        let node = |value| Node {
+            place: Place::default(),
+            value,
+        };
+        Self::List(items.map(node).collect())
+    }
+
+    /// A table of values without places.
+    pub fn table<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let mut table = Table::default();
+        let place = Place::default();
+        for (key, value) in entries {
+            let node = Node {
+                place: place.clone(),
+                value,
+            };
+            table.set(key, &place, node);
+        }
+        Self::Table(table)
+    }
+
+    /// The value as TOML.
+    pub fn toml(&self) -> String {
+        match self {
+            Self::Text(text) => quoted(text),
+            other => other.to_string(),
+        }
+    }
+
     /// Its type, for errors: "a string".
     pub fn kind(&self) -> &'static str {
         match self {
@@ -133,10 +164,7 @@ impl Value {
 /// As written; a string without its quotes, unless it is inside a list or table.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = |f: &mut fmt::Formatter<'_>, value: &Self| match value {
-            Self::Text(text) => write!(f, "{text:?}"),
-            other => other.fmt(f),
-        };
+        let inner = |f: &mut fmt::Formatter<'_>, value: &Self| f.write_str(&value.toml());
         match self {
             Self::Text(text) | Self::Date(text) => f.write_str(text),
             Self::Integer(n) => n.fmt(f),
@@ -160,6 +188,19 @@ impl fmt::Display for Value {
             }
         }
     }
+}
+
+/// A string of TOML.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
 }
 
 /// Keys and values in the order of the file.

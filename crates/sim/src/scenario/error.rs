@@ -14,31 +14,25 @@ pub struct ScenarioError {
 impl ScenarioError {
     /// An error about `key`, whose value was written at `place`.
     pub fn new(place: &Place, key: &str, why: impl Display) -> Self {
+        Self::at(Some(place), key, why)
+    }
+
+    /// An error about `key`, which is a flag or an argument without a `place`.
+    pub(super) fn at(place: Option<&Place>, key: &str, why: impl Display) -> Self {
         Self {
-            place: place.to_string(),
+            place: place.map(Place::to_string).unwrap_or_default(),
             key: key.to_owned(),
             why: why.to_string(),
         }
     }
-}
 
-impl ScenarioError {
-    /// An error at the same place and key with another reason.
-    pub(super) fn because(&self, why: impl Display) -> Self {
-        Self {
-            why: why.to_string(),
-            ..self.clone()
-        }
-    }
-}
-
-impl ScenarioError {
-    /// Its file and line: `scenario.toml:7`.
+    /// Its file and line: `scenario.toml:7`; empty if it was not read from a file.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// The key that it is about, e.g. `link.L.loss`; empty for the whole file.
+    /// The key, flag or argument that it is about, e.g. `link.L.loss` or `--loss`; empty for the
+    /// whole file.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -51,9 +45,10 @@ impl ScenarioError {
 
 impl Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place)?;
-        if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+        for part in [&self.place, &self.key] {
+            if !part.is_empty() {
+                write!(f, "{part}: ")?;
+            }
         }
         f.write_str(&self.why)
     }

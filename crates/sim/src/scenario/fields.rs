@@ -3,6 +3,7 @@
 
 use super::ScenarioError;
 use super::document::{Node, Place, Table, Value};
+use super::written::{Span, Written};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -34,6 +35,11 @@ impl<'a> Fields<'a> {
                 format!("must be a table, not {}", other.kind()),
             )),
         }
+    }
+
+    /// Where the table was written.
+    pub fn span(&self) -> Span {
+        Span::new(self.place, &self.path)
     }
 
     /// An error about this table.
@@ -71,6 +77,21 @@ impl<'a> Fields<'a> {
             node,
             path: self.child(key),
         })
+    }
+
+    /// The value of a key as `read` reads it, if the table has it.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&Field<'a>) -> Result<T, ScenarioError>,
+    ) -> Result<Option<Written<T>>, ScenarioError> {
+        let field = self.get(key);
+        field
+            .map(|field| Ok(field.written(read(&field)?)))
+            .transpose()
     }
 
     /// The value of a required key.
@@ -134,6 +155,16 @@ impl<'a> Field<'a> {
     /// An error about this value.
     pub fn fail(&self, why: impl Display) -> ScenarioError {
         ScenarioError::new(&self.node.place, &self.path, why)
+    }
+
+    /// The node itself.
+    pub(super) fn node(&self) -> &'a Node {
+        self.node
+    }
+
+    /// Its name in errors.
+    pub(super) fn path(&self) -> &str {
+        &self.path
     }
 
     /// A node at the same place with another value.

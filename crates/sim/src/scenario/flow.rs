@@ -4,13 +4,14 @@ use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
 use super::kind::{Kind, SHARED_KEYS};
 use super::limits::MAX_FLOWS;
-use super::link::LinkForm;
-use super::route::{Hop, RouteForm, one_route, several_routes};
+use super::link::Link;
+use super::route::{FlowRoute, Hop, one_route, several_routes};
 use super::settings::{self, Settings};
-use super::{streams, with};
-use crate::aatp::{MIN_PACKET, payload};
-use crate::network::{AatpFlow, OnOff, TcpFlow, Traffic, UdpFlow};
-use whimbrel_cc::{Spec, fairness::Priority, registry::Feed};
+use super::streams::{read_count, read_messages};
+use super::with::{self, With};
+use super::written::{Span, Written};
+use crate::network::{Messages, OnOff, UdpFlow};
+use whimbrel_cc::{Spec, fairness::Priority};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// Maximum number of segments of one flow: sequence numbers compare within half their space
@@ -25,139 +26,190 @@ const DEFAULT_CONTROLLER: &str = "cubic";
 /// The default controller of flows of kind `aatp`.
 const DEFAULT_AATP_CONTROLLER: &str = "enhanced-aatp";
 
-/// One `[[flow]]` as written.
+/// Any number of equal flows as written.
 #[derive(Debug, Clone)]
-pub(super) struct FlowForm {
+pub struct Flow {
+    /// Their name; `None`: that of their controller.
     pub name: Option<String>,
-    pub count: u32,
-    /// One route; several for a multipath connection.
-    pub routes: Vec<RouteForm>,
-    pub start: Drawn,
-    pub stop: Option<Drawn>,
-    /// The `destination` of an AATP flow is 0 until the run is expanded: own copies of links have
-    /// nodes of their own.
-    pub traffic: Traffic,
-    /// The node that receives the flow, if it is or could be AATP, by its name in
-    /// `[destination.NAME]`: the written one, or the last link of the route. A name that ends in
-    /// `*` stands for one node per flow.
+    /// Their number, at most 100,000. 0 is allowed, so that a sweep can begin without them.
+    pub count: Written<u32>,
+    /// Their route, or several for a multipath connection.
+    pub routes: Written<Vec<FlowRoute>>,
+    /// When they start; `None`: at once.
+    pub start: Option<Written<DrawnTime>>,
+    /// When they stop; `None`: at the end of their data or of the run.
+    pub stop: Option<DrawnTime>,
+    /// What they send.
+    pub sends: Sends,
+    /// The node that receives them, if they are or could be AATP, by its name in
+    /// `[destination.NAME]`. A name that ends in `*` stands for one node per flow.
     pub destination: Option<String>,
+    span: Span,
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone)]
+pub enum Sends {
+    /// Data over TCP or AATP, whichever can carry its controller.
+    Data(Box<Data>),
+    /// UDP datagrams.
+    Datagrams(UdpFlow),
+}
+
+/// Data of a flow with congestion control, as written.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// The congestion control algorithm.
+    pub controller: Written<Spec>,
+    /// The transport that the flow insists on; `None`: the one that can carry the controller.
+    pub kind: Option<Kind>,
+    /// How much each flow sends; `None`: endless.
+    pub size: Option<Written<Bytes>>,
+    /// The far end sends as much.
+    pub two_way: Option<Written<bool>>,
+    /// Number of streams; `None`: that with which the algorithm was published.
+    pub streams: Option<Written<u32>>,
+    /// Messages instead of bulk data.
+    pub messages: Option<Written<Messages>>,
+    /// Streams that have data take turns; `None`: they do.
+    pub interleave: Option<Written<bool>>,
+    /// The priority at the destination node, of AATP.
+    pub priority: Priority,
+    /// The settings; `None`: those of the run.
+    pub settings: Option<Settings>,
+    /// Settings that override these while the flow has a certain controller.
+    pub with: Vec<With>,
 }
 
 /// An instant, or a range from which one is drawn uniformly for each flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Drawn {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DrawnTime {
+    /// Its begin.
     pub from: Time,
+    /// Its end.
     pub to: Time,
 }
 
-impl FlowForm {
-    /// Maximum size of its packets on the wire.
-    pub fn packet(&self) -> Bytes {
-        match &self.traffic {
-            Traffic::Tcp(tcp) => tcp.settings.mss + tcp.settings.header,
-            Traffic::Aatp(aatp) => aatp.settings.packet,
-            Traffic::Udp(udp) => udp.packet,
+impl Data {
+    /// Endless data with this controller.
+    pub fn new(controller: Written<Spec>) -> Self {
+        Self {
+            controller,
+            kind: None,
+            size: None,
+            two_way: None,
+            streams: None,
+            messages: None,
+            interleave: None,
+            priority: Priority::LOWEST,
+            settings: None,
+            with: Vec::new(),
+        }
+    }
+}
+
+impl Flow {
+    /// One endless flow over the first link, with this controller.
+    pub fn new(controller: Written<Spec>) -> Self {
+        Self {
+            name: None,
+            count: controller.computed(1),
+            routes: controller.with(vec![FlowRoute::over(0)]),
+            start: None,
+            stop: None,
+            sends: Sends::Data(Box::new(Data::new(controller))),
+            destination: None,
+            span: Span::default(),
         }
     }
 
-    /// Number of streams of one such flow.
-    pub fn streams(&self) -> u64 {
-        match &self.traffic {
-            Traffic::Tcp(tcp) => u64::from(tcp.streams.count),
-            Traffic::Aatp(_) | Traffic::Udp(_) => 0,
+    /// Its data; `None` if it sends datagrams.
+    pub fn data(&self) -> Option<&Data> {
+        match &self.sends {
+            Sends::Data(data) => Some(data),
+            Sends::Datagrams(_) => None,
         }
     }
 
-    /// Number of messages of one such flow in a run of this length; the mean, if arrivals are
-    /// drawn.
-    pub fn messages(&self, duration: Duration) -> u64 {
-        match &self.traffic {
-            Traffic::Tcp(tcp) => tcp.streams.messages.map_or(0, |messages| {
-                let all = duration.as_nanos() / messages.every.as_nanos().max(1) + 1;
-                messages.count.map_or(all, |count| all.min(count.into()))
-            }),
-            Traffic::Aatp(_) | Traffic::Udp(_) => 0,
+    /// Its data, to be changed; `None` if it sends datagrams.
+    pub fn data_mut(&mut self) -> Option<&mut Data> {
+        match &mut self.sends {
+            Sends::Data(data) => Some(data),
+            Sends::Datagrams(_) => None,
         }
     }
 
-    /// All hops of all routes as written.
-    pub fn hops(&self) -> impl Iterator<Item = &Hop> {
-        self.routes.iter().flat_map(RouteForm::hops)
-    }
-
-    /// The name of these flows in output: the written one, else the controller.
-    pub fn label(&self) -> String {
-        match (&self.name, &self.traffic) {
-            (Some(name), _) => name.clone(),
-            (None, Traffic::Tcp(tcp)) => tcp.controller.to_string(),
-            (None, Traffic::Aatp(aatp)) => aatp.controller.to_string(),
-            (None, Traffic::Udp(_)) => "udp".to_owned(),
-        }
+    /// An error about these flows.
+    pub(super) fn fail(&self, why: impl std::fmt::Display) -> ScenarioError {
+        self.span.fail(why)
     }
 }
 
 /// Reads one `[[flow]]`. `base` are the settings from `[run]`.
 pub(super) fn read(
     fields: &Fields<'_>,
-    links: &[LinkForm],
+    links: &[Link],
     base: Settings,
-) -> Result<FlowForm, ScenarioError> {
-    let written = fields
-        .get("kind")
-        .map(|field| written_kind(&field))
-        .transpose()?;
+) -> Result<Flow, ScenarioError> {
+    let written = fields.get("kind").map(|field| read_kind(&field));
+    let written = written.transpose()?;
     let (kind, controller) = match written {
         Some(Kind::Udp) => (Kind::Udp, None),
         _ => {
             let controller = controller(fields, written)?;
-            (Kind::of(&controller), Some(controller))
+            (Kind::of(&controller.value), Some(controller))
         }
     };
     let possible = Kind::possible(written.map(Kind::name));
-    check_keys(fields, kind, possible)?;
-    let start = fields.get("start").map(|field| drawn(&field)).transpose()?;
-    let start = start.unwrap_or(Drawn {
-        from: Time::ZERO,
-        to: Time::ZERO,
-    });
+    check_keys(fields, written.unwrap_or(kind), possible)?;
+    let start = fields.read("start", drawn)?;
+    let begins = start.as_ref().map_or(Time::ZERO, |start| start.value.to);
     let stop = fields.get("stop").map(|field| drawn(&field)).transpose()?;
-    if let Some(stop) = stop.filter(|stop| stop.from <= start.to) {
+    if let Some(stop) = stop.filter(|stop| stop.from <= begins) {
         return Err(fields.fail(format!(
-            "the flow could stop ({}) before it starts ({})",
-            stop.from, start.to
+            "the flow could stop ({}) before it starts ({begins})",
+            stop.from
         )));
     }
-    let routes = match fields.get("routes") {
-        Some(field) => several_routes(fields, &field, kind, links)?,
-        None => vec![one_route(fields, links)?],
+    let routes = match fields.read("routes", |field| several_routes(fields, field, links))? {
+        Some(routes) => routes,
+        None => {
+            let field = fields.required("route", "[\"L\"]")?;
+            field.written(vec![one_route(fields, &field, links)?])
+        }
     };
-    let several = routes.len() > 1;
-    Ok(FlowForm {
+    let count = |field: &Field<'_>| {
+        let count = field.integer(0..=MAX_FLOWS)?;
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    };
+    Ok(Flow {
         name: fields
             .get("name")
             .map(|field| field.text().map(str::to_owned))
             .transpose()?,
-        count: match fields.get("count") {
-            None => 1,
-            // 0 is allowed so that a sweep can begin without these flows.
-            Some(field) => u32::try_from(field.integer(0..=MAX_FLOWS)?).unwrap_or(u32::MAX),
+        count: match fields.read("count", count)? {
+            Some(count) => count,
+            None => routes.computed(1),
         },
-        destination: if possible.contains(&Kind::Aatp) {
-            Some(destination(fields, &routes[0].forward, links)?)
-        } else {
-            None
+        destination: match possible.contains(&Kind::Aatp) {
+            true => Some(destination(fields, &routes.value[0].forward, links)?),
+            false => None,
         },
         routes,
         start,
         stop,
-        traffic: match controller {
-            None => Traffic::Udp(read_udp(fields)?),
-            Some(controller) => read_bulk(fields, controller, base, several)?,
+        sends: match controller {
+            None => Sends::Datagrams(read_udp(fields)?),
+            Some(controller) => {
+                let data = read_data(fields, controller, written, base)?;
+                Sends::Data(Box::new(data))
+            }
         },
+        span: fields.span(),
     })
 }
 
-fn written_kind(field: &Field<'_>) -> Result<Kind, ScenarioError> {
+fn read_kind(field: &Field<'_>) -> Result<Kind, ScenarioError> {
     let text = field.text()?;
     Kind::named(text).ok_or_else(|| {
         let known = Kind::ALL.into_iter().map(Kind::name);
@@ -166,27 +218,16 @@ fn written_kind(field: &Field<'_>) -> Result<Kind, ScenarioError> {
 }
 
 /// The controller as written, or the default of the written kind.
-fn controller(fields: &Fields<'_>, kind: Option<Kind>) -> Result<Spec, ScenarioError> {
-    let Some(field) = fields.get("controller") else {
-        let default = match kind {
-            Some(Kind::Aatp) => DEFAULT_AATP_CONTROLLER,
-            _ => DEFAULT_CONTROLLER,
-        };
-        return default.parse().map_err(|error| fields.fail(error));
-    };
-    let spec: Spec = field.text()?.parse().map_err(|error| field.fail(error))?;
-    let right = Kind::of(&spec);
-    if kind.is_some_and(|kind| kind != right) {
-        let feed = match spec.entry().feed {
-            Feed::Acknowledgments => "acknowledgments",
-            Feed::Bursts => "reports about bursts",
-        };
-        return Err(field.fail(format!(
-            "`{spec}` needs {feed}: write `kind = \"{}\"`, or omit `kind`",
-            right.name()
-        )));
+fn controller(fields: &Fields<'_>, kind: Option<Kind>) -> Result<Written<Spec>, ScenarioError> {
+    let read = |field: &Field<'_>| field.text()?.parse().map_err(|error| field.fail(error));
+    if let Some(written) = fields.read("controller", read)? {
+        return Ok(written);
     }
-    Ok(spec)
+    let default = match kind {
+        Some(Kind::Aatp) => DEFAULT_AATP_CONTROLLER,
+        _ => DEFAULT_CONTROLLER,
+    };
+    Written::parse("controller", default)
 }
 
 /// Checks that the flow has only keys of the `possible` kinds; `kind` is the actual one.
@@ -216,7 +257,7 @@ fn check_keys(fields: &Fields<'_>, kind: Kind, possible: &[Kind]) -> Result<(), 
 fn destination(
     fields: &Fields<'_>,
     route: &[Hop],
-    links: &[LinkForm],
+    links: &[Link],
 ) -> Result<String, ScenarioError> {
     if let Some(field) = fields.get("destination") {
         let name = field.text()?;
@@ -225,18 +266,23 @@ fn destination(
         }
         return Ok(name.to_owned());
     }
+    Ok(usual_destination(route, links))
+}
+
+/// The node that flows over a route share if they name none: that of the last link.
+pub(super) fn usual_destination(route: &[Hop], links: &[Link]) -> String {
     let last = route.last().map(|hop| {
         let own = if hop.own { "*" } else { "" };
         format!("{}{own}", links[hop.link].name)
     });
-    Ok(last.unwrap_or_default())
+    last.unwrap_or_default()
 }
 
 /// Reads `"1 s"` or `"0 s .. 5 s"`.
-fn drawn(field: &Field<'_>) -> Result<Drawn, ScenarioError> {
+fn drawn(field: &Field<'_>) -> Result<DrawnTime, ScenarioError> {
     let Some((from, to)) = field.text()?.split_once("..") else {
         let at = Time::ZERO + field.parse::<Duration>()?;
-        return Ok(Drawn { from: at, to: at });
+        return Ok(DrawnTime { from: at, to: at });
     };
     let instant = |text: &str| {
         text.parse::<Duration>()
@@ -247,29 +293,17 @@ fn drawn(field: &Field<'_>) -> Result<Drawn, ScenarioError> {
     if from > to {
         return Err(field.fail(format!("the range {from} .. {to} ends before it begins")));
     }
-    Ok(Drawn { from, to })
+    Ok(DrawnTime { from, to })
 }
 
-/// Reads a TCP or AATP flow, whichever can carry its controller; `several`: it has several routes.
-fn read_bulk(
+/// Reads the keys of data.
+fn read_data(
     fields: &Fields<'_>,
-    controller: Spec,
+    controller: Written<Spec>,
+    kind: Option<Kind>,
     base: Settings,
-    several: bool,
-) -> Result<Traffic, ScenarioError> {
-    let own = settings::read(fields, base)?;
-    let with = with::read(fields, &controller, own)?;
-    let settings = with.settings;
-    let size = |payload| {
-        fields
-            .get("size")
-            .map(|field| read_size(&field, payload))
-            .transpose()
-    };
-    let two_way = match fields.get("two_way") {
-        None => None,
-        Some(field) => field.switch()?.then_some(field),
-    };
+) -> Result<Data, ScenarioError> {
+    let settings = settings::read(fields, base)?;
     let priority = match fields.get("priority") {
         None => Priority::LOWEST,
         Some(field) => {
@@ -279,51 +313,18 @@ fn read_bulk(
             priority.unwrap_or(Priority::HIGHEST)
         }
     };
-    if Kind::of(&controller) == Kind::Tcp {
-        let one_stream = two_way.is_some() || several;
-        return Ok(Traffic::Tcp(TcpFlow {
-            streams: streams::read(fields, with.streams, &controller, &settings.tcp, one_stream)?,
-            controller,
-            size: size(settings.tcp.mss)?,
-            two_way: two_way.is_some(),
-            settings: settings.tcp,
-        }));
-    }
-    streams::refuse(fields, &controller)?;
-    if let Some(field) = two_way {
-        return Err(field.fail(format!(
-            "`{controller}` runs over AATP, which sends one way only"
-        )));
-    }
-    // The maximum needs no check: the maxima of `mss` and `header` together fit in an IPv4 packet.
-    let min = Bytes::new(MIN_PACKET);
-    if settings.aatp.packet < min {
-        return Err(fields.fail(format!(
-            "an AATP packet (`mss` plus `header`) must be at least {min}, not {}",
-            settings.aatp.packet
-        )));
-    }
-    Ok(Traffic::Aatp(AatpFlow {
+    Ok(Data {
         controller,
-        size: size(payload(settings.aatp.packet))?,
+        kind,
+        size: fields.read("size", Field::parse)?,
+        two_way: fields.read("two_way", Field::switch)?,
+        streams: fields.read("streams", read_count)?,
+        messages: fields.read("messages", read_messages)?,
+        interleave: fields.read("interleave", Field::switch)?,
         priority,
-        destination: 0,
-        settings: settings.aatp,
-    }))
-}
-
-/// Reads `size`. `payload` is the data of a full packet.
-fn read_size(field: &Field<'_>, payload: Bytes) -> Result<Bytes, ScenarioError> {
-    let size: Bytes = field.parse()?;
-    if size.is_zero() {
-        return Err(field.fail("must be greater than zero; omit `size` for endless data"));
-    }
-    if size.get().div_ceil(payload.get()) > MAX_SEGMENTS {
-        return Err(field.fail(format!(
-            "{size} is more than 2^31 segments of {payload}; write a smaller `size` or a larger `mss`"
-        )));
-    }
-    Ok(size)
+        settings: Some(settings),
+        with: with::read(fields, settings)?,
+    })
 }
 
 fn read_udp(fields: &Fields<'_>) -> Result<UdpFlow, ScenarioError> {

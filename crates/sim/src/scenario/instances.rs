@@ -1,7 +1,8 @@
 //! The links and flows of one run: copies of links, mirrored directions, drawn starts.
 
-use super::flow::{Drawn, FlowForm};
-use super::link::LinkForm;
+use super::flow::DrawnTime;
+use super::resolved_flow::ResolvedFlow;
+use super::resolved_link::ResolvedLink;
 use super::route::{Hop, MAX_HOPS};
 use crate::network::{FlowSpec, LinkId, NamedLink, OnChannel, Route};
 use rand::RngExt;
@@ -22,7 +23,7 @@ pub(super) struct Instance {
 
 /// The directed links of a run, added as flows use them.
 pub(super) struct Links<'a> {
-    pub forms: &'a [LinkForm],
+    pub forms: &'a [ResolvedLink],
     /// Seeds of random outages by form: for both directions, and for the mirrored one alone.
     pub outages: Vec<[u64; 2]>,
     /// Seeds of the shadowing by form, for both directions.
@@ -39,7 +40,7 @@ impl Links<'_> {
     /// Makes one flow and its own copies of links. `number` counts all flows of the run from 1.
     pub fn flow(
         &mut self,
-        form: &FlowForm,
+        form: &ResolvedFlow,
         number: usize,
         starts: &mut Xoshiro256PlusPlus,
     ) -> FlowSpec {
@@ -170,7 +171,7 @@ impl Links<'_> {
 
 /// Draws an instant. A fixed one uses no random number, so that it does not change the starts of
 /// other flows.
-fn draw(drawn: Drawn, stream: &mut Xoshiro256PlusPlus) -> Time {
+fn draw(drawn: DrawnTime, stream: &mut Xoshiro256PlusPlus) -> Time {
     if drawn.from == drawn.to {
         return drawn.from;
     }

@@ -18,18 +18,21 @@ const UDP_KEYS: [&str; 5] = ["rate", "packet", "on", "off", "exponential"];
 
 /// The transport of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// TCP.
     Tcp,
+    /// AATP.
     Aatp,
+    /// UDP.
     Udp,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Tcp, Self::Aatp, Self::Udp];
+    pub(super) const ALL: [Self; 3] = [Self::Tcp, Self::Aatp, Self::Udp];
 
     /// Its value of the key `kind`.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
             Self::Aatp => "aatp",
@@ -38,13 +41,13 @@ impl Kind {
     }
 
     /// The kind with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// The kinds that a flow with this value of `kind` can have. Without `kind` the controller
     /// decides, and a sweep may change it: then the keys of both TCP and AATP are accepted.
-    pub fn possible(written: Option<&str>) -> &'static [Self] {
+    pub(super) fn possible(written: Option<&str>) -> &'static [Self] {
         match written.and_then(Self::named) {
             Some(Self::Tcp) => &[Self::Tcp],
             Some(Self::Aatp) => &[Self::Aatp],
@@ -54,7 +57,7 @@ impl Kind {
     }
 
     /// Its keys, without those of every flow.
-    pub fn keys(self) -> Vec<&'static str> {
+    pub(super) fn keys(self) -> Vec<&'static str> {
         let (own, settings): (&[&str], &[&str]) = match self {
             Self::Udp => return UDP_KEYS.to_vec(),
             Self::Tcp => (&TCP_KEYS, &settings::TCP_KEYS),
@@ -65,7 +68,7 @@ impl Kind {
     }
 
     /// The transport that can carry an algorithm.
-    pub fn of(controller: &Spec) -> Self {
+    pub(super) fn of(controller: &Spec) -> Self {
         match controller.entry().feed {
             Feed::Acknowledgments => Self::Tcp,
             Feed::Bursts => Self::Aatp,

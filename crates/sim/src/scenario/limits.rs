@@ -1,11 +1,11 @@
 //! Limits on the size of a run, so that a typing error in a scenario does not exhaust the memory.
 
 use super::ScenarioError;
-use super::fields::Field;
-use super::flow::FlowForm;
-use super::link::{Direction, LinkForm};
-use super::route::{Hop, RouteForm};
-use super::run::RunForm;
+use super::resolved::Resolved;
+use super::resolved_flow::ResolvedFlow;
+use super::resolved_link::{ResolvedDirection, ResolvedLink};
+use super::route::{FlowRoute, Hop};
+use super::written::Span;
 use crate::engine::world::longest_run;
 use whimbrel_net::ServiceSpec;
 
@@ -22,13 +22,12 @@ const MAX_MESSAGES: u64 = 10_000_000;
 /// Maximum number of samples of one run.
 const MAX_SAMPLES: u64 = 20_000_000;
 
-/// Checks one point of a scenario. `whole` is the file, for errors.
-pub(super) fn check(
-    links: &[LinkForm],
-    flows: &[FlowForm],
-    run: &RunForm,
-    whole: &Field<'_>,
-) -> Result<(), ScenarioError> {
+/// Checks one point of a scenario. `whole` is where it was written.
+pub(super) fn check(point: &Resolved, whole: &Span) -> Result<(), ScenarioError> {
+    let Resolved {
+        links, flows, run, ..
+    } = point;
+    let duration = run.duration.value;
     let count: u64 = flows.iter().map(|f| u64::from(f.count)).sum();
     if count == 0 {
         return Err(whole.fail("no flows: every `count` is 0"));
@@ -68,24 +67,22 @@ pub(super) fn check(
     }
     let messages = flows
         .iter()
-        .map(|f| u64::from(f.count).saturating_mul(f.messages(run.duration)))
+        .map(|f| u64::from(f.count).saturating_mul(f.messages(duration)))
         .fold(0, u64::saturating_add);
     if messages > MAX_MESSAGES {
         return Err(whole.fail(too_many("messages", messages, MAX_MESSAGES)));
     }
     let longest = longest_run(directed as usize, routes as usize);
-    if run.duration > longest {
-        return Err(whole.fail(format!(
-            "run.duration: must be at most {longest} with {count} flows and {directed} links, not {}",
-            run.duration
+    if duration > longest {
+        return Err(run.duration.fail(format!(
+            "must be at most {longest} with {count} flows and {directed} links, not {duration}"
         )));
     }
     if let Some(sample) = run.sample {
         // A multipath connection is sampled in addition to its paths.
         let several = flows.iter().filter(|f| f.routes.len() > 1);
         let sampled = routes + several.map(|f| u64::from(f.count)).sum::<u64>();
-        let samples =
-            (run.duration.as_nanos() / sample.as_nanos()).saturating_mul(sampled + directed);
+        let samples = (duration.as_nanos() / sample.as_nanos()).saturating_mul(sampled + directed);
         if samples > MAX_SAMPLES {
             return Err(whole.fail(format!(
                 "{} with an interval of {sample}; write a longer interval",
@@ -102,7 +99,7 @@ fn too_many(what: &str, found: u64, max: u64) -> String {
 
 /// Number of directed links that each flow has a copy of. A Wi-Fi link counts twice even if only
 /// one direction is used.
-fn own_links(flow: &FlowForm, links: &[LinkForm]) -> u64 {
+fn own_links(flow: &ResolvedFlow, links: &[ResolvedLink]) -> u64 {
     let own = |hops: &[Hop], passed: u64| -> u64 {
         let own = hops.iter().filter(|hop| hop.own);
         own.map(|hop| {
@@ -114,7 +111,7 @@ fn own_links(flow: &FlowForm, links: &[LinkForm]) -> u64 {
         })
         .sum()
     };
-    let of_route = |route: &RouteForm| match &route.back {
+    let of_route = |route: &FlowRoute| match &route.back {
         Some(back) => own(&route.forward, 1) + own(back, 1),
         None => own(&route.forward, 2),
     };
@@ -122,8 +119,8 @@ fn own_links(flow: &FlowForm, links: &[LinkForm]) -> u64 {
 }
 
 /// Number of steps of schedules, outages and drops on the links that each flow has a copy of.
-fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
-    let steps = |direction: &Direction| {
+fn own_steps(flow: &ResolvedFlow, links: &[ResolvedLink]) -> u64 {
+    let steps = |direction: &ResolvedDirection| {
         let spec = &direction.spec;
         let rates = match &spec.service {
             ServiceSpec::Rate(schedule) => schedule.all().len(),
@@ -131,7 +128,7 @@ fn own_steps(flow: &FlowForm, links: &[LinkForm]) -> u64 {
         };
         (rates + spec.delay.own_steps()) as u64 + direction.loss.events()
     };
-    let of = |link: &LinkForm| {
+    let of = |link: &ResolvedLink| {
         let drawn = link.low_orbit.as_ref().map_or(0, |path| 2 * path.steps());
         steps(&link.forward) + steps(&link.reverse) + drawn
     };

@@ -3,7 +3,9 @@
 use super::ScenarioError;
 use super::document::Value;
 use super::fields::{Field, Fields};
-use super::link::time;
+use super::service::time;
+use super::written::Written;
+use std::fmt::Display;
 use whimbrel_net::{GilbertElliott, LossSpec, Outage, RandomOutages};
 use whimbrel_units::{Duration, Probability, Time};
 
@@ -22,39 +24,131 @@ const GILBERT_ELLIOTT: [&str; 6] = ["good", "bad", "p", "r", "good_loss", "bad_l
 /// Maximum number of random outages of one link.
 const MAX_OUTAGES: u64 = 100_000;
 
+/// The losses of one direction as written. The default is none.
+#[derive(Debug, Clone, Default)]
+pub struct Loss {
+    /// As in the other direction; everything else here is then ignored. Of the mirrored direction
+    /// only.
+    pub same: bool,
+    /// Each packet is lost with this probability.
+    pub random: Probability,
+    /// Each packet is corrupted with this probability: one of its bits arrives changed.
+    pub corrupt: Probability,
+    /// Each bit arrives changed with this probability.
+    pub bit_errors: Probability,
+    /// Loss in bursts.
+    pub gilbert_elliott: Option<GilbertElliott>,
+    /// Spans in which everything is lost, in order; `None`: those of the written direction.
+    pub outages: Option<Vec<Outage>>,
+    /// Outages that each run draws; `None`: those of the written direction.
+    pub random_outages: Option<Written<DrawnOutages>>,
+    /// Instants at which the next packet is lost, in order.
+    pub drops: Vec<Time>,
+}
+
+/// Outages whose times each run draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrawnOutages {
+    /// Their number.
+    pub count: u32,
+    /// The length of each.
+    pub length: Duration,
+    /// The span in which they lie; `None`: the whole run.
+    pub within: Option<(Time, Time)>,
+}
+
 /// The losses of one direction. `spec.outages` are the written outages.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Loss {
+pub(super) struct ResolvedLoss {
     pub spec: LossSpec,
-    pub drawn: Option<DrawnOutages>,
+    pub drawn: Option<Drawn>,
 }
 
 /// Outages that are drawn for each run. They fit in their range.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DrawnOutages {
-    pub spec: RandomOutages,
+pub(super) struct Drawn {
+    spec: RandomOutages,
     /// They were written for the mirrored direction alone; otherwise both directions share them.
     pub mirrored: bool,
 }
 
-impl DrawnOutages {
+impl Drawn {
     /// The outages of the run with this seed.
     pub fn draw(&self, seed: u64) -> Vec<Outage> {
-        // The reader has checked that they fit.
+        // The constructor has checked that they fit.
         self.spec.draw(seed).unwrap_or_default()
     }
 }
 
 impl Loss {
-    /// The part that the mirrored direction inherits: outages.
-    pub fn outages_only(&self) -> Self {
+    /// Random loss only.
+    pub fn random(random: Probability) -> Self {
         Self {
-            spec: LossSpec {
-                outages: self.spec.outages.clone(),
-                ..LossSpec::default()
-            },
-            drawn: self.drawn,
+            random,
+            ..Self::default()
         }
+    }
+}
+
+impl DrawnOutages {
+    /// The outages in runs of this duration.
+    fn over(&self, duration: Duration) -> Result<RandomOutages, impl Display> {
+        let whole = (Time::ZERO, Time::ZERO + duration);
+        let (from, to) = self.within.unwrap_or(whole);
+        let outages = RandomOutages {
+            count: self.count,
+            length: self.length,
+            from,
+            to,
+        };
+        // The result of this check does not depend on the seed.
+        outages.draw(0).map(|_| outages)
+    }
+}
+
+impl ResolvedLoss {
+    /// The losses of the written direction in runs of this duration.
+    pub fn of(written: Option<&Written<Loss>>, duration: Duration) -> Result<Self, ScenarioError> {
+        Self::default().with(written, false, duration)
+    }
+
+    /// The losses of the mirrored direction. If none are written it has the same outages.
+    pub fn mirrored(
+        &self,
+        written: Option<&Written<Loss>>,
+        duration: Duration,
+    ) -> Result<Self, ScenarioError> {
+        match written {
+            Some(loss) if loss.value.same => Ok(self.clone()),
+            other => self.with(other, true, duration),
+        }
+    }
+
+    /// The written losses, with the outages of `self` where none are written.
+    fn with(
+        &self,
+        written: Option<&Written<Loss>>,
+        mirrored: bool,
+        duration: Duration,
+    ) -> Result<Self, ScenarioError> {
+        let none = Loss::default();
+        let loss = written.map_or(&none, |loss| &loss.value);
+        let outages = loss.outages.as_ref().unwrap_or(&self.spec.outages);
+        let drawn = loss.random_outages.as_ref().map(|drawn| {
+            let spec = drawn.value.over(duration).map_err(|why| drawn.fail(why))?;
+            Ok(Drawn { spec, mirrored })
+        });
+        Ok(Self {
+            spec: LossSpec {
+                random: loss.random,
+                corrupt: loss.corrupt,
+                bit_errors: loss.bit_errors,
+                gilbert_elliott: loss.gilbert_elliott,
+                outages: outages.clone(),
+                drops: loss.drops.clone(),
+            },
+            drawn: drawn.transpose()?.or(self.drawn),
+        })
     }
 
     /// Number of outages and drops in a run.
@@ -64,38 +158,39 @@ impl Loss {
     }
 }
 
-/// Reads `"1 %"` or a table. Outages that are not written are those of `inherited`. `duration` is
-/// the duration of the run.
-pub(super) fn read(
-    field: &Field<'_>,
-    inherited: &Loss,
-    mirrored: bool,
-    duration: Duration,
-) -> Result<Loss, ScenarioError> {
-    let mut loss = inherited.outages_only();
-    let Value::Table(_) = field.value() else {
-        loss.spec.random = field.parse()?;
-        return Ok(loss);
-    };
+/// Reads `"1 %"`, a table, or of the mirrored direction `"same"`.
+pub(super) fn read(field: &Field<'_>) -> Result<Loss, ScenarioError> {
+    match field.value() {
+        Value::Text(text) if text == "same" && field.path().ends_with(".reverse.loss") => {
+            return Ok(Loss {
+                same: true,
+                ..Loss::default()
+            });
+        }
+        Value::Table(_) => {}
+        _ => return field.parse().map(Loss::random),
+    }
     let fields = field.fields()?;
     fields.only(&KEYS)?;
-    loss.spec.random = probability(&fields, "random")?.unwrap_or_default();
-    loss.spec.corrupt = probability(&fields, "corrupt")?.unwrap_or_default();
-    loss.spec.bit_errors = probability(&fields, "bit_errors")?.unwrap_or_default();
-    if let Some(field) = fields.get("gilbert-elliott") {
-        loss.spec.gilbert_elliott = Some(gilbert_elliott(&field)?);
-    }
-    if let Some(field) = fields.get("outages") {
-        loss.spec.outages = outages(&field)?;
-    }
-    if let Some(field) = fields.get("random_outages") {
-        let spec = random_outages(&field, duration)?;
-        loss.drawn = Some(DrawnOutages { spec, mirrored });
-    }
-    if let Some(field) = fields.get("drops") {
-        loss.spec.drops = drops(&field)?;
-    }
-    Ok(loss)
+    let probability = |key| Ok(probability(&fields, key)?.unwrap_or_default());
+    Ok(Loss {
+        same: false,
+        random: probability("random")?,
+        corrupt: probability("corrupt")?,
+        bit_errors: probability("bit_errors")?,
+        gilbert_elliott: fields
+            .get("gilbert-elliott")
+            .map(|field| gilbert_elliott(&field))
+            .transpose()?,
+        outages: fields
+            .get("outages")
+            .map(|field| outages(&field))
+            .transpose()?,
+        random_outages: fields.read("random_outages", random_outages)?,
+        drops: fields
+            .get("drops")
+            .map_or(Ok(Vec::new()), |field| drops(&field))?,
+    })
 }
 
 fn probability(fields: &Fields<'_>, key: &str) -> Result<Option<Probability>, ScenarioError> {
@@ -167,26 +262,17 @@ fn drops(field: &Field<'_>) -> Result<Vec<Time>, ScenarioError> {
 }
 
 /// `{ count = 10, length = "0.5 s", within = ["0 s", "60 s"] }`.
-fn random_outages(field: &Field<'_>, duration: Duration) -> Result<RandomOutages, ScenarioError> {
+fn random_outages(field: &Field<'_>) -> Result<DrawnOutages, ScenarioError> {
     let fields = field.fields()?;
     fields.only(&["count", "length", "within"])?;
     let count = fields.required("count", "10")?.integer(0..=MAX_OUTAGES)?;
-    let (from, to) = match fields.get("within") {
-        None => (Time::ZERO, Time::ZERO + duration),
-        Some(field) => {
-            let (from, to) = field.pair("[\"0 s\", \"60 s\"]")?;
-            (time(&from)?, time(&to)?)
-        }
-    };
-    let outages = RandomOutages {
+    let within = fields.get("within").map(|field| {
+        let (from, to) = field.pair("[\"0 s\", \"60 s\"]")?;
+        Ok((time(&from)?, time(&to)?))
+    });
+    Ok(DrawnOutages {
         count: u32::try_from(count).unwrap_or(u32::MAX),
         length: fields.required("length", "\"0.5 s\"")?.parse()?,
-        from,
-        to,
-    };
-    // The result of this check does not depend on the seed.
-    match outages.draw(0) {
-        Ok(_) => Ok(outages),
-        Err(why) => Err(field.fail(why)),
-    }
+        within: within.transpose()?,
+    })
 }

@@ -23,14 +23,31 @@ const SEED: u64 = 0x1E0_0B17_0000_0004;
 
 /// A low-orbit path as written.
 #[derive(Debug, Clone)]
-pub(super) struct LowOrbitForm {
+pub struct LowOrbitLink {
+    /// How rate and delay are drawn.
+    pub path: LowOrbit,
+}
+
+/// A low-orbit path in runs of one length.
+#[derive(Debug, Clone)]
+pub(super) struct LowOrbitDraw {
     path: LowOrbit,
     /// The run's duration.
     length: Duration,
 }
 
-/// Reads `"50 Mbit/s"`, or a table. `length` is the run's duration.
-pub(super) fn read(field: &Field<'_>, length: Duration) -> Result<LowOrbitForm, ScenarioError> {
+impl LowOrbitLink {
+    /// The path in runs of this length.
+    pub(super) fn over(&self, length: Duration) -> Result<LowOrbitDraw, &'static str> {
+        let path = self.path.clone();
+        // A path that can be drawn once can always be drawn.
+        path.draw(length, 0)?;
+        Ok(LowOrbitDraw { path, length })
+    }
+}
+
+/// Reads `"50 Mbit/s"`, or a table.
+pub(super) fn read(field: &Field<'_>) -> Result<LowOrbitLink, ScenarioError> {
     let mut path = LowOrbit::default();
     if let Value::Table(_) = field.value() {
         let fields = field.fields()?;
@@ -60,9 +77,7 @@ pub(super) fn read(field: &Field<'_>, length: Duration) -> Result<LowOrbitForm, 
         path.rate = field.parse()?;
         path.reverse_rate = path.rate;
     }
-    // A path that can be drawn once can always be drawn.
-    path.draw(length, 0).map_err(|why| field.fail(why))?;
-    Ok(LowOrbitForm { path, length })
+    Ok(LowOrbitLink { path })
 }
 
 /// `"60 ms .. 140 ms"`, or one time.
@@ -75,7 +90,7 @@ fn range(field: &Field<'_>) -> Result<(Duration, Duration), ScenarioError> {
     Ok((time(min)?, time(max)?))
 }
 
-impl LowOrbitForm {
+impl LowOrbitDraw {
     /// Both directions as they are on average: what queues in `bdp` are resolved with.
     pub fn nominal(&self) -> [LinkSpec; 2] {
         let delay = Delay::constant(self.path.nominal_delay());

@@ -92,17 +92,20 @@
 //! `link.NAME.KEY`, `destination.NAME.KEY`, `run.KEY`, `flow.KEY` (all flows that can have it),
 //! `flow.0.KEY` or `flow.NAME.KEY` (one `[[flow]]`). A key that the file does not contain is added.
 //!
+//! **Types.** A file is read into a [`ScenarioSpec`], which flags and arguments can make without a
+//! file. Printing one gives a file.
+//!
 //! The tables `[experiment]` and `[point]` are ignored here: a file that describes an experiment, or
 //! a point of the matrix of `whimbrel rank`, is a scenario too.
 
 mod aqm;
+mod axis;
 mod capacity;
 mod destination;
 pub mod document;
 mod error;
 pub mod fields;
 mod flow;
-mod form;
 mod instances;
 mod kind;
 mod limits;
@@ -111,25 +114,47 @@ mod loss;
 mod low_orbit;
 mod points;
 pub mod presets;
+mod print;
+mod resolved;
+mod resolved_flow;
+mod resolved_link;
 mod route;
 mod run;
+mod service;
 mod settings;
+mod spec;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod wifi;
 mod wireless;
 mod with;
+mod written;
 
+pub use axis::Axis;
 pub use error::ScenarioError;
+pub use flow::{Data, DrawnTime, Flow, Sends};
+pub use kind::Kind;
+pub use link::{Direction, Link, constant_rate, half_of};
+pub use loss::{DrawnOutages, Loss};
+pub use low_orbit::LowOrbitLink;
 pub use points::{Parameter, ParameterValue, Setting};
+pub use route::{FlowRoute, Hop};
+pub use run::Run;
+pub use settings::Settings;
+pub use spec::ScenarioSpec;
+pub use traces::Traces;
+pub use with::With;
+pub use written::{Span, Written};
 
 use crate::network::{Network, Oracle, Traffic};
-use document::{Document, Node};
+use document::{Document, Value};
 use fields::{Field, Fields};
-use form::Form;
+use resolved::Resolved;
+use resolved_flow::ResolvedFlow;
 use std::path::Path;
-use whimbrel_units::{Duration, Rate, Time};
+use whimbrel_units::{Duration, Rate};
 
 /// The error for a scenario without flows.
 const NO_FLOWS: &str = "no flows: write e.g. [[flow]] with `route = [\"L\"]`";
@@ -159,7 +184,7 @@ pub struct Scenario {
 #[derive(Debug, Clone)]
 pub struct Point {
     parameters: Vec<Parameter>,
-    form: Form,
+    resolved: Resolved,
 }
 
 /// One `[[flow]]`, which stands for any number of equal flows.
@@ -201,23 +226,31 @@ impl Scenario {
         points::set_all(&mut document.root, settings)?;
         let root = Fields::new(&document.root, "")?;
         let axes = points::axes(&root)?;
-        let mut traces = link::Traces::new(&document);
-        let mut points: Vec<Point> = Vec::new();
-        let mut runs = 0;
+        let mut traces = Traces::of(&document);
+        let mut all = Points::new(root.span());
         for combination in points::combinations(&document.root, &axes) {
             let (parameters, tree) = combination?;
-            let form = read(&tree, &mut traces)?;
-            runs += form.run().seeds.len();
-            if runs > MAX_RUNS {
-                return Err(root.fail(format!(
-                    "too many runs (points times seeds): the maximum is {MAX_RUNS}"
-                )));
-            }
-            points.push(Point { parameters, form });
+            all.add(parameters, &spec::read(&tree, &mut traces)?)?;
         }
         Ok(Self {
-            points,
+            points: all.points,
             traces: traces.digest(),
+        })
+    }
+
+    /// Makes a scenario from types.
+    ///
+    /// # Errors
+    /// The first value that does not fit the others, by the flag or argument that it came from. All
+    /// points of the sweep are checked.
+    pub fn new(spec: &ScenarioSpec) -> Result<Self, ScenarioError> {
+        let mut all = Points::new(spec.span.clone());
+        for (parameters, point) in axis::combinations(spec)? {
+            all.add(parameters, &point)?;
+        }
+        Ok(Self {
+            points: all.points,
+            traces: spec.traces,
         })
     }
 
@@ -239,8 +272,44 @@ impl Scenario {
     /// Records time series at this interval; overrides the file.
     pub fn set_sample(&mut self, sample: Duration) {
         for point in &mut self.points {
-            point.form.set_sample(sample);
+            point.resolved.run.sample = Some(sample);
         }
+    }
+}
+
+/// The points of a scenario that is being made.
+struct Points {
+    points: Vec<Point>,
+    runs: usize,
+    span: Span,
+}
+
+impl Points {
+    fn new(span: Span) -> Self {
+        Self {
+            points: Vec::new(),
+            runs: 0,
+            span,
+        }
+    }
+
+    fn add(
+        &mut self,
+        parameters: Vec<Parameter>,
+        spec: &ScenarioSpec,
+    ) -> Result<(), ScenarioError> {
+        let resolved = Resolved::new(spec)?;
+        self.runs += resolved.run.seeds.len();
+        if self.runs > MAX_RUNS {
+            return Err(self.span.fail(format!(
+                "too many runs (points times seeds): the maximum is {MAX_RUNS}"
+            )));
+        }
+        self.points.push(Point {
+            parameters,
+            resolved,
+        });
+        Ok(())
     }
 }
 
@@ -252,17 +321,17 @@ impl Point {
 
     /// The seeds of its runs.
     pub fn seeds(&self) -> &[u64] {
-        &self.form.run().seeds
+        &self.resolved.run.seeds
     }
 
     /// The length of a run.
     pub fn duration(&self) -> Duration {
-        self.form.run().duration
+        self.resolved.run.duration.value
     }
 
     /// The interval at which time series are recorded; `None`: they are not.
     pub fn sample(&self) -> Option<Duration> {
-        self.form.run().sample
+        self.resolved.run.sample
     }
 
     /// The controllers of its TCP and AATP flows in the order of the flows, without duplicates.
@@ -279,12 +348,12 @@ impl Point {
 
     /// Its `[[flow]]` entries, in order.
     pub fn flows(&self) -> Vec<WrittenFlow<'_>> {
-        let written = |flow: &'_ flow::FlowForm| match &flow.traffic {
+        let written = |flow: &'_ ResolvedFlow| match &flow.traffic {
             Traffic::Tcp(tcp) => Some(tcp.controller.to_string()),
             Traffic::Aatp(aatp) => Some(aatp.controller.to_string()),
             Traffic::Udp(_) => None,
         };
-        let all = self.form.flows().iter();
+        let all = self.resolved.flows.iter();
         all.map(|flow| WrittenFlow {
             name: flow.name.as_deref(),
             count: flow.count,
@@ -297,96 +366,26 @@ impl Point {
     /// Flows with other controllers stay as they are.
     pub fn with_oracle(&self, controller: &str, oracle: Oracle) -> Self {
         let mut point = self.clone();
-        point.form.set_oracle(controller, oracle);
+        point.resolved.set_oracle(controller, oracle);
         point
     }
 
     /// The total rate of all flows, headers included, averaged over the run, if the links lost
     /// nothing and were shared with max-min fairness. `None` if some flow has no rate limit at all.
     pub fn capacity(&self) -> Option<Rate> {
-        self.form.capacity()
+        self.resolved.capacity()
     }
 
     /// The run with this seed.
     pub fn network(&self, seed: u64) -> Network {
-        self.form.network(seed)
+        self.resolved.network(seed)
     }
-}
-
-/// Reads one point's tree.
-fn read(tree: &Node, traces: &mut link::Traces) -> Result<Form, ScenarioError> {
-    let root = Fields::new(tree, "")?;
-    let run = run::read(&root)?;
-    let mut links = Vec::new();
-    if let Some(all) = root.get("link") {
-        for (name, field) in all.fields()?.all() {
-            if name.is_empty() || name.ends_with('*') {
-                return Err(field.fail(
-                    "the name of a link must not be empty or end in `*`, which marks per-flow copies",
-                ));
-            }
-            links.push(link::read(name, &field, &run, traces)?);
-        }
-    }
-    let flows = read_flows(&root, &links, &run)?;
-    let destinations = destination::read(&root, &flows)?;
-    Form::new(links, flows, destinations, run, &Field::new(tree, ""))
 }
 
 /// Refuses `[flow]`.
 fn one_bracket(flow: &Field<'_>) -> Result<(), ScenarioError> {
     match flow.value() {
-        document::Value::Table(_) => {
-            Err(flow.fail("flows are a list: write [[flow]] with double brackets"))
-        }
+        Value::Table(_) => Err(flow.fail("flows are a list: write [[flow]] with double brackets")),
         _ => Ok(()),
     }
-}
-
-fn read_flows(
-    root: &Fields<'_>,
-    links: &[link::LinkForm],
-    run: &run::RunForm,
-) -> Result<Vec<flow::FlowForm>, ScenarioError> {
-    let written = root.get("flow").ok_or_else(|| root.fail(NO_FLOWS))?;
-    one_bracket(&written)?;
-    let written = written.list()?;
-    if written.is_empty() {
-        return Err(root.fail(NO_FLOWS));
-    }
-    let mut flows: Vec<flow::FlowForm> = Vec::new();
-    for (index, field) in written.iter().enumerate() {
-        // Errors name a flow as a key of [sweep] does.
-        let path = if written.len() == 1 {
-            "flow".to_owned()
-        } else {
-            format!("flow.{index}")
-        };
-        let fields = field.named(&path).fields()?;
-        let flow = flow::read(&fields, links, run.settings)?;
-        // A start at the very end is a way to leave a flow out at a point of a sweep.
-        let end = Time::ZERO + run.duration;
-        // A flow that starts at the very end is absent: that is how a sweep leaves one out.
-        if let Some(start) = fields.get("start").filter(|_| flow.start.from > end) {
-            return Err(start.fail(format!(
-                "the flow would start at {}, but the run ends at {}; write a longer `duration` \
-                 under [run], or an earlier start",
-                flow.start.from.since(Time::ZERO),
-                run.duration
-            )));
-        }
-        if let Some(name) = &flow.name {
-            let key = points::is_flow_key(name);
-            if name.is_empty() || key || name.parse::<usize>().is_ok() {
-                return Err(fields.fail(format!(
-                    "`{name}` is not a valid flow name: a sweep would read it as a key"
-                )));
-            }
-            if flows.iter().any(|f| f.name.as_ref() == Some(name)) {
-                return Err(fields.fail(format!("two flows are named `{name}`")));
-            }
-        }
-        flows.push(flow);
-    }
-    Ok(flows)
 }

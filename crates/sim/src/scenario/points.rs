@@ -1,5 +1,5 @@
-//! `[sweep]` and `--set`: values that are put into the tree before it is read, so that they pass
-//! the same checks.
+//! `[sweep]` and `--set` of a file: values that are put into its tree before it is read, so that
+//! they pass the same checks.
 
 use super::ScenarioError;
 use super::document::{Node, Place, Table, Value, dotted_key, loose_value};
@@ -82,7 +82,7 @@ impl From<&Value> for ParameterValue {
 
 /// One key of `[sweep]`.
 #[derive(Debug, Clone)]
-pub(super) struct Axis {
+pub(super) struct KeyValues {
     key: String,
     values: Vec<Node>,
 }
@@ -103,7 +103,7 @@ pub(super) fn set_all(root: &mut Node, settings: &[Setting]) -> Result<(), Scena
 }
 
 /// Reads `[sweep]`.
-pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<Axis>, ScenarioError> {
+pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<KeyValues>, ScenarioError> {
     let Some(sweep) = root.get("sweep") else {
         return Ok(Vec::new());
     };
@@ -123,10 +123,10 @@ pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<Axis>, ScenarioError> {
             }
         };
         points = points.saturating_mul(values.len());
-        if points > MAX_POINTS {
-            return Err(field.fail(format!("the sweep has more than {MAX_POINTS} points")));
+        if let Some(why) = too_many(points) {
+            return Err(field.fail(why));
         }
-        axes.push(Axis {
+        axes.push(KeyValues {
             key: key.to_owned(),
             values,
         });
@@ -137,16 +137,14 @@ pub(super) fn axes(root: &Fields<'_>) -> Result<Vec<Axis>, ScenarioError> {
 /// The combinations of all values, each with its tree; the last key varies fastest.
 pub(super) fn combinations<'a>(
     root: &'a Node,
-    axes: &'a [Axis],
+    axes: &'a [KeyValues],
 ) -> impl Iterator<Item = Result<(Vec<Parameter>, Node), ScenarioError>> + 'a {
-    let total: usize = axes.iter().map(|axis| axis.values.len()).product();
-    (0..total).map(move |index| {
+    let lengths = axes.iter().map(|axis| axis.values.len()).collect();
+    choices(lengths).map(move |chosen| {
         let mut tree = root.clone();
         let mut parameters = Vec::with_capacity(axes.len());
-        let mut rest = total;
-        for axis in axes {
-            rest /= axis.values.len();
-            let node = &axis.values[index / rest % axis.values.len()];
+        for (axis, choice) in axes.iter().zip(chosen) {
+            let node = &axis.values[choice];
             put(&mut tree, &axis.key, node.clone(), &node.place)?;
             parameters.push(Parameter {
                 key: axis.key.clone(),
@@ -155,6 +153,24 @@ pub(super) fn combinations<'a>(
         }
         Ok((parameters, tree))
     })
+}
+
+/// All combinations of one index below each length; the last one varies fastest.
+pub(super) fn choices(lengths: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {
+    let total: usize = lengths.iter().product();
+    (0..total).map(move |index| {
+        let mut rest = total;
+        let choose = |length: &usize| {
+            rest /= length;
+            index / rest % length
+        };
+        lengths.iter().map(choose).collect()
+    })
+}
+
+/// The error of a sweep with too many points, if it has.
+pub(super) fn too_many(points: usize) -> Option<String> {
+    (points > MAX_POINTS).then(|| format!("the sweep has more than {MAX_POINTS} points"))
 }
 
 /// Sets `key` in the tree: `link.L.loss`, `destination.NODE.gamma`, `run.recovery`,

@@ -2,8 +2,7 @@
 
 use super::ScenarioError;
 use super::fields::{Field, Fields, unknown};
-use super::kind::Kind;
-use super::link::LinkForm;
+use super::link::Link;
 
 /// Maximum number of links of one route.
 const MAX_LINKS: usize = 64;
@@ -11,25 +10,34 @@ const MAX_LINKS: usize = 64;
 const MAX_ROUTES: usize = 8;
 /// Maximum number of links of all routes of one flow, in both directions.
 pub(super) const MAX_HOPS: usize = 2 * MAX_LINKS;
+
 /// One route of a flow.
 #[derive(Debug, Clone)]
-pub(super) struct RouteForm {
+pub struct FlowRoute {
     /// The links that data passes.
     pub forward: Vec<Hop>,
     /// The links that acknowledgments pass; the mirrored route when `None`.
     pub back: Option<Vec<Hop>>,
 }
 
-impl RouteForm {
+impl FlowRoute {
+    /// Over one link, which all flows share.
+    pub fn over(link: usize) -> Self {
+        Self {
+            forward: vec![Hop { link, own: false }],
+            back: None,
+        }
+    }
+
     /// All written hops: forward, then back.
-    pub fn hops(&self) -> impl Iterator<Item = &Hop> {
+    pub(super) fn hops(&self) -> impl Iterator<Item = &Hop> {
         self.forward.iter().chain(self.back.iter().flatten())
     }
 }
 
 /// One link of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hop {
+pub struct Hop {
     /// Its index among the links.
     pub link: usize,
     /// Each flow has its own copy of it.
@@ -39,11 +47,12 @@ pub(super) struct Hop {
 /// Reads `route = ["a", "b"]` and `back`.
 pub(super) fn one_route(
     fields: &Fields<'_>,
-    links: &[LinkForm],
-) -> Result<RouteForm, ScenarioError> {
-    let forward = route(&fields.required("route", "[\"L\"]")?, links)?;
+    field: &Field<'_>,
+    links: &[Link],
+) -> Result<FlowRoute, ScenarioError> {
+    let forward = route(field, links)?;
     let back = fields.get("back").map(|field| route(&field, links));
-    Ok(RouteForm {
+    Ok(FlowRoute {
         forward,
         back: back.transpose()?,
     })
@@ -53,22 +62,10 @@ pub(super) fn one_route(
 pub(super) fn several_routes(
     fields: &Fields<'_>,
     field: &Field<'_>,
-    kind: Kind,
-    links: &[LinkForm],
-) -> Result<Vec<RouteForm>, ScenarioError> {
+    links: &[Link],
+) -> Result<Vec<FlowRoute>, ScenarioError> {
     if let Some(route) = fields.get("route") {
         return Err(route.fail("cannot be combined with `routes`"));
-    }
-    if kind != Kind::Tcp {
-        return Err(field.fail(format!(
-            "only `tcp` flows can have `routes`; this is a flow of kind `{}`: write `route`",
-            kind.name()
-        )));
-    }
-    if let Some(two_way) = fields.get("two_way")
-        && two_way.switch()?
-    {
-        return Err(two_way.fail("cannot be combined with `routes`"));
     }
     let forwards = field.list()?;
     if forwards.is_empty() || forwards.len() > MAX_ROUTES {
@@ -93,13 +90,13 @@ pub(super) fn several_routes(
         }
     };
     let read = forwards.iter().zip(backs).map(|(forward, back)| {
-        Ok(RouteForm {
+        Ok(FlowRoute {
             forward: route(forward, links)?,
             back,
         })
     });
-    let routes: Vec<RouteForm> = read.collect::<Result<_, ScenarioError>>()?;
-    let hops = routes.iter().flat_map(RouteForm::hops).count();
+    let routes: Vec<FlowRoute> = read.collect::<Result<_, ScenarioError>>()?;
+    let hops = routes.iter().flat_map(FlowRoute::hops).count();
     if hops > MAX_HOPS {
         return Err(field.fail(format!(
             "all routes of a flow together must have at most {MAX_HOPS} links, not {hops}"
@@ -108,7 +105,7 @@ pub(super) fn several_routes(
     Ok(routes)
 }
 
-fn route(field: &Field<'_>, links: &[LinkForm]) -> Result<Vec<Hop>, ScenarioError> {
+fn route(field: &Field<'_>, links: &[Link]) -> Result<Vec<Hop>, ScenarioError> {
     let hops = field.list()?;
     if hops.is_empty() || hops.len() > MAX_LINKS {
         return Err(field.fail(format!(

@@ -7,6 +7,7 @@ use super::fields::{Field, Fields, unknown};
 use crate::network::{
     AatpSettings, ForgedNacks, Nack, Oracle, Recovery, Sequences, SsthreshFrom, TcpSettings,
 };
+use std::str::FromStr;
 use whimbrel_cc::Growth;
 use whimbrel_units::{Bytes, Duration};
 
@@ -94,10 +95,23 @@ const TIMER: (Duration, Duration) = (Duration::from_micros(1), Duration::from_se
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The settings of both transports: a sweep may choose the transport.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Settings {
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Settings {
+    /// Those of TCP.
     pub tcp: TcpSettings,
+    /// Those of AATP. Its packets are as large on the wire as TCP's, so that comparisons of the two
+    /// use the same packets: [`AatpSettings::packet`] is ignored.
     pub aatp: AatpSettings,
+}
+
+impl Settings {
+    /// The settings of an AATP flow.
+    pub(super) fn aatp(&self) -> AatpSettings {
+        AatpSettings {
+            packet: self.tcp.mss + self.tcp.header,
+            ..self.aatp
+        }
+    }
 }
 
 /// All keys of the settings.
@@ -105,15 +119,79 @@ pub(super) fn keys() -> impl Iterator<Item = &'static str> {
     PACKET_KEYS.into_iter().chain(TCP_KEYS).chain(AATP_KEYS)
 }
 
-/// Reads the settings; those that are not written are taken from `base`. AATP's packets are as
-/// large on the wire as TCP's, so that comparisons of the two use the same packets.
+/// Reads the settings; those that are not written are taken from `base`.
 pub(super) fn read(fields: &Fields<'_>, base: Settings) -> Result<Settings, ScenarioError> {
-    let tcp = read_tcp(fields, base.tcp)?;
-    let aatp = AatpSettings {
-        packet: tcp.mss + tcp.header,
-        ..read_aatp(fields, base.aatp)?
+    Ok(Settings {
+        tcp: read_tcp(fields, base.tcp)?,
+        aatp: read_aatp(fields, base.aatp)?,
+    })
+}
+
+/// The keys in which settings differ from `base`, with their values.
+pub(super) fn differences(own: &Settings, base: &Settings) -> Vec<(&'static str, Value)> {
+    let off = |time: Option<Duration>| time.map_or_else(|| Value::from("off"), Value::from);
+    let values = |s: &Settings| {
+        let (t, a) = (&s.tcp, &s.aatp);
+        let forged = t.forged_nacks.map(|forged| {
+            let rate = 1.0 / forged.interval.as_secs_f64();
+            let sequences = word(&SEQUENCES, forged.sequences);
+            Value::table([("rate", rate.into()), ("sequences", sequences)])
+        });
+        [
+            ("recovery", Some(word(&RECOVERIES, t.recovery))),
+            ("mss", Some(t.mss.into())),
+            ("header", Some(t.header.into())),
+            ("initial_window", Some(t.initial_window.into())),
+            ("receive_window", Some(t.receive_window.into())),
+            ("ack_every", Some(t.ack_every.into())),
+            ("ack_delay", Some(t.ack_delay.into())),
+            ("quick_acks", Some(t.quick_acks.into())),
+            ("growth", Some(word(&GROWTHS, t.growth))),
+            (
+                "growth_at_recovery_end",
+                Some(t.growth_at_recovery_end.into()),
+            ),
+            ("timestamps", Some(t.timestamps.into())),
+            ("min_rto", Some(t.min_rto.into())),
+            ("max_rto", Some(t.max_rto.into())),
+            ("coarse_timer", Some(off(t.coarse_timer))),
+            ("ssthresh_from", Some(word(&SSTHRESH_FROM, t.ssthresh_from))),
+            ("limited_transmit", Some(t.limited_transmit.into())),
+            ("tail_loss_probe", Some(t.tail_loss_probe.into())),
+            ("pacing", Some(t.pacing.unwrap_or(0.0).into())),
+            ("ecn", t.ecn.map(Value::from)),
+            ("oracle", Some(word(&ORACLES, t.oracle))),
+            ("nack", t.nack.map(|nack| word(&NACKS, nack))),
+            (
+                "forged_nacks",
+                Some(forged.unwrap_or_else(|| Value::from("off"))),
+            ),
+            ("timer", Some(a.timer.into())),
+            ("circuit_breaker", Some(off(a.circuit_breaker))),
+            ("reestimate", Some(off(a.reestimate))),
+        ]
     };
-    Ok(Settings { tcp, aatp })
+    let pairs = values(own).into_iter().zip(values(base));
+    let differs = pairs.filter(|((_, own), (_, base))| {
+        own.as_ref().map(Value::toml) != base.as_ref().map(Value::toml)
+    });
+    differs
+        .filter_map(|((key, own), _)| Some((key, own?)))
+        .collect()
+}
+
+/// The word for a choice.
+fn word<T: Copy + PartialEq>(choices: &[(&'static str, T)], choice: T) -> Value {
+    let found = choices.iter().find(|(_, other)| *other == choice);
+    Value::from(found.map_or("", |(word, _)| *word))
+}
+
+impl FromStr for Recovery {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        choose("recovery", text, &RECOVERIES)
+    }
 }
 
 fn read_aatp(fields: &Fields<'_>, base: AatpSettings) -> Result<AatpSettings, ScenarioError> {
@@ -241,11 +319,14 @@ fn one_of<T: Copy>(
     what: &str,
     choices: &[(&'static str, T)],
 ) -> Result<T, ScenarioError> {
-    let text = field.text()?;
+    choose(what, field.text()?, choices).map_err(|why| field.fail(why))
+}
+
+fn choose<T: Copy>(what: &str, text: &str, choices: &[(&'static str, T)]) -> Result<T, String> {
     let found = choices.iter().find(|(name, _)| *name == text);
     found.map(|(_, choice)| *choice).ok_or_else(|| {
         let names = choices.iter().map(|(name, _)| *name);
-        field.fail(unknown(what, text, names))
+        unknown(what, text, names)
     })
 }
 

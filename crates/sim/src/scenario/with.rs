@@ -5,47 +5,41 @@
 //! different transports can be compared in one sweep.
 
 use super::ScenarioError;
-use super::fields::{Field, Fields};
+use super::fields::Fields;
 use super::settings::{self, Settings};
+use super::streams;
+use super::written::Written;
 use whimbrel_cc::Spec;
 
 /// The number of streams, which is not one of the [`Settings`].
 const STREAMS: &str = "streams";
 
-/// The settings of a flow with those of its controller.
-pub(super) struct With<'a> {
+/// The settings that go with one controller.
+#[derive(Debug, Clone)]
+pub struct With {
+    /// The controller, without parameters.
+    pub controller: String,
+    /// The flow's settings while it has this controller.
     pub settings: Settings,
-    /// `streams` as written for the controller.
-    pub streams: Option<Field<'a>>,
+    /// The number of its streams then; `None`: the flow's.
+    pub streams: Option<Written<u32>>,
 }
 
-/// Reads `with`. `settings` are the flow's own; those of other controllers are only checked.
-pub(super) fn read<'a>(
-    fields: &Fields<'a>,
-    controller: &Spec,
-    settings: Settings,
-) -> Result<With<'a>, ScenarioError> {
-    let mut with = With {
-        settings,
-        streams: None,
-    };
+/// Reads `with`. `settings` are the flow's own.
+pub(super) fn read(fields: &Fields<'_>, settings: Settings) -> Result<Vec<With>, ScenarioError> {
     let Some(all) = fields.get("with") else {
-        return Ok(with);
+        return Ok(Vec::new());
     };
     let known: Vec<&str> = settings::keys().chain([STREAMS]).collect();
-    let written = controller.to_string();
-    let name = written.split('?').next().unwrap_or_default();
-    for (key, field) in all.fields()?.all() {
+    let one = |(key, field): (&str, super::fields::Field<'_>)| {
         key.parse::<Spec>().map_err(|error| field.fail(error))?;
         let own = field.fields()?;
         own.only(&known)?;
-        let read = settings::read(&own, settings)?;
-        if key == name {
-            with = With {
-                settings: read,
-                streams: own.get(STREAMS),
-            };
-        }
-    }
-    Ok(with)
+        Ok(With {
+            controller: key.to_owned(),
+            settings: settings::read(&own, settings)?,
+            streams: own.read(STREAMS, streams::read_count)?,
+        })
+    };
+    all.fields()?.all().map(one).collect()
 }

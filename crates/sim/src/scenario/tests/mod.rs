@@ -6,11 +6,13 @@ mod flows;
 mod loss;
 mod mistakes;
 mod presets;
+mod print;
 mod queue;
 mod robustness;
 mod routes;
 mod streams;
 mod sweep;
+mod typed;
 mod wifi;
 mod with;
 

@@ -3,6 +3,7 @@
 use super::*;
 use whimbrel_net::{Aqm, CoDel, QueueLimit, QueueUnit};
 use whimbrel_units::Bytes;
+use whimbrel_units::Time;
 
 #[test]
 fn a_queue_in_bdp_uses_the_maximum_rate_and_base_rtt() {

@@ -1,12 +1,13 @@
 //! One point of a scenario, and the runs that it describes.
 
 use super::destination::Destinations;
-use super::flow::FlowForm;
 use super::instances::Links;
-use super::link::LinkForm;
-use super::route::{Hop, RouteForm};
-use super::run::RunForm;
-use super::{ScenarioError, fields::Field, limits};
+use super::resolved_flow::{self, ResolvedFlow};
+use super::resolved_link::ResolvedLink;
+use super::route::{FlowRoute, Hop};
+use super::run::Run;
+use super::spec::ScenarioSpec;
+use super::{ScenarioError, limits};
 use crate::network::{Destination, Network, Oracle, Traffic};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -23,40 +24,30 @@ const SHADOWING: u64 = 0x5AD0_3100_0000_0003;
 
 /// One point of a scenario, checked: making a run of it cannot fail.
 #[derive(Debug, Clone)]
-pub(super) struct Form {
-    pub(super) links: Vec<LinkForm>,
-    pub(super) flows: Vec<FlowForm>,
+pub(super) struct Resolved {
+    pub(super) links: Vec<ResolvedLink>,
+    pub(super) flows: Vec<ResolvedFlow>,
     /// The written destinations; a run may have more.
     destinations: Vec<Destination>,
-    pub(super) run: RunForm,
+    pub(super) run: Run,
 }
 
-impl Form {
-    /// Checks the limits of a run and resolves queues in `bdp`. `whole` is the file, for errors.
-    pub fn new(
-        links: Vec<LinkForm>,
-        flows: Vec<FlowForm>,
-        destinations: Vec<Destination>,
-        run: RunForm,
-        whole: &Field<'_>,
-    ) -> Result<Self, ScenarioError> {
-        limits::check(&links, &flows, &run, whole)?;
-        let mut form = Self {
-            links,
-            flows,
-            destinations,
-            run,
+impl Resolved {
+    /// Checks one point of a scenario, and derives what depends on several of its parts.
+    pub fn new(spec: &ScenarioSpec) -> Result<Self, ScenarioError> {
+        let run = &spec.run;
+        run.check()?;
+        let (duration, queue) = (run.duration.value, run.queue.as_ref());
+        let links = spec.links.iter().map(|link| link.resolve(duration, queue));
+        let mut resolved = Self {
+            links: links.collect::<Result<_, _>>()?,
+            flows: resolved_flow::resolve(&spec.flows, &spec.links, run)?,
+            destinations: spec.destinations.clone(),
+            run: run.clone(),
         };
-        form.resolve_queues()?;
-        Ok(form)
-    }
-
-    pub fn run(&self) -> &RunForm {
-        &self.run
-    }
-
-    pub fn flows(&self) -> &[FlowForm] {
-        &self.flows
+        limits::check(&resolved, &spec.span)?;
+        resolved.fit_queues()?;
+        Ok(resolved)
     }
 
     /// Sets the oracle of all TCP flows with this controller.
@@ -70,14 +61,9 @@ impl Form {
         }
     }
 
-    pub fn set_sample(&mut self, sample: Duration) {
-        self.run.sample = Some(sample);
-    }
-
-    /// A queue of x bdp holds x times the link's rate (maximum of a schedule, mean of a trace)
-    /// times the maximum base RTT of the flows that pass it, and at least one of their largest
-    /// packets. Defaults of `aqm` are derived from the same values.
-    fn resolve_queues(&mut self) -> Result<(), ScenarioError> {
+    /// Sets the queues, which may depend on the flows that pass a link: on the maximum of their
+    /// base RTTs and packets.
+    fn fit_queues(&mut self) -> Result<(), ScenarioError> {
         for index in 0..self.links.len() {
             let passes = |hop: &Hop| hop.link == index;
             let rtt = self
@@ -91,28 +77,16 @@ impl Form {
                 .flows
                 .iter()
                 .filter(|flow| flow.hops().any(passes))
-                .map(FlowForm::packet)
+                .map(ResolvedFlow::packet)
                 .max();
-            let (rtt, packet) = (rtt.unwrap_or_default(), packet.unwrap_or_default());
-            let link = &mut self.links[index];
-            for direction in [&mut link.forward, &mut link.reverse] {
-                let service = &direction.spec.service;
-                if let Some(written) = &direction.aqm {
-                    direction.spec.aqm = written.resolve(service, rtt, packet)?;
-                }
-                let Some(written) = &direction.queue else {
-                    continue;
-                };
-                let limit = written.queue.limit(service, rtt, packet);
-                direction.spec.queue = limit.ok_or_else(|| written.without_rate.clone())?;
-            }
+            self.links[index].fit(rtt.unwrap_or_default(), packet.unwrap_or_default())?;
         }
         Ok(())
     }
 
     /// Sum of the propagation delays of a route and its way back: the maximum of steps, the mean of
     /// a recorded delay.
-    fn base_rtt(&self, route: &RouteForm) -> Duration {
+    fn base_rtt(&self, route: &FlowRoute) -> Duration {
         let forward = |hop: &Hop| self.links[hop.link].forward.spec.delay.nominal();
         let mirrored = |hop: &Hop| self.links[hop.link].reverse.spec.delay.nominal();
         let there = route.forward.iter().map(forward);
@@ -161,7 +135,7 @@ impl Form {
             channels: links.channels,
             destinations: destinations.into_all(),
             flows,
-            duration: self.run.duration,
+            duration: self.run.duration.value,
             seed,
             sample: self.run.sample,
         }

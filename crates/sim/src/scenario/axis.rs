@@ -1,0 +1,93 @@
+//! Sweeps over typed values.
+
+use super::ScenarioError;
+use super::document::Value;
+use super::points::{Parameter, choices, too_many};
+use super::spec::ScenarioSpec;
+use super::written::Written;
+use std::fmt;
+use std::sync::Arc;
+
+/// One dimension of a sweep: a key, its values, and what each sets.
+#[derive(Clone)]
+pub struct Axis {
+    key: String,
+    values: Vec<Choice>,
+}
+
+/// One value of an axis.
+#[derive(Clone)]
+struct Choice {
+    parameter: Parameter,
+    source: Value,
+    set: Arc<dyn Fn(&mut ScenarioSpec) + Send + Sync>,
+}
+
+impl Axis {
+    /// Sweeps these values. `key` is the name of the values in results, as in `[sweep]` of a file:
+    /// `link.L.rate`; `set` puts one into the scenario.
+    pub fn new<T: Clone + Send + Sync + 'static>(
+        key: &str,
+        values: &[Written<T>],
+        set: fn(&mut ScenarioSpec, Written<T>),
+    ) -> Self {
+        let choice = |value: &Written<T>| {
+            let value = value.clone();
+            Choice {
+                parameter: Parameter {
+                    key: key.to_owned(),
+                    value: value.parameter(),
+                },
+                source: value.source().clone(),
+                set: Arc::new(move |spec| set(spec, value.clone())),
+            }
+        };
+        Self {
+            key: key.to_owned(),
+            values: values.iter().map(choice).collect(),
+        }
+    }
+
+    /// The name of its values.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Its values, as a list of a scenario file.
+    pub(super) fn source(&self) -> Value {
+        Value::list(self.values.iter().map(|choice| choice.source.clone()))
+    }
+}
+
+impl fmt::Debug for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.key, self.source())
+    }
+}
+
+/// The combinations of all values of a sweep, each with its scenario; the last axis varies fastest.
+pub(super) fn combinations(
+    spec: &ScenarioSpec,
+) -> Result<impl Iterator<Item = (Vec<Parameter>, ScenarioSpec)> + '_, ScenarioError> {
+    let lengths: Vec<usize> = spec.sweep.iter().map(|axis| axis.values.len()).collect();
+    let points = lengths
+        .iter()
+        .fold(1_usize, |n, length| n.saturating_mul(*length));
+    if let Some(why) = too_many(points) {
+        return Err(spec.span.fail(why));
+    }
+    let base = ScenarioSpec {
+        sweep: Vec::new(),
+        ..spec.clone()
+    };
+    Ok(choices(lengths).map(move |chosen| {
+        let mut point = base.clone();
+        let mut parameters = Vec::with_capacity(chosen.len());
+        for (axis, choice) in spec.sweep.iter().zip(chosen) {
+            let choice = &axis.values[choice];
+            (choice.set)(&mut point);
+            parameters.push(choice.parameter.clone());
+        }
+        (parameters, point)
+    }))
+}
