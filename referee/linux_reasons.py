@@ -46,7 +46,7 @@ REASONS = [
     ),
     Reason(
         "variation of the RTT",
-        ("westwood+", "d-tcp", "veno", "mveno", "illinois"),
+        ("westwood-plus", "d-tcp", "veno", "mveno", "illinois"),
         SIMULATOR,
         None,
         "these compare the RTT with its minimum: for the window after a loss, for the decision "
@@ -71,7 +71,7 @@ REASONS = [
     ),
     Reason(
         "overload",
-        ("newjersey", "newjersey+", "cerl-plus-printed"),
+        ("newjersey", "newjersey-plus", "cerl-plus-printed"),
         None,
         None,
         "these never reduce the window for what the queue drops. The receive window is the only "

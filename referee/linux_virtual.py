@@ -61,7 +61,7 @@ CONTESTANTS = {
     "veno": "veno",
     "illinois": "illinois",
     "yeah": "yeah?linux=true",
-    "westwood": "westwood+?linux=true",
+    "westwood": "westwood-plus?linux=true",
     "hybla": "hybla?linux=true",
     "vegas": "vegas?linux=true",
     "bic": "bic?B=4&Smax=16&Smin=0.2&beta=0.2",

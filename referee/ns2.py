@@ -34,7 +34,7 @@ LINUX = [
     ("newreno", "rack", "Linux", "Sack1", "reno"),
     ("cubic?beta=0.8&hystart=false", "rack", "Linux", "Sack1", "cubic"),
     ("yeah", "rack", "Linux", "Sack1", "yeah"),
-    ("westwood+?linux=true", "rack", "Linux", "Sack1", "westwood"),
+    ("westwood-plus?linux=true", "rack", "Linux", "Sack1", "westwood"),
     ("veno", "rack", "Linux", "Sack1", "veno"),
 ]
 

@@ -1,7 +1,8 @@
 //! Congestion control algorithms. No I/O, no clock, no randomness, no allocation per packet: each
 //! receives the events of one path and answers with a window and, optionally, a pacing rate.
 //!
-//! * [`Controller`] is the interface of an algorithm: the window of one flow, or of one path.
+//! * [`Controller`] is the interface of a window algorithm: of one flow, or of one path.
+//! * [`BurstController`] is the interface of an algorithm that sets the rate of bursts.
 //! * [`LossClassifier`] distinguishes random loss from congestion; [`WithClassifier`] puts one on
 //!   any window algorithm.
 //! * [`registry`] is the table of all of them: name, citation, parameters, constructor.
@@ -60,8 +61,8 @@ pub use classifiers::cerl::Cerl;
 pub use classifiers::wrap::WithClassifier;
 pub use estimators::{delivery_rate, smoothed_rtt};
 pub use interface::{
-    Ack, AtSending, Bandwidth, BurstPlan, BurstReport, Controller, FastRecovery, Loss,
-    LossClassifier, LossResponse, LostPacket, Share, Sibling, Signal, Spans, Timeout,
+    Ack, AtSending, Bandwidth, BurstController, BurstPlan, BurstReport, Controller, FastRecovery,
+    Loss, LossClassifier, LossResponse, LostPacket, Share, Sibling, Signal, Spans, Timeout,
     TransportFeatures, Verdict,
 };
 pub use registry::{Growth, Setup, Spec};

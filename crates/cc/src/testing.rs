@@ -54,7 +54,8 @@ pub(crate) const ACK: Ack = Ack {
 
 /// A controller by its name and parameters, with an initial window of `segments`.
 pub(crate) fn built(text: &str, segments: u64) -> Box<dyn Controller> {
-    text.parse::<Spec>().expect("valid").build(&setup(segments))
+    let spec: Spec = text.parse().expect("valid");
+    spec.build(&setup(segments)).expect("fed acknowledgments")
 }
 
 /// A loss with the entire window in flight.

@@ -1,20 +1,17 @@
-//! Properties of every algorithm of the registry, under any sequence of events.
+//! Properties of every algorithm that is fed acknowledgments, under any sequence of events.
 
 use proptest::prelude::*;
-use whimbrel_cc::registry::{self, DrivenBy, Feed, Spec};
-use whimbrel_cc::{
-    Ack, AtSending, Bandwidth, BurstPlan, BurstReport, Controller, Loss, LostPacket, Setup, Share,
-    Signal, Spans, Timeout, Verdict,
-};
+use whimbrel_cc::registry::{self, Domain, DrivenBy, Spec};
+use whimbrel_cc::{Ack, AtSending, Controller, Loss, LostPacket, Setup, Signal, Timeout, Verdict};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 /// What moves the window of the algorithm, as its entry declares.
 fn driven_by(spec: &Spec) -> DrivenBy {
-    spec.entry().driven_by
+    spec.entry().driven_by().expect("fed acknowledgments")
 }
 
 /// Its cwnd after a recovery is the window that it measured: up or down.
-const LINUX_WESTWOOD: &str = "westwood+?linux=true";
+const LINUX_WESTWOOD: &str = "westwood-plus?linux=true";
 
 /// An event that a transport may report, possibly with wrong numbers.
 #[derive(Debug, Clone)]
@@ -41,8 +38,6 @@ enum Event {
         after: u64,
         timeout: Timeout,
     },
-    Bandwidth(Bandwidth),
-    Burst(BurstReport),
     Spurious,
     Mss(u64),
 }
@@ -60,10 +55,6 @@ fn any_size() -> impl Strategy<Value = u64> {
 /// Times in nanoseconds: usually milliseconds, sometimes centuries.
 fn any_span() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0u64..200_000_000, 1 => any_size()]
-}
-
-fn any_duration() -> impl Strategy<Value = Duration> {
-    any_span().prop_map(Duration::from_nanos)
 }
 
 /// Rates in bits per second: usually those of a path, sometimes zero or the maximum.
@@ -99,52 +90,6 @@ prop_compose! {
             after,
             lost: LostPacket { now, size: Bytes::new(size), lost: Bytes::new(lost), at },
         }
-    }
-}
-
-prop_compose! {
-    fn any_bandwidth()(
-        (rate, allocated) in (any_rate(), prop::option::of(any_rate())),
-        packet in prop_oneof![4 => 40u64..10_000, 1 => any_size()],
-        restart in any::<bool>(),
-    ) -> Event {
-        let (now, packet) = (Time::ZERO, Bytes::new(packet));
-        Event::Bandwidth(Bandwidth { now, rate, packet, allocated, restart, exact: restart })
-    }
-}
-
-/// Results of a formula: usually of a burst's size, sometimes any number at all.
-fn any_number() -> impl Strategy<Value = f64> {
-    prop_oneof![4 => -100.0..1000.0f64, 1 => any::<f64>()]
-}
-
-prop_compose! {
-    fn any_burst()(
-        (packets, received, lost_before) in (0u32..300, 0u32..300, prop_oneof![4 => Just(0), 1 => any::<u32>()]),
-        (interval, increase, noise) in (any_duration(), any_number(), any_number()),
-        spans in prop::option::of((any_duration(), any_duration())),
-        (rtt, srtt, min_rtt) in (prop::option::of(any_duration()), any_duration(), any_duration()),
-        share in prop::option::of((any_rate(), any_rate(), any_number(), any_number())),
-    ) -> Event {
-        Event::Burst(BurstReport {
-            now: Time::ZERO,
-            packets,
-            received,
-            lost_before,
-            interval,
-            increase,
-            spans: spans.map(|(sent, received)| Spans { sent, received }),
-            rtt,
-            srtt,
-            min_rtt,
-            noise,
-            share: share.map(|(allocated, delivered, fairness, adapter)| Share {
-                allocated,
-                delivered,
-                fairness,
-                adapter,
-            }),
-        })
     }
 }
 
@@ -222,8 +167,6 @@ fn any_event() -> impl Strategy<Value = Event> {
         2 => any_loss(),
         3 => any_packet_lost(),
         1 => any_timeout(),
-        1 => any_bandwidth(),
-        4 => any_burst(),
         1 => Just(Event::Spurious),
         1 => Just(Event::RecoveryEnd),
         1 => prop_oneof![500u64..10_000, any_size()].prop_map(Event::Mss),
@@ -253,14 +196,14 @@ fn any_setup() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// Every algorithm: with its defaults, with each of its switches inverted, and CUBIC with each loss
+/// Every algorithm that is fed acknowledgments: with its defaults, with each of its switches inverted, and CUBIC with each loss
 /// classifier.
 fn all_specs() -> Vec<Spec> {
     let mut specs = Vec::new();
-    for entry in registry::CONTROLLERS {
+    for entry in registry::CONTROLLERS.iter().filter(|e| !e.is_fed_bursts()) {
         specs.push(entry.name.to_owned());
         for parameter in entry.parameters {
-            if let registry::Value::Switch(on) = parameter.default {
+            if let Domain::Switch(on) = parameter.domain {
                 specs.push(format!("{}?{}={}", entry.name, parameter.name, !on));
             }
         }
@@ -269,7 +212,7 @@ fn all_specs() -> Vec<Spec> {
     for entry in registry::CLASSIFIERS {
         specs.push(format!("cubic+{}", entry.name));
         for parameter in entry.parameters {
-            if let registry::Value::Switch(on) = parameter.default {
+            if let Domain::Switch(on) = parameter.domain {
                 specs.push(format!("cubic+{}?{}={}", entry.name, parameter.name, !on));
             }
         }
@@ -286,7 +229,6 @@ struct Answers {
     cwnd: Bytes,
     ssthresh: Option<Bytes>,
     pacing_rate: Option<Rate>,
-    plan: Option<BurstPlan>,
     phase: &'static str,
 }
 
@@ -301,7 +243,7 @@ struct Connection {
 impl Connection {
     fn new(spec: &Spec, setup: &Setup) -> Self {
         Self {
-            controller: spec.build(setup),
+            controller: spec.build(setup).expect("fed acknowledgments"),
             now: Time::ZERO,
             mss: setup.mss.get(),
         }
@@ -335,15 +277,6 @@ impl Connection {
                 let now = self.advance(*after);
                 self.controller.on_packet_lost(&LostPacket { now, ..*lost });
             }
-            Event::Bandwidth(bandwidth) => {
-                let now = self.now;
-                self.controller
-                    .on_bandwidth(&Bandwidth { now, ..*bandwidth });
-            }
-            Event::Burst(burst) => {
-                let now = self.now;
-                self.controller.on_burst(&BurstReport { now, ..*burst });
-            }
             Event::RecoveryEnd => self.controller.on_recovery_end(self.now),
             Event::Timeout { after, timeout } => {
                 let now = self.advance(*after);
@@ -363,7 +296,6 @@ impl Connection {
             cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
             pacing_rate: self.controller.pacing_rate(),
-            plan: self.controller.burst_plan(),
             phase: self.controller.phase(),
         }
     }
@@ -379,18 +311,13 @@ proptest! {
             let mut connection = Connection::new(&spec, &setup);
             for event in &events {
                 connection.report(event);
-                let Answers { cwnd, ssthresh, pacing_rate, plan, phase } = connection.answers();
+                let Answers { cwnd, ssthresh, pacing_rate, phase } = connection.answers();
                 let mss = connection.mss;
                 prop_assert!(cwnd.get() >= mss.max(1), "{spec}: {cwnd} after {event:?}");
                 if let Some(ssthresh) = ssthresh {
                     prop_assert!(ssthresh.get() >= mss.saturating_mul(2), "{spec}: {ssthresh}");
                 }
                 prop_assert!(pacing_rate.is_none_or(|r| r > Rate::ZERO), "{spec}: {event:?}");
-                if let Some(BurstPlan { rate, increase }) = plan {
-                    prop_assert!(rate > Rate::ZERO, "{spec}: {event:?}");
-                    prop_assert!(increase.is_finite() && increase >= 0.0, "{spec}: {increase}");
-                }
-                prop_assert_eq!(plan.is_some() && driven_by(&spec) != DrivenBy::Bursts, false, "{}", spec);
                 prop_assert!(!phase.is_empty());
             }
         }
@@ -443,27 +370,6 @@ proptest! {
                 let after = connection.controller.cwnd();
                 if matches!(event, Event::PacketLost { .. } | Event::Loss { .. } | Event::Timeout { .. }) {
                     prop_assert!(after <= before, "{spec}: {before} to {after} by {event:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn only_lossy_bursts_get_a_response_and_only_from_burst_algorithms(
-        setup in any_setup(),
-        events in prop::collection::vec(any_event(), 1..200),
-    ) {
-        for spec in all_specs() {
-            prop_assert_eq!(spec.entry().feed == Feed::Bursts, driven_by(&spec) == DrivenBy::Bursts);
-            let mut connection = Connection::new(&spec, &setup);
-            for event in &events {
-                let Event::Burst(burst) = event else {
-                    connection.report(event);
-                    continue;
-                };
-                let response = connection.controller.on_burst(burst);
-                if driven_by(&spec) != DrivenBy::Bursts || !burst.has_loss() {
-                    prop_assert_eq!(response, None, "{}: {:?}", spec, burst);
                 }
             }
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, ClassifierEntry, Code, Entry, Feed, Parameter};
+use whimbrel_cc::registry::{self, ClassifierEntry, Code, Domain, Entry, Parameter};
 use whimbrel_report::hanging;
 
 /// List the congestion control algorithms, or show one and its code
@@ -126,9 +126,9 @@ fn table(out: &mut impl Write, chosen: &Chosen, one: Option<&str>) -> io::Result
         one.map_or(String::new(), |_| format!("code: {}", paths.join(", ")))
     };
     for entry in &chosen.controllers {
-        let carried = match entry.feed {
-            Feed::Acknowledgments => "",
-            Feed::Bursts => "in the simulator and over QUIC; not on TCP",
+        let carried = match entry.is_fed_bursts() {
+            false => "",
+            true => "in the simulator and over QUIC; not on TCP",
         };
         let lines = [entry.summary, entry.citation, carried, &files(entry.code)];
         show(out, width, entry.name, &lines, entry.parameters)?;
@@ -183,9 +183,9 @@ fn show(
 /// If there is no such controller, or TCP cannot carry it.
 pub fn for_linux(text: &str) -> Result<Spec, String> {
     let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    match spec.entry().feed {
-        Feed::Acknowledgments => Ok(spec),
-        Feed::Bursts => Err(format!(
+    match spec.entry().is_fed_bursts() {
+        false => Ok(spec),
+        true => Err(format!(
             "`{spec}` sends bursts, which TCP cannot do: use it with `whimbrel send`, or choose \
              another controller of `whimbrel controllers`, such as `cubic`"
         )),
@@ -195,24 +195,24 @@ pub fn for_linux(text: &str) -> Result<Spec, String> {
 fn parameter_line(parameter: &Parameter) -> String {
     let Parameter {
         name,
-        default,
+        domain,
         meaning,
-        ..
     } = parameter;
-    match default {
-        registry::Value::Number(_) => {
-            let (minimum, maximum) = parameter.range;
+    let default = domain.default();
+    match domain {
+        Domain::Number { range, .. } => {
+            let (minimum, maximum) = range;
             format!("{name}={default}  ({minimum} to {maximum})  {meaning}")
         }
-        registry::Value::Switch(_) => format!("{name}={default}  (true or false)  {meaning}"),
-        registry::Value::Text(_) => format!("{name}={default}  {meaning}"),
+        Domain::Switch(_) => format!("{name}={default}  (true or false)  {meaning}"),
+        Domain::Text(_) => format!("{name}={default}  {meaning}"),
     }
 }
 
 fn entry_json(entry: &Entry) -> Value {
-    let carried_by = match entry.feed {
-        Feed::Acknowledgments => json!(["tcp", "quic", "linux"]),
-        Feed::Bursts => json!(["aatp", "quic"]),
+    let carried_by = match entry.is_fed_bursts() {
+        false => json!(["tcp", "quic", "linux"]),
+        true => json!(["aatp", "quic"]),
     };
     json!({
         "name": entry.name,
@@ -239,10 +239,10 @@ fn parameters_json(parameters: &[Parameter]) -> Vec<Value> {
 }
 
 fn parameter_json(parameter: &Parameter) -> Value {
-    let (default, range) = match &parameter.default {
-        registry::Value::Number(n) => (json!(n), json!([parameter.range.0, parameter.range.1])),
-        registry::Value::Switch(on) => (json!(on), Value::Null),
-        registry::Value::Text(text) => (json!(text.as_str()), Value::Null),
+    let (default, range) = match &parameter.domain {
+        Domain::Number { default, range } => (json!(default), json!([range.0, range.1])),
+        Domain::Switch(on) => (json!(on), Value::Null),
+        Domain::Text(text) => (json!(text.as_str()), Value::Null),
     };
     json!({ "name": parameter.name, "default": default, "range": range, "meaning": parameter.meaning })
 }

@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::Feed;
 use whimbrel_linux::{Agent, Datapath, LinuxError, Options};
 use whimbrel_transfer::{TcpAlgorithm, TcpControl, TransportChoice};
 
@@ -35,7 +34,7 @@ pub fn algorithm(spec: &Spec) -> TcpAlgorithm {
 }
 
 fn start(spec: &Spec) -> Result<(Agent, String), String> {
-    if spec.entry().feed == Feed::Bursts {
+    if spec.entry().is_fed_bursts() {
         return Err(format!("{spec} cannot run on TCP"));
     }
     let options = Options::new(spec.clone());

@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_cc::registry::Feed;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
     BurstSummary, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Outcome, QlogFolder,
@@ -204,7 +203,7 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
         None => None,
     };
     if let Some(priority) = args.priority
-        && args.controller.entry().feed == Feed::Acknowledgments
+        && !args.controller.entry().is_fed_bursts()
     {
         args.controller = weighted(&args.controller, priority)?;
     }

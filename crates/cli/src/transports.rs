@@ -1,7 +1,6 @@
 //! What carries an algorithm: our own transports, and the Linux kernel.
 
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{Entry, Feed};
 
 /// The transport that simulated senders behave like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -45,37 +44,13 @@ impl Transport {
     }
 }
 
-/// Our names of the algorithms that the Linux kernel has, and its names.
-const KERNEL: [(&str, &str); 13] = [
-    ("reno", "reno"),
-    ("newreno", "reno"),
-    ("cubic", "cubic"),
-    ("bbr", "bbr"),
-    ("bic", "bic"),
-    ("highspeed", "highspeed"),
-    ("scalable", "scalable"),
-    ("hybla", "hybla"),
-    ("vegas", "vegas"),
-    ("veno", "veno"),
-    ("westwood+", "westwood"),
-    ("yeah", "yeah"),
-    ("illinois", "illinois"),
-];
-
-/// The kernel's name of an algorithm, if it has the algorithm: then any program can use it, nginx
-/// too.
-pub fn kernel_name(entry: &Entry) -> Option<&'static str> {
-    let found = KERNEL.iter().find(|(ours, _)| *ours == entry.name);
-    found.map(|(_, kernel)| *kernel)
-}
-
 /// What can run an algorithm today: `send, tcp, kernel (bbr)`.
 pub fn carriers(spec: &Spec) -> String {
     let mut all = vec!["send".to_owned()];
-    if spec.entry().feed == Feed::Acknowledgments {
+    if !spec.entry().is_fed_bursts() {
         all.push("tcp".to_owned());
         let plain = spec.classifier().is_none() && spec.to_string() == spec.entry().name;
-        if let Some(name) = kernel_name(spec.entry()).filter(|_| plain) {
+        if let Some(name) = spec.entry().kernel.filter(|_| plain) {
             all.push(format!("kernel ({name})"));
         }
     }
@@ -85,14 +60,6 @@ pub fn carriers(spec: &Spec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whimbrel_cc::registry::CONTROLLERS;
-
-    #[test]
-    fn every_algorithm_of_the_kernel_is_one_of_ours() {
-        for (ours, _) in KERNEL {
-            assert!(CONTROLLERS.iter().any(|entry| entry.name == ours), "{ours}");
-        }
-    }
 
     #[test]
     fn carriers_are_named() {

@@ -28,7 +28,6 @@ use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use whimbrel_cc::registry::Feed;
 use whimbrel_units::nearest;
 
 /// The compiled `bpf/whimbrel.bpf.c`.
@@ -73,7 +72,7 @@ impl Datapath {
     /// # Errors
     /// If the algorithm cannot run on TCP, or a privilege or an option of the kernel is missing.
     pub fn load(options: &Options) -> Result<Self, LinuxError> {
-        if options.controller.entry().feed == Feed::Bursts {
+        if options.controller.entry().is_fed_bursts() {
             return Err(LinuxError::Controller(format!(
                 "`{}` controls bursts, not a window, so it cannot run on TCP: choose another \
                  algorithm, such as `cerl`",

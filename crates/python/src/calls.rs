@@ -6,7 +6,7 @@ use crate::failure::raise;
 use crate::table::NativeTable;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use whimbrel_cc::registry::{self, Feed};
+use whimbrel_cc::registry::{self};
 use whimbrel_cli::library::{self, Failure};
 
 /// A call of the library.
@@ -100,10 +100,10 @@ pub fn controllers() -> PyResult<NativeTable> {
         .map(|entry| {
             json!({
                 "name": entry.name,
-                "family": entry.family.name(),
+                "family": entry.family(),
                 "summary": entry.summary,
                 "citation": entry.citation,
-                "transport": if entry.feed == Feed::Bursts { "aatp" } else { "tcp, quic" },
+                "transport": if entry.is_fed_bursts() { "aatp" } else { "tcp, quic" },
                 "parameters": entry.parameters.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
             })
         })

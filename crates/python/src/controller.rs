@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use whimbrel_cc::registry::{
-    self, Code, DrivenBy, Entry, Family, Feed, Parameter, Setup as CcSetup, Value, Values,
+    self, Code, Domain, DrivenBy, Entry, Family, Feed, Parameter, Setup as CcSetup, Values,
 };
 use whimbrel_cc::{self as cc, Controller, LossResponse, Verdict};
 use whimbrel_units::{Bytes, Rate};
@@ -103,8 +103,10 @@ pub fn register(
     let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let parameter = |(name, default): (String, f64)| Parameter {
         name: leak(name),
-        default: Value::Number(default),
-        range: (f64::MIN, f64::MAX),
+        domain: Domain::Number {
+            default,
+            range: (f64::MIN, f64::MAX),
+        },
         meaning: "see the class",
     };
     let parameters: Vec<Parameter> = parameters.into_iter().map(parameter).collect();
@@ -113,15 +115,19 @@ pub fn register(
         text: leak(source),
     }];
     let entry: &'static Entry = Box::leak(Box::new(Entry {
-        name: leak(name.clone()),
-        code: Box::leak(Box::new(code)),
-        summary: leak(summary),
         citation: "a class in Python",
-        family: Family::Model,
-        driven_by: DrivenBy::Path,
-        feed: Feed::Acknowledgments,
+        feed: Feed::Acknowledgments {
+            family: Family::Model,
+            driven_by: DrivenBy::Path,
+            build,
+        },
         parameters: Box::leak(parameters.into_boxed_slice()),
-        build,
+        ..Entry::new(
+            leak(name.clone()),
+            leak(summary),
+            Box::leak(Box::new(code)),
+            build,
+        )
     }));
     registry::replace(entry).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);

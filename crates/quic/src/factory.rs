@@ -16,15 +16,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whimbrel_cc::fairness::Priority;
-use whimbrel_cc::registry::Feed;
 use whimbrel_cc::{Setup, Spec};
 use whimbrel_units::{Bytes, Duration};
 
 /// DATAGRAM frames that wait to be sent, or to be read, at most, bytes.
 const DATAGRAMS: usize = 64 << 10;
 
-/// An application's own noq endpoint cannot run this algorithm: it needs reports on bursts
-/// ([`Feed::Bursts`]), and only [`endpoint`](crate::endpoint) has them.
+/// An application's own noq endpoint cannot run this algorithm: it needs reports on bursts, and only
+/// [`endpoint`](crate::endpoint) has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsupportedController(String);
 
@@ -57,9 +56,9 @@ impl Factory {
     /// # Errors
     /// If only [`endpoint`](crate::endpoint) can run the algorithm.
     pub fn new(spec: Spec) -> Result<Self, UnsupportedController> {
-        match spec.entry().feed {
-            Feed::Acknowledgments => Ok(Self::for_endpoint(spec)),
-            Feed::Bursts => Err(UnsupportedController(spec.to_string())),
+        match spec.entry().is_fed_bursts() {
+            false => Ok(Self::for_endpoint(spec)),
+            true => Err(UnsupportedController(spec.to_string())),
         }
     }
 
@@ -119,7 +118,9 @@ impl Factory {
     ) -> (Arc<TransportConfig>, Feedback) {
         let control = Control::default();
         control.lock().log.clone_from(&self.log);
-        let marking = self.wants_receiver_times();
+        // Packets carry marks if the algorithm wants to know when they arrive.
+        let features = self.spec.as_ref().map(Spec::transport_features);
+        let marking = features.is_some_and(|features| features.receiver_times);
         let factory = ConnectionFactory {
             factory: self.clone(),
             control: control.clone(),
@@ -133,24 +134,9 @@ impl Factory {
         (Arc::new(transport), feedback)
     }
 
-    /// Whether the algorithm wants to know when packets arrive.
-    fn wants_receiver_times(&self) -> bool {
-        let features = self
-            .controller(&self.setup(1200, Instant::now()))
-            .transport_features();
-        self.feed() == Feed::Acknowledgments && features.receiver_times
-    }
-
-    fn feed(&self) -> Feed {
-        let of = |spec: &Spec| spec.entry().feed;
-        self.spec.as_ref().map_or(Feed::Acknowledgments, of)
-    }
-
     fn controller(&self, setup: &Setup) -> Box<dyn whimbrel_cc::Controller> {
-        match &self.spec {
-            Some(spec) => spec.build(setup),
-            None => Box::new(Uncontrolled),
-        }
+        let built = self.spec.as_ref().and_then(|spec| spec.build(setup));
+        built.unwrap_or_else(|| Box::new(Uncontrolled))
     }
 
     /// Logs each packet and decision. For one connection of [`endpoint`](crate::endpoint).
@@ -221,21 +207,21 @@ struct ConnectionFactory {
 impl ControllerFactory for ConnectionFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let setup = self.factory.setup(current_mtu, now);
-        let controller = self.factory.controller(&setup);
         let (monitor, control) = (self.factory.monitor.clone(), self.control.clone());
-        if self.factory.feed() == Feed::Acknowledgments {
-            let factory = self.factory.clone();
-            let renew = Renew(Arc::new(move |mtu| {
-                factory.controller(&factory.setup(mtu, now))
-            }));
-            let adapter =
-                Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
-            return Box::new(adapter);
+        let spec = self.factory.spec.as_ref();
+        if let Some(controller) = spec.and_then(|spec| spec.build_for_bursts(&setup)) {
+            let log = self.factory.log.clone();
+            let flow = BurstFlow::new(controller, &setup, self.priority, now, monitor);
+            control.lock().bursts.get_or_insert(flow.logging(log));
+            return Box::new(BurstAdapter::new(control, setup.initial_window));
         }
-        let log = self.factory.log.clone();
-        let flow = BurstFlow::new(controller, &setup, self.priority, now, monitor).logging(log);
-        control.lock().bursts.get_or_insert(flow);
-        Box::new(BurstAdapter::new(control, setup.initial_window))
+        let controller = self.factory.controller(&setup);
+        let factory = self.factory.clone();
+        let renew = Renew(Arc::new(move |mtu| {
+            factory.controller(&factory.setup(mtu, now))
+        }));
+        let adapter = Adapter::with_control(controller, &setup, now, monitor, control, Some(renew));
+        Box::new(adapter)
     }
 }
 

@@ -578,7 +578,8 @@ fn drive(spec: &whimbrel_cc::Spec, room: usize) -> (u64, u64, u64) {
         utc: Duration::ZERO,
     };
     let mut b = Bench::new(LossResponse::KEPT);
-    b.adapter = Adapter::new(spec.build(&setup), &setup, b.origin, b.monitor.clone());
+    let controller = spec.build(&setup).expect("fed acknowledgments");
+    b.adapter = Adapter::new(controller, &setup, b.origin, b.monitor.clone());
     let mut queue = VecDeque::new();
     let mut acks: VecDeque<(u64, u64)> = VecDeque::new();
     let mut unacknowledged: VecDeque<u64> = VecDeque::new();

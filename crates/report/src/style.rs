@@ -11,11 +11,12 @@
 //! An algorithm with parameters (`cerl?A=0.6`), with a loss classifier (`cubic+cerl`) or with a
 //! note (`newreno, lte`) has the hue of the algorithm in another lightness, dash and mark.
 //!
-//! An algorithm that is new in the registry gets a colour, dash and mark without an edit here.
+//! The [entries](Entry) of the registry say which algorithm has which colour, and their order. An
+//! entry that does not say gets a colour, dash and mark of its own.
 
 use serde::Serialize;
 use std::sync::LazyLock;
-use whimbrel_cc::registry::{CONTROLLERS, Entry};
+use whimbrel_cc::registry::{CONTROLLERS, Entry, named};
 
 /// A colour, sRGB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -101,79 +102,26 @@ const COLOURS: [(Colour, Colour); 16] = [
     hex(0x59_1c77, 0x94_71bf),
 ];
 
-/// Algorithms whose colour was chosen by hand, so that neighbours in papers differ, with the index
-/// of their colour. The place in this list determines dash and mark.
-const CHOSEN: [(&str, usize); 41] = [
-    // Those that are compared most often: a colour each.
-    ("newreno", 0),
-    ("cubic", 1),
-    ("bbr", 2),
-    ("bbr3", 8),
-    ("cerl", 5),
-    ("cerl-plus", 3),
-    ("enhanced-aatp", 6),
-    ("rta", 7),
-    ("rta-plus", 9),
-    ("fast", 4),
-    ("emfast", 11),
-    ("sctp", 10),
-    ("tcp-nack", 12),
-    ("westwood+", 13),
-    ("vegas", 14),
-    ("copa", 15),
-    // The others.
-    ("mveno", 15),
-    ("newjersey+", 7),
-    ("yeah", 12),
-    ("hybla", 4),
-    ("reno", 9),
-    ("westwood", 2),
-    ("veno", 8),
-    ("newjersey", 9),
-    ("aatp", 9),
-    ("mfast", 13),
-    ("tcp-nack-westwood", 4),
-    ("rta-newreno", 12),
-    ("rta-hybla", 10),
-    ("cerl-plus-printed", 11),
-    ("tahoe", 14),
-    ("bic", 5),
-    ("highspeed", 6),
-    ("scalable", 11),
-    ("compound", 8),
-    ("illinois", 3),
-    ("d-tcp", 4),
-    ("jtcp", 6),
-    ("verus", 3),
-    ("whimbrel", 7),
-    ("lia", 8),
-];
-
-/// All algorithms of the registry with the index of their colour: those of [`CHOSEN`], then the
-/// others.
-static ALGORITHMS: LazyLock<Vec<(&'static str, usize)>> = LazyLock::new(|| {
-    let mut all = CHOSEN.to_vec();
-    for entry in CONTROLLERS {
-        if !CHOSEN.iter().any(|(name, _)| *name == entry.name) {
-            all.push((entry.name, rarest_colour(entry, &all)));
-        }
+/// All algorithms of the registry by [rank](whimbrel_cc::registry::Look), with the index of their
+/// colour; then those that declare no look.
+static ALGORITHMS: LazyLock<Vec<(&'static Entry, usize)>> = LazyLock::new(|| {
+    let (mut chosen, others): (Vec<&Entry>, Vec<&Entry>) =
+        CONTROLLERS.iter().partition(|entry| entry.look.is_some());
+    chosen.sort_by_key(|entry| entry.look.map(|look| look.rank));
+    let colour = |entry: &'static Entry| Some((entry, entry.look?.colour % COLOURS.len()));
+    let mut all: Vec<(&Entry, usize)> = chosen.into_iter().filter_map(colour).collect();
+    for entry in others {
+        all.push((entry, rarest_colour(entry, &all)));
     }
     all
 });
 
 /// The colour that the fewest algorithms of this one's family have, and of those the fewest of all.
-fn rarest_colour(entry: &Entry, all: &[(&str, usize)]) -> usize {
-    let family = |name: &str| {
-        CONTROLLERS
-            .iter()
-            .any(|e| e.name == name && e.family == entry.family)
-    };
+fn rarest_colour(entry: &Entry, all: &[(&Entry, usize)]) -> usize {
     let uses = |colour: &usize| {
         let with = || all.iter().filter(|(_, other)| other == colour);
-        (
-            with().filter(|(name, _)| family(name)).count(),
-            with().count(),
-        )
+        let of_family = with().filter(|(other, _)| other.family() == entry.family());
+        (of_family.count(), with().count())
     };
     (0..COLOURS.len()).min_by_key(uses).unwrap_or(0)
 }
@@ -188,24 +136,14 @@ const TONES: [[f64; 5]; 2] = [
 /// The algorithm of a protocol: `cubic` of `cubic?C=0.6+cerl, lte`. `None` if it is not in the
 /// registry.
 pub fn algorithm(protocol: &str) -> Option<&'static str> {
-    position(protocol).map(|at| ALGORITHMS[at].0)
+    position(protocol).map(|at| ALGORITHMS[at].0.name)
 }
 
-/// The place of a protocol's algorithm. Names may end with a plus, so the longest name that fits
-/// counts.
+/// The place of a protocol's algorithm.
 fn position(protocol: &str) -> Option<usize> {
-    let names = |name: &str| {
-        protocol.strip_prefix(name).is_some_and(|rest| {
-            let next = rest.chars().next();
-            next.is_none_or(|next| !next.is_alphanumeric() && next != '-')
-        })
-    };
-    let found = ALGORITHMS
-        .iter()
-        .enumerate()
-        .filter(|(_, (name, _))| names(name));
-    let longest = found.max_by_key(|(_, (name, _))| name.len());
-    longest.map(|(at, _)| at)
+    let named = named(protocol)?;
+    let mut names = ALGORITHMS.iter().map(|(entry, _)| entry.name);
+    names.position(|name| name == named.name)
 }
 
 /// The look of a protocol (`variant` 0) and of its variants.
@@ -229,19 +167,21 @@ pub(crate) fn rank(protocol: &str) -> (usize, &str) {
 /// The place whose style a name has. A name of no algorithm has that of an algorithm that is rarely
 /// compared, the same on every machine.
 fn place(name: &str) -> usize {
-    let rare = CHOSEN.len() - COLOURS.len();
+    let chosen = ALGORITHMS.iter().filter(|(entry, _)| entry.look.is_some());
+    let chosen = chosen.count();
+    let rare = chosen - COLOURS.len();
     let of_bytes = || {
         name.bytes()
             .fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % rare)
     };
-    position(name).unwrap_or_else(|| CHOSEN.len() - 1 - of_bytes())
+    position(name).unwrap_or_else(|| chosen - 1 - of_bytes())
 }
 
 /// The variants of protocols that are shown together, so that no two look the same. Of those of one
 /// algorithm, the one without parameters, or else the first, has variant 0; the others follow in
 /// order.
 pub fn variants<'a>(protocols: &[&'a str]) -> Vec<(&'a str, usize)> {
-    let bare = |name: &str| algorithm(name) == Some(name);
+    let bare = |name: &str| named(name).is_some_and(|entry| entry.is_called(name));
     let variant = |(i, name): (usize, &&'a str)| {
         let kin = |other: &&&str| place(other) == place(name);
         let before = |wanted: &dyn Fn(&str) -> bool, among: &[&str]| {
@@ -428,8 +368,9 @@ mod tests {
                     style(name, 0).light
                 }
             };
-            for (i, (a, _)) in CHOSEN[..16].iter().enumerate() {
-                for (j, (b, _)) in CHOSEN[..i].iter().enumerate() {
+            let first: Vec<&str> = ALGORITHMS[..16].iter().map(|(e, _)| e.name).collect();
+            for (i, a) in first.iter().enumerate() {
+                for (j, b) in first[..i].iter().enumerate() {
                     let bound = if i < 10 && j < 10 { 14.9 } else { 10.5 };
                     let found = difference(colour(a), colour(b), matrix);
                     assert!(found > bound, "{a} and {b}, {sight}, dark {dark}: {found}");
@@ -440,7 +381,7 @@ mod tests {
 
     #[test]
     fn every_algorithm_and_variant_contrasts_with_the_page() {
-        for (name, _) in ALGORITHMS.iter() {
+        for name in ALGORITHMS.iter().map(|(entry, _)| entry.name) {
             for variant in 0..8 {
                 let style = style(name, variant);
                 let (light, dark) = (
@@ -456,11 +397,11 @@ mod tests {
     }
 
     #[test]
-    fn chosen_algorithms_are_in_the_registry_and_all_have_a_style() {
-        let known: HashSet<&str> = CONTROLLERS.iter().map(|entry| entry.name).collect();
-        assert!(CHOSEN.iter().all(|(name, _)| known.contains(name)));
-        let styled: HashSet<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(known, styled);
+    fn all_algorithms_have_a_style_of_the_palette() {
+        assert_eq!(ALGORITHMS.len(), CONTROLLERS.len());
+        for look in CONTROLLERS.iter().filter_map(|entry| entry.look) {
+            assert!(look.colour < COLOURS.len(), "{look:?}");
+        }
     }
 
     #[test]
@@ -481,18 +422,21 @@ mod tests {
     #[test]
     fn a_new_algorithm_gets_a_colour_that_its_family_lacks() {
         let entry = CONTROLLERS[0];
-        let colour = rarest_colour(entry, &CHOSEN);
-        let family = CONTROLLERS
+        let colour = rarest_colour(entry, &ALGORITHMS);
+        let family = ALGORITHMS
             .iter()
-            .filter(|other| other.family == entry.family);
-        for other in family {
-            assert!(!CHOSEN.contains(&(other.name, colour)), "{}", other.name);
+            .filter(|(other, _)| other.family() == entry.family());
+        for (other, used) in family {
+            assert_ne!(*used, colour, "{}", other.name);
         }
     }
 
     #[test]
     fn no_two_algorithms_have_the_same_dash_and_mark() {
-        let of = |(name, _): &(&str, usize)| (style(name, 0).dash, style(name, 0).marker);
+        let of = |(entry, _): &(&Entry, usize)| {
+            let style = style(entry.name, 0);
+            (style.dash, style.marker)
+        };
         assert_eq!(
             ALGORITHMS.iter().map(of).collect::<HashSet<_>>().len(),
             ALGORITHMS.len()
@@ -504,7 +448,7 @@ mod tests {
         for (protocol, expected) in [
             ("cerl?A=0.6", Some("cerl")),
             ("cubic?C=0.6+cerl?A=0.7", Some("cubic")),
-            ("westwood++cerl", Some("westwood+")),
+            ("westwood++cerl", Some("westwood-plus")),
             ("westwood+cerl", Some("westwood")),
             ("newreno, lte > core", Some("newreno")),
             ("cerl-plus-printed", Some("cerl-plus-printed")),
@@ -530,7 +474,7 @@ mod tests {
         assert_eq!(numbers, [1, 0, 0, 2, 0, 0]);
         let seen = variants(&["fast?alpha=3", "fast?alpha=6"]);
         assert_eq!(seen, [("fast?alpha=3", 0), ("fast?alpha=6", 1)]);
-        for (name, _) in ALGORITHMS.iter() {
+        for name in ALGORITHMS.iter().map(|(entry, _)| entry.name) {
             let three = [0, 1, 2].map(|variant| style(name, variant));
             for (a, b) in [(0, 1), (0, 2), (1, 2)] {
                 assert_ne!(three[a].light, three[b].light, "{name}");

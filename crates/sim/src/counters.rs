@@ -1,7 +1,7 @@
 //! The counters of a sender, for any transport.
 
 use crate::outcome::{Confusion, FlowOutcome, Truth};
-use whimbrel_cc::{Controller, LossResponse};
+use whimbrel_cc::LossResponse;
 use whimbrel_units::Bytes;
 
 /// The counters of a sender. They go into the outcome. The fields are in this order in memory:
@@ -27,10 +27,10 @@ pub(crate) struct SenderCounters {
 }
 
 impl SenderCounters {
-    /// All zero. `controller` decides whether decisions are counted.
-    pub fn new(controller: &dyn Controller) -> Self {
+    /// All zero; decisions are counted if the controller classifies losses.
+    pub fn new(classifies_losses: bool) -> Self {
         Self {
-            confusion: controller.classifies_losses().then(Confusion::default),
+            confusion: classifies_losses.then(Confusion::default),
             ..Self::default()
         }
     }

@@ -10,7 +10,7 @@ use crate::{
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use whimbrel_cc::fairness::{Adapter, Priority};
-use whimbrel_cc::registry::{self, Feed};
+use whimbrel_cc::registry::{self};
 use whimbrel_net::{
     Aqm, AqmSetting, Delay, DelayTrace, JitterDistribution, LinkSpec, LossSpec, Noise, Outage,
     QueueLimit, Schedule, ServiceSpec, Side, WifiSpec,
@@ -222,15 +222,15 @@ fn bulk() -> impl Strategy<Value = Traffic> {
                 let entry = registry::CONTROLLERS[entry];
                 let controller = entry.name.parse().expect("registered");
                 let size = Some(Bytes::new(size));
-                match entry.feed {
-                    Feed::Acknowledgments => Traffic::Tcp(TcpFlow {
+                match entry.is_fed_bursts() {
+                    false => Traffic::Tcp(TcpFlow {
                         controller,
                         size,
                         two_way: two_way && streams == Streams::default(),
                         streams,
                         settings,
                     }),
-                    Feed::Bursts => Traffic::Aatp(AatpFlow {
+                    true => Traffic::Aatp(AatpFlow {
                         controller,
                         size,
                         priority: Priority::new(priority).expect("1 to 8"),

@@ -2,7 +2,7 @@
 //! and 50 ms each way. A SYN of 52 bytes takes 41.6 us, so the connection is established 100.0832
 //! ms after the start; a full packet of 1500 bytes takes 1.2 ms, an acknowledgment 41.6 us.
 
-use whimbrel_cc::registry::{self, Feed};
+use whimbrel_cc::registry::{self};
 use whimbrel_net::{Delay, LinkSpec, LossSpec, Outage, QueueLimit, Schedule, ServiceSpec};
 use whimbrel_sim::{
     FlowOutcome, FlowSpec, LinkId, MessageOutcome, Messages, NamedLink, Network, Oracle, Recovery,
@@ -218,7 +218,7 @@ fn lossy(controller: &str, streams: u32) -> Network {
 #[test]
 fn several_streams_send_as_one_does_and_deliver_earlier() {
     let controllers = registry::CONTROLLERS.iter();
-    for controller in controllers.filter(|entry| entry.feed == Feed::Acknowledgments) {
+    for controller in controllers.filter(|entry| !entry.is_fed_bursts()) {
         for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
             let of = |streams| {
                 let mut network = lossy(controller.name, streams);

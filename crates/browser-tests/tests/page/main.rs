@@ -190,7 +190,7 @@ async fn of_more_than_eight_lines_each_has_a_small_panel() {
     chromium.show("demo/small").await;
     // CUBIC's line in its own panel, and a name above each of the ten.
     assert!(chromium.drawn_in("demo/small", CUBIC).await > 0);
-    let names = "[...document.getElementById('demo/small').querySelectorAll('.chart svg text')].map((t) => t.textContent).filter((t) => ['newreno', 'cubic', 'bbr', 'bbr3', 'cerl', 'cerl-plus', 'rta', 'vegas', 'westwood+', 'copa'].includes(t))";
+    let names = "[...document.getElementById('demo/small').querySelectorAll('.chart svg text')].map((t) => t.textContent).filter((t) => ['newreno', 'cubic', 'bbr', 'bbr3', 'cerl', 'cerl-plus', 'rta', 'vegas', 'westwood-plus', 'copa'].includes(t))";
     let shown: Vec<String> = chromium.value(names).await;
     assert_eq!(shown.len(), 10, "{shown:?}");
     let at = chromium.text("demo/small", "newreno").await;

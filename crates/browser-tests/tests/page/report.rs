@@ -119,7 +119,7 @@ const MANY: [&str; 10] = [
     "cerl-plus",
     "rta",
     "vegas",
-    "westwood+",
+    "westwood-plus",
     "copa",
 ];
 
@@ -380,7 +380,7 @@ pub fn report() -> Report {
         &[
             (
                 "CERL over New Jersey+, queue of 50 packets",
-                Some("newjersey+"),
+                Some("newjersey-plus"),
                 Some(13.0),
                 Some(11.2),
                 Some(2.1),
@@ -394,7 +394,7 @@ pub fn report() -> Report {
             ),
             (
                 "CERL over Westwood+, queue of 50 packets",
-                Some("westwood+"),
+                Some("westwood-plus"),
                 Some(23.0),
                 Some(27.0),
                 Some(4.0),

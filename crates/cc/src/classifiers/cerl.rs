@@ -43,14 +43,16 @@
 
 use crate::estimators::rtt_stats::RttStats;
 use crate::interface::{Ack, Loss, LossClassifier, Verdict};
-use crate::registry::entry::{ClassifierEntry, Parameter, Value, code};
+use crate::registry::entry::{ClassifierEntry, Domain, Parameter, code};
 use std::cmp::Ordering;
 use whimbrel_units::Duration;
 
 pub(crate) const A: Parameter = Parameter {
     name: "A",
-    default: Value::Number(0.55),
-    range: (0.0, 1.0),
+    domain: Domain::Number {
+        default: 0.55,
+        range: (0.0, 1.0),
+    },
     meaning: "fraction of the longest queue so far from which a loss is congestion; 0: every \
               loss is",
 };
@@ -64,6 +66,7 @@ pub(crate) static ENTRY: ClassifierEntry = ClassifierEntry {
     code: code!("classifiers/cerl.rs", "estimators/rtt_stats.rs"),
     summary: "a loss while the queue is short is random",
     citation: CITATION,
+    without_receiver_clock: None,
     parameters: &[A],
     build: |values| Box::new(Cerl::new(values.number("A"))),
 };

@@ -52,28 +52,31 @@
 
 use crate::estimators::rtt_stats::RttStats;
 use crate::interface::{Ack, Loss, LossClassifier, Verdict};
-use crate::registry::entry::{ClassifierEntry, Parameter, Value, Values, code};
+use crate::registry::entry::{ClassifierEntry, Domain, Parameter, Values, code};
 use whimbrel_units::Duration;
 
 pub(crate) const POWER: Parameter = Parameter {
     name: "power",
-    default: Value::Number(2.0),
-    range: (0.0, 16.0),
+    domain: Domain::Number {
+        default: 2.0,
+        range: (0.0, 16.0),
+    },
     meaning: "exponent of T/RTT_avg: how fast a standing queue lowers the threshold; 0: only the \
               longest queue is congestion",
 };
 
 pub(crate) const MEMORY: Parameter = Parameter {
     name: "memory",
-    default: Value::Number(500.0),
-    range: (1.0, 1e9),
+    domain: Domain::Number {
+        default: 500.0,
+        range: (1.0, 1e9),
+    },
     meaning: "round trips after which the longest queue has decayed to 1/e",
 };
 
 pub(crate) const MEAN_QUEUE: Parameter = Parameter {
     name: "mean_queue",
-    default: Value::Switch(false),
-    range: (0.0, 0.0),
+    domain: Domain::Switch(false),
     meaning: "use the mean queue as the threshold instead",
 };
 
@@ -86,6 +89,7 @@ pub(crate) static ENTRY: ClassifierEntry = ClassifierEntry {
     code: code!("classifiers/cerl_plus.rs", "estimators/rtt_stats.rs"),
     summary: "CERL with a threshold that a standing queue lowers, and that decays",
     citation: CITATION,
+    without_receiver_clock: None,
     parameters: &[POWER, MEMORY, MEAN_QUEUE],
     build: |values| Box::new(CerlPlus::from(values)),
 };

@@ -57,43 +57,53 @@
 
 use crate::classifiers::cerl::Cerl;
 use crate::interface::{Ack, Loss, LossClassifier, Spans, Verdict};
-use crate::registry::entry::{ClassifierEntry, Parameter, Value, Values, code};
+use crate::registry::entry::{ClassifierEntry, Domain, Parameter, Values, code};
 use std::cmp::Ordering;
 use whimbrel_units::{Duration, Time};
 
 pub(crate) const ALPHA: Parameter = Parameter {
     name: "alpha",
-    default: Value::Number(0.125),
-    range: (0.0, 1.0),
+    domain: Domain::Number {
+        default: 0.125,
+        range: (0.0, 1.0),
+    },
     meaning: "weight of the newest Jitter Ratio in the smoothed one",
 };
 
 pub(crate) const LTD_SCALE: Parameter = Parameter {
     name: "ltd_scale",
-    default: Value::Number(1.0),
-    range: (0.5, 2.0),
+    domain: Domain::Number {
+        default: 1.0,
+        range: (0.5, 2.0),
+    },
     meaning: "factor on the threshold LTD",
 };
 
 pub(crate) const LTD_FLOOR: Parameter = Parameter {
     name: "ltd_floor",
-    default: Value::Number(0.0),
-    range: (0.0, 1.0),
+    domain: Domain::Number {
+        default: 0.0,
+        range: (0.0, 1.0),
+    },
     meaning: "minimum LTD, a fraction of a burst: the noise of its time stamps over its length",
 };
 
 pub(crate) const LEVEL_A: Parameter = Parameter {
     name: "level_A",
-    default: Value::Number(0.55),
-    range: (0.0, 1.0),
+    domain: Domain::Number {
+        default: 0.55,
+        range: (0.0, 1.0),
+    },
     meaning: "fraction of the longest queue so far above which a loss is congestion whatever \
               the jitter",
 };
 
 pub(crate) const LEVEL_LEAST: Parameter = Parameter {
     name: "level_least",
-    default: Value::Number(1.0),
-    range: (0.0, 1000.0),
+    domain: Domain::Number {
+        default: 1.0,
+        range: (0.0, 1000.0),
+    },
     meaning: "minimum length in ms of the longest queue so far for the level test: the noise \
               of round-trip times",
 };
@@ -107,6 +117,7 @@ pub(crate) static LTD: ClassifierEntry = ClassifierEntry {
     code: code!("classifiers/jitter.rs"),
     summary: "a loss is random unless round trips are stretched",
     citation: CITATION,
+    without_receiver_clock: Some("it took every loss for congestion"),
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR],
     build: |values| Box::new(Ltd::new(Jitter::from(values), None)),
 };
@@ -122,6 +133,7 @@ pub(crate) static JITTER_OR_LEVEL: ClassifierEntry = ClassifierEntry {
     summary: "a loss is random unless round trips are stretched or the queue is long",
     citation: "Briones et al., Electronics 10, 987, 2021, with El-Ocla, Wireless Networks \
                16(1), 2010",
+    without_receiver_clock: Some("it took every loss for congestion"),
     parameters: &[ALPHA, LTD_SCALE, LTD_FLOOR, LEVEL_A, LEVEL_LEAST],
     build: |values| Box::new(Ltd::new(Jitter::from(values), Some(Level::from(values)))),
 };
@@ -363,7 +375,7 @@ mod tests {
         fn new(classifier: &str) -> Self {
             let spec: Spec = format!("newreno+{classifier}").parse().expect("valid");
             Self {
-                controller: spec.build(&setup(10)),
+                controller: spec.build(&setup(10)).expect("fed acknowledgments"),
                 sent: Time::ZERO,
                 // The receiver's clock differs from the sender's.
                 received: Time::from_nanos(77_000_000_000),

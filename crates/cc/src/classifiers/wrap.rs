@@ -2,10 +2,10 @@
 
 use crate::interface::{
     Ack, Controller, Loss, LossClassifier, LossResponse, Signal, Timeout, TransportFeatures,
-    Verdict,
+    Verdict, forward,
 };
 use std::fmt::Debug;
-use whimbrel_units::{Bytes, Time};
+use whimbrel_units::Time;
 
 /// A window algorithm that responds only to losses that its classifier judges to be congestion.
 ///
@@ -45,18 +45,13 @@ impl<C, L> WithClassifier<C, L> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<C: Controller + Clone + 'static, L: LossClassifier + Clone> Controller
     for WithClassifier<C, L>
 {
-    #[inline]
-    fn inner(&self) -> Option<&dyn Controller> {
-        Some(&self.controller)
-    }
-
-    #[inline]
-    fn inner_mut(&mut self) -> Option<&mut dyn Controller> {
-        Some(&mut self.controller)
-    }
+    forward!(self => self.controller;
+        on_sent, on_sent_limits, on_packet_lost, on_recovery_end, on_mss, cwnd, ssthresh,
+        pacing_rate, send_quantum, path_changes, fast_recovery, on_siblings, phase);
 
     fn on_ack(&mut self, ack: &Ack) {
         self.classifier.on_ack(ack);
@@ -103,14 +98,6 @@ impl<C: Controller + Clone + 'static, L: LossClassifier + Clone> Controller
         }
     }
 
-    fn on_mss(&mut self, mss: Bytes) {
-        self.controller.on_mss(mss);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.controller.cwnd()
-    }
-
     fn classifies_losses(&self) -> bool {
         true
     }
@@ -124,10 +111,6 @@ impl<C: Controller + Clone + 'static, L: LossClassifier + Clone> Controller
         self.controller.transport_features().union(own)
     }
 
-    fn phase(&self) -> &'static str {
-        self.controller.phase()
-    }
-
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
     }
@@ -139,6 +122,7 @@ mod tests {
     use crate::algorithms::loss::newreno::NewReno;
     use crate::building_blocks::rule::WindowController;
     use crate::testing::{loss, newreno, segments, timeout};
+    use whimbrel_units::Bytes;
 
     /// A classifier with a fixed verdict.
     #[derive(Debug, Clone)]

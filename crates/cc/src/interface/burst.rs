@@ -1,7 +1,42 @@
-//! The events of a transport that sends in bursts, and the plans that it receives. Plain values:
-//! any transport that can report the arrival of a burst's first and last packets can fill them in.
+//! The interface of algorithms for a transport that sends in bursts: its events, and the plans that
+//! it receives. Plain values: any transport that can report the arrival of a burst's first and last
+//! packets can fill them in.
 
+use crate::interface::verdict::LossResponse;
+use std::fmt::Debug;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
+
+/// The congestion control of a flow that sends in bursts: the transport reports the bandwidth of
+/// the path and the fate of each burst, the controller plans the next one.
+///
+/// The transport calls [`on_bandwidth`](Self::on_bandwidth) once it has measured the path, then
+/// [`on_burst`](Self::on_burst) for each report, and asks for a [`plan`](Self::plan) before each
+/// burst.
+pub trait BurstController: Send + Sync + Debug {
+    /// Invoked when the transport has measured the bandwidth of the path.
+    fn on_bandwidth(&mut self, bandwidth: &Bandwidth);
+
+    /// Invoked when the receiver has reported a burst. Returns the response to its losses, if it
+    /// had any.
+    fn on_burst(&mut self, burst: &BurstReport) -> Option<LossResponse>;
+
+    /// Invoked when the maximum payload of one packet changes.
+    fn on_mss(&mut self, mss: Bytes);
+
+    /// How the next burst is sent; `None` before the first [`on_bandwidth`](Self::on_bandwidth).
+    fn plan(&self) -> Option<BurstPlan>;
+
+    /// The number of bytes that are in flight at the present rate, at least one packet; the initial
+    /// window before the first report. For displays: a transport follows the [`plan`](Self::plan).
+    fn flight(&self) -> Bytes;
+
+    /// Whether the algorithm distinguishes random loss from congestion: its responses to losses
+    /// then carry a verdict.
+    fn classifies_losses(&self) -> bool;
+
+    /// Its present state in a word, for traces.
+    fn phase(&self) -> &'static str;
+}
 
 /// The transport measured the bandwidth of the path.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,9 +8,10 @@ pub(crate) mod event;
 pub(crate) mod transport;
 pub(crate) mod verdict;
 
-pub use burst::{Bandwidth, BurstPlan, BurstReport, Share, Spans};
+pub use burst::{Bandwidth, BurstController, BurstPlan, BurstReport, Share, Spans};
 pub use classifier::LossClassifier;
 pub use controller::Controller;
+pub(crate) use controller::forward;
 pub use event::{Ack, AtSending, Loss, LostPacket, Sibling, Signal, Timeout};
 pub use transport::{FastRecovery, TransportFeatures};
 pub use verdict::{LossResponse, Verdict};

@@ -25,20 +25,15 @@ pub fn controllers() -> Vec<&'static Entry> {
 /// If a name is taken or not a name, or an entry is incomplete; nothing is added then.
 pub fn add(entries: &[&'static Entry]) -> Result<(), AddError> {
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
-    let mut names: Vec<&str> = CONTROLLERS.iter().map(|entry| entry.name).collect();
-    names.extend(added.iter().map(|entry| entry.name));
-    for entry in entries {
+    for (i, entry) in entries.iter().enumerate() {
         check(entry)?;
-        if names
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(entry.name))
-        {
+        let mut known = CONTROLLERS.iter().chain(added.iter()).chain(&entries[..i]);
+        if known.any(|known| known.is_called(entry.name)) {
             return Err(AddError(format!(
                 "there is already an algorithm `{}`; choose another name",
                 entry.name
             )));
         }
-        names.push(entry.name);
     }
     added.extend(entries);
     Ok(())
@@ -50,20 +45,14 @@ pub fn add(entries: &[&'static Entry]) -> Result<(), AddError> {
 /// If the table has an algorithm of that name, or the entry is incomplete.
 pub fn replace(entry: &'static Entry) -> Result<(), AddError> {
     check(entry)?;
-    if CONTROLLERS
-        .iter()
-        .any(|e| e.name.eq_ignore_ascii_case(entry.name))
-    {
+    if CONTROLLERS.iter().any(|own| own.is_called(entry.name)) {
         return Err(AddError(format!(
             "`{}` is one of Whimbrel's own algorithms; choose another name",
             entry.name
         )));
     }
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
-    match added
-        .iter_mut()
-        .find(|e| e.name.eq_ignore_ascii_case(entry.name))
-    {
+    match added.iter_mut().find(|old| old.is_called(entry.name)) {
         Some(old) => *old = entry,
         None => added.push(entry),
     }
@@ -111,11 +100,7 @@ mod tests {
             }],
             summary: "NewReno by another name",
             citation: "none",
-            family: newreno.family,
-            driven_by: newreno.driven_by,
-            feed: newreno.feed,
-            parameters: newreno.parameters,
-            build: newreno.build,
+            ..**newreno
         }))
     }
 

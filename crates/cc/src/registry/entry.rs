@@ -5,14 +5,14 @@
 pub use crate::registry::code::Code;
 pub(crate) use crate::registry::code::code;
 
-use crate::interface::{Controller, LossClassifier};
+use crate::interface::{BurstController, Controller, LossClassifier};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use whimbrel_units::{Bytes, Duration};
 
-/// The signal that a family of algorithms responds to, and what it adds. Each family is a folder of
-/// `algorithms/` and a block of the table.
+/// The signal that a family of window algorithms responds to, and what it adds. Each family is a
+/// folder of `algorithms/` and a block of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// Losses: the standards, and algorithms for long paths and large windows.
@@ -27,22 +27,9 @@ pub enum Family {
     RandomLoss,
     /// A model of the path: its rate and its delay.
     Model,
-    /// Reports on bursts.
-    Burst,
 }
 
 impl Family {
-    /// All families, in the order of the table.
-    pub const ALL: [Self; 7] = [
-        Self::Loss,
-        Self::Adaptive,
-        Self::Delay,
-        Self::Bandwidth,
-        Self::RandomLoss,
-        Self::Model,
-        Self::Burst,
-    ];
-
     /// The name of its folder below `algorithms/`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,7 +39,6 @@ impl Family {
             Self::Bandwidth => "bandwidth",
             Self::RandomLoss => "random_loss",
             Self::Model => "model",
-            Self::Burst => "burst",
         }
     }
 }
@@ -72,62 +58,124 @@ pub enum DrivenBy {
     LossesAndDelays,
     /// A model of the path: the window follows it up and down with every acknowledgment.
     Path,
-    /// Bursts: the algorithm sets the rate of the next burst, not a window.
-    Bursts,
 }
 
-/// The events that an algorithm is fed, which decide which transports can carry it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The constructor of a window algorithm.
+pub type BuildWindow = fn(&Setup, &Values) -> Box<dyn Controller>;
+
+/// The events that an algorithm is fed, which decide which transports can carry it, and its
+/// constructor.
+#[derive(Debug, Clone, Copy)]
 pub enum Feed {
-    /// Acknowledgments: TCP, QUIC.
-    Acknowledgments,
-    /// Reports on bursts: AATP.
-    Bursts,
+    /// Acknowledgments: the algorithm sets a window. TCP and QUIC carry it.
+    Acknowledgments {
+        /// Its family.
+        family: Family,
+        /// What moves its window.
+        driven_by: DrivenBy,
+        /// Builds a controller for a new connection.
+        build: BuildWindow,
+    },
+    /// Reports on bursts: the algorithm sets the rate of the next burst. AATP and QUIC carry it.
+    Bursts(
+        /// Builds a controller for a new connection.
+        fn(&Setup, &Values) -> Box<dyn BurstController>,
+    ),
+}
+
+/// How an algorithm looks in figures and where it stands in lists, chosen by hand so that
+/// algorithms that papers compare differ. An algorithm without a look gets one that is rare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Its place among all algorithms, from 0, those that are compared most often first. It
+    /// determines dash and mark, so no two algorithms have the same.
+    pub rank: usize,
+    /// The index of its colour in the palette.
+    pub colour: usize,
 }
 
 /// One algorithm of the table.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// Its name, as people type it.
+    /// Its name, as people type it: letters, digits, `-`, `_` and `.`.
     pub name: &'static str,
+    /// A name that it had, which is still read.
+    pub old_name: Option<&'static str>,
     /// Its source code, the file with its equations first; not empty.
     pub code: &'static [Code],
     /// A description in one line.
     pub summary: &'static str,
     /// Its source.
     pub citation: &'static str,
-    /// Its family.
-    pub family: Family,
-    /// What moves its window.
-    pub driven_by: DrivenBy,
-    /// The events that it is fed.
-    pub feed: Feed,
     /// The parameters that can be set.
     pub parameters: &'static [Parameter],
-    /// Builds a controller for a new connection.
-    pub build: fn(&Setup, &Values) -> Box<dyn Controller>,
+    /// The events that it is fed, and its constructor.
+    pub feed: Feed,
+    /// The Linux kernel's name of it, if the kernel has it.
+    pub kernel: Option<&'static str>,
+    /// How it looks in figures, if that was chosen.
+    pub look: Option<Look>,
+    /// What it does on a connection whose receiver's clock it cannot read, in past tense for a
+    /// report; `None` if it does not use that clock
+    /// ([`receiver_times`](crate::TransportFeatures::receiver_times)).
+    pub without_receiver_clock: Option<&'static str>,
 }
 
 impl Entry {
+    /// The rest of an entry that has no fact but those it sets.
+    pub(crate) const BLANK: Self = Self::new("", "", &[], |_, _| unreachable!());
+
     /// An algorithm outside this crate: without parameters, fed acknowledgments, driven by losses,
-    /// and its own citation. Fields that differ can be set: `Entry { family: ..., ..Entry::new(...) }`.
+    /// and its own citation. Fields that differ can be set: `Entry { feed: ..., ..Entry::new(...) }`.
     pub const fn new(
         name: &'static str,
         summary: &'static str,
         code: &'static [Code],
-        build: fn(&Setup, &Values) -> Box<dyn Controller>,
+        build: BuildWindow,
     ) -> Self {
         Self {
             name,
+            old_name: None,
             code,
             summary,
             citation: "an algorithm of one's own",
-            family: Family::Loss,
-            driven_by: DrivenBy::Losses,
-            feed: Feed::Acknowledgments,
             parameters: &[],
-            build,
+            feed: Feed::Acknowledgments {
+                family: Family::Loss,
+                driven_by: DrivenBy::Losses,
+                build,
+            },
+            kernel: None,
+            look: None,
+            without_receiver_clock: None,
         }
+    }
+
+    /// Whether it is fed reports on bursts, which TCP does not carry.
+    pub const fn is_fed_bursts(&self) -> bool {
+        matches!(self.feed, Feed::Bursts(_))
+    }
+
+    /// What moves its window; `None` if it has none.
+    pub const fn driven_by(&self) -> Option<DrivenBy> {
+        match self.feed {
+            Feed::Acknowledgments { driven_by, .. } => Some(driven_by),
+            Feed::Bursts(_) => None,
+        }
+    }
+
+    /// The name of its family: its folder below `algorithms/`, and its block of the table.
+    pub const fn family(&self) -> &'static str {
+        match self.feed {
+            Feed::Acknowledgments { family, .. } => family.name(),
+            Feed::Bursts(_) => "burst",
+        }
+    }
+
+    /// Whether `name` is its name or its old name, in any case.
+    pub fn is_called(&self, name: &str) -> bool {
+        let mut names = [Some(self.name), self.old_name].into_iter().flatten();
+        names.any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 
@@ -142,6 +190,8 @@ pub struct ClassifierEntry {
     pub summary: &'static str,
     /// Its source.
     pub citation: &'static str,
+    /// As [`Entry::without_receiver_clock`].
+    pub without_receiver_clock: Option<&'static str>,
     /// The parameters that can be set.
     pub parameters: &'static [Parameter],
     /// Builds a classifier for a new connection.
@@ -198,12 +248,37 @@ pub enum Growth {
 pub struct Parameter {
     /// Its name, as people type it: the paper's symbol, if it has one.
     pub name: &'static str,
-    /// Its value unless set.
-    pub default: Value,
-    /// Minimum and maximum, for numbers.
-    pub range: (f64, f64),
+    /// Its default, and the values that it accepts.
+    pub domain: Domain,
     /// What it does, with its unit.
     pub meaning: &'static str,
+}
+
+/// The values that a parameter accepts, with its default.
+#[derive(Debug)]
+pub enum Domain {
+    /// Numbers.
+    Number {
+        /// The value unless set.
+        default: f64,
+        /// Minimum and maximum.
+        range: (f64, f64),
+    },
+    /// True or false; its value unless set.
+    Switch(bool),
+    /// A text with a grammar of its own; its value unless set, and the grammar.
+    Text(Text),
+}
+
+impl Domain {
+    /// The value of the parameter unless set.
+    pub fn default(&self) -> Value {
+        match self {
+            Self::Number { default, .. } => Value::Number(*default),
+            Self::Switch(default) => Value::Switch(*default),
+            Self::Text(default) => Value::Text(default.clone()),
+        }
+    }
 }
 
 /// The value of a parameter.
@@ -211,7 +286,7 @@ pub struct Parameter {
 pub enum Value {
     /// A number.
     Number(f64),
-    /// A switch: true or false.
+    /// True or false.
     Switch(bool),
     /// A text with a grammar of its own.
     Text(Text),
@@ -274,15 +349,13 @@ impl fmt::Display for Value {
 /// Another controller that an algorithm switches to, chosen by the user: `cubic?C=0.6+cerl`. It
 /// displays as it is written.
 pub trait ChosenController: fmt::Debug + fmt::Display + Send + Sync {
-    /// The events that it is fed.
-    fn feed(&self) -> Feed;
-
     /// Builds one for a connection that begins, or continues, with `setup`.
     fn build(&self, setup: &Setup) -> Box<dyn Controller>;
 }
 
-/// Parses a controller. The registry passes its parser to the algorithms that switch between
-/// others, so that no algorithm depends on the table. The error is shown to the user.
+/// Parses a controller that is fed acknowledgments. The registry passes its parser to the
+/// algorithms that switch between others, so that no algorithm depends on the table. The error is
+/// shown to the user.
 pub type ParseController = fn(&str) -> Result<Arc<dyn ChosenController>, String>;
 
 /// The values of an algorithm's parameters: the set ones, and defaults for the rest.
@@ -300,15 +373,14 @@ impl Values<'_> {
         self.name
     }
 
-    fn get(&self, name: &str) -> &Value {
-        let set = self.set.iter().find(|(n, _)| *n == name).map(|(_, v)| v);
+    fn get(&self, name: &str) -> Value {
+        let set = self.set.iter().find(|(n, _)| *n == name);
         let default = || {
-            self.parameters
-                .iter()
-                .find(|p| p.name == name)
-                .map(|p| &p.default)
+            let declared = self.parameters.iter().find(|p| p.name == name);
+            declared.map(|p| p.domain.default())
         };
-        set.or_else(default)
+        set.map(|(_, value)| value.clone())
+            .or_else(default)
             .unwrap_or_else(|| panic!("{} declares no parameter {name}", self.name))
     }
 
@@ -318,7 +390,7 @@ impl Values<'_> {
     /// If the entry declares no number of that name: a mistake in the algorithm's own file.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Value::Number(n) => *n,
+            Value::Number(n) => n,
             other => panic!("{}?{name} is not a number: {other}", self.name),
         }
     }
@@ -329,7 +401,7 @@ impl Values<'_> {
     /// If the entry declares no switch of that name: a mistake in the algorithm's own file.
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
-            Value::Switch(s) => *s,
+            Value::Switch(s) => s,
             other => panic!("{}?{name} is not a switch: {other}", self.name),
         }
     }
@@ -338,9 +410,9 @@ impl Values<'_> {
     ///
     /// # Panics
     /// If the entry declares no text of that name: a mistake in the algorithm's own file.
-    pub fn text(&self, name: &str) -> &str {
+    pub fn text(&self, name: &str) -> Cow<'static, str> {
         match self.get(name) {
-            Value::Text(t) => t.as_str(),
+            Value::Text(t) => t.text,
             other => panic!("{}?{name} is not a text: {other}", self.name),
         }
     }

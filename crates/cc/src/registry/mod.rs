@@ -15,10 +15,10 @@ mod table;
 
 pub use added::{AddError, add, controllers, replace};
 pub use entry::{
-    ChosenController, ClassifierEntry, Code, DrivenBy, Entry, Family, Feed, Growth, Parameter,
-    ParseController, Setup, Text, Value, Values,
+    ChosenController, ClassifierEntry, Code, Domain, DrivenBy, Entry, Family, Feed, Growth, Look,
+    Parameter, ParseController, Setup, Text, Value, Values,
 };
 #[cfg(test)]
 pub(crate) use spec::parse_controller;
-pub use spec::{Maker, Spec, SpecError};
+pub use spec::{Maker, Spec, SpecError, named};
 pub use table::{CLASSIFIERS, CONTROLLERS};

@@ -2,16 +2,17 @@
 //!
 //! People name an algorithm as `cubic`, or with parameters as `cubic?hystart=false&C=0.6`. A loss
 //! classifier is put on any algorithm that has none of its own with a plus: `cubic+cerl`,
-//! `cubic?C=0.6+cerl?A=0.7`. A name may itself end with a plus (`westwood+`, and with a classifier
-//! `westwood++cerl`).
+//! `cubic?C=0.6+cerl?A=0.7`. A plus has no other meaning; a name that once ended with one
+//! (`westwood+`) is read as the present name (`westwood-plus`).
 
 use crate::classifiers::wrap::WithClassifier;
-use crate::interface::{Controller, TransportFeatures};
+use crate::interface::{BurstController, Controller, TransportFeatures};
 use crate::registry::added::controllers;
 use crate::registry::entry::{
-    ChosenController, ClassifierEntry, Entry, Feed, Parameter, Setup, Value, Values,
+    ChosenController, ClassifierEntry, Domain, Entry, Feed, Parameter, Setup, Value, Values,
 };
 use crate::registry::table::CLASSIFIERS;
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -69,32 +70,43 @@ impl Spec {
 
     /// Whether it distinguishes random loss from congestion.
     pub fn classifies_losses(&self) -> bool {
-        self.build(&PROBE).classifies_losses()
+        match self.build_for_bursts(&PROBE) {
+            Some(controller) => controller.classifies_losses(),
+            None => self.build(&PROBE).is_some_and(|c| c.classifies_losses()),
+        }
     }
 
     /// The features that it requires of the transport.
     pub fn transport_features(&self) -> TransportFeatures {
-        self.build(&PROBE).transport_features()
+        let controller = self.build(&PROBE);
+        controller.map_or(TransportFeatures::NOTHING, |c| c.transport_features())
     }
 
-    /// Builds a controller for a new connection.
-    pub fn build(&self, setup: &Setup) -> Box<dyn Controller> {
-        let entry = self.entry;
-        let values = values(entry.name, entry.parameters, &self.set);
-        let controller = match &self.maker {
-            Some(make) => make(setup),
-            None => (entry.build)(setup, &values),
+    /// Builds a controller for a new connection; `None` if the algorithm is fed reports on bursts.
+    pub fn build(&self, setup: &Setup) -> Option<Box<dyn Controller>> {
+        let controller = match (&self.maker, self.entry.feed) {
+            (Some(make), _) => make(setup),
+            (None, Feed::Acknowledgments { build, .. }) => build(setup, &self.values()),
+            (None, Feed::Bursts(_)) => return None,
         };
         let Some(ClassifierSpec { entry, set }) = &self.classifier else {
-            return controller;
+            return Some(controller);
         };
-        let classifier = (entry.build)(&values_of(entry, set));
-        Box::new(WithClassifier::new(controller, classifier))
+        let classifier = (entry.build)(&values(entry.name, entry.parameters, set));
+        Some(Box::new(WithClassifier::new(controller, classifier)))
     }
-}
 
-fn values_of<'a>(entry: &ClassifierEntry, set: &'a [(&'static str, Value)]) -> Values<'a> {
-    values(entry.name, entry.parameters, set)
+    /// Builds a controller for a new connection; `None` if the algorithm is fed acknowledgments.
+    pub fn build_for_bursts(&self, setup: &Setup) -> Option<Box<dyn BurstController>> {
+        match self.entry.feed {
+            Feed::Bursts(build) => Some(build(setup, &self.values())),
+            Feed::Acknowledgments { .. } => None,
+        }
+    }
+
+    fn values(&self) -> Values<'_> {
+        values(self.entry.name, self.entry.parameters, &self.set)
+    }
 }
 
 fn values<'a>(
@@ -110,22 +122,33 @@ fn values<'a>(
     }
 }
 
-impl ChosenController for Spec {
-    fn feed(&self) -> Feed {
-        self.entry.feed
-    }
+/// A choice that is fed acknowledgments.
+#[derive(Debug, Clone)]
+struct Window(Spec);
 
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl ChosenController for Window {
     fn build(&self, setup: &Setup) -> Box<dyn Controller> {
-        Self::build(self, setup)
+        let built = self.0.build(setup);
+        built.expect("parse_controller refuses algorithms that are fed bursts")
     }
 }
 
 /// Parses a controller for an algorithm that switches between others.
 pub(crate) fn parse_controller(text: &str) -> Result<Arc<dyn ChosenController>, String> {
-    match text.parse::<Spec>() {
-        Ok(spec) => Ok(Arc::new(spec)),
-        Err(error) => Err(error.to_string()),
+    let spec: Spec = text.parse().map_err(|error: SpecError| error.to_string())?;
+    if spec.entry.is_fed_bursts() {
+        return Err(format!(
+            "`{spec}` is fed reports on bursts; only controllers that are fed acknowledgments can \
+             replace each other"
+        ));
     }
+    Ok(Arc::new(Window(spec)))
 }
 
 impl PartialEq for Spec {
@@ -182,9 +205,18 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (entry, rest) = split_controller(text.trim())?;
-        let (query, classifier) = split_classifier(rest);
-        let query = query.strip_prefix('?');
+        let text = &*with_present_names(text.trim());
+        let (controller, classifier) = match text.split_once('+') {
+            Some((controller, classifier)) => (controller, Some(classifier)),
+            None => (text, None),
+        };
+        let (name, query) = split_query(controller);
+        let all = controllers();
+        let names = || all.iter().map(|entry| entry.name);
+        let entry = all
+            .iter()
+            .find(|entry| entry.is_called(name))
+            .ok_or_else(|| SpecError(unknown("controller", name, names())))?;
         let mut spec = Self {
             entry,
             set: read_parameters(text, entry.name, query, entry.parameters)?,
@@ -200,7 +232,7 @@ impl FromStr for Spec {
             .iter()
             .find(|e| e.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| SpecError(unknown("loss classifier", name, names())))?;
-        if spec.entry.feed != Feed::Acknowledgments || spec.classifies_losses() {
+        if spec.entry.is_fed_bursts() || spec.classifies_losses() {
             return Err(SpecError(format!(
                 "`{text}`: `{}` responds to losses in its own way; put `{name}` on another \
                  algorithm, such as `cubic+{name}`",
@@ -226,52 +258,48 @@ const PROBE: Setup = Setup {
     utc: Duration::ZERO,
 };
 
-/// Splits a choice into the algorithm that it begins with and what follows the name: nothing, `?`
-/// and parameters, or `+` and a loss classifier.
-///
-/// A name may itself end with a plus. The longest name that fits wins: `westwood+` is the algorithm
-/// of that name, `westwood++cerl` is it with a classifier, and `westwood+cerl` is `westwood` with
-/// one.
-fn split_controller(text: &str) -> Result<(&'static Entry, &str), SpecError> {
-    let rest_after = |entry: &Entry| {
-        let (name, rest) = text.split_at_checked(entry.name.len())?;
-        let rest = name
-            .eq_ignore_ascii_case(entry.name)
-            .then_some(rest)?
-            .trim_start();
-        (rest.is_empty() || rest.starts_with(['?', '+'])).then_some(rest)
-    };
-    let all = controllers();
-    all.iter()
-        .filter_map(|entry| Some((*entry, rest_after(entry)?)))
-        .max_by_key(|(entry, _)| entry.name.len())
-        .ok_or_else(|| {
-            let names = all.iter().map(|e| e.name);
-            SpecError(unknown("controller", intended_name(text), names))
-        })
+/// The algorithm that a choice, or a label that begins with one, names: `cubic` of
+/// `cubic?C=0.6+cerl, lte`.
+pub fn named(label: &str) -> Option<&'static Entry> {
+    let label = with_present_names(label);
+    let name = label.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+    let name = name.into_iter().next()?;
+    controllers()
+        .into_iter()
+        .find(|entry| entry.is_called(name))
 }
 
-/// The part of an invalid choice that was probably meant as an algorithm's name: the text before
-/// the first `?` or `+`, with that plus if no loss classifier follows it.
-fn intended_name(text: &str) -> &str {
-    let end = text.find(['?', '+']).unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
-    match rest.strip_prefix('+') {
-        Some(after) if after.is_empty() || after.starts_with(['?', '+']) => &text[..end + 1],
-        _ => name.trim_end(),
+/// The text with present names instead of old ones that end with a plus, wherever such a name
+/// stands for an algorithm: at the beginning, or among the values of a parameter. A plus before a
+/// letter adds a classifier, as in `westwood+cerl`.
+fn with_present_names(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    if !text.contains('+') {
+        return text;
     }
+    for entry in controllers() {
+        let Some(old) = entry.old_name else { continue };
+        let mut from = 0;
+        while let Some(at) = text
+            .get(from..)
+            .and_then(|rest| find_ignoring_case(rest, old))
+        {
+            let (begin, end) = (from + at, from + at + old.len());
+            let whole = !text[..begin].ends_with(|c: char| c.is_alphanumeric() || c == '-');
+            let adds = text[end..].trim_start().starts_with(char::is_alphabetic);
+            if whole && !adds {
+                text.to_mut().replace_range(begin..end, entry.name);
+            }
+            from = end;
+        }
+    }
+    text
 }
 
-/// Splits the text after an algorithm's name into its parameters and the loss classifier. Among
-/// parameters, a plus that no letter follows is part of a value:
-/// `rta?ranges=newreno:500:800:westwood+`.
-fn split_classifier(rest: &str) -> (&str, Option<&str>) {
-    let parameters = rest.starts_with('?');
-    let named = |after: &str| after.trim_start().starts_with(char::is_alphabetic);
-    rest.match_indices('+')
-        .map(|(at, plus)| (&rest[..at], &rest[at + plus.len()..]))
-        .find(|(_, after)| !parameters || named(after))
-        .map_or((rest, None), |(query, after)| (query, Some(after)))
+fn find_ignoring_case(text: &str, wanted: &str) -> Option<usize> {
+    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
+    let mut windows = text.windows(wanted.len());
+    windows.position(|window| window.eq_ignore_ascii_case(wanted))
 }
 
 fn split_query(text: &str) -> (&str, Option<&str>) {
@@ -314,19 +342,18 @@ fn read_parameters(
 
 impl Parameter {
     fn read(&self, text: &str) -> Result<Value, String> {
-        let (min, max) = self.range;
-        match &self.default {
-            Value::Text(default) => default
+        match &self.domain {
+            Domain::Text(default) => default
                 .with(text, parse_controller)
                 .map(Value::Text)
                 .map_err(|error| format!("`{}`: {error}", self.name)),
-            Value::Switch(_) => text
+            Domain::Switch(_) => text
                 .parse()
                 .map(Value::Switch)
                 .map_err(|_| format!("`{}` must be true or false, not `{text}`", self.name)),
-            Value::Number(_) => match text.parse::<f64>() {
-                Ok(n) if (min..=max).contains(&n) => Ok(Value::Number(n)),
-                _ => Err(format!(
+            Domain::Number { range, .. } => match (text.parse::<f64>(), range) {
+                (Ok(n), (min, max)) if (*min..=*max).contains(&n) => Ok(Value::Number(n)),
+                (_, (min, max)) => Err(format!(
                     "`{}` must be a number from {min} to {max}, not `{text}`",
                     self.name
                 )),
@@ -388,12 +415,10 @@ mod tests {
             "cubic",
             "cubic?hystart=false",
             "cubic?C=0.6+cerl?A=0.7",
-            "westwood+?alpha=0.8",
+            "westwood-plus?alpha=0.8",
             "westwood+cerl",
-            "westwood++cerl?A=0.7",
-            "westwood+?alpha=0.8+cerl?A=0.7",
-            "rta?ranges=westwood+:5:8:cubic:9:10:newjersey+&boost=paper+cerl?A=0.7",
-            "rta?ranges=newreno:500:800:westwood+",
+            "westwood-plus+cerl?A=0.7",
+            "rta?ranges=westwood-plus:5:8:cubic:9:10:newjersey-plus&boost=paper+cerl?A=0.7",
         ] {
             assert_eq!(text.parse::<Spec>().expect("valid").to_string(), text);
         }
@@ -402,7 +427,7 @@ mod tests {
     #[test]
     fn a_classifier_can_be_put_on_an_algorithm_that_has_none() {
         let spec: Spec = "cubic+cerl".parse().expect("valid");
-        assert!(spec.build(&PROBE).classifies_losses());
+        assert!(spec.classifies_losses());
         assert_ne!(spec, "cubic".parse().expect("valid"));
         for (wrong, why) in [
             ("cubic+", "unknown loss classifier"),
@@ -443,54 +468,47 @@ mod tests {
     }
 
     #[test]
-    fn a_plus_that_ends_a_name_does_not_begin_a_classifier() {
-        let read = |text: &str| {
-            let spec: Spec = text.parse().expect(text);
-            (
-                spec.entry.name,
-                spec.set.len(),
-                spec.classifier.map(|c| (c.entry.name, c.set.len())),
-            )
-        };
-        for (text, expected) in [
-            ("westwood", ("westwood", 0, None)),
-            ("westwood+", ("westwood+", 0, None)),
-            (" westwood+ ", ("westwood+", 0, None)),
-            ("westwood+?alpha=0.8", ("westwood+", 1, None)),
-            ("westwood?tau=0.5", ("westwood", 1, None)),
-            ("westwood+cerl", ("westwood", 0, Some(("cerl", 0)))),
-            ("westwood + cerl", ("westwood", 0, Some(("cerl", 0)))),
-            ("westwood++cerl", ("westwood+", 0, Some(("cerl", 0)))),
-            ("westwood+ + cerl", ("westwood+", 0, Some(("cerl", 0)))),
-            ("westwood?m=4+cerl", ("westwood", 1, Some(("cerl", 0)))),
+    fn an_old_name_with_a_plus_is_read_as_the_present_name() {
+        for (text, shown) in [
+            ("westwood+", "westwood-plus"),
+            (" Westwood+ ", "westwood-plus"),
+            ("westwood+?alpha=0.8", "westwood-plus?alpha=0.8"),
+            ("westwood++cerl", "westwood-plus+cerl"),
+            ("westwood+ + cerl", "westwood-plus+cerl"),
             (
                 "westwood+?alpha=0.8+cerl?A=0.7",
-                ("westwood+", 1, Some(("cerl", 1))),
+                "westwood-plus?alpha=0.8+cerl?A=0.7",
             ),
-            ("newjersey", ("newjersey", 0, None)),
-            ("newjersey+", ("newjersey+", 0, None)),
+            ("newjersey+", "newjersey-plus"),
+            (
+                "rta?ranges=newreno:500:800:westwood+",
+                "rta?ranges=newreno:500:800:westwood-plus",
+            ),
+            (
+                "rta?ranges=westwood+:5:8:newjersey++cerl",
+                "rta?ranges=westwood-plus:5:8:newjersey-plus+cerl",
+            ),
+            // Before a letter, a plus adds a classifier.
+            ("westwood+cerl", "westwood+cerl"),
+            ("westwood + cerl", "westwood+cerl"),
+            ("westwood?m=4+cerl", "westwood?m=4+cerl"),
         ] {
-            assert_eq!(read(text), expected, "{text}");
+            let spec: Spec = text.parse().expect(text);
+            assert_eq!(spec.to_string(), shown, "{text}");
         }
     }
 
     #[test]
-    fn an_error_in_a_name_with_a_plus_quotes_the_intended_name() {
+    fn an_error_near_a_plus_names_the_part_that_is_wrong() {
         for (wrong, why) in [
-            (
-                "westwod+",
-                "unknown controller `westwod+`, did you mean `westwood+`?",
-            ),
-            ("westwod+?alpha=0.8", "did you mean `westwood+`?"),
             (
                 "westwod+cerl",
                 "unknown controller `westwod`, did you mean `westwood`?",
             ),
-            ("westwod++cerl", "did you mean `westwood+`?"),
             ("cubic+", "unknown loss classifier ``"),
             (
                 "cubik+",
-                "unknown controller `cubik+`, did you mean `cubic`?",
+                "unknown controller `cubik`, did you mean `cubic`?",
             ),
             ("westwood++", "unknown loss classifier ``"),
             (
@@ -501,7 +519,10 @@ mod tests {
                 "westwood+++cerl",
                 "unknown loss classifier `+cerl`, did you mean `cerl`?",
             ),
-            ("westwood+?tau=1", "unknown parameter of `westwood+` `tau`"),
+            (
+                "westwood+?tau=1",
+                "unknown parameter of `westwood-plus` `tau`",
+            ),
             (
                 "westwood?alpha=0.8",
                 "unknown parameter of `westwood` `alpha`",
@@ -512,9 +533,9 @@ mod tests {
             ),
             (
                 "newjersey++cerl",
-                "`newjersey+` responds to losses in its own way",
+                "`newjersey-plus` responds to losses in its own way",
             ),
-            ("+", "unknown controller `+`"),
+            ("+", "unknown controller ``"),
             ("", "unknown controller ``"),
         ] {
             let error = wrong.parse::<Spec>().expect_err(wrong).to_string();
@@ -526,11 +547,28 @@ mod tests {
     fn names_are_found_in_any_case() {
         for (text, name) in [
             ("CUBIC", "cubic"),
-            ("Westwood+", "westwood+"),
+            ("Westwood-Plus", "westwood-plus"),
             ("NewReno+CERL", "newreno+cerl"),
             ("Cerl?A=0.6", "cerl?A=0.6"),
         ] {
             assert_eq!(text.parse::<Spec>().expect(text).to_string(), name);
+        }
+    }
+
+    #[test]
+    fn a_label_names_the_algorithm_that_it_begins_with() {
+        for (label, expected) in [
+            ("cerl?A=0.6", Some("cerl")),
+            ("cubic?C=0.6+cerl?A=0.7", Some("cubic")),
+            ("westwood++cerl", Some("westwood-plus")),
+            ("westwood+cerl", Some("westwood")),
+            ("newreno, lte > core", Some("newreno")),
+            ("cerl-plus-printed", Some("cerl-plus-printed")),
+            ("bbr3", Some("bbr3")),
+            ("cubical", None),
+            ("", None),
+        ] {
+            assert_eq!(named(label).map(|entry| entry.name), expected, "{label}");
         }
     }
 

@@ -15,7 +15,7 @@ use anyhow::Context;
 use std::process::ExitCode;
 use std::time::Instant;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{CONTROLLERS, Feed};
+use whimbrel_cc::registry::CONTROLLERS;
 use whimbrel_units::{Duration, Probability, Rate};
 
 /// The seed of the losses on the emulated path.
@@ -140,7 +140,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
 /// Whether TCP can carry an algorithm.
 fn on_tcp(spec: &Spec) -> bool {
-    spec.entry().feed == Feed::Acknowledgments
+    !spec.entry().is_fed_bursts()
 }
 
 /// The path that the flags describe, which have one value each.

@@ -5,7 +5,7 @@ use crate::neighbours::Neighbours;
 use crate::tested::FLOWS;
 use crate::transports::Transport;
 use std::fmt::{Display, Write as _};
-use whimbrel_cc::registry::{self, Feed};
+use whimbrel_cc::registry::{self};
 
 /// When flows start if there are several.
 const START: &str = "\"0 s .. 1 s\"    # uniformly distributed, so that flows are not in step";
@@ -99,7 +99,7 @@ fn every(args: &CompareArgs) -> impl Iterator<Item = &'static registry::Entry> {
     let tcp = !args.streams.is_empty() || !args.messages.is_empty();
     registry::controllers()
         .into_iter()
-        .filter(move |entry| !tcp || entry.feed == Feed::Acknowledgments)
+        .filter(move |entry| !tcp || !entry.is_fed_bursts())
 }
 
 /// Flows beside those under test.

@@ -5,7 +5,6 @@ use super::{DemoArgs, LARGEST, Trial};
 use crate::runs;
 use crate::transports::QUIC;
 use std::path::Path;
-use whimbrel_cc::registry::Feed;
 use whimbrel_net::Outage;
 use whimbrel_sim::scenario::Scenario;
 use whimbrel_sim::sweep;
@@ -126,7 +125,7 @@ fn text(trial: &Trial<'_>, length: Length, seeds: usize) -> String {
     let outages: Vec<String> = trial.outages.iter().map(outage).collect();
     let controller = trial.controller;
     let transport = match trial.tcp {
-        false if controller.entry().feed == Feed::Bursts => "",
+        false if controller.entry().is_fed_bursts() => "",
         false => QUIC,
         true => "min_rto = \"200 ms\"\n",
     };

@@ -11,8 +11,6 @@ use whimbrel_units::Duration;
 const ROWS: usize = 20;
 /// Less received data than this is shown as nothing, in bytes.
 const NOTHING: u64 = 5_000;
-/// The algorithms and classifiers that measure with the receiver's clock.
-const BY_RECEIVER_CLOCK: [&str; 3] = ["ltd", "jitter-or-level", "jtcp"];
 
 /// What the summary describes.
 pub struct Summary<'a> {
@@ -250,11 +248,13 @@ pub fn notes(summary: &Summary<'_>) -> Vec<String> {
 /// A line about connections whose receiver's clock is of no use to the algorithm.
 fn clock_note(summary: &Summary<'_>) -> Option<String> {
     let spec = summary.controller;
-    let names = [Some(spec.entry().name), spec.classifier().map(|c| c.name)];
-    let needs = names
-        .into_iter()
-        .flatten()
-        .find(|name| BY_RECEIVER_CLOCK.contains(name))?;
+    if !spec.transport_features().receiver_times {
+        return None;
+    }
+    let classifier = spec.classifier();
+    let (needs, outcome) = classifier
+        .and_then(|own| Some((own.name, own.without_receiver_clock?)))
+        .or_else(|| Some((spec.entry().name, spec.entry().without_receiver_clock?)))?;
     let mut absent = 0;
     let mut coarse: Vec<Duration> = Vec::new();
     // A connection without a loss asked for no decision.
@@ -270,7 +270,6 @@ fn clock_note(summary: &Summary<'_>) -> Option<String> {
             ReceiverClock::Unknown | ReceiverClock::Usable(_) => {}
         }
     }
-    let outcome = "it took every loss for congestion";
     if let Some(tick) = coarse.iter().max() {
         return Some(format!(
             "{}: the peer's timestamps tick every {tick}, too coarse for {needs} on this path; \
@@ -441,7 +440,13 @@ mod tests {
         ] {
             assert!(text.contains(says), "{says} in {text}");
         }
-        // CERL does not use the receiver's clock.
+        // CERL does not use the receiver's clock, nor does Whimbrel unless it is to.
         assert!(!shown("cerl", &report).contains("tick"));
+        assert!(!shown("whimbrel?forward=false", &report).contains("tick"));
+        let text = shown("whimbrel", &report);
+        assert!(
+            text.contains("every 10 ms, too coarse for whimbrel on this path"),
+            "{text}"
+        );
     }
 }

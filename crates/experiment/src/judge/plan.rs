@@ -3,7 +3,7 @@
 use super::effect::ORACLES;
 use super::result::Judged;
 use whimbrel_cc::Spec;
-use whimbrel_cc::registry::{self, Feed};
+use whimbrel_cc::registry::{self};
 use whimbrel_sim::Oracle;
 use whimbrel_sim::scenario::document::{Document, Node, Place, Table, Value};
 use whimbrel_sim::scenario::fields::{Fields, unknown};
@@ -120,9 +120,9 @@ impl Plan {
     }
 
     fn add(&mut self, spec: &Spec, point: &Point) {
-        let oracles: &[Oracle] = match spec.entry().feed {
-            Feed::Acknowledgments => &ORACLES,
-            Feed::Bursts => &ORACLES[..1],
+        let oracles: &[Oracle] = match spec.entry().is_fed_bursts() {
+            false => &ORACLES,
+            true => &ORACLES[..1],
         };
         let text = spec.to_string();
         let cell = CellPlan {

@@ -106,10 +106,13 @@ pub struct Adapter {
 impl Adapter {
     /// Builds the controller of a new connection. `seed` decides the random choices of algorithms
     /// that make some; `utc`: UTC at the time of `start`, since 1970.
+    ///
+    /// # Panics
+    /// If the algorithm is fed reports on bursts, which [`Datapath`](crate::Datapath) refuses.
     pub fn new(spec: &Spec, start: &Start, seed: u64, utc: Duration) -> Self {
         let event = &start.event;
         let mss = payload(event);
-        let controller = spec.build(&Setup {
+        let built = spec.build(&Setup {
             mss: Bytes::new(mss),
             initial_window: Bytes::new(mss * u64::from(event.cwnd.max(1))),
             paced: false,
@@ -118,6 +121,7 @@ impl Adapter {
             seed,
             utc,
         });
+        let controller = built.expect("the datapath refuses algorithms that are fed bursts");
         Self::with_controller(controller, start)
     }
 

@@ -4,7 +4,7 @@
 use super::*;
 use crate::recording::records;
 use crate::wire::ca_state;
-use whimbrel_cc::registry::{CONTROLLERS, Feed};
+use whimbrel_cc::registry::CONTROLLERS;
 
 const RECORDING: &[u8] = include_bytes!("../../tests/data/cubic.events");
 
@@ -57,10 +57,7 @@ fn an_algorithm_that_halves_reduces_once_for_each_recovery_of_the_kernel() {
 
 #[test]
 fn every_algorithm_answers_a_recording_the_same_way_twice() {
-    for entry in CONTROLLERS
-        .iter()
-        .filter(|e| e.feed == Feed::Acknowledgments)
-    {
+    for entry in CONTROLLERS.iter().filter(|e| !e.is_fed_bursts()) {
         let (adapter, commands) = replay(entry.name, RECORDING);
         assert_eq!(commands, replay(entry.name, RECORDING).1, "{}", entry.name);
         assert!(adapter.state().episodes > 0, "{}", entry.name);
@@ -88,7 +85,7 @@ fn a_recording_that_is_cut_off_ends_with_its_last_whole_event() {
 #[test]
 fn windows_in_advance_are_hardly_ever_too_large() {
     let acks = CONTROLLERS.iter();
-    for entry in acks.filter(|entry| entry.feed == Feed::Acknowledgments) {
+    for entry in acks.filter(|entry| !entry.is_fed_bursts()) {
         let spec: Spec = entry.name.parse().expect("an algorithm");
         let mut adapter: Option<Adapter> = None;
         let (mut used, mut too_large) = (0, 0);

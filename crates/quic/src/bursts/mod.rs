@@ -51,7 +51,7 @@ use std::time::Instant;
 use whimbrel_cc::burst_transport::trains::{self, TRAINS};
 use whimbrel_cc::burst_transport::{SpanNoise, bounded_rate};
 use whimbrel_cc::fairness::Priority;
-use whimbrel_cc::{Bandwidth, Controller, Setup};
+use whimbrel_cc::{Bandwidth, BurstController, Setup};
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Headers of IPv4 and UDP; a packet's size on the wire counts them.
@@ -114,7 +114,7 @@ enum Queued {
 /// The sender.
 #[derive(Debug)]
 pub(crate) struct BurstFlow {
-    controller: Box<dyn Controller>,
+    controller: Box<dyn BurstController>,
     monitor: Monitor,
     origin: Instant,
     priority: Priority,
@@ -161,7 +161,7 @@ pub(crate) struct BurstFlow {
 impl BurstFlow {
     /// The sender of a connection that begins at `origin`.
     pub fn new(
-        controller: Box<dyn Controller>,
+        controller: Box<dyn BurstController>,
         setup: &Setup,
         priority: Priority,
         origin: Instant,
@@ -452,8 +452,8 @@ impl BurstFlow {
     fn report(&self, now: Time, count: impl FnOnce(&mut crate::Snapshot)) {
         self.monitor.update(|s| {
             s.time = now;
-            s.cwnd = self.controller.cwnd();
-            s.pacing_rate = self.controller.pacing_rate();
+            s.cwnd = self.controller.flight();
+            s.pacing_rate = self.controller.plan().map(|plan| plan.rate);
             s.phase = match self.phase {
                 Phase::Handshake | Phase::Opening { .. } => "opening",
                 Phase::Measuring { .. } => "measuring",
@@ -498,7 +498,7 @@ mod tests {
             utc: Duration::ZERO,
         };
         let spec: whimbrel_cc::Spec = "enhanced-aatp".parse().expect("registered");
-        let controller = spec.build(&setup);
+        let controller = spec.build_for_bursts(&setup).expect("fed bursts");
         let mut flow = BurstFlow::new(
             controller,
             &setup,

@@ -125,7 +125,7 @@ impl BurstFlow {
         if self.ledger.newest().is_some_and(|burst| !burst.is_sent()) {
             return true;
         }
-        let Some(plan) = self.controller.burst_plan() else {
+        let Some(plan) = self.controller.plan() else {
             return false;
         };
         let interval = TIMER.max(self.srtt());
@@ -141,7 +141,7 @@ impl BurstFlow {
     }
 
     fn spacing(&self) -> Duration {
-        let rate = self.controller.burst_plan().map(|plan| plan.rate);
+        let rate = self.controller.plan().map(|plan| plan.rate);
         let bytes = Bytes::new(self.wire_size());
         rate.map_or(TIMER, |rate| rate.time_for(bytes))
     }

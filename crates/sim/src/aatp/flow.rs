@@ -93,8 +93,8 @@ impl Flow<Nodes> for Connection<'_> {
         let (source, controller) = (&self.source, self.source.controller());
         Some(FlowSample {
             at: now,
-            cwnd: controller.cwnd(),
-            ssthresh: controller.ssthresh(),
+            cwnd: controller.flight(),
+            ssthresh: None,
             in_flight: source.in_flight(),
             srtt: source.srtt(),
             rttvar: source.rttvar(),
@@ -103,8 +103,8 @@ impl Flow<Nodes> for Connection<'_> {
             retransmits: source.counters.retransmits,
             sent: Bytes::new(source.counters.wire_bytes),
             ack_spacing: None,
-            path_changes: controller.path_changes(),
-            pacing_rate: controller.pacing_rate(),
+            path_changes: None,
+            pacing_rate: controller.plan().map(|plan| plan.rate),
             phase: controller.phase(),
         })
     }
@@ -115,7 +115,6 @@ impl Flow<Nodes> for Connection<'_> {
         outcome.completion = ended.completion(self.spec.size.is_none());
         outcome.lost = self.lost;
         outcome.delivered = Bytes::new(self.payload_delivered());
-        outcome.path_changes = self.source.controller().path_changes();
         self.source.counters.add_to(&mut outcome);
         let packets = u64::from(self.sink.delivered().0);
         let mut receiver_rtt = self.sink.rtt;
@@ -151,14 +150,14 @@ impl Flow<Nodes> for Connection<'_> {
         let (source, controller) = (&self.source, self.source.controller());
         let state = State {
             end: End::Near,
-            cwnd: controller.cwnd(),
-            ssthresh: controller.ssthresh(),
+            cwnd: controller.flight(),
+            ssthresh: None,
             in_flight: source.in_flight(),
             latest_rtt: Duration::ZERO,
             srtt: source.srtt(),
             rttvar: Duration::ZERO,
             min_rtt: Duration::ZERO,
-            pacing_rate: controller.pacing_rate(),
+            pacing_rate: controller.plan().map(|plan| plan.rate),
             stage: Stage::Open,
             phase: controller.phase(),
         };

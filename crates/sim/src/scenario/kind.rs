@@ -1,7 +1,7 @@
 //! The kinds of flows, and the keys that each kind has.
 
 use super::settings;
-use whimbrel_cc::{Spec, registry::Feed};
+use whimbrel_cc::Spec;
 
 /// Keys of every flow.
 pub(super) const SHARED_KEYS: [&str; 8] = [
@@ -69,9 +69,9 @@ impl Kind {
 
     /// The transport that can carry an algorithm.
     pub(super) fn of(controller: &Spec) -> Self {
-        match controller.entry().feed {
-            Feed::Acknowledgments => Self::Tcp,
-            Feed::Bursts => Self::Aatp,
+        match controller.entry().is_fed_bursts() {
+            false => Self::Tcp,
+            true => Self::Aatp,
         }
     }
 }

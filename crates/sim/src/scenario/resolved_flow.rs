@@ -11,7 +11,6 @@ use super::run::Run;
 use super::written::Written;
 use crate::aatp::{MIN_PACKET, payload};
 use crate::network::{AatpFlow, TcpFlow, Traffic};
-use whimbrel_cc::registry::Feed;
 use whimbrel_units::{Bytes, Duration, Time};
 
 /// Any number of equal flows.
@@ -165,9 +164,9 @@ impl Flow {
         let controller = data.controller.value.clone();
         let kind = Kind::of(&controller);
         if data.kind.is_some_and(|written| written != kind) {
-            let feed = match controller.entry().feed {
-                Feed::Acknowledgments => "acknowledgments",
-                Feed::Bursts => "reports about bursts",
+            let feed = match controller.entry().is_fed_bursts() {
+                false => "acknowledgments",
+                true => "reports about bursts",
             };
             return Err(data.controller.fail(format!(
                 "`{controller}` needs {feed}: write `kind = \"{}\"`, or omit `kind`",

@@ -41,7 +41,7 @@ use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
 use crate::estimators::windowed_max::WindowedMax;
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use whimbrel_units::{Duration, Rate};
 
 /// The registry entry.
@@ -52,24 +52,32 @@ pub(crate) static ENTRY: Entry = Entry {
               (equations ours, after the abstract)",
     citation: "M. R. Kanagarathinam et al., \"D-TCP: Dynamic TCP Congestion Control Algorithm for \
                Next Generation Mobile Networks\", IEEE CCNC 2018",
-    family: Family::Bandwidth,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[Parameter {
         name: "rounds",
-        default: Value::Number(10.0),
-        range: (1.0, 1e6),
+        domain: Domain::Number {
+            default: 10.0,
+            range: (1.0, 1e6),
+        },
         meaning: "round trips over which the maximum delivery rate is taken",
     }],
-    build: |setup, values| {
-        let dtcp = Dtcp {
-            memory: values.number("rounds") as u64,
-            rounds: 0,
-            bandwidth: WindowedMax::default(),
-            min_rtt: Duration::ZERO,
-        };
-        Box::new(WindowController::new(setup, dtcp))
+    feed: Feed::Acknowledgments {
+        family: Family::Bandwidth,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let dtcp = Dtcp {
+                memory: values.number("rounds") as u64,
+                rounds: 0,
+                bandwidth: WindowedMax::default(),
+                min_rtt: Duration::ZERO,
+            };
+            Box::new(WindowController::new(setup, dtcp))
+        },
     },
+    look: Some(Look {
+        rank: 36,
+        colour: 4,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of D-TCP.
@@ -143,6 +151,7 @@ mod tests {
             .parse::<Spec>()
             .expect("valid")
             .build(&setup(segments))
+            .expect("fed acknowledgments")
     }
 
     /// A controller that has measured a capacity of `holds` segments in its 100 ms.

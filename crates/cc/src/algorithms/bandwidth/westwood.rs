@@ -51,7 +51,7 @@
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use std::fmt::Debug;
 use whimbrel_units::{Duration, Time};
 
@@ -62,27 +62,37 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Reno that sets the window after a loss to the path's capacity, measured at every ACK",
     citation: "S. Mascolo et al., \"TCP Westwood: Bandwidth Estimation for Enhanced Transport over \
                Wireless Links\", MobiCom 2001",
-    family: Family::Bandwidth,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "tau",
-            default: Value::Number(1.0),
-            range: (0.001, 100.0),
+            domain: Domain::Number {
+                default: 1.0,
+                range: (0.001, 100.0),
+            },
             meaning: "time constant of the bandwidth filter, seconds",
         },
         Parameter {
             name: "m",
-            default: Value::Number(2.0),
-            range: (2.0, 100.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (2.0, 100.0),
+            },
             meaning: "a time of tau/m without an ACK counts as a sample of zero bandwidth",
         },
     ],
-    build: |setup, values| {
-        let rule = Westwood::classic(values.number("tau"), values.number("m"));
-        Box::new(WindowController::new(setup, rule))
+    feed: Feed::Acknowledgments {
+        family: Family::Bandwidth,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Westwood::classic(values.number("tau"), values.number("m"));
+            Box::new(WindowController::new(setup, rule))
+        },
     },
+    look: Some(Look {
+        rank: 21,
+        colour: 2,
+    }),
+    ..Entry::BLANK
 };
 
 /// A method to measure the bandwidth that a flow gets.

@@ -1,5 +1,5 @@
 //! Westwood+ as Linux implements it (`net/ipv4/tcp_westwood.c` of Linux 6.1): chosen with
-//! `westwood+?linux=true`.
+//! `westwood-plus?linux=true`.
 //!
 //! * sample: the bytes acknowledged since the last sample, over the time since then, which is longer
 //!   than one RTT and than 50 ms
@@ -129,8 +129,10 @@ mod tests {
 
     #[test]
     fn recovery_goes_to_the_half_and_ends_at_the_measured_window() {
-        let spec: Spec = "westwood+?linux=true".parse().expect("a known controller");
-        let mut controller = spec.build(&setup(40));
+        let spec: Spec = "westwood-plus?linux=true"
+            .parse()
+            .expect("a known controller");
+        let mut controller = spec.build(&setup(40)).expect("fed acknowledgments");
         // 30 segments in 101 ms, then 10 in 101 ms: the first filter is (7*297.03 + 99.01)/8 =
         // 272.28 segments per second, the second (7*297.03 + 272.28)/8 = 293.94. In RTTmin: 29.39.
         acks(&mut *controller, &[(0, 1), (101, 30), (202, 10)]);

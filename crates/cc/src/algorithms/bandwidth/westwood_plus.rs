@@ -44,12 +44,12 @@ use crate::algorithms::bandwidth::westwood::{Estimate, Westwood};
 use crate::algorithms::bandwidth::westwood_linux::LinuxWestwood;
 use crate::building_blocks::rule::WindowController;
 use crate::interface::Ack;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use whimbrel_units::Time;
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
-    name: "westwood+",
+    name: "westwood-plus",
     code: code!(
         "algorithms/bandwidth/westwood_plus.rs",
         "algorithms/bandwidth/westwood_linux.rs",
@@ -59,31 +59,40 @@ pub(crate) static ENTRY: Entry = Entry {
               minimum RTT",
     citation: "L. Grieco, S. Mascolo, \"Performance Evaluation and Comparison of Westwood+, New \
                Reno, and Vegas TCP Congestion Control\", ACM CCR 34(2), 2004",
-    family: Family::Bandwidth,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "alpha",
-            default: Value::Number(0.9),
-            range: (0.0, 0.999),
+            domain: Domain::Number {
+                default: 0.9,
+                range: (0.0, 0.999),
+            },
             meaning: "weight of the old bandwidth estimate in the filter",
         },
         Parameter {
             name: "linux",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "as Linux's tcp_westwood: recovery towards the half, then the measured \
                       window; a filter of its own, so alpha has no effect",
         },
     ],
-    build: |setup, values| {
-        if values.switch("linux") {
-            return Box::new(WindowController::new(setup, LinuxWestwood::default()));
-        }
-        let estimate = PerRoundTrip::new(values.number("alpha"));
-        Box::new(WindowController::new(setup, Westwood::new(estimate)))
+    feed: Feed::Acknowledgments {
+        family: Family::Bandwidth,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            if values.switch("linux") {
+                return Box::new(WindowController::new(setup, LinuxWestwood::default()));
+            }
+            let estimate = PerRoundTrip::new(values.number("alpha"));
+            Box::new(WindowController::new(setup, Westwood::new(estimate)))
+        },
     },
+    old_name: Some("westwood+"),
+    kernel: Some("westwood"),
+    look: Some(Look {
+        rank: 13,
+        colour: 13,
+    }),
+    ..Entry::BLANK
 };
 
 /// A low-pass filter with one sample per round trip.
@@ -185,8 +194,8 @@ mod tests {
     }
 
     fn new(window: u64) -> Box<dyn Controller> {
-        let spec: Spec = "westwood+".parse().expect("a known controller");
-        spec.build(&setup(window))
+        let spec: Spec = "westwood-plus".parse().expect("a known controller");
+        spec.build(&setup(window)).expect("fed acknowledgments")
     }
 
     /// 8 Mbit/s and 100 ms: 1000 segments per second and 100 in flight, with a buffer of `room`.

@@ -36,7 +36,7 @@ use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
 use crate::estimators::round_rtt::{RoundRtt, queued};
 use crate::interface::Ack;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -45,60 +45,78 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Reno with a second window that grows fast on an idle path and yields to queues",
     citation: "K. Tan, J. Song, Q. Zhang, M. Sridharan, \"A Compound TCP Approach for High-speed \
                and Long Distance Networks\", IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
-    family: Family::Delay,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "alpha",
-            default: Value::Number(0.125),
-            range: (0.0, 10.0),
+            domain: Domain::Number {
+                default: 0.125,
+                range: (0.0, 10.0),
+            },
             meaning: "growth of the delay window per round trip: alpha*win^k - 1 segments",
         },
         Parameter {
             name: "beta",
-            default: Value::Number(0.5),
-            range: (0.01, 0.9),
+            domain: Domain::Number {
+                default: 0.5,
+                range: (0.01, 0.9),
+            },
             meaning: "decrease on loss, fraction of the window",
         },
         Parameter {
             name: "k",
-            default: Value::Number(0.75),
-            range: (0.0, 1.0),
+            domain: Domain::Number {
+                default: 0.75,
+                range: (0.0, 1.0),
+            },
             meaning: "exponent of the growth alpha*win^k - 1",
         },
         Parameter {
             name: "gamma",
-            default: Value::Number(30.0),
-            range: (1.0, 10_000.0),
+            domain: Domain::Number {
+                default: 30.0,
+                range: (1.0, 10_000.0),
+            },
             meaning: "queue from which the delay window shrinks, segments",
         },
         Parameter {
             name: "zeta",
-            default: Value::Number(1.0),
-            range: (0.001, 10.0),
+            domain: Domain::Number {
+                default: 1.0,
+                range: (0.001, 10.0),
+            },
             meaning: "decrease of the delay window, segments per packet in the queue",
         },
         Parameter {
             name: "W_low",
-            default: Value::Number(38.0),
-            range: (0.0, 1_000.0),
+            domain: Domain::Number {
+                default: 38.0,
+                range: (0.0, 1_000.0),
+            },
             meaning: "window below which the delay window does not grow, segments",
         },
     ],
-    build: |setup, values| {
-        let rule = Compound {
-            alpha: values.number("alpha"),
-            beta: values.number("beta"),
-            k: values.number("k"),
-            gamma: values.number("gamma"),
-            zeta: values.number("zeta"),
-            w_low: values.number("W_low"),
-            dwnd: 0,
-            rounds: RoundRtt::default(),
-        };
-        Box::new(WindowController::new(setup, Aimd(rule)))
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| {
+            let rule = Compound {
+                alpha: values.number("alpha"),
+                beta: values.number("beta"),
+                k: values.number("k"),
+                gamma: values.number("gamma"),
+                zeta: values.number("zeta"),
+                w_low: values.number("W_low"),
+                dwnd: 0,
+                rounds: RoundRtt::default(),
+            };
+            Box::new(WindowController::new(setup, Aimd(rule)))
+        },
     },
+    look: Some(Look {
+        rank: 34,
+        colour: 8,
+    }),
+    ..Entry::BLANK
 };
 
 #[derive(Debug, Clone)]

@@ -36,7 +36,7 @@ use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
 use crate::estimators::round_rtt::RoundRtt;
 use crate::interface::Ack;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use whimbrel_units::Duration;
 
 /// The registry entry.
@@ -47,9 +47,6 @@ pub(crate) static ENTRY: Entry = Entry {
               path, slow on a full one",
     citation: "S. Liu, T. Basar, R. Srikant, \"TCP-Illinois: A Loss- and Delay-based Congestion \
                Control Algorithm for High-speed Networks\", Performance Evaluation 65(6-7), 2008",
-    family: Family::Delay,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         number(
             "alpha_min",
@@ -106,26 +103,36 @@ pub(crate) static ENTRY: Entry = Entry {
             "consecutive round trips of short delay after which the increase returns to alpha_max",
         ),
     ],
-    build: |setup, values| {
-        let rule = Illinois {
-            alpha_min: values.number("alpha_min"),
-            alpha_max: values.number("alpha_max"),
-            beta_min: values.number("beta_min"),
-            beta_max: values.number("beta_max"),
-            w_thresh: values.number("W_thresh"),
-            eta: ["eta1", "eta2", "eta3"].map(|name| values.number(name)),
-            theta: values.number("theta") as u32,
-            now: Adaptive {
-                alpha: values.number("alpha_max"),
-                beta: RENO_DECREASE,
-                was_above: false,
-                low_rounds: 0,
-            },
-            rounds: RoundRtt::default(),
-            greatest_rtt: Duration::ZERO,
-        };
-        Box::new(WindowController::new(setup, Aimd(rule)))
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Illinois {
+                alpha_min: values.number("alpha_min"),
+                alpha_max: values.number("alpha_max"),
+                beta_min: values.number("beta_min"),
+                beta_max: values.number("beta_max"),
+                w_thresh: values.number("W_thresh"),
+                eta: ["eta1", "eta2", "eta3"].map(|name| values.number(name)),
+                theta: values.number("theta") as u32,
+                now: Adaptive {
+                    alpha: values.number("alpha_max"),
+                    beta: RENO_DECREASE,
+                    was_above: false,
+                    low_rounds: 0,
+                },
+                rounds: RoundRtt::default(),
+                greatest_rtt: Duration::ZERO,
+            };
+            Box::new(WindowController::new(setup, Aimd(rule)))
+        },
     },
+    kernel: Some("illinois"),
+    look: Some(Look {
+        rank: 35,
+        colour: 3,
+    }),
+    ..Entry::BLANK
 };
 
 const fn number(
@@ -136,8 +143,7 @@ const fn number(
 ) -> Parameter {
     Parameter {
         name,
-        default: Value::Number(default),
-        range,
+        domain: Domain::Number { default, range },
         meaning,
     }
 }
@@ -258,7 +264,7 @@ mod tests {
 
     fn illinois(segments: u64) -> Box<dyn Controller> {
         let spec: Spec = "illinois".parse().expect("a known controller");
-        spec.build(&setup(segments))
+        spec.build(&setup(segments)).expect("fed acknowledgments")
     }
 
     /// A round trip of ten ACKs with this RTT, on a path of 100 ms, in which the window may not

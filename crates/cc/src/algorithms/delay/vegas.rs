@@ -56,33 +56,38 @@ use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half, s
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::estimators::round_rtt::{RoundRtt, queued};
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
-    default: Value::Number(2.0),
-    range: (0.0, 1000.0),
+    domain: Domain::Number {
+        default: 2.0,
+        range: (0.0, 1000.0),
+    },
     meaning: "the window grows with fewer packets than this in the queue",
 };
 
 const BETA: Parameter = Parameter {
     name: "beta",
-    default: Value::Number(4.0),
-    range: (0.0, 1000.0),
+    domain: Domain::Number {
+        default: 4.0,
+        range: (0.0, 1000.0),
+    },
     meaning: "the window shrinks with more packets than this in the queue",
 };
 
 const GAMMA: Parameter = Parameter {
     name: "gamma",
-    default: Value::Number(1.0),
-    range: (0.0, 1000.0),
+    domain: Domain::Number {
+        default: 1.0,
+        range: (0.0, 1000.0),
+    },
     meaning: "slow start ends with more packets than this in the queue",
 };
 
 const LINUX: Parameter = Parameter {
     name: "linux",
-    default: Value::Switch(false),
-    range: (0.0, 0.0),
+    domain: Domain::Switch(false),
     meaning: "as Linux's tcp_vegas: after a round trip with two samples or fewer the window grows \
               as Reno's for one acknowledgment, instead of by a segment",
 };
@@ -94,21 +99,28 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Keeps a few packets in the queue, estimated from the round-trip time",
     citation: "L. Brakmo, L. Peterson, \"TCP Vegas: End to End Congestion Avoidance on a Global \
                Internet\", IEEE JSAC 13(8), 1995",
-    family: Family::Delay,
-    driven_by: DrivenBy::LossesAndDelays,
-    feed: Feed::Acknowledgments,
     parameters: &[ALPHA, BETA, GAMMA, LINUX],
-    build: |setup, values| {
-        let vegas = Vegas {
-            alpha: values.number("alpha"),
-            beta: values.number("beta"),
-            gamma: values.number("gamma"),
-            linux: values.switch("linux"),
-            rounds: RoundRtt::default(),
-            doubles: false,
-        };
-        Box::new(WindowController::new(setup, vegas))
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::LossesAndDelays,
+        build: |setup, values| {
+            let vegas = Vegas {
+                alpha: values.number("alpha"),
+                beta: values.number("beta"),
+                gamma: values.number("gamma"),
+                linux: values.switch("linux"),
+                rounds: RoundRtt::default(),
+                doubles: false,
+            };
+            Box::new(WindowController::new(setup, vegas))
+        },
     },
+    kernel: Some("vegas"),
+    look: Some(Look {
+        rank: 14,
+        colour: 14,
+    }),
+    ..Entry::BLANK
 };
 
 /// Minimum number of RTT samples for a decision: fewer may all be of delayed ACKs.

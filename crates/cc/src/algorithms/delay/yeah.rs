@@ -54,14 +54,18 @@ use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
 use crate::estimators::round_rtt::{Round, RoundRtt, queued};
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, Values, code};
+use crate::registry::entry::{
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Values, code,
+};
 use whimbrel_units::Bytes;
 
 const fn number(name: &'static str, default: f64, max: f64, meaning: &'static str) -> Parameter {
     Parameter {
         name,
-        default: Value::Number(default),
-        range: (0.0, max),
+        domain: Domain::Number {
+            default,
+            range: (0.0, max),
+        },
         meaning,
     }
 }
@@ -73,9 +77,6 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Scalable TCP until the path is full, then Reno; drains its own queue",
     citation: "A. Baiocchi, A. P. Castellani, F. Vacirca, \"YeAH-TCP: Yet Another Highspeed TCP\", \
                PFLDnet 2007",
-    family: Family::Delay,
-    driven_by: DrivenBy::LossesAndDelays,
-    feed: Feed::Acknowledgments,
     parameters: &[
         number(
             "Qmax",
@@ -85,14 +86,18 @@ pub(crate) static ENTRY: Entry = Entry {
         ),
         Parameter {
             name: "phi",
-            default: Value::Number(8.0),
-            range: (1.0, 1e6),
+            domain: Domain::Number {
+                default: 8.0,
+                range: (1.0, 1e6),
+            },
             meaning: "slow mode if the queueing delay exceeds the minimum RTT divided by phi",
         },
         Parameter {
             name: "gamma",
-            default: Value::Number(1.0),
-            range: (1.0, 1e6),
+            domain: Domain::Number {
+                default: 1.0,
+                range: (1.0, 1e6),
+            },
             meaning: "a round trip removes the queue divided by gamma",
         },
         number(
@@ -116,13 +121,22 @@ pub(crate) static ENTRY: Entry = Entry {
         ),
         Parameter {
             name: "linux",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "as Linux's tcp_yeah: a loss removes whole segments, rounded down, so one of \
                       8 to 15",
         },
     ],
-    build: |setup, values| Box::new(WindowController::new(setup, Yeah::new(values))),
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::LossesAndDelays,
+        build: |setup, values| Box::new(WindowController::new(setup, Yeah::new(values))),
+    },
+    kernel: Some("yeah"),
+    look: Some(Look {
+        rank: 18,
+        colour: 12,
+    }),
+    ..Entry::BLANK
 };
 
 /// Minimum window of a Reno flow, segments.
@@ -290,6 +304,7 @@ mod tests {
             .parse::<Spec>()
             .expect("valid")
             .build(&setup(segments))
+            .expect("fed acknowledgments")
     }
 
     /// A controller whose window is `segments` after a loss without a queue, which costs an eighth.
@@ -398,7 +413,7 @@ mod tests {
     fn linuxs_loss_removes_whole_segments() {
         for (spec, left) in [("yeah", 13.125), ("yeah?linux=true", 14.0)] {
             let spec: Spec = spec.parse().expect("a known controller");
-            let mut controller = spec.build(&setup(15));
+            let mut controller = spec.build(&setup(15)).expect("fed acknowledgments");
             controller.on_loss(&loss(&*controller, Time::ZERO));
             assert_eq!(segments(&*controller), left);
         }

@@ -41,7 +41,7 @@
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -50,61 +50,77 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Binary search for the window of the last loss: predecessor of CUBIC",
     citation: "L. Xu, K. Harfoush, I. Rhee, \"Binary Increase Congestion Control for Fast, \
                Long-Distance Networks\", IEEE INFOCOM 2004",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "low_window",
-            default: Value::Number(14.0),
-            range: (0.0, 1_000.0),
+            domain: Domain::Number {
+                default: 14.0,
+                range: (0.0, 1_000.0),
+            },
             meaning: "Reno up to this window, segments",
         },
         Parameter {
             name: "Smax",
-            default: Value::Number(32.0),
-            range: (1.0, 10_000.0),
+            domain: Domain::Number {
+                default: 32.0,
+                range: (1.0, 10_000.0),
+            },
             meaning: "maximum growth per round trip, segments (Linux: 16)",
         },
         Parameter {
             name: "Smin",
-            default: Value::Number(0.01),
-            range: (0.0001, 1.0),
+            domain: Domain::Number {
+                default: 0.01,
+                range: (0.0001, 1.0),
+            },
             meaning: "minimum growth per round trip below the last maximum, segments (Linux: about \
                       0.2)",
         },
         Parameter {
             name: "B",
-            default: Value::Number(2.0),
-            range: (2.0, 16.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (2.0, 16.0),
+            },
             meaning: "a round trip covers 1/B of the distance to the last maximum (Linux: 4)",
         },
         Parameter {
             name: "beta",
-            default: Value::Number(0.125),
-            range: (0.01, 0.9),
+            domain: Domain::Number {
+                default: 0.125,
+                range: (0.01, 0.9),
+            },
             meaning: "decrease on loss, fraction of the window (Linux: 0.2)",
         },
         Parameter {
             name: "fast_convergence",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "release capacity for new flows: aim lower after a loss below the last \
                       maximum",
         },
     ],
-    build: |setup, values| {
-        let rule = Bic {
-            low_window: values.number("low_window"),
-            s_max: values.number("Smax"),
-            s_min: values.number("Smin"),
-            b: values.number("B"),
-            beta: values.number("beta"),
-            fast_convergence: values.switch("fast_convergence"),
-            w_max: None,
-        };
-        Box::new(WindowController::new(setup, Aimd(rule)))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Bic {
+                low_window: values.number("low_window"),
+                s_max: values.number("Smax"),
+                s_min: values.number("Smin"),
+                b: values.number("B"),
+                beta: values.number("beta"),
+                fast_convergence: values.switch("fast_convergence"),
+                w_max: None,
+            };
+            Box::new(WindowController::new(setup, Aimd(rule)))
+        },
     },
+    kernel: Some("bic"),
+    look: Some(Look {
+        rank: 31,
+        colour: 5,
+    }),
+    ..Entry::BLANK
 };
 
 #[derive(Debug, Clone)]

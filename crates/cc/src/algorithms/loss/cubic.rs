@@ -39,7 +39,7 @@ use crate::building_blocks::hystart::SlowStart;
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::{Ack, Controller, Loss, LossResponse, Signal, Timeout};
 use crate::registry::entry::{
-    DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, Values, code,
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Setup, Values, code,
 };
 use whimbrel_units::{Bytes, Time};
 
@@ -49,50 +49,54 @@ pub(crate) static ENTRY: Entry = Entry {
     code: code!("algorithms/loss/cubic.rs", "building_blocks/hystart.rs"),
     summary: "Cubic growth around the window of the last loss: the default of most systems",
     citation: "RFC 9438; RFC 9406 (slow start)",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "C",
-            default: Value::Number(0.4),
-            range: (0.001, 100.0),
+            domain: Domain::Number {
+                default: 0.4,
+                range: (0.001, 100.0),
+            },
             meaning: "steepness of the curve, segments/s^3 (RFC 9438 section 5.1)",
         },
         Parameter {
             name: "beta",
-            default: Value::Number(0.7),
-            range: (0.1, 0.99),
+            domain: Domain::Number {
+                default: 0.7,
+                range: (0.1, 0.99),
+            },
             meaning: "fraction of the window that remains after a loss (RFC 9438 section 4.6)",
         },
         Parameter {
             name: "fast_convergence",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "release capacity for new flows: aim lower after a loss below the last (RFC \
                       9438 section 4.7)",
         },
         Parameter {
             name: "tcp_friendliness",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "grow at least as fast as Reno would (RFC 9438 section 4.3)",
         },
         Parameter {
             name: "hystart",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "leave the initial slow start when the RTT rises (HyStart++, RFC 9406)",
         },
         Parameter {
             name: "linux",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "as Linux's tcp_cubic beyond the window of the last loss: Reno-friendly \
                       growth stays at 0.53 segments per round trip instead of 1",
         },
     ],
-    build: |setup, values| Box::new(Cubic::new(setup, CubicConfig::from_values(values))),
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| Box::new(Cubic::new(setup, CubicConfig::from_values(values))),
+    },
+    kernel: Some("cubic"),
+    look: Some(Look { rank: 1, colour: 1 }),
+    ..Entry::BLANK
 };
 
 /// The parameters of CUBIC. The registry entry defines the defaults.
@@ -435,7 +439,7 @@ mod tests {
     #[test]
     fn the_registry_uses_the_constants_of_the_rfc() {
         let spec: Spec = "cubic".parse().expect("a known controller");
-        let mut built = spec.build(&setup(100));
+        let mut built = spec.build(&setup(100)).expect("fed acknowledgments");
         let mut ours = cubic(100, |_| {});
         for controller in [&mut *built, &mut ours as &mut dyn Controller] {
             controller.on_loss(&loss(controller, Time::ZERO));

@@ -34,7 +34,7 @@
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -42,51 +42,68 @@ pub(crate) static ENTRY: Entry = Entry {
     code: code!("algorithms/loss/highspeed.rs"),
     summary: "Reno that grows faster and shrinks less as its window exceeds 38 segments",
     citation: "S. Floyd, \"HighSpeed TCP for Large Congestion Windows\", RFC 3649, 2003",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "Low_Window",
-            default: Value::Number(38.0),
-            range: (2.0, 1_000.0),
+            domain: Domain::Number {
+                default: 38.0,
+                range: (2.0, 1_000.0),
+            },
             meaning: "Reno up to this window, segments",
         },
         Parameter {
             name: "High_Window",
-            default: Value::Number(83_000.0),
-            range: (2_000.0, 10_000_000.0),
+            domain: Domain::Number {
+                default: 83_000.0,
+                range: (2_000.0, 10_000_000.0),
+            },
             meaning: "target mean window at High_P, segments",
         },
         Parameter {
             name: "Low_P",
-            default: Value::Number(1e-3),
-            range: (1e-5, 0.1),
+            domain: Domain::Number {
+                default: 1e-3,
+                range: (1e-5, 0.1),
+            },
             meaning: "loss rate at which Reno's mean window is Low_Window",
         },
         Parameter {
             name: "High_P",
-            default: Value::Number(1e-7),
-            range: (1e-12, 1e-5),
+            domain: Domain::Number {
+                default: 1e-7,
+                range: (1e-12, 1e-5),
+            },
             meaning: "loss rate at which the mean window should be High_Window",
         },
         Parameter {
             name: "High_Decrease",
-            default: Value::Number(0.1),
-            range: (0.01, 0.5),
+            domain: Domain::Number {
+                default: 0.1,
+                range: (0.01, 0.5),
+            },
             meaning: "decrease on loss at High_Window and above, fraction of the window",
         },
     ],
-    build: |setup, values| {
-        let rule = HighSpeed {
-            low_window: values.number("Low_Window"),
-            high_window: values.number("High_Window"),
-            low_p: values.number("Low_P"),
-            high_p: values.number("High_P"),
-            high_decrease: values.number("High_Decrease"),
-        };
-        Box::new(WindowController::new(setup, Aimd(rule)))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = HighSpeed {
+                low_window: values.number("Low_Window"),
+                high_window: values.number("High_Window"),
+                low_p: values.number("Low_P"),
+                high_p: values.number("High_P"),
+                high_decrease: values.number("High_Decrease"),
+            };
+            Box::new(WindowController::new(setup, Aimd(rule)))
+        },
     },
+    kernel: Some("highspeed"),
+    look: Some(Look {
+        rank: 32,
+        colour: 6,
+    }),
+    ..Entry::BLANK
 };
 
 /// The parameters of the response function, with the RFC's names.
@@ -155,7 +172,7 @@ mod tests {
 
     fn highspeed(segments: u64) -> Box<dyn Controller> {
         let spec: Spec = "highspeed".parse().expect("a known controller");
-        spec.build(&setup(segments))
+        spec.build(&setup(segments)).expect("fed acknowledgments")
     }
 
     #[test]

@@ -55,36 +55,35 @@ use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::Ack;
 use crate::registry::entry::{
-    DrivenBy, Entry, Family, Feed, Growth, Parameter, Setup, Value, code,
+    Domain, DrivenBy, Entry, Family, Feed, Growth, Look, Parameter, Setup, code,
 };
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 const RTT0: Parameter = Parameter {
     name: "RTT0",
-    default: Value::Number(25.0),
-    range: (1.0, 1_000.0),
+    domain: Domain::Number {
+        default: 25.0,
+        range: (1.0, 1_000.0),
+    },
     meaning: "RTT of the reference connection, ms (ns-3: 50)",
 };
 
 const PACING: Parameter = Parameter {
     name: "pacing",
-    default: Value::Switch(true),
-    range: (0.0, 0.0),
+    domain: Domain::Switch(true),
     meaning: "space packets by RTT/cwnd",
 };
 
 const ESTIMATE: Parameter = Parameter {
     name: "estimate",
-    default: Value::Switch(true),
-    range: (0.0, 0.0),
+    domain: Domain::Switch(true),
     meaning: "initial ssthresh by Hoe's estimate; without it (ns-3, Linux) the first slow start \
               grows by 2^rho - 1 too",
 };
 
 const LINUX: Parameter = Parameter {
     name: "linux",
-    default: Value::Switch(false),
-    range: (0.0, 0.0),
+    domain: Domain::Switch(false),
     meaning: "as Linux's tcp_hybla: growth for each acknowledgment, rho from the lowest smoothed \
               RTT in steps of 1/8, neither estimate nor pacing",
 };
@@ -99,24 +98,31 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Reno whose rate grows on a satellite link as fast in seconds as on a path with 25 ms",
     citation: "C. Caini, R. Firrincieli, \"TCP Hybla: a TCP enhancement for heterogeneous \
                networks\", Int. J. Satellite Communications and Networking 22(5), 2004",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[RTT0, PACING, ESTIMATE, LINUX],
-    build: |setup, values| {
-        let linux = values.switch("linux");
-        let rule = Hybla {
-            estimates: values.switch("estimate") && !linux,
-            linux,
-            ..Hybla::new(values.number("RTT0"), values.switch("pacing") && !linux)
-        };
-        let growth = match linux {
-            true => Growth::Acknowledgments,
-            false => setup.growth,
-        };
-        let setup = Setup { growth, ..*setup };
-        Box::new(WindowController::new(&setup, Aimd(rule)))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let linux = values.switch("linux");
+            let rule = Hybla {
+                estimates: values.switch("estimate") && !linux,
+                linux,
+                ..Hybla::new(values.number("RTT0"), values.switch("pacing") && !linux)
+            };
+            let growth = match linux {
+                true => Growth::Acknowledgments,
+                false => setup.growth,
+            };
+            let setup = Setup { growth, ..*setup };
+            Box::new(WindowController::new(&setup, Aimd(rule)))
+        },
     },
+    kernel: Some("hybla"),
+    look: Some(Look {
+        rank: 19,
+        colour: 4,
+    }),
+    ..Entry::BLANK
 };
 
 /// Number of ACKs after the first from which Hoe's estimate is made.
@@ -250,7 +256,7 @@ mod tests {
 
     fn hybla(segments: u64) -> Box<dyn Controller> {
         let spec: Spec = "hybla".parse().expect("a known controller");
-        spec.build(&setup(segments))
+        spec.build(&setup(segments)).expect("fed acknowledgments")
     }
 
     /// A controller in congestion avoidance with half of `segments` segments.
@@ -387,7 +393,7 @@ mod tests {
             Some(Rate::from_bytes_per_sec(110_000))
         );
         let spec: Spec = "hybla?pacing=false".parse().expect("valid");
-        let mut bursty = spec.build(&setup(10));
+        let mut bursty = spec.build(&setup(10)).expect("fed acknowledgments");
         bursty.on_ack(&ack(100, Duration::from_millis(100)));
         assert_eq!(bursty.pacing_rate(), None);
     }
@@ -416,7 +422,7 @@ mod tests {
             ..ack(ms, rtt)
         };
         let spec: Spec = "hybla?linux=true".parse().expect("valid");
-        let mut controller = spec.build(&setup(10));
+        let mut controller = spec.build(&setup(10)).expect("fed acknowledgments");
         // rho = 104/25 = 4.16, in steps of 1/8: 4.125. Slow start: 2^4.125 - 1 = 16.448 segments
         // for an ACK of two.
         controller.on_ack(&stretch(104));
@@ -425,7 +431,7 @@ mod tests {
         assert_eq!(controller.pacing_rate(), None);
         // Congestion avoidance: rho^2 = 17.016 segments for as many ACKs as the window has
         // segments.
-        let mut controller = spec.build(&setup(400));
+        let mut controller = spec.build(&setup(400)).expect("fed acknowledgments");
         controller.on_loss(&loss(&*controller, Time::ZERO));
         for i in 0..200 {
             controller.on_ack(&stretch(i));

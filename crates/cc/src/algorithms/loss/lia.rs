@@ -40,7 +40,7 @@ use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_I
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
 use crate::interface::Sibling;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -49,11 +49,17 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "NewReno with coupled increases: all paths of a connection together take as much as \
               one flow",
     citation: "RFC 6356; Wischik et al., NSDI 2011",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| Box::new(WindowController::new(setup, Aimd(Lia::default()))),
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, _| Box::new(WindowController::new(setup, Aimd(Lia::default()))),
+    },
+    look: Some(Look {
+        rank: 40,
+        colour: 8,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of one path.

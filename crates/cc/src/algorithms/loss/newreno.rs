@@ -24,7 +24,7 @@ use crate::building_blocks::hystart::SlowStart;
 use crate::building_blocks::rule::{Rule, WindowController, half};
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::{Ack, Loss, LossResponse};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -32,28 +32,33 @@ pub(crate) static ENTRY: Entry = Entry {
     code: code!("algorithms/loss/newreno.rs", "building_blocks/hystart.rs"),
     summary: "Additive increase, halving on loss: the standard that others are compared with",
     citation: "RFC 5681; RFC 6582; RFC 3465",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "L",
-            default: Value::Number(2.0),
-            range: (1.0, 2.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (1.0, 2.0),
+            },
             meaning: "maximum growth per ACK in slow start, segments (RFC 3465 section 2.3)",
         },
         Parameter {
             name: "hystart",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "leave the initial slow start when the RTT rises (HyStart++, RFC 9406)",
         },
     ],
-    build: |setup, values| {
-        let limit = values.number("L") as u64;
-        let rule = NewReno::new(limit, values.switch("hystart"));
-        Box::new(WindowController::new(setup, rule))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let limit = values.number("L") as u64;
+            let rule = NewReno::new(limit, values.switch("hystart"));
+            Box::new(WindowController::new(setup, rule))
+        },
     },
+    kernel: Some("reno"),
+    look: Some(Look { rank: 0, colour: 0 }),
+    ..Entry::BLANK
 };
 
 /// The rule of NewReno.

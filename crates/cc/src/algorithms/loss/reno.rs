@@ -23,7 +23,7 @@
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, FastRecovery, Loss, LossResponse};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -32,19 +32,28 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Predecessor of NewReno: recovery ends at the first new ACK, and every further loss \
               halves again",
     citation: "RFC 2581; RFC 5681",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[Parameter {
         name: "L",
-        default: Value::Number(1.0),
-        range: (1.0, 2.0),
+        domain: Domain::Number {
+            default: 1.0,
+            range: (1.0, 2.0),
+        },
         meaning: "maximum growth per ACK in slow start, segments (RFC 5681 equation 2: one)",
     }],
-    build: |setup, values| {
-        let limit = values.number("L") as u64;
-        Box::new(WindowController::new(setup, Reno { limit }))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let limit = values.number("L") as u64;
+            Box::new(WindowController::new(setup, Reno { limit }))
+        },
     },
+    kernel: Some("reno"),
+    look: Some(Look {
+        rank: 20,
+        colour: 9,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of Reno.
@@ -81,7 +90,7 @@ mod tests {
 
     fn reno(segments: u64) -> Box<dyn Controller> {
         let spec: Spec = "reno".parse().expect("a known controller");
-        spec.build(&setup(segments))
+        spec.build(&setup(segments)).expect("fed acknowledgments")
     }
 
     #[test]

@@ -30,7 +30,7 @@
 use crate::building_blocks::aimd::{Aimd, IncreaseDecrease, RENO_DECREASE, RENO_INCREASE};
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -40,45 +40,57 @@ pub(crate) static ENTRY: Entry = Entry {
               rate",
     citation: "T. Kelly, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\", \
                ACM CCR 33(2), 2003",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "a",
-            default: Value::Number(0.01),
-            range: (0.0001, 1.0),
+            domain: Domain::Number {
+                default: 0.01,
+                range: (0.0001, 1.0),
+            },
             meaning: "growth per segment acknowledged, segments",
         },
         Parameter {
             name: "b",
-            default: Value::Number(0.125),
-            range: (0.01, 0.9),
+            domain: Domain::Number {
+                default: 0.125,
+                range: (0.01, 0.9),
+            },
             meaning: "decrease on loss, fraction of the window",
         },
         Parameter {
             name: "lwnd",
-            default: Value::Number(16.0),
-            range: (0.0, 10_000.0),
+            domain: Domain::Number {
+                default: 16.0,
+                range: (0.0, 10_000.0),
+            },
             meaning: "legacy window, segments: Reno up to this window",
         },
         Parameter {
             name: "linux",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "as Linux's tcp_scalable: no legacy window, growth of at least a segment per \
                       round trip, decrease by whole segments",
         },
     ],
-    build: |setup, values| {
-        let rule = Scalable {
-            a: values.number("a"),
-            b: values.number("b"),
-            lwnd: values.number("lwnd"),
-            linux: values.switch("linux"),
-        };
-        Box::new(WindowController::new(setup, Aimd(rule)))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Scalable {
+                a: values.number("a"),
+                b: values.number("b"),
+                lwnd: values.number("lwnd"),
+                linux: values.switch("linux"),
+            };
+            Box::new(WindowController::new(setup, Aimd(rule)))
+        },
     },
+    kernel: Some("scalable"),
+    look: Some(Look {
+        rank: 33,
+        colour: 11,
+    }),
+    ..Entry::BLANK
 };
 
 #[derive(Debug, Clone)]
@@ -128,7 +140,7 @@ mod tests {
 
     fn scalable(segments: u64) -> Box<dyn Controller> {
         let spec: Spec = "scalable".parse().expect("a known controller");
-        spec.build(&setup(segments))
+        spec.build(&setup(segments)).expect("fed acknowledgments")
     }
 
     #[test]
@@ -178,7 +190,7 @@ mod tests {
     fn linuxs_grows_as_reno_and_shrinks_by_an_eighth_below_a_hundred_segments() {
         let spec: Spec = "scalable?linux=true".parse().expect("a known controller");
         for (before, after, grown) in [(15, 14.0, 7.0), (16, 14.0, 7.0), (1600, 1400.0, 101.0)] {
-            let mut controller = spec.build(&setup(before));
+            let mut controller = spec.build(&setup(before)).expect("fed acknowledgments");
             controller.on_loss(&loss(&*controller, Time::ZERO));
             assert_eq!(segments(&*controller), after);
             Path::new(RTT).rounds_for(&mut *controller, RTT * 7);

@@ -41,7 +41,7 @@
 use crate::building_blocks::rule::{Rule, WindowController};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Loss, LossResponse, Timeout, TransportFeatures};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -50,24 +50,33 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "SCTP's controller: Reno with byte counting, at least four packets after a loss, \
               several streams",
     citation: "RFC 9260 section 7.2",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[Parameter {
         name: "L",
-        default: Value::Number(1.0),
-        range: (1.0, 2.0),
+        domain: Domain::Number {
+            default: 1.0,
+            range: (1.0, 2.0),
+        },
         meaning: "maximum growth per SACK in slow start, packets (RFC 9260 section 7.2.1)",
     }],
-    build: |setup, values| {
-        let rule = Sctp {
-            limit: values.number("L") as u64,
-            partial_bytes_acked: 0,
-        };
-        Box::new(
-            WindowController::new(setup, rule).with_transport_features(TransportFeatures::STREAMS),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Sctp {
+                limit: values.number("L") as u64,
+                partial_bytes_acked: 0,
+            };
+            Box::new(
+                WindowController::new(setup, rule)
+                    .with_transport_features(TransportFeatures::STREAMS),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 11,
+        colour: 10,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of SCTP.

@@ -26,7 +26,7 @@
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno, half};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, FastRecovery, Loss, LossResponse};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -35,19 +35,27 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "The first TCP congestion control: slow start from one segment after every loss, no \
               fast recovery",
     citation: "V. Jacobson, \"Congestion Avoidance and Control\", ACM SIGCOMM 1988",
-    family: Family::Loss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[Parameter {
         name: "L",
-        default: Value::Number(1.0),
-        range: (1.0, 2.0),
+        domain: Domain::Number {
+            default: 1.0,
+            range: (1.0, 2.0),
+        },
         meaning: "maximum growth per ACK in the initial slow start, segments (the paper: one)",
     }],
-    build: |setup, values| {
-        let limit = values.number("L") as u64;
-        Box::new(WindowController::new(setup, Tahoe { limit }))
+    feed: Feed::Acknowledgments {
+        family: Family::Loss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let limit = values.number("L") as u64;
+            Box::new(WindowController::new(setup, Tahoe { limit }))
+        },
     },
+    look: Some(Look {
+        rank: 30,
+        colour: 14,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of Tahoe.
@@ -84,7 +92,7 @@ mod tests {
 
     fn tahoe(segments: u64) -> Box<dyn Controller> {
         let spec: Spec = "tahoe".parse().expect("a known controller");
-        spec.build(&setup(segments))
+        spec.build(&setup(segments)).expect("fed acknowledgments")
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::classifiers::cerl::{A, CITATION, Cerl};
 use crate::classifiers::wrap::WithClassifier;
 use crate::interface::{Controller, LossClassifier};
 use crate::registry::entry::{
-    DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, Values, code,
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Setup, Values, code,
 };
 
 /// The registry entry of CERL.
@@ -28,18 +28,20 @@ pub(crate) static ENTRY: Entry = Entry {
     ),
     summary: "NewReno that ignores losses while the queue is short",
     citation: CITATION,
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[A, ONCE_PER_WINDOW],
-    build: |setup, values| on_newreno(setup, values, Cerl::new(values.number("A"))),
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| on_newreno(setup, values, Cerl::new(values.number("A"))),
+    },
+    look: Some(Look { rank: 4, colour: 5 }),
+    ..Entry::BLANK
 };
 
 /// A switch of CERL and CERL+. Without it CERL+ is the thesis's CERL+2 (section 4.1.3).
 pub(crate) const ONCE_PER_WINDOW: Parameter = Parameter {
     name: "once_per_window",
-    default: Value::Switch(true),
-    range: (0.0, 0.0),
+    domain: Domain::Switch(true),
     meaning: "reduce at most once for the losses of one window of data",
 };
 

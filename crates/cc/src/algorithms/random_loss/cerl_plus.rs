@@ -6,7 +6,7 @@
 
 use crate::algorithms::random_loss::cerl::{ONCE_PER_WINDOW, on_newreno};
 use crate::classifiers::cerl_plus::{CITATION, CerlPlus, MEAN_QUEUE, MEMORY, POWER};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 
 /// The registry entry of CERL+.
 pub(crate) static ENTRY: Entry = Entry {
@@ -22,11 +22,14 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "NewReno that ignores losses while the queue is short, with a threshold from the \
               path's delays",
     citation: CITATION,
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[POWER, MEMORY, MEAN_QUEUE, ONCE_PER_WINDOW],
-    build: |setup, values| on_newreno(setup, values, CerlPlus::from(values)),
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| on_newreno(setup, values, CerlPlus::from(values)),
+    },
+    look: Some(Look { rank: 5, colour: 3 }),
+    ..Entry::BLANK
 };
 
 #[cfg(test)]

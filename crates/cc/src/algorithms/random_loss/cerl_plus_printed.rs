@@ -21,7 +21,7 @@
 use crate::algorithms::random_loss::cerl::{ONCE_PER_WINDOW, on_newreno};
 use crate::estimators::rtt_stats::RttStats;
 use crate::interface::{Ack, Loss, LossClassifier, Verdict};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 
 /// The registry entry, with NewReno as in the thesis.
 pub(crate) static ENTRY: Entry = Entry {
@@ -35,11 +35,17 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "CERL+ as printed: reduces on timeouts only; reproduces the thesis, not for real \
               networks",
     citation: "T. Saedi, MSc thesis, Lakehead University, 2019, equation 4.1",
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[ONCE_PER_WINDOW],
-    build: |setup, values| on_newreno(setup, values, CerlPlusPrinted::default()),
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| on_newreno(setup, values, CerlPlusPrinted::default()),
+    },
+    look: Some(Look {
+        rank: 29,
+        colour: 11,
+    }),
+    ..Entry::BLANK
 };
 
 /// The classifier of CERL+, as printed.
@@ -85,7 +91,7 @@ mod tests {
     #[test]
     fn a_full_queue_is_random_loss_and_only_a_timeout_reduces() {
         let spec: Spec = "cerl-plus-printed".parse().expect("a known controller");
-        let mut controller = spec.build(&setup(64));
+        let mut controller = spec.build(&setup(64)).expect("fed acknowledgments");
         // T = 100 ms; the longest and the current queue are 100 ms: congestion for CERL with any A.
         for ms in [100, 150, 200, 200] {
             controller.on_ack(&Ack {

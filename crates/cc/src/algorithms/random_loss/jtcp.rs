@@ -49,7 +49,7 @@ use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
 use crate::classifiers::jitter::Round;
 use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use whimbrel_units::{Duration, Time};
 
 /// The registry entry.
@@ -60,22 +60,31 @@ pub(crate) static ENTRY: Entry = Entry {
               (equations at second hand)",
     citation: "E. H.-K. Wu, M.-Z. Chen, \"JTCP: Jitter-Based TCP for Heterogeneous Wireless \
                Networks\", IEEE JSAC 22(4), 2004",
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[Parameter {
         name: "k",
-        default: Value::Number(1.0),
-        range: (0.0, 1000.0),
+        domain: Domain::Number {
+            default: 1.0,
+            range: (0.0, 1000.0),
+        },
         meaning: "growth of the queue per round trip above which a loss is congestion, packets",
     }],
-    build: |setup, values| {
-        let rule = Jtcp::new(values.number("k"));
-        Box::new(
-            WindowController::new(setup, rule)
-                .with_transport_features(TransportFeatures::RECEIVER_TIMES),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Jtcp::new(values.number("k"));
+            Box::new(
+                WindowController::new(setup, rule)
+                    .with_transport_features(TransportFeatures::RECEIVER_TIMES),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 37,
+        colour: 6,
+    }),
+    without_receiver_clock: Some("it took every loss for congestion"),
+    ..Entry::BLANK
 };
 
 /// The rule of JTCP.
@@ -178,7 +187,11 @@ mod tests {
     impl Flow {
         fn new(text: &str, segments: u64) -> Self {
             Self {
-                controller: text.parse::<Spec>().expect("valid").build(&setup(segments)),
+                controller: text
+                    .parse::<Spec>()
+                    .expect("valid")
+                    .build(&setup(segments))
+                    .expect("fed acknowledgments"),
                 now: Time::from_nanos(10_000_000_000),
             }
         }

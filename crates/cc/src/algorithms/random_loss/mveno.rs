@@ -33,7 +33,7 @@ use crate::algorithms::random_loss::veno::{BETA, Veno};
 use crate::building_blocks::rule::{Rule, WindowController};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Loss, LossResponse, Sibling, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -45,17 +45,23 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Veno on each of several paths, which together take no more than one Veno flow",
     citation: "P. Dong et al., \"Performance Enhancement of Multipath TCP for Wireless \
                Communications With Multiple Radio Interfaces\", IEEE Trans. Commun. 64(8), 2016",
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[BETA],
-    build: |setup, values| {
-        let mveno = Mveno {
-            veno: Veno::new(values.number("beta"), false),
-            weight: 1.0,
-        };
-        Box::new(WindowController::new(setup, mveno))
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let mveno = Mveno {
+                veno: Veno::new(values.number("beta"), false),
+                weight: 1.0,
+            };
+            Box::new(WindowController::new(setup, mveno))
+        },
     },
+    look: Some(Look {
+        rank: 16,
+        colour: 15,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of mVeno for one path.
@@ -110,7 +116,10 @@ mod tests {
     use whimbrel_units::{Bytes, Duration, Rate, Time};
 
     fn built(text: &str) -> Box<dyn Controller> {
-        text.parse::<Spec>().expect("valid").build(&setup(10))
+        text.parse::<Spec>()
+            .expect("valid")
+            .build(&setup(10))
+            .expect("fed acknowledgments")
     }
 
     fn path(segments: u64, ms: u64) -> Sibling {

@@ -64,7 +64,7 @@ use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
 use crate::building_blocks::window::{SLOW_START_LIMIT, Window};
 use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict};
 use crate::registry::entry::{
-    DrivenBy, Entry, Family, Feed, Parameter, ParseController, Text, Value, Values, code,
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, ParseController, Text, Values, code,
 };
 use whimbrel_units::{Bytes, Duration, Time};
 
@@ -76,25 +76,31 @@ pub(crate) static ENTRY: Entry = Entry {
               trip",
     citation: "K. Xu, Y. Tian, N. Ansari, \"Improving TCP performance in integrated wireless \
                communications networks\", Computer Networks 47(2), 2005",
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::LossesAndRate,
-    feed: Feed::Acknowledgments,
     parameters: &[KEEPS],
-    build: |setup, values| {
-        Box::new(
-            WindowController::new(setup, NewJersey::new(Keeps::of(values)))
-                .with_transport_features(
-                    TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
-                ),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::LossesAndRate,
+        build: |setup, values| {
+            Box::new(
+                WindowController::new(setup, NewJersey::new(Keeps::of(values)))
+                    .with_transport_features(
+                        TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
+                    ),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 23,
+        colour: 9,
+    }),
+    without_receiver_clock: Some("it measured rates by the arrival of acknowledgments"),
+    ..Entry::BLANK
 };
 
 /// The parameter of New Jersey and New Jersey+.
 pub(crate) const KEEPS: Parameter = Parameter {
     name: "keeps",
-    default: Value::Text(Text::new("estimates", Keeps::check)),
-    range: (0.0, 0.0),
+    domain: Domain::Text(Text::new("estimates", Keeps::check)),
     meaning: "window after a timeout without a mark: `estimates` (the mean of the last two \
               estimates), `window` (the mean of the estimate and the window) or `segment` (one)",
 };
@@ -131,7 +137,7 @@ impl Keeps {
 
     /// The value of [`KEEPS`].
     pub fn of(values: &Values) -> Self {
-        Self::named(values.text("keeps")).unwrap_or(Self::Estimates)
+        Self::named(&values.text("keeps")).unwrap_or(Self::Estimates)
     }
 }
 

@@ -28,11 +28,11 @@
 use crate::algorithms::random_loss::newjersey::{KEEPS, Keeps, NewJersey};
 use crate::building_blocks::rule::WindowController;
 use crate::interface::TransportFeatures;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
-    name: "newjersey+",
+    name: "newjersey-plus",
     code: code!(
         "algorithms/random_loss/newjersey_plus.rs",
         "algorithms/random_loss/newjersey.rs"
@@ -41,18 +41,26 @@ pub(crate) static ENTRY: Entry = Entry {
               loss",
     citation: "J. Kim, J. Koo, H. Choo, \"TCP NJ+: Packet Loss Differentiated Transmission \
                Mechanism Robust to High BER Environments\", NETWORKING 2007, LNCS 4479",
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::LossesAndRate,
-    feed: Feed::Acknowledgments,
     parameters: &[KEEPS],
-    build: |setup, values| {
-        Box::new(
-            WindowController::new(setup, NewJersey::plus(Keeps::of(values)))
-                .with_transport_features(
-                    TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
-                ),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::LossesAndRate,
+        build: |setup, values| {
+            Box::new(
+                WindowController::new(setup, NewJersey::plus(Keeps::of(values)))
+                    .with_transport_features(
+                        TransportFeatures::MARKS.union(TransportFeatures::RECEIVER_TIMES),
+                    ),
+            )
+        },
     },
+    old_name: Some("newjersey+"),
+    look: Some(Look {
+        rank: 17,
+        colour: 7,
+    }),
+    without_receiver_clock: Some("it measured rates by the arrival of acknowledgments"),
+    ..Entry::BLANK
 };
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ use crate::algorithms::bandwidth::westwood::Westwood;
 use crate::algorithms::loss::newreno::NewReno;
 use crate::building_blocks::rule::WindowController;
 use crate::interface::TransportFeatures;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 
 const CITATION: &str = "G. Olmedo et al., \"Performance Analysis of a Novel TCP Protocol Algorithm \
                         Adapted to Wireless Networks\", Future Internet 12(6), 2020";
@@ -55,21 +55,29 @@ pub(crate) static RENO: Entry = Entry {
     summary: "Reno that retransmits corrupted packets, reported by NACKs, without reducing the \
               window (on QUIC: plain Reno)",
     citation: CITATION,
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[Parameter {
         name: "L",
-        default: Value::Number(1.0),
-        range: (1.0, 2.0),
+        domain: Domain::Number {
+            default: 1.0,
+            range: (1.0, 2.0),
+        },
         meaning: "maximum growth per ACK in slow start, segments (RFC 5681 equation 2: one)",
     }],
-    build: |setup, values| {
-        let rule = NewReno::new(values.number("L") as u64, false);
-        Box::new(
-            WindowController::new(setup, rule).with_transport_features(TransportFeatures::NACK),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = NewReno::new(values.number("L") as u64, false);
+            Box::new(
+                WindowController::new(setup, rule).with_transport_features(TransportFeatures::NACK),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 12,
+        colour: 12,
+    }),
+    ..Entry::BLANK
 };
 
 /// The registry entry of TCP-NACK with Westwood.
@@ -82,16 +90,22 @@ pub(crate) static WESTWOOD: Entry = Entry {
     summary: "Westwood that retransmits corrupted packets without reducing the window (on QUIC: \
               plain Westwood)",
     citation: CITATION,
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: westwood::ENTRY.parameters,
-    build: |setup, values| {
-        let rule = Westwood::classic(values.number("tau"), values.number("m"));
-        Box::new(
-            WindowController::new(setup, rule).with_transport_features(TransportFeatures::NACK),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let rule = Westwood::classic(values.number("tau"), values.number("m"));
+            Box::new(
+                WindowController::new(setup, rule).with_transport_features(TransportFeatures::NACK),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 26,
+        colour: 4,
+    }),
+    ..Entry::BLANK
 };
 
 #[cfg(test)]
@@ -102,9 +116,8 @@ mod tests {
     use whimbrel_units::{Bytes, Time};
 
     fn controller(name: &str) -> Box<dyn Controller> {
-        name.parse::<Spec>()
-            .expect("a known controller")
-            .build(&setup(20))
+        let spec: Spec = name.parse().expect("a known controller");
+        spec.build(&setup(20)).expect("fed acknowledgments")
     }
 
     #[test]

@@ -48,14 +48,16 @@ use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
 use crate::estimators::round_rtt::{RoundRtt, queued};
 use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, Verdict};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use whimbrel_units::Duration;
 
 /// The threshold of Veno and mVeno.
 pub(crate) const BETA: Parameter = Parameter {
     name: "beta",
-    default: Value::Number(3.0),
-    range: (0.0, 1000.0),
+    domain: Domain::Number {
+        default: 3.0,
+        range: (0.0, 1000.0),
+    },
     meaning: "own packets in the queue from which a loss is congestion",
 };
 
@@ -66,23 +68,29 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Reno that reduces by a fifth instead of a half for losses while the queue is short",
     citation: "C. P. Fu, S. C. Liew, \"TCP Veno: TCP Enhancement for Transmission Over Wireless \
                Access Networks\", IEEE JSAC 21(2), 2003",
-    family: Family::RandomLoss,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[
         BETA,
         Parameter {
             name: "reset",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "reset BaseRTT at each loss (the paper), or keep the minimum of the \
                       connection (Linux)",
         },
     ],
-    build: |setup, values| {
-        let veno = Veno::new(values.number("beta"), values.switch("reset"));
-        Box::new(WindowController::new(setup, veno))
+    feed: Feed::Acknowledgments {
+        family: Family::RandomLoss,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let veno = Veno::new(values.number("beta"), values.switch("reset"));
+            Box::new(WindowController::new(setup, veno))
+        },
     },
+    kernel: Some("veno"),
+    look: Some(Look {
+        rank: 22,
+        colour: 8,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of Veno.

@@ -41,7 +41,7 @@ use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use std::collections::VecDeque;
 use whimbrel_cc::fairness::Priority;
-use whimbrel_cc::{Controller, Setup};
+use whimbrel_cc::{BurstController, Setup};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
@@ -102,7 +102,7 @@ pub(crate) struct Account {
 #[derive(Debug)]
 pub(crate) struct Source {
     writer: Writer,
-    controller: Box<dyn Controller>,
+    controller: Box<dyn BurstController>,
     settings: AatpSettings,
     priority: Priority,
     phase: Phase,
@@ -152,7 +152,7 @@ impl Source {
                 (u32::try_from(packets).unwrap_or(ENDLESS - 1), last as u32)
             }
         };
-        let controller = spec.controller.build(&Setup {
+        let built = spec.controller.build_for_bursts(&Setup {
             mss: packet,
             initial_window: packet,
             paced: true,
@@ -161,12 +161,13 @@ impl Source {
             seed,
             utc: Duration::ZERO,
         });
+        let controller = built.expect("an AATP flow has an algorithm that is fed bursts");
         Self {
             writer: Writer {
                 lane: flow,
                 direction: Flags::default(),
             },
-            counters: SenderCounters::new(&*controller),
+            counters: SenderCounters::new(controller.classifies_losses()),
             account: Account::default(),
             controller,
             settings,
@@ -196,7 +197,7 @@ impl Source {
     }
 
     /// Its controller.
-    pub fn controller(&self) -> &dyn Controller {
+    pub fn controller(&self) -> &dyn BurstController {
         &*self.controller
     }
 

@@ -57,7 +57,7 @@ impl Source {
 
     /// Plans the next burst. Returns false if the controller has no plan.
     pub(super) fn begin_burst(&mut self, now: Time) -> bool {
-        let Some(plan) = self.controller.burst_plan() else {
+        let Some(plan) = self.controller.plan() else {
             return false;
         };
         let departures = Departures::new(

@@ -176,14 +176,15 @@ impl Sender {
             utc: Duration::ZERO,
         };
         let (total, last_payload) = segments(size, mss);
-        let controller = spec.build(&setup);
+        let built = spec.build(&setup);
+        let controller = built.expect("a TCP flow has an algorithm that is fed acknowledgments");
         let marks = Marks::new(
             settings
                 .ecn
                 .unwrap_or_else(|| controller.transport_features().marks),
         );
         Self {
-            counters: SenderCounters::new(&*controller),
+            counters: SenderCounters::new(controller.classifies_losses()),
             controller,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(settings),

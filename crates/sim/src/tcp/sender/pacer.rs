@@ -105,10 +105,8 @@ mod tests {
             seed: 1,
             utc: Duration::ZERO,
         };
-        let controller = "newreno"
-            .parse::<whimbrel_cc::Spec>()
-            .expect("known")
-            .build(&setup);
+        let newreno: whimbrel_cc::Spec = "newreno".parse().expect("known");
+        let controller = newreno.build(&setup).expect("fed acknowledgments");
         let mut pacer = Pacer::new(gain);
         let mut now = Time::ZERO;
         let mut at = vec![];

@@ -3,7 +3,7 @@
 
 use super::table::Ranges;
 use crate::estimators::max_rate::MaxRate;
-use crate::interface::{Ack, Controller, Loss, LossResponse, Signal, Timeout};
+use crate::interface::{Ack, Controller, Loss, LossResponse, Signal, Timeout, forward};
 use crate::path_change::{Change, PathChange};
 use crate::registry::entry::{ParseController, Setup};
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -245,13 +245,20 @@ impl<P: PathChange> Adaptive<P> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<P: PathChange> Controller for Adaptive<P> {
-    fn inner(&self) -> Option<&dyn Controller> {
-        Some(&*self.controller)
-    }
+    forward!(self => self.controller;
+        on_sent, on_packet_lost, on_recovery_end, ssthresh, send_quantum, classifies_losses,
+        transport_features, fast_recovery, on_siblings);
 
-    fn inner_mut(&mut self) -> Option<&mut dyn Controller> {
-        Some(&mut *self.controller)
+    fn on_sent_limits(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        in_flight: Bytes,
+    ) -> (Bytes, Option<Rate>) {
+        self.on_sent(now, size, in_flight);
+        (self.cwnd(), self.pacing_rate())
     }
 
     fn on_ack(&mut self, ack: &Ack) {

@@ -28,7 +28,7 @@ use crate::building_blocks::aimd::{Aimd, IncreaseDecrease};
 use crate::building_blocks::rule::WindowController;
 use crate::building_blocks::window::Window;
 use crate::interface::Ack;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 use whimbrel_units::Rate;
 
 /// The registry entry.
@@ -40,14 +40,20 @@ pub(crate) static ENTRY: Entry = Entry {
     ),
     summary: "TCP-RTA's Hybla alone: a loss leaves two thirds",
     citation: super::CITATION,
-    family: Family::Adaptive,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: hybla::PARAMETERS,
-    build: |setup, values| {
-        let hybla = Hybla::new(values.number("RTT0"), values.switch("pacing"));
-        Box::new(WindowController::new(setup, Aimd(RtaHybla(hybla))))
+    feed: Feed::Acknowledgments {
+        family: Family::Adaptive,
+        driven_by: DrivenBy::Losses,
+        build: |setup, values| {
+            let hybla = Hybla::new(values.number("RTT0"), values.switch("pacing"));
+            Box::new(WindowController::new(setup, Aimd(RtaHybla(hybla))))
+        },
     },
+    look: Some(Look {
+        rank: 28,
+        colour: 10,
+    }),
+    ..Entry::BLANK
 };
 
 #[derive(Debug, Clone)]
@@ -99,10 +105,11 @@ mod tests {
     fn known(bytes: u64) -> Box<dyn Controller> {
         let spec: Spec = "rta-hybla".parse().expect("a known controller");
         let ssthresh = Some(Bytes::new(bytes));
-        spec.build(&Setup {
+        let setup = Setup {
             ssthresh,
             ..setup(10)
-        })
+        };
+        spec.build(&setup).expect("fed acknowledgments")
     }
 
     fn ack(rtt: Duration) -> Ack {

@@ -66,7 +66,9 @@ pub(crate) use newreno::ENTRY as NEWRENO;
 pub(crate) use plus::ENTRY as PLUS;
 
 use crate::path_change::three_samples::ThreeSamples;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Text, Value, Values, code};
+use crate::registry::entry::{
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Text, Values, code,
+};
 use handover::{Adaptive, Boost};
 use table::Ranges;
 
@@ -88,40 +90,40 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "NewReno on short paths, Hybla on satellite paths: three consecutive RTT samples \
               switch, and the window follows",
     citation: CITATION,
-    family: Family::Adaptive,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[
         ranges("rta-newreno:500:800:rta-hybla"),
         Parameter {
             name: "boost",
-            default: Value::Text(Text::new("measured", Boost::check)),
-            range: (0.0, 0.0),
+            domain: Domain::Text(Text::new("measured", Boost::check)),
             meaning: "window after a handover: `measured` (delivery rate times the new RTT) or \
                       `paper` (ten times or a tenth of the old window)",
         },
         Parameter {
             name: "guard",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "only a step of the RTT counts as a longer path, not a growing queue (not in \
                       the paper)",
         },
     ],
-    build: |setup, values| {
-        let ranges = table(values);
-        let watch = ThreeSamples::new(ranges.bounds.clone(), values.switch("guard"));
-        let boost = Boost::read(values.text("boost"));
-        Box::new(Adaptive::new(setup, ranges, watch, boost))
+    feed: Feed::Acknowledgments {
+        family: Family::Adaptive,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| {
+            let ranges = table(values);
+            let watch = ThreeSamples::new(ranges.bounds.clone(), values.switch("guard"));
+            let boost = Boost::read(&values.text("boost"));
+            Box::new(Adaptive::new(setup, ranges, watch, boost))
+        },
     },
+    look: Some(Look { rank: 7, colour: 7 }),
+    ..Entry::BLANK
 };
 
 /// The parameter for the table of controllers and RTT bounds.
 const fn ranges(default: &'static str) -> Parameter {
     Parameter {
         name: "ranges",
-        default: Value::Text(Text::new(default, Ranges::check)),
-        range: (0.0, 0.0),
+        domain: Domain::Text(Text::new(default, Ranges::check)),
         meaning: "controllers, and between them the RTTs in ms to go back below and to go on \
                   above: CONTROLLER:DOWN:UP:CONTROLLER",
     }
@@ -129,6 +131,6 @@ const fn ranges(default: &'static str) -> Parameter {
 
 /// The table given by the parameter `ranges`.
 fn table(values: &Values) -> Ranges {
-    Ranges::read(values.text("ranges"), values.parse_controller())
+    Ranges::read(&values.text("ranges"), values.parse_controller())
         .expect("a text of the registry has passed its check, and defaults are tested to")
 }

@@ -26,7 +26,7 @@
 use crate::building_blocks::rule::{Rule, WindowController, grow_as_reno};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Loss, LossResponse, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 use whimbrel_units::Bytes;
 
 /// The registry entry.
@@ -36,11 +36,17 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "TCP-RTA's NewReno alone: slow start counts all bytes acknowledged, a loss leaves two \
               thirds",
     citation: super::CITATION,
-    family: Family::Adaptive,
-    driven_by: DrivenBy::Losses,
-    feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| Box::new(WindowController::new(setup, RtaNewReno)),
+    feed: Feed::Acknowledgments {
+        family: Family::Adaptive,
+        driven_by: DrivenBy::Losses,
+        build: |setup, _| Box::new(WindowController::new(setup, RtaNewReno)),
+    },
+    look: Some(Look {
+        rank: 27,
+        colour: 12,
+    }),
+    ..Entry::BLANK
 };
 
 #[derive(Debug, Clone)]

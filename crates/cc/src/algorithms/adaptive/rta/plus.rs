@@ -35,7 +35,7 @@
 use super::handover::{Adaptive, Boost};
 use super::{ranges, table};
 use crate::path_change::rtt_step::RttStep;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, code};
 
 /// The registry entry.
 pub(crate) static ENTRY: Entry = Entry {
@@ -52,17 +52,20 @@ pub(crate) static ENTRY: Entry = Entry {
               or shorter, but not to queues",
     citation: "Whimbrel, after R. Srinivasan, J. J. Garcia-Luna-Aceves, \"TCP-RTA\", University of \
                California, Santa Cruz, 2022",
-    family: Family::Adaptive,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[ranges("cubic")],
-    build: |setup, values| {
-        let ranges = table(values);
-        Box::new(Adaptive::new(
-            setup,
-            ranges,
-            RttStep::default(),
-            Boost::Measured,
-        ))
+    feed: Feed::Acknowledgments {
+        family: Family::Adaptive,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| {
+            let ranges = table(values);
+            Box::new(Adaptive::new(
+                setup,
+                ranges,
+                RttStep::default(),
+                Boost::Measured,
+            ))
+        },
     },
+    look: Some(Look { rank: 8, colour: 9 }),
+    ..Entry::BLANK
 };

@@ -8,7 +8,7 @@
 
 use crate::interface::Controller;
 use crate::path_change::three_samples::{Bound, Bounds};
-use crate::registry::entry::{ChosenController, Feed, ParseController, Setup};
+use crate::registry::entry::{ChosenController, ParseController, Setup};
 use std::sync::Arc;
 use whimbrel_units::{Bytes, Duration};
 
@@ -87,16 +87,9 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A controller that a table may contain: it is fed acknowledgments, and does not itself change
-/// with the path.
+/// A controller that a table may contain: it does not itself change with the path.
 fn controller(text: &str, parse: ParseController) -> Result<Arc<dyn ChosenController>, String> {
     let chosen = parse(text)?;
-    if chosen.feed() != Feed::Acknowledgments {
-        return Err(format!(
-            "`{chosen}` is fed reports on bursts; only controllers that are fed acknowledgments \
-             can replace each other"
-        ));
-    }
     let probe = Setup {
         mss: Bytes::new(1448),
         initial_window: Bytes::new(14_480),

@@ -8,7 +8,7 @@
 use super::testing::{BURST, INTERVAL, OC3, PACKET_BITS, bits_per_sec, built, estimate, started};
 use crate::building_blocks::fairness::{Adapter, Flow, Priority, allocated, weighted_fairness};
 use crate::building_blocks::splitmix::SplitMix64;
-use crate::interface::{Bandwidth, BurstReport, Controller, Share, Spans, Verdict};
+use crate::interface::{Bandwidth, BurstController, BurstReport, Share, Spans, Verdict};
 use whimbrel_units::{Duration, Rate};
 
 const BURSTS: usize = 3000;
@@ -86,7 +86,7 @@ fn run(spec: &str, path: &Path) -> Run {
         let report = BurstReport {
             packets: packets as u32,
             received: packets as u32 - overflow as u32 - lost_at_random as u32,
-            increase: controller.burst_plan().expect("started").increase,
+            increase: controller.plan().expect("started").increase,
             spans: Some(Spans {
                 sent: Duration::from_secs_f64(span),
                 received: Duration::from_secs_f64(
@@ -300,7 +300,7 @@ fn share(priorities: &[u8], apart: usize, bursts: usize) -> (Vec<f64>, usize) {
         .collect();
     let due =
         |n: usize, flows: usize| allocated(OC3, priorities[n], priorities[..flows].iter().copied());
-    let mut controllers: Vec<Box<dyn Controller>> = Vec::new();
+    let mut controllers: Vec<Box<dyn BurstController>> = Vec::new();
     let mut pending: Vec<BurstReport> = Vec::new();
     let (mut queue, mut unfair) = (0.0, 0);
     for n in 0..bursts {
@@ -342,7 +342,7 @@ fn share(priorities: &[u8], apart: usize, bursts: usize) -> (Vec<f64>, usize) {
                 .map(|((controller, flow), rate)| BurstReport {
                     packets: packets_at(*rate).round() as u32,
                     received: (packets_at(*rate) * passed).round() as u32,
-                    increase: controller.burst_plan().expect("started").increase,
+                    increase: controller.plan().expect("started").increase,
                     spans: Some(Spans {
                         sent: INTERVAL,
                         received,

@@ -49,12 +49,12 @@
 //! CERL's level test with "or", based on the round-trip times of the bursts' last packets.
 
 use super::rate::CAUTIOUS;
-use super::{BurstController, BurstRule, INITIAL_SHARE, SendingRate};
+use super::{Aatp, BurstRule, INITIAL_SHARE, SendingRate};
 use crate::classifiers::jitter::{
     ALPHA, Jitter, LEVEL_A, LEVEL_LEAST, LTD_FLOOR, LTD_SCALE, Level,
 };
 use crate::interface::{Bandwidth, BurstReport, LossResponse, Verdict};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, Entry, Feed, Look, Parameter, code};
 use whimbrel_units::Rate;
 
 /// The registry entry.
@@ -70,9 +70,6 @@ pub(crate) static ENTRY: Entry = Entry {
               priority",
     citation: "Briones et al., \"Wireless Loss Detection over Fairly Shared Heterogeneous Long Fat \
                Networks\", Electronics 10, 987, 2021",
-    family: Family::Burst,
-    driven_by: DrivenBy::Bursts,
-    feed: Feed::Bursts,
     parameters: &[
         INITIAL_SHARE,
         ALPHA,
@@ -80,32 +77,28 @@ pub(crate) static ENTRY: Entry = Entry {
         LTD_FLOOR,
         Parameter {
             name: "fairness",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "follow the rate that the receiving node allocates to the flow",
         },
         Parameter {
             name: "at_once",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "reduce to the allocated rate at once (the paper: by Delta only)",
         },
         Parameter {
             name: "level",
-            default: Value::Switch(false),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(false),
             meaning: "a long queue is congestion too (CERL's test); over QUIC it always is",
         },
         LEVEL_A,
         LEVEL_LEAST,
         Parameter {
             name: "noise_floor",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "raise LTD to the path's noise, where the transport measures it (QUIC)",
         },
     ],
-    build: |setup, values| {
+    feed: Feed::Bursts(|setup, values| {
         let controller = Enhanced {
             fairness: values.switch("fairness"),
             at_once: values.switch("at_once"),
@@ -116,12 +109,10 @@ pub(crate) static ENTRY: Entry = Entry {
             exact: true,
             state: State::S0,
         };
-        Box::new(BurstController::new(
-            controller,
-            setup,
-            values.number("initial_share"),
-        ))
-    },
+        Box::new(Aatp::new(controller, setup, values.number("initial_share")))
+    }),
+    look: Some(Look { rank: 6, colour: 6 }),
+    ..Entry::BLANK
 };
 
 /// The states of table 3.
@@ -133,7 +124,7 @@ enum State {
     S3,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Enhanced {
     fairness: bool,
     at_once: bool,
@@ -239,9 +230,7 @@ impl BurstRule for Enhanced {
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
-    use crate::interface::{
-        Bandwidth, BurstReport, Controller, LossResponse, Share, Spans, Verdict,
-    };
+    use crate::interface::{Bandwidth, BurstReport, LossResponse, Share, Spans, Verdict};
     use whimbrel_units::{Duration, Rate};
 
     const RANDOM: Option<LossResponse> = Some(LossResponse {

@@ -8,22 +8,19 @@
 //! 115, 2021).
 //!
 //! `rate` has the rules of the sending rate for both, `original` is AATP, `enhanced` is
-//! Enhanced-AATP, and this file has what they share as [`Controller`]s. The transport defines what
+//! Enhanced-AATP, and this file has what they share as [`BurstController`]s. The transport defines what
 //! a burst is, how it is measured and answered, and how long a sender may continue without an
 //! answer.
 //!
-//! * Nothing is sent before [`on_bandwidth`](Controller::on_bandwidth) has reported the path's
+//! * Nothing is sent before [`on_bandwidth`](BurstController::on_bandwidth) has reported the path's
 //!   bandwidth, which the paper estimates with trains of packets (3) (4). An estimate of zero, or
 //!   without a packet size, is ignored.
 //! * The first rate is a fixed fraction of the estimate (section 5.1 step 1), by default 0.8, from
 //!   where growth is slow by design (9).
 //! * A restart creates new state: a path without an answer for so long may be a different one.
 //! * Each report leads to one decision (7) (26), whichever burst it describes.
-//! * `cwnd` is for queries about the permitted flight: two intervals at the current rate, one burst
-//!   in transit and one whose report is in transit. Before the first report, which gives the length
-//!   of an interval, it is the initial window. A transport that sends in bursts follows
-//!   [`burst_plan`](Controller::burst_plan).
-//! * Acknowledgments, loss episodes and timeouts have no effect.
+//! * The flight is two intervals at the current rate: one burst in transit and one whose report is
+//!   in transit.
 
 mod enhanced;
 mod original;
@@ -37,23 +34,23 @@ mod testing;
 pub(crate) use enhanced::ENTRY as ENHANCED;
 pub(crate) use original::ENTRY as ORIGINAL;
 
-use crate::interface::{
-    Ack, Bandwidth, BurstPlan, BurstReport, Controller, Loss, LossResponse, Timeout,
-};
-use crate::registry::entry::{Parameter, Setup, Value};
+use crate::interface::{Bandwidth, BurstController, BurstPlan, BurstReport, LossResponse};
+use crate::registry::entry::{Domain, Parameter, Setup};
 use rate::SendingRate;
 use std::fmt::Debug;
 use whimbrel_units::{Bytes, Rate};
 
 const INITIAL_SHARE: Parameter = Parameter {
     name: "initial_share",
-    default: Value::Number(0.8),
-    range: (0.01, 1.0),
+    domain: Domain::Number {
+        default: 0.8,
+        range: (0.01, 1.0),
+    },
     meaning: "initial rate, fraction of the estimated (or allocated) bandwidth",
 };
 
 /// The part in which the two algorithms differ.
-trait BurstRule: Clone + Debug + Send + Sync + 'static {
+trait BurstRule: Debug + Send + Sync + 'static {
     /// Whether the algorithm classifies losses.
     const CLASSIFIES_LOSSES: bool;
 
@@ -71,8 +68,8 @@ trait BurstRule: Clone + Debug + Send + Sync + 'static {
 }
 
 /// The controller of a rule; it holds the sending rate.
-#[derive(Debug, Clone)]
-struct BurstController<R> {
+#[derive(Debug)]
+struct Aatp<R> {
     rule: R,
     /// Initial rate as a fraction of the target.
     initial_share: f64,
@@ -83,7 +80,7 @@ struct BurstController<R> {
     mss: Bytes,
 }
 
-impl<R> BurstController<R> {
+impl<R> Aatp<R> {
     fn new(rule: R, setup: &Setup, initial_share: f64) -> Self {
         let mss = setup.mss.max(Bytes::new(1));
         Self {
@@ -97,15 +94,7 @@ impl<R> BurstController<R> {
     }
 }
 
-impl<R: BurstRule> Controller for BurstController<R> {
-    fn on_ack(&mut self, _: &Ack) {}
-
-    fn on_loss(&mut self, _: &Loss) -> LossResponse {
-        LossResponse::KEPT
-    }
-
-    fn on_timeout(&mut self, _: &Timeout) {}
-
+impl<R: BurstRule> BurstController for Aatp<R> {
     fn on_bandwidth(&mut self, bandwidth: &Bandwidth) {
         if bandwidth.rate == Rate::ZERO || bandwidth.packet.is_zero() {
             return;
@@ -127,7 +116,7 @@ impl<R: BurstRule> Controller for BurstController<R> {
         self.rule.decide(rate, burst)
     }
 
-    fn burst_plan(&self) -> Option<BurstPlan> {
+    fn plan(&self) -> Option<BurstPlan> {
         self.rate.as_ref().map(SendingRate::plan)
     }
 
@@ -136,13 +125,9 @@ impl<R: BurstRule> Controller for BurstController<R> {
         self.initial_window = self.initial_window.max(self.mss);
     }
 
-    fn cwnd(&self) -> Bytes {
+    fn flight(&self) -> Bytes {
         let two = self.rate.as_ref().and_then(SendingRate::two_intervals);
         two.map_or(self.initial_window, |bytes| bytes.max(self.mss))
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.burst_plan().map(|plan| plan.rate)
     }
 
     fn classifies_losses(&self) -> bool {
@@ -155,10 +140,6 @@ impl<R: BurstRule> Controller for BurstController<R> {
         } else {
             "start"
         }
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(self.clone())
     }
 }
 
@@ -237,21 +218,24 @@ mod tests {
             ),
         ) {
             for spec in ["aatp", "enhanced-aatp?level=true", "enhanced-aatp?fairness=false"] {
-                let mut controller = built(spec);
+                let (mut controller, mut again) = (built(spec), built(spec));
                 for (measured, bandwidth, burst) in &steps {
-                    let before = controller.burst_plan();
+                    let before = controller.plan();
                     if *measured {
                         controller.on_bandwidth(bandwidth);
+                        again.on_bandwidth(bandwidth);
                     } else {
                         let response = controller.on_burst(burst);
+                        prop_assert_eq!(again.on_burst(burst), response);
                         prop_assert_eq!(response.is_some(), before.is_some() && burst.has_loss());
                         if response.is_some_and(|r| r.reduced) {
-                            let rate = controller.burst_plan().map(|p| p.rate);
+                            let rate = controller.plan().map(|p| p.rate);
                             prop_assert!(rate <= before.map(|p| p.rate));
                         }
                     }
-                    prop_assert!(controller.cwnd() >= Bytes::new(1460), "{}", controller.cwnd());
-                    if let Some(plan) = controller.burst_plan() {
+                    prop_assert_eq!(again.plan(), controller.plan());
+                    prop_assert!(controller.flight() >= Bytes::new(1460), "{}", controller.flight());
+                    if let Some(plan) = controller.plan() {
                         prop_assert!(plan.rate > Rate::ZERO);
                         prop_assert!(plan.increase >= 0.0 && plan.increase.is_finite());
                     }

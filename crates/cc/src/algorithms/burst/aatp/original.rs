@@ -18,9 +18,9 @@
 //! Section 4 says that after losses the rate goes "directly" to 80 % of the link; (7) to (9) let it
 //! grow there with M = 7, and the code follows them. AATP ignores allocations by a node.
 
-use super::{BurstController, BurstRule, INITIAL_SHARE, SendingRate};
+use super::{Aatp, BurstRule, INITIAL_SHARE, SendingRate};
 use crate::interface::{Bandwidth, BurstReport, LossResponse};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, code};
+use crate::registry::entry::{Entry, Feed, Look, code};
 use whimbrel_units::Rate;
 
 /// The registry entry.
@@ -34,21 +34,19 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Bursts at a rate that approaches the estimated bandwidth; any loss reduces it",
     citation: "Briones et al., Future Generation Computer Systems 115, 2021, as given in \
                Electronics 10, 987, 2021",
-    family: Family::Burst,
-    driven_by: DrivenBy::Bursts,
-    feed: Feed::Bursts,
     parameters: &[INITIAL_SHARE],
-    build: |setup, values| {
+    feed: Feed::Bursts(|setup, values| {
         let controller = Original { phase: "increase" };
-        Box::new(BurstController::new(
-            controller,
-            setup,
-            values.number("initial_share"),
-        ))
-    },
+        Box::new(Aatp::new(controller, setup, values.number("initial_share")))
+    }),
+    look: Some(Look {
+        rank: 24,
+        colour: 9,
+    }),
+    ..Entry::BLANK
 };
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Original {
     phase: &'static str,
 }
@@ -82,9 +80,8 @@ impl BurstRule for Original {
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
-    use crate::interface::{Bandwidth, BurstReport, Controller, LossResponse, Share};
-    use crate::testing::{ACK, loss, timeout};
-    use whimbrel_units::{Bytes, Duration, Rate, Time};
+    use crate::interface::{Bandwidth, BurstReport, LossResponse, Share};
+    use whimbrel_units::{Bytes, Duration, Rate};
 
     #[test]
     fn below_80_percent_the_increase_is_the_gap_over_10_to_the_7() {
@@ -183,12 +180,9 @@ mod tests {
             }),
             None
         );
+        assert_eq!(controller.plan(), None);
         assert_eq!(
-            (controller.burst_plan(), controller.pacing_rate()),
-            (None, None)
-        );
-        assert_eq!(
-            (controller.cwnd(), controller.phase()),
+            (controller.flight(), controller.phase()),
             (Bytes::new(14_600), "start")
         );
         controller.on_bandwidth(&Bandwidth {
@@ -275,32 +269,20 @@ mod tests {
     #[test]
     fn the_window_is_two_intervals_once_an_interval_is_known() {
         let mut controller = started("aatp?initial_share=1", OC3);
-        assert_eq!(controller.cwnd(), Bytes::new(14_600));
+        assert_eq!(controller.flight(), Bytes::new(14_600));
         controller.on_burst(&BURST);
         // 148.608e6 / 8 * 0.04 bytes.
-        assert_eq!(controller.cwnd(), Bytes::new(743_040));
+        assert_eq!(controller.flight(), Bytes::new(743_040));
         controller.on_burst(&BurstReport {
             interval: Duration::from_micros(1),
             ..BURST
         });
         assert_eq!(
-            controller.cwnd(),
+            controller.flight(),
             Bytes::new(1500),
             "one packet with its headers"
         );
         controller.on_mss(Bytes::new(8960));
-        assert_eq!(controller.cwnd(), Bytes::new(8960));
-    }
-
-    #[test]
-    fn events_of_single_packets_have_no_effect() {
-        let mut controller = started("aatp", OC3);
-        controller.on_ack(&ACK);
-        let lost = loss(&*controller, Time::ZERO);
-        assert_eq!(controller.on_loss(&lost), LossResponse::KEPT);
-        let fired = timeout(&*controller, Time::ZERO);
-        controller.on_timeout(&fired);
-        near(packets_per_sec(&*controller), 9907.2);
-        assert_eq!(controller.cwnd(), Bytes::new(14_600));
+        assert_eq!(controller.flight(), Bytes::new(8960));
     }
 }

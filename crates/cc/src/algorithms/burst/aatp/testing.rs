@@ -1,6 +1,6 @@
 //! Helpers for the tests of AATP: OC-3 at 20 ms, the paper's bottleneck.
 
-use crate::interface::{Bandwidth, BurstReport, Controller, Spans};
+use crate::interface::{Bandwidth, BurstController, BurstReport, Spans};
 use crate::registry::Spec;
 use crate::registry::entry::Setup;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -13,7 +13,7 @@ pub(super) const PACKET_BITS: f64 = 12_000.0;
 pub(super) const INTERVAL: Duration = Duration::from_millis(20);
 
 /// A controller from the registry without any input yet.
-pub(super) fn built(spec: &str) -> Box<dyn Controller> {
+pub(super) fn built(spec: &str) -> Box<dyn BurstController> {
     let setup = Setup {
         mss: Bytes::new(1460),
         initial_window: Bytes::new(14_600),
@@ -23,7 +23,8 @@ pub(super) fn built(spec: &str) -> Box<dyn Controller> {
         seed: 1,
         utc: Duration::ZERO,
     };
-    spec.parse::<Spec>().expect("valid").build(&setup)
+    let spec: Spec = spec.parse().expect("valid");
+    spec.build_for_bursts(&setup).expect("of this family")
 }
 
 /// An initial bandwidth estimate.
@@ -39,7 +40,7 @@ pub(super) fn estimate(rate: Rate) -> Bandwidth {
 }
 
 /// A controller from the registry that starts on a link of `rate`.
-pub(super) fn started(spec: &str, rate: Rate) -> Box<dyn Controller> {
+pub(super) fn started(spec: &str, rate: Rate) -> Box<dyn BurstController> {
     let mut controller = built(spec);
     controller.on_bandwidth(&estimate(rate));
     controller
@@ -65,20 +66,18 @@ pub(super) const BURST: BurstReport = BurstReport {
 };
 
 /// The sending rate, packets per second.
-pub(super) fn packets_per_sec(controller: &dyn Controller) -> f64 {
+pub(super) fn packets_per_sec(controller: &dyn BurstController) -> f64 {
     bits_per_sec(controller) / PACKET_BITS
 }
 
 /// The sending rate, bit/s.
-pub(super) fn bits_per_sec(controller: &dyn Controller) -> f64 {
-    let plan = controller.burst_plan().expect("started");
-    assert_eq!(controller.pacing_rate(), Some(plan.rate));
-    plan.rate.as_bits_per_sec() as f64
+pub(super) fn bits_per_sec(controller: &dyn BurstController) -> f64 {
+    controller.plan().expect("started").rate.as_bits_per_sec() as f64
 }
 
 /// The increase of the last decision, packets in the next burst.
-pub(super) fn increase(controller: &dyn Controller) -> f64 {
-    controller.burst_plan().expect("started").increase
+pub(super) fn increase(controller: &dyn BurstController) -> f64 {
+    controller.plan().expect("started").increase
 }
 
 /// Checks equality within a thousandth, relative or of 1.

@@ -60,7 +60,7 @@ use super::{ALPHA, EVERY, Fast, GAMMA, MEMORY, SLOW_START_DELAY};
 use crate::building_blocks::rule::{Rule, WindowController};
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Loss, LossResponse, Signal, Timeout, TransportFeatures};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, code};
 use whimbrel_units::{Duration, Time};
 
 /// Minimum difference of RTTs that counts, seconds.
@@ -78,9 +78,6 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "FAST for several streams, with a step per ACK after a fast recovery",
     citation: "S. Ahmad, M. J. Arshad, \"Enhanced Multistream Fast TCP: Rapid Bandwidth \
                Utilization after Fast-Recovery Phase\", Appl. Sci. 9(21), 4698, 2019",
-    family: Family::Delay,
-    driven_by: DrivenBy::LossesAndDelays,
-    feed: Feed::Acknowledgments,
     parameters: &[
         ALPHA,
         GAMMA,
@@ -89,48 +86,63 @@ pub(crate) static ENTRY: Entry = Entry {
         MEMORY,
         Parameter {
             name: "afr_windows",
-            default: Value::Number(5.0),
-            range: (0.0, 1000.0),
+            domain: Domain::Number {
+                default: 5.0,
+                range: (0.0, 1000.0),
+            },
             meaning: "windows of ACKs over which Algorithm 1 averages spacings and RTTs",
         },
         Parameter {
             name: "ipd_tolerance",
-            default: Value::Number(0.5),
-            range: (0.0, 10.0),
+            domain: Domain::Number {
+                default: 0.5,
+                range: (0.0, 10.0),
+            },
             meaning: "tolerance for an ACK spacing to equal the average, fraction of the average",
         },
         Parameter {
             name: "rtt_tolerance",
-            default: Value::Number(0.02),
-            range: (0.0, 10.0),
+            domain: Domain::Number {
+                default: 0.02,
+                range: (0.0, 10.0),
+            },
             meaning: "tolerance for an RTT to equal the average, fraction of the average; at least \
                       1 ms",
         },
         Parameter {
             name: "gap_at_equality",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "set the gap flag when spacings are equal (line 11) instead of above the \
                       average (text of (2))",
         },
     ],
-    build: |setup, values| {
-        let rule = Emfast {
-            fast: Fast::new(values),
-            ipd_tolerance: values.number("ipd_tolerance"),
-            rtt_tolerance: values.number("rtt_tolerance"),
-            gap_at_equality: values.switch("gap_at_equality"),
-            windows: values.number("afr_windows"),
-            rtt: Average::default(),
-            spacing: Average::default(),
-            last_ack: None,
-            recovering: false,
-            after: None,
-        };
-        Box::new(
-            WindowController::new(setup, rule).with_transport_features(TransportFeatures::STREAMS),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::LossesAndDelays,
+        build: |setup, values| {
+            let rule = Emfast {
+                fast: Fast::new(values),
+                ipd_tolerance: values.number("ipd_tolerance"),
+                rtt_tolerance: values.number("rtt_tolerance"),
+                gap_at_equality: values.switch("gap_at_equality"),
+                windows: values.number("afr_windows"),
+                rtt: Average::default(),
+                spacing: Average::default(),
+                last_ack: None,
+                recovering: false,
+                after: None,
+            };
+            Box::new(
+                WindowController::new(setup, rule)
+                    .with_transport_features(TransportFeatures::STREAMS),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 10,
+        colour: 11,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of EMFAST.

@@ -72,44 +72,56 @@ use crate::building_blocks::rule::{Rule, WindowController, half, slow_start};
 use crate::building_blocks::window::Window;
 use crate::estimators::round_rtt::RoundRtt;
 use crate::interface::{Ack, Loss, LossResponse, Timeout, TransportFeatures};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Value, Values, code};
+use crate::registry::entry::{
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Values, code,
+};
 use alpha::Alpha;
 use average::Average;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
-    default: Value::Number(0.0),
-    range: (0.0, 100_000.0),
+    domain: Domain::Number {
+        default: 0.0,
+        range: (0.0, 100_000.0),
+    },
     meaning: "packets kept queued; 0: by the flow's rate: 8, 20 from 10 Mbit/s, 200 from 100 \
               Mbit/s",
 };
 
 const GAMMA: Parameter = Parameter {
     name: "gamma",
-    default: Value::Number(0.5),
-    range: (0.01, 1.0),
+    domain: Domain::Number {
+        default: 0.5,
+        range: (0.01, 1.0),
+    },
     meaning: "fraction of the distance to the equilibrium covered by a step",
 };
 
 const EVERY: Parameter = Parameter {
     name: "every",
-    default: Value::Number(1.0),
-    range: (1.0, 100.0),
+    domain: Domain::Number {
+        default: 1.0,
+        range: (1.0, 100.0),
+    },
     meaning: "round trips between steps (ns-2 module: 2)",
 };
 
 const SLOW_START_DELAY: Parameter = Parameter {
     name: "slow_start_delay",
-    default: Value::Number(0.0625),
-    range: (0.0, 10.0),
+    domain: Domain::Number {
+        default: 0.0625,
+        range: (0.0, 10.0),
+    },
     meaning: "slow start ends above this mean queueing delay, fraction of baseRTT",
 };
 
 const MEMORY: Parameter = Parameter {
     name: "memory",
-    default: Value::Number(4.0),
-    range: (1.0, 100_000.0),
+    domain: Domain::Number {
+        default: 4.0,
+        range: (1.0, 100_000.0),
+    },
     meaning: "minimum number of ACKs over which RTTs are averaged, otherwise a third of a window \
               (ns-2 module: 256)",
 };
@@ -130,11 +142,14 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Keeps alpha packets in the queue; steps are proportional to the distance",
     citation: "D. X. Wei, C. Jin, S. H. Low, S. Hegde, \"FAST TCP: Motivation, Architecture, \
                Algorithms, Performance\", IEEE/ACM ToN 14(6), 2006",
-    family: Family::Delay,
-    driven_by: DrivenBy::LossesAndDelays,
-    feed: Feed::Acknowledgments,
     parameters: &PARAMETERS,
-    build: |setup, values| Box::new(WindowController::new(setup, Fast::new(values))),
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::LossesAndDelays,
+        build: |setup, values| Box::new(WindowController::new(setup, Fast::new(values))),
+    },
+    look: Some(Look { rank: 9, colour: 4 }),
+    ..Entry::BLANK
 };
 
 /// The registry entry of Multistream FAST.
@@ -149,16 +164,22 @@ pub(crate) static MFAST: Entry = Entry {
     citation: "S. A. Awan, M. J. Arshad, \"Enhancing Fast TCP's Performance Using Single TCP \
                Connection for Parallel Traffic Flows to Prevent Head-of-Line Blocking\", IEEE \
                Access 7, 2019",
-    family: Family::Delay,
-    driven_by: DrivenBy::LossesAndDelays,
-    feed: Feed::Acknowledgments,
     parameters: &PARAMETERS,
-    build: |setup, values| {
-        Box::new(
-            WindowController::new(setup, Fast::new(values))
-                .with_transport_features(TransportFeatures::STREAMS),
-        )
+    feed: Feed::Acknowledgments {
+        family: Family::Delay,
+        driven_by: DrivenBy::LossesAndDelays,
+        build: |setup, values| {
+            Box::new(
+                WindowController::new(setup, Fast::new(values))
+                    .with_transport_features(TransportFeatures::STREAMS),
+            )
+        },
     },
+    look: Some(Look {
+        rank: 25,
+        colour: 13,
+    }),
+    ..Entry::BLANK
 };
 
 /// The rule of FAST.

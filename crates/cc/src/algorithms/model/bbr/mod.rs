@@ -70,7 +70,7 @@ mod window;
 use crate::building_blocks::splitmix::SplitMix64;
 use crate::estimators::windowed_max::WindowedMax;
 use crate::interface::{Ack, Controller, Loss, LossResponse, LostPacket, Signal, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Setup, code};
 use long_term::{Counts, LongTerm};
 use model::Aggregation;
 use signals::{AckEpoch, OwnLimit, Rounds, at_least_slowest, nominal_bandwidth, paced};
@@ -90,52 +90,60 @@ pub(crate) static ENTRY: Entry = Entry {
               products in flight",
     citation: "N. Cardwell et al., \"BBR: Congestion-Based Congestion Control\", CACM 60(2), 2017; \
                Linux tcp_bbr.c",
-    family: Family::Model,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "startup_gain",
-            default: Value::Number(2.885),
-            range: (1.25, 4.0),
+            domain: Domain::Number {
+                default: 2.885,
+                range: (1.25, 4.0),
+            },
             meaning: "pacing and window gain of STARTUP, its inverse the pacing gain of DRAIN; \
                       2/ln 2 doubles per round",
         },
         Parameter {
             name: "cwnd_gain",
-            default: Value::Number(2.0),
-            range: (1.0, 10.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (1.0, 10.0),
+            },
             meaning: "window in PROBE_BW, bandwidth-delay products",
         },
         Parameter {
             name: "min_rtt_window",
-            default: Value::Number(10.0),
-            range: (1.0, 600.0),
+            domain: Domain::Number {
+                default: 10.0,
+                range: (1.0, 600.0),
+            },
             meaning: "window of the minimum RTT filter, s",
         },
         Parameter {
             name: "probe_rtt",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "drain the pipe for 200 ms when the minimum RTT is too old",
         },
         Parameter {
             name: "long_term",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "detect policers: pace at the mean of two lossy intervals of the same rate",
         },
     ],
-    build: |setup, values| {
-        let config = Config {
-            startup_gain: values.number("startup_gain"),
-            cwnd_gain: values.number("cwnd_gain"),
-            min_rtt_window: Duration::from_secs_f64(values.number("min_rtt_window")),
-            probe_rtt: values.switch("probe_rtt"),
-            long_term: values.switch("long_term"),
-        };
-        Box::new(Bbr::new(setup, config))
+    feed: Feed::Acknowledgments {
+        family: Family::Model,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| {
+            let config = Config {
+                startup_gain: values.number("startup_gain"),
+                cwnd_gain: values.number("cwnd_gain"),
+                min_rtt_window: Duration::from_secs_f64(values.number("min_rtt_window")),
+                probe_rtt: values.switch("probe_rtt"),
+                long_term: values.switch("long_term"),
+            };
+            Box::new(Bbr::new(setup, config))
+        },
     },
+    kernel: Some("bbr"),
+    look: Some(Look { rank: 2, colour: 2 }),
+    ..Entry::BLANK
 };
 
 /// Minimum window in segments in normal operation: two that are acknowledged together and two more

@@ -128,7 +128,10 @@ impl Flow {
 fn path(controller: &str, room: usize) -> Bottleneck {
     let spec: Spec = controller.parse().expect("a known controller");
     let mut path = Bottleneck::new(mbit(100), room);
-    path.add(spec.build(&setup(10)), MS * 40);
+    path.add(
+        spec.build(&setup(10)).expect("fed acknowledgments"),
+        MS * 40,
+    );
     path
 }
 

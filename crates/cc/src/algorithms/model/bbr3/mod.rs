@@ -91,7 +91,7 @@ use crate::algorithms::model::bbr::signals::{
 use crate::building_blocks::splitmix::SplitMix64;
 use crate::estimators::windowed_max::WindowedMax;
 use crate::interface::{Ack, Controller, Loss, LossResponse, LostPacket, Signal, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Setup, code};
 use congestion::Undo;
 use probe_bw::AckPhase;
 use startup::FullPipe;
@@ -112,59 +112,71 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "BBR version 3: as BBR, and stays below the flight at which more than 2 % was lost",
     citation: "N. Cardwell, I. Swett, J. Beshay, \"BBR Congestion Control\", \
                draft-ietf-ccwg-bbr-06, 2026",
-    family: Family::Model,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "startup_gain",
-            default: Value::Number(2.77),
-            range: (1.25, 4.0),
+            domain: Domain::Number {
+                default: 2.77,
+                range: (1.25, 4.0),
+            },
             meaning: "pacing gain of Startup; 4 ln 2 doubles per round",
         },
         Parameter {
             name: "cwnd_gain",
-            default: Value::Number(2.0),
-            range: (1.0, 10.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (1.0, 10.0),
+            },
             meaning: "window, bandwidth-delay products; an eighth more while probing",
         },
         Parameter {
             name: "loss_threshold",
-            default: Value::Number(0.02),
-            range: (0.0, 0.5),
+            domain: Domain::Number {
+                default: 0.02,
+                range: (0.0, 0.5),
+            },
             meaning: "loss rate above which a flight is too large (LossThresh)",
         },
         Parameter {
             name: "beta",
-            default: Value::Number(0.7),
-            range: (0.1, 1.0),
+            domain: Domain::Number {
+                default: 0.7,
+                range: (0.1, 1.0),
+            },
             meaning: "minimum fraction of the model kept after one round or one probe (Beta)",
         },
         Parameter {
             name: "headroom",
-            default: Value::Number(0.15),
-            range: (0.0, 0.9),
+            domain: Domain::Number {
+                default: 0.15,
+                range: (0.0, 0.9),
+            },
             meaning: "fraction of the maximum safe flight left to other flows between probes \
                       (Headroom)",
         },
         Parameter {
             name: "probe_rtt",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "halve the flight for 200 ms every 5 s to measure the minimum RTT",
         },
     ],
-    build: |setup, values| {
-        let config = Config {
-            startup_gain: values.number("startup_gain"),
-            cwnd_gain: values.number("cwnd_gain"),
-            loss_threshold: values.number("loss_threshold"),
-            beta: values.number("beta"),
-            headroom: values.number("headroom"),
-            probe_rtt: values.switch("probe_rtt"),
-        };
-        Box::new(Bbr3::new(setup, config))
+    feed: Feed::Acknowledgments {
+        family: Family::Model,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| {
+            let config = Config {
+                startup_gain: values.number("startup_gain"),
+                cwnd_gain: values.number("cwnd_gain"),
+                loss_threshold: values.number("loss_threshold"),
+                beta: values.number("beta"),
+                headroom: values.number("headroom"),
+                probe_rtt: values.switch("probe_rtt"),
+            };
+            Box::new(Bbr3::new(setup, config))
+        },
     },
+    look: Some(Look { rank: 3, colour: 8 }),
+    ..Entry::BLANK
 };
 
 /// No limit: `Infinity` of the draft.

@@ -79,7 +79,7 @@ mod extreme;
 
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Controller, Loss, LossResponse, Timeout};
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, code};
+use crate::registry::entry::{Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Setup, code};
 use extreme::{Extreme, Kind};
 use std::cmp::Ordering;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -94,35 +94,41 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Keeps 1/delta of its packets in the queue; competes when other flows fill it",
     citation: "V. Arun, H. Balakrishnan, \"Copa: Practical Delay-Based Congestion Control for the \
                Internet\", NSDI 2018",
-    family: Family::Model,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "delta",
-            default: Value::Number(0.5),
-            range: (0.01, 10.0),
+            domain: Domain::Number {
+                default: 0.5,
+                range: (0.01, 10.0),
+            },
             meaning: "weight of delay relative to rate: 1/delta packets are kept in the queue",
         },
         Parameter {
             name: "competitive",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "compete, by AIMD on 1/delta, when the queue is never nearly empty (section \
                       2.2)",
         },
         Parameter {
             name: "turn",
-            default: Value::Switch(true),
-            range: (0.0, 0.0),
+            domain: Domain::Switch(true),
             meaning: "reset the velocity as soon as the direction changes; false: at the end of \
                       the window, as in the paper",
         },
     ],
-    build: |setup, values| {
-        let controller = Copa::new(setup, values.number("delta"), values.switch("competitive"));
-        Box::new(controller.turn(values.switch("turn")))
+    feed: Feed::Acknowledgments {
+        family: Family::Model,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| {
+            let controller = Copa::new(setup, values.number("delta"), values.switch("competitive"));
+            Box::new(controller.turn(values.switch("turn")))
+        },
     },
+    look: Some(Look {
+        rank: 15,
+        colour: 15,
+    }),
+    ..Entry::BLANK
 };
 
 /// Window of RTTmin (section 2.1).
@@ -489,7 +495,10 @@ mod tests {
     const RTT: Duration = Duration::from_millis(40);
 
     fn built(text: &str) -> Box<dyn Controller> {
-        text.parse::<Spec>().expect("valid").build(&setup(10))
+        text.parse::<Spec>()
+            .expect("valid")
+            .build(&setup(10))
+            .expect("fed acknowledgments")
     }
 
     /// A controller past slow start, with this many packets.

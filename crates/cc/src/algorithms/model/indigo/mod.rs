@@ -61,22 +61,24 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "A recurrent network, trained to imitate an expert, moves the window every 10 ms",
     citation: "F. Y. Yan et al., \"Pantheon: the training ground for Internet congestion-control \
                research\", USENIX ATC 2018",
-    family: Family::Model,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[],
-    build: |setup, _| {
-        let mss = setup.mss.get().max(1);
-        Box::new(Indigo {
-            mss,
-            cwnd: (setup.initial_window.get() as f64 / mss as f64).clamp(FLOOR, CEILING),
-            features: Features::default(),
-            memory: Memory::NEW,
-            last: HOLD,
-            next: None,
-            pacing_rate: setup.paced.then_some(NO_PACING),
-        })
+    feed: Feed::Acknowledgments {
+        family: Family::Model,
+        driven_by: DrivenBy::Path,
+        build: |setup, _| {
+            let mss = setup.mss.get().max(1);
+            Box::new(Indigo {
+                mss,
+                cwnd: (setup.initial_window.get() as f64 / mss as f64).clamp(FLOOR, CEILING),
+                features: Features::default(),
+                memory: Memory::NEW,
+                last: HOLD,
+                next: None,
+                pacing_rate: setup.paced.then_some(NO_PACING),
+            })
+        },
     },
+    ..Entry::BLANK
 };
 
 /// Time between two actions.

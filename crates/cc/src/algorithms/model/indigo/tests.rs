@@ -154,7 +154,10 @@ fn a_timeout_halves_the_window_and_a_loss_keeps_it() {
 #[test]
 fn a_transport_that_paces_sends_at_once() {
     let entry = "indigo".parse::<Spec>().expect("valid");
-    let paced = |paced| entry.build(&Setup { paced, ..setup(10) });
+    let paced = |paced| {
+        let built = entry.build(&Setup { paced, ..setup(10) });
+        built.expect("fed acknowledgments")
+    };
     assert_eq!(paced(false).pacing_rate(), None);
     // A packet of 1500 bytes in 12 ns.
     let rate = paced(true).pacing_rate().expect("a rate");

@@ -82,7 +82,7 @@ mod profile;
 use crate::building_blocks::window::Window;
 use crate::interface::{Ack, Controller, Loss, LossResponse, LostPacket, Timeout};
 use crate::registry::entry::{
-    DrivenBy, Entry, Family, Feed, Parameter, Setup, Value, Values, code,
+    Domain, DrivenBy, Entry, Family, Feed, Look, Parameter, Setup, Values, code,
 };
 use profile::Profile;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
@@ -97,54 +97,74 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "Learns the delay of each window and keeps the delay within R times the minimum",
     citation: "Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, \"Adaptive Congestion Control \
                for Unpredictable Cellular Networks\", SIGCOMM 2015",
-    family: Family::Model,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: &[
         Parameter {
             name: "R",
-            default: Value::Number(2.0),
-            range: (1.0, 100.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (1.0, 100.0),
+            },
             meaning: "maximum tolerated delay relative to the minimum",
         },
         Parameter {
             name: "delta1",
-            default: Value::Number(1.0),
-            range: (0.01, 100.0),
+            domain: Domain::Number {
+                default: 1.0,
+                range: (0.01, 100.0),
+            },
             meaning: "step down while the delay rises, ms",
         },
         Parameter {
             name: "delta2",
-            default: Value::Number(2.0),
-            range: (0.01, 100.0),
+            domain: Domain::Number {
+                default: 2.0,
+                range: (0.01, 100.0),
+            },
             meaning: "step up, and step down while the delay is too long, ms",
         },
         Parameter {
             name: "M",
-            default: Value::Number(0.7),
-            range: (0.0, 1.0),
+            domain: Domain::Number {
+                default: 0.7,
+                range: (0.0, 1.0),
+            },
             meaning: "fraction of the window that remains after a loss",
         },
         Parameter {
             name: "N",
-            default: Value::Number(15.0),
-            range: (1.0, 1000.0),
+            domain: Domain::Number {
+                default: 15.0,
+                range: (1.0, 1000.0),
+            },
             meaning: "slow start ends when a delay exceeds the minimum by this factor",
         },
         Parameter {
             name: "epoch",
-            default: Value::Number(5.0),
-            range: (1.0, 1000.0),
+            domain: Domain::Number {
+                default: 5.0,
+                range: (1.0, 1000.0),
+            },
             meaning: "length of an epoch, ms",
         },
         Parameter {
             name: "renewal",
-            default: Value::Number(1.0),
-            range: (0.01, 60.0),
+            domain: Domain::Number {
+                default: 1.0,
+                range: (0.01, 60.0),
+            },
             meaning: "time between renewals of the delay profile's curve, s",
         },
     ],
-    build: |setup, values| Box::new(Verus::new(setup, Tuning::from_values(values))),
+    feed: Feed::Acknowledgments {
+        family: Family::Model,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| Box::new(Verus::new(setup, Tuning::from_values(values))),
+    },
+    look: Some(Look {
+        rank: 38,
+        colour: 3,
+    }),
+    ..Entry::BLANK
 };
 
 /// Weight of the old value in D_max.
@@ -835,7 +855,10 @@ mod tests {
         let mut path = Bottleneck::new(Rate::from_bits_per_sec(mbit * 1_000_000), room);
         for controller in controllers {
             let controller: Spec = controller.parse().expect("valid");
-            path.add(controller.build(&setup(10)), RTT);
+            path.add(
+                controller.build(&setup(10)).expect("fed acknowledgments"),
+                RTT,
+            );
         }
         path
     }

@@ -1,6 +1,6 @@
 //! The parameters, as the registry sets them.
 
-use crate::registry::entry::{Parameter, Value, Values};
+use crate::registry::entry::{Domain, Parameter, Values};
 
 /// A parameter that is a number.
 const fn number(
@@ -11,8 +11,7 @@ const fn number(
 ) -> Parameter {
     Parameter {
         name,
-        default: Value::Number(default),
-        range,
+        domain: Domain::Number { default, range },
         meaning,
     }
 }
@@ -21,8 +20,7 @@ const fn number(
 const fn sense(name: &'static str, meaning: &'static str) -> Parameter {
     Parameter {
         name,
-        default: Value::Switch(true),
-        range: (0.0, 0.0),
+        domain: Domain::Switch(true),
         meaning,
     }
 }

@@ -79,7 +79,7 @@ use crate::interface::{
     Ack, Controller, Loss, LossResponse, Signal, Timeout, TransportFeatures, Verdict,
 };
 use crate::path_change::rtt_step::RttStep;
-use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Setup, code};
+use crate::registry::entry::{DrivenBy, Entry, Family, Feed, Look, Setup, code};
 use clock::Clock;
 use compete::{Compete, FIRST_TRIAL};
 use config::{Config, PARAMETERS};
@@ -125,11 +125,18 @@ pub(crate) static ENTRY: Entry = Entry {
     summary: "A short queue by delay, confidence in losses, memory of the path; competes as CUBIC \
               with flows that do not yield",
     citation: "this project; after FAST, Copa, CERL+, TCP-RTA, EMFAST and Nimbus",
-    family: Family::Model,
-    driven_by: DrivenBy::Path,
-    feed: Feed::Acknowledgments,
     parameters: PARAMETERS,
-    build: |setup, values| Box::new(Whimbrel::new(setup, Config::from_values(values))),
+    feed: Feed::Acknowledgments {
+        family: Family::Model,
+        driven_by: DrivenBy::Path,
+        build: |setup, values| Box::new(Whimbrel::new(setup, Config::from_values(values))),
+    },
+    look: Some(Look {
+        rank: 39,
+        colour: 7,
+    }),
+    without_receiver_clock: Some("it took queues of acknowledgments for queues of data"),
+    ..Entry::BLANK
 };
 
 /// Minimum window in segments in normal operation. Below that of `limits.rs` pacing decides how
