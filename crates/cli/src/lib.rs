@@ -8,9 +8,6 @@
 #![cfg_attr(not(feature = "transports"), allow(dead_code))]
 
 mod advise;
-mod atomic_file;
-mod cache;
-mod cluster;
 mod compare;
 mod controllers;
 #[cfg(feature = "transports")]
@@ -39,6 +36,7 @@ mod place;
 mod play;
 mod presets;
 mod priority;
+mod progress;
 mod provenance;
 mod rank;
 mod reproduce;
@@ -71,6 +69,7 @@ pub use whimbrel_units as units;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use whimbrel_cc::registry::{self, Entry};
+use whimbrel_study::{atomic_file, cache};
 
 /// Congestion control in simulation and in real transfers.
 ///

@@ -3,8 +3,7 @@
 //! Arguments are those of the command, so that values, defaults, checks and errors are the same:
 //! `compare(&["--rate", "50 Mbit/s"])`.
 
-pub use crate::cluster::parts::{key, write};
-pub use crate::runs::{Watch, watched};
+pub use crate::runs::watched;
 use crate::{advise, compare, rank, reproduce};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, FromArgMatches};
@@ -44,9 +43,10 @@ impl From<anyhow::Error> for Failure {
         let scenario = error
             .chain()
             .find_map(|cause| cause.downcast_ref::<ScenarioError>());
-        let stopped = error
-            .chain()
-            .any(|cause| cause.downcast_ref() == Some(&whimbrel_sim::sweep::SweepError::Stopped));
+        let stopped = error.chain().any(|cause| {
+            matches!(cause.downcast_ref(), Some(whimbrel_study::Error::Stopped))
+                || cause.downcast_ref() == Some(&whimbrel_sim::sweep::SweepError::Stopped)
+        });
         match scenario {
             Some(scenario) => scenario.into(),
             None => Self {

@@ -97,7 +97,9 @@ pub fn write(
         made: made(begin),
         sections: vec![ranking, section],
     };
-    atomic_file::write(path, |to| whimbrel_report::html(&report, to))
+    Ok(atomic_file::write(path, |to| {
+        whimbrel_report::html(&report, to)
+    })?)
 }
 
 /// The rows of each combination of the other swept values, the highest goodput first.

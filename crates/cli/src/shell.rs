@@ -64,5 +64,8 @@ fn page(command: &clap::Command, name: &str, folder: &Path) -> anyhow::Result<()
     let page = clap_mangen::Man::new(command.clone()).title(name.to_uppercase());
     let mut text = Vec::new();
     page.render(&mut text)?;
-    atomic_file::write(&folder.join(format!("{name}.1")), |to| to.write_all(&text))
+    Ok(atomic_file::write(
+        &folder.join(format!("{name}.1")),
+        |to| to.write_all(&text),
+    )?)
 }

@@ -1,6 +1,5 @@
 //! `whimbrel sim`: runs a scenario file.
 
-use crate::cluster::{ClusterArgs, Engine, OnCluster};
 use crate::failure::BadInput;
 use crate::one_run::Fix;
 use crate::origin::Origin;
@@ -32,8 +31,6 @@ pub struct SimArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<Setting>,
     #[command(flatten)]
-    cluster: ClusterArgs,
-    #[command(flatten)]
     play: PlayArgs,
 }
 
@@ -64,8 +61,7 @@ Examples:
   whimbrel sim path.toml
   whimbrel sim path.toml --set link.L.loss='2 %' --set run.recovery=newreno --seeds 3
   whimbrel sim path.toml --set link.L.loss='2 %' --set flow.controller=cerl --trace run.pcapng
-  whimbrel compare --print-scenario | whimbrel sim - --json
-  whimbrel sim path.toml --engine ray --storage /shared/sweep --save runs.csv";
+  whimbrel compare --print-scenario | whimbrel sim - --json";
 
 /// Runs the file.
 pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
@@ -74,7 +70,6 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         presets::list(&mut out)?;
         return Ok(ExitCode::SUCCESS);
     };
-    args.cluster.check()?;
     let (text, path) = read(&scenario)?;
     let mut settings = args.settings;
     if let Some(seeds) = args.seeds {
@@ -91,18 +86,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
         fix: Fix::Set,
         tested: None,
     };
-    match args.cluster.engine {
-        Engine::Threads => play(&scenario, &origin, &args.play, &Everything)?,
-        Engine::Ray => {
-            let how = OnCluster {
-                args: &args.cluster,
-                text: &text,
-                path: &path,
-                settings: &settings,
-            };
-            play(&scenario, &origin, &args.play, &how)?;
-        }
-    }
+    play(&scenario, &origin, &args.play, &Everything)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -153,7 +153,7 @@ impl TraceArgs {
         written
             .map_err(bad_input)
             .with_context(|| format!("cannot write {}", file.path.display()))?;
-        files.into_iter().try_for_each(AtomicFile::keep)
+        Ok(files.into_iter().try_for_each(AtomicFile::keep)?)
     }
 }
 

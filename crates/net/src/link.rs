@@ -44,7 +44,7 @@ pub struct Backlog {
 /// Those that every packet may change come first, in the same order in memory: they share a cache
 /// line. No two that change together are neighbors: the compiler would add them as a vector, which
 /// takes longer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Counters {
     /// Packets offered.

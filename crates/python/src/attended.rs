@@ -3,11 +3,13 @@
 
 use crate::controller;
 use pyo3::prelude::*;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use whimbrel_cli::library::{Watch, watched};
+use whimbrel_cli::library::watched;
+use whimbrel_study::Observer;
 
 /// Time between two looks at signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
@@ -32,7 +34,7 @@ impl State {
     }
 }
 
-impl Watch for State {
+impl Observer for State {
     fn begin(&self, total: f64, name: &str) {
         self.change(|work| {
             *work = Work {
@@ -43,9 +45,12 @@ impl Watch for State {
         });
     }
 
-    fn done(&self, weight: f64) -> bool {
+    fn done(&self, weight: f64) -> ControlFlow<()> {
         self.change(|work| work.done += weight);
-        !self.stop.load(Ordering::Relaxed) && !controller::has_failed()
+        match self.stop.load(Ordering::Relaxed) || controller::has_failed() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 
@@ -56,7 +61,7 @@ impl Watch for State {
 pub fn attended<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&dyn Watch) -> T + Send,
+    work: impl FnOnce(&dyn Observer) -> T + Send,
 ) -> PyResult<T> {
     let state = Arc::new(State::default());
     let (finished, waiting) = channel();

@@ -4,17 +4,17 @@ use crate::attended::attended;
 use crate::failure::raise;
 use crate::table::{NativeTable, batch, broken};
 use arrow_array::RecordBatch;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use whimbrel_cli::library::{self, Failure, Watch};
+use whimbrel_cli::library::{self, Failure};
 use whimbrel_report::frame::{Column, Frame, Table};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario, Setting};
 use whimbrel_sim::sweep::{self, Job, Run, SweepError};
+use whimbrel_study::Observer;
 
 /// Runs whose outcomes are in memory at a time, before they become rows.
 const CHUNK: usize = 4096;
@@ -101,26 +101,9 @@ impl NativeScenario {
     }
 
     /// The key of a sweep of this scenario: a hash over everything that determines its files, which
-    /// hold `kind` and `size` runs each.
-    fn key(&self, kind: &str, size: usize) -> String {
-        let key = library::key(&self.scenario, &self.text, &self.settings, kind, size);
-        key.to_hex().to_string()
-    }
-
-    /// Plays the runs `first` to `first + count` on one thread and returns them as the file of a
-    /// part of the sweep with this key.
-    fn part(&self, py: Python<'_>, first: usize, count: usize, key: &str) -> PyResult<Vec<u8>> {
-        let key = key
-            .parse()
-            .map_err(|_| PyValueError::new_err(format!("`{key}` is not a key")))?;
-        let done = attended(py, None, |watch| {
-            let jobs = sweep::jobs(self.scenario.points());
-            let jobs = part(&jobs, first, Some(count));
-            let runs = sweep::run_while(jobs, NonZeroUsize::new(1), || watch.done(1.0))?;
-            Ok(library::write(&runs, &key).map_err(|error| error.to_string()))
-        })?;
-        done.map_err(|error| Problem::Sweep(error).raise(py))?
-            .map_err(PyValueError::new_err)
+    /// hold this table of `size` runs each.
+    fn key(&self, table: &str, size: usize) -> String {
+        whimbrel_study::sweeps::key(&self.scenario, &self.text, &self.settings, table, size)
     }
 
     /// Plays the runs `first` to `first + count` and returns the tables by their names.
@@ -136,8 +119,8 @@ impl NativeScenario {
     ) -> PyResult<BTreeMap<String, NativeTable>> {
         let wanted = wanted(py, &tables)?;
         let threads = threads.and_then(NonZeroUsize::new);
-        let done = attended(py, progress.as_ref(), |watch| {
-            play(&self.scenario, &wanted, first, count, threads, watch)
+        let done = attended(py, progress.as_ref(), |observer| {
+            play(&self.scenario, &wanted, first, count, threads, observer)
         })?;
         done.map_err(|error| error.raise(py))
     }
@@ -209,14 +192,14 @@ fn play(
     first: usize,
     count: Option<usize>,
     threads: Option<NonZeroUsize>,
-    watch: &dyn Watch,
+    observer: &dyn Observer,
 ) -> Result<BTreeMap<String, NativeTable>, Problem> {
     let jobs = sweep::jobs(scenario.points());
     let jobs = part(&jobs, first, count);
-    watch.begin(jobs.len() as f64, "runs");
+    observer.begin(jobs.len() as f64, "runs");
     let mut batches: Vec<Vec<RecordBatch>> = wanted.iter().map(|_| Vec::new()).collect();
     for (number, chunk) in jobs.chunks(CHUNK).enumerate() {
-        let runs = sweep::run_while(chunk, threads, || watch.done(1.0))?;
+        let runs = sweep::run_while(chunk, threads, || observer.done(1.0).is_continue())?;
         for (table, batches) in wanted.iter().zip(&mut batches) {
             let frame = frame(*table, scenario, &runs, first + number * CHUNK);
             batches.push(batch(&frame).map_err(Problem::Arrow)?);

@@ -1,9 +1,7 @@
 """Sweeps on Ray."""
 
 import json
-import os
 import pathlib
-import signal
 import subprocess
 import sys
 import time
@@ -84,52 +82,5 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch):
 def test_a_worker_of_another_version_is_refused(tmp_path):
     state = SCENARIO.__getstate__()
     with pytest.raises(whimbrel.WhimbrelError, match="another version of whimbrel"):
-        on_ray._play(state, "other", "flows", "", 0, 1, str(tmp_path))
+        on_ray._play(state, "other", "flows", 0, 1, str(tmp_path))
     assert not list(tmp_path.iterdir())
-
-
-def without_times(found):
-    """JSON without the real time that each run took."""
-    for run in found["runs"]:
-        del run["wall_s"]
-    return found
-
-
-@pytest.mark.skipif("WHIMBREL" not in os.environ, reason="needs the command: make test-python")
-def test_the_command_stops_goes_on_and_prints_the_same_as_without_a_cluster(tmp_path):
-    file, storage = tmp_path / "path.toml", tmp_path / "parts"
-    file.write_text(SCENARIO.text)
-    local = [os.environ["WHIMBREL"], "sim", file, "--set", "run.duration=10 s"]
-    words = [*local, "--engine", "ray", "--threads", "2", "--storage", storage]
-    environment = {**os.environ, "WHIMBREL_PYTHON": sys.executable}
-
-    def started():
-        return subprocess.Popen(
-            words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    first = started()
-    end = time.monotonic() + 200
-    while not list(storage.glob("part-*.runs")):
-        assert first.poll() is None and time.monotonic() < end, first.communicate()
-        time.sleep(0.05)
-    first.send_signal(signal.SIGINT)
-    out, error = first.communicate(timeout=60)
-    assert (first.returncode, out) == (130, "")
-    assert "of 400 runs are done; the same command continues" in error
-    done = {part: part.stat().st_mtime_ns for part in storage.glob("part-*.runs")}
-    assert 0 < len(done) < 200
-
-    def text(words):
-        return subprocess.run(words, env=environment, check=True, capture_output=True).stdout
-
-    here = without_times(json.loads(text([*local, "--json"])))
-    # One of the parts is damaged.
-    damaged = min(done)
-    damaged.write_bytes(damaged.read_bytes()[:-1])
-    assert without_times(json.loads(text([*words, "--json"]))) == here
-    assert all(part.stat().st_mtime_ns == then for part, then in done.items() if part != damaged)
-    # All parts are there, so no cluster starts.
-    begin = time.monotonic()
-    assert text(words) == text(local)
-    assert time.monotonic() - begin < 60

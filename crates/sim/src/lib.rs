@@ -34,7 +34,6 @@ mod rtt;
 pub mod scenario;
 mod seed;
 mod session;
-pub mod stored;
 mod streams;
 pub mod sweep;
 mod tcp;

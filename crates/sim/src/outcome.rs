@@ -1,18 +1,12 @@
 //! The outcome of a run: what was measured.
 
-use crate::stored;
-use serde::{Deserialize, Serialize};
 use whimbrel_cc::Verdict;
 use whimbrel_cc::fairness::{Priority, jain};
 use whimbrel_net::DropCause;
 use whimbrel_units::{Bytes, Duration, Rate, Time};
 
-/// A name that is a constant of the program. Serde would borrow a `&str` from what it reads, but
-/// not through this alias.
-type Name = &'static str;
-
 /// The outcome of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Length of the run in simulated time: the set duration, or less if all flows ended before.
     pub duration: Duration,
@@ -70,7 +64,7 @@ impl Outcome {
 }
 
 /// The outcome of a flow. The default is that of a flow that did nothing.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowOutcome {
     /// Its name in the network.
     pub name: String,
@@ -141,7 +135,7 @@ pub struct FlowOutcome {
 
 /// The messages of a flow. Messages that were not delivered when the run ended are `arrived` minus
 /// `delivered`, and in no distribution.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct MessageOutcome {
     /// Messages that the sending application submitted.
     pub arrived: u64,
@@ -159,7 +153,7 @@ pub struct MessageOutcome {
 }
 
 /// One stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamOutcome {
     /// Data delivered to the application, in the order of the stream.
     pub delivered: Bytes,
@@ -170,7 +164,7 @@ pub struct StreamOutcome {
 }
 
 /// One path of a multipath connection: its subflow.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PathOutcome {
     /// The links of its route: `home > wifi`.
     pub route: String,
@@ -222,7 +216,7 @@ pub struct PathOutcome {
 
 /// A loss episode: from when a sender found a loss until it was repaired. There is one for each
 /// time that the controller was notified of a loss or a timeout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossEpisode {
     /// When the sender found the loss: at the third duplicate ACK, by RACK or RFC 6675, or by
     /// timeout.
@@ -244,10 +238,9 @@ pub struct LossEpisode {
 }
 
 /// Further measurements of an AATP connection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AatpOutcome {
     /// Its priority at the destination.
-    #[serde(with = "stored::priority")]
     pub priority: Priority,
     /// The bandwidth that its packet trains measured last, or that the receiver reported; zero if
     /// it is unknown.
@@ -258,7 +251,6 @@ pub struct AatpOutcome {
     pub bursts: u64,
     /// Reported bursts by the state of the controller afterwards, in the order in which the states
     /// first occurred.
-    #[serde(deserialize_with = "stored::read_counts")]
     pub states: Vec<(&'static str, u64)>,
     /// Times that the circuit breaker stopped it.
     pub breaks: u64,
@@ -267,7 +259,7 @@ pub struct AatpOutcome {
 }
 
 /// A destination node.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DestinationOutcome {
     /// Its name in the network.
     pub name: String,
@@ -278,7 +270,7 @@ pub struct DestinationOutcome {
 }
 
 /// A destination node at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DestinationSample {
     /// When it was sampled.
     pub at: Time,
@@ -289,7 +281,7 @@ pub struct DestinationSample {
 }
 
 /// Lost packets by their true cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LossCounts {
     /// Dropped because a queue was full.
     pub queue_overflow: u64,
@@ -347,7 +339,7 @@ impl std::ops::AddAssign for LossCounts {
 }
 
 /// Negative acknowledgments of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NackCounts {
     /// NACKs that receivers sent for corrupted segments.
     pub sent: u64,
@@ -376,7 +368,7 @@ impl std::ops::AddAssign for NackCounts {
 
 /// Decisions on losses against the true causes. An episode is congestion if a queue dropped any of
 /// the packets that had been found missing when it was judged.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Confusion {
     /// Congestion, classified as congestion.
     pub congestion_as_congestion: u64,
@@ -502,7 +494,7 @@ pub(crate) fn add_counts(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 /// A distribution in a few numbers. All are zero if there was no sample.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
     /// Number of samples.
     pub count: u64,
@@ -524,7 +516,7 @@ pub struct Summary {
 }
 
 /// Distributions of the delays of a flow, in more detail than a [`Summary`].
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Distributions {
     /// RTT samples.
     pub rtt: Distribution,
@@ -537,14 +529,14 @@ pub struct Distributions {
 /// A distribution as quantiles: for each share of the samples, the value that this share did not
 /// exceed. Both are ascending. The shares are every percent up to 90 %, then ever closer towards
 /// 100 %. Empty if there was no sample.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distribution {
     /// The shares in millionths, and their quantiles, exact to 0.1 %.
     pub quantiles: Vec<(u32, Duration)>,
 }
 
 /// The outcome of a directed link.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LinkOutcome {
     /// Its name in the network.
     pub name: String,
@@ -566,7 +558,7 @@ pub struct LinkOutcome {
 }
 
 /// The state of a flow at an instant. The default is the state before it starts.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FlowSample {
     /// When it was sampled.
     pub at: Time,
@@ -601,12 +593,11 @@ pub struct FlowSample {
     /// Pacing rate of the controller, if it sets one.
     pub pacing_rate: Option<Rate>,
     /// What the controller does, as it names it itself.
-    #[serde(deserialize_with = "stored::read_name")]
-    pub phase: Name,
+    pub phase: &'static str,
 }
 
 /// The state of a link at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkSample {
     /// When it was sampled.
     pub at: Time,

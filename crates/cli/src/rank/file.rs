@@ -61,7 +61,8 @@ pub fn write(file: AtomicFile, library: &Library, runs: &Runs) -> anyhow::Result
     file.finish(|to| {
         serde_json::to_writer(&mut *to, &saved)?;
         writeln!(to)
-    })
+    })?;
+    Ok(())
 }
 
 /// Reads the runs of a file at the points of the library, and the names of its algorithms. Runs at

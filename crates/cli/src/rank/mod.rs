@@ -11,7 +11,7 @@ mod show;
 use crate::atomic_file;
 use crate::cache::{Cache, Key, RANKED};
 use crate::failure::BadInput;
-use crate::runs::Progress;
+use crate::runs::observer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -273,18 +273,19 @@ fn complete(
         .zip(keys)
         .map(|(task, key)| ((task.point.id.as_str(), task.controller.as_str()), key))
         .collect();
-    let progress = Progress::weighted(tasks.iter().map(Task::work).sum(), "runs");
+    let observer = observer();
+    observer.begin(tasks.iter().map(Task::work).sum(), "runs");
     let finished: Mutex<Runs> = Mutex::default();
     play(&tasks, args.threads, |task, measures| {
         let place = (task.point.id.as_str(), task.controller.as_str());
         if let (Some(cache), Some(Some(key))) = (cache, keys.get(&place)) {
-            cache.write(key, &measures);
+            cache.write(key, &measures, &*observer);
         }
         let place = (task.point.id.clone(), task.controller.clone());
         if let Ok(mut finished) = finished.lock() {
             finished.insert(place, measures.to_vec());
         }
-        progress.add(task.work())
+        observer.done(task.work()).is_continue()
     })?;
     runs.extend(finished.into_inner().unwrap_or_default());
     Ok(())

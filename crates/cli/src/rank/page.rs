@@ -44,7 +44,9 @@ pub fn write(
         made: made(begin),
         sections,
     };
-    atomic_file::write(path, |to| whimbrel_report::html(&report, to))
+    Ok(atomic_file::write(path, |to| {
+        whimbrel_report::html(&report, to)
+    })?)
 }
 
 fn column(name: &str, number: bool) -> Column {

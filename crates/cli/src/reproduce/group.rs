@@ -1,16 +1,30 @@
 //! Experiments that share a scenario, and therefore its runs.
 
-use super::progress::Progress;
 use super::result::{ExperimentResult, Reproduced};
 use super::task::Task;
 use crate::cache::Cache;
 use crate::page::over_time;
 use crate::runs::first_seeds;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 use whimbrel_sim::scenario::{Parameter, Scenario, Setting};
-use whimbrel_sim::sweep::{self, Run, SweepError};
+use whimbrel_sim::sweep::{self, Run};
+use whimbrel_study::Observer;
+use whimbrel_study::runs::run_more;
+
+/// Expected run time of a scenario in seconds if no run time is known.
+const UNKNOWN: f64 = 5.0;
+
+/// Tells the observer the expected run time, in seconds, of all groups that have to run.
+pub fn announce(groups: &[Group<'_>], expected: &BTreeMap<String, f64>, observer: &dyn Observer) {
+    let to_run = groups.iter().filter(|group| group.must_run());
+    observer.begin(
+        to_run.map(|group| group.expected(expected)).sum(),
+        "experiments",
+    );
+}
 
 /// Tasks with the same scenario; at least one.
 pub struct Group<'a> {
@@ -41,6 +55,14 @@ impl<'a> Group<'a> {
         self.to_run().next().is_some()
     }
 
+    /// Its expected run time in seconds: the known one, or else the median of all known ones.
+    fn expected(&self, known: &BTreeMap<String, f64>) -> f64 {
+        let mut all: Vec<f64> = known.values().copied().collect();
+        all.sort_by(f64::total_cmp);
+        let middle = all.get(all.len() / 2).copied().unwrap_or(UNKNOWN);
+        known.get(self.scenario_id()).copied().unwrap_or(middle)
+    }
+
     /// The tasks without a cached result.
     fn to_run(&self) -> impl Iterator<Item = &'a Task> {
         let tasks = self.tasks.iter().copied();
@@ -54,10 +76,11 @@ impl<'a> Group<'a> {
         cache: Option<&Cache>,
         seeds: Option<&Setting>,
         threads: Option<NonZeroUsize>,
-        progress: &Progress,
+        expected: &BTreeMap<String, f64>,
+        observer: &dyn Observer,
     ) -> anyhow::Result<Vec<ExperimentResult<'a>>> {
         let mut fresh = if self.must_run() {
-            self.run(seeds, threads, progress)?.into_iter()
+            self.run(seeds, threads, expected, observer)?.into_iter()
         } else {
             Vec::new().into_iter()
         };
@@ -70,7 +93,7 @@ impl<'a> Group<'a> {
                 all.push(result(cached.clone(), true));
             } else if let Some(new) = fresh.next() {
                 if let (Some(cache), Some(key)) = (cache, &task.key) {
-                    cache.write(key, &new);
+                    cache.write(key, &new, observer);
                 }
                 all.push(result(new, false));
             }
@@ -83,20 +106,18 @@ impl<'a> Group<'a> {
         &self,
         seeds: Option<&Setting>,
         threads: Option<NonZeroUsize>,
-        progress: &Progress,
+        expected: &BTreeMap<String, f64>,
+        observer: &dyn Observer,
     ) -> anyhow::Result<Vec<Reproduced>> {
         let begin = Instant::now();
         let seeds: Vec<Setting> = seeds.into_iter().cloned().collect();
         let scenario = self.tasks[0].experiment.scenario(&seeds)?;
         let over_time = OverTime::new(&scenario, self.to_run());
         let jobs = sweep::jobs(scenario.points());
-        let first = self.to_run().next();
-        let name = first.map_or("", |task| task.experiment.id.as_str());
-        progress.begin(self.scenario_id(), name, jobs.len() + over_time.jobs());
-        let runs = sweep::run_while(&jobs, threads, || progress.step())?;
-        let sampled = over_time.run(threads, progress)?;
+        let weight = self.expected(expected) / (jobs.len() + over_time.jobs()).max(1) as f64;
+        let runs = run_more(&jobs, threads, weight, observer)?;
+        let sampled = over_time.run(threads, weight, observer)?;
         let seconds = begin.elapsed().as_secs_f64();
-        progress.end();
         let at = Timestamp::now();
         let assess = |(i, task): (usize, &Task)| {
             let assessment = task.experiment.assess(&runs);
@@ -150,9 +171,10 @@ impl OverTime {
     fn run(
         &self,
         threads: Option<NonZeroUsize>,
-        progress: &Progress,
-    ) -> Result<Vec<Vec<Run<'_>>>, SweepError> {
-        let run = |few| sweep::run_while(&first_seeds(few), threads, || progress.step());
+        weight: f64,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Vec<Run<'_>>>, whimbrel_study::Error> {
+        let run = |few| run_more(&first_seeds(few), threads, weight, observer);
         self.few.iter().map(run).collect()
     }
 }

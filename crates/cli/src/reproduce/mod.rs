@@ -4,7 +4,6 @@
 mod group;
 mod list;
 mod page;
-mod progress;
 mod report;
 mod result;
 mod task;
@@ -13,14 +12,13 @@ mod text;
 use crate::cache::{Cache, REPRODUCED};
 use crate::failure::BadInput;
 use crate::presets;
+use crate::progress::Bar;
+use crate::runs::observer;
 use crate::sim::seeds_setting;
 use anyhow::Context;
-use group::Group;
-use progress::Progress;
+use group::{Group, announce};
 use report::Report;
 use result::ExperimentResult;
-#[cfg(test)]
-pub use result::Reproduced;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -153,10 +151,11 @@ pub fn as_json(args: &ReproduceArgs) -> anyhow::Result<serde_json::Value> {
     let expected = library.seconds().map_err(failed)?;
     let tasks = tasks(&library, found, None, seeds.as_ref()).map_err(failed)?;
     let groups = Group::all(&tasks);
-    let progress = Progress::new(groups.iter().map(Group::scenario_id), &expected);
+    let observer = observer();
+    announce(&groups, &expected, &*observer);
     let mut all = Vec::new();
     for group in &groups {
-        all.extend(group.reproduce(None, seeds.as_ref(), args.threads, &progress)?);
+        all.extend(group.reproduce(None, seeds.as_ref(), args.threads, &expected, &*observer)?);
     }
     all.sort_by_key(|result| result::place(result.experiment));
     Ok(serde_json::to_value(all)?)
@@ -243,13 +242,13 @@ fn reproduce<'a>(
     args: &ReproduceArgs,
 ) -> anyhow::Result<Vec<ExperimentResult<'a>>> {
     let groups = Group::all(tasks);
-    let to_run = groups.iter().filter(|group| group.must_run());
-    let progress = Progress::new(to_run.map(Group::scenario_id), expected);
+    let bar = Bar::new();
+    announce(&groups, expected, &bar);
     let mut all = Vec::new();
     for group in &groups {
-        let results = group.reproduce(cache, seeds, args.threads, &progress)?;
+        let results = group.reproduce(cache, seeds, args.threads, expected, &bar)?;
         if !args.json {
-            progress.suspend(|| {
+            bar.suspend(|| {
                 let mut out = anstream::stdout().lock();
                 for result in &results {
                     write!(out, "{}", text::experiment(result))?;
@@ -259,7 +258,7 @@ fn reproduce<'a>(
         }
         all.extend(results);
     }
-    drop(progress);
+    drop(bar);
     all.sort_by_key(|result| result::place(result.experiment));
     let mut out = anstream::stdout().lock();
     if args.json {

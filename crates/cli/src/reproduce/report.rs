@@ -57,7 +57,8 @@ impl Report {
         atomic_file::write(&self.folder.join("results.csv"), |to| csv(all, to))?;
         atomic_file::write(&self.page(), |to| {
             whimbrel_report::html(&page(all, self.begin), to)
-        })
+        })?;
+        Ok(())
     }
 }
 

@@ -48,9 +48,10 @@ impl OutputArgs {
         for path in [&self.time_line, &self.report].into_iter().flatten() {
             atomic_file::check(path)?;
         }
-        self.qlog
-            .as_deref()
-            .map_or(Ok(()), atomic_file::check_folder)
+        if let Some(folder) = &self.qlog {
+            atomic_file::check_folder(folder)?;
+        }
+        Ok(())
     }
 
     /// Writes the files. Returns lines about what they leave out.

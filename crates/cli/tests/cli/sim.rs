@@ -2,7 +2,6 @@
 
 use super::support::*;
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
 
 /// Three TCP flows and a short one over a lossy link.
 const SCENARIO: &str = r#"
@@ -238,79 +237,4 @@ fn a_picture_shows_the_shares_of_a_node() {
         ],
     );
     assert!(!svg.contains("udp #3"), "it has no share");
-}
-
-/// Runs with this Python, and parts in a folder of its own.
-fn on_ray(python: &str, words: &[&str]) -> std::process::Output {
-    let cache = folder();
-    let path = path_in(&cache, "path.toml");
-    std::fs::write(&path, SCENARIO).expect("written");
-    let mut command = command();
-    command.args(["sim", &path, "--engine", "ray"]).args(words);
-    command.env("WHIMBREL_PYTHON", python);
-    command.env("XDG_CACHE_HOME", cache.path());
-    command.output().expect("the command")
-}
-
-/// A Python that is a shell script.
-fn python(folder: &tempfile::TempDir, script: &str) -> String {
-    let path = path_in(folder, "python");
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
-    let may_run = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(&path, may_run).expect("an executable");
-    path
-}
-
-#[test]
-fn what_a_cluster_lacks_is_named_with_the_command_that_installs_it() {
-    let error = fails(&on_ray("/nowhere/python3", &[]), 2);
-    assert_contains(
-        &error,
-        &[
-            "/nowhere/python3",
-            "apt-get install python3",
-            "WHIMBREL_PYTHON",
-        ],
-    );
-    let place = folder();
-    for (script, words) in [
-        (
-            "echo \"No module named 'whimbrel'\" >&2; exit 1",
-            [
-                "the Python package whimbrel",
-                "pip install './crates/python[ray]'",
-            ],
-        ),
-        (
-            "echo '{\"missing\": \"ray\"}'",
-            ["needs ray", "pip install ray"],
-        ),
-        (
-            "echo '\"other_source\"'",
-            ["another version", "pip install './crates/python[ray]'"],
-        ),
-    ] {
-        let error = fails(&on_ray(&python(&place, script), &[]), 2);
-        assert_contains(&error, &words);
-    }
-}
-
-#[test]
-fn a_cluster_that_fails_says_why() {
-    let place = folder();
-    let script = "echo 'not an event'; echo '\"alive\"'; echo '{\"error\": \"Ray is ill\"}'";
-    let error = fails(&on_ray(&python(&place, script), &[]), 1);
-    assert_eq!(error, "error: Ray is ill\n");
-    let script = "echo 'Segmentation fault' >&2; exit 139";
-    let error = fails(&on_ray(&python(&place, script), &[]), 1);
-    assert_contains(&error, &["ended", "Segmentation fault"]);
-    // It says that all is there, and nothing is.
-    let error = fails(&on_ray(&python(&place, "echo '\"end\"'"), &[]), 1);
-    assert_contains(&error, &["part-000000000.runs", "shared by all machines"]);
-}
-
-#[test]
-fn flags_of_a_cluster_need_one() {
-    let error = refused(&["sim", "-", "--storage", "parts"], SCENARIO);
-    assert_contains(&error, &["--storage needs --engine ray"]);
 }

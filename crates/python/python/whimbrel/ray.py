@@ -24,8 +24,6 @@ RETRIES = 20
 UNFINISHED = ".unfinished-"
 #: How long a cluster may take to start, or its first worker to answer, seconds.
 START = 300
-#: The kind of parts that the command reads; the others are tables.
-WHOLE_RUNS = "whole runs"
 
 
 def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, address=None):
@@ -52,7 +50,7 @@ def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, ad
     part = part or max(1, min(2000, -(-runs // 200)))
     key = scenario._native.key(table, part)
     folder = _folder(storage, key)
-    parts = [folder / f"part-{first:09}.parquet" for first in range(0, runs, part)]
+    parts = [_file(folder, first) for first in range(0, runs, part)]
     missing = [number for number, file in enumerate(parts) if not file.exists()]
     with Bar(progress) as bar:
 
@@ -60,16 +58,15 @@ def sweep(scenario, *, storage=None, table="flows", part=None, progress=None, ad
             if bar:
                 bar("runs", count, runs)
 
-        play(scenario, folder, table, key, part, missing, done)
+        _play_parts(scenario, folder, table, part, missing, done)
     return read(parts)
 
 
-def start(address=None, workers=None, alive=lambda: None):
+def start(address=None, workers=None):
     """Connects to a cluster, or starts one on this machine if there is no address.
 
     Args:
         workers: of a new cluster; default: one for each core.
-        alive: called each second.
 
     Raises:
         WhimbrelError: if it takes longer than `START` seconds.
@@ -105,7 +102,7 @@ def start(address=None, workers=None, alive=lambda: None):
     threading.Thread(target=init, daemon=True).start()
     end = time.monotonic() + START
     while not ready.wait(1) and time.monotonic() < end:
-        alive()
+        pass
     where = "Ray" if options["address"] == "local" else f"the Ray cluster {address}"
     if not ready.is_set():
         raise WhimbrelError(
@@ -135,14 +132,12 @@ def _loopback():
             os.environ[name] = before
 
 
-def play(scenario, folder, kind, key, size, missing, done, alive=lambda: None):
+def _play_parts(scenario, folder, table, size, missing, done):
     """Plays parts of a sweep on the cluster of `start`.
 
     Args:
-        kind: a table, or `WHOLE_RUNS`.
         missing: numbers of the parts to play; the part N begins with the run N times `size`.
         done: called with the number of runs that are done, the other parts' included.
-        alive: called each second.
 
     Raises:
         WhimbrelError: as `sweep`.
@@ -153,10 +148,10 @@ def play(scenario, folder, kind, key, size, missing, done, alive=lambda: None):
     text, path, settings = scenario.__getstate__()
     # Workers have other current folders.
     own = ray.put((text, os.path.abspath(path), settings))
-    _check_worker(ray, alive)
+    _check_worker(ray)
     task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)
     waiting = {
-        task.remote(own, _whimbrel.SOURCE, kind, key, number * size, size, str(folder)): number
+        task.remote(own, _whimbrel.SOURCE, table, number * size, size, str(folder)): number
         for number in missing
     }
     runs = len(scenario)
@@ -168,14 +163,13 @@ def play(scenario, folder, kind, key, size, missing, done, alive=lambda: None):
             for one in finished:
                 ray.get(one)
                 number = waiting.pop(one)
-                if not _file(folder, kind, number * size).exists():
+                if not _file(folder, number * size).exists():
                     raise WhimbrelError(
                         f"a worker wrote a part to {folder}, and it is not there: name a folder "
                         "that all machines share", str(folder)
                     )
                 count += lengths[number]
                 done(count)
-            alive()
     except (ray.exceptions.RayError, OSError) as error:
         raise WhimbrelError(_cause(error)) from error
     finally:
@@ -186,13 +180,12 @@ def play(scenario, folder, kind, key, size, missing, done, alive=lambda: None):
             file.unlink(missing_ok=True)
 
 
-def _check_worker(ray, alive):
+def _check_worker(ray):
     """Waits until a worker answers, and compares its version."""
     try:
         answer = ray.remote(num_cpus=1, max_retries=RETRIES)(_source).remote()
         end = time.monotonic() + START
         while not ray.wait([answer], timeout=1)[0]:
-            alive()
             if time.monotonic() > end:
                 ray.cancel(answer, force=True)
                 raise WhimbrelError(
@@ -231,22 +224,19 @@ def _cause(error):
     return f"a part cannot be played on the Ray cluster: {lines[-1] if lines else type(cause)}"
 
 
-def _play(state, source, kind, key, first, count, folder):
+def _play(state, source, table, first, count, folder):
     """The task: plays a part on one thread, and writes it. Two tasks may play the same part: both
     write the same runs, each under a name of its own, and one name is the part's."""
     _check_source(_whimbrel.SOURCE, source)
-    file = _file(folder, kind, first)
+    file = _file(folder, first)
     if file.exists():
         return
     native = _read(state[0], state[1], tuple(state[2]))
     hidden = file.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")
     try:
-        if kind == WHOLE_RUNS:
-            hidden.write_bytes(native.part(first, count, key))
-        else:
-            parquet = _need("pyarrow.parquet", 'engine="ray"')
-            tables = native.run([kind], first=first, count=count, threads=1)
-            parquet.write_table(Table(tables[kind]).to_arrow(), hidden)
+        parquet = _need("pyarrow.parquet", 'engine="ray"')
+        tables = native.run([table], first=first, count=count, threads=1)
+        parquet.write_table(Table(tables[table]).to_arrow(), hidden)
         os.replace(hidden, file)
     finally:
         hidden.unlink(missing_ok=True)
@@ -258,10 +248,9 @@ def _read(text, path, settings):
     return _whimbrel.NativeScenario.read(text, path, list(settings))
 
 
-def _file(folder, kind, first):
-    """The file of the part that begins with the run `first`. The command reads the same names."""
-    ending = "runs" if kind == WHOLE_RUNS else "parquet"
-    return pathlib.Path(folder) / f"part-{first:09}.{ending}"
+def _file(folder, first):
+    """The file of the part that begins with the run `first`."""
+    return pathlib.Path(folder) / f"part-{first:09}.parquet"
 
 
 def read(files):

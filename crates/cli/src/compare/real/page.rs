@@ -53,7 +53,9 @@ pub fn write(
         made: made(begin),
         sections: vec![section],
     };
-    atomic_file::write(file, |to| whimbrel_report::html(&report, to))
+    Ok(atomic_file::write(file, |to| {
+        whimbrel_report::html(&report, to)
+    })?)
 }
 
 /// How near the simulator is to the real transfers.

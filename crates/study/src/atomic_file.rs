@@ -1,7 +1,7 @@
 //! Output files that are written to a temporary file and renamed when they are complete, so that an
 //! incomplete file never has the name of a complete one.
 
-use anyhow::Context;
+use crate::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub const PREFIX: &str = ".whimbrel-";
 ///
 /// # Errors
 /// If it cannot.
-pub fn check(path: &Path) -> anyhow::Result<()> {
+pub fn check(path: &Path) -> Result<(), Error> {
     AtomicFile::open(path).map(drop)
 }
 
@@ -22,11 +22,11 @@ pub fn check(path: &Path) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// If it cannot.
-pub fn check_folder(folder: &Path) -> anyhow::Result<()> {
+pub fn check_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)
         .and_then(|()| AtomicFile::opened(&folder.join("any")))
         .map(drop)
-        .with_context(|| format!("cannot write to {}", folder.display()))
+        .map_err(|error| Error::failed(format!("cannot write to {}", folder.display()), error))
 }
 
 /// Writes a file. An earlier file stays until the new one is complete.
@@ -36,7 +36,7 @@ pub fn check_folder(folder: &Path) -> anyhow::Result<()> {
 pub fn write(
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-) -> anyhow::Result<()> {
+) -> Result<(), Error> {
     AtomicFile::open(path)?.finish(content)
 }
 
@@ -62,8 +62,8 @@ impl AtomicFile {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn open(path: &Path) -> anyhow::Result<Self> {
-        Self::opened(path).with_context(|| format!("cannot write {}", path.display()))
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::opened(path).map_err(Error::writing(path))
     }
 
     fn opened(path: &Path) -> io::Result<Self> {
@@ -123,7 +123,7 @@ impl AtomicFile {
     ///
     /// # Errors
     /// If that fails.
-    pub fn keep(self) -> anyhow::Result<()> {
+    pub fn keep(self) -> Result<(), Error> {
         let kept = match self.output {
             Output::Plain { temporary, target } => temporary
                 .into_inner()
@@ -132,7 +132,7 @@ impl AtomicFile {
                 .map(drop),
             Output::Special(mut file) => file.flush(),
         };
-        kept.with_context(|| format!("cannot write {}", self.path.display()))
+        kept.map_err(Error::writing(&self.path))
     }
 
     /// Writes its content, and gives it its name.
@@ -142,8 +142,8 @@ impl AtomicFile {
     pub fn finish(
         mut self,
         content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
-        content(self.writer()).with_context(|| format!("cannot write {}", self.path.display()))?;
+    ) -> Result<(), Error> {
+        content(self.writer()).map_err(Error::writing(&self.path))?;
         self.keep()
     }
 }

@@ -4,11 +4,10 @@
 //! Each result has its own file in a folder. The name of the file ends in the key: a BLAKE3 hash
 //! over everything that determines the result, which is this program, byte for byte, the
 //! files that describe what is run, and the settings. Another program, an edited file or other
-//! seeds have another key, so the cache never returns a stale result. A file begins with a BLAKE3 hash over
-//! its key and its content: truncated or changed files are ignored.
+//! seeds have another key, so the cache never returns a stale result. A file begins with a BLAKE3
+//! hash over its key and its content: truncated or changed files are ignored.
 
-use crate::atomic_file;
-use anyhow::{Context, anyhow};
+use crate::{Error, Observer, atomic_file};
 use blake3::{Hash, Hasher};
 use etcetera::{BaseStrategy, choose_base_strategy};
 use serde::Serialize;
@@ -66,15 +65,18 @@ impl Cache {
     ///
     /// # Errors
     /// If the user's cache folder is unknown, or this program cannot be read.
-    pub fn open(folder: Option<&Path>, kind: Kind) -> anyhow::Result<Self> {
+    pub fn open(folder: Option<&Path>, kind: Kind) -> Result<Self, Error> {
         let folder = match folder {
             Some(folder) => folder.to_owned(),
-            None => choose_base_strategy()?.cache_dir().join("whimbrel"),
+            None => choose_base_strategy()
+                .map_err(|error| Error::failed("cannot find the cache folder", error))?
+                .cache_dir()
+                .join("whimbrel"),
         };
         Ok(Self {
             folder: folder.join(kind.folder),
             kind,
-            program: program().context("cannot read this program")?,
+            program: program().map_err(|error| Error::failed("cannot read this program", error))?,
         })
     }
 
@@ -82,7 +84,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Self::open`], or if the folder cannot be written to.
-    pub fn open_to_write(folder: Option<&Path>, kind: Kind) -> anyhow::Result<Self> {
+    pub fn open_to_write(folder: Option<&Path>, kind: Kind) -> Result<Self, Error> {
         let cache = Self::open(folder, kind)?;
         atomic_file::check_folder(&cache.folder)?;
         cache.clean(cache.kind.max_files, MAX_BYTES);
@@ -104,18 +106,8 @@ impl Cache {
 
     /// The key of a result that the program and these parts determine. `id` names it for readers.
     pub fn key_of(&self, id: &str, parts: &[&[u8]]) -> Key {
-        let mut hasher = Hasher::new();
-        // Each part with its length, so that the hash is unambiguous.
-        let mut add = |part: &[u8]| {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        };
-        add(self.program.as_bytes());
-        add(id.as_bytes());
-        for part in parts {
-            add(part);
-        }
-        let hash = hasher.finalize();
+        let known: [&[u8]; 2] = [self.program.as_bytes(), id.as_bytes()];
+        let hash = hash(known.iter().chain(parts).copied());
         let plain = |c: char| {
             let stays = c.is_ascii_alphanumeric() || ".-".contains(c);
             if stays { c } else { '_' }
@@ -137,18 +129,26 @@ impl Cache {
             .flatten()
     }
 
-    /// Stores a result. A failure is only a warning: the result itself is not lost.
-    pub fn write(&self, key: &Key, result: &impl Serialize) {
+    /// Stores a result. A failure is no more than a note to the observer: the result is not lost.
+    pub fn write(&self, key: &Key, result: &impl Serialize, observer: &dyn Observer) {
         if let Err(error) = self.try_write(key, result) {
-            eprintln!("warning: cannot store the result {}: {error:#}", key.file);
+            let text = error.text();
+            observer.note(&format!(
+                "warning: cannot store the result {}: {text}",
+                key.file
+            ));
         }
     }
 
-    fn try_write(&self, key: &Key, result: &impl Serialize) -> anyhow::Result<()> {
-        let body = serde_json::to_vec(result)?;
+    fn try_write(&self, key: &Key, result: &impl Serialize) -> Result<(), Error> {
+        let failed = |why: &str| Error::failed("it is not written", why);
+        let body = serde_json::to_vec(result).map_err(|error| failed(&error.to_string()))?;
         let seal = sealed(key, &body).to_hex();
         if (seal.len() + body.len()) as u64 > MAX_FILE_BYTES {
-            return Err(anyhow!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
+            return Err(failed(&format!(
+                "it is larger than {} MiB",
+                MAX_FILE_BYTES >> 20
+            )));
         }
         atomic_file::write(&self.folder.join(&key.file), |to| {
             to.write_all(seal.as_bytes())?;
@@ -182,6 +182,16 @@ impl Cache {
     }
 }
 
+/// A hash over these parts, each with its length, so that it is unambiguous.
+pub(crate) fn hash<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Hash {
+    let mut hasher = Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize()
+}
+
 fn sealed(key: &Key, body: &[u8]) -> Hash {
     let mut hasher = Hasher::new();
     hasher.update(key.hash.as_bytes());
@@ -204,34 +214,14 @@ fn program() -> std::io::Result<Hash> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Reproduced;
-    use jiff::Timestamp;
+    use crate::Unobserved;
     use std::borrow::Cow;
-    use whimbrel_experiment::{Asks, AssessedRow, Assessment, ClaimVerdict};
 
-    fn result() -> Reproduced {
-        let row = AssessedRow {
-            label: "CERL's".to_owned(),
-            unit: "%".to_owned(),
-            paper: Some(46.0),
-            // Numbers whose last bit is lost if they are not read exactly.
-            measured: Some(0.1 + 0.2),
-            measured_stddev: Some(1.0 / 3.0),
-            expected: "46 ± 1".to_owned(),
-            asks: Asks::Number,
-            right: Some(false),
-            seeds_to_decide: None,
-        };
-        Reproduced {
-            assessment: Assessment {
-                verdict: ClaimVerdict::InPart,
-                reason: "1 of 2 right".to_owned(),
-                rows: vec![row],
-            },
-            figures: Vec::new(),
-            seconds: 12.5,
-            at: Timestamp::from_second(1_795_190_591).expect("a time"),
-        }
+    /// Numbers whose last bit is lost if they are not read exactly.
+    type Stored = (String, Vec<f64>);
+
+    fn result() -> Stored {
+        ("1 of 2 right".to_owned(), vec![46.0, 0.1 + 0.2, 1.0 / 3.0])
     }
 
     fn file(text: &'static str) -> File {
@@ -247,8 +237,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
         let key = cache.key("p/a", &[file("a")], None);
-        assert_eq!(cache.read::<Reproduced>(&key), None);
-        cache.write(&key, &result());
+        assert_eq!(cache.read::<Stored>(&key), None);
+        cache.write(&key, &result(), &Unobserved);
         assert_eq!(cache.read(&key), Some(result()));
     }
 
@@ -272,10 +262,10 @@ mod tests {
             assert!(!keys[..i].contains(key), "{i}");
         }
         // A file under the wrong name is ignored.
-        cache.write(&keys[0], &result());
+        cache.write(&keys[0], &result(), &Unobserved);
         let folder = &cache.folder;
         fs::copy(folder.join(&keys[0].file), folder.join(&keys[1].file)).expect("a copy");
-        assert_eq!(cache.read::<Reproduced>(&keys[1]), None);
+        assert_eq!(cache.read::<Stored>(&keys[1]), None);
     }
 
     #[test]
@@ -283,18 +273,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open_to_write(Some(folder.path()), REPRODUCED).expect("a place");
         let key = cache.key("p/a", &[file("a")], None);
-        cache.write(&key, &result());
+        cache.write(&key, &result(), &Unobserved);
         let path = cache.folder.join(&key.file);
         let whole = fs::read(&path).expect("a file");
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).expect("written");
-            assert_eq!(cache.read::<Reproduced>(&key), None, "{length} bytes");
+            assert_eq!(cache.read::<Stored>(&key), None, "{length} bytes");
         }
         for i in 0..whole.len() {
             let mut changed = whole.clone();
             changed[i] ^= 2;
             fs::write(&path, &changed).expect("written");
-            assert_eq!(cache.read::<Reproduced>(&key), None, "byte {i}");
+            assert_eq!(cache.read::<Stored>(&key), None, "byte {i}");
         }
         fs::write(&path, &whole).expect("written");
         assert_eq!(cache.read(&key), Some(result()));

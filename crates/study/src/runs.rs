@@ -1,0 +1,71 @@
+//! Runs of a scenario.
+
+use crate::{Error, Observer};
+use std::num::NonZeroUsize;
+use whimbrel_sim::scenario::{Point, Scenario};
+use whimbrel_sim::sweep::{self, Job, Run};
+use whimbrel_units::Duration;
+
+/// Number of samples of a curve in a picture.
+const PICTURE_SAMPLES: u64 = 1000;
+/// Minimum time between such samples.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Runs all jobs on `threads` threads (`None`: one for each core), in the order of the jobs. The
+/// results do not depend on the number of threads.
+///
+/// # Errors
+/// If the observer stops it, or threads cannot be started.
+pub fn run_all<'a>(
+    jobs: &[Job<'a>],
+    threads: Option<NonZeroUsize>,
+    observer: &dyn Observer,
+) -> Result<Vec<Run<'a>>, Error> {
+    observer.begin(jobs.len() as f64, "runs");
+    run_more(jobs, threads, 1.0, observer)
+}
+
+/// The same as a part of work that was announced to the observer: each run has this weight.
+///
+/// # Errors
+/// As [`run_all`].
+pub fn run_more<'a>(
+    jobs: &[Job<'a>],
+    threads: Option<NonZeroUsize>,
+    weight: f64,
+    observer: &dyn Observer,
+) -> Result<Vec<Run<'a>>, Error> {
+    let done = || observer.done(weight).is_continue();
+    Ok(sweep::run_while(jobs, threads, done)?)
+}
+
+/// Runs each point with its first seed.
+///
+/// # Errors
+/// As [`run_all`].
+pub fn run_first_seeds<'a>(
+    scenario: &'a Scenario,
+    threads: Option<NonZeroUsize>,
+    observer: &dyn Observer,
+) -> Result<Vec<Run<'a>>, Error> {
+    run_all(&first_seeds(scenario), threads, observer)
+}
+
+/// Each point with its first seed.
+pub fn first_seeds(scenario: &Scenario) -> Vec<Job<'_>> {
+    let first = |point| -> Option<Job<'_>> {
+        let point: &Point = point;
+        point.seeds().first().map(|&seed| Job { point, seed })
+    };
+    scenario.points().iter().filter_map(first).collect()
+}
+
+/// The same points with as many samples as a picture can show.
+pub fn sampled(scenario: &Scenario) -> Scenario {
+    let mut sampled = scenario.clone();
+    if let Some(longest) = sampled.points().iter().map(Point::duration).max() {
+        let interval = longest / PICTURE_SAMPLES;
+        sampled.set_sample(interval.max(MIN_INTERVAL));
+    }
+    sampled
+}
