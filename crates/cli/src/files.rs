@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use whimbrel_cc::Spec;
 use whimbrel_transfer::wire::{Entry, Kind};
 use whimbrel_transfer::{
-    Error, GetOptions, Retry, SendOptions, ServerAddress, get, list, printable, remove,
+    ClientOptions, Error, GetOptions, ListOptions, RemoveOptions, Retry, ServerAddress, get, list,
+    printable, remove,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -93,11 +94,11 @@ struct ClientArgs {
 }
 
 impl ClientArgs {
-    fn options(&self, server: ServerAddress) -> anyhow::Result<(SendOptions, Credentials)> {
+    fn options(&self, server: ServerAddress) -> anyhow::Result<(ClientOptions, Credentials)> {
         let credentials = self.credentials.find(&server)?;
         let controller: Spec = whimbrel_transfer::default_controller();
         let token = credentials.token.clone();
-        let mut options = SendOptions::new("-", server, token, controller);
+        let mut options = ClientOptions::new(server, token, controller);
         options.fingerprint = credentials.fingerprint;
         options.known_hosts.clone_from(&credentials.known_hosts);
         options.transport = self.transport.transport;
@@ -152,18 +153,19 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
     if places.iter().any(|(other, _)| *other != server) {
         return Err(BadInput::new("one command gets files from one server").into());
     }
-    let (mut options, credentials) = args.client.options(server)?;
-    options.retry = options.retry.or(Some(Retry {
+    let (mut client, credentials) = args.client.options(server)?;
+    client.retry = client.retry.or(Some(Retry {
         limit: Some(Duration::from_secs(24 * 3600)),
         from_start: false,
     }));
-    let what = GetOptions {
+    let options = GetOptions {
+        client,
         paths: places.into_iter().map(|(_, path)| path).collect(),
         directory: directory.unwrap_or_else(|| PathBuf::from(".")),
         overwrite: args.overwrite,
     };
     let bar = bar();
-    let report = runtime()?.block_on(get(options, what, |u| show_update(&bar, u), stop()));
+    let report = runtime()?.block_on(get(options, |u| show_update(&bar, u), stop()));
     bar.finish_and_clear();
     if report.error.is_none() {
         credentials.accepted();
@@ -203,9 +205,13 @@ pub fn run_get(args: GetArgs) -> anyhow::Result<ExitCode> {
 
 /// `whimbrel ls`.
 pub fn run_ls(args: LsArgs) -> anyhow::Result<ExitCode> {
-    let (options, credentials) = args.client.options(args.place.server.clone())?;
-    let path = args.place.path.clone();
-    let entries = match runtime()?.block_on(list(options, path, args.recursive, stop())) {
+    let (client, credentials) = args.client.options(args.place.server.clone())?;
+    let options = ListOptions {
+        client,
+        path: args.place.path.clone(),
+        recursive: args.recursive,
+    };
+    let entries = match runtime()?.block_on(list(options, stop())) {
         Ok(entries) => entries,
         Err(error) => return Ok(failed(&error, &credentials)),
     };
@@ -269,8 +275,13 @@ pub fn run_rm(args: RmArgs) -> anyhow::Result<ExitCode> {
     let Some(path) = args.place.path.clone() else {
         return Err(BadInput::new("write HOST:PATH; the directory itself stays").into());
     };
-    let (options, credentials) = args.client.options(args.place.server.clone())?;
-    let removed = runtime()?.block_on(remove(options, path.clone(), args.recursive, stop()));
+    let (client, credentials) = args.client.options(args.place.server.clone())?;
+    let options = RemoveOptions {
+        client,
+        path: path.clone(),
+        recursive: args.recursive,
+    };
+    let removed = runtime()?.block_on(remove(options, stop()));
     match removed {
         Ok(count) => {
             credentials.accepted();

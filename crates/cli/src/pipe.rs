@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 pub use tunnel::{TunnelArgs, run as run_tunnel};
 use whimbrel_cc::Spec;
-use whimbrel_transfer::{Carried, Error, PipeClient, PipeOptions, ServerAddress, Transport};
+use whimbrel_transfer::{Carried, ClientOptions, Error, PipeClient, ServerAddress, Transport};
 
 /// Exit status: the server refused the target.
 const REFUSED: u8 = 3;
@@ -100,8 +100,8 @@ fn options(
     controller: Spec,
     transport: &TransportArgs,
     credentials: &Credentials,
-) -> PipeOptions {
-    let mut options = PipeOptions::new(server, credentials.token.clone(), controller);
+) -> ClientOptions {
+    let mut options = ClientOptions::for_pipes(server, credentials.token.clone(), controller);
     options.transport = transport.transport;
     options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
     options.fingerprint = credentials.fingerprint;
@@ -110,7 +110,7 @@ fn options(
 }
 
 /// Connects, and says so if UDP is blocked.
-async fn connect(options: PipeOptions) -> Result<PipeClient, Error> {
+async fn connect(options: ClientOptions) -> Result<PipeClient, Error> {
     let client = PipeClient::connect(options).await?;
     if let Transport::Tls(control) = client.transport() {
         writeln!(io::stderr(), "{}", over_tcp::notice(control)).ok();

@@ -21,9 +21,9 @@ use whimbrel_cc::Spec;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_report::iperf3;
 use whimbrel_transfer::{
-    BurstSummary, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Outcome, QlogFolder,
-    RemotePath, Report, Retry, SendOptions, Summary, TracePoint, Transport, TreeOptions, Update,
-    transfer,
+    BurstSummary, ClientOptions, DEFAULT_CONTROLLER, Error, Filter, IntervalSample, Measurement,
+    Outcome, QlogFolder, Report, Retry, SendOptions, SendSource, ServerAddress, Summary,
+    TracePoint, Transport, TreeOptions, Update, transfer,
 };
 use whimbrel_units::{Bytes, Duration, Rate};
 
@@ -33,6 +33,8 @@ const TRACE_INTERVAL: Duration = Duration::from_millis(100);
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Where nobody watches, an interrupted transfer is tried again for this long.
 const RETRY_FOR: Duration = Duration::from_secs(24 * 3600);
+/// What the user writes for standard input.
+const STDIN: &str = "-";
 /// Exit status: the transfer failed.
 const FAILED: u8 = 1;
 /// Exit status: the server refused the file.
@@ -211,12 +213,11 @@ pub fn run(mut args: SendArgs) -> anyhow::Result<ExitCode> {
     let credentials = args.credentials.find(&place.server)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     if is_tree(&args, &sources) {
-        let tree = tree_options(&args, sources, place.path.clone())?;
-        let options = options(args, None, place, &credentials)?;
-        return tree::run(options, tree, as_json, &credentials, &runtime);
+        let tree = tree_options(args, sources, place, &credentials)?;
+        return tree::run(tree, as_json, &credentials, &runtime);
     }
     let file = sources.into_iter().next().unwrap_or_default();
-    let options = options(args, Some(file), place, &credentials)?;
+    let options = options(args, file, place, &credentials)?;
     let bar = bar();
     let mut report = runtime.block_on(async {
         let show = |update| show_update(&bar, update);
@@ -450,9 +451,10 @@ fn is_tree(args: &SendArgs, sources: &[PathBuf]) -> bool {
 }
 
 fn tree_options(
-    args: &SendArgs,
+    args: SendArgs,
     sources: Vec<PathBuf>,
-    directory: Option<RemotePath>,
+    place: Place,
+    credentials: &Credentials,
 ) -> anyhow::Result<TreeOptions> {
     if args.name.is_some() {
         let text = "--name is for one file; write HOST:DIRECTORY/ for directories";
@@ -461,16 +463,19 @@ fn tree_options(
     if args.trace.is_some() || args.samples {
         return Err(BadInput::new("--trace and --samples are for one file").into());
     }
-    if sources.iter().any(|source| source.as_os_str() == "-") {
+    if sources.iter().any(|source| source.as_os_str() == STDIN) {
         return Err(BadInput::new("standard input cannot be sent with other files").into());
     }
     Ok(TreeOptions {
-        sources,
-        directory,
+        directory: place.path,
         filter: Filter::new(&args.include, &args.exclude).map_err(BadInput::new)?,
         links: !args.no_links,
         checksum: args.checksum,
         dry_run: args.dry_run,
+        measurement: measurement(&args),
+        bandwidth: args.bwlimit,
+        attributes: args.xattrs,
+        ..TreeOptions::new(client(&args, place.server, credentials)?, sources)
     })
 }
 
@@ -480,7 +485,7 @@ fn remote_name(args: &SendArgs, file: &Path, place: &Place) -> anyhow::Result<Op
         let utf_8 = name.to_str().map(str::to_owned);
         utf_8.ok_or_else(|| BadInput::new("the file's name is not UTF-8; use --name"))
     };
-    let is_stream = file.as_os_str() == "-";
+    let is_stream = file.as_os_str() == STDIN;
     let own = match (&args.name, file.file_name()) {
         (Some(name), _) => Some(name.clone()),
         (None, Some(name)) if !is_stream && place.path.is_some() => Some(text(name)?),
@@ -498,43 +503,60 @@ fn remote_name(args: &SendArgs, file: &Path, place: &Place) -> anyhow::Result<Op
     }
 }
 
-/// The options for one file, or, without one, for a tree.
+/// The options for one file.
 fn options(
     args: SendArgs,
-    file: Option<PathBuf>,
+    file: PathBuf,
     place: Place,
     credentials: &Credentials,
 ) -> anyhow::Result<SendOptions> {
-    let name = match &file {
-        Some(file) => remote_name(&args, file, &place)?,
-        None => None,
-    };
-    let file = file.unwrap_or_default();
+    Ok(SendOptions {
+        name: remote_name(&args, &file, &place)?,
+        measurement: measurement(&args),
+        bandwidth: args.bwlimit,
+        attributes: args.xattrs,
+        client: client(&args, place.server, credentials)?,
+        source: match file.as_os_str() == STDIN {
+            true => SendSource::Stdin,
+            false => SendSource::File(file),
+        },
+    })
+}
+
+/// What to record.
+fn measurement(args: &SendArgs) -> Measurement {
     let wants_samples = args.trace.is_some() || args.samples;
+    Measurement {
+        trace: wants_samples.then(|| args.interval.unwrap_or(TRACE_INTERVAL)),
+        interval: Some(args.interval.unwrap_or(INTERVAL)),
+        packet_log: args.packet_log.clone(),
+    }
+}
+
+/// How to reach the server.
+fn client(
+    args: &SendArgs,
+    server: ServerAddress,
+    credentials: &Credentials,
+) -> anyhow::Result<ClientOptions> {
     let token = credentials.token.clone();
-    let mut options = SendOptions::new(file, place.server, token, args.controller);
-    options.name = name;
-    options.bandwidth = args.bwlimit;
-    options.attributes = args.xattrs;
-    options.retry = (!args.no_retry).then(|| Retry {
+    let mut client = ClientOptions::new(server, token, args.controller.clone());
+    client.retry = (!args.no_retry).then(|| Retry {
         limit: args
             .retry_for
             .or((!io::stderr().is_terminal()).then_some(RETRY_FOR)),
         from_start: args.retry_for.is_some(),
     });
-    options.transport = args.transport.transport;
-    options.tcp_algorithm = Some(over_tcp::algorithm(&options.controller));
-    options.priority = args.priority.unwrap_or_default();
-    options.packet_log = args.packet_log;
-    options.fingerprint = credentials.fingerprint;
-    options.known_hosts.clone_from(&credentials.known_hosts);
-    options.trace = wants_samples.then(|| args.interval.unwrap_or(TRACE_INTERVAL));
-    options.interval = Some(args.interval.unwrap_or(INTERVAL));
-    options.qlog = match &args.qlog {
+    client.transport = args.transport.transport;
+    client.tcp_algorithm = Some(over_tcp::algorithm(&client.controller));
+    client.priority = args.priority.unwrap_or_default();
+    client.fingerprint = credentials.fingerprint;
+    client.known_hosts.clone_from(&credentials.known_hosts);
+    client.qlog = match &args.qlog {
         Some(path) => Some(QlogFolder::open(path, args.qlog_limit, args.qlog_limit)?),
         None => None,
     };
-    Ok(options)
+    Ok(client)
 }
 
 /// The progress bar; hidden if stderr is not a terminal.

@@ -28,7 +28,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whimbrel_quic::Factory;
-use whimbrel_transfer::{Identity, SendOptions, ServeOptions, Server, ServerAddress, send};
+use whimbrel_transfer::{
+    ClientOptions, Identity, SendOptions, SendSource, ServeOptions, Server, ServerAddress, send,
+};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -309,8 +311,9 @@ async fn file(base: &std::path::Path, identity: &Identity) -> Result<Duration, F
     };
     let spec = "cubic".parse()?;
     let token = identity.token().clone();
-    let mut options = SendOptions::new(base.join("file"), address, token, spec);
-    options.fingerprint = Some(identity.fingerprint());
+    let client = ClientOptions::new(address, token, spec);
+    let mut options = SendOptions::new(client, SendSource::File(base.join("file")));
+    options.client.fingerprint = Some(identity.fingerprint());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(async move {
         let stopped = async { stopped.await.unwrap_or_default() };

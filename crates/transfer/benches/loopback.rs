@@ -15,7 +15,9 @@ use common::{cpu_seconds, fill};
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
-use whimbrel_transfer::{Identity, SendOptions, ServeOptions, Server, ServerAddress, send};
+use whimbrel_transfer::{
+    ClientOptions, Identity, SendOptions, SendSource, ServeOptions, Server, ServerAddress, send,
+};
 
 const RUNS: usize = 3;
 
@@ -56,8 +58,11 @@ fn run(base: &std::path::Path, controller: &str, bytes: u64) -> Result<String, B
                 port: server.local_addr()?.port(),
             };
             let spec = controller.parse()?;
-            let mut options = SendOptions::new(&file, address, identity.token().clone(), spec);
-            options.fingerprint = Some(identity.fingerprint());
+            let mut options = SendOptions::new(
+                ClientOptions::new(address, identity.token().clone(), spec),
+                SendSource::File(file.clone()),
+            );
+            options.client.fingerprint = Some(identity.fingerprint());
             let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
             let serving = tokio::spawn(async move {
                 server

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::io::Write;
 use tokio::io::AsyncReadExt;
-use whimbrel_transfer::{PipeClient, PipeOptions};
+use whimbrel_transfer::{ClientOptions, PipeClient};
 
 /// Connections that are being made at once: fewer than a server has places for strangers of one
 /// address.
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Err("write HOST:PORT FINGERPRINT COUNT quic|tls".into());
     };
     let token = std::env::var("WHIMBREL_TOKEN")?.parse()?;
-    let mut options = PipeOptions::new(server.parse()?, token, "cubic".parse()?);
+    let mut options = ClientOptions::for_pipes(server.parse()?, token, "cubic".parse()?);
     options.fingerprint = Some(fingerprint.parse()?);
     options.transport = transport.parse()?;
     let mut left: usize = count.parse()?;

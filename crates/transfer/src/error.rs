@@ -1,7 +1,9 @@
 //! Errors of a transfer. Every message is meant for the user.
 
+use crate::fingerprint::Fingerprint;
+use crate::path::printable;
+use crate::random::NoRandomness;
 use crate::wire::{Reason, Refusal};
-use crate::{Fingerprint, printable};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -94,6 +96,9 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
+    /// No random numbers.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
     /// The user stopped the transfer.
     #[error("stopped")]
     Stopped,
@@ -106,6 +111,14 @@ impl Error {
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |cause| Self::File { path, what, cause }
+    }
+
+    /// An error of this computer's storage, which is not the server's.
+    pub(crate) fn here(self) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Here(refusal),
+            other => other,
+        }
     }
 
     pub(crate) fn refused(reason: Reason, text: impl Into<String>) -> Self {

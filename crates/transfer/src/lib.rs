@@ -19,76 +19,45 @@
 //! times are limited even after that ([`Limits`]).
 
 mod blocks;
-mod close;
-mod connect;
+mod client;
+mod connection;
+mod credentials;
+mod defaults;
 mod error;
-mod fetch;
+mod file_receiver;
+mod file_sender;
 mod fingerprint;
-mod framing;
-mod host_file;
-mod identity;
-mod incoming;
-mod interval_statistics;
-mod known_hosts;
-mod known_tokens;
-mod over_tcp;
 mod path;
 mod pipe;
-mod private_file;
-mod probe;
-mod qlog;
+mod random;
 mod ranges;
-mod receiving;
-mod routes;
 #[cfg(test)]
 mod scratch_directory;
-mod send;
-mod sending;
 mod server;
-mod socket;
 mod storage;
-mod strangers;
-mod summary;
-mod tls;
 mod token;
-mod transport;
-pub mod users;
 pub mod wire;
 
 pub use blocks::CHUNK;
-pub use connect::ServerAddress;
-pub use error::Error;
-pub use fetch::{GetOptions, GetReport, get, list, remove};
-pub use fingerprint::Fingerprint;
-pub use identity::{Identity, default_state_dir};
-pub use incoming::{Incoming, Receiving, Share};
-pub use known_hosts::KnownHosts;
-pub use known_tokens::KnownTokens;
-pub use over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
-pub use path::{NameError, RemotePath, printable};
-pub use pipe::{Carried, PipeClient, PipeOptions};
-pub use probe::{ProbeReport, ProbeSample, probe};
-pub use qlog::QlogFolder;
-pub use send::{
-    Filter, Outcome, Progress, Report, Retry, SendOptions, TreeOptions, TreeReport, Update, send,
-    send_tree, transfer,
+pub use client::{
+    BurstSummary, ClientOptions, Filter, GetOptions, GetReport, IntervalSample, ListOptions,
+    Measurement, Outcome, PathUse, PipeClient, ProbeReport, ProbeSample, Progress, RemoveOptions,
+    Report, Retry, SendOptions, SendSource, ServerAddress, Summary, TracePoint, TreeOptions,
+    TreeReport, Update, VerdictCounts, get, list, probe, remove, send, send_tree, transfer,
 };
-pub use server::{Counts, Event, Limits, ServeOptions, Server};
+pub use connection::over_tcp::{TcpAlgorithm, TcpControl, Transport, TransportChoice};
+pub use connection::qlog::QlogFolder;
+pub use credentials::identity::{Identity, default_state_dir};
+pub use credentials::known_hosts::KnownHosts;
+pub use credentials::known_tokens::KnownTokens;
+pub use credentials::tls::ALPN;
+pub use defaults::{DEFAULT_CONTROLLER, DEFAULT_PORT, default_controller};
+pub use error::Error;
+pub use fingerprint::Fingerprint;
+pub use path::{NameError, RemotePath, printable};
+pub use pipe::Carried;
+pub use random::NoRandomness;
+pub use server::{Counts, Event, Incoming, Limits, Receiving, ServeOptions, Server, Share, users};
 pub use storage::KeepFree;
-pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
-pub use tls::ALPN;
 pub use token::{Token, TokenHash};
 pub use wire::{Reason, Refusal};
-
-/// The default UDP and TCP port of a server.
-pub const DEFAULT_PORT: u16 = 4440;
-
-/// The congestion controller of transfers for which none is chosen. docs/send-files.md says why.
-pub const DEFAULT_CONTROLLER: &str = "whimbrel";
-
-/// [`DEFAULT_CONTROLLER`], parsed.
-pub fn default_controller() -> whimbrel_cc::Spec {
-    DEFAULT_CONTROLLER
-        .parse()
-        .expect("the registry has the default")
-}

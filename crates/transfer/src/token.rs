@@ -1,9 +1,7 @@
 //! The token with which a client authenticates: 160 random bits.
 
-use crate::private_file::{self, Access};
-use ring::rand::{SecureRandom, SystemRandom};
+use crate::random::{self, NoRandomness};
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 
 /// A secret shared by server and client, written as 32 characters of base 32.
@@ -20,25 +18,8 @@ impl Token {
     ///
     /// # Errors
     /// If the system provides no random numbers.
-    pub fn random() -> Result<Self, crate::Error> {
-        let mut bytes = [0; Self::LEN];
-        SystemRandom::new().fill(&mut bytes).map_err(|_| {
-            crate::Error::Identity("the system provided no random numbers".to_owned())
-        })?;
-        Ok(Self(bytes))
-    }
-
-    /// Reads a token from a file that only its owner can read.
-    ///
-    /// # Errors
-    /// If the file cannot be read, others have access to it, or it contains no token.
-    pub fn from_file(path: &Path) -> Result<Self, crate::Error> {
-        let text = private_file::read(path, Access::Secret)?.ok_or_else(|| {
-            let missing = std::io::ErrorKind::NotFound.into();
-            crate::Error::file(path, "read the token")(missing)
-        })?;
-        text.parse()
-            .map_err(|e| crate::Error::Private(format!("{}: {e}", path.display())))
+    pub fn random() -> Result<Self, NoRandomness> {
+        random::bytes().map(Self)
     }
 
     pub(crate) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {

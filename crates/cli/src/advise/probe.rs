@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use whimbrel_cc::Spec;
-use whimbrel_transfer::{PipeOptions, ProbeReport, ProbeSample, ServerAddress, probe};
+use whimbrel_transfer::{ClientOptions, ProbeReport, ProbeSample, ServerAddress, probe};
 use whimbrel_units::{Bytes, Duration, Probability, Rate};
 
 /// The algorithm that measures: it keeps the link full under random loss, and looks at the path
@@ -64,7 +64,7 @@ pub fn measure(args: &AdviseArgs, host: &str) -> anyhow::Result<Result<Measured,
     let host: ServerAddress = host.parse().map_err(BadInput::new)?;
     let credentials = args.credentials.find(&host)?;
     let controller = CONTROLLER.parse().context("the registry has BBR")?;
-    let mut options = PipeOptions::new(host.clone(), credentials.token.clone(), controller);
+    let mut options = ClientOptions::for_pipes(host.clone(), credentials.token.clone(), controller);
     options.fingerprint = credentials.fingerprint;
     options.known_hosts.clone_from(&credentials.known_hosts);
     if io::stderr().is_terminal() {

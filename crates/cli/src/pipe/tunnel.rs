@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 use whimbrel_cc::Spec;
-use whimbrel_transfer::{Error, PipeClient, PipeOptions, ServerAddress};
+use whimbrel_transfer::{ClientOptions, Error, PipeClient, ServerAddress};
 
 /// Pause after a failure to accept: no file descriptor was left.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -165,12 +165,12 @@ pub fn run(args: TunnelArgs) -> anyhow::Result<ExitCode> {
 
 /// The connection to the server, replaced when it is lost.
 struct Link {
-    options: PipeOptions,
+    options: ClientOptions,
     client: Mutex<Arc<PipeClient>>,
 }
 
 impl Link {
-    async fn connect(options: PipeOptions) -> Result<Self, Error> {
+    async fn connect(options: ClientOptions) -> Result<Self, Error> {
         let client = connect(options.clone()).await?;
         Ok(Self {
             options,

@@ -5,7 +5,7 @@ use super::{bar, exit_code, show_update};
 use crate::credentials::Credentials;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use whimbrel_transfer::{Outcome, SendOptions, TreeOptions, TreeReport, send_tree};
+use whimbrel_transfer::{Outcome, TreeOptions, TreeReport, send_tree};
 use whimbrel_units::{Bytes, Duration, Rate};
 
 /// Lines about files that were left out, at most.
@@ -13,7 +13,6 @@ const LINES: usize = 20;
 
 /// Sends the files and shows the result.
 pub fn run(
-    options: SendOptions,
     tree: TreeOptions,
     as_json: bool,
     credentials: &Credentials,
@@ -27,7 +26,7 @@ pub fn run(
                 std::future::pending().await
             }
         };
-        send_tree(options, tree, |update| show_update(&bar, update), stop).await
+        send_tree(tree, |update| show_update(&bar, update), stop).await
     });
     bar.finish_and_clear();
     if report.error.is_none() {

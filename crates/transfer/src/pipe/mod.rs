@@ -4,20 +4,14 @@
 //! |---|---|
 //! | `stream` | a byte stream as chunks on streams of QUIC |
 //! | `relay` | joins a pipe to something local |
-//! | `client` | the client's end |
-//! | `target` | the server's end |
 //!
 //! A client asks for a pipe on a stream of its own (`Pipe`). The server opens the target, answers
 //! with the pipe's number (`Accepted`), and with the exit status when the target has ended
 //! (`Exited`). Data travels on streams in one direction, whose headers name pipe and chunk.
 
-mod client;
 mod relay;
 mod stream;
-mod target;
 
-pub use client::{PipeClient, PipeOptions};
 pub use relay::Carried;
-pub(crate) use relay::inward;
+pub(crate) use relay::{inward, outward, relay};
 pub(crate) use stream::{PipeReader, PipeWriter};
-pub(crate) use target::Opened;

@@ -1,7 +1,7 @@
 //! Joins a pipe to something local: a terminal, a program, a TCP connection.
 
 use super::stream::{PipeReader, PipeWriter};
-use crate::Error;
+use crate::error::Error;
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -22,7 +22,7 @@ pub struct Carried {
 ///
 /// # Errors
 /// If the connection is lost. That a local reader is gone is no error: the peer is told to stop.
-pub(super) async fn relay(
+pub(crate) async fn relay(
     from: impl AsyncRead + Unpin,
     to: impl AsyncWrite + Unpin,
     writer: &mut PipeWriter,
@@ -36,7 +36,7 @@ pub(super) async fn relay(
 
 /// Copies what is read here to the peer, until either end has enough, or `ended` completes and
 /// nothing more is there to be read.
-pub(super) async fn outward(
+pub(crate) async fn outward(
     mut from: impl AsyncRead + Unpin,
     ended: impl Future<Output = ()>,
     writer: &mut PipeWriter,

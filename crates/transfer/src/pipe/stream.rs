@@ -5,9 +5,10 @@
 //! it is written: nothing waits until it is full. A chunk that ends before it is full is the last.
 
 use crate::blocks::CHUNK;
-use crate::routes::ChunkStream;
+use crate::connection::close;
+use crate::connection::routes::ChunkStream;
+use crate::error::Error;
 use crate::wire::ChunkHeader;
-use crate::{Error, close};
 use bytes::Bytes;
 use noq_proto::{PathId, VarInt};
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ impl PipeWriter {
     async fn stream(&mut self) -> Result<&mut SendStream, Error> {
         if self.stream.is_none() {
             let opened = self.connection.open_uni().await;
-            let mut stream = opened.map_err(|e| Error::Lost(close::text(&e)))?;
+            let mut stream = opened.map_err(close::lost)?;
             // Older chunks go first.
             let priority = -i32::try_from(self.index).unwrap_or(i32::MAX);
             stream.set_priority(priority).ok();

@@ -1,10 +1,11 @@
 //! Which connections the server accepts.
 
+use super::serve::Server;
 use super::session::Peer;
+use super::shared::{OnEvent, Shared};
+use super::strangers::Newcomer;
 use super::tcp::Tcp;
-use super::{OnEvent, Server, Shared};
-use crate::Error;
-use crate::strangers::Newcomer;
+use crate::error::Error;
 use crate::wire::Reason;
 use std::net::SocketAddr;
 use std::sync::Arc;

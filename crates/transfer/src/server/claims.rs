@@ -3,7 +3,7 @@
 //! Two transfers never write the same file. A transfer that is repeated takes over from its own
 //! dead connection at once, and from another one that makes no progress.
 
-use crate::RemotePath;
+use crate::path::RemotePath;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,12 +1,13 @@
 //! What a client may do with stored files: get, list and remove them.
 
-use super::Event;
-use super::put::blocking;
+use super::options::Event;
+use super::request::{below, blocking};
 use super::session::Session;
-use super::tree::below;
-use crate::sending::{Account, FileSource, Sending, Sent, Source};
+use crate::connection::framing;
+use crate::error::Error;
+use crate::file_sender::{Account, FileSource, Sending, Sent, Source};
+use crate::path::RemotePath;
 use crate::wire::{Entry, MAX_MESSAGE, Message, Put, Reason};
-use crate::{Error, RemotePath, framing};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -78,14 +79,6 @@ impl Session {
             on_announced: &|_| (),
         };
         sending.run(put, send, receive).await
-    }
-
-    pub(super) fn may_read(&self) -> Result<(), Error> {
-        if self.client.user.rights.read {
-            return Ok(());
-        }
-        let text = "this token does not permit reading files here";
-        Err(Error::refused(Reason::Rights, text))
     }
 
     /// Lists a directory.

@@ -1,14 +1,14 @@
 //! Many small files that a client requests: read into packs.
 
-use super::Event;
-use super::put::blocking;
+use super::options::Event;
+use super::request::{below, blocking};
 use super::session::Session;
-use super::tree::below;
-use crate::receiving::Control;
-use crate::sending::{Account, Pack, Packing, read_small, send_stream};
+use crate::connection::framing::Control;
+use crate::connection::{close, framing};
+use crate::error::Error;
+use crate::file_sender::{Account, Pack, Packing, read_small, send_stream};
 use crate::storage::Storage;
 use crate::wire::{ChunkHeader, Failure, Finish, MAX_LIST, Message, PackEntry, Reason};
-use crate::{Error, close, framing};
 use std::time::Instant;
 use tokio::sync::mpsc;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
@@ -121,7 +121,7 @@ impl Session {
         };
         tokio::select! {
             sent = all => sent,
-            reason = self.connection.closed() => Err(Error::Lost(close::text(&reason))),
+            reason = self.connection.closed() => Err(close::lost(reason)),
         }
     }
 }

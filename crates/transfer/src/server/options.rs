@@ -1,7 +1,11 @@
 //! The server's event and options.
 
-use crate::users::{Rights, Users};
-use crate::{Error, KeepFree, QlogFolder, RemotePath, TcpAlgorithm};
+use super::users::{Rights, Users};
+use crate::connection::over_tcp::TcpAlgorithm;
+use crate::connection::qlog::QlogFolder;
+use crate::error::Error;
+use crate::path::RemotePath;
+use crate::storage::KeepFree;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use whimbrel_cc::Spec;
@@ -87,7 +91,7 @@ impl ServeOptions {
             max_priority: Priority::HIGHEST,
             keep_free: KeepFree::default(),
             keep_partial: Span::from_secs(7 * 24 * 3600),
-            controller: crate::default_controller(),
+            controller: crate::defaults::default_controller(),
             rights: Rights {
                 read: false,
                 write: true,

@@ -1,18 +1,22 @@
 //! One pipe: from the request to the end of its target.
 
-use super::Event;
+use super::discard::Discard;
+use super::options::Event;
+use super::pipe_target::Opened;
 use super::session::Session;
-use crate::pipe::{Carried, Opened, PipeReader, PipeWriter, inward};
-use crate::probe::{Discard, LONGEST, PROBE};
-use crate::users::Target;
-use crate::wire::{Message, Reason};
-use crate::{Error, close, framing, transport};
+use super::users::Target;
+use crate::connection::{close, framing, parameters};
+use crate::error::Error;
+use crate::pipe::{Carried, PipeReader, PipeWriter, inward};
+use crate::wire::{Message, PROBE, Reason};
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use whimbrel_quic::endpoint::SendStream;
 use whimbrel_units::Bytes;
 
+/// Maximum time that a server discards data for one probe.
+const LONGEST: Duration = Duration::from_secs(60);
 /// Maximum number of pipes and transfers of one connection.
 const MAX_ROUTES: usize = 64;
 
@@ -66,7 +70,7 @@ impl Session {
                 Error::refused(Reason::Missing, text)
             })?),
         };
-        transport::admit(&self.connection);
+        parameters::admit(&self.connection);
         self.connection.admit(self.client.user.max_priority);
         let accepted = Message::Accepted {
             transfer: route.transfer,
@@ -84,7 +88,7 @@ impl Session {
         let (carried, status) = tokio::select! {
             result = work => result?,
             reason = self.connection.closed() => {
-                return Err(Error::Lost(close::text(&reason)));
+                return Err(close::lost(reason));
             }
         };
         let name = found.map_or(PROBE, |(name, _)| name);

@@ -1,16 +1,19 @@
 //! One file: from the request to the answer.
 
-use super::Event;
+use super::claims::Key;
+use super::incoming::Entry;
+use super::options::Event;
+use super::request::blocking;
 use super::session::Session;
-use crate::incoming::Entry;
-use crate::receiving::{Received, Receiver};
+use crate::connection::{close, framing};
+use crate::error::Error;
+use crate::file_receiver::{Received, Receiver};
+use crate::path::RemotePath;
 use crate::storage::{Found, Lock, Partial, busy, hash_file};
 use crate::wire::{FileTime, Kind, Message, Put, Reason};
-use crate::{Error, RemotePath, close, framing};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use whimbrel_quic::endpoint::{RecvStream, SendStream};
 use whimbrel_units::Bytes;
@@ -19,13 +22,6 @@ use whimbrel_units::Bytes;
 const UNLOCK: Duration = Duration::from_secs(5);
 /// Time between two attempts.
 const RETRY: Duration = Duration::from_millis(20);
-
-/// Runs work that blocks.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    spawn_blocking(work).await.map_err(|_| Error::Stopped)?
-}
 
 impl Session {
     /// Stores a file that the client offers.
@@ -78,7 +74,7 @@ impl Session {
         let received = Arc::new(AtomicU64::new(0));
         let claim = tokio::select! {
             claim = shared.claims.claim(key.clone(), put.id, Arc::clone(&received)) => claim,
-            reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+            reason = self.connection.closed() => return Err(close::lost(reason)),
         };
         let claim = claim.ok_or_else(|| busy(path))?;
         if let Some(found) = self.same(put, path, &key, send, receive).await? {
@@ -143,7 +139,7 @@ impl Session {
                 return Err(Error::refused(Reason::Cancelled, text));
             }
             // Report the lost connection here, so that the log shows the file's name.
-            reason = self.connection.closed() => Err(Error::Lost(close::text(&reason))),
+            reason = self.connection.closed() => Err(close::lost(reason)),
         };
         if let Err(error) = &complete {
             self.note_full(error);
@@ -184,39 +180,13 @@ impl Session {
         }
     }
 
-    /// Whether the client may store files.
-    pub(super) fn may_write(&self) -> Result<(), Error> {
-        if self.client.user.rights.write {
-            return Ok(());
-        }
-        let text = "this token does not permit storing files here";
-        Err(Error::refused(Reason::Rights, text))
-    }
-
-    /// A transfer for chunk or pack streams.
-    pub(super) fn route(
-        &self,
-    ) -> Result<
-        (
-            crate::routes::Route,
-            tokio::sync::mpsc::Receiver<crate::routes::ChunkStream>,
-        ),
-        Error,
-    > {
-        let max = self.peer.shared.limits.transfers;
-        self.routes.open(max).ok_or_else(|| {
-            let text = format!("a connection may carry {max} files at once");
-            Error::refused(Reason::Busy, text)
-        })
-    }
-
     /// Handles a file that is there already: the same content is stored without sending it, other
     /// content is refused unless files are replaced. `None` if it is to be sent.
     async fn same(
         &self,
         put: &Put,
         path: &RemotePath,
-        key: &super::claims::Key,
+        key: &Key,
         send: &mut SendStream,
         receive: &mut RecvStream,
     ) -> Result<Option<Received>, Error> {
@@ -237,7 +207,7 @@ impl Session {
             framing::write(send, &Message::Present).await?;
             let message = tokio::select! {
                 message = framing::read(receive) => message?,
-                reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+                reason = self.connection.closed() => return Err(close::lost(reason)),
             };
             let finish = match message {
                 Message::Finish(finish) => finish,

@@ -1,13 +1,15 @@
 //! The connection of one client: who it is, its requests and its data streams.
 
 use super::admission::{Leave, Slot};
+use super::options::Event;
 use super::queue::Place;
-use super::{Event, OnEvent, Shared};
-use crate::routes::Routes;
+use super::shared::{OnEvent, Shared};
+use super::users::User;
+use crate::connection::routes::Routes;
+use crate::connection::{close, framing, parameters};
+use crate::error::Error;
 use crate::storage::Storage;
-use crate::users::User;
 use crate::wire::{MAX_FIRST_MESSAGE, Message, Reason, VERSION};
-use crate::{Error, close, framing, transport};
 use noq_proto::VarInt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,7 +158,7 @@ impl Peer {
     ) {
         match self.authenticate(&mut receive).await {
             Ok(found) => {
-                transport::admit_requests(&connection);
+                parameters::admit_requests(&connection);
                 let max_size = self.shared.max_file();
                 let welcome = Message::Welcome {
                     version: VERSION,
@@ -282,7 +284,7 @@ impl Session {
     pub async fn failed(
         &self,
         send: &mut SendStream,
-        name: Option<crate::RemotePath>,
+        name: Option<crate::path::RemotePath>,
         error: Error,
     ) {
         self.peer.refuse(send, &error).await;
@@ -316,14 +318,14 @@ impl Session {
                     framing::write(send, &Message::Queued { position }).await?;
                 }
                 reason = self.connection.closed() => {
-                    return Err(Error::Lost(close::text(&reason)));
+                    return Err(close::lost(reason));
                 }
             }
         };
         let text = "too many transfers wait for this server; try again later";
         let taken = Arc::new(taken.ok_or_else(|| Error::refused(Reason::Busy, text))?);
         *place = Arc::downgrade(&taken);
-        transport::admit(&self.connection);
+        parameters::admit(&self.connection);
         self.connection.admit(self.client.user.max_priority);
         Ok(taken)
     }

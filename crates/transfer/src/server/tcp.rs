@@ -5,9 +5,13 @@
 //! then is served as one over UDP is.
 
 use super::admission::Leave;
-use super::endpoint_config;
+use super::reset::endpoint_config;
 use super::session::{Deadline, Peer};
-use crate::{Error, Identity, TcpAlgorithm, close, over_tcp, tls};
+use crate::connection::over_tcp::TcpAlgorithm;
+use crate::connection::{close, over_tcp};
+use crate::credentials::identity::Identity;
+use crate::credentials::tls;
+use crate::error::Error;
 use noq_proto::crypto::rustls::QuicServerConfig;
 use noq_proto::{EndpointConfig, ServerConfig, TransportConfig, VarInt};
 use std::net::SocketAddr;

@@ -1,13 +1,17 @@
 //! Many small files: packs, written and synchronized in batches.
 
-use super::put::blocking;
+use super::options::Event;
+use super::request::{base, below, blocking};
 use super::session::Session;
-use super::{Event, Shared};
+use super::shared::Shared;
+use crate::connection::framing::Control;
+use crate::connection::{close, framing};
+use crate::error::Error;
+use crate::file_receiver::read_pack;
+use crate::path::RemotePath;
 use crate::ranges::RangeSet;
-use crate::receiving::{Control, read_pack};
 use crate::storage::{Directories, Stage, Staged};
 use crate::wire::{CheckedFile, Failure, Finish, MAX_LIST, MAX_PACK, Message, PackReader, Reason};
-use crate::{Error, RemotePath, close, framing};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -182,7 +186,7 @@ impl Session {
                         return Err(Error::refused(Reason::Stalled, text));
                     }
                 }
-                reason = self.connection.closed() => return Err(Error::Lost(close::text(&reason))),
+                reason = self.connection.closed() => return Err(close::lost(reason)),
             }
         }
     }
@@ -237,24 +241,6 @@ impl Session {
         drop(reserved);
         written.send(done).await.map_err(|_| Error::Stopped)
     }
-}
-
-/// The directory of a tree; `None` is the user's own.
-fn base(path: &[u8]) -> Result<Option<RemotePath>, Error> {
-    if path.is_empty() {
-        return Ok(None);
-    }
-    let path = RemotePath::new(path).map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
-    Ok(Some(path))
-}
-
-/// The path of a file of a tree.
-pub(super) fn below(base: Option<&RemotePath>, path: &[u8]) -> Result<RemotePath, Error> {
-    let joined = match base {
-        Some(base) => base.join(path),
-        None => RemotePath::new(path),
-    };
-    joined.map_err(|e| Error::refused(Reason::Name, e.to_string()))
 }
 
 /// Gives all files that are written their names, as many at once as there are.

@@ -1,8 +1,8 @@
 //! How much users store, against their quotas.
 
-use super::put::blocking;
+use super::request::blocking;
 use super::session::Client;
-use crate::Error;
+use crate::error::Error;
 use crate::wire::Reason;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

@@ -2,9 +2,10 @@
 
 use super::resolve::open_directory;
 use super::{Found, Storage};
+use crate::error::Error;
 use crate::path::RESERVED;
+use crate::path::RemotePath;
 use crate::wire::{Entry, Kind, Reason, Remote};
-use crate::{Error, RemotePath};
 use rustix::fs::{AtFlags, Dir, readlinkat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsStr;

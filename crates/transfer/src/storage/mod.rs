@@ -23,9 +23,11 @@ pub use space::KeepFree;
 pub(crate) use stage::{Directories, Stage, Staged, stays_below};
 
 use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
+use crate::error::Error;
 use crate::path::RESERVED;
+use crate::path::RemotePath;
+use crate::random;
 use crate::wire::{Kind, Reason};
-use crate::{Error, RemotePath};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -229,11 +231,7 @@ fn umask() -> u16 {
 
 /// A random name with the server's own prefix.
 fn random_name(suffix: &str) -> Result<String, Error> {
-    use ring::rand::{SecureRandom, SystemRandom};
-    let mut random = [0; 8];
-    SystemRandom::new()
-        .fill(&mut random)
-        .map_err(|_| Error::Identity("the system gave no randomness".to_owned()))?;
+    let random = random::bytes::<8>()?;
     Ok(own_name(&data_encoding::HEXLOWER.encode(&random), suffix))
 }
 

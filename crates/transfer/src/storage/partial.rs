@@ -7,9 +7,10 @@
 use super::resolve::set_attributes;
 use super::{Storage, is_own_name, is_same, own_name};
 use crate::blocks::FINE_LOG;
+use crate::error::Error;
+use crate::path::RemotePath;
 use crate::ranges::RangeSet;
 use crate::wire::{MAX_LIST, Metadata, Reason};
-use crate::{Error, RemotePath};
 use rustix::fs::{
     AtFlags, FlockOperation, Mode, OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, fchmod,
     flock, fsync, futimens, linkat, openat, renameat, renameat_with, seek, unlinkat,

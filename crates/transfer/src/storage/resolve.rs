@@ -1,8 +1,9 @@
 //! From a path to the file descriptor of its directory, one component at a time.
 
 use super::Storage;
+use crate::error::Error;
+use crate::path::RemotePath;
 use crate::wire::{Attribute, FileTime, Kind, MAX_ATTRIBUTES, MAX_VALUE, Metadata, Reason};
-use crate::{Error, RemotePath};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, fgetxattr, flistxattr, fsetxattr, fsync, mkdirat,
     openat, statat,

@@ -1,7 +1,7 @@
 //! How much of the disk may be used.
 
 use super::{Side, Storage};
-use crate::Error;
+use crate::error::Error;
 use crate::wire::Reason;
 use rustix::fs::fstatvfs;
 use whimbrel_units::Bytes;

@@ -6,8 +6,9 @@
 use super::partial::set_modified;
 use super::resolve::{open_directory, set_attributes};
 use super::{Found, Storage, is_own_name, random_name};
+use crate::error::Error;
+use crate::path::RemotePath;
 use crate::wire::{Kind, Metadata, PackEntry, Reason};
-use crate::{Error, RemotePath};
 use rustix::fs::{
     AtFlags, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fsync, linkat, mkdirat,
     openat, readlinkat, renameat, renameat_with, statat, symlinkat, syncfs, unlinkat,

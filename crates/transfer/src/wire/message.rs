@@ -4,7 +4,7 @@ use super::attributes::{FileTime, Metadata, get_time, put_time};
 use super::codec::{WireError, array, count, get_bytes, get_text, put_bytes};
 use super::refusal::{MAX_TEXT, Reason, Refusal};
 use super::{MAX_LIST, MAX_MESSAGE};
-use crate::RemotePath;
+use crate::path::RemotePath;
 use crate::token::Token;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 

@@ -109,6 +109,8 @@ pub const MAX_MESSAGE: usize = 64 << 10;
 /// Maximum number of ranges in [`Message::Accepted`], of hashes in a message, and of files in
 /// [`Message::Check`].
 pub const MAX_LIST: usize = 1024;
+/// The target of a probe. No name of a configured target begins with `@`.
+pub const PROBE: &str = "@probe";
 /// Length of the header of a chunk stream, bytes.
 pub const CHUNK_HEADER: usize = 20;
 

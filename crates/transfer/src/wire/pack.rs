@@ -2,7 +2,7 @@
 
 use super::Metadata;
 use super::codec::{WireError, get_bytes, put_bytes, take};
-use crate::RemotePath;
+use crate::path::RemotePath;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 /// Maximum length of a pack, bytes: it fits a stream's window.

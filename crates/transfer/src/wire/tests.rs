@@ -1,5 +1,5 @@
 use super::*;
-use crate::Token;
+use crate::token::Token;
 use proptest::prelude::*;
 
 fn hash() -> impl Strategy<Value = blake3::Hash> {

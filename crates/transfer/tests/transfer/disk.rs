@@ -111,12 +111,8 @@ async fn tree_onto(service: &Service, scratch: &ScratchDirectory) {
     for name in ["a", "b", "c", "d"] {
         std::fs::write(top.join(name), vec![name.as_bytes()[0]; 1_500_000]).expect("written");
     }
-    let tree = TreeOptions {
-        sources: vec![top],
-        ..TreeOptions::default()
-    };
-    let options = service.options(Path::new("-"));
-    let report = send_tree(options, tree, |_| (), std::future::pending()).await;
+    let tree = TreeOptions::new(service.client(), vec![top]);
+    let report = send_tree(tree, |_| (), std::future::pending()).await;
     let Some(Error::Refused(refusal)) = report.error else {
         panic!("not full: {:?}", report.error)
     };
@@ -136,13 +132,13 @@ async fn get_onto(scratch: &ScratchDirectory, disk: &Path) {
     let before = file_names(disk);
     let fetch = |names: &[&str]| {
         let path = |name: &&str| RemotePath::new(name).expect("a path");
-        let what = GetOptions {
+        let options = GetOptions {
+            client: service.client(),
             paths: names.iter().map(path).collect(),
             directory: disk.to_owned(),
             overwrite: false,
         };
-        let options = service.options(Path::new("-"));
-        get(options, what, |_| (), std::future::pending())
+        get(options, |_| (), std::future::pending())
     };
     let report = fetch(&["large"]).await;
     let Some(Error::Here(refusal)) = report.error else {

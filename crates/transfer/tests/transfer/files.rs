@@ -21,7 +21,7 @@ async fn a_file_arrives_with_every_controller() {
     for entry in CONTROLLERS {
         let file = scratch.file(entry.name, 8_000_001);
         let mut options = service.options(&file);
-        options.controller = entry.name.parse().expect("a known controller");
+        options.client.controller = entry.name.parse().expect("a known controller");
         let summary = upload(options)
             .await
             .unwrap_or_else(|e| panic!("{}: {e}", entry.name));
@@ -70,7 +70,7 @@ async fn wrong_tokens_are_refused_and_the_right_one_is_not() {
     let service = Service::start(&scratch);
     for _ in 0..12 {
         let mut options = service.options(&file);
-        options.token = Token::random().expect("random numbers");
+        options.client.token = Token::random().expect("random numbers");
         assert_eq!(
             reason(upload(options).await.expect_err("a wrong token")),
             Reason::Token
@@ -88,7 +88,7 @@ async fn a_server_with_another_fingerprint_gets_nothing() {
     let service = Service::start(&scratch);
     let right = service.identity.fingerprint();
     let mut options = service.options(&file);
-    options.fingerprint = Some(Fingerprint::of_certificate(b"another"));
+    options.client.fingerprint = Some(Fingerprint::of_certificate(b"another"));
     match upload(options).await.expect_err("not the pinned one") {
         Error::FingerprintMismatch { found, .. } => assert_eq!(found, right),
         other => panic!("{other}"),
@@ -104,8 +104,8 @@ async fn a_server_is_pinned_on_first_use_and_known_afterwards() {
     let known = KnownHosts::at(scratch.path().join("known_hosts"));
     let options = |name, fingerprint| {
         let mut options = service.options(&scratch.file(name, 10));
-        options.known_hosts = Some(known.clone());
-        options.fingerprint = fingerprint;
+        options.client.known_hosts = Some(known.clone());
+        options.client.fingerprint = fingerprint;
         options
     };
     let error = upload(options("a", None)).await.expect_err("unknown");

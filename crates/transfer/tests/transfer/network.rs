@@ -21,8 +21,8 @@ async fn a_file_arrives_over_a_path_with_two_percent_loss() {
     for controller in ["newreno", "cerl"] {
         let file = scratch.file(controller, 16_000_000);
         let mut options = service.options_to(&file, path.address);
-        options.controller = controller.parse().expect("a known controller");
-        options.trace = Some(Span::from_millis(10));
+        options.client.controller = controller.parse().expect("a known controller");
+        options.measurement.trace = Some(Span::from_millis(10));
         let summary = upload(options).await.expect("stored");
         assert!(fs::read(&file).ok() == fs::read(service.directory.join(controller)).ok());
         assert!(
@@ -47,7 +47,7 @@ async fn when_the_network_fails_both_sides_stop() {
     let mut service = Service::with(&scratch, Limits { idle, ..limits() }, false);
     let path = Path::to(service.address, u64::MAX).await;
     let mut options = service.options_to(&scratch.file("a", 100_000_000), path.address);
-    options.idle = idle;
+    options.client.idle = idle;
     let cut = |progress: whimbrel_transfer::Progress| {
         path.cut
             .store(progress.bytes > UNDER_WAY, Ordering::Relaxed);
@@ -118,7 +118,7 @@ async fn the_next_server_goes_on_where_a_killed_one_was() {
     let address = SocketAddr::from(([127, 0, 0, 1], port.await.expect("in time")));
     let service = Service::in_directory(&scratch, scratch.subdirectory("other"), limits(), false);
     let mut options = service.options_to(&scratch.file("a", 300_000_000), address);
-    options.idle = Span::from_secs(1);
+    options.client.idle = Span::from_secs(1);
     let kill = |progress: whimbrel_transfer::Progress| {
         if progress.bytes > UNDER_WAY {
             server.kill().ok();

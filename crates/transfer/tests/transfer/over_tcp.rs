@@ -2,8 +2,8 @@
 
 use crate::common::blocked::Blocked;
 use crate::common::{
-    ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits_without_deadline,
-    nothing_listens_at, raw, report, upload,
+    ScratchDirectory, Service, TEST_TIMEOUT, UNDER_WAY, limits_without_deadline, list,
+    nothing_listens_at, raw, remove, report, upload,
 };
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     Error, Fingerprint, GetOptions, Limits, Outcome, Progress, Reason, Report, Retry, SendOptions,
-    ServeOptions, Token, Transport, TransportChoice, Update, get, list, remove, transfer,
+    ServeOptions, Token, Transport, TransportChoice, Update, get, transfer,
 };
 use whimbrel_units::Duration as Span;
 
@@ -30,7 +30,7 @@ fn is_tls(report: &Report) -> bool {
 }
 
 fn retrying(mut options: SendOptions) -> SendOptions {
-    options.retry = Some(Retry {
+    options.client.retry = Some(Retry {
         limit: Some(Span::from_secs(30)),
         from_start: true,
     });
@@ -88,7 +88,7 @@ async fn an_interrupted_transfer_over_tcp_goes_on_where_it_was() {
     let size: u64 = 60_000_000;
     let file = scratch.file("data", size as usize);
     let mut options = retrying(service.options_to(&file, path.address));
-    options.transport = TransportChoice::Tls;
+    options.client.transport = TransportChoice::Tls;
     options.bandwidth = Some(whimbrel_units::Rate::from_bits_per_sec(400_000_000));
     path.cut_tcp(3, size / 4);
     let report = report(options).await;
@@ -108,7 +108,7 @@ async fn a_transfer_goes_on_over_tcp_when_udp_becomes_blocked() {
     let size: u64 = 30_000_000;
     let file = scratch.file("data", size as usize);
     let mut options = retrying(service.options_to(&file, path.address));
-    options.idle = Span::from_secs(1);
+    options.client.idle = Span::from_secs(1);
     options.bandwidth = Some(whimbrel_units::Rate::from_bits_per_sec(200_000_000));
     path.block_udp_after(size / 3);
     let report = report(options).await;
@@ -134,26 +134,27 @@ async fn files_are_listed_got_and_removed_over_tcp() {
     let service = Service::with_rights(&scratch, rights);
     let file = scratch.file("data", 3_000_000);
     let mut options = service.options(&file);
-    options.transport = TransportChoice::Tls;
+    options.client.transport = TransportChoice::Tls;
     upload(options.clone()).await.expect("stored");
     let never = std::future::pending::<()>;
-    let entries = list(options.clone(), None, false, never()).await;
+    let entries = list(options.client.clone(), None, false).await;
     assert_eq!(entries.expect("allowed").len(), 1);
     let name = || whimbrel_transfer::RemotePath::new(b"data").expect("a name");
     let here = scratch.subdirectory("got");
     let what = GetOptions {
+        client: options.client.clone(),
         paths: vec![name()],
         directory: here.clone(),
         overwrite: false,
     };
-    let got = get(options.clone(), what, |_| (), never()).await;
+    let got = get(what, |_| (), never()).await;
     assert_eq!(
         (got.outcome, got.transport.map(|t| t.name())),
         (Outcome::Stored, Some("tls"))
     );
     assert!(std::fs::read(here.join("data")).ok() == std::fs::read(&file).ok());
     assert_eq!(
-        remove(options, name(), false, never())
+        remove(options.client, name(), false)
             .await
             .expect("allowed"),
         1
@@ -168,7 +169,7 @@ async fn identity_and_token_are_checked_over_tcp_too() {
     let path = Blocked::to(service.address, false).await;
     let file = scratch.file("data", 1000);
     let mut options = service.options_to(&file, path.address);
-    options.fingerprint = None;
+    options.client.fingerprint = None;
     let error = upload(options.clone()).await.expect_err("unknown");
     let found = service.identity.fingerprint();
     assert!(
@@ -178,14 +179,14 @@ async fn identity_and_token_are_checked_over_tcp_too() {
     let other = ScratchDirectory::new();
     let other = whimbrel_transfer::Identity::load_or_create(&other.path().join("id"));
     let expected: Fingerprint = other.expect("an identity").fingerprint();
-    options.fingerprint = Some(expected);
+    options.client.fingerprint = Some(expected);
     let error = upload(options.clone()).await.expect_err("another server");
     assert!(
         matches!(error, Error::FingerprintMismatch { .. }),
         "{error}"
     );
-    options.fingerprint = Some(found);
-    options.token = Token::random().expect("randomness");
+    options.client.fingerprint = Some(found);
+    options.client.token = Token::random().expect("randomness");
     let error = upload(options).await.expect_err("a wrong token");
     assert!(
         matches!(&error, Error::Refused(r) if r.reason == Reason::Token),
@@ -207,7 +208,7 @@ async fn a_server_without_tcp_or_udp_is_named_as_before() {
     let file = scratch.file("data", 1000);
     upload(service.options(&file)).await.expect("over QUIC");
     let mut options = service.options(&file);
-    options.transport = TransportChoice::Tls;
+    options.client.transport = TransportChoice::Tls;
     let error = upload(options).await.expect_err("no TCP").to_string();
     assert!(
         error.contains("TCP port") && error.contains("cannot be reached"),
@@ -314,7 +315,7 @@ async fn hostile_tcp_connections_delay_nobody_elsewhere() {
         let file = scratch.file(&format!("honest-{n}"), 100_000);
         let mut options = service.options(&file);
         if n % 2 == 0 {
-            options.transport = TransportChoice::Tls;
+            options.client.transport = TransportChoice::Tls;
         }
         upload(options).await.expect("served");
     }
@@ -355,7 +356,7 @@ async fn hostile_bytes_inside_and_outside_of_tls_do_no_harm() {
     }
     let file = scratch.file("data", 1_000_000);
     let mut options = service.options(&file);
-    options.transport = TransportChoice::Tls;
+    options.client.transport = TransportChoice::Tls;
     upload(options).await.expect("stored");
     service.stop().await;
 }
@@ -366,7 +367,7 @@ async fn a_stopped_server_says_so_over_tcp() {
     let service = Service::start(&scratch);
     let file = scratch.file("data", 50_000_000);
     let mut options = service.options(&file);
-    options.transport = TransportChoice::Tls;
+    options.client.transport = TransportChoice::Tls;
     options.bandwidth = Some(whimbrel_units::Rate::from_bits_per_sec(80_000_000));
     let (under_way, begun) = oneshot::channel::<()>();
     let mut under_way = Some(under_way);

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::{Rights, Target, TokenEntry, User, Users};
 use whimbrel_transfer::{
-    Carried, Error, Identity, Limits, PipeClient, PipeOptions, Reason, ServeOptions, Server,
+    Carried, ClientOptions, Error, Identity, Limits, PipeClient, Reason, ServeOptions, Server,
     ServerAddress, Token, probe,
 };
 use whimbrel_units::{Bytes, Duration as Span};
@@ -61,7 +61,7 @@ impl Service {
         }
     }
 
-    fn options(&self) -> PipeOptions {
+    fn options(&self) -> ClientOptions {
         let address = self.server.local_addr().expect("bound");
         let server = ServerAddress {
             host: address.ip().to_string(),
@@ -69,7 +69,7 @@ impl Service {
         };
         let controller = "newreno".parse().expect("a known controller");
         let token = self.identity.token().clone();
-        let mut options = PipeOptions::new(server, token, controller);
+        let mut options = ClientOptions::for_pipes(server, token, controller);
         options.fingerprint = Some(self.identity.fingerprint());
         options
     }

@@ -39,10 +39,10 @@ async fn transfer(scratch: &ScratchDirectory, controller: &str) -> (Summary, Pat
     );
     let service = Service::logging(scratch, folder(&served));
     let mut options = service.options(&scratch.file("data", 3_000_000));
-    options.controller = controller.parse().expect("a known controller");
-    options.qlog = Some(folder(&sent));
-    options.interval = Some(Duration::from_millis(10));
-    options.trace = Some(Duration::from_millis(1));
+    options.client.controller = controller.parse().expect("a known controller");
+    options.client.qlog = Some(folder(&sent));
+    options.measurement.interval = Some(Duration::from_millis(10));
+    options.measurement.trace = Some(Duration::from_millis(1));
     let summary = upload(options).await.expect("stored");
     service.stop().await;
     // Copies: on a busy machine the last packets of a closed connection may still be logged.
@@ -139,7 +139,7 @@ async fn a_full_log_ends_with_a_complete_record() {
     let logs = scratch.subdirectory("logs");
     let limit = Bytes::new(100_000);
     let mut options = service.options(&scratch.file("data", 8_000_000));
-    options.qlog = Some(QlogFolder::open(&logs, limit, limit).expect("a folder"));
+    options.client.qlog = Some(QlogFolder::open(&logs, limit, limit).expect("a folder"));
     upload(options).await.expect("stored");
     service.stop().await;
     let log = &files(&logs)[0];

@@ -221,7 +221,7 @@ async fn a_transfer_survives_a_restart_of_the_server_by_itself() {
     let file = scratch.file("a", 30 * MIB as usize);
     let path = Network::held(address, 16 * MIB).await;
     let mut options = slowly(service.options_to(&file, path.address));
-    options.retry = Some(Retry {
+    options.client.retry = Some(Retry {
         limit: Some(Span::from_secs(30)),
         from_start: false,
     });

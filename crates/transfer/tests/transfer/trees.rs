@@ -1,7 +1,7 @@
 //! Directories and many files, in both directions.
 
 use crate::common::scratch_directory::file_names;
-use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, visible};
+use crate::common::{ScratchDirectory, Service, TEST_TIMEOUT, limits, list, remove, visible};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use whimbrel_transfer::users::Rights;
 use whimbrel_transfer::{
     Error, Filter, GetOptions, GetReport, Outcome, Reason, RemotePath, Retry, TreeOptions,
-    TreeReport, Update, get, list, remove, send_tree,
+    TreeReport, Update, get, send_tree,
 };
 use whimbrel_units::{Duration as Span, Rate};
 
@@ -47,17 +47,12 @@ fn content(top: &Path) -> Content {
 }
 
 fn everything(service: &Service, sources: &[&Path]) -> TreeOptions {
-    let _ = service;
-    TreeOptions {
-        sources: sources.iter().map(|path| (*path).to_owned()).collect(),
-        links: true,
-        ..TreeOptions::default()
-    }
+    let sources = sources.iter().map(|path| (*path).to_owned()).collect();
+    TreeOptions::new(service.client(), sources)
 }
 
-async fn sent(service: &Service, tree: TreeOptions) -> TreeReport {
-    let options = service.options(Path::new("-"));
-    let sending = send_tree(options, tree, |_| (), std::future::pending());
+async fn sent(tree: TreeOptions) -> TreeReport {
+    let sending = send_tree(tree, |_| (), std::future::pending());
     tokio::time::timeout(TEST_TIMEOUT, sending)
         .await
         .expect("in time")
@@ -105,7 +100,7 @@ async fn a_tree_arrives_with_modes_times_and_links() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     let top = make_tree(&scratch);
-    let report = sent(&service, everything(&service, &[&top])).await;
+    let report = sent(everything(&service, &[&top])).await;
     assert!(
         report.error.is_none() && report.failures.is_empty(),
         "{report:?}"
@@ -142,8 +137,8 @@ async fn unchanged_files_are_not_sent_and_changed_ones_are() {
     let scratch = ScratchDirectory::new();
     let service = Service::with(&scratch, limits(), true);
     let top = make_tree(&scratch);
-    sent(&service, everything(&service, &[&top])).await;
-    let again = sent(&service, everything(&service, &[&top])).await;
+    sent(everything(&service, &[&top])).await;
+    let again = sent(everything(&service, &[&top])).await;
     assert_eq!(
         (again.sent_files, again.unchanged_files, again.sent_bytes),
         (0, 7, 0)
@@ -160,7 +155,7 @@ async fn unchanged_files_are_not_sent_and_changed_ones_are() {
         .set_modified(time)
         .expect("set");
     fs::write(top.join("a/b/none"), "something").expect("written");
-    let again = sent(&service, everything(&service, &[&top])).await;
+    let again = sent(everything(&service, &[&top])).await;
     assert_eq!((again.sent_files, again.sent_bytes), (1, 9), "{again:?}");
     let checked = TreeOptions {
         checksum: true,
@@ -170,10 +165,10 @@ async fn unchanged_files_are_not_sent_and_changed_ones_are() {
         dry_run: true,
         ..checked.clone()
     };
-    let dry = sent(&service, dry).await;
+    let dry = sent(dry).await;
     assert_eq!((dry.sent_files, dry.would_send.len()), (1, 1), "{dry:?}");
     assert!(dry.would_send[0].ends_with("a/small"));
-    let again = sent(&service, checked).await;
+    let again = sent(checked).await;
     assert_eq!((again.sent_files, again.unchanged_files), (1, 6));
     assert_eq!(
         fs::read(service.directory.join("tree/a/small")).expect("stored"),
@@ -190,7 +185,7 @@ async fn existing_files_are_kept_and_the_others_are_stored() {
     let there = service.directory.join("tree/a");
     fs::create_dir_all(&there).expect("created");
     fs::write(there.join("small"), "older").expect("written");
-    let report = sent(&service, everything(&service, &[&top])).await;
+    let report = sent(everything(&service, &[&top])).await;
     assert_eq!(report.outcome, Outcome::NotStored);
     let [(path, why)] = &report.failures[..] else {
         panic!("{report:?}")
@@ -214,7 +209,7 @@ async fn patterns_and_directories_choose_files_and_places() {
         filter: filter.expect("patterns"),
         ..everything(&service, &[&inside])
     };
-    sent(&service, tree).await;
+    sent(tree).await;
     let there = content(&service.directory.join("in/box"));
     let files: Vec<_> = there
         .keys()
@@ -232,7 +227,7 @@ async fn hidden_files_go_below_a_directory_and_not_to_the_top() {
     fs::write(top.join(".profile"), "x").expect("written");
     fs::write(top.join("plain"), "y").expect("written");
     let inside = PathBuf::from(format!("{}/", top.display()));
-    let report = sent(&service, everything(&service, &[&inside])).await;
+    let report = sent(everything(&service, &[&inside])).await;
     let [(path, why)] = &report.failures[..] else {
         panic!("{report:?}")
     };
@@ -242,7 +237,7 @@ async fn hidden_files_go_below_a_directory_and_not_to_the_top() {
         directory: Some("box".parse().expect("a path")),
         ..everything(&service, &[&inside])
     };
-    let report = sent(&service, tree).await;
+    let report = sent(tree).await;
     assert!(report.failures.is_empty(), "{report:?}");
     assert_eq!(
         file_names(&service.directory.join("box")),
@@ -260,7 +255,7 @@ async fn a_link_on_the_server_is_not_followed() {
     let top = make_tree(&scratch);
     fs::create_dir(service.directory.join("tree")).expect("created");
     symlink(&outside, service.directory.join("tree/a")).expect("created");
-    let report = sent(&service, everything(&service, &[&top])).await;
+    let report = sent(everything(&service, &[&top])).await;
     assert!(!report.failures.is_empty(), "{report:?}");
     assert_eq!(file_names(&outside), ["small"]);
     assert_eq!(fs::read(outside.join("small")).expect("kept"), b"precious");
@@ -276,7 +271,7 @@ async fn many_packs_arrive_at_once() {
     for n in 0..300usize {
         fs::write(top.join(format!("{n}")), vec![n as u8; 200_000 + n]).expect("written");
     }
-    let report = sent(&service, everything(&service, &[&top])).await;
+    let report = sent(everything(&service, &[&top])).await;
     assert!(
         report.error.is_none() && report.failures.is_empty(),
         "{report:?}"
@@ -299,13 +294,12 @@ async fn a_tree_survives_interruptions() {
         fs::write(folder.join(format!("{n}")), vec![n as u8; 2000 + n]).expect("written");
     }
     fs::write(top.join("large"), vec![7; 9_000_000]).expect("written");
-    let mut options = service.options(Path::new("-"));
-    options.bandwidth = Some(Rate::from_bits_per_sec(80_000_000));
-    options.retry = Some(Retry {
+    let mut tree = everything(&service, &[&top]);
+    tree.bandwidth = Some(Rate::from_bits_per_sec(80_000_000));
+    tree.client.retry = Some(Retry {
         limit: Some(Span::from_secs(40)),
         from_start: false,
     });
-    let tree = everything(&service, &[&top]);
     let (news, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let sending = tokio::spawn(async move {
         let watch = move |update| {
@@ -313,7 +307,7 @@ async fn a_tree_survives_interruptions() {
                 news.send(update).ok();
             }
         };
-        send_tree(options, tree, watch, std::future::pending()).await
+        send_tree(tree, watch, std::future::pending()).await
     });
     for stop in 1..=2 {
         // 15 MB at 10 MB/s.
@@ -353,7 +347,8 @@ fn may_read() -> Rights {
 }
 
 async fn fetched(service: &Service, paths: &[&str], to: &Path, overwrite: bool) -> GetReport {
-    let what = GetOptions {
+    let options = GetOptions {
+        client: service.client(),
         paths: paths
             .iter()
             .map(|path| path.parse().expect("a path"))
@@ -361,8 +356,7 @@ async fn fetched(service: &Service, paths: &[&str], to: &Path, overwrite: bool) 
         directory: to.to_owned(),
         overwrite,
     };
-    let options = service.options(Path::new("-"));
-    let getting = get(options, what, |_| (), std::future::pending());
+    let getting = get(options, |_| (), std::future::pending());
     tokio::time::timeout(TEST_TIMEOUT, getting)
         .await
         .expect("in time")
@@ -373,7 +367,7 @@ async fn a_tree_comes_back_as_it_was() {
     let scratch = ScratchDirectory::new();
     let service = Service::with_rights(&scratch, may_read());
     let top = make_tree(&scratch);
-    sent(&service, everything(&service, &[&top])).await;
+    sent(everything(&service, &[&top])).await;
     let here = scratch.subdirectory("here");
     let report = fetched(&service, &["tree"], &here, false).await;
     assert!(
@@ -454,40 +448,32 @@ async fn files_are_listed_and_removed() {
     let scratch = ScratchDirectory::new();
     let service = Service::with_rights(&scratch, may_read());
     let top = make_tree(&scratch);
-    sent(&service, everything(&service, &[&top])).await;
-    let options = || service.options(Path::new("-"));
+    sent(everything(&service, &[&top])).await;
+    let options = || service.client();
     let path = |text: &str| text.parse::<RemotePath>().expect("a path");
-    let never = std::future::pending;
-    let all = list(options(), None, true, never()).await.expect("listed");
+    let all = list(options(), None, true).await.expect("listed");
     assert_eq!(all.len(), content(&service.directory).len());
-    let some = list(options(), Some(path("tree/a")), false, never())
+    let some = list(options(), Some(path("tree/a")), false)
         .await
         .expect("listed");
     assert!(
         some.iter()
             .any(|entry| entry.path == b"small" && entry.remote.size == 5)
     );
-    let Err(Error::Refused(refusal)) = list(options(), Some(path("none")), false, never()).await
-    else {
+    let Err(Error::Refused(refusal)) = list(options(), Some(path("none")), false).await else {
         panic!("listed")
     };
     assert_eq!(refusal.reason, Reason::Missing);
-    assert!(
-        remove(options(), path("tree/a"), false, never())
-            .await
-            .is_err()
-    );
+    assert!(remove(options(), path("tree/a"), false).await.is_err());
     assert_eq!(
-        remove(options(), path("tree/a/small"), false, never())
+        remove(options(), path("tree/a/small"), false)
             .await
             .expect("gone"),
         1
     );
     let before = content(&service.directory).len() as u64;
     assert_eq!(
-        remove(options(), path("tree"), true, never())
-            .await
-            .expect("gone"),
+        remove(options(), path("tree"), true).await.expect("gone"),
         before
     );
     assert!(visible(&service.directory).is_empty());
@@ -499,16 +485,11 @@ async fn without_the_right_nothing_is_read_or_removed() {
     let scratch = ScratchDirectory::new();
     let service = Service::start(&scratch);
     fs::write(service.directory.join("secret"), "x").expect("written");
-    let options = || service.options(Path::new("-"));
+    let options = || service.client();
     let path: RemotePath = "secret".parse().expect("a path");
-    let never = std::future::pending;
     for error in [
-        list(options(), None, true, never())
-            .await
-            .expect_err("no right"),
-        remove(options(), path, false, never())
-            .await
-            .expect_err("no right"),
+        list(options(), None, true).await.expect_err("no right"),
+        remove(options(), path, false).await.expect_err("no right"),
         fetched(&service, &["secret"], &scratch.subdirectory("here"), false)
             .await
             .error

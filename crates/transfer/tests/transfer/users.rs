@@ -1,13 +1,13 @@
 //! What users may do and store, and extended attributes.
 
-use crate::common::{ScratchDirectory, Service, limits, upload};
+use crate::common::{ScratchDirectory, Service, limits, remove, upload};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::future::pending;
 use std::path::PathBuf;
 use whimbrel_cc::fairness::Priority;
 use whimbrel_transfer::users::{Rights, TokenEntry, User, Users};
 use whimbrel_transfer::{
-    Error, GetOptions, Outcome, Reason, RemotePath, SendOptions, ServeOptions, Token, get, remove,
+    Error, GetOptions, Outcome, Reason, RemotePath, SendOptions, ServeOptions, Token, get,
 };
 
 const ALL: Rights = Rights {
@@ -69,9 +69,10 @@ async fn a_quota_counts_all_files_of_a_user_under_all_tokens() {
         ],
     );
     let file = |name: &str, size| scratch.file(name, size);
-    let options = |file: &PathBuf, token: &Token| SendOptions {
-        token: token.clone(),
-        ..service.options(file)
+    let options = |file: &PathBuf, token: &Token| {
+        let mut options = service.options(file);
+        options.client.token = token.clone();
+        options
     };
     let (first, second) = (file("first", 600_000), file("second", 600_000));
     upload(options(&first, &old)).await.expect("it fits");
@@ -84,7 +85,7 @@ async fn a_quota_counts_all_files_of_a_user_under_all_tokens() {
         .await
         .expect("it fits");
     upload(options(&second, &old)).await.expect("it fits now");
-    let removing = remove(options(&first, &old), name("first"), false, pending());
+    let removing = remove(options(&first, &old).client, name("first"), false);
     assert_eq!(removing.await.expect("allowed"), 1);
     upload(options(&file("third", 350_000), &new))
         .await
@@ -113,28 +114,30 @@ async fn rights_are_those_of_the_token() {
         [shared("r", &reader, read), shared("w", &writer, write)],
     );
     let file = scratch.file("data", 70_000);
-    let options = |token: &Token| SendOptions {
-        token: token.clone(),
-        ..service.options(&file)
+    let options = |token: &Token| {
+        let mut options = service.options(&file);
+        options.client.token = token.clone();
+        options
     };
     let error = upload(options(&reader)).await.expect_err("read only");
     assert_eq!(reason(&error), Some(Reason::Rights), "{error}");
     upload(options(&writer)).await.expect("stored");
     let here = scratch.subdirectory("here");
-    let what = || GetOptions {
+    let what = |token| GetOptions {
+        client: options(token).client,
         paths: vec![name("data")],
         directory: here.clone(),
         overwrite: false,
     };
-    let refused = get(options(&writer), what(), |_| (), pending()).await;
+    let refused = get(what(&writer), |_| (), pending()).await;
     let error = refused.error.expect("write only");
     assert_eq!(reason(&error), Some(Reason::Rights), "{error}");
     assert!(!here.join("data").exists());
-    let got = get(options(&reader), what(), |_| (), pending()).await;
+    let got = get(what(&reader), |_| (), pending()).await;
     assert_eq!(got.outcome, Outcome::Stored, "{got:?}");
     assert!(std::fs::read(here.join("data")).ok() == std::fs::read(&file).ok());
     for token in [&reader, &writer] {
-        let removing = remove(options(token), name("data"), false, pending());
+        let removing = remove(options(token).client, name("data"), false);
         let error = removing.await.expect_err("neither may");
         assert_eq!(reason(&error), Some(Reason::Rights), "{error}");
     }

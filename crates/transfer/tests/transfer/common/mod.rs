@@ -14,9 +14,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use whimbrel_transfer::users::Rights;
+use whimbrel_transfer::wire::Entry;
 use whimbrel_transfer::{
-    Error, Event, Identity, Limits, QlogFolder, Report, SendOptions, ServeOptions, Server,
-    ServerAddress, Summary, send, transfer,
+    ClientOptions, Error, Event, Identity, Limits, ListOptions, QlogFolder, RemotePath,
+    RemoveOptions, Report, SendOptions, SendSource, ServeOptions, Server, ServerAddress, Summary,
+    send, transfer,
 };
 use whimbrel_units::Duration as Span;
 
@@ -159,15 +161,26 @@ impl Service {
     }
 
     pub fn options_to(&self, file: &Path, address: SocketAddr) -> SendOptions {
+        SendOptions::new(self.client_of(address), SendSource::File(file.to_owned()))
+    }
+
+    /// How its owner reaches it.
+    pub fn client(&self) -> ClientOptions {
+        self.client_of(self.address)
+    }
+
+    fn client_of(&self, address: SocketAddr) -> ClientOptions {
         let server = ServerAddress {
             host: address.ip().to_string(),
             port: address.port(),
         };
         let controller = "newreno".parse().expect("a known controller");
-        let mut options = SendOptions::new(file, server, self.identity.token().clone(), controller);
-        options.fingerprint = Some(self.identity.fingerprint());
-        options.idle = Span::from_secs(5);
-        options
+        let token = self.identity.token().clone();
+        ClientOptions {
+            fingerprint: Some(self.identity.fingerprint()),
+            idle: Span::from_secs(5),
+            ..ClientOptions::new(server, token, controller)
+        }
     }
 
     pub async fn event(&mut self) -> Event {
@@ -222,4 +235,32 @@ pub async fn report(options: SendOptions) -> Report {
     )
     .await
     .expect("in time")
+}
+
+/// What is at a path of the server, or in the user's directory.
+pub async fn list(
+    client: ClientOptions,
+    path: Option<RemotePath>,
+    recursive: bool,
+) -> Result<Vec<Entry>, Error> {
+    let options = ListOptions {
+        client,
+        path,
+        recursive,
+    };
+    whimbrel_transfer::list(options, std::future::pending()).await
+}
+
+/// Removes what is at a path of the server.
+pub async fn remove(
+    client: ClientOptions,
+    path: RemotePath,
+    recursive: bool,
+) -> Result<u64, Error> {
+    let options = RemoveOptions {
+        client,
+        path,
+        recursive,
+    };
+    whimbrel_transfer::remove(options, std::future::pending()).await
 }

@@ -1,0 +1,298 @@
+//! Runs a transfer over as many connections as it takes.
+
+use super::interval_statistics::{Earlier, IntervalStatistics};
+use super::options::{ClientOptions, Measurement};
+use super::retry::{BackOff, random};
+use super::session::ClientSession;
+use super::summary::PathUse;
+use super::update::{Progress, Update};
+use crate::connection::over_tcp::Transport;
+use crate::connection::parameters;
+use crate::error::Error;
+use noq_proto::PathId;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::time::{self, sleep};
+use whimbrel_quic::{Factory, Monitor, PacketLog};
+use whimbrel_units::Duration as Span;
+
+/// Time between calls with the progress.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What is done over a connection, and again over the next one if it fails.
+pub(crate) trait Task {
+    /// The result.
+    type Done;
+
+    /// One attempt.
+    fn attempt<'a>(
+        &'a mut self,
+        session: &'a ClientSession,
+    ) -> impl Future<Output = Result<Self::Done, Error>> + Send + 'a;
+
+    /// The connection of an attempt has ended; `datagrams`: the bytes of all UDP datagrams that it
+    /// sent, without those that were lost. Of interest to a task that counts what it sends.
+    fn ended(&mut self, datagrams: u64) {
+        let _ = datagrams;
+    }
+}
+
+/// What all connections of a transfer did.
+pub(crate) struct Attempts {
+    /// The controller of the last connection.
+    pub monitor: Monitor,
+    /// What those of earlier connections counted.
+    pub earlier: Earlier,
+    /// Attempts after the first.
+    pub retries: u32,
+    /// Time until the first connection was there.
+    pub connecting: Duration,
+    /// Time from then to the end.
+    pub took: Duration,
+    /// QUIC packets that the last connection declared lost.
+    lost_now: u64,
+    /// QUIC packets sent.
+    pub sent_packets: u64,
+    /// Bytes of the UDP datagrams that the last connection sent, without those that were lost.
+    datagrams: u64,
+    /// Path MTU of the last connection.
+    pub mtu: u16,
+    /// What carried the last connection; `None` if there was none.
+    pub transport: Option<Transport>,
+    pub intervals: IntervalStatistics,
+    /// Time between their samples.
+    interval: Option<Span>,
+}
+
+impl Attempts {
+    /// QUIC packets declared lost on all connections that have ended.
+    pub fn lost_packets(&self) -> u64 {
+        self.earlier.lost_packets + self.lost_now
+    }
+
+    /// How all connections used the path, for `bytes` of files.
+    pub fn path_use(&self, options: &ClientOptions, bytes: u64) -> PathUse {
+        let transport = self.transport.clone().unwrap_or_default();
+        let (quic, controller) = match &transport {
+            Transport::Quic => (true, options.controller.to_string()),
+            Transport::Tls(control) => (false, control.to_string()),
+        };
+        PathUse {
+            bytes,
+            controller,
+            lost_packets: if quic { self.lost_packets() } else { 0 },
+            sent_packets: if quic { self.sent_packets } else { 0 },
+            min_rtt_ms: self.monitor.snapshot().min_rtt.as_millis_f64(),
+            mtu_bytes: if quic { self.mtu } else { 0 },
+            intervals: self.intervals.samples(),
+        }
+    }
+
+    /// Adds the last connection to the earlier ones.
+    fn leave(&mut self) {
+        let last = std::mem::take(&mut self.monitor).snapshot();
+        self.earlier.delivered += last.delivered.get();
+        self.earlier.lost_packets += std::mem::take(&mut self.lost_now);
+        self.earlier.episodes += last.episodes;
+        self.earlier.reductions += last.reductions;
+        self.earlier.timeouts += last.timeouts;
+        self.earlier.spurious += last.spurious;
+    }
+
+    /// Runs `task` on a connection; again on a new one, as the options say, if it failed for a
+    /// reason that may pass. `progress` gets the bytes that were acknowledged in this attempt.
+    pub async fn run<T: Task>(
+        options: &ClientOptions,
+        measurement: &Measurement,
+        task: &mut T,
+        progress: impl Fn(u64) -> Progress,
+        on_update: &mut impl FnMut(Update),
+        stop: impl Future<Output = ()>,
+    ) -> (Self, Result<T::Done, Error>) {
+        let started = Instant::now();
+        let mut this = Self {
+            monitor: Monitor::default(),
+            earlier: Earlier::default(),
+            retries: 0,
+            connecting: Duration::ZERO,
+            took: Duration::ZERO,
+            lost_now: 0,
+            sent_packets: 0,
+            datagrams: 0,
+            mtu: 0,
+            transport: None,
+            intervals: IntervalStatistics::new(None, started),
+            interval: measurement.interval,
+        };
+        let log = match &measurement.packet_log {
+            Some(path) => match PacketLog::create(path) {
+                Ok(log) => Some(log),
+                Err(e) => return (this, Err(Error::file(path, "create")(e))),
+            },
+            None => None,
+        };
+        let factory = || {
+            let mut factory = Factory::for_endpoint(options.controller.clone());
+            if let Some(interval) = measurement.trace {
+                factory = factory.sampling(interval);
+            }
+            match &log {
+                Some(log) => factory.logging(log.clone()),
+                None => factory,
+            }
+        };
+        tokio::pin!(stop);
+        let mut back_off = BackOff::default();
+        let mut connected: Option<Instant> = None;
+        let mut worked = started;
+        let result = loop {
+            let before = this.earlier.delivered;
+            this.leave();
+            let once = this.once(
+                options,
+                &factory,
+                &mut *task,
+                &progress,
+                on_update,
+                &mut connected,
+            );
+            let result = tokio::select! {
+                result = once => result,
+                () = &mut stop => Err(Error::Stopped),
+            };
+            task.ended(std::mem::take(&mut this.datagrams));
+            if let Err(Error::Stopped) = result {
+                // The connection is closed now; let the server know before the process ends.
+                sleep(CLOSING).await;
+                break result;
+            }
+            let error = match result {
+                Ok(done) => break Ok(done),
+                Err(error) => error,
+            };
+            let delivered = this.earlier.delivered + this.monitor.snapshot().delivered.get();
+            if delivered > before + MADE_PROGRESS {
+                back_off.reset();
+                worked = Instant::now();
+            }
+            let Some(retry) = options
+                .retry
+                .filter(|retry| error.is_temporary() && (connected.is_some() || retry.from_start))
+            else {
+                break Err(error);
+            };
+            let wait = back_off.next(random());
+            if retry
+                .limit
+                .is_some_and(|limit| Span::from(worked.elapsed() + wait) > limit)
+            {
+                break Err(error);
+            }
+            on_update(Update::Interrupted {
+                reason: error.to_string(),
+                wait: wait.into(),
+            });
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = &mut stop => break Err(Error::Stopped),
+            }
+            this.retries += 1;
+        };
+        if result.is_err() {
+            this.took = connected.map_or(Duration::ZERO, |at| at.elapsed());
+        }
+        if let (Some(log), Some(path)) = (log, &measurement.packet_log)
+            && let Err(e) = log.finish()
+        {
+            return (this, result.and(Err(Error::file(path, "write")(e))));
+        }
+        (this, result)
+    }
+
+    /// One connection.
+    async fn once<T: Task>(
+        &mut self,
+        options: &ClientOptions,
+        factory: &(impl Fn() -> Factory + Sync),
+        task: &mut T,
+        progress: &impl Fn(u64) -> Progress,
+        on_update: &mut impl FnMut(Update),
+        connected: &mut Option<Instant>,
+    ) -> Result<T::Done, Error> {
+        let begun = Instant::now();
+        let parameters = parameters::client(options.idle);
+        let session = ClientSession::open(options, parameters, factory).await?;
+        self.monitor = session.monitor.clone();
+        if let Transport::Tls(control) = &session.transport
+            && self.transport.as_ref() != Some(&session.transport)
+        {
+            on_update(Update::OverTcp(control.clone()));
+        }
+        self.transport = Some(session.transport.clone());
+        if connected.is_none() {
+            let now = Instant::now();
+            *connected = Some(now);
+            self.connecting = now - begun;
+            self.intervals = IntervalStatistics::new(self.interval, now);
+        }
+        // However the attempt ends, its packets count.
+        let counted = Counted {
+            attempts: self,
+            session: &session,
+        };
+        let work = session.run(task.attempt(&session));
+        tokio::pin!(work);
+        let mut tick = time::interval(TICK);
+        let mut queued = 0;
+        let result = loop {
+            let this = &mut *counted.attempts;
+            tokio::select! {
+                result = &mut work => break result,
+                () = this.intervals.due() => {
+                    this.intervals.take(&session.connection, &this.monitor, &this.earlier);
+                }
+                _ = tick.tick() => {
+                    let delivered = this.monitor.snapshot().delivered.get();
+                    on_update(Update::Progress(progress(delivered)));
+                    let position = session.queued.load(Ordering::Relaxed);
+                    if std::mem::replace(&mut queued, position) != position && position > 0 {
+                        on_update(Update::Queued(position));
+                    }
+                }
+            }
+        };
+        if result.is_ok() {
+            let this = &mut *counted.attempts;
+            this.took = connected.map_or(Duration::ZERO, |at| at.elapsed());
+            this.intervals
+                .end(&session.connection, &this.monitor, &this.earlier);
+        }
+        drop(counted);
+        session.close().await;
+        result
+    }
+}
+
+/// Time for the last packet of a stopped transfer to leave.
+const CLOSING: Duration = Duration::from_millis(50);
+/// An attempt that delivered so much made progress, bytes.
+const MADE_PROGRESS: u64 = 16 << 10;
+
+/// Adds up the packets of a connection when it is dropped.
+struct Counted<'a> {
+    attempts: &'a mut Attempts,
+    session: &'a ClientSession,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let stats = self.session.connection.stats();
+        self.attempts.lost_now = stats.lost_packets;
+        self.attempts.sent_packets += stats.sent_packets;
+        // What the transport repeated is no data of the file sent twice.
+        self.attempts.datagrams = stats.udp_tx.bytes.saturating_sub(stats.lost_bytes);
+        if let Some(path) = self.session.connection.path_stats(PathId::ZERO) {
+            self.attempts.mtu = path.current_mtu;
+        }
+    }
+}

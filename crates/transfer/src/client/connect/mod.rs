@@ -1,0 +1,240 @@
+//! Connects to a server: resolves its name, tries its addresses, and checks its fingerprint.
+//!
+//! | part | content |
+//! |---|---|
+//! | `address` | a server as the user names it |
+//! | `race` | several addresses at once (RFC 8305) |
+//! | `tcp` | where UDP is blocked |
+//! | `small_packets` | what a silent server answers |
+//! | `failure` | why it failed, and what to do |
+
+mod address;
+mod failure;
+mod race;
+mod small_packets;
+mod tcp;
+
+pub use address::ServerAddress;
+
+use super::options::ClientOptions;
+use crate::connection::over_tcp::{Transport, TransportChoice};
+use crate::connection::udp;
+use crate::credentials::identity::SERVER_NAME;
+use crate::credentials::tls;
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use failure::Failure;
+use noq_proto::{ClientConfig, EndpointConfig, TransportConfig};
+use race::{Failed, Lost};
+use small_packets::Answer;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use whimbrel_quic::endpoint::{Connection, Endpoint};
+use whimbrel_quic::{Factory, Monitor};
+
+/// A server that has not answered over UDP for this long is also tried over TCP.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// A server that has been silent for this long is asked whether it answers small packets.
+const SUSPICIOUS: Duration = Duration::from_secs(3);
+
+/// An attempt to connect.
+pub(crate) struct Dial<'a> {
+    options: &'a ClientOptions,
+    /// Parameters of the connection without the congestion controller.
+    transport: TransportConfig,
+}
+
+/// A connection to a server that has proved its identity.
+pub(crate) struct Connected {
+    /// The endpoint of this connection alone.
+    pub endpoint: Endpoint,
+    /// The connection.
+    pub connection: Connection,
+    /// Its congestion controller.
+    pub monitor: Monitor,
+    /// What carries it.
+    pub transport: Transport,
+}
+
+/// The end of a race of addresses that nothing won.
+type NoWinner = Lost<SocketAddr, Failure, Error>;
+
+impl<'a> Dial<'a> {
+    /// An attempt with these parameters of the connection, without the congestion controller.
+    pub fn new(options: &'a ClientOptions, transport: TransportConfig) -> Self {
+        Self { options, transport }
+    }
+
+    /// Connects. `factory` makes what builds the congestion controller of one attempt.
+    ///
+    /// # Errors
+    /// If no address answers, or the server is unknown or has another fingerprint.
+    pub async fn connect(self, factory: impl Fn() -> Factory) -> Result<Connected, Error> {
+        let host = self.options.server.to_string();
+        let failed = |why: String| Error::Connect {
+            host: host.clone(),
+            why,
+        };
+        let pinned = match &self.options.known_hosts {
+            Some(known) => known.get(&host)?,
+            None => None,
+        };
+        let expected = self.options.fingerprint.or(pinned);
+        let (name, port) = (self.options.server.host.as_str(), self.options.server.port);
+        let addresses = tokio::net::lookup_host((name, port)).await.map_err(|e| {
+            failed(format!(
+                "its name cannot be resolved: {e}; check its spelling, and whether this computer \
+                 is connected"
+            ))
+        })?;
+        let addresses = race::order(addresses);
+        let quic = race::race(addresses.clone(), |address| {
+            self.attempt(address, expected, factory())
+        });
+        let tcp = race::race(addresses, |address| self.attempt_tcp(address, expected));
+        let won = match self.options.transport {
+            TransportChoice::Quic => quic.await,
+            TransportChoice::Tls => tcp.await,
+            TransportChoice::Auto => either(quic, tcp, PATIENCE).await,
+        };
+        let connected = won.map_err(|lost| match lost {
+            Lost::All(failures) => failed(failure::all(&failures)),
+            Lost::Everywhere(error) => error,
+        })?;
+        if let (Some(known), Some(print)) = (&self.options.known_hosts, self.options.fingerprint)
+            && pinned != Some(print)
+        {
+            known.set(&host, print)?;
+        }
+        Ok(connected)
+    }
+
+    async fn attempt(
+        &self,
+        address: SocketAddr,
+        expected: Option<Fingerprint>,
+        factory: Factory,
+    ) -> Result<Connected, Failed<Failure, Error>> {
+        let local = |why: &dyn ToString| Failed::Here(Failure::Local(why.to_string()));
+        let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
+        let config = ClientConfig::new(Arc::new(crypto));
+        let prepared = factory.client(config, self.transport.clone(), self.options.priority);
+        let endpoint = open(address).map_err(|e| local(&e))?;
+        let mut connecting = endpoint
+            .connect(prepared, address, SERVER_NAME)
+            .map_err(|e| local(&format!("{address}: {e}")))?;
+        let answer = async {
+            sleep(SUSPICIOUS).await;
+            small_packets::probe(address).await
+        };
+        let limit = timeout(self.options.connect.into(), &mut connecting);
+        let (result, answer) = with_side_work(limit, answer).await;
+        let error = match result {
+            Ok(Ok(connection)) => {
+                return Ok(Connected {
+                    endpoint,
+                    connection,
+                    monitor: factory.monitor(),
+                    transport: Transport::Quic,
+                });
+            }
+            Ok(Err(error)) => error,
+            Err(_) => {
+                let answer = answer.unwrap_or(Answer::None);
+                return Err(Failed::Here(Failure::Silence(self.options.connect, answer)));
+            }
+        };
+        Err(
+            match (self.untrusted(&pin, expected), connecting.obstacle()) {
+                (Some(error), _) => Failed::Everywhere(error),
+                (None, Some(obstacle)) => Failed::Here(Failure::Obstacle(obstacle)),
+                (None, None) => Failed::Here(Failure::Connection(error)),
+            },
+        )
+    }
+
+    /// Why the certificate that the server has shown is not accepted.
+    fn untrusted(&self, pin: &tls::Pin, expected: Option<Fingerprint>) -> Option<Error> {
+        let (host, found) = (self.options.server.to_string(), pin.seen()?);
+        match expected {
+            None => Some(Error::UnknownServer { host, found }),
+            Some(expected) if found != expected => Some(Error::FingerprintMismatch {
+                host,
+                expected,
+                found,
+            }),
+            Some(_) => None,
+        }
+    }
+}
+
+/// An endpoint that can reach `address`.
+fn open(address: SocketAddr) -> Result<Endpoint, Error> {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let local = SocketAddr::new(any, 0);
+    let socket = udp::open(local)?;
+    Endpoint::new(EndpointConfig::default(), None, socket).map_err(|cause| Error::Socket {
+        address: local,
+        cause,
+    })
+}
+
+/// Waits for QUIC; after `patience`, or as soon as QUIC has failed, also for TCP. Returns the first
+/// that works. If neither does, what QUIC met counts, unless TCP got further.
+async fn either<T>(
+    quic: impl Future<Output = Result<T, NoWinner>>,
+    tcp: impl Future<Output = Result<T, NoWinner>>,
+    patience: Duration,
+) -> Result<T, NoWinner> {
+    tokio::pin!(quic, tcp);
+    let first = match timeout(patience, &mut quic).await {
+        Ok(Ok(won)) => return Ok(won),
+        Ok(Err(lost @ Lost::Everywhere(_))) => return Err(lost),
+        Ok(Err(lost)) => Some(lost),
+        Err(_) => None,
+    };
+    let (mut over_udp, mut over_tcp) = (first, None);
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut quic, if over_udp.is_none() => match result {
+                Ok(won) => return Ok(won),
+                Err(lost @ Lost::Everywhere(_)) => return Err(lost),
+                Err(lost) => over_udp = Some(lost),
+            },
+            result = &mut tcp, if over_tcp.is_none() => match result {
+                Ok(won) => return Ok(won),
+                Err(lost @ Lost::Everywhere(_)) => return Err(lost),
+                Err(lost) => over_tcp = Some(lost),
+            },
+        }
+        match (over_udp.take(), over_tcp.take()) {
+            (Some(Lost::All(mut udp)), Some(Lost::All(tcp))) => {
+                udp.extend(tcp.into_iter().filter(|(_, failure)| failure.is_news()));
+                return Err(Lost::All(udp));
+            }
+            (udp, tcp) => (over_udp, over_tcp) = (udp, tcp),
+        }
+    }
+}
+
+/// Waits for `main` and meanwhile works on `side`, whose result is `None` if it is not ready then.
+async fn with_side_work<T, S>(
+    main: impl Future<Output = T>,
+    side: impl Future<Output = S>,
+) -> (T, Option<S>) {
+    tokio::pin!(main, side);
+    let mut found = None;
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut main => return (result, found),
+            result = &mut side, if found.is_none() => found = Some(result),
+        }
+    }
+}

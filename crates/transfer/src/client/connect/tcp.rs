@@ -1,0 +1,94 @@
+//! Connects over TLS and TCP, where UDP is blocked.
+
+use super::failure::Failure;
+use super::race::Failed;
+use super::{Connected, Dial};
+use crate::connection::close;
+use crate::connection::over_tcp;
+use crate::connection::over_tcp::Transport;
+use crate::credentials::identity::SERVER_NAME;
+use crate::credentials::tls;
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use noq_proto::{ClientConfig, EndpointConfig};
+use rustls::pki_types::ServerName;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use whimbrel_quic::Factory;
+use whimbrel_quic::endpoint::Endpoint;
+
+impl Dial<'_> {
+    /// Tries one address.
+    pub(super) async fn attempt_tcp(
+        &self,
+        address: SocketAddr,
+        expected: Option<Fingerprint>,
+    ) -> Result<Connected, Failed<Failure, Error>> {
+        match timeout(
+            self.options.connect.into(),
+            self.over_tcp(address, expected),
+        )
+        .await
+        {
+            Ok(result) => result,
+            Err(_) => Err(Failed::Here(Failure::Tcp(format!(
+                "{address} did not answer over TCP for {}",
+                self.options.connect
+            )))),
+        }
+    }
+
+    async fn over_tcp(
+        &self,
+        address: SocketAddr,
+        expected: Option<Fingerprint>,
+    ) -> Result<Connected, Failed<Failure, Error>> {
+        let port = address.port();
+        let stream = TcpStream::connect(address).await.map_err(|error| {
+            let ip = address.ip();
+            let text = format!("TCP port {port} of {ip} cannot be reached: {error}");
+            Failed::Here(Failure::Tcp(text))
+        })?;
+        let control = over_tcp::Control::prepare(&stream, self.options.tcp_algorithm.as_ref());
+        let (config, pin) = tls::tcp_client_config(expected).map_err(Failed::Everywhere)?;
+        let name = ServerName::try_from(SERVER_NAME)
+            .map_err(|e| Failed::Here(Failure::Local(e.to_string())))?;
+        let failed = |pin: &tls::Pin, text: String| match self.untrusted(pin, expected) {
+            Some(error) => Failed::Everywhere(error),
+            None => Failed::Here(Failure::TcpAnswer(text)),
+        };
+        let stream = TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .map_err(|error| {
+                let text = format!("TCP port {port} answers, but not as a server of Whimbrel does");
+                failed(&pin, format!("{text}: {error}"))
+            })?;
+        let control = control.take(stream.get_ref().0).await;
+        let (crypto, pin) = tls::client_config(expected).map_err(Failed::Everywhere)?;
+        let mut transport = self.transport.clone();
+        over_tcp::adapt(&mut transport);
+        let factory = Factory::uncontrolled();
+        let config = ClientConfig::new(Arc::new(crypto));
+        let prepared = factory.client(config, transport, self.options.priority);
+        let config = over_tcp::endpoint(EndpointConfig::default());
+        let endpoint = Endpoint::carried(config, None, address);
+        let connecting = endpoint
+            .connect(prepared, address, SERVER_NAME)
+            .map_err(|e| Failed::Here(Failure::Local(format!("{address}: {e}"))))?;
+        tokio::spawn(over_tcp::run(endpoint.carrier(), stream));
+        let connection = connecting.await.map_err(|error| {
+            let text = format!("{address}, over TCP: {}", close::text(&error));
+            failed(&pin, text)
+        })?;
+        Ok(Connected {
+            endpoint,
+            connection,
+            monitor: factory.monitor(),
+            transport: Transport::Tls(control),
+        })
+    }
+}

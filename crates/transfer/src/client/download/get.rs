@@ -1,0 +1,555 @@
+//! Gets files and directories from a server.
+//!
+//! The roles of sender and receiver are those of storing a file, exchanged: an interrupted file goes
+//! on where it was, and its hash is checked.
+
+use super::item::{Counts, Item, STALL};
+use super::packs::{Outcome as Got, get_small};
+use crate::client::attempts::{Attempts, Task};
+use crate::client::listing::entries;
+use crate::client::options::{ClientOptions, Measurement};
+use crate::client::session::ClientSession;
+use crate::client::summary::goodput;
+use crate::client::update::{Outcome, Progress, Update};
+use crate::connection::routes::Routes;
+use crate::connection::{framing, parameters};
+use crate::error::Error;
+use crate::file_receiver::Receiver;
+use crate::file_sender::SMALL;
+use crate::path::RemotePath;
+use crate::storage::{Directories, KeepFree, Lock, Side, Storage, StorageOptions, busy, hash_file};
+use crate::wire::{Entry, Kind, Message, Metadata, PackEntry, Put, Reason, Refusal};
+use futures::stream::{FuturesUnordered, StreamExt};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
+
+/// Files that are requested at the same time.
+const AT_ONCE: usize = 16;
+/// A file that changes while it is read is requested again so many times.
+const CHANGES: usize = 3;
+/// The owner of incomplete files, whose hidden names differ from those of a server here.
+const OWNER: &str = "get";
+
+/// Options of [`get`].
+#[derive(Debug, Clone)]
+pub struct GetOptions {
+    /// The server.
+    pub client: ClientOptions,
+    /// Files and directories on the server.
+    pub paths: Vec<RemotePath>,
+    /// Where they go.
+    pub directory: PathBuf,
+    /// Replace files that are different.
+    pub overwrite: bool,
+}
+
+/// The end of getting files.
+#[derive(Debug, Serialize)]
+pub struct GetReport {
+    /// Files that were requested.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of file data received.
+    pub received_bytes: u64,
+    /// Bytes that were there already, by size and time or verified by hash.
+    pub resumed_bytes: u64,
+    /// Connections after the first.
+    pub retries: u32,
+    /// What carried the last connection; null if there was none.
+    pub transport: Option<crate::connection::over_tcp::Transport>,
+    /// Time from the first request to the end, seconds.
+    pub seconds: f64,
+    /// Bytes over time, bits per second.
+    pub goodput_bps: f64,
+    /// Whether all files are here.
+    pub outcome: Outcome,
+    /// Files that could not be stored, and why.
+    pub failures: Vec<(String, String)>,
+    /// Why it ended early.
+    #[serde(skip)]
+    pub error: Option<Error>,
+}
+
+/// All files, over all attempts.
+struct Get {
+    options: GetOptions,
+    storage: Storage,
+    items: Option<Vec<Item>>,
+    failures: Vec<(String, String)>,
+    counts: Arc<Counts>,
+}
+
+/// Gets files and directories. When `stop` completes, the transfer ends; what has arrived stays
+/// under a hidden name, and the same call goes on.
+pub async fn get(
+    options: GetOptions,
+    mut on_update: impl FnMut(Update),
+    stop: impl Future<Output = ()>,
+) -> GetReport {
+    let storage_options = StorageOptions {
+        overwrite: options.overwrite,
+        keep_free: KeepFree::Share,
+        keep_partial: Duration::from_secs(7 * 24 * 3600),
+        side: Side::Client,
+    };
+    let counts = Arc::<Counts>::default();
+    let shown = Arc::clone(&counts);
+    let mut task = match Storage::open(&options.directory, storage_options) {
+        Ok(storage) => Get {
+            options: options.clone(),
+            storage,
+            items: None,
+            failures: Vec::new(),
+            counts: Arc::clone(&counts),
+        },
+        Err(error) => return report(&counts, &[], Vec::new(), 0, 0.0, Some(error)),
+    };
+    let progress = move |_| {
+        let size = shown.size.load(Ordering::Relaxed);
+        let bytes = shown.received.load(Ordering::Relaxed) + shown.resumed.load(Ordering::Relaxed);
+        Progress {
+            bytes: bytes.min(size),
+            size,
+        }
+    };
+    let (client, nothing) = (&options.client, Measurement::default());
+    let (attempts, result) =
+        Attempts::run(client, &nothing, &mut task, progress, &mut on_update, stop).await;
+    let items = task.items.unwrap_or_default();
+    let seconds = attempts.took.as_secs_f64();
+    let report = report(
+        &counts,
+        &items,
+        task.failures,
+        attempts.retries,
+        seconds,
+        result.err(),
+    );
+    GetReport {
+        transport: attempts.transport,
+        ..report
+    }
+}
+
+fn report(
+    counts: &Counts,
+    items: &[Item],
+    failures: Vec<(String, String)>,
+    retries: u32,
+    seconds: f64,
+    error: Option<Error>,
+) -> GetReport {
+    let files = items.iter().filter(|item| item.metadata.kind == Kind::File);
+    let bytes = counts.size.load(Ordering::Relaxed);
+    GetReport {
+        files: files.count() as u64,
+        bytes,
+        received_bytes: counts.received.load(Ordering::Relaxed),
+        resumed_bytes: counts.resumed.load(Ordering::Relaxed),
+        retries,
+        transport: None,
+        seconds,
+        goodput_bps: goodput(bytes, whimbrel_units::Duration::from_secs_f64(seconds)),
+        outcome: match error.is_none() && failures.is_empty() {
+            true => Outcome::Stored,
+            false => Outcome::NotStored,
+        },
+        failures,
+        error,
+    }
+}
+
+impl Task for Get {
+    type Done = ();
+
+    async fn attempt(&mut self, session: &ClientSession) -> Result<(), Error> {
+        let connection = &session.connection;
+        parameters::admit(connection);
+        let routes = Routes::default();
+        tokio::select! {
+            error = routes.accept(connection, STALL) => Err(error),
+            result = self.all(session, &routes) => result,
+        }
+    }
+}
+
+impl Get {
+    async fn all(&mut self, session: &ClientSession, routes: &Routes) -> Result<(), Error> {
+        let mut items = match self.items.take() {
+            Some(items) => items,
+            None => self.find(session).await?,
+        };
+        let sizes = items.iter().map(|item| item.size).sum();
+        self.counts.size.store(sizes, Ordering::Relaxed);
+        let result = self.files(session, routes, &mut items).await;
+        let result = match result {
+            Ok(()) => self.others(&mut items).await,
+            error => error,
+        };
+        self.items = Some(items);
+        result
+    }
+
+    /// Asks the server what is at the paths.
+    async fn find(&mut self, session: &ClientSession) -> Result<Vec<Item>, Error> {
+        let mut items = Vec::new();
+        for path in self.options.paths.clone() {
+            let found = entries(session, Some(&path), true).await?;
+            let top = RemotePath::new(path.file_name().as_encoded_bytes());
+            let top = top.map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
+            let is_file = matches!(&found[..], [entry] if entry.path.is_empty());
+            if !is_file {
+                let directory = Metadata::plain(Kind::Directory);
+                items.push(Item::new(
+                    path.clone(),
+                    top.clone(),
+                    0,
+                    directory,
+                    Vec::new(),
+                ));
+            }
+            for Entry {
+                path: below,
+                remote,
+                target,
+            } in found
+            {
+                let (from, to) = if below.is_empty() {
+                    (Ok(path.clone()), Ok(top.clone()))
+                } else {
+                    (path.join(&below), top.join(&below))
+                };
+                match (from, to) {
+                    (Ok(from), Ok(to)) => {
+                        items.push(Item::new(from, to, remote.size, remote.metadata, target));
+                    }
+                    (Err(e), _) | (_, Err(e)) => {
+                        self.failures
+                            .push((crate::path::printable(&below), e.to_string()));
+                    }
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// Gets all files, several at once.
+    async fn files(
+        &mut self,
+        session: &ClientSession,
+        routes: &Routes,
+        items: &mut [Item],
+    ) -> Result<(), Error> {
+        let mut directories = Directories::new();
+        let mut waiting = Vec::new();
+        for (number, item) in items.iter_mut().enumerate().rev() {
+            if item.done || item.metadata.kind != Kind::File {
+                continue;
+            }
+            let there = self
+                .storage
+                .find(&item.local, &mut directories)
+                .ok()
+                .flatten();
+            if there.is_some_and(|found| {
+                found.kind == Kind::File
+                    && found.size == item.size
+                    && item.metadata.modified == Some(found.modified)
+            }) {
+                item.done = true;
+                self.counts.resumed.fetch_add(item.size, Ordering::Relaxed);
+                continue;
+            }
+            waiting.push((number, item.clone()));
+        }
+        // One small file alone is as fast on its own.
+        let is_small = |(_, item): &(usize, Item)| item.size <= SMALL;
+        let (mut small, mut waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_small);
+        if small.len() < 2 {
+            waiting.append(&mut small);
+        }
+        small.reverse();
+        let (storage, counts) = (&self.storage, &self.counts);
+        let get_one = |(number, item): (usize, Item)| async move {
+            (
+                number,
+                get_file(session, routes, storage, counts, &item).await,
+            )
+        };
+        let mut running = FuturesUnordered::new();
+        let mut failures = Vec::new();
+        let (got, mut packed) = mpsc::unbounded_channel();
+        let packs = get_small(
+            session,
+            routes,
+            storage,
+            counts,
+            small,
+            move |number, what| {
+                got.send((number, what)).ok();
+            },
+        );
+        tokio::pin!(packs);
+        let mut packs_end = false;
+        let result = loop {
+            while running.len() < AT_ONCE
+                && let Some(next) = waiting.pop()
+            {
+                running.push(get_one(next));
+            }
+            let (number, result) = tokio::select! {
+                biased;
+                Some((number, got)) = packed.recv() => match got {
+                    Got::Stored => (number, Ok(())),
+                    Got::Failed(error) => (number, Err(error)),
+                    Got::Alone => {
+                        waiting.push((number, items[number].clone()));
+                        continue;
+                    }
+                },
+                Some((number, result)) = running.next() => (number, result),
+                result = &mut packs, if !packs_end => {
+                    packs_end = true;
+                    match result {
+                        Ok(()) => continue,
+                        Err(error) => break Err(error),
+                    }
+                }
+                else => break Ok(()),
+            };
+            match result {
+                Ok(()) => items[number].done = true,
+                Err(error) if concerns_all(&error) => break Err(error),
+                Err(error) => {
+                    items[number].done = true;
+                    failures.push((items[number].local.to_string(), error.to_string()));
+                }
+            }
+        };
+        drop(running);
+        self.failures.append(&mut failures);
+        result
+    }
+
+    /// Creates directories and links; a directory's time is set when its files are there.
+    async fn others(&mut self, items: &mut [Item]) -> Result<(), Error> {
+        let others: Vec<Item> = items
+            .iter()
+            .rev()
+            .filter(|item| matches!(item.metadata.kind, Kind::Directory | Kind::Link))
+            .cloned()
+            .collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let storage = self.storage.clone();
+        let created = spawn_blocking(move || {
+            let stage = storage.stage().map_err(Error::here)?;
+            let mut failures = Vec::new();
+            for item in others {
+                let entry = PackEntry {
+                    path: Vec::new(),
+                    metadata: item.metadata,
+                    content: item.target.into(),
+                };
+                let written = stage.write(&item.local, &entry, &mut Directories::new());
+                if let Err(error) = written {
+                    failures.push((item.local.to_string(), error.here().to_string()));
+                }
+            }
+            Ok::<_, Error>(failures)
+        });
+        let mut failures = created.await.map_err(|_| Error::Stopped)??;
+        self.failures.append(&mut failures);
+        Ok(())
+    }
+}
+
+/// Whether an error of one file ends the whole transfer.
+fn concerns_all(error: &Error) -> bool {
+    match error {
+        Error::Refused(refusal) | Error::Here(refusal) => matches!(
+            refusal.reason,
+            Reason::DiskFull | Reason::Rights | Reason::Stopping | Reason::Busy
+        ),
+        Error::File { .. } | Error::Changed(_) => false,
+        _ => true,
+    }
+}
+
+/// Gets one file.
+async fn get_file(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+) -> Result<(), Error> {
+    let mut changes = 0;
+    loop {
+        match once(session, routes, storage, counts, item).await {
+            Err(Error::Refused(refusal))
+                if refusal.reason == Reason::Changed && changes < CHANGES =>
+            {
+                changes += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+async fn once(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+) -> Result<(), Error> {
+    let path = item.remote.as_bytes().to_vec();
+    let request = Message::Get { path };
+    let (mut send, mut receive) = framing::request(&session.connection, &request).await?;
+    let streams = (&mut send, &mut receive);
+    let result = exchange(session, routes, storage, counts, item, streams).await;
+    if let Err(Error::Here(_) | Error::File { .. }) = &result {
+        // Without a word the server would take the end of the stream for a violation of the
+        // protocol, and close the connection with all other files on it.
+        let refusal = Refusal::new(Reason::Cancelled, "the client cannot store the file");
+        framing::write(&mut send, &Message::Refused(refusal))
+            .await
+            .ok();
+    }
+    result
+}
+
+async fn exchange(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+    (send, receive): (&mut SendStream, &mut RecvStream),
+) -> Result<(), Error> {
+    let put = loop {
+        match framing::read(receive).await? {
+            Message::Queued { position } => session.queued.store(position, Ordering::Relaxed),
+            Message::Put(put) => break put,
+            other => return Err(framing::unexpected(other)),
+        }
+    };
+    let size = put
+        .size
+        .ok_or_else(|| Error::Protocol("a file without a size".to_owned()))?;
+    if let Some(found) = storage.look_up(&item.local).map_err(Error::here)? {
+        if found.kind == Kind::File && found.size == size {
+            framing::write(send, &Message::Present).await?;
+            let finish = match framing::read(receive).await? {
+                Message::Finish(finish) => finish,
+                other => return Err(framing::unexpected(other)),
+            };
+            let (storage, local) = (storage.clone(), item.local.clone());
+            let hash = spawn_blocking(move || hash_file(&storage.open_file(&local)?, size));
+            if hash
+                .await
+                .map_err(|_| Error::Stopped)?
+                .map_err(Error::here)?
+                == finish.hash
+            {
+                counts.resumed.fetch_add(size, Ordering::Relaxed);
+                return confirm(send, size, finish.hash).await;
+            }
+        }
+        if found.kind != Kind::File || !storage.overwrites() {
+            return Err(storage.exists_error(&item.local).here());
+        }
+    }
+    receive_file(routes, storage, counts, item, (put, size), send, receive).await
+}
+
+async fn receive_file(
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    item: &Item,
+    (put, size): (Put, u64),
+    send: &mut SendStream,
+    receive: &mut RecvStream,
+) -> Result<(), Error> {
+    let partial = match storage.partial(OWNER, &item.local).map_err(Error::here)? {
+        Lock::Ours(partial) => Arc::new(partial),
+        Lock::Taken => return Err(busy(&item.local).here()),
+    };
+    partial.set_len(size)?;
+    let have = partial.have()?;
+    let there = have.bytes();
+    if let Err(error) = storage.check_space(size - there.min(size)) {
+        if there == 0 {
+            partial.remove();
+        }
+        return Err(error.here());
+    }
+    let (route, streams) = routes.open(usize::MAX).ok_or(Error::Stopped)?;
+    let accepted = Message::Accepted {
+        transfer: route.transfer,
+        have: have.iter().map(|range| (range.start, range.end)).collect(),
+    };
+    framing::write(send, &accepted).await?;
+    let receiver = Receiver {
+        partial: Arc::clone(&partial),
+        size: Some(size),
+        max_size: size,
+        received: Arc::default(),
+        stall: STALL,
+        others_wait: Box::new(|| false),
+    };
+    let received = Arc::clone(&receiver.received);
+    let mut running = Box::pin(receiver.run(send, receive, streams));
+    let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    let mut counted = 0;
+    let result = loop {
+        let done = tokio::select! {
+            result = &mut running => Some(result),
+            _ = ticks.tick() => None,
+        };
+        let now = received.load(Ordering::Relaxed);
+        counts.received.fetch_add(now - counted, Ordering::Relaxed);
+        counted = now;
+        if let Some(result) = done {
+            break result.map_err(own)?;
+        }
+    };
+    drop(running);
+    counts
+        .resumed
+        .fetch_add(size.saturating_sub(counted), Ordering::Relaxed);
+    let local = item.local.clone();
+    let stored = spawn_blocking(move || partial.store(&local, &put.metadata));
+    stored
+        .await
+        .map_err(|_| Error::Stopped)?
+        .map_err(Error::here)?;
+    confirm(send, result.size, result.hash).await
+}
+
+/// Of what ends the reception of a file, a full disk and a wrong hash are found here.
+fn own(error: Error) -> Error {
+    match &error {
+        Error::Refused(refusal) if matches!(refusal.reason, Reason::DiskFull | Reason::Corrupt) => {
+            error.here()
+        }
+        _ => error,
+    }
+}
+
+/// Tells the server that the file is here.
+async fn confirm(send: &mut SendStream, bytes: u64, hash: blake3::Hash) -> Result<(), Error> {
+    framing::write(send, &Message::Stored { bytes, hash }).await?;
+    send.finish().ok();
+    Ok(())
+}

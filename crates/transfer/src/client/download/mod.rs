@@ -1,0 +1,13 @@
+//! Gets files and directories from a server.
+//!
+//! | part | content |
+//! |---|---|
+//! | `get` | a request, and each large file of it |
+//! | `packs` | small files |
+//! | `item` | what is to be got, and how much of it is here |
+
+mod get;
+mod item;
+mod packs;
+
+pub use get::{GetOptions, GetReport, get};

@@ -1,0 +1,249 @@
+//! Gets many small files in packs: without a round trip for each.
+
+use super::item::{Counts, Item, STALL};
+use crate::client::session::ClientSession;
+use crate::connection::framing::Control;
+use crate::connection::routes::{ChunkStream, Routes};
+use crate::connection::{close, framing};
+use crate::error::Error;
+use crate::file_receiver::read_pack;
+use crate::storage::{Directories, Stage, Staged, Storage};
+use crate::wire::{Finish, MAX_LIST, MAX_MESSAGE, Message, PackReader, Reason};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::timeout;
+
+/// Paths in one request, at most.
+const PATHS: usize = 500;
+/// Packs that wait to be written.
+const WRITTEN: usize = 16;
+
+/// What became of a file.
+pub(super) enum Outcome {
+    /// It is here.
+    Stored,
+    /// It is not, and why.
+    Failed(Error),
+    /// It is not small or changes all the time: it must be got as a file of its own.
+    Alone,
+}
+
+/// A pack whose files are written but have no names yet; files that were not written, and why.
+struct Written {
+    files: Vec<(usize, Option<Staged>)>,
+    failures: Vec<(usize, Error)>,
+}
+
+/// Gets `items`, which have a number each. Calls `done` for each of them, unless it fails as a
+/// whole.
+pub(super) async fn get_small(
+    session: &ClientSession,
+    routes: &Routes,
+    storage: &Storage,
+    counts: &Arc<Counts>,
+    items: Vec<(usize, Item)>,
+    mut done: impl FnMut(usize, Outcome),
+) -> Result<(), Error> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    let streams = session.connection.open_bi().await;
+    let (mut send, mut receive) = streams.map_err(close::lost)?;
+    send.set_priority(i32::MAX).ok();
+    let (route, mut packs) = routes.open(usize::MAX).ok_or(Error::Stopped)?;
+    let transfer = route.transfer;
+    let lists = lists(&items);
+    let asking = async move {
+        framing::write(&mut send, &Message::GetMany { transfer }).await?;
+        for list in lists {
+            framing::write(&mut send, &list).await?;
+        }
+        // Kept: the end of the stream says that the client has all.
+        Ok::<_, Error>(send)
+    };
+    let index: HashMap<Vec<u8>, usize> = items
+        .iter()
+        .enumerate()
+        .map(|(n, (_, item))| (item.remote.as_bytes().to_vec(), n))
+        .collect();
+    let (index, locals) = (Arc::new(index), Arc::new(items));
+    let stage_in = storage.clone();
+    let stage = spawn_blocking(move || stage_in.stage());
+    let stage = Arc::new(
+        stage
+            .await
+            .map_err(|_| Error::Stopped)?
+            .map_err(Error::here)?,
+    );
+    let (written, to_commit) = mpsc::channel(WRITTEN);
+    let (committed, mut finished) = mpsc::channel(WRITTEN);
+    let committing = Arc::clone(&stage);
+    let committer = spawn_blocking(move || commit(&committing, to_commit, &committed));
+    let mut open = vec![true; locals.len()];
+    let mut finish: Option<Finish> = None;
+    let mut stored_packs = 0;
+    let mut tasks: JoinSet<Result<(), Error>> = JoinSet::new();
+    let mut control = Control::new(&mut receive);
+    tokio::pin!(asking);
+    let mut asked = None;
+    loop {
+        if let Some(finish) = finish
+            && stored_packs >= finish.chunks
+        {
+            break;
+        }
+        tokio::select! {
+            Some(stream) = packs.recv() => {
+                let (storage, counts) = (storage.clone(), Arc::clone(counts));
+                let (index, items) = (Arc::clone(&index), Arc::clone(&locals));
+                let (stage, written) = (Arc::clone(&stage), written.clone());
+                tasks.spawn(async move {
+                    let pack = receive_pack(stream).await?;
+                    let work = spawn_blocking(move || {
+                        write(&storage, &stage, pack, &index, &items, &counts)
+                    });
+                    let result = work.await.map_err(|_| Error::Stopped)??;
+                    written.send(result).await.map_err(|_| Error::Stopped)
+                });
+            }
+            Some(task) = tasks.join_next() => task.map_err(|_| Error::Stopped)??,
+            Some(results) = finished.recv() => {
+                stored_packs += 1;
+                for (n, result) in results {
+                    if let Some((number, _)) = locals.get(n)
+                        && std::mem::take(&mut open[n])
+                    {
+                        done(*number, result.map_or_else(Outcome::Failed, |()| Outcome::Stored));
+                    }
+                }
+            }
+            message = control.next(), if finish.is_none() => match message? {
+                Message::Queued { position } => session.queued.store(position, Ordering::Relaxed),
+                Message::Unsent { failures } => for failure in failures {
+                    let n = failure.index as usize;
+                    let Some((number, _)) = locals.get(n) else {
+                        return Err(Error::Protocol("a file that was not requested".to_owned()));
+                    };
+                    if std::mem::take(&mut open[n]) {
+                        done(*number, match failure.refusal.reason {
+                            Reason::Changed => Outcome::Alone,
+                            _ => Outcome::Failed(Error::Refused(failure.refusal)),
+                        });
+                    }
+                },
+                Message::Finish(end) => finish = Some(end),
+                other => return Err(framing::unexpected(other)),
+            },
+            result = &mut asking, if asked.is_none() => asked = Some(result?),
+        }
+    }
+    drop((written, route));
+    committer.await.map_err(|_| Error::Stopped)?;
+    for (n, _) in open.iter().enumerate().filter(|(_, open)| **open) {
+        done(locals[n].0, Outcome::Alone);
+    }
+    Ok(())
+}
+
+/// The requests for all paths.
+fn lists(items: &[(usize, Item)]) -> Vec<Message> {
+    let mut lists = Vec::new();
+    let (mut paths, mut length) = (Vec::new(), 0);
+    for (n, (_, item)) in items.iter().enumerate() {
+        let path = item.remote.as_bytes().to_vec();
+        length += path.len() + 2;
+        paths.push(path);
+        let last = n + 1 == items.len();
+        if last || paths.len() >= PATHS.min(MAX_LIST) || length > MAX_MESSAGE - 8192 {
+            let paths = std::mem::take(&mut paths);
+            lists.push(Message::Wanted { paths, last });
+            length = 0;
+        }
+    }
+    lists
+}
+
+async fn receive_pack(stream: ChunkStream) -> Result<Bytes, Error> {
+    if !(1..=crate::wire::MAX_PACK).contains(&(stream.0.length as usize)) {
+        return Err(Error::Protocol("a pack that is too long".to_owned()));
+    }
+    let silent = |_| Error::Lost("the server is silent".to_owned());
+    timeout(STALL, read_pack(stream)).await.map_err(silent)?
+}
+
+/// Writes the files of a pack under hidden names.
+fn write(
+    storage: &Storage,
+    stage: &Stage,
+    pack: Bytes,
+    index: &HashMap<Vec<u8>, usize>,
+    items: &[(usize, Item)],
+    counts: &Counts,
+) -> Result<Written, Error> {
+    storage
+        .check_space(pack.len() as u64)
+        .map_err(Error::here)?;
+    let reader = PackReader::open(pack);
+    let reader = reader.ok_or_else(|| Error::Lost("a pack does not have its hash".to_owned()))?;
+    let mut directories = Directories::new();
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    for entry in reader {
+        let entry = entry.map_err(|e| Error::Protocol(e.to_string()))?;
+        let Some((n, (_, item))) = index
+            .get(&entry.path)
+            .and_then(|n| Some((*n, items.get(*n)?)))
+        else {
+            return Err(Error::Protocol("a file that was not requested".to_owned()));
+        };
+        counts.received(entry.content.len() as u64);
+        match stage.write(&item.local, &entry, &mut directories) {
+            Ok(staged) => files.push((n, staged)),
+            // A full disk concerns all files.
+            Err(error @ Error::File { .. }) => return Err(error),
+            Err(error) => failures.push((n, error.here())),
+        }
+    }
+    Ok(Written { files, failures })
+}
+
+/// Gives all files that are written their names, as many at once as there are.
+fn commit(
+    stage: &Stage,
+    mut written: mpsc::Receiver<Written>,
+    done: &mpsc::Sender<Vec<(usize, Result<(), Error>)>>,
+) {
+    while let Some(first) = written.blocking_recv() {
+        let mut batch = vec![first];
+        while let Ok(more) = written.try_recv() {
+            batch.push(more);
+        }
+        let files = batch.iter().flat_map(|pack| &pack.files);
+        let staged: Vec<&Staged> = files.filter_map(|(_, staged)| staged.as_ref()).collect();
+        let mut results = stage.commit(&staged).into_iter();
+        for pack in batch {
+            let mut all: Vec<_> = pack
+                .failures
+                .into_iter()
+                .map(|(n, e)| (n, Err(e)))
+                .collect();
+            for (n, staged) in pack.files {
+                let result = match staged {
+                    Some(_) => results
+                        .next()
+                        .unwrap_or(Err(Error::Stopped))
+                        .map_err(Error::here),
+                    // It was here with this content.
+                    None => Ok(()),
+                };
+                all.push((n, result));
+            }
+            if done.blocking_send(all).is_err() {
+                return;
+            }
+        }
+    }
+}

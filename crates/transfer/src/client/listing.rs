@@ -1,0 +1,118 @@
+//! Lists and removes files on a server.
+
+use super::attempts::{Attempts, Task};
+use super::options::{ClientOptions, Measurement};
+use super::session::ClientSession;
+use super::update::{Progress, Update};
+use crate::connection::framing;
+use crate::error::Error;
+use crate::path::RemotePath;
+use crate::wire::{Entry, Message};
+
+/// What to list.
+#[derive(Debug, Clone)]
+pub struct ListOptions {
+    /// The server.
+    pub client: ClientOptions,
+    /// The file or directory; `None` is the user's own directory.
+    pub path: Option<RemotePath>,
+    /// Also what is below directories.
+    pub recursive: bool,
+}
+
+/// What to remove.
+#[derive(Debug, Clone)]
+pub struct RemoveOptions {
+    /// The server.
+    pub client: ClientOptions,
+    /// The file or directory.
+    pub path: RemotePath,
+    /// Also a directory that is not empty.
+    pub recursive: bool,
+}
+
+/// The entries at a path of the server. A file is its own only entry, with an empty path.
+///
+/// # Errors
+/// If there is nothing, the token does not permit it, or the server cannot be reached.
+pub async fn list(
+    options: ListOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<Vec<Entry>, Error> {
+    let client = options.client.clone();
+    run(&client, List(options), stop).await
+}
+
+/// Removes what is at a path of the server. Returns the number of files and directories removed.
+///
+/// # Errors
+/// If there is nothing, the token does not permit it, or the server cannot be reached.
+pub async fn remove(options: RemoveOptions, stop: impl Future<Output = ()>) -> Result<u64, Error> {
+    let client = options.client.clone();
+    run(&client, Remove(options), stop).await
+}
+
+async fn run<T: Task>(
+    client: &ClientOptions,
+    mut task: T,
+    stop: impl Future<Output = ()>,
+) -> Result<T::Done, Error> {
+    let progress = |_| Progress::default();
+    let nothing = Measurement::default();
+    let on_update = &mut |_: Update| ();
+    let running = Attempts::run(client, &nothing, &mut task, progress, on_update, stop);
+    running.await.1
+}
+
+struct List(ListOptions);
+
+impl Task for List {
+    type Done = Vec<Entry>;
+
+    async fn attempt(&mut self, session: &ClientSession) -> Result<Vec<Entry>, Error> {
+        entries(session, self.0.path.as_ref(), self.0.recursive).await
+    }
+}
+
+struct Remove(RemoveOptions);
+
+impl Task for Remove {
+    type Done = u64;
+
+    async fn attempt(&mut self, session: &ClientSession) -> Result<u64, Error> {
+        let request = Message::Remove {
+            path: self.0.path.as_bytes().to_vec(),
+            recursive: self.0.recursive,
+        };
+        let (_send, mut receive) = framing::request(&session.connection, &request).await?;
+        match framing::read(&mut receive).await? {
+            Message::Removed { count } => Ok(count),
+            other => Err(framing::unexpected(other)),
+        }
+    }
+}
+
+/// The entries at a path of the server.
+pub(super) async fn entries(
+    session: &ClientSession,
+    path: Option<&RemotePath>,
+    recursive: bool,
+) -> Result<Vec<Entry>, Error> {
+    let request = Message::List {
+        path: path.map_or_else(Vec::new, |path| path.as_bytes().to_vec()),
+        recursive,
+    };
+    let (_send, mut receive) = framing::request(&session.connection, &request).await?;
+    let mut all = Vec::new();
+    loop {
+        match framing::read(&mut receive).await? {
+            Message::Entries { entries, last } => {
+                all.extend(entries);
+                if last {
+                    return Ok(all);
+                }
+            }
+            other => return Err(framing::unexpected(other)),
+        }
+    }
+}

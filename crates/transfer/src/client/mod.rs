@@ -1,0 +1,39 @@
+//! What a client does: it sends files, gets, lists and removes them, carries pipes, and measures
+//! the path.
+//!
+//! | part | content |
+//! |---|---|
+//! | `options`, `update` | what requests share, and what they report |
+//! | `connect` | a connection to a server that has proved its identity |
+//! | `session` | a connection on which the client is authenticated |
+//! | `attempts`, `retry` | a transfer over as many connections as it takes |
+//! | `upload`, `download`, `listing` | files |
+//! | `pipe`, `probe` | pipes, and the measurement of a path |
+//! | `summary`, `interval_statistics` | how a transfer went |
+
+mod attempts;
+mod connect;
+mod download;
+mod interval_statistics;
+mod listing;
+mod options;
+mod pipe;
+mod probe;
+mod retry;
+mod session;
+mod summary;
+mod update;
+mod upload;
+
+pub use connect::ServerAddress;
+pub use download::{GetOptions, GetReport, get};
+pub use listing::{ListOptions, RemoveOptions, list, remove};
+pub use options::{ClientOptions, Measurement};
+pub use pipe::PipeClient;
+pub use probe::{ProbeReport, ProbeSample, probe};
+pub use retry::Retry;
+pub use summary::{BurstSummary, IntervalSample, PathUse, Summary, TracePoint, VerdictCounts};
+pub use update::{Outcome, Progress, Update};
+pub use upload::{
+    Filter, Report, SendOptions, SendSource, TreeOptions, TreeReport, send, send_tree, transfer,
+};

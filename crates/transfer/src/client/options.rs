@@ -1,0 +1,86 @@
+//! Options that all requests of a client share.
+
+use super::connect::ServerAddress;
+use super::retry::Retry;
+use crate::connection::over_tcp::{TcpAlgorithm, TransportChoice};
+use crate::connection::qlog::QlogFolder;
+use crate::credentials::known_hosts::KnownHosts;
+use crate::fingerprint::Fingerprint;
+use crate::token::Token;
+use std::path::PathBuf;
+use whimbrel_cc::Spec;
+use whimbrel_cc::fairness::Priority;
+use whimbrel_units::Duration as Span;
+
+/// How a client reaches a server, whatever it does there.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// The server.
+    pub server: ServerAddress,
+    /// The server's token.
+    pub token: Token,
+    /// The server's fingerprint; `None` uses the pinned one.
+    pub fingerprint: Option<Fingerprint>,
+    /// The file of pinned servers. A server given with `fingerprint` is pinned after a successful
+    /// handshake.
+    pub known_hosts: Option<KnownHosts>,
+    /// The congestion controller of what is sent from here. The server chooses its own.
+    pub controller: Spec,
+    /// The requested priority against other transfers to the same server; the server may grant a
+    /// lower one. Only controllers that share by priority use it.
+    pub priority: Priority,
+    /// Where to log every packet.
+    pub qlog: Option<QlogFolder>,
+    /// Whether an interrupted transfer goes on by itself; `None` gives up at the first failure.
+    pub retry: Option<Retry>,
+    /// Timeout of a connection attempt to one address of the server.
+    pub connect: Span,
+    /// The connection is lost if the server is silent for this long.
+    pub idle: Span,
+    /// Which transport is used.
+    pub transport: TransportChoice,
+    /// The algorithm of a TCP connection, where UDP is blocked; `None`: the kernel's.
+    pub tcp_algorithm: Option<TcpAlgorithm>,
+}
+
+impl ClientOptions {
+    /// Options with the defaults: one attempt, 10 s to connect, 30 s of silence.
+    pub fn new(server: ServerAddress, token: Token, controller: Spec) -> Self {
+        Self {
+            server,
+            token,
+            fingerprint: None,
+            known_hosts: None,
+            controller,
+            priority: Priority::default(),
+            qlog: None,
+            retry: None,
+            connect: Span::from_secs(10),
+            idle: Span::from_secs(30),
+            transport: TransportChoice::default(),
+            tcp_algorithm: None,
+        }
+    }
+
+    /// The same for pipes: 3 minutes of silence, so that a laptop may change its network or sleep
+    /// for a while.
+    pub fn for_pipes(server: ServerAddress, token: Token, controller: Spec) -> Self {
+        Self {
+            idle: Span::from_secs(180),
+            ..Self::new(server, token, controller)
+        }
+    }
+}
+
+/// What is recorded of the connections of a transfer.
+#[derive(Debug, Clone, Default)]
+pub struct Measurement {
+    /// Time between the points of a trace; `None` takes no trace.
+    pub trace: Option<Span>,
+    /// Time between the [samples](super::summary::IntervalSample) in the summary; `None` takes
+    /// none.
+    pub interval: Option<Span>,
+    /// A CSV file for every packet and every decision on a loss, for comparison with what the path
+    /// did ([`PacketLog`](whimbrel_quic::PacketLog)).
+    pub packet_log: Option<PathBuf>,
+}

@@ -1,0 +1,143 @@
+//! An authenticated connection to a server.
+
+use super::connect::{Connected, Dial};
+use super::options::ClientOptions;
+use crate::connection::over_tcp::Transport;
+use crate::connection::{close, framing};
+use crate::error::Error;
+use crate::wire::{Message, Reason, VERSION};
+use noq_proto::{TransportConfig, VarInt};
+use std::fmt;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use whimbrel_quic::endpoint::{Connection, Endpoint};
+use whimbrel_quic::{Factory, Monitor};
+
+/// Time for the reason of a closed connection to arrive.
+const REASON: Duration = Duration::from_secs(2);
+
+/// A connection to a server, on which the client has shown its token.
+pub(crate) struct ClientSession {
+    endpoint: Endpoint,
+    pub connection: Connection,
+    /// The connection's congestion controller.
+    pub monitor: Monitor,
+    /// What carries the connection.
+    pub transport: Transport,
+    /// The position in the server's queue; 0 if the request does not wait.
+    pub queued: AtomicU32,
+    /// The server's answer to the token, until it is known to be right.
+    hello: Mutex<Option<oneshot::Receiver<Result<(), Error>>>>,
+}
+
+impl fmt::Debug for ClientSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSession").finish_non_exhaustive()
+    }
+}
+
+impl ClientSession {
+    /// Connects, and shows the token. Does not wait for the server's answer: requests may follow at
+    /// once. `factory` makes what builds the congestion controller of one attempt.
+    pub async fn open(
+        options: &ClientOptions,
+        mut parameters: TransportConfig,
+        factory: impl Fn() -> Factory,
+    ) -> Result<Self, Error> {
+        if let Some(qlog) = &options.qlog {
+            parameters.qlog_factory(Arc::new(qlog.clone()));
+        }
+        let Connected {
+            endpoint,
+            connection,
+            monitor,
+            transport,
+        } = Dial::new(options, parameters).connect(factory).await?;
+        let hello = Message::Hello {
+            version: VERSION,
+            token: options.token.clone(),
+        };
+        let (mut send, mut receive) = framing::request(&connection, &hello).await?;
+        send.finish().ok();
+        let (answer, hello) = oneshot::channel();
+        tokio::spawn(async move {
+            let result = match framing::read(&mut receive).await {
+                Ok(Message::Welcome { .. }) => Ok(()),
+                Ok(other) => Err(framing::unexpected(other)),
+                Err(error) => Err(error),
+            };
+            answer.send(result).ok();
+        });
+        Ok(Self {
+            endpoint,
+            connection,
+            monitor,
+            transport,
+            queued: AtomicU32::new(0),
+            hello: Mutex::new(Some(hello)),
+        })
+    }
+
+    fn answer(&self) -> Option<oneshot::Receiver<Result<(), Error>>> {
+        let mut hello = self.hello.lock().unwrap_or_else(PoisonError::into_inner);
+        hello.take()
+    }
+
+    /// Waits until the server has accepted the token.
+    pub async fn welcomed(&self) -> Result<(), Error> {
+        match self.answer() {
+            Some(answer) => {
+                let answer = answer.await.unwrap_or(Err(Error::Stopped));
+                answer.map_err(|error| self.reason(error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a request. If the server refuses the client, that is the error.
+    pub async fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let Some(mut hello) = self.answer() else {
+            return work.await;
+        };
+        tokio::pin!(work);
+        let result = tokio::select! {
+            answer = &mut hello => {
+                if let Ok(Err(error)) = answer {
+                    return Err(self.reason(error));
+                }
+                return work.await.map_err(|error| self.reason(error));
+            }
+            result = &mut work => result,
+        };
+        match result {
+            Err(error @ Error::Lost(_)) => match timeout(REASON, hello).await {
+                Ok(Ok(Err(Error::Refused(refusal)))) => Err(Error::Refused(refusal)),
+                _ => Err(self.reason(error)),
+            },
+            result => result,
+        }
+    }
+
+    /// A stream error says only that the connection is lost; the connection knows the reason.
+    pub fn reason(&self, error: Error) -> Error {
+        match (error, self.connection.close_reason()) {
+            (Error::Lost(_), Some(reason)) if close::is(&reason, close::STOPPING) => {
+                Error::refused(Reason::Stopping, "the server was stopped")
+            }
+            (Error::Lost(_), Some(reason)) => close::lost(reason),
+            (error, _) => error,
+        }
+    }
+
+    /// Closes the connection and lets the server know now. If the network prevents it, the server
+    /// times out.
+    pub async fn close(&self) {
+        self.connection.close(VarInt::from_u32(close::DONE), b"");
+        timeout(Duration::from_secs(1), self.endpoint.wait_idle())
+            .await
+            .ok();
+    }
+}

@@ -1,0 +1,48 @@
+//! What a transfer reports while it runs, and how it ended.
+
+use crate::connection::over_tcp::TcpControl;
+use serde::Serialize;
+use whimbrel_units::Duration as Span;
+
+/// Progress of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Bytes of the file that the server has acknowledged. Approximate: QUIC's overhead is
+    /// included.
+    pub bytes: u64,
+    /// Bytes of the file.
+    pub size: u64,
+}
+
+/// News of a transfer, to be shown to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Update {
+    /// Data flows. Called ten times per second.
+    Progress(Progress),
+    /// The server is busy; the request waits at this position, 1 is the next.
+    Queued(u32),
+    /// The transfer runs over TLS and TCP, under this congestion control.
+    OverTcp(TcpControl),
+    /// The transfer was interrupted and goes on after this time.
+    Interrupted {
+        /// Why.
+        reason: String,
+        /// The time until the next attempt.
+        wait: Span,
+    },
+}
+
+/// What is known of the file on the server when a transfer has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// It is on disk under its name.
+    #[serde(rename = "stored")]
+    Stored,
+    /// It is not.
+    #[serde(rename = "not stored")]
+    NotStored,
+    /// The connection was lost around the server's answer.
+    #[serde(rename = "unknown")]
+    Unknown,
+}

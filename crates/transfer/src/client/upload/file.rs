@@ -1,0 +1,356 @@
+//! Sends one file, or standard input.
+
+use crate::client::attempts::{Attempts, Task};
+use crate::client::options::{ClientOptions, Measurement};
+use crate::client::session::ClientSession;
+use crate::client::summary::{BurstSummary, Summary, TracePoint, VerdictCounts, goodput};
+use crate::client::update::{Outcome, Progress, Update};
+use crate::connection::close;
+use crate::connection::over_tcp::Transport;
+use crate::error::Error;
+use crate::file_sender::{
+    Account, FileSource, Pace, Sending, Sent, Source, StreamSource, open_regular,
+};
+use crate::path::RemotePath;
+use crate::random;
+use crate::wire::{Kind, Metadata, Put, Reason};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whimbrel_units::Rate;
+
+/// A file that changes while it is sent is sent again so many times.
+const CHANGES: u32 = 3;
+
+/// What messages call standard input.
+const STDIN: &str = "standard input";
+
+/// Where the content of a file comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendSource {
+    /// A file of this computer.
+    File(PathBuf),
+    /// Standard input, which has no name of its own.
+    Stdin,
+}
+
+/// Options of [`send()`].
+#[derive(Debug, Clone)]
+pub struct SendOptions {
+    /// The server.
+    pub client: ClientOptions,
+    /// What to send.
+    pub source: SendSource,
+    /// The path on the server; `None` uses the file's own name.
+    pub name: Option<String>,
+    /// What to record.
+    pub measurement: Measurement,
+    /// The maximum rate of file data.
+    pub bandwidth: Option<Rate>,
+    /// Send extended attributes in the namespace `user`.
+    pub attributes: bool,
+}
+
+impl SendOptions {
+    /// Options with the defaults: the file's own name, no records, the full rate.
+    pub fn new(client: ClientOptions, source: SendSource) -> Self {
+        Self {
+            client,
+            source,
+            name: None,
+            measurement: Measurement::default(),
+            bandwidth: None,
+            attributes: false,
+        }
+    }
+}
+
+/// The end of a transfer.
+#[derive(Debug)]
+pub struct Report {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes of file data sent, repeated ones included.
+    pub sent_bytes: u64,
+    /// Bytes that the server had already, verified by hash.
+    pub resumed_bytes: u64,
+    /// Connections after the first.
+    pub retries: u32,
+    /// What carried the last connection; `None` if there was none.
+    pub transport: Option<Transport>,
+    /// What is known of the file on the server.
+    pub outcome: Outcome,
+    /// Details, or why the file could not be sent.
+    pub result: Result<Summary, Error>,
+}
+
+/// Sends one file and waits until the server has stored it on disk under its name. `on_progress` is
+/// called ten times per second. When `stop` completes, the transfer ends and the server is notified;
+/// what it has stays there for the next attempt.
+///
+/// # Errors
+/// If the file cannot be read, the server cannot be reached, has another fingerprint, or refuses
+/// the file, or the connection is lost. [`transfer`] also returns what is known of the file then.
+pub async fn send(
+    options: SendOptions,
+    mut on_progress: impl FnMut(Progress),
+    stop: impl Future<Output = ()>,
+) -> Result<Summary, Error> {
+    let on_update = |update| {
+        if let Update::Progress(progress) = update {
+            on_progress(progress);
+        }
+    };
+    transfer(options, on_update, stop).await.result
+}
+
+/// Sends one file as [`send`] does, and reports also what a failed transfer did.
+pub async fn transfer(
+    options: SendOptions,
+    mut on_update: impl FnMut(Update),
+    stop: impl Future<Output = ()>,
+) -> Report {
+    let mut job = match Job::new(&options) {
+        Ok(job) => job,
+        Err(error) => {
+            return Report {
+                bytes: 0,
+                sent_bytes: 0,
+                resumed_bytes: 0,
+                retries: 0,
+                transport: None,
+                outcome: Outcome::NotStored,
+                result: Err(error),
+            };
+        }
+    };
+    let client = &options.client;
+    let (account, size) = (Arc::clone(&job.account), Arc::clone(&job.size));
+    let progress = move |delivered: u64| {
+        let size = size.load(Ordering::Relaxed);
+        let resumed = account.resumed.load(Ordering::Relaxed);
+        let bytes = match size {
+            0 => resumed + delivered,
+            size => (resumed + delivered).min(size),
+        };
+        Progress { bytes, size }
+    };
+    let (attempts, result) = Attempts::run(
+        client,
+        &options.measurement,
+        &mut job,
+        progress,
+        &mut on_update,
+        stop,
+    )
+    .await;
+    let outcome = match &result {
+        Ok(_) => Outcome::Stored,
+        Err(_) if job.announced.load(Ordering::Relaxed) => Outcome::Unknown,
+        Err(_) => Outcome::NotStored,
+    };
+    let bytes = match &result {
+        Ok((size, _)) => *size,
+        Err(_) => job.size.load(Ordering::Relaxed),
+    };
+    if outcome == Outcome::Stored {
+        on_update(Update::Progress(Progress { bytes, size: bytes }));
+    }
+    Report {
+        bytes,
+        sent_bytes: job.account.sent(),
+        resumed_bytes: job.account.resumed.load(Ordering::Relaxed),
+        retries: attempts.retries,
+        transport: attempts.transport.clone(),
+        outcome,
+        result: result.map(|(size, hash)| summarize(attempts, &options, &job.name, size, hash)),
+    }
+}
+
+/// One file, over all attempts.
+pub(super) struct Job {
+    file: PathBuf,
+    attributes: bool,
+    name: RemotePath,
+    /// The number of this invocation.
+    id: [u8; 16],
+    pub(super) account: Arc<Account>,
+    pub(super) pace: Option<Arc<Pace>>,
+    /// Priority of the first chunk; that of later ones is lower.
+    pub(super) priority: i32,
+    /// The size, bytes; 0 as long as it is not known.
+    size: Arc<AtomicU64>,
+    /// The server was told the hash, and has not answered.
+    announced: AtomicBool,
+    /// Standard input, which can be read only once.
+    stream: Option<Arc<Source>>,
+    changes: u32,
+}
+
+impl Job {
+    fn new(options: &SendOptions) -> Result<Self, Error> {
+        let (file, stream) = match &options.source {
+            SendSource::File(file) => {
+                // Fail before connecting rather than after it.
+                open_regular(file)?;
+                (file.clone(), None)
+            }
+            SendSource::Stdin => {
+                let stream = StreamSource::new(Box::new(std::io::stdin()));
+                (PathBuf::from(STDIN), Some(Arc::new(Source::Stream(stream))))
+            }
+        };
+        let name = remote_name(options, &file)?;
+        Ok(Self {
+            pace: options.bandwidth.map(|rate| Arc::new(Pace::new(rate))),
+            stream,
+            ..Self::of(file, name, options.attributes)?
+        })
+    }
+
+    /// A file to be sent to this path, without a cap on the rate.
+    pub(super) fn of(file: PathBuf, name: RemotePath, attributes: bool) -> Result<Self, Error> {
+        Ok(Self {
+            file,
+            attributes,
+            name,
+            id: random::bytes()?,
+            account: Arc::default(),
+            pace: None,
+            priority: 0,
+            size: Arc::default(),
+            announced: AtomicBool::new(false),
+            stream: None,
+            changes: 0,
+        })
+    }
+
+    /// Sends the file over one connection. A file that changes meanwhile is compared and sent again.
+    pub(super) async fn send(
+        &mut self,
+        session: &ClientSession,
+    ) -> Result<(u64, blake3::Hash), Error> {
+        loop {
+            self.account.resumed.store(0, Ordering::Relaxed);
+            let source = match &self.stream {
+                Some(stream) => Arc::clone(stream),
+                None => {
+                    let file = open_regular(&self.file)?;
+                    Arc::new(Source::File(FileSource::new(file, &self.file).await?))
+                }
+            };
+            match self.once(session, &source).await? {
+                Sent::Stored { size, hash } => {
+                    self.announced.store(false, Ordering::Relaxed);
+                    return Ok((size, hash));
+                }
+                Sent::Changed if self.stream.is_some() => {
+                    let text = "the server lost data that cannot be read again";
+                    return Err(Error::refused(Reason::Corrupt, text));
+                }
+                Sent::Changed => {
+                    self.changes += 1;
+                    if self.changes > CHANGES {
+                        return Err(Error::Changed(self.file.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn once(&self, session: &ClientSession, source: &Arc<Source>) -> Result<Sent, Error> {
+        let metadata = match &**source {
+            Source::File(file) => file.metadata(self.attributes)?,
+            Source::Stream(_) => Metadata::plain(Kind::File),
+        };
+        let put = Put {
+            id: self.id,
+            path: self.name.as_bytes().to_vec(),
+            size: source.size(),
+            metadata,
+        };
+        self.size
+            .store(source.size().unwrap_or(0), Ordering::Relaxed);
+        let connection = &session.connection;
+        let (mut send, mut receive) = connection.open_bi().await.map_err(close::lost)?;
+        let sending = Sending {
+            connection,
+            source,
+            account: &self.account,
+            pace: self.pace.as_deref(),
+            priority: self.priority,
+            on_queued: &|position| session.queued.store(position, Ordering::Relaxed),
+            on_announced: &|announced| self.announced.store(announced, Ordering::Relaxed),
+        };
+        let sent = sending.run(put, &mut send, &mut receive).await;
+        if let Err(Error::Refused(_)) = &sent {
+            self.announced.store(false, Ordering::Relaxed);
+        }
+        sent
+    }
+}
+
+impl Task for Job {
+    type Done = (u64, blake3::Hash);
+
+    async fn attempt(&mut self, session: &ClientSession) -> Result<Self::Done, Error> {
+        self.send(session).await
+    }
+
+    fn ended(&mut self, datagrams: u64) {
+        self.account.settle(datagrams);
+    }
+}
+
+/// The path on the server.
+fn remote_name(options: &SendOptions, file: &Path) -> Result<RemotePath, Error> {
+    let name = match (&options.name, &options.source) {
+        (Some(name), _) => name.as_bytes(),
+        (None, SendSource::File(file)) => file.file_name().unwrap_or_default().as_bytes(),
+        (None, SendSource::Stdin) => b"",
+    };
+    RemotePath::new(name).map_err(|e| Error::file(file, "send")(std::io::Error::other(e)))
+}
+
+fn summarize(
+    attempts: Attempts,
+    options: &SendOptions,
+    name: &RemotePath,
+    size: u64,
+    hash: blake3::Hash,
+) -> Summary {
+    let now = attempts.monitor.snapshot();
+    let transport = attempts.transport.clone().unwrap_or_default();
+    let quic = transport == Transport::Quic;
+    let used = attempts.path_use(&options.client, size);
+    let samples = || attempts.monitor.samples().into_iter();
+    Summary {
+        name: name.to_string(),
+        bytes: size,
+        seconds: attempts.took.as_secs_f64(),
+        connect_seconds: attempts.connecting.as_secs_f64(),
+        goodput_bps: goodput(size, attempts.took.into()),
+        lost_packets: used.lost_packets,
+        sent_packets: used.sent_packets,
+        rtt_ms: now.srtt.as_millis_f64(),
+        min_rtt_ms: used.min_rtt_ms,
+        cwnd_bytes: if quic { now.cwnd.get() } else { 0 },
+        mtu_bytes: used.mtu_bytes,
+        controller: used.controller,
+        blake3: hash.to_hex().to_string(),
+        loss_episodes: attempts.earlier.episodes + now.episodes,
+        reductions: attempts.earlier.reductions + now.reductions,
+        timeouts: attempts.earlier.timeouts + now.timeouts,
+        spurious: attempts.earlier.spurious + now.spurious,
+        verdicts: VerdictCounts::of(&now),
+        bursts: now.bursts.map(BurstSummary::from),
+        samples: options
+            .measurement
+            .trace
+            .filter(|_| quic)
+            .map(|_| samples().map(TracePoint::from).collect()),
+        intervals: used.intervals,
+        transport,
+    }
+}

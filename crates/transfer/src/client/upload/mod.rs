@@ -1,0 +1,12 @@
+//! Sends files.
+//!
+//! | part | content |
+//! |---|---|
+//! | `file` | one file, or standard input |
+//! | `tree` | directories and many files |
+
+mod file;
+mod tree;
+
+pub use file::{Report, SendOptions, SendSource, send, transfer};
+pub use tree::{Filter, TreeOptions, TreeReport, send_tree};

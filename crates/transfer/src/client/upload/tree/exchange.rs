@@ -1,0 +1,367 @@
+//! One attempt to send a tree, over one connection.
+
+use super::pack::{Packed, pack_all};
+use super::{Item, State, TreeJob};
+use crate::blocks::{BlockHashes, hash_subtree};
+use crate::client::session::ClientSession;
+use crate::client::upload::file::Job;
+use crate::connection::framing;
+use crate::connection::framing::Control;
+use crate::error::Error;
+use crate::file_sender::{Account, FileSource, SMALL, open_regular, send_stream};
+use crate::path::printable;
+use crate::wire::{CheckedFile, ChunkHeader, Failure, Finish, Kind, MAX_MESSAGE, Message, Reason};
+use futures::stream::{FuturesUnordered, StreamExt};
+use std::collections::{HashMap, VecDeque};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::Ordering;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use whimbrel_quic::endpoint::SendStream;
+
+/// Files in one question, at most.
+const QUESTION: usize = 500;
+/// Questions without an answer, at most.
+const QUESTIONS: usize = 32;
+/// Large files that are sent at the same time.
+const LARGE: usize = 8;
+/// Packs that are read ahead.
+const READ_AHEAD: usize = 4;
+/// The priority of large files' chunks: behind all packs of the usual trees.
+const LARGE_PRIORITY: i32 = -(1 << 24);
+
+impl TreeJob {
+    pub(super) async fn exchange(&mut self, session: &ClientSession) -> Result<(), Error> {
+        let connection = &session.connection;
+        let path = self
+            .options
+            .directory
+            .as_ref()
+            .map_or_else(Vec::new, |d| d.as_bytes().to_vec());
+        let request = Message::Tree { id: self.id, path };
+        let (mut send, mut receive) = framing::request(connection, &request).await?;
+        let mut control = Control::new(&mut receive);
+        let (transfer, any) = loop {
+            match control.next().await? {
+                Message::Queued { position } => session.queued.store(position, Ordering::Relaxed),
+                Message::Accepted { transfer, have } => break (transfer, !have.is_empty()),
+                other => return Err(framing::unexpected(other)),
+            }
+        };
+        self.account_for_attempt();
+        if any || self.attempts > 1 {
+            self.check(&mut send, &mut control).await?;
+        }
+        let files = self.open_items(|item| item.metadata.kind == Kind::File);
+        if self.options.dry_run {
+            let shown = |n: &usize| printable(self.items[*n].local.as_os_str().as_bytes());
+            self.would_send = files.iter().map(shown).collect();
+            return Ok(());
+        }
+        let small = self.open_items(|item| match item.metadata.kind {
+            Kind::File => item.size <= SMALL,
+            kind => kind == Kind::Link,
+        });
+        let mut packs = 0;
+        let large: Vec<usize> = files
+            .into_iter()
+            .filter(|n| self.items[*n].size > SMALL)
+            .collect();
+        self.send_all(session, transfer, small, large, &mut control, &mut packs)
+            .await?;
+        // Directories last and the deepest first: their times change with what is stored in them.
+        let mut directories = self.open_items(|item| item.metadata.kind == Kind::Directory);
+        directories.reverse();
+        self.send_all(
+            session,
+            transfer,
+            directories,
+            Vec::new(),
+            &mut control,
+            &mut packs,
+        )
+        .await?;
+        let finish = Finish {
+            size: self.bytes,
+            chunks: packs,
+            hash: blake3::Hash::from_bytes([0; 32]),
+        };
+        framing::write(&mut send, &Message::Finish(finish)).await?;
+        send.finish().ok();
+        match control.next().await? {
+            Message::Stored { .. } => Ok(()),
+            other => Err(framing::unexpected(other)),
+        }
+    }
+
+    /// What was stored over earlier connections counts for the progress.
+    fn account_for_attempt(&mut self) {
+        self.attempts += 1;
+        let stored = self
+            .items
+            .iter()
+            .zip(&self.states)
+            .filter(|(_, s)| **s == State::Stored);
+        let stored: u64 = stored.map(|(item, _)| item.size).sum();
+        self.stored_bytes.store(stored, Ordering::Relaxed);
+    }
+
+    fn open_items(&self, is_wanted: impl Fn(&Item) -> bool) -> Vec<usize> {
+        let open = |n: &usize| self.states[*n] == State::Open && is_wanted(&self.items[*n]);
+        (0..self.items.len()).filter(open).collect()
+    }
+
+    /// Asks the server which files it has.
+    async fn check(
+        &mut self,
+        send: &mut SendStream,
+        control: &mut Control<'_>,
+    ) -> Result<(), Error> {
+        let mut open = self
+            .open_items(|item| item.metadata.kind == Kind::File)
+            .into_iter();
+        let mut asked: VecDeque<Vec<usize>> = VecDeque::new();
+        let mut more = true;
+        while more || !asked.is_empty() {
+            while more && asked.len() < QUESTIONS {
+                let (mut numbers, mut files, mut length) = (Vec::new(), Vec::new(), 0);
+                while numbers.len() < QUESTION && length < MAX_MESSAGE - 8192 {
+                    let Some(number) = open.next() else {
+                        more = false;
+                        break;
+                    };
+                    match self.question(number).await {
+                        Ok(file) => {
+                            length += file.encoded_len();
+                            numbers.push(number);
+                            files.push(file);
+                        }
+                        Err(error) => self.fail(number, error.to_string()),
+                    }
+                }
+                if !numbers.is_empty() {
+                    framing::write(send, &Message::Check { files }).await?;
+                    asked.push_back(numbers);
+                }
+            }
+            let Some(numbers) = asked.pop_front() else {
+                break;
+            };
+            match control.next().await? {
+                Message::Need { needed } if needed.len() == numbers.len() => {
+                    for (number, needed) in numbers.into_iter().zip(needed) {
+                        if !needed {
+                            self.states[number] = State::Unchanged;
+                            let size = self.items[number].size;
+                            self.unchanged_bytes.fetch_add(size, Ordering::Relaxed);
+                        }
+                    }
+                }
+                other => return Err(framing::unexpected(other)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn question(&self, number: usize) -> Result<CheckedFile, Error> {
+        let item = &self.items[number];
+        let mut file = CheckedFile {
+            path: item.path.clone(),
+            size: item.size,
+            modified: item.metadata.modified,
+            hash: None,
+        };
+        if self.options.checksum {
+            let local = item.local.clone();
+            let hashed = spawn_blocking(move || hash(&local));
+            let (size, hash) = hashed.await.map_err(|_| Error::Stopped)??;
+            (file.size, file.hash) = (size, Some(hash));
+        }
+        Ok(file)
+    }
+
+    /// Sends packs of `small` items and the `large` files, and waits until all are stored.
+    async fn send_all(
+        &mut self,
+        session: &ClientSession,
+        transfer: u64,
+        small: Vec<usize>,
+        large: Vec<usize>,
+        control: &mut Control<'_>,
+        packs: &mut u64,
+    ) -> Result<(), Error> {
+        let items: Vec<_> = small.iter().map(|n| (*n, self.items[*n].clone())).collect();
+        let attributes = self.options.attributes;
+        let (read, mut to_send) = mpsc::channel(READ_AHEAD);
+        let reader = spawn_blocking(move || pack_all(&items, attributes, &read));
+        let (begun, mut on_the_way) = mpsc::unbounded_channel();
+        let (account, pace) = (self.account.clone(), self.pace.clone());
+        let first = *packs;
+        let sending = async {
+            let mut next = first;
+            while let Some(packed) = to_send.recv().await {
+                let pack = match packed {
+                    Packed::Pack(pack) => pack,
+                    Packed::Failed(number, why) => {
+                        begun.send((None, vec![(number, why)])).ok();
+                        continue;
+                    }
+                };
+                let items = pack.items.into_iter().map(|n| (n, String::new())).collect();
+                begun.send((Some(next), items)).ok();
+                let header = ChunkHeader {
+                    transfer,
+                    offset: next,
+                    length: pack.content.len() as u32,
+                };
+                let priority = i32::try_from(next).map_or(i32::MIN, |n| -n);
+                let connection = &session.connection;
+                let (content, pace) = (pack.content, pace.as_deref());
+                // What frames the files does not count.
+                let whole = Account::default();
+                send_stream(connection, header, content, priority, pace, &whole).await?;
+                account.hand(pack.bytes);
+                next += 1;
+            }
+            Ok::<_, Error>(next)
+        };
+        let mut waiting: VecDeque<(usize, Job)> = VecDeque::new();
+        for number in large {
+            match self.take_large(number) {
+                Ok(job) => waiting.push_back((number, job)),
+                Err(error) => self.fail(number, error.to_string()),
+            }
+        }
+        let send_large = |(number, mut job): (usize, Job)| async move {
+            let result = job.send(session).await;
+            (number, job, result)
+        };
+        let mut running = FuturesUnordered::new();
+        let mut open: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut all_sent: Option<u64> = None;
+        tokio::pin!(sending);
+        let result = loop {
+            while running.len() < LARGE
+                && let Some(job) = waiting.pop_front()
+            {
+                running.push(send_large(job));
+            }
+            if let Some(packs) = all_sent
+                && open.is_empty()
+                && running.is_empty()
+                && on_the_way.is_empty()
+            {
+                break Ok(packs);
+            }
+            tokio::select! {
+                biased;
+                Some((pack, items)) = on_the_way.recv() => match pack {
+                    Some(pack) => {
+                        open.insert(pack, items.into_iter().map(|(number, _)| number).collect());
+                    }
+                    None => {
+                        for (number, why) in items {
+                            self.fail(number, why);
+                        }
+                    }
+                },
+                message = control.next() => match message {
+                    Ok(Message::Packed { pack, failures }) => {
+                        let Some(items) = open.remove(&pack) else {
+                            break Err(Error::Protocol("an answer to no pack".to_owned()));
+                        };
+                        self.packed(&items, failures);
+                    }
+                    Ok(other) => break Err(framing::unexpected(other)),
+                    Err(error) => break Err(error),
+                },
+                Some((number, job, result)) = running.next() => {
+                    self.large.insert(number, job);
+                    match result {
+                        Ok(_) => self.states[number] = State::Stored,
+                        Err(Error::Refused(refusal)) if refusal.reason == Reason::DiskFull => {
+                            let file = printable(&self.items[number].path);
+                            let text = format!("{file}: {refusal}");
+                            break Err(Error::refused(Reason::DiskFull, text));
+                        }
+                        Err(error) if concerns_all(&error) => break Err(error),
+                        Err(error) => self.fail(number, error.to_string()),
+                    }
+                }
+                result = &mut sending, if all_sent.is_none() => match result {
+                    Ok(packs) => all_sent = Some(packs),
+                    Err(error) => break Err(error),
+                },
+            }
+        };
+        drop(running);
+        for (number, job) in waiting {
+            self.large.insert(number, job);
+        }
+        *packs = result?;
+        reader.await.map_err(|_| Error::Stopped)?
+    }
+
+    /// The transfer of a large file, begun or new.
+    fn take_large(&mut self, number: usize) -> Result<Job, Error> {
+        if let Some(job) = self.large.remove(&number) {
+            return Ok(job);
+        }
+        let name = self.remote(number)?;
+        let mut job = Job::of(
+            self.items[number].local.clone(),
+            name,
+            self.options.attributes,
+        )?;
+        job.pace = self.pace.clone();
+        // The oldest first, as the chunks of one file.
+        job.priority = LARGE_PRIORITY - i32::try_from(number).unwrap_or(1 << 20).min(1 << 20);
+        Ok(job)
+    }
+
+    /// Takes over the answer to a pack.
+    fn packed(&mut self, items: &[usize], failures: Vec<Failure>) {
+        for number in items {
+            self.states[*number] = State::Stored;
+        }
+        for failure in failures {
+            if let Some(number) = items.get(failure.index as usize) {
+                let text = failure.refusal.text;
+                let why = if text.is_empty() {
+                    "the server could not store it".into()
+                } else {
+                    text
+                };
+                self.fail(*number, why);
+            }
+        }
+    }
+}
+
+/// Whether an error of one file ends the whole transfer.
+fn concerns_all(error: &Error) -> bool {
+    match error {
+        Error::Refused(refusal) => matches!(
+            refusal.reason,
+            Reason::DiskFull | Reason::Rights | Reason::Stopping
+        ),
+        Error::File { .. } | Error::Changed(_) => false,
+        _ => true,
+    }
+}
+
+/// Size and hash of a local file.
+fn hash(path: &std::path::Path) -> Result<(u64, blake3::Hash), Error> {
+    let file = FileSource::at_once(open_regular(path)?, path)?;
+    let mut hashes = BlockHashes::new(file.size());
+    for block in 0..hashes.count() {
+        let range = hashes.range(block);
+        let data = file
+            .read(&range)?
+            .ok_or_else(|| Error::Changed(path.to_owned()))?;
+        let hash = hash_subtree(hashes.size(), &range, &data);
+        hashes.set(block, Some(hash));
+    }
+    let root = hashes.root().ok_or(Error::Stopped)?;
+    Ok((file.size(), root))
+}

@@ -1,0 +1,116 @@
+//! Reads and writes messages on QUIC streams.
+
+use super::close;
+use crate::error::Error;
+use crate::wire::{MAX_MESSAGE, Message};
+use whimbrel_quic::endpoint::{Connection, ReadExactError, RecvStream, SendStream};
+
+/// Opens a stream for a request and sends its first message. What else goes over the stream has
+/// precedence over data.
+pub(crate) async fn request(
+    connection: &Connection,
+    message: &Message,
+) -> Result<(SendStream, RecvStream), Error> {
+    let (mut send, receive) = connection.open_bi().await.map_err(close::lost)?;
+    send.set_priority(i32::MAX).ok();
+    write(&mut send, message).await?;
+    Ok((send, receive))
+}
+
+/// Sends one message.
+pub(crate) async fn write(stream: &mut SendStream, message: &Message) -> Result<(), Error> {
+    stream
+        .write_chunk(message.encode())
+        .await
+        .map_err(|e| Error::Lost(e.to_string()))
+}
+
+/// Receives one message. Not cancellation safe: a read that was dropped cannot be repeated.
+pub(crate) async fn read(stream: &mut RecvStream) -> Result<Message, Error> {
+    read_at_most(stream, MAX_MESSAGE).await
+}
+
+/// Receives one message of at most `max` bytes. Not cancellation safe.
+pub(crate) async fn read_at_most(stream: &mut RecvStream, max: usize) -> Result<Message, Error> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).await.map_err(read_error)?;
+    let length = check(length, max)?;
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.map_err(read_error)?;
+    decode(&body)
+}
+
+/// Removes the first message from what has arrived; `None` if it is not complete.
+fn take(buffer: &mut Vec<u8>, max: usize) -> Result<Option<Message>, Error> {
+    let Some(length) = buffer.first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let end = 4 + check(*length, max)?;
+    if buffer.len() < end {
+        return Ok(None);
+    }
+    let message = decode(&buffer[4..end]);
+    buffer.drain(..end);
+    message.map(Some)
+}
+
+fn check(length: [u8; 4], max: usize) -> Result<usize, Error> {
+    let length = u32::from_be_bytes(length) as usize;
+    if (1..=max).contains(&length) {
+        Ok(length)
+    } else {
+        Err(Error::Protocol(format!("a message has {length} bytes")))
+    }
+}
+
+fn decode(body: &[u8]) -> Result<Message, Error> {
+    Message::decode(body).map_err(|e| Error::Protocol(e.to_string()))
+}
+
+/// The error of an answer that is not an expected one.
+pub(crate) fn unexpected(message: Message) -> Error {
+    match message {
+        Message::Refused(refusal) => Error::Refused(refusal),
+        _ => Error::Protocol("an unexpected message".to_owned()),
+    }
+}
+
+/// A stream ended where a message was expected.
+fn ended() -> Error {
+    Error::Protocol("a stream ended in the middle of a message".to_owned())
+}
+
+fn read_error(error: ReadExactError) -> Error {
+    match error {
+        ReadExactError::FinishedEarly(_) => ended(),
+        ReadExactError::ReadError(e) => Error::Lost(e.to_string()),
+    }
+}
+
+/// Reads messages one after the other; a read survives that its future is dropped.
+pub(crate) struct Control<'a> {
+    stream: &'a mut RecvStream,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Control<'a> {
+    pub fn new(stream: &'a mut RecvStream) -> Self {
+        Self {
+            stream,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The next message. Cancel safe.
+    pub async fn next(&mut self) -> Result<Message, Error> {
+        loop {
+            if let Some(message) = take(&mut self.buffer, MAX_MESSAGE)? {
+                return Ok(message);
+            }
+            let chunk = self.stream.read_chunk(MAX_MESSAGE).await;
+            let chunk = chunk.map_err(|e| Error::Lost(e.to_string()))?;
+            let chunk = chunk.ok_or_else(ended)?;
+            self.buffer.extend_from_slice(&chunk);
+        }
+    }
+}

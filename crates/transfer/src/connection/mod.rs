@@ -1,0 +1,18 @@
+//! A connection between client and server, whichever side this is.
+//!
+//! | part | content |
+//! |---|---|
+//! | `parameters` | QUIC's parameters and limits |
+//! | `udp`, `over_tcp` | what carries the packets |
+//! | `framing` | messages on streams |
+//! | `routes` | which transfer a data stream belongs to |
+//! | `close` | why a connection ended |
+//! | `qlog` | logs of packets |
+
+pub(crate) mod close;
+pub(crate) mod framing;
+pub(crate) mod over_tcp;
+pub(crate) mod parameters;
+pub(crate) mod qlog;
+pub(crate) mod routes;
+pub(crate) mod udp;

@@ -1,0 +1,67 @@
+//! The servers that a client has pinned, one `host:port fingerprint` per line, as in ssh's
+//! `known_hosts`.
+
+use super::host_file::HostFile;
+use super::private_file::Access;
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use std::path::PathBuf;
+
+/// A file of pinned servers. Lines that begin with `#` are comments.
+#[derive(Debug, Clone)]
+pub struct KnownHosts(HostFile);
+
+impl KnownHosts {
+    /// The file at `path`; it need not exist yet.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(HostFile::at(path, Access::Public))
+    }
+
+    /// The fingerprint pinned for `host:port`; the last one if there are several.
+    ///
+    /// # Errors
+    /// If the file cannot be read, other users may write it, or the line is damaged.
+    pub fn get(&self, host: &str) -> Result<Option<Fingerprint>, Error> {
+        self.0.get(host)
+    }
+
+    /// Pins `fingerprint` for `host:port` and replaces an older one. Other processes may do so at
+    /// the same time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn set(&self, host: &str, fingerprint: Fingerprint) -> Result<(), Error> {
+        self.0.set(host, &fingerprint.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch_directory::ScratchDirectory;
+    use std::fs;
+
+    #[test]
+    fn a_pinned_fingerprint_is_found_and_replaced() {
+        let scratch = ScratchDirectory::new();
+        let path = scratch.path().join("sub/known_hosts");
+        let known = KnownHosts::at(&path);
+        let (a, b) = (
+            Fingerprint::of_certificate(b"a"),
+            Fingerprint::of_certificate(b"b"),
+        );
+        assert_eq!(known.get("x:4440").expect("a missing file is empty"), None);
+        known.set("x:4440", a).expect("written");
+        known.set("y:4440", b).expect("written");
+        assert_eq!(known.get("x:4440").expect("read"), Some(a));
+        known.set("x:4440", b).expect("written");
+        assert_eq!(known.get("x:4440").expect("read"), Some(b));
+        assert_eq!(
+            fs::read_to_string(&path).expect("a file").lines().count(),
+            2
+        );
+        fs::write(&path, "# mine\nx:4440 nonsense\n").expect("written");
+        let error = known.get("x:4440").expect_err("damaged").to_string();
+        assert!(error.contains(":2:"), "{error}");
+    }
+}

@@ -1,0 +1,139 @@
+//! TLS 1.3 for both sides, with a self-signed and pinned server certificate.
+//!
+//! rustls runs the handshake and ring does the cryptography. This module only decides which
+//! certificate is accepted: the one with the pinned fingerprint, instead of one signed by an
+//! authority. rustls verifies as usual that the server holds the certificate's key.
+
+use super::identity::Identity;
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::version::TLS13;
+use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The application protocol of both sides (RFC 7301).
+pub const ALPN: &[u8] = b"whimbrel/2";
+
+/// Configuration of the server.
+pub(crate) fn server_config(identity: &Identity) -> Result<QuicServerConfig, Error> {
+    let config = tcp_server_config(identity)?;
+    QuicServerConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))
+}
+
+/// Configuration of the server for TLS over TCP.
+pub(crate) fn tcp_server_config(identity: &Identity) -> Result<rustls::ServerConfig, Error> {
+    let bad = |e: rustls::Error| Error::Identity(format!("the certificate cannot be used: {e}"));
+    let mut config = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])
+        .map_err(bad)?
+        .with_no_client_auth()
+        .with_single_cert(vec![identity.certificate().clone()], identity.key())
+        .map_err(bad)?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(config)
+}
+
+/// Configuration of the client, and the verifier that records the server's fingerprint.
+pub(crate) fn client_config(
+    expected: Option<Fingerprint>,
+) -> Result<(QuicClientConfig, Arc<Pin>), Error> {
+    let (config, pin) = tcp_client_config(expected)?;
+    let config = QuicClientConfig::try_from(config).map_err(|e| Error::Identity(e.to_string()))?;
+    Ok((config, pin))
+}
+
+/// Configuration of the client for TLS over TCP, and the verifier.
+pub(crate) fn tcp_client_config(
+    expected: Option<Fingerprint>,
+) -> Result<(rustls::ClientConfig, Arc<Pin>), Error> {
+    let bad = |e: rustls::Error| Error::Identity(e.to_string());
+    let pin = Arc::new(Pin {
+        expected,
+        seen: Mutex::new(None),
+        provider: provider(),
+    });
+    let verifier: Arc<dyn ServerCertVerifier> = pin.clone();
+    let mut config = rustls::ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])
+        .map_err(bad)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    // Resumption would skip the certificate check.
+    config.resumption = rustls::client::Resumption::disabled();
+    Ok((config, pin))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// Accepts the certificate with the expected fingerprint and no other.
+#[derive(Debug)]
+pub(crate) struct Pin {
+    /// `None` accepts no certificate; the fingerprint is recorded nevertheless.
+    expected: Option<Fingerprint>,
+    seen: Mutex<Option<Fingerprint>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pin {
+    /// The fingerprint of the server's certificate, if the handshake got that far.
+    pub fn seen(&self) -> Option<Fingerprint> {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ServerCertVerifier for Pin {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let found = Fingerprint::of_certificate(end_entity);
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        if self.expected == Some(found) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        // Only TLS 1.3 is offered; QUIC has no other (RFC 9001 section 4.2).
+        Err(rustls::PeerIncompatible::Tls12NotOffered.into())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}

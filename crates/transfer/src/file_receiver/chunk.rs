@@ -1,0 +1,214 @@
+//! One chunk stream, in pieces.
+//!
+//! Data is read in order, which is cheap, until the stream waits: then a packet is probably lost,
+//! and what lies behind the gap is read too and written to its place. So a process that is killed
+//! loses only what was in flight.
+
+use super::disk::Piece;
+use crate::error::Error;
+use crate::ranges::RangeSet;
+use crate::wire::CHUNK_HEADER;
+use bytes::{Bytes, BytesMut};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use whimbrel_quic::endpoint::{ReadError, RecvStream};
+
+/// Data collected from a stream before it is written, bytes.
+const PIECE: u64 = 256 << 10;
+/// Data is written after this time at the latest: what is on disk is not sent again after a crash.
+const FLUSH: Duration = Duration::from_millis(50);
+
+/// A chunk that is being received.
+struct Receiving {
+    stream: RecvStream,
+    number: u64,
+    range: Range<u64>,
+    pieces: mpsc::Sender<Piece>,
+    progress: Arc<AtomicU64>,
+}
+
+/// The writer has failed and reports its error itself.
+struct Failed;
+
+/// Receives exactly the bytes `range` of the file from a stream.
+pub(super) async fn receive(
+    stream: RecvStream,
+    number: u64,
+    range: Range<u64>,
+    pieces: mpsc::Sender<Piece>,
+    progress: Arc<AtomicU64>,
+) -> Result<(), Error> {
+    let receiving = Receiving {
+        stream,
+        number,
+        range,
+        pieces,
+        progress,
+    };
+    receiving.run().await
+}
+
+fn lost(error: ReadError) -> Error {
+    Error::Lost(error.to_string())
+}
+
+impl Receiving {
+    async fn run(mut self) -> Result<(), Error> {
+        let at = self.in_order().await?;
+        match at {
+            Ok(at) if at < self.range.end => self.scattered(at).await,
+            _ => Ok(()),
+        }
+    }
+
+    fn wrong(&self) -> Error {
+        let Range { start, end } = self.range;
+        Error::Protocol(format!("the chunk at {start} is not {} bytes", end - start))
+    }
+
+    fn piece(&self, at: u64, data: Bytes) -> Piece {
+        Piece {
+            data,
+            at,
+            stream: self.number,
+            chunk: self.range.clone(),
+        }
+    }
+
+    /// Reads until the stream waits for long, or to its end. Returns the offset in the file where
+    /// it stopped.
+    async fn in_order(&mut self) -> Result<Result<u64, Failed>, Error> {
+        let mut at = self.range.start;
+        let mut some = Vec::new();
+        while at < self.range.end {
+            let want = (self.range.end - at).min(PIECE) as usize;
+            let mut data = BytesMut::with_capacity(want);
+            while data.len() < want {
+                let reading = self.stream.read_many(&mut some, want - data.len());
+                let Ok(read) = timeout(FLUSH, reading).await else {
+                    break;
+                };
+                let read = read.map_err(lost)?.ok_or_else(|| self.wrong())?;
+                self.progress.fetch_add(read as u64, Ordering::Relaxed);
+                for part in some.drain(..) {
+                    data.extend_from_slice(&part);
+                }
+            }
+            if data.is_empty() {
+                break;
+            }
+            let end = at + data.len() as u64;
+            if end == self.range.end && self.stream.read_chunk(1).await.map_err(lost)?.is_some() {
+                return Err(self.wrong());
+            }
+            if self
+                .pieces
+                .send(self.piece(at, data.freeze()))
+                .await
+                .is_err()
+            {
+                return Ok(Err(Failed));
+            }
+            at = end;
+        }
+        Ok(Ok(at))
+    }
+
+    /// Reads what arrives of the bytes from `at` on, in any order. Reads on while the disk is slow,
+    /// as [`RecvStream::read_many_unordered`] demands.
+    async fn scattered(mut self, at: u64) -> Result<(), Error> {
+        let mut missing = RangeSet::of(at..self.range.end);
+        let mut some = Vec::new();
+        let mut held = Held::default();
+        let mut due = Instant::now();
+        let mut ended = false;
+        while !(ended && held.is_empty()) {
+            let ready = ended || held.bytes >= PIECE || Instant::now() >= due;
+            tokio::select! {
+                read = self.stream.read_many_unordered(&mut some), if !ended => {
+                    let Some(read) = read.map_err(lost)? else {
+                        if missing.bytes() > 0 {
+                            return Err(self.wrong());
+                        }
+                        ended = true;
+                        continue;
+                    };
+                    self.progress.fetch_add(read as u64, Ordering::Relaxed);
+                    if held.is_empty() {
+                        due = Instant::now() + FLUSH;
+                    }
+                    for part in some.drain(..) {
+                        let start = part.offset - CHUNK_HEADER as u64 + self.range.start;
+                        let part = (start, start + part.bytes.len() as u64, part.bytes);
+                        if part.1 > self.range.end {
+                            return Err(self.wrong());
+                        }
+                        missing.remove(part.0..part.1);
+                        held.insert(part.0, part.2);
+                    }
+                }
+                permit = self.pieces.reserve(), if !held.is_empty() && ready => {
+                    let (Ok(permit), Some((at, data))) = (permit, held.take_first_run()) else {
+                        return Ok(());
+                    };
+                    permit.send(self.piece(at, data));
+                }
+                () = sleep_until(due), if !held.is_empty() && !ready => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pieces of data by their offset; they do not overlap.
+#[derive(Default)]
+struct Held {
+    parts: std::collections::BTreeMap<u64, Bytes>,
+    bytes: u64,
+}
+
+impl Held {
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    fn insert(&mut self, at: u64, data: Bytes) {
+        self.bytes += data.len() as u64;
+        self.parts.insert(at, data);
+    }
+
+    /// Removes the first piece and those that follow it without a gap, as one.
+    fn take_first_run(&mut self) -> Option<(u64, Bytes)> {
+        let (start, first) = self.parts.pop_first()?;
+        let mut run = BytesMut::from(first);
+        while let Some(next) = self.parts.remove(&(start + run.len() as u64)) {
+            run.extend_from_slice(&next);
+        }
+        self.bytes -= run.len() as u64;
+        Some((start, run.freeze()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_pieces_are_written_as_one() {
+        let mut held = Held::default();
+        for (at, text) in [(10, "cd"), (20, "x"), (8, "ab"), (12, "e")] {
+            held.insert(at, Bytes::from_static(text.as_bytes()));
+        }
+        assert_eq!(held.bytes, 6);
+        assert_eq!(
+            held.take_first_run(),
+            Some((8, Bytes::from_static(b"abcde")))
+        );
+        assert_eq!(held.take_first_run(), Some((20, Bytes::from_static(b"x"))));
+        assert_eq!((held.take_first_run(), held.bytes), (None, 0));
+    }
+}

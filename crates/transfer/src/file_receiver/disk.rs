@@ -1,0 +1,229 @@
+//! The threads that write and hash one file.
+//!
+//! One thread writes, so that threads do not wait for the file's lock. A second thread hashes each
+//! block while it is in memory. A block whose pieces come out of order is read back when it is
+//! complete, and what arrives in parts of blocks at the end.
+
+use super::Hashes;
+use crate::blocks::{BlockHashes, CHUNK, SubtreeHasher, hash_subtree, subtree};
+use crate::error::Error;
+use crate::ranges::RangeSet;
+use crate::storage::Partial;
+use blake3::hazmat::ChainingValue;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+/// Maximum number of pieces that wait to be written, and that wait to be hashed.
+const WAITING: usize = 16;
+
+/// Part of a chunk, to be written to the file. Pieces of one chunk do not overlap.
+pub(super) struct Piece {
+    pub data: Bytes,
+    /// Offset in the file, bytes.
+    pub at: u64,
+    /// The number of the stream.
+    pub stream: u64,
+    /// The whole chunk.
+    pub chunk: Range<u64>,
+}
+
+/// The threads of one file.
+pub(super) struct Disk {
+    pieces: Option<mpsc::Sender<Piece>>,
+    writer: Option<JoinHandle<Result<(), Error>>>,
+    hasher: Option<JoinHandle<()>>,
+    /// All bytes before this offset are written.
+    written: Arc<AtomicU64>,
+}
+
+pub(super) fn lock(hashes: &Hashes) -> MutexGuard<'_, BlockHashes> {
+    hashes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Disk {
+    pub fn start(partial: Arc<Partial>, hashes: Hashes) -> Self {
+        let (pieces, to_write) = mpsc::channel(WAITING);
+        let (announce, to_hash) = std::sync::mpsc::sync_channel(WAITING);
+        let written = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&written);
+        let file = Arc::clone(&partial);
+        let writer = spawn_blocking(move || write(&file, to_write, &announce, &count));
+        let hasher = spawn_blocking(move || hash(&partial, &to_hash, &hashes));
+        Self {
+            pieces: Some(pieces),
+            writer: Some(writer),
+            hasher: Some(hasher),
+            written,
+        }
+    }
+
+    /// Where pieces go.
+    pub fn pieces(&self) -> mpsc::Sender<Piece> {
+        match &self.pieces {
+            Some(pieces) => pieces.clone(),
+            // Nothing is received after the end.
+            None => mpsc::channel(1).0,
+        }
+    }
+
+    /// All bytes before this offset are written.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the writer ends, which it does early only if it failed. Cancel safe.
+    pub async fn failed(&mut self) -> Error {
+        let Some(writer) = &mut self.writer else {
+            return std::future::pending().await;
+        };
+        let result = writer.await;
+        self.writer = None;
+        match result {
+            Ok(Err(error)) => error,
+            _ => Error::Stopped,
+        }
+    }
+
+    /// Waits until everything is written and hashed.
+    pub async fn finish(&mut self) -> Result<(), Error> {
+        self.pieces = None;
+        if let Some(writer) = self.writer.take() {
+            writer.await.map_err(|_| Error::Stopped)??;
+        }
+        if let Some(hasher) = self.hasher.take() {
+            hasher.await.map_err(|_| Error::Stopped)?;
+        }
+        Ok(())
+    }
+}
+
+fn write(
+    partial: &Partial,
+    mut pieces: mpsc::Receiver<Piece>,
+    announce: &std::sync::mpsc::SyncSender<Piece>,
+    count: &AtomicU64,
+) -> Result<(), Error> {
+    let mut written = RangeSet::default();
+    while let Some(piece) = pieces.blocking_recv() {
+        partial.write_at(&piece.data, piece.at)?;
+        written.insert(piece.at..piece.at + piece.data.len() as u64);
+        let first = written.iter().next().filter(|range| range.start == 0);
+        count.store(first.map_or(0, |range| range.end), Ordering::Relaxed);
+        if announce.send(piece).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A block of which not all pieces have come.
+struct Open {
+    /// While all pieces came in order.
+    hasher: Option<SubtreeHasher>,
+    next: u64,
+    bytes: u64,
+}
+
+/// Hashes blocks that arrive whole, and forgets the hashes of others.
+fn hash(partial: &Partial, pieces: &std::sync::mpsc::Receiver<Piece>, hashes: &Hashes) {
+    let mut open: HashMap<u64, Open> = HashMap::new();
+    while let Ok(piece) = pieces.recv() {
+        let block = piece.at / CHUNK;
+        let (size, range) = {
+            let hashes = lock(hashes);
+            (hashes.size(), hashes.range(block))
+        };
+        if piece.chunk != range {
+            lock(hashes).set(block, None);
+            continue;
+        }
+        let this = open.entry(piece.stream).or_insert_with(|| Open {
+            hasher: Some(SubtreeHasher::new(size, &range)),
+            next: range.start,
+            bytes: 0,
+        });
+        if piece.at != this.next {
+            this.hasher = None;
+        }
+        if let Some(hasher) = &mut this.hasher {
+            hasher.update(&piece.data);
+        }
+        let length = piece.data.len() as u64;
+        this.next = piece.at + length;
+        this.bytes += length;
+        if this.bytes == range.end - range.start {
+            let hash = match open.remove(&piece.stream).and_then(|open| open.hasher) {
+                Some(hasher) => Some(hasher.finish()),
+                // It has just been written, so it is in memory. If it cannot be read now, it is read
+                // at the end, which reports the error.
+                None => read_hash(partial, size, &range).ok(),
+            };
+            lock(hashes).set(block, hash);
+        }
+    }
+}
+
+/// The hashes of `count` subtrees of 2^`log` bytes from `first`, read from the file. Remembers the
+/// blocks' hashes. Ends with the file.
+pub(super) fn compare(
+    partial: &Partial,
+    hashes: &Hashes,
+    log: u8,
+    first: u64,
+    count: u32,
+) -> Result<Vec<ChainingValue>, Error> {
+    let size = lock(hashes).size().min(partial.len()?);
+    let mut found = Vec::new();
+    for index in first..first.saturating_add(count.into()) {
+        let range = subtree(size, log, index);
+        if range.is_empty() {
+            break;
+        }
+        if range.end - range.start <= CHUNK {
+            found.push(read_hash(partial, size, &range)?);
+            if range.start.is_multiple_of(CHUNK) && range == lock(hashes).range(range.start / CHUNK)
+            {
+                lock(hashes).set(range.start / CHUNK, found.last().copied());
+            }
+            continue;
+        }
+        for block in range.start / CHUNK..range.end.div_ceil(CHUNK) {
+            let part = lock(hashes).range(block);
+            let hash = read_hash(partial, size, &part)?;
+            lock(hashes).set(block, Some(hash));
+        }
+        let hashes = lock(hashes);
+        let hash = if range.start == 0 && range.end == hashes.size() {
+            hashes.root().map(|root| *root.as_bytes())
+        } else {
+            hashes.subtree_hash(range)
+        };
+        found.extend(hash);
+    }
+    Ok(found)
+}
+
+fn read_hash(partial: &Partial, size: u64, range: &Range<u64>) -> Result<ChainingValue, Error> {
+    let mut buffer = vec![0; (range.end - range.start) as usize];
+    partial.read_at(&mut buffer, range.start)?;
+    Ok(hash_subtree(size, range, &buffer))
+}
+
+/// The hash of the file of `size` bytes. Blocks that are unknown are read.
+pub(super) fn root(partial: &Partial, size: u64, hashes: &Hashes) -> Result<blake3::Hash, Error> {
+    let mut hashes = lock(hashes);
+    hashes.resize(size);
+    let mut from = 0;
+    while let Some(block) = hashes.first_unknown(from) {
+        let range = hashes.range(block);
+        let hash = read_hash(partial, size, &range)?;
+        hashes.set(block, Some(hash));
+        from = block + 1;
+    }
+    hashes.root().ok_or(Error::Stopped)
+}

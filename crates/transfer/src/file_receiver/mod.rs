@@ -1,0 +1,249 @@
+//! Receives one file: writes chunks from many streams into the incomplete file and checks the hash.
+//!
+//! | part | content |
+//! |---|---|
+//! | `chunk` | one chunk stream, in pieces |
+//! | `disk` | the threads that write and hash |
+//! | `pack` | one pack of small files |
+//!
+//! Server and client use it alike: a server that stores a file, a client that gets one.
+
+mod chunk;
+mod disk;
+mod pack;
+
+use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS};
+use crate::connection::framing::{self, Control};
+use crate::connection::routes::{ChunkStream, is_chunk};
+use crate::error::Error;
+use crate::ranges::RangeSet;
+use crate::storage::Partial;
+use crate::wire::{Finish, Message, Reason};
+use disk::Disk;
+pub(crate) use pack::read_pack;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval};
+use whimbrel_quic::endpoint::{RecvStream, SendStream};
+
+/// A transfer must deliver so much while others wait for its place, bytes per second.
+const SLOWEST: u64 = 1 << 10;
+/// How often the sender of a file of unknown size learns what is written.
+const REPORT: Duration = Duration::from_millis(100);
+/// Requests for hashes that wait to be answered.
+const REQUESTS: usize = 64;
+
+/// The hashes of the blocks that were written or compared.
+pub(crate) type Hashes = Arc<Mutex<BlockHashes>>;
+
+/// A file that is being received.
+pub(crate) struct Receiver {
+    pub partial: Arc<Partial>,
+    /// The size, bytes, if it is known.
+    pub size: Option<u64>,
+    /// The largest size, bytes.
+    pub max_size: u64,
+    /// Bytes of the file that have arrived, those of earlier attempts included.
+    pub received: Arc<AtomicU64>,
+    /// The transfer fails if no data arrives for this long.
+    pub stall: Duration,
+    /// Whether others wait for this transfer's place.
+    pub others_wait: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// The file is complete and has the hash that its sender announced.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received {
+    pub size: u64,
+    pub hash: blake3::Hash,
+}
+
+impl Receiver {
+    /// Receives all chunks and the announced hash, and answers requests for hashes meanwhile.
+    pub async fn run(
+        &self,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+        mut streams: mpsc::Receiver<ChunkStream>,
+    ) -> Result<Received, Error> {
+        let end = self.size.unwrap_or(MAX_BLOCKS * CHUNK);
+        let hashes: Hashes = Arc::new(Mutex::new(BlockHashes::new(end)));
+        let mut disk = Disk::start(Arc::clone(&self.partial), Arc::clone(&hashes));
+        // Dropped on every return, which stops all streams that are still open.
+        let mut tasks: JoinSet<Result<(), Error>> = JoinSet::new();
+        let (requests, mut asked) = mpsc::channel(REQUESTS);
+        let (answers, mut answer) = mpsc::channel(4);
+        let (partial, known) = (Arc::clone(&self.partial), Arc::clone(&hashes));
+        let answering = spawn_blocking(move || -> Result<(), Error> {
+            while let Some((log, first, count)) = asked.blocking_recv() {
+                let hashes = disk::compare(&partial, &known, log, first, count)?;
+                let message = Message::Hashes { log, first, hashes };
+                if answers.blocking_send(message).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        let mut requests = Some(requests);
+        let mut answering = Some(answering);
+        let mut control = Control::new(receive);
+        let mut announced = RangeSet::default();
+        let (mut opened, mut complete) = (0, 0);
+        let mut finish: Option<Finish> = None;
+        let mut reported = 0;
+        let mut report = interval(REPORT);
+        let mut watch = Watch::new(self.stall);
+        loop {
+            if let Some(finish) = finish
+                && complete >= finish.chunks
+            {
+                if opened > finish.chunks {
+                    let text = "more chunks than announced";
+                    return Err(Error::Protocol(text.to_owned()));
+                }
+                drop(requests.take());
+                disk.finish().await?;
+                return self.verify(finish, hashes).await;
+            }
+            tokio::select! {
+                Some((header, stream)) = streams.recv() => {
+                    let range = header.offset..header.offset.saturating_add(header.length.into());
+                    if !is_chunk(&header) || range.end > end || range.end > self.max_size {
+                        let text = "the file has no such chunk";
+                        return Err(Error::Protocol(format!("{} + {}: {text}", range.start, header.length)));
+                    }
+                    if announced.overlaps(&range) {
+                        return Err(Error::Protocol(format!("a duplicate chunk at {}", range.start)));
+                    }
+                    announced.insert(range.clone());
+                    opened += 1;
+                    let (pieces, progress) = (disk.pieces(), Arc::clone(&self.received));
+                    tasks.spawn(chunk::receive(stream, opened, range, pieces, progress));
+                }
+                Some(done) = tasks.join_next() => {
+                    done.map_err(|_| Error::Stopped)??;
+                    complete += 1;
+                    watch.progress();
+                }
+                message = control.next(), if finish.is_none() => match message? {
+                    Message::HashRequest { log, first, count } => {
+                        let full = || Error::Protocol("too many requests for hashes".to_owned());
+                        let requests = requests.as_ref().ok_or_else(full)?;
+                        requests.try_send((log, first, count)).map_err(|_| full())?;
+                    }
+                    Message::Finish(announced) => {
+                        if self.size.is_some_and(|size| size != announced.size)
+                            || announced.size > self.max_size
+                        {
+                            return Err(Error::Protocol("the size is not the announced one".to_owned()));
+                        }
+                        finish = Some(announced);
+                    }
+                    // The sender gives up, and says why.
+                    Message::Refused(refusal) => return Err(Error::Refused(refusal)),
+                    _ => return Err(Error::Protocol("an unexpected message".to_owned())),
+                },
+                Some(message) = answer.recv() => {
+                    watch.progress();
+                    framing::write(send, &message).await?;
+                }
+                // The thread ends early only if it failed.
+                result = async { answering.as_mut().expect("checked").await },
+                    if answering.is_some() && requests.is_some() =>
+                {
+                    answering = None;
+                    result.map_err(|_| Error::Stopped)??;
+                }
+                error = disk.failed() => return Err(error),
+                _ = report.tick(), if self.size.is_none() => {
+                    let offset = disk.written();
+                    if offset > reported {
+                        reported = offset;
+                        framing::write(send, &Message::Written { offset }).await?;
+                    }
+                }
+                () = watch.elapsed() => {
+                    let received = self.received.load(Ordering::Relaxed);
+                    watch.check(received, (self.others_wait)())?;
+                }
+            }
+        }
+    }
+
+    /// Hashes what was not hashed on arrival, and compares.
+    async fn verify(&self, finish: Finish, hashes: Hashes) -> Result<Received, Error> {
+        let partial = Arc::clone(&self.partial);
+        let truncate = self.size.is_none();
+        let computed = spawn_blocking(move || {
+            if truncate {
+                partial.set_len(finish.size)?;
+            }
+            disk::root(&partial, finish.size, &hashes)
+        });
+        let computed = computed.await.map_err(|_| Error::Stopped)??;
+        if computed != finish.hash {
+            let text = "the data does not have the announced hash; send the file again";
+            return Err(Error::refused(Reason::Corrupt, text));
+        }
+        Ok(Received {
+            size: finish.size,
+            hash: computed,
+        })
+    }
+}
+
+/// Watches that data arrives.
+struct Watch {
+    stall: Duration,
+    ticks: tokio::time::Interval,
+    last: u64,
+    /// Something beside data happened since the last check.
+    active: bool,
+    first: bool,
+}
+
+impl Watch {
+    fn new(stall: Duration) -> Self {
+        let mut ticks = interval(stall);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            stall,
+            ticks,
+            last: 0,
+            active: false,
+            first: true,
+        }
+    }
+
+    fn progress(&mut self) {
+        self.active = true;
+    }
+
+    async fn elapsed(&mut self) {
+        self.ticks.tick().await;
+    }
+
+    /// Called after each period.
+    fn check(&mut self, received: u64, others_wait: bool) -> Result<(), Error> {
+        // The first tick is immediate.
+        let first = std::mem::take(&mut self.first);
+        let (arrived, active) = (received - self.last, std::mem::take(&mut self.active));
+        self.last = received;
+        let seconds = self.stall.as_secs_f64();
+        if first {
+            return Ok(());
+        }
+        if arrived == 0 && !active {
+            let text = format!("no data arrived for {seconds} s");
+            return Err(Error::refused(Reason::Stalled, text));
+        }
+        if others_wait && !active && (arrived as f64) < SLOWEST as f64 * seconds {
+            let text = format!("only {arrived} bytes arrived in {seconds} s and others wait");
+            return Err(Error::refused(Reason::Stalled, text));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! One pack stream.
+
+use crate::connection::routes::ChunkStream;
+use crate::error::Error;
+use bytes::{Bytes, BytesMut};
+
+/// Receives a pack of the announced length.
+pub(crate) async fn read_pack((header, mut stream): ChunkStream) -> Result<Bytes, Error> {
+    let wrong = || Error::Protocol("a pack does not have its length".to_owned());
+    let lost = |e: whimbrel_quic::endpoint::ReadError| Error::Lost(e.to_string());
+    let length = header.length as usize;
+    // Memory grows with what arrives.
+    let mut pack = BytesMut::new();
+    let mut some = Vec::new();
+    while pack.len() < length {
+        let read = stream.read_many(&mut some, length - pack.len()).await;
+        read.map_err(lost)?.ok_or_else(wrong)?;
+        some.drain(..)
+            .for_each(|part| pack.extend_from_slice(&part));
+    }
+    match stream.read_chunk(1).await.map_err(lost)? {
+        None => Ok(pack.freeze()),
+        Some(_) => Err(wrong()),
+    }
+}

@@ -1,0 +1,472 @@
+//! Sends one file: compares what the receiver has, sends what differs, and announces the hash.
+//!
+//! | part | content |
+//! |---|---|
+//! | `source` | what is sent, and whether it changed meanwhile |
+//! | `compare` | which parts of the receiver's file differ |
+//! | `plan` | what remains to be sent |
+//! | `pace` | a cap on the rate |
+//! | `small` | small files in packs |
+//!
+//! Client and server use it alike: a client that stores a file, a server that was asked for one.
+
+mod compare;
+mod pace;
+mod plan;
+mod small;
+mod source;
+
+use crate::blocks::{BlockHashes, CHUNK, hash_subtree};
+use crate::connection::framing::Control;
+use crate::connection::{close, framing};
+use crate::error::Error;
+use crate::ranges::RangeSet;
+use crate::wire::{ChunkHeader, Finish, Message, Put, Reason, Refusal};
+use bytes::Bytes;
+use compare::Comparison;
+pub(crate) use pace::Pace;
+use plan::Plan;
+pub(crate) use small::{Pack, Packing, SMALL, read_small};
+pub(crate) use source::{FileSource, Source, StreamSource, metadata_of, open_regular};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use whimbrel_quic::endpoint::{Connection, RecvStream, SendStream};
+
+/// Number of chunks read ahead of what noq has accepted.
+const READ_AHEAD: usize = 4;
+
+/// What a transfer has done; several transfers may share it.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    /// Bytes of file data sent on connections that have ended, repeated ones included.
+    sent: AtomicU64,
+    /// Bytes of file data handed to QUIC on the present connection. Some may never leave: QUIC
+    /// takes more than a network that is gone can carry.
+    handed: AtomicU64,
+    /// Bytes that the receiver had already, verified.
+    pub resumed: AtomicU64,
+}
+
+impl Account {
+    /// Counts data handed to QUIC.
+    pub fn hand(&self, bytes: u64) {
+        self.handed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The present connection has ended; `datagrams`: the bytes of all its UDP datagrams, without
+    /// those that were lost. Returns how much of that is the data's.
+    pub fn settle(&self, datagrams: u64) -> u64 {
+        let sent = self.handed.swap(0, Ordering::Relaxed).min(datagrams);
+        self.sent.fetch_add(sent, Ordering::Relaxed);
+        sent
+    }
+
+    /// Bytes of file data sent, repeated ones included.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed) + self.handed.load(Ordering::Relaxed)
+    }
+}
+
+/// How a transfer ended without an error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sent {
+    /// The receiver has the file on disk under its name.
+    Stored {
+        /// Bytes of the file.
+        size: u64,
+        /// Its hash, which both sides have computed.
+        hash: blake3::Hash,
+    },
+    /// The file changed while it was read. What was sent stays with the receiver.
+    Changed,
+}
+
+/// One attempt to send a file, on streams of its own.
+pub(crate) struct Sending<'a> {
+    pub connection: &'a Connection,
+    pub source: &'a Arc<Source>,
+    pub account: &'a Arc<Account>,
+    pub pace: Option<&'a Pace>,
+    /// Priority of the first chunk; that of later ones is lower.
+    pub priority: i32,
+    /// Called with the position when the request waits.
+    pub on_queued: &'a (dyn Fn(u32) + Sync),
+    /// Called with true when the end is announced: from now on the file may be stored without this
+    /// side knowing. Called with false when the receiver says that it is not stored.
+    pub on_announced: &'a (dyn Fn(bool) + Sync),
+}
+
+impl Sending<'_> {
+    /// Runs the protocol from the offer to the receiver's confirmation.
+    pub async fn run(
+        &self,
+        put: Put,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<Sent, Error> {
+        let sent = self.exchange(put, send, receive).await;
+        let refusal = match &sent {
+            Ok(Sent::Changed) => {
+                Refusal::new(Reason::Changed, "the file changed while it was read")
+            }
+            // Without a word the receiver would take the end of the stream for a violation of the
+            // protocol, and close the connection with all other transfers on it.
+            Err(Error::File { .. }) => {
+                Refusal::new(Reason::Cancelled, "the sender cannot read the file")
+            }
+            _ => return sent,
+        };
+        framing::write(send, &Message::Refused(refusal)).await?;
+        send.finish().ok();
+        sent
+    }
+
+    async fn exchange(
+        &self,
+        put: Put,
+        send: &mut SendStream,
+        receive: &mut RecvStream,
+    ) -> Result<Sent, Error> {
+        // Control messages go before data.
+        send.set_priority(i32::MAX).ok();
+        framing::write(send, &Message::Put(put)).await?;
+        let mut control = Control::new(receive);
+        loop {
+            match control.next().await? {
+                Message::Queued { position } => (self.on_queued)(position),
+                Message::Accepted { transfer, have } => {
+                    return self.data(transfer, &have, send, control).await;
+                }
+                Message::Present => {
+                    let Some(finish) = self.whole().await? else {
+                        return Ok(Sent::Changed);
+                    };
+                    (self.on_announced)(true);
+                    framing::write(send, &Message::Finish(finish)).await?;
+                    // If the files differ, the receiver accepts this one or refuses it.
+                    match control.next().await? {
+                        Message::Accepted { transfer, have } => {
+                            return self.data(transfer, &have, send, control).await;
+                        }
+                        message => {
+                            let stored = stored(message, &finish)?;
+                            self.account
+                                .resumed
+                                .fetch_add(finish.size, Ordering::Relaxed);
+                            return Ok(stored);
+                        }
+                    }
+                }
+                other => return Err(framing::unexpected(other)),
+            }
+        }
+    }
+
+    /// The hash of the whole source, to compare it with the receiver's file.
+    async fn whole(&self) -> Result<Option<Finish>, Error> {
+        let source = Arc::clone(self.source);
+        let hashed = spawn_blocking(move || whole(&source));
+        let hashed = hashed.await.map_err(|_| Error::Stopped)??;
+        Ok(hashed.map(|(size, hash)| Finish {
+            size,
+            chunks: 0,
+            hash,
+        }))
+    }
+
+    /// Sends what the receiver lacks.
+    async fn data(
+        &self,
+        transfer: u64,
+        have: &[(u64, u64)],
+        send: &mut SendStream,
+        mut control: Control<'_>,
+    ) -> Result<Sent, Error> {
+        (self.on_announced)(false);
+        let (size, limit) = match &**self.source {
+            Source::File(file) => (Some(file.size()), file.size()),
+            Source::Stream(stream) => {
+                stream.stop(false);
+                (None, stream.produced())
+            }
+        };
+        let mut there = RangeSet::default();
+        for (start, end) in have {
+            there.insert(*start..(*end).min(limit));
+        }
+        if size.is_none() {
+            // Of a stream, whole blocks are compared.
+            there = whole_blocks(&there);
+        }
+        let plan = Arc::new(Plan::new(limit, &there));
+        let hashes = Arc::new(Mutex::new(BlockHashes::new(size.unwrap_or(u64::MAX >> 20))));
+        let mut comparison = Comparison::new(&there, limit, size.is_some());
+        let (read, chunks) = mpsc::channel(READ_AHEAD);
+        let reader = {
+            let (source, plan, hashes) = (
+                Arc::clone(self.source),
+                Arc::clone(&plan),
+                Arc::clone(&hashes),
+            );
+            spawn_blocking(move || read_chunks(&source, &plan, &hashes, &read))
+        };
+        let _end = EndOfAttempt {
+            plan: Arc::clone(&plan),
+            source: Arc::clone(self.source),
+        };
+        let sending = self.send_chunks(transfer, chunks);
+        tokio::pin!(sending);
+        let mut reader = Some(reader);
+        let mut sent: Option<u64> = None;
+        let mut announced: Option<Finish> = None;
+        loop {
+            for request in comparison.requests() {
+                framing::write(send, &request).await?;
+            }
+            if comparison.is_done() {
+                plan.compared();
+            }
+            if let Some(chunks) = sent
+                && announced.is_none()
+            {
+                if let Some(reader) = reader.take()
+                    && !reader.await.map_err(|_| Error::Stopped)??
+                {
+                    return Ok(Sent::Changed);
+                }
+                let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
+                let root = spawn_blocking(move || root(&source, &known));
+                let Some((size, hash)) = root.await.map_err(|_| Error::Stopped)?? else {
+                    return Ok(Sent::Changed);
+                };
+                let finish = Finish { size, chunks, hash };
+                (self.on_announced)(true);
+                framing::write(send, &Message::Finish(finish)).await?;
+                announced = Some(finish);
+            }
+            tokio::select! {
+                // Prefer messages: a refusal says more than the streams that stop because of it.
+                biased;
+                message = control.next() => match message? {
+                    Message::Hashes { log, first, hashes: theirs } => {
+                        let (source, known) = (Arc::clone(self.source), Arc::clone(&hashes));
+                        let compared = comparison.answer(log, first, theirs)?;
+                        let compared = spawn_blocking(move || compared.compare(&source, &known));
+                        let Some(compared) = compared.await.map_err(|_| Error::Stopped)?? else {
+                            return Ok(Sent::Changed);
+                        };
+                        self.account.resumed.fetch_add(compared.equal, Ordering::Relaxed);
+                        plan.add(comparison.learn(compared));
+                    }
+                    Message::Written { offset } => {
+                        if let Source::Stream(stream) = &**self.source {
+                            stream.written(offset);
+                        }
+                    }
+                    Message::Refused(refusal) if refusal.reason == Reason::Corrupt => {
+                        // The file changed without a trace in its time stamps, or the receiver's
+                        // disk failed: the comparison finds out where.
+                        return Ok(Sent::Changed);
+                    }
+                    message => match &announced {
+                        Some(finish) => return stored(message, finish),
+                        None => return Err(framing::unexpected(message)),
+                    },
+                },
+                chunks = &mut sending, if sent.is_none() => match chunks {
+                    Ok(chunks) => sent = Some(chunks),
+                    // The receiver stopped the streams: its reason is on the way.
+                    Err(Error::Lost(why)) => {
+                        let answer = timeout(Duration::from_secs(2), control.next()).await;
+                        return match answer {
+                            Ok(Ok(Message::Refused(refusal))) => Err(Error::Refused(refusal)),
+                            _ => Err(Error::Lost(why)),
+                        };
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Sends every chunk on its own stream. Returns their number when noq has accepted the last one;
+    /// noq's send window limits how much it accepts before it is acknowledged.
+    async fn send_chunks(
+        &self,
+        transfer: u64,
+        mut chunks: mpsc::Receiver<(u64, Bytes)>,
+    ) -> Result<u64, Error> {
+        let mut count = 0;
+        while let Some((offset, data)) = chunks.recv().await {
+            // Retransmissions of old chunks go before new chunks.
+            let priority = self
+                .priority
+                .saturating_sub(i32::try_from(count).unwrap_or(i32::MAX));
+            let header = ChunkHeader {
+                transfer,
+                offset,
+                length: data.len() as u32,
+            };
+            send_stream(
+                self.connection,
+                header,
+                data,
+                priority,
+                self.pace,
+                self.account,
+            )
+            .await?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// Sends a chunk or a pack on a stream of its own.
+pub(crate) async fn send_stream(
+    connection: &Connection,
+    header: ChunkHeader,
+    mut data: Bytes,
+    priority: i32,
+    pace: Option<&Pace>,
+    account: &Account,
+) -> Result<(), Error> {
+    let stream = connection.open_uni().await;
+    let mut stream = stream.map_err(close::lost)?;
+    stream.set_priority(priority).ok();
+    let lost = |e: whimbrel_quic::endpoint::WriteError| Error::Lost(e.to_string());
+    let mut header = Some(header.encode());
+    while !data.is_empty() {
+        let slice = pace.map_or(usize::MAX, Pace::slice).min(data.len());
+        if let Some(pace) = pace {
+            pace.pass(slice).await;
+        }
+        let slice = data.split_to(slice);
+        let length = slice.len() as u64;
+        let written = match header.take() {
+            Some(header) => stream.write_all_chunks(&mut [header, slice]).await,
+            None => stream.write_chunk(slice).await,
+        };
+        written.map_err(lost)?;
+        account.hand(length);
+    }
+    stream.finish().ok();
+    Ok(())
+}
+
+/// Lets the reading thread end when the attempt ends, however it ends.
+struct EndOfAttempt {
+    plan: Arc<Plan>,
+    source: Arc<Source>,
+}
+
+impl Drop for EndOfAttempt {
+    fn drop(&mut self) {
+        self.plan.stop();
+        if let Source::Stream(stream) = &*self.source {
+            stream.stop(true);
+        }
+    }
+}
+
+/// Checks the receiver's confirmation.
+fn stored(message: Message, finish: &Finish) -> Result<Sent, Error> {
+    match message {
+        Message::Stored { bytes, hash } if bytes == finish.size && hash == finish.hash => {
+            Ok(Sent::Stored { size: bytes, hash })
+        }
+        Message::Refused(refusal) => Err(Error::Refused(refusal)),
+        _ => {
+            let text = "the server's answer does not match the file sent";
+            Err(Error::Protocol(text.to_owned()))
+        }
+    }
+}
+
+fn whole_blocks(ranges: &RangeSet) -> RangeSet {
+    let mut whole = RangeSet::default();
+    for range in ranges.iter() {
+        whole.insert(range.start.next_multiple_of(CHUNK)..range.end / CHUNK * CHUNK);
+    }
+    whole
+}
+
+type Hashes = Mutex<BlockHashes>;
+
+fn set(hashes: &Hashes, block: u64, hash: [u8; 32]) {
+    let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+    hashes.set(block, Some(hash));
+}
+
+/// Reads what the plan says and sends it to the channel. False if the file has become shorter.
+fn read_chunks(
+    source: &Source,
+    plan: &Plan,
+    hashes: &Hashes,
+    to: &mpsc::Sender<(u64, Bytes)>,
+) -> Result<bool, Error> {
+    let block = |range: &Range<u64>| {
+        let hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = range.start / CHUNK;
+        (hashes.range(index) == *range).then(|| (hashes.size(), index))
+    };
+    while let Some(range) = plan.next(|range| source.next_data(range)) {
+        let Some(data) = source.read(&range)? else {
+            return Ok(false);
+        };
+        if let Some((size, index)) = block(&range) {
+            set(hashes, index, hash_subtree(size, &range, &data));
+        }
+        if to.blocking_send((range.start, data)).is_err() {
+            return Ok(true);
+        }
+    }
+    if let Source::Stream(stream) = source {
+        let mut at = plan.limit();
+        while let Some(data) = stream.next(at)? {
+            let length = data.len() as u64;
+            if to.blocking_send((at, data)).is_err() {
+                return Ok(true);
+            }
+            at += length;
+        }
+    }
+    Ok(true)
+}
+
+/// Size and hash of the source, after everything was sent. Blocks whose hash is unknown are read.
+/// `None` if the file has changed.
+fn root(source: &Source, hashes: &Hashes) -> Result<Option<(u64, blake3::Hash)>, Error> {
+    let file = match source {
+        Source::Stream(stream) => return Ok(stream.root().map(|hash| (stream.produced(), hash))),
+        Source::File(file) => file,
+    };
+    let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut from = 0;
+    while let Some(block) = hashes.first_unknown(from) {
+        let range = hashes.range(block);
+        let Some(data) = source.read(&range)? else {
+            return Ok(None);
+        };
+        let hash = hash_subtree(hashes.size(), &range, &data);
+        hashes.set(block, Some(hash));
+        from = block + 1;
+    }
+    if file.changed()? {
+        return Ok(None);
+    }
+    Ok(hashes.root().map(|hash| (hashes.size(), hash)))
+}
+
+/// Size and hash of the whole source, before anything was sent.
+fn whole(source: &Source) -> Result<Option<(u64, blake3::Hash)>, Error> {
+    root(
+        source,
+        &Mutex::new(BlockHashes::new(source.size().unwrap_or(0))),
+    )
+}

@@ -1,0 +1,125 @@
+//! Small files, many to a stream.
+
+use super::FileSource;
+use crate::error::Error;
+use crate::wire::{Kind, MAX_PACK, Metadata, PackEntry, PackReader};
+use bytes::{Bytes, BytesMut};
+use std::fs::File;
+use std::path::Path;
+
+/// Files up to this size go into packs, bytes.
+pub(crate) const SMALL: u64 = 256 << 10;
+/// A file that changes while it is read is read again so many times.
+const CHANGES: u32 = 3;
+/// Entries of a pack, at most: the answer lists those that failed.
+const MAX_ITEMS: usize = 1000;
+
+/// A pack.
+pub(crate) struct Pack<T> {
+    pub content: Bytes,
+    /// What is in it, in order.
+    pub items: Vec<T>,
+    /// Bytes of file data.
+    pub bytes: u64,
+}
+
+/// Puts entries into packs.
+pub(crate) struct Packing<T> {
+    pack: BytesMut,
+    items: Vec<T>,
+    bytes: u64,
+}
+
+impl<T> Packing<T> {
+    pub fn new() -> Self {
+        Self {
+            pack: BytesMut::new(),
+            items: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Adds an entry. Returns the pack before it, if the entry does not fit there.
+    pub fn add(&mut self, item: T, entry: &PackEntry) -> Option<Pack<T>> {
+        let attributes: usize = entry
+            .metadata
+            .attributes
+            .iter()
+            .map(|a| 4 + a.name.len() + a.value.len())
+            .sum();
+        let length = PackEntry::encoded_len(entry.path.len(), entry.content.len()) + attributes;
+        let full = self.pack.len() + length > MAX_PACK || self.items.len() >= MAX_ITEMS;
+        let before = if full { self.finish() } else { None };
+        entry.encode(&mut self.pack);
+        if entry.metadata.kind == Kind::File {
+            self.bytes += entry.content.len() as u64;
+        }
+        self.items.push(item);
+        before
+    }
+
+    /// The last pack, unless it is empty.
+    pub fn finish(&mut self) -> Option<Pack<T>> {
+        (!self.items.is_empty()).then(|| Pack {
+            content: PackReader::seal(std::mem::take(&mut self.pack)),
+            items: std::mem::take(&mut self.items),
+            bytes: std::mem::take(&mut self.bytes),
+        })
+    }
+}
+
+/// Reads all of a small file, as it was at one time. Blocks.
+///
+/// # Errors
+/// [`Error::Changed`] if it changes all the time or has become long.
+pub(crate) fn read_small(
+    open: impl Fn() -> Result<File, Error>,
+    path: &Path,
+    attributes: bool,
+) -> Result<(Metadata, Bytes), Error> {
+    for _ in 0..=CHANGES {
+        let file = FileSource::at_once(open()?, path)?;
+        let metadata = file.metadata(attributes)?;
+        if file.size() > 2 * SMALL {
+            break;
+        }
+        if let Some(content) = file.whole()?
+            && !file.changed()?
+        {
+            return Ok((metadata, content));
+        }
+    }
+    Err(Error::Changed(path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packs_hold_what_fits_and_every_entry_once() {
+        let entry = |size: usize| PackEntry {
+            path: b"a/b".to_vec(),
+            metadata: Metadata::plain(Kind::File),
+            content: vec![7; size].into(),
+        };
+        let mut packing = Packing::new();
+        let mut packs = Vec::new();
+        let sizes = [SMALL as usize * 2, 0, SMALL as usize, 400_000, 1, 300_000];
+        for (item, size) in sizes.into_iter().enumerate() {
+            packs.extend(packing.add(item, &entry(size)));
+        }
+        packs.extend((0..2500).filter_map(|n| packing.add(10 + n, &entry(10))));
+        packs.extend(packing.finish());
+        assert!(packing.finish().is_none());
+        let mut items = Vec::new();
+        for pack in packs {
+            assert!(pack.content.len() <= MAX_PACK && pack.items.len() <= MAX_ITEMS);
+            let read = PackReader::open(pack.content).expect("sealed");
+            assert_eq!(read.map(Result::unwrap).count(), pack.items.len());
+            items.extend(pack.items);
+        }
+        let expected: Vec<usize> = (0..6).chain(10..2510).collect();
+        assert_eq!(items, expected);
+    }
+}

@@ -1,0 +1,393 @@
+//! What is sent: a file, or a stream of unknown length.
+
+use crate::blocks::{BlockHashes, CHUNK, MAX_BLOCKS, hash_subtree};
+use crate::error::Error;
+use crate::wire::{FileTime, Kind, Metadata};
+use bytes::Bytes;
+use rustix::fs::{SeekFrom, seek};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// A file system may give two changes within this time the same time stamp.
+const GRANULARITY: Duration = Duration::from_millis(50);
+/// Data of a stream that is kept until the receiver has written it, bytes.
+const KEPT: u64 = 64 << 20;
+
+/// A file to be sent.
+#[derive(Debug)]
+pub(crate) struct FileSource {
+    file: File,
+    path: PathBuf,
+    before: Stamp,
+    /// It was written all the time before it was read: its time stamps cannot show that it stays
+    /// the same.
+    restless: bool,
+}
+
+/// What changes when a file changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    inode: (u64, u64),
+}
+
+impl Stamp {
+    fn of(m: &std::fs::Metadata) -> Self {
+        Self {
+            size: m.size(),
+            modified: (m.mtime(), m.mtime_nsec()),
+            changed: (m.ctime(), m.ctime_nsec()),
+            inode: (m.dev(), m.ino()),
+        }
+    }
+
+    /// How long ago the last change was.
+    fn age(&self) -> Duration {
+        let (seconds, nanos) = self.changed;
+        let changed = u64::try_from(seconds).unwrap_or(0);
+        let changed = Duration::new(changed, u32::try_from(nanos).unwrap_or(0));
+        let changed = SystemTime::UNIX_EPOCH.checked_add(changed);
+        let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+        // A time stamp in the future is of another clock; then waiting does not help.
+        SystemTime::now()
+            .duration_since(changed)
+            .unwrap_or(GRANULARITY)
+    }
+}
+
+/// Opens a regular file without waiting: a FIFO without a writer would wait for one.
+pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(Error::file(path, "open"))?;
+    let metadata = file.metadata().map_err(Error::file(path, "inspect"))?;
+    if metadata.is_file() {
+        return Ok(file);
+    }
+    let what = if metadata.is_dir() {
+        "it is a directory"
+    } else {
+        "it is not a regular file"
+    };
+    Err(Error::file(path, "send")(std::io::Error::other(what)))
+}
+
+impl FileSource {
+    /// Takes a file for sending. Waits until a change from now on is visible in its time stamps.
+    pub async fn new(file: File, path: &Path) -> Result<Self, Error> {
+        let stamp = |file: &File| {
+            let metadata = file.metadata().map_err(Error::file(path, "inspect"))?;
+            Ok::<_, Error>(Stamp::of(&metadata))
+        };
+        let mut before = stamp(&file)?;
+        let mut restless = false;
+        for _ in 0..4 {
+            let Some(wait) = GRANULARITY.checked_sub(before.age()) else {
+                restless = false;
+                break;
+            };
+            tokio::time::sleep(wait + Duration::from_millis(1)).await;
+            let now = stamp(&file)?;
+            restless = std::mem::replace(&mut before, now) != now;
+            if !restless {
+                break;
+            }
+        }
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            before,
+            restless,
+        })
+    }
+
+    /// Takes a file for sending, as [`Self::new`], in a thread that may block.
+    pub fn at_once(file: File, path: &Path) -> Result<Self, Error> {
+        let metadata = file.metadata().map_err(Error::file(path, "inspect"))?;
+        let before = Stamp::of(&metadata);
+        let path = path.to_owned();
+        // A file that was just written is given the time to settle.
+        if let Some(wait) = GRANULARITY.checked_sub(before.age()) {
+            std::thread::sleep(wait + Duration::from_millis(1));
+            let metadata = file.metadata().map_err(Error::file(&path, "inspect"))?;
+            let now = Stamp::of(&metadata);
+            return Ok(Self {
+                file,
+                path,
+                before: now,
+                restless: now != before,
+            });
+        }
+        Ok(Self {
+            file,
+            path,
+            before,
+            restless: false,
+        })
+    }
+
+    /// All of it; `None` if it has become shorter.
+    pub fn whole(&self) -> Result<Option<Bytes>, Error> {
+        self.read(&(0..self.size()))
+    }
+
+    /// The size when it was opened, bytes.
+    pub fn size(&self) -> u64 {
+        self.before.size
+    }
+
+    /// Whether the file has changed since it was opened.
+    pub fn changed(&self) -> Result<bool, Error> {
+        let now = self.file.metadata();
+        let now = now.map_err(Error::file(&self.path, "inspect"))?;
+        Ok(self.restless || Stamp::of(&now) != self.before)
+    }
+
+    /// Its metadata; with `attributes` also the extended ones.
+    pub fn metadata(&self, attributes: bool) -> Result<Metadata, Error> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(Error::file(&self.path, "inspect"))?;
+        let attributes = if attributes {
+            crate::storage::attributes(&self.file)
+        } else {
+            Vec::new()
+        };
+        Ok(Metadata {
+            attributes,
+            ..metadata_of(&metadata, Kind::File)
+        })
+    }
+
+    /// Reads these bytes; `None` if the file has become shorter.
+    pub fn read(&self, range: &Range<u64>) -> Result<Option<Bytes>, Error> {
+        let mut data = vec![0; (range.end - range.start) as usize];
+        match self.file.read_exact_at(&mut data, range.start) {
+            Ok(()) => Ok(Some(data.into())),
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(e) => Err(Error::file(&self.path, "read")(e)),
+        }
+    }
+
+    /// The first part of a range that has data; `None` if all of it is a hole.
+    fn next_data(&self, range: Range<u64>) -> Option<Range<u64>> {
+        let start = match seek(&self.file, SeekFrom::Data(range.start)) {
+            Ok(start) if start >= range.end => return None,
+            Ok(start) => start,
+            Err(rustix::io::Errno::NXIO) => return None,
+            // The file system does not know.
+            Err(_) => return Some(range),
+        };
+        let end = seek(&self.file, SeekFrom::Hole(start)).unwrap_or(range.end);
+        Some(start..end.clamp(start + 1, range.end))
+    }
+}
+
+/// What is sent of a file beside its content.
+pub(crate) fn metadata_of(metadata: &std::fs::Metadata, kind: Kind) -> Metadata {
+    Metadata {
+        kind,
+        mode: Some((metadata.mode() & 0o777) as u16),
+        modified: Some(FileTime {
+            seconds: metadata.mtime(),
+            nanoseconds: u32::try_from(metadata.mtime_nsec())
+                .unwrap_or(0)
+                .min(999_999_999),
+        }),
+        attributes: Vec::new(),
+    }
+}
+
+/// A stream of unknown length, such as standard input.
+///
+/// What the receiver has not written yet is kept, so that a lost connection costs nothing.
+pub(crate) struct StreamSource {
+    state: Mutex<StreamState>,
+    /// The receiver has written more.
+    drained: Condvar,
+}
+
+struct StreamState {
+    reader: Option<Box<dyn Read + Send>>,
+    /// Bytes read so far.
+    produced: u64,
+    ended: bool,
+    kept: BTreeMap<u64, Bytes>,
+    hashes: BlockHashes,
+    /// The hash of the first block as a file of its own.
+    first: Option<[u8; 32]>,
+    /// The attempt for which blocks are read is over.
+    stopped: bool,
+}
+
+impl StreamSource {
+    pub fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self {
+            state: Mutex::new(StreamState {
+                reader: Some(reader),
+                produced: 0,
+                ended: false,
+                kept: BTreeMap::new(),
+                hashes: BlockHashes::new(MAX_BLOCKS * CHUNK),
+                first: None,
+                stopped: false,
+            }),
+            drained: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, StreamState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes read so far.
+    pub fn produced(&self) -> u64 {
+        self.lock().produced
+    }
+
+    /// All bytes before `offset` are in the receiver's file.
+    pub fn written(&self, offset: u64) {
+        let mut state = self.lock();
+        let block = offset.min(state.produced) / CHUNK;
+        state.kept = state.kept.split_off(&block);
+        drop(state);
+        self.drained.notify_all();
+    }
+
+    /// Lets a thread in [`Self::next`] end, or begins another attempt.
+    pub fn stop(&self, stopped: bool) {
+        self.lock().stopped = stopped;
+        self.drained.notify_all();
+    }
+
+    /// The block with this index, if it is kept.
+    pub fn block(&self, index: u64) -> Option<Bytes> {
+        self.lock().kept.get(&index).cloned()
+    }
+
+    /// The hash of a block that was read, as part of a larger file.
+    pub fn hash(&self, index: u64) -> Option<[u8; 32]> {
+        self.lock().hashes.get(index).copied()
+    }
+
+    /// The block at `at`, which is 1 MiB or the rest of the stream: one that another attempt read, or
+    /// the next one of the stream. Waits while too much is not written. `None` at the end.
+    pub fn next(&self, at: u64) -> Result<Option<Bytes>, Error> {
+        let mut state = self.lock();
+        let mut reader = loop {
+            if state.stopped {
+                return Ok(None);
+            }
+            // The last block is short: behind it there is nothing.
+            let kept = state.kept.get(&(at / CHUNK));
+            if let Some(block) = kept.filter(|block| at % CHUNK < block.len() as u64) {
+                return Ok(Some(block.clone()));
+            }
+            if state.ended {
+                return Ok(None);
+            }
+            let full = state.kept.len() as u64 * CHUNK >= KEPT;
+            // Without the reader, an attempt that is over still reads.
+            if let Some(reader) = state.reader.take_if(|_| !full) {
+                break reader;
+            }
+            state = self
+                .drained
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        // Reading may take long; the state stays available.
+        let mut data = Vec::with_capacity(CHUNK as usize);
+        let read = reader.by_ref().take(CHUNK).read_to_end(&mut data);
+        let mut state = self.lock();
+        state.reader = Some(reader);
+        self.drained.notify_all();
+        read.map_err(Error::file("-", "read"))?;
+        state.ended = (data.len() as u64) < CHUNK;
+        if data.is_empty() {
+            return Ok(None);
+        }
+        let data = Bytes::from(data);
+        let start = state.produced;
+        state.produced += data.len() as u64;
+        let (index, range) = (start / CHUNK, start..state.produced);
+        let hash = hash_subtree(MAX_BLOCKS * CHUNK, &range, &data);
+        state.hashes.set(index, Some(hash));
+        if index == 0 {
+            state.first = Some(*blake3::hash(&data).as_bytes());
+        }
+        state.kept.insert(index, data.clone());
+        Ok(Some(data))
+    }
+
+    /// The hash of everything that was read.
+    pub fn root(&self) -> Option<blake3::Hash> {
+        let state = self.lock();
+        if state.produced <= CHUNK {
+            return Some(
+                state
+                    .first
+                    .map_or_else(|| blake3::hash(b""), blake3::Hash::from_bytes),
+            );
+        }
+        let mut hashes = BlockHashes::new(state.produced);
+        for index in 0..hashes.count() {
+            hashes.set(index, state.hashes.get(index).copied());
+        }
+        hashes.root()
+    }
+}
+
+impl std::fmt::Debug for StreamSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamSource").finish_non_exhaustive()
+    }
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A file; it can be read again.
+    File(FileSource),
+    /// A stream.
+    Stream(StreamSource),
+}
+
+impl Source {
+    /// The size, bytes, if it is known.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::File(file) => Some(file.size()),
+            Self::Stream(_) => None,
+        }
+    }
+
+    /// Reads these bytes, which are in one block. `None` if they are gone: the file has become
+    /// shorter, or the stream's block was let go.
+    pub fn read(&self, range: &Range<u64>) -> Result<Option<Bytes>, Error> {
+        match self {
+            Self::File(file) => file.read(range),
+            Self::Stream(stream) => Ok(stream.block(range.start / CHUNK).and_then(|block| {
+                let start = (range.start % CHUNK) as usize;
+                let end = start + (range.end - range.start) as usize;
+                (end <= block.len()).then(|| block.slice(start..end))
+            })),
+        }
+    }
+
+    /// The first part of a range that has data; `None` if all of it is a hole.
+    pub fn next_data(&self, range: Range<u64>) -> Option<Range<u64>> {
+        match self {
+            Self::File(file) => file.next_data(range),
+            Self::Stream(_) => Some(range),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What several requests do alike.
+
+use super::session::Session;
+use crate::connection::routes::{ChunkStream, Route};
+use crate::error::Error;
+use crate::path::RemotePath;
+use crate::wire::Reason;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+/// Runs work that blocks.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    spawn_blocking(work).await.map_err(|_| Error::Stopped)?
+}
+
+/// The directory of a tree; `None` is the user's own.
+pub(super) fn base(path: &[u8]) -> Result<Option<RemotePath>, Error> {
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let path = RemotePath::new(path).map_err(|e| Error::refused(Reason::Name, e.to_string()))?;
+    Ok(Some(path))
+}
+
+/// The path of a file of a tree.
+pub(super) fn below(base: Option<&RemotePath>, path: &[u8]) -> Result<RemotePath, Error> {
+    let joined = match base {
+        Some(base) => base.join(path),
+        None => RemotePath::new(path),
+    };
+    joined.map_err(|e| Error::refused(Reason::Name, e.to_string()))
+}
+
+impl Session {
+    /// Whether the client may store files.
+    pub(super) fn may_write(&self) -> Result<(), Error> {
+        if self.client.user.rights.write {
+            return Ok(());
+        }
+        let text = "this token does not permit storing files here";
+        Err(Error::refused(Reason::Rights, text))
+    }
+
+    /// A transfer for chunk or pack streams.
+    pub(super) fn route(&self) -> Result<(Route, mpsc::Receiver<ChunkStream>), Error> {
+        let max = self.peer.shared.limits.transfers;
+        self.routes.open(max).ok_or_else(|| {
+            let text = format!("a connection may carry {max} files at once");
+            Error::refused(Reason::Busy, text)
+        })
+    }
+
+    /// Whether the client may read files.
+    pub(super) fn may_read(&self) -> Result<(), Error> {
+        if self.client.user.rights.read {
+            return Ok(());
+        }
+        let text = "this token does not permit reading files here";
+        Err(Error::refused(Reason::Rights, text))
+    }
+}

@@ -1,0 +1,243 @@
+//! The server's socket, and the loop that accepts connections.
+
+use super::counts::{Counters, Counts};
+use super::incoming::{Receiving, Share};
+use super::options::{Event, ServeOptions};
+use super::queue::Places;
+use super::reset::endpoint_config;
+use super::shared::{OnEvent, Shared};
+use super::strangers;
+use super::tcp::{self, Tcp};
+use super::usage::Usage;
+use super::users::{User, Users};
+use crate::connection::{close, over_tcp, parameters, udp};
+use crate::credentials::identity::Identity;
+use crate::credentials::tls;
+use crate::error::Error;
+use crate::storage::{Side, Storage, StorageOptions};
+use noq_proto::{ServerConfig, VarInt};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use whimbrel_quic::endpoint::{self, Endpoint};
+use whimbrel_quic::{Factory, SharedNode};
+
+/// Ports that are tried until one is free for both UDP and TCP.
+const FREE_PORTS: u32 = 16;
+/// Maximum number of pipes of all clients.
+const MAX_PIPES: usize = 256;
+
+/// A server with an open socket.
+#[derive(Debug)]
+pub struct Server {
+    endpoint: Endpoint,
+    tcp: Option<Arc<Tcp>>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Server {
+    /// Opens the directory and the socket. Must be called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// If either cannot be opened, or the identity does not work.
+    pub fn bind(options: ServeOptions, identity: &Identity) -> Result<Self, Error> {
+        let ServeOptions {
+            directory,
+            listen,
+            overwrite,
+            limits,
+            max_priority,
+            keep_free,
+            keep_partial,
+            controller,
+            rights,
+            qlog,
+            tcp,
+            tcp_algorithm,
+            users,
+        } = options;
+        let owner = || User::owner(identity.token(), rights, max_priority);
+        let users = users.unwrap_or_else(|| Users::new([owner()]));
+        let storage_options = StorageOptions {
+            overwrite,
+            keep_free,
+            keep_partial: keep_partial.into(),
+            side: Side::Server,
+        };
+        let storage = Storage::open(&directory, storage_options)?;
+        let crypto = Arc::new(tls::server_config(identity)?);
+        let mut config = ServerConfig::with_crypto(crypto.clone());
+        let mut transport = parameters::server(limits.idle);
+        if let Some(qlog) = qlog {
+            transport.qlog_factory(Arc::new(qlog));
+        }
+        config
+            .transport_config(Arc::new(transport.clone()))
+            .max_incoming(4 * strangers::PLACES)
+            .incoming_buffer_size(64 << 10)
+            .incoming_buffer_size_total(4 << 20);
+        let (socket, listener) = sockets(listen, tcp)?;
+        let tcp = match listener {
+            Some(listener) => {
+                let settings = tcp::Settings {
+                    crypto,
+                    transport: transport.clone(),
+                    algorithm: tcp_algorithm,
+                };
+                Some(Arc::new(Tcp::new(listener, identity, settings)?))
+            }
+            None => None,
+        };
+        let accepted = config.clone();
+        let (factory, node) = (Factory::for_endpoint(controller), SharedNode::default());
+        let shared_node = node.clone();
+        let config = endpoint::Server::with_prepare(config, move || {
+            factory.server(accepted.clone(), transport.clone(), shared_node.clone())
+        });
+        let endpoint =
+            Endpoint::new(endpoint_config(identity), Some(config), socket).map_err(|cause| {
+                Error::Socket {
+                    address: listen,
+                    cause,
+                }
+            })?;
+        let shared = Arc::new(Shared {
+            storage,
+            users: RwLock::new(Arc::new(users)),
+            limits,
+            strangers: Mutex::default(),
+            counts: Counters::default(),
+            connections: AtomicUsize::new(0),
+            node,
+            incoming: Arc::default(),
+            places: Places::new(limits.connections),
+            claims: Arc::default(),
+            usage: Usage::default(),
+            directories: Mutex::default(),
+            pipes: Semaphore::new(MAX_PIPES),
+        });
+        Ok(Self {
+            endpoint,
+            tcp,
+            shared,
+        })
+    }
+
+    /// The local address.
+    ///
+    /// # Errors
+    /// If the system does not report it.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        self.endpoint.local_addr().map_err(|cause| Error::Socket {
+            address: unknown,
+            cause,
+        })
+    }
+
+    /// Replaces the users. Connections that are open keep the rights that they had.
+    pub fn set_users(&self, users: Users) {
+        let mut present = self
+            .shared
+            .users
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *present = Arc::new(users);
+    }
+
+    /// What the server has counted.
+    pub fn counts(&self) -> Counts {
+        let strangers = self.shared.strangers().len();
+        let clients = self.shared.connections.load(Ordering::Relaxed);
+        self.shared.counts.at(strangers, clients)
+    }
+
+    /// The transfers in progress.
+    pub fn receiving(&self) -> Receiving {
+        let now = Instant::now();
+        let (members, fairness) = self.shared.node.members(now);
+        let share = |flow| {
+            let member = members.iter().find(|member| member.key == flow)?;
+            Some(Share {
+                priority: member.priority,
+                delivered: member.delivered,
+                allocated: member.allocated,
+            })
+        };
+        Receiving {
+            transfers: self.shared.incoming.at(now, share),
+            fairness: (!members.is_empty()).then_some(fairness),
+        }
+    }
+
+    /// Serves until `stop` completes. Then it cancels transfers in progress, notifies their
+    /// clients. Incomplete files stay for the next attempt.
+    pub async fn run(
+        &self,
+        on_event: impl Fn(Event) + Send + Sync + 'static,
+        stop: impl Future<Output = ()>,
+    ) {
+        let on_event: OnEvent = Arc::new(on_event);
+        let mut connections = JoinSet::new();
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                incoming = self.endpoint.accept() => {
+                    let Some(incoming) = incoming else { break };
+                    if let Some(work) = self.admit(incoming, &on_event) {
+                        connections.spawn(work);
+                    }
+                }
+                (tcp, stream, address) = tcp::accept(self.tcp.as_ref()) => {
+                    if let Some(work) = self.admit_tcp(tcp, stream, address, &on_event) {
+                        connections.spawn(work);
+                    }
+                }
+                Some(_) = connections.join_next() => {}
+                () = &mut stop => break,
+            }
+        }
+        self.endpoint.close(
+            VarInt::from_u32(close::STOPPING),
+            b"the server is being stopped",
+        );
+        if let Some(tcp) = &self.tcp {
+            tcp.stop();
+        }
+        // Each connection's task sees the close and ends by itself. Aborted, it would report a
+        // wrong reason.
+        let ended = async { while connections.join_next().await.is_some() {} };
+        timeout(Duration::from_secs(5), ended).await.ok();
+        connections.shutdown().await;
+        // The server does not wait for peers that do not answer.
+        timeout(Duration::from_secs(1), self.endpoint.wait_idle())
+            .await
+            .ok();
+    }
+}
+
+/// The UDP socket, and the TCP one at the same port.
+fn sockets(listen: SocketAddr, tcp: bool) -> Result<(UdpSocket, Option<TcpListener>), Error> {
+    let mut tries = if listen.port() == 0 { FREE_PORTS } else { 1 };
+    loop {
+        tries -= 1;
+        let socket = udp::open(listen)?;
+        if !tcp {
+            return Ok((socket, None));
+        }
+        let failed = |address| move |cause| Error::Listen { address, cause };
+        let port = socket.local_addr().map_err(failed(listen))?.port();
+        let address = SocketAddr::new(listen.ip(), port);
+        match over_tcp::listen(address) {
+            Ok(listener) => return Ok((socket, Some(listener))),
+            Err(cause) if tries == 0 => return Err(failed(address)(cause)),
+            // A port that is free for UDP need not be for TCP.
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What all connections of a server share.
+
+use super::claims::Claims;
+use super::counts::Counters;
+use super::incoming::List;
+use super::options::{Event, Limits};
+use super::queue::Places;
+use super::strangers::Strangers;
+use super::usage::Usage;
+use super::users::{User, Users};
+use crate::blocks::{CHUNK, MAX_BLOCKS};
+use crate::error::Error;
+use crate::storage::Storage;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use tokio::sync::{Semaphore, oneshot};
+use whimbrel_quic::SharedNode;
+
+/// What a server does with an event.
+pub(super) type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// What all connections of a server share.
+pub(super) struct Shared {
+    pub storage: Storage,
+    pub users: RwLock<Arc<Users>>,
+    pub limits: Limits,
+    pub strangers: Mutex<Strangers<oneshot::Sender<()>>>,
+    pub counts: Counters,
+    pub connections: AtomicUsize,
+    /// Where the flows that share by priority arrive.
+    pub node: SharedNode,
+    pub incoming: Arc<List>,
+    pub places: Arc<Places>,
+    pub claims: Arc<Claims>,
+    pub usage: Usage,
+    /// Directories of users below the server's.
+    pub directories: Mutex<HashMap<PathBuf, Storage>>,
+    /// Pipes that may be opened.
+    pub pipes: Semaphore,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("storage", &self.storage)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// The largest file that is accepted, bytes.
+    pub fn max_file(&self) -> u64 {
+        self.limits.file.get().min(MAX_BLOCKS * CHUNK)
+    }
+
+    /// Where a user's files are. The directory is created if it does not exist.
+    pub fn storage_of(&self, user: &User) -> Result<Storage, Error> {
+        if user.directory.as_os_str().is_empty() {
+            return Ok(self.storage.clone());
+        }
+        let mut known = lock(&self.directories);
+        if let Some(storage) = known.get(&user.directory) {
+            return Ok(storage.clone());
+        }
+        let storage = self.storage.below(&user.directory)?;
+        known.insert(user.directory.clone(), storage.clone());
+        Ok(storage)
+    }
+
+    pub fn users(&self) -> Arc<Users> {
+        Arc::clone(&self.users.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn strangers(&self) -> MutexGuard<'_, Strangers<oneshot::Sender<()>>> {
+        lock(&self.strangers)
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

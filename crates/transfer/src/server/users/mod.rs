@@ -1,0 +1,176 @@
+//! Who may use the server, and for what.
+
+mod target;
+
+use crate::token::Token;
+use crate::token::TokenHash;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+pub use target::Target;
+use whimbrel_cc::fairness::Priority;
+
+/// A user of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The name, for the operator and for the names of hidden files.
+    pub name: String,
+    /// The tokens; two while one replaces the other.
+    pub tokens: Vec<TokenEntry>,
+    /// Where the user's files are, below the server's directory; empty: in it.
+    pub directory: PathBuf,
+    /// What the user may do.
+    pub rights: Rights,
+    /// The maximum of what all files of the user in the directory may take, bytes; `None` for no
+    /// maximum.
+    pub quota: Option<u64>,
+    /// The highest priority that the user gets.
+    pub max_priority: Priority,
+    /// From this time on the user is refused.
+    pub expires: Option<SystemTime>,
+    /// What the user's pipes may reach, by the name that the user writes.
+    pub connect: BTreeMap<String, Target>,
+}
+
+/// What a user may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rights {
+    /// List and get files.
+    pub read: bool,
+    /// Store files.
+    pub write: bool,
+    /// Remove files.
+    pub remove: bool,
+}
+
+/// A token of a user, as its hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenEntry {
+    /// The hash of the token.
+    pub hash: TokenHash,
+    /// From this time on the token is refused.
+    pub expires: Option<SystemTime>,
+}
+
+/// Why a token is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// No user has the token.
+    Unknown,
+    /// The token or its user has expired.
+    Expired,
+}
+
+impl Denied {
+    /// What to tell the client. Who has no token does not learn more.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Unknown => "the token is wrong; ask the operator of the server for the right one",
+            Self::Expired => "the token has expired; ask the operator of the server for a new one",
+        }
+    }
+}
+
+/// The users of a server.
+#[derive(Debug, Clone, Default)]
+pub struct Users {
+    by_token: HashMap<TokenHash, (Arc<User>, Option<SystemTime>)>,
+}
+
+impl User {
+    /// The user of a server without a configuration file, `owner`, who has the server's own token.
+    pub fn owner(token: &Token, rights: Rights, max_priority: Priority) -> Self {
+        Self {
+            name: "owner".to_owned(),
+            tokens: vec![TokenEntry {
+                hash: token.hash(),
+                expires: None,
+            }],
+            directory: PathBuf::new(),
+            rights,
+            quota: None,
+            max_priority,
+            expires: None,
+            connect: BTreeMap::new(),
+        }
+    }
+}
+
+impl Users {
+    /// These users. Of two users with the same token, the last one has it.
+    pub fn new(users: impl IntoIterator<Item = User>) -> Self {
+        let mut by_token = HashMap::new();
+        for user in users {
+            let user = Arc::new(user);
+            for token in &user.tokens {
+                by_token.insert(token.hash, (Arc::clone(&user), token.expires));
+            }
+        }
+        Self { by_token }
+    }
+
+    /// The user with this token at the time `now`. Only hashes are compared, so the time that it
+    /// takes says nothing about the token.
+    ///
+    /// # Errors
+    /// If there is none, or the token or the user has expired.
+    pub fn authenticate(&self, token: &Token, now: SystemTime) -> Result<Arc<User>, Denied> {
+        let (user, expires) = self.by_token.get(&token.hash()).ok_or(Denied::Unknown)?;
+        let past = |end: Option<SystemTime>| end.is_some_and(|end| now >= end);
+        if past(*expires) || past(user.expires) {
+            return Err(Denied::Expired);
+        }
+        Ok(Arc::clone(user))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn storing() -> Rights {
+        Rights {
+            write: true,
+            ..Rights::default()
+        }
+    }
+
+    #[test]
+    fn only_the_right_token_authenticates() {
+        let token = Token::random().expect("randomness");
+        let users = Users::new([User::owner(&token, storing(), Priority::HIGHEST)]);
+        let now = SystemTime::now();
+        let user = users.authenticate(&token, now).expect("a user");
+        assert_eq!(
+            (&*user.name, user.max_priority),
+            ("owner", Priority::HIGHEST)
+        );
+        assert!(user.rights.write && !user.rights.remove);
+        let other = Token::random().expect("randomness");
+        assert_eq!(users.authenticate(&other, now), Err(Denied::Unknown));
+    }
+
+    #[test]
+    fn a_token_is_replaced_while_both_are_valid() {
+        let token = || Token::random().expect("randomness");
+        let (old, new) = (token(), token());
+        let (start, day) = (SystemTime::now(), Duration::from_secs(86_400));
+        let mut user = User::owner(&old, storing(), Priority::LOWEST);
+        user.tokens[0].expires = Some(start + day);
+        user.tokens.push(TokenEntry {
+            hash: new.hash(),
+            expires: None,
+        });
+        user.expires = Some(start + 7 * day);
+        let users = Users::new([user]);
+        assert!(users.authenticate(&old, start).is_ok());
+        assert!(users.authenticate(&new, start).is_ok());
+        let later = start + day;
+        assert_eq!(users.authenticate(&old, later), Err(Denied::Expired));
+        assert!(users.authenticate(&new, later).is_ok());
+        let end = start + 7 * day;
+        assert_eq!(users.authenticate(&new, end), Err(Denied::Expired));
+    }
+}
