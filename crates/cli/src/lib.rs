@@ -51,6 +51,7 @@ mod serve;
 mod shell;
 mod sim;
 mod svg;
+mod table_file;
 #[cfg(feature = "transports")]
 mod tcp;
 mod tested;
@@ -69,7 +70,7 @@ pub use whimbrel_units as units;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use whimbrel_cc::registry::{self, Entry};
-use whimbrel_study::{atomic_file, cache};
+use whimbrel_study::atomic_file;
 
 /// Congestion control in simulation and in real transfers.
 ///

@@ -4,7 +4,7 @@
 //! `compare(&["--rate", "50 Mbit/s"])`.
 
 pub use crate::runs::watched;
-use crate::{advise, compare, rank, reproduce};
+use crate::{advise, compare};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, FromArgMatches};
 use serde_json::Value;
@@ -34,6 +34,18 @@ impl From<&ScenarioError> for Failure {
             key: Some(error.key().to_owned()).filter(|key| !key.is_empty()),
             bad_input: true,
             stopped: false,
+        }
+    }
+}
+
+impl From<whimbrel_study::Error> for Failure {
+    fn from(error: whimbrel_study::Error) -> Self {
+        Self {
+            text: error.text(),
+            place: error.place().map(str::to_owned),
+            key: error.key().map(str::to_owned),
+            bad_input: error.is_bad_input(),
+            stopped: matches!(error, whimbrel_study::Error::Stopped),
         }
     }
 }
@@ -118,24 +130,6 @@ pub fn advise(words: &[String]) -> Result<Value, Failure> {
     Ok(advise::advice_json(&args)?)
 }
 
-/// What `whimbrel rank --json` prints, and under `runs` what `--save` writes.
-///
-/// # Errors
-/// As the command.
-pub fn rank(words: &[String]) -> Result<Value, Failure> {
-    let args: rank::RankArgs = parse("rank", words)?;
-    Ok(rank::as_json(&args)?)
-}
-
-/// What `whimbrel reproduce --json` prints.
-///
-/// # Errors
-/// As the command.
-pub fn reproduce(words: &[String]) -> Result<Value, Failure> {
-    let args: reproduce::ReproduceArgs = parse("reproduce", words)?;
-    Ok(reproduce::as_json(&args)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,7 +160,5 @@ mod tests {
             failure.bad_input && failure.text.contains("--rat"),
             "{failure:?}"
         );
-        let failure = rank(&words(&["--classes", "Z"])).expect_err("no class");
-        assert!(failure.text.contains("random loss"), "{failure:?}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::atomic_file;
 use crate::origin::Origin;
 use crate::provenance;
-use crate::runs::{run_first_seeds, sampled};
+use crate::runs::run_first_seeds;
 use crate::tested::{self, MARK};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -15,6 +15,7 @@ use whimbrel_report::page::{Fact, Report, Section, Source};
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::Run;
+use whimbrel_study::runs::over_time;
 
 /// What a page shows.
 pub struct Results<'a> {
@@ -94,7 +95,7 @@ pub fn write(
     let report = Report {
         title,
         summary: summary(rows),
-        made: made(begin),
+        made: provenance::of_page(begin),
         sections: vec![ranking, section],
     };
     Ok(atomic_file::write(path, |to| {
@@ -208,35 +209,6 @@ fn left_out(runs: &[Run<'_>], sampled: &[Run<'_>]) -> Option<String> {
             missing.join(", ")
         )
     })
-}
-
-/// The few points of a scenario that figures show over time, and those that `also` selects, with
-/// samples; `None` if the scenario itself sets samples.
-/// Of too many, those with the highest `rank`.
-pub fn over_time(
-    scenario: &Scenario,
-    also: impl Fn(&Point) -> bool,
-    rank: impl Fn(&Point) -> f64,
-) -> Option<Scenario> {
-    let is_sampled = scenario
-        .points()
-        .iter()
-        .all(|point| point.sample().is_some());
-    (!is_sampled).then(|| sampled(&figures::choose::few(scenario, also, rank)))
-}
-
-/// The provenance of a page: command, version, cores, and the time since `begin`.
-pub fn made(begin: Instant) -> Vec<Fact> {
-    let mut made = vec![
-        Fact::new("command", provenance::command()),
-        Fact::new("version", provenance::VERSION),
-    ];
-    if let Ok(cores) = std::thread::available_parallelism() {
-        made.push(Fact::new("cores", cores.to_string()));
-    }
-    let seconds = begin.elapsed().as_secs_f64();
-    made.push(Fact::new("run time", format!("{seconds:.1} s")));
-    made
 }
 
 /// The settings of the scenario, and the seeds of its runs.

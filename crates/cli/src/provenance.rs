@@ -1,11 +1,34 @@
 //! The provenance of a result: program version and command line.
 
+use std::time::Instant;
+use whimbrel_report::page::Fact;
+
 /// The program and its version.
 pub const VERSION: &str = concat!("whimbrel ", env!("CARGO_PKG_VERSION"));
 
 /// The command line of this process, quoted for a shell.
 pub fn command() -> String {
     line(std::env::args())
+}
+
+/// The provenance that files keep.
+pub fn of_file() -> Vec<Fact> {
+    vec![
+        Fact::new("version", VERSION),
+        Fact::new("command", command()),
+    ]
+}
+
+/// The provenance that a page shows: command, version, cores, and the time since `begin`.
+pub fn of_page(begin: Instant) -> Vec<Fact> {
+    let mut made = of_file();
+    made.reverse();
+    if let Ok(cores) = std::thread::available_parallelism() {
+        made.push(Fact::new("cores", cores.to_string()));
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    made.push(Fact::new("run time", format!("{seconds:.1} s")));
+    made
 }
 
 fn line(words: impl Iterator<Item = String>) -> String {

@@ -6,19 +6,17 @@ use crate::one_run::{self, Fix};
 use crate::origin::Origin;
 use crate::provenance;
 use crate::runs::run_all;
+use crate::table_file::{self, Format, TableFile};
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::PathBuf;
 use whimbrel_report::frame::{Frame, Table};
 use whimbrel_report::iperf3::Test;
 use whimbrel_report::page::Fact;
 use whimbrel_sim::scenario::{Point, Scenario};
 use whimbrel_sim::sweep::{self, Job, Run};
-use whimbrel_units::{Duration, nearest};
+use whimbrel_units::Duration;
 
-/// Why a build cannot write Parquet.
-pub const NO_PARQUET: &str = "this build has no Parquet; write .csv, or build with `make full`";
 /// Default time between samples.
 const SAMPLE: Duration = Duration::from_millis(100);
 /// Default time between the reports of `--iperf3`: iperf3's own default.
@@ -39,8 +37,8 @@ pub struct SaveArgs {
     /// Swept keys are columns, too, with another column in base units: link.L.loss_ratio is 0.01
     /// for `1 %`. docs/reference/formats.md lists all columns and shows how to read the files with
     /// DuckDB and pandas.
-    #[arg(long = "save", value_name = "[TABLE=]FILE.csv|.parquet")]
-    save: Vec<Save>,
+    #[arg(long = "save", value_name = "[TABLE=]FILE.csv|.parquet", value_parser = file_to_save)]
+    save: Vec<TableFile<Table>>,
     /// Save one run in the format of `iperf3 -J`
     ///
     /// The scenario must have one combination; its first seed is saved. What a simulation does not
@@ -70,85 +68,15 @@ fn interval(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// A file format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Csv,
-    Parquet,
-}
-
-impl Format {
-    const ALL: [(&'static str, Self); 2] = [(".csv", Self::Csv), (".parquet", Self::Parquet)];
-}
-
-/// The parts of `[TABLE=]FILE`. A path may contain `=`: `./TABLE=FILE` names a file.
-pub fn table_and_path(text: &str) -> (Option<&str>, PathBuf) {
-    match text.split_once('=') {
-        Some((table, path)) if !table.contains(['/', '.']) => (Some(table), path.into()),
-        _ => (None, text.into()),
-    }
-}
-
-/// The format of a file by its extension, in any case.
-///
-/// # Errors
-/// If the extension is unknown; the text names the known ones.
-pub fn by_extension<T: Copy>(path: &Path, formats: &[(&str, T)]) -> Result<T, String> {
-    let ending = path
-        .extension()
-        .map(|ending| format!(".{}", ending.to_string_lossy().to_lowercase()));
-    let names = || formats.iter().map(|(name, _)| *name);
-    let found = formats
-        .iter()
-        .find(|(name, _)| ending.as_deref() == Some(name));
-    found.map(|(_, format)| *format).ok_or_else(|| {
-        let near = ending.and_then(|ending| nearest(&ending, names()));
-        let meant = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
-        let mut all: Vec<&str> = names().collect();
-        let last = all.pop().unwrap_or_default();
-        format!(
-            "the extension of `{}` is not a format{meant}; the extensions are {} and {last}",
-            path.display(),
-            all.join(", ")
-        )
-    })
-}
-
-/// A table and the file it goes to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Save {
-    table: Table,
-    path: PathBuf,
-    format: Format,
-}
-
-impl FromStr for Save {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (table, path) = table_and_path(text);
-        let table = match table {
-            Some(table) => table
-                .parse()
-                .map_err(|e: whimbrel_report::frame::UnknownTable| e.to_string())?,
-            None => Table::Flows,
-        };
-        let format = by_extension(&path, &Format::ALL)?;
-        if format == Format::Parquet && !whimbrel_report::PARQUET {
-            return Err(NO_PARQUET.to_owned());
-        }
-        Ok(Self {
-            table,
-            path,
-            format,
-        })
-    }
+/// Reads the value of `--save`.
+fn file_to_save(text: &str) -> Result<TableFile<Table>, String> {
+    TableFile::parse(text, Table::Flows, &[Format::Csv, Format::Parquet])
 }
 
 /// Open files, to be written when the runs are done.
 pub struct Saving<'a> {
     args: &'a SaveArgs,
-    tables: Vec<(&'a Save, AtomicFile)>,
+    tables: Vec<(&'a TableFile<Table>, AtomicFile)>,
     iperf3: Option<(Job<'a>, AtomicFile)>,
 }
 
@@ -174,22 +102,22 @@ impl<'a> Saving<'a> {
             ))
             .into());
         }
-        let paths = args.save.iter().map(|save| &save.path).chain(&args.iperf3);
-        let paths: Vec<&PathBuf> = paths.collect();
-        for (i, path) in paths.iter().enumerate() {
-            if paths[..i].contains(path) {
-                let text = format!("{} is saved twice: choose different files", path.display());
-                return Err(BadInput::new(text).into());
-            }
+        if let Some(path) = &args.iperf3
+            && args.save.iter().any(|save| save.path == *path)
+        {
+            return Err(BadInput::new(format!(
+                "{} is saved twice: choose different files",
+                path.display()
+            ))
+            .into());
         }
         let iperf3 = match &args.iperf3 {
             Some(path) => Some((measured(scenario, fix)?, AtomicFile::open(path)?)),
             None => None,
         };
-        let open = |save: &'a Save| Ok((save, AtomicFile::open(&save.path)?));
         Ok(Self {
             args,
-            tables: args.save.iter().map(open).collect::<anyhow::Result<_>>()?,
+            tables: table_file::open(&args.save)?,
             iperf3,
         })
     }
@@ -207,7 +135,8 @@ impl<'a> Saving<'a> {
         origin: &Origin<'_>,
         threads: Option<NonZeroUsize>,
     ) -> anyhow::Result<()> {
-        let made = made(origin.text);
+        let mut made = provenance::of_file();
+        made.push(Fact::new("scenario", origin.text));
         let resampled = self
             .args
             .wants_samples()
@@ -220,10 +149,7 @@ impl<'a> Saving<'a> {
         for (save, file) in self.tables {
             let of_samples = save.table.is_of_samples() && resampled.is_some();
             let frame = Frame::new(save.table, if of_samples { &again } else { runs });
-            file.finish(|to| match save.format {
-                Format::Csv => whimbrel_report::csv(&frame, to),
-                Format::Parquet => whimbrel_report::parquet(&frame, &made, to),
-            })?;
+            table_file::write(file, save.format, &frame, &made)?;
         }
         if let Some((job, file)) = self.iperf3 {
             let length = self.args.interval.unwrap_or(IPERF3_INTERVAL);
@@ -273,56 +199,4 @@ fn measured(scenario: &Scenario, fix: Fix) -> Result<Job<'_>, BadInput> {
     controlled.then_some(job).ok_or_else(|| {
         BadInput::new("--iperf3 needs a TCP or AATP flow, but the scenario has none")
     })
-}
-
-/// The provenance of the results.
-fn made(scenario: &str) -> Vec<Fact> {
-    vec![
-        Fact::new("version", provenance::VERSION),
-        Fact::new("command", provenance::command()),
-        Fact::new("scenario", scenario),
-    ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_name_may_precede_the_file() {
-        let parquet = if whimbrel_report::PARQUET {
-            Ok((
-                Table::LinkSamples,
-                PathBuf::from("/tmp/x=y.PARQUET"),
-                Format::Parquet,
-            ))
-        } else {
-            Err(NO_PARQUET.to_owned())
-        };
-        let save = |text: &str| text.parse::<Save>().map(|s| (s.table, s.path, s.format));
-        let path = PathBuf::from;
-        assert_eq!(
-            save("a.csv"),
-            Ok((Table::Flows, path("a.csv"), Format::Csv))
-        );
-        assert_eq!(save("link-samples=/tmp/x=y.PARQUET"), parquet);
-        assert_eq!(
-            save("./a=b.csv"),
-            Ok((Table::Flows, path("./a=b.csv"), Format::Csv))
-        );
-    }
-
-    #[test]
-    fn a_wrong_extension_or_table_name_reports_the_right_ones() {
-        let error = |text: &str| text.parse::<Save>().expect_err("wrong");
-        assert!(error("a.cvs").contains("did you mean .csv?"));
-        assert!(error("a.parq").contains("did you mean .parquet?"));
-        for text in ["a", "a.xlsx", ".csv", ""] {
-            assert!(
-                error(text).contains("the extensions are .csv and .parquet"),
-                "{text}"
-            );
-        }
-        assert!(error("link=a.csv").contains("did you mean `links`?"));
-    }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whimbrel_sim::scenario::document::Document;
 use whimbrel_sim::scenario::{Scenario, Setting};
+pub use whimbrel_study::runs::seeds_setting;
 
 /// Simulate a scenario file
 ///
@@ -88,14 +89,6 @@ pub fn run(args: SimArgs) -> anyhow::Result<ExitCode> {
     };
     play(&scenario, &origin, &args.play, &Everything)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The setting of the flag `--seeds`.
-pub fn seeds_setting(seeds: u32) -> Setting {
-    Setting {
-        key: "run.seeds".to_owned(),
-        value: seeds.to_string(),
-    }
 }
 
 /// Reads a scenario file, or stdin for `-`. Returns its text, and its path for error messages.

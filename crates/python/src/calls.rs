@@ -6,8 +6,12 @@ use crate::failure::raise;
 use crate::table::NativeTable;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use whimbrel_cc::registry::{self};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use whimbrel_cc::registry;
 use whimbrel_cli::library::{self, Failure};
+use whimbrel_study::controllers::Choice;
+use whimbrel_study::{self as study, BadInput, Error, Observer};
 
 /// A call of the library.
 type Call = fn(&[String]) -> Result<Value, Failure>;
@@ -40,13 +44,36 @@ pub fn advise(
 
 /// Returns the tables of standings, scores and runs.
 #[pyfunction]
-#[pyo3(signature = (words, progress = None))]
+#[pyo3(signature = (controllers, seeds, classes, only, points, threads, progress = None))]
+#[allow(clippy::too_many_arguments)] // One for each keyword of `whimbrel.rank`.
 pub fn rank(
     py: Python<'_>,
-    words: Vec<String>,
+    controllers: Vec<String>,
+    seeds: Option<u32>,
+    classes: Vec<String>,
+    only: Vec<String>,
+    points: Option<PathBuf>,
+    threads: Option<NonZeroUsize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(NativeTable, NativeTable, NativeTable)> {
-    let all = call(py, progress.as_ref(), &words, library::rank)?;
+    let request = || -> Result<study::rank::Request, Error> {
+        Ok(study::rank::Request {
+            controllers: parsed("controllers", &controllers, |text| text.parse::<Choice>())?,
+            seeds: seeds.unwrap_or(study::rank::USUAL_SEEDS),
+            classes: parsed("classes", &classes, study::rank::class)?,
+            only,
+            points,
+            threads,
+            ..study::rank::Request::default()
+        })
+    };
+    let request = request().map_err(|error| raise(py, &error.into()))?;
+    let work = |observer: &dyn Observer| -> Result<_, Error> {
+        let ranking = study::rank::rank(&request, None, observer)?;
+        Ok((ranking.json(), ranking.records()?))
+    };
+    let done = attended(py, progress.as_ref(), work)?;
+    let (all, runs) = done.map_err(|error| raise(py, &error.into()))?;
     let standing = |one: &Value| {
         let mut flat = json!({ "algorithm": one["algorithm"], "all": one["all"] });
         for (class, score) in one["classes"].as_object().into_iter().flatten() {
@@ -59,19 +86,46 @@ pub fn rank(
     Ok((
         NativeTable::of_records(&standings)?,
         records(&all["scores"])?,
-        records(&all["runs"])?,
+        records(&runs)?,
     ))
+}
+
+/// Parses each value of an argument.
+fn parsed<T, E: std::fmt::Display>(
+    argument: &'static str,
+    values: &[String],
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, BadInput> {
+    let one = |text: &String| parse(text).map_err(|why| BadInput::in_argument(argument, why));
+    values.iter().map(one).collect()
 }
 
 /// Returns the tables of experiments and of rows.
 #[pyfunction]
-#[pyo3(signature = (words, progress = None))]
+#[pyo3(signature = (ids, seeds, experiments, threads, progress = None))]
 pub fn reproduce(
     py: Python<'_>,
-    words: Vec<String>,
+    ids: Vec<String>,
+    seeds: Option<u32>,
+    experiments: Option<PathBuf>,
+    threads: Option<NonZeroUsize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(NativeTable, NativeTable)> {
-    let all = call(py, progress.as_ref(), &words, library::reproduce)?;
+    let request = study::reproduce::Request {
+        ids,
+        experiments,
+        seeds,
+        again: false,
+        threads,
+    };
+    let work = |observer: &dyn Observer| -> Result<Value, Error> {
+        let found = request.find()?.runnable(observer)?;
+        let plan = request.plan(found, None)?;
+        let all = study::reproduce::reproduce(&plan, None, observer, |_| Ok(()))?;
+        serde_json::to_value(all).map_err(|error| Error::failed("cannot write JSON", error))
+    };
+    let done = attended(py, progress.as_ref(), work)?;
+    let all = done.map_err(|error| raise(py, &error.into()))?;
     let mut experiments = Vec::new();
     let mut rows = Vec::new();
     for one in all.as_array().into_iter().flatten() {

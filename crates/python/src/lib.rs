@@ -25,6 +25,7 @@ use pyo3::prelude::*;
 fn _whimbrel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SOURCE", whimbrel_sim::SOURCE)?;
+    module.add("USUAL", whimbrel_study::rank::USUAL)?;
     module.add_class::<table::NativeTable>()?;
     module.add_class::<scenario::NativeScenario>()?;
     module.add_class::<environments::NativeEpisodes>()?;

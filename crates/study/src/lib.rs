@@ -8,15 +8,21 @@
 //! |---|---|
 //! | [`atomic_file`] | files that appear under their names when they are complete |
 //! | [`cache`] | results that are stored |
+//! | [`controllers`] | controllers that are chosen by name |
 //! | `error` | why a request failed |
 //! | `observer` | progress, notes, and stopping |
+//! | [`rank`] | scores of algorithms on a matrix of paths |
+//! | [`reproduce`] | the papers' experiments |
 //! | [`runs`] | runs of a scenario |
 //! | [`sweeps`] | sweeps that are played in parts |
 
 pub mod atomic_file;
 pub mod cache;
+pub mod controllers;
 mod error;
 mod observer;
+pub mod rank;
+pub mod reproduce;
 pub mod runs;
 pub mod sweeps;
 

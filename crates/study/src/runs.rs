@@ -2,7 +2,8 @@
 
 use crate::{Error, Observer};
 use std::num::NonZeroUsize;
-use whimbrel_sim::scenario::{Point, Scenario};
+use whimbrel_report::figures::choose;
+use whimbrel_sim::scenario::{Point, Scenario, Setting};
 use whimbrel_sim::sweep::{self, Job, Run};
 use whimbrel_units::Duration;
 
@@ -68,4 +69,26 @@ pub fn sampled(scenario: &Scenario) -> Scenario {
         sampled.set_sample(interval.max(MIN_INTERVAL));
     }
     sampled
+}
+
+/// The few points of a scenario that figures show over time, and those that `also` selects, with
+/// samples; `None` if the scenario itself sets samples. Of too many, those with the highest `rank`.
+pub fn over_time(
+    scenario: &Scenario,
+    also: impl Fn(&Point) -> bool,
+    rank: impl Fn(&Point) -> f64,
+) -> Option<Scenario> {
+    let is_sampled = scenario
+        .points()
+        .iter()
+        .all(|point| point.sample().is_some());
+    (!is_sampled).then(|| sampled(&choose::few(scenario, also, rank)))
+}
+
+/// The setting that overrides the number of runs of each combination.
+pub fn seeds_setting(seeds: u32) -> Setting {
+    Setting {
+        key: "run.seeds".to_owned(),
+        value: seeds.to_string(),
+    }
 }

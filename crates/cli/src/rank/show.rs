@@ -1,44 +1,10 @@
-//! The printed league table, and its JSON.
+//! The printed league table.
 
 use crate::reproduce::bold;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
-use whimbrel_rank::{Aim, Cell, Class, League, Library, Standing};
-use whimbrel_report::{Interval, plain};
-
-/// The objects of `--json`.
-pub fn json(library: &Library, league: &League) -> Value {
-    let points = library.points.iter().map(
-        |point| json!({ "id": point.id, "class": point.class.letter(), "claim": point.claim }),
-    );
-    let table = league.table.iter().map(|standing| {
-        let classes = standing.classes.iter();
-        let classes = classes.map(|(class, score)| (class.letter().to_owned(), json!(score.mean)));
-        json!({
-            "algorithm": standing.controller,
-            "all": standing.all.mean,
-            "classes": classes.collect::<serde_json::Map<_, _>>(),
-        })
-    });
-    let scores = league.cells.iter().map(|cell| {
-        let interval = cell.interval();
-        let range = cell.range();
-        json!({
-            "algorithm": cell.controller,
-            "point": cell.point,
-            "seed_count": cell.scores.len(),
-            "score": interval.mean,
-            "low": range.map(|(low, _)| low),
-            "high": range.map(|(_, high)| high),
-        })
-    });
-    json!({
-        "version": library.version,
-        "points": points.collect::<Vec<_>>(),
-        "table": table.collect::<Vec<_>>(),
-        "scores": scores.collect::<Vec<_>>(),
-    })
-}
+use whimbrel_rank::{Class, Library, Standing};
+use whimbrel_report::{Interval, fill, plain};
+use whimbrel_study::rank::{Ranking, measured};
 
 /// The classes that have points.
 fn classes(library: &Library) -> Vec<Class> {
@@ -47,7 +13,12 @@ fn classes(library: &Library) -> Vec<Class> {
 }
 
 /// The league table: a line for each algorithm, best first, and below it the intervals.
-pub fn table(library: &Library, league: &League, seeds: u32) -> String {
+pub fn table(
+    Ranking {
+        library, league, ..
+    }: &Ranking,
+    seeds: u32,
+) -> String {
     let classes = classes(library);
     let mut heads = vec!["algorithm".to_owned(), "all".to_owned()];
     heads.extend(classes.iter().map(Class::to_string));
@@ -104,9 +75,22 @@ fn margin(interval: &Interval) -> String {
         .map_or(String::new(), |half| format!("±{half:.3}"))
 }
 
-/// What was measured at every point by these algorithms. The best algorithm of a point and the
+/// Whether each algorithm is fair, in two sentences.
+pub fn fairness(ranking: &Ranking) -> String {
+    let sentences = ranking.fairness();
+    let text: String = sentences.iter().map(|one| fill(one, " ") + "\n").collect();
+    match text.is_empty() {
+        true => text,
+        false => text + "\n",
+    }
+}
+
+/// What was measured at every point by the requested algorithms. The best algorithm of a point and the
 /// names are left out where there is only one.
-pub fn detail(library: &Library, league: &League, controllers: &[String]) -> String {
+pub fn detail(ranking: &Ranking) -> String {
+    let Ranking {
+        library, league, ..
+    } = ranking;
     let several = league.table.len() > 1;
     let heads = ["point", "algorithm", "score", "", "measured", "best"];
     let right = [false, false, true, true, false, false];
@@ -132,7 +116,7 @@ pub fn detail(library: &Library, league: &League, controllers: &[String]) -> Str
                 .map_or(String::new(), |best| {
                     format!("{} {:.3}", best.controller, best.interval().mean)
                 });
-            let asked = of_point().filter(|cell| controllers.contains(&cell.controller));
+            let asked = of_point().filter(|cell| ranking.requested.contains(&cell.controller));
             for (i, cell) in asked.enumerate() {
                 let first = |text: &str| if i == 0 { text } else { "" }.to_owned();
                 lines.push(pick(vec![
@@ -150,44 +134,4 @@ pub fn detail(library: &Library, league: &League, controllers: &[String]) -> Str
         text.push('\n');
     }
     text
-}
-
-/// The measures that a score depends on, in a few words.
-pub fn measured(cell: &Cell, aim: &Aim) -> String {
-    let m = &cell.mean;
-    let percent = |x: f64| format!("{:.1} %", x * 100.0);
-    let delay = if cell.class == Class::C {
-        m.wait
-    } else {
-        m.delay
-    };
-    match aim {
-        Aim::Fill { overflow, .. } => {
-            let lost =
-                overflow.map_or(String::new(), |_| format!(", lost {}", percent(m.overflow)));
-            format!(
-                "of ideal {}, queue {delay:.2} RTT{lost}",
-                percent(m.efficiency)
-            )
-        }
-        Aim::Share { .. } => format!(
-            "share {:.2}, they keep {:.2}, they lose {}, link {}",
-            m.share,
-            cell.kept.unwrap_or(1.0),
-            percent(m.others_overflow),
-            percent(m.utilization)
-        ),
-        Aim::Own { settled, .. } => {
-            let fair = settled
-                .and(m.settled)
-                .map_or(String::new(), |t| format!(", fair {t:.1} s"));
-            format!(
-                "Jain {:.3}, ideal {}, queue {delay:.2} RTT, lost {}{fair}",
-                m.jain_in_windows.unwrap_or(m.jain),
-                percent(m.efficiency),
-                percent(m.overflow)
-            )
-        }
-        Aim::Completion { .. } => format!("{:.3} s", m.completion),
-    }
 }

@@ -1,12 +1,11 @@
 //! `whimbrel reproduce --list`: lists the experiments.
 
-use super::result::{by_paper, paper_title};
-use super::task::Task;
-use super::text::{bold, duration};
+use super::text::bold;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use whimbrel_report::hanging;
+use whimbrel_study::reproduce::{Task, by_paper, duration, paper_title};
 
 /// Prints all experiments, with the known run times of their scenarios.
 pub fn print(tasks: &[Task], seconds: &BTreeMap<String, f64>, as_json: bool) -> io::Result<()> {

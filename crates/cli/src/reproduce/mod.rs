@@ -1,33 +1,21 @@
 //! `whimbrel reproduce`: runs the papers' experiments and compares the papers' numbers with the
 //! measured ones.
 
-mod group;
 mod list;
-mod page;
-mod report;
-mod result;
-mod task;
 mod text;
 
-use crate::cache::{Cache, REPRODUCED};
-use crate::failure::BadInput;
-use crate::presets;
 use crate::progress::Bar;
-use crate::runs::observer;
-use crate::sim::seeds_setting;
-use anyhow::Context;
-use group::{Group, announce};
-use report::Report;
-use result::ExperimentResult;
-use std::collections::BTreeMap;
+use crate::rank::writable_cache;
+use crate::{atomic_file, presets, provenance};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use task::{Task, learn, tasks};
+use std::time::Instant;
 pub use text::bold;
-use whimbrel_experiment::{Experiment, Library, LibraryError};
-use whimbrel_sim::scenario::Setting;
+use whimbrel_study::Error;
+use whimbrel_study::cache::{Cache, REPRODUCED};
+use whimbrel_study::reproduce::{self, Found, Request};
 
 /// Reproduce the papers' experiments
 ///
@@ -98,184 +86,74 @@ pub struct ReproduceArgs {
     threads: Option<NonZeroUsize>,
 }
 
-/// Lists, prints or runs the experiments.
+/// Lists, prints or runs the experiments. Prints each result as soon as it is known, because all
+/// experiments together take minutes.
 pub fn run(args: ReproduceArgs) -> anyhow::Result<ExitCode> {
-    let library = library(&args)?;
-    let found = find(&library, &args.ids)?;
+    let begin = Instant::now();
+    let request = Request {
+        ids: args.ids,
+        experiments: args.experiments,
+        seeds: args.seeds,
+        again: args.again && !args.list,
+        threads: args.threads,
+    };
+    let found = request.find()?;
     if args.print_scenario {
-        return print_files(&library, &found);
+        return print_files(&found);
     }
-    let seeds = args.seeds.map(seeds_setting);
-    let mut expected = library.seconds().map_err(failed)?;
     if args.list {
         let cache = Cache::open(args.keep.as_deref(), REPRODUCED).ok();
-        let tasks = tasks(&library, found, cache.as_ref(), seeds.as_ref()).map_err(failed)?;
-        learn(&mut expected, &tasks);
-        list::print(&tasks, &expected, args.json)?;
+        let plan = request.plan(found, cache.as_ref())?;
+        list::print(&plan.tasks, &plan.expected, args.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let found = runnable(found)?;
-    let report = args.report.as_deref().map(Report::begin).transpose()?;
-    let cache = match Cache::open_to_write(args.keep.as_deref(), REPRODUCED) {
-        Ok(cache) => Some(cache),
-        Err(error) => {
-            eprintln!("warning: cannot store results: {error:#}");
-            None
-        }
-    };
-    let mut tasks = tasks(&library, found, cache.as_ref(), seeds.as_ref()).map_err(failed)?;
-    learn(&mut expected, &tasks);
-    if args.again {
-        tasks.iter_mut().for_each(|task| task.cached = None);
+    let bar = Bar::new();
+    let found = found.runnable(&bar)?;
+    if let Some(folder) = &args.report {
+        atomic_file::check_folder(folder)?;
     }
-    let results = reproduce(&tasks, &expected, cache.as_ref(), seeds.as_ref(), &args)?;
-    if let Some(report) = report {
-        report.write(&results)?;
-        if !args.json {
+    let cache = writable_cache(args.keep.as_deref(), REPRODUCED);
+    let plan = request.plan(found, cache.as_ref())?;
+    let all = reproduce::reproduce(&plan, cache.as_ref(), &bar, |results| {
+        if args.json {
+            return Ok(());
+        }
+        bar.suspend(|| {
             let mut out = anstream::stdout().lock();
-            writeln!(out, "Report: {}", report.page().display())?;
+            for result in results {
+                write!(out, "{}", text::experiment(result))?;
+            }
+            out.flush()
+        })
+    })?;
+    drop(bar);
+    let mut out = anstream::stdout().lock();
+    if args.json {
+        reproduce::json(&all, &mut out)?;
+    } else {
+        write!(out, "{}", text::end(&all))?;
+    }
+    out.flush()?;
+    if let Some(folder) = &args.report {
+        reproduce::write_folder(folder, &all, provenance::of_page(begin))?;
+        if !args.json {
+            writeln!(out, "Report: {}", folder.join(reproduce::PAGE).display())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What [`run`] prints with `--json`. Nothing is stored: the key of a stored result is the command's
-/// own program.
-///
-/// # Errors
-/// As the command.
-pub fn as_json(args: &ReproduceArgs) -> anyhow::Result<serde_json::Value> {
-    let library = library(args)?;
-    let found = runnable(find(&library, &args.ids)?)?;
-    let seeds = args.seeds.map(seeds_setting);
-    let expected = library.seconds().map_err(failed)?;
-    let tasks = tasks(&library, found, None, seeds.as_ref()).map_err(failed)?;
-    let groups = Group::all(&tasks);
-    let observer = observer();
-    announce(&groups, &expected, &*observer);
-    let mut all = Vec::new();
-    for group in &groups {
-        all.extend(group.reproduce(None, seeds.as_ref(), args.threads, &expected, &*observer)?);
-    }
-    all.sort_by_key(|result| result::place(result.experiment));
-    Ok(serde_json::to_value(all)?)
-}
-
-fn library(args: &ReproduceArgs) -> anyhow::Result<Library> {
-    match &args.experiments {
-        Some(folder) => Ok(Library::Folder(folder.clone())),
-        None => {
-            let here = std::env::current_dir().context("cannot find the current directory")?;
-            Ok(Library::nearest(&here))
-        }
-    }
-}
-
-/// The experiments that the names match, each once, in order.
-fn find(library: &Library, names: &[String]) -> anyhow::Result<Vec<Experiment>> {
-    let everything = [String::new()];
-    let names = if names.is_empty() { &everything } else { names };
-    let mut found = BTreeMap::new();
-    for name in names {
-        for experiment in library.experiments(name).map_err(failed)? {
-            found.insert(result::place(&experiment), experiment);
-        }
-    }
-    Ok(found.into_values().collect())
-}
-
-/// The experiments whose traces are on this machine. A note on stderr names the others.
-fn runnable(found: Vec<Experiment>) -> anyhow::Result<Vec<Experiment>> {
-    let (runnable, incomplete): (Vec<_>, Vec<_>) = found
-        .into_iter()
-        .partition(|experiment| experiment.missing_traces.is_empty());
-    let reasons: Vec<String> = incomplete.iter().map(missing).collect();
-    if runnable.is_empty() && !reasons.is_empty() {
-        return Err(BadInput::new(reasons.join("\n")).into());
-    }
-    for reason in reasons {
-        eprintln!("note: {reason}");
-    }
-    Ok(runnable)
-}
-
-/// The missing traces of an experiment, in one line.
-fn missing(experiment: &Experiment) -> String {
-    let paths = experiment.missing_traces.iter();
-    let paths: Vec<String> = paths
-        .map(|path| plain(path).display().to_string())
-        .collect();
-    format!(
-        "{} is not run: it needs a trace that is not in this repository: {} \
-         (see docs/low-orbit.md)",
-        experiment.id,
-        paths.join(", ")
-    )
-}
-
-/// A path without `FOLDER/..`, for the reader.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        let above = part == Component::ParentDir;
-        if !(above && plain.file_name().is_some() && plain.pop()) {
-            plain.push(part);
-        }
-    }
-    plain
-}
-
-fn failed(error: LibraryError) -> anyhow::Error {
-    match error {
-        LibraryError::Wrong(error) => anyhow::Error::new(error),
-        other => anyhow::Error::new(BadInput::new(other)),
-    }
-}
-
-/// Runs the experiments without a stored result. Prints each result as soon as it is known, because
-/// all experiments together take minutes.
-fn reproduce<'a>(
-    tasks: &'a [Task],
-    expected: &BTreeMap<String, f64>,
-    cache: Option<&Cache>,
-    seeds: Option<&Setting>,
-    args: &ReproduceArgs,
-) -> anyhow::Result<Vec<ExperimentResult<'a>>> {
-    let groups = Group::all(tasks);
-    let bar = Bar::new();
-    announce(&groups, expected, &bar);
-    let mut all = Vec::new();
-    for group in &groups {
-        let results = group.reproduce(cache, seeds, args.threads, expected, &bar)?;
-        if !args.json {
-            bar.suspend(|| {
-                let mut out = anstream::stdout().lock();
-                for result in &results {
-                    write!(out, "{}", text::experiment(result))?;
-                }
-                out.flush()
-            })?;
-        }
-        all.extend(results);
-    }
-    drop(bar);
-    all.sort_by_key(|result| result::place(result.experiment));
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        result::json(&all, &mut out)?;
-    } else {
-        write!(out, "{}", text::end(&all))?;
-    }
-    out.flush()?;
-    Ok(all)
-}
-
 /// Prints the files, each with its path. Traces are long, so only their lengths are printed.
-fn print_files(library: &Library, found: &[Experiment]) -> anyhow::Result<ExitCode> {
+fn print_files(
+    Found {
+        library,
+        experiments,
+    }: &Found,
+) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     let mut printed = Vec::new();
-    for experiment in found {
-        for file in library.files(experiment).map_err(failed)? {
+    for experiment in experiments {
+        for file in library.files(experiment).map_err(Error::from)? {
             if printed.contains(&file.path) {
                 continue;
             }

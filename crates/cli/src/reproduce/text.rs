@@ -1,11 +1,9 @@
 //! The printed results.
 
-use super::result::{ExperimentResult, ResultRow, by_paper, paper_title};
 use anstyle::{AnsiColor, Style};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use whimbrel_cc::Spec;
-use whimbrel_experiment::{Asks, ClaimVerdict, Count, in_seeds};
+use whimbrel_experiment::{Asks, ClaimVerdict, Count};
+use whimbrel_study::reproduce::{ExperimentResult, by_paper, duration, paper_title, rows, when};
 
 /// Maximum width of lines that are cut.
 const LINE: usize = 120;
@@ -31,23 +29,6 @@ fn colored(verdict: ClaimVerdict) -> String {
     format!("{style}{verdict}{style:#}")
 }
 
-/// A time: `40 s`, `6 min 10 s`.
-pub fn duration(seconds: f64) -> String {
-    let whole = seconds.round();
-    match whole {
-        s if s < 10.0 => format!("{seconds:.1} s"),
-        s if s < 60.0 => format!("{s:.0} s"),
-        s => format!("{:.0} min {:.0} s", (s / 60.0).floor(), s % 60.0),
-    }
-}
-
-/// Local date and time: `2026-11-20 14:03`.
-pub fn when(at: Timestamp) -> String {
-    at.to_zoned(TimeZone::system())
-        .strftime("%Y-%m-%d %H:%M")
-        .to_string()
-}
-
 /// The result of one experiment.
 pub fn experiment(result: &ExperimentResult<'_>) -> String {
     let (heads, right, lines) = rows(&result.rows);
@@ -69,48 +50,6 @@ pub fn experiment(result: &ExperimentResult<'_>) -> String {
         result.reason,
         dim(&format!("({seconds}{cached})")),
     )
-}
-
-/// Its rows as a table: the heads, which columns are numbers, and the lines.
-pub fn rows(rows: &[ResultRow]) -> (Vec<String>, Vec<bool>, Vec<Vec<String>>) {
-    let heads = ["", "", "paper", "measured", "difference", "expected", ""];
-    let right = [false, false, true, true, true, true, false];
-    let lines = rows.iter().map(line).collect();
-    (heads.map(str::to_owned).to_vec(), right.to_vec(), lines)
-}
-
-fn line(result: &ResultRow) -> Vec<String> {
-    let row = &result.row;
-    let decimals = row.measured.map_or(0, decimals);
-    let measured = match (row.measured, row.measured_stddev) {
-        (Some(mean), Some(sd)) => format!("{mean:.decimals$} ± {sd:.decimals$}"),
-        (Some(mean), None) => format!("{mean:.decimals$}"),
-        (None, _) => "-".to_owned(),
-    };
-    let right = match (row.right, row.seeds_to_decide) {
-        (Some(true), _) => "right".to_owned(),
-        (Some(false), _) => "wrong".to_owned(),
-        (None, Some(seeds)) => format!("undecided ({})", in_seeds(seeds)),
-        (None, None) => String::new(),
-    };
-    vec![
-        row.label.clone(),
-        row.unit.clone(),
-        row.paper.map_or(String::new(), |paper| paper.to_string()),
-        measured,
-        row.difference().map_or(String::new(), |d| d.to_string()),
-        row.expected.clone(),
-        right,
-    ]
-}
-
-/// Number of decimals of a mean in a column with numbers of different sizes.
-fn decimals(mean: f64) -> usize {
-    match mean.abs() {
-        x if x > 0.0 && x < 0.1 => 4,
-        0.0 => 1,
-        x => whimbrel_report::decimals(x).max(1),
-    }
 }
 
 /// The end of the output: for one experiment the next commands, for several a summary.
@@ -238,25 +177,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_rounded_for_the_reader() {
-        assert_eq!(
-            [0.31, 9.96, 59.4, 59.6, 371.0].map(duration),
-            ["0.3 s", "10 s", "59 s", "1 min 0 s", "6 min 11 s"]
-        );
-    }
-
-    #[test]
     fn a_long_reason_is_cut_at_the_end_of_the_line() {
         assert_eq!(cut("3 of 4 right", 12), "3 of 4 right");
         assert_eq!(cut("3 of 4 right; wrong: é", 14), "3 of 4 right;…");
-    }
-
-    #[test]
-    fn a_small_number_is_not_shown_as_zero() {
-        let shown = |mean: f64| format!("{mean:.*}", decimals(mean));
-        assert_eq!(
-            [0.0023, 0.5, 2.346, 41.26, 12_345.6].map(shown),
-            ["0.0023", "0.500", "2.35", "41.3", "12345.6"]
-        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::atomic_file::{self, AtomicFile};
-use crate::page::made;
+use crate::provenance;
 use anyhow::Context;
 use std::fs;
 use std::io::{self, Write};
@@ -242,7 +242,7 @@ impl Page<'_> {
         pages::Report {
             title: format!("Linux TCP under {controller}"),
             summary: String::new(),
-            made: made(self.begin),
+            made: provenance::of_page(self.begin),
             sections: vec![section],
         }
     }

@@ -199,7 +199,7 @@ fn mistakes_of_rank_say_what_to_do() {
     assert!(fails(&none, 2).contains("leave none of the 2 points"));
     let file = path_in(&folder, "x1.toml");
     let known = rank(folder.path(), &["--known", &file]);
-    assert!(fails(&known, 2).contains("not a file of `whimbrel rank --save FILE.json`"));
+    assert!(fails(&known, 2).contains("no runs of a ranking as JSON"));
     fs::write(
         &file,
         "[point]\nclas = \"A\"\n[link.L]\n[[flow]]\nroute = [\"L\"]\n",

@@ -49,6 +49,8 @@ __all__ = [
     "sweep",
 ]
 
+#: The algorithms that `rank` scores by default.
+_USUAL = _whimbrel.USUAL
 _TABLES = ["flows", "runs", "paths", "streams", "links", "destinations"]
 _SAMPLED = ["samples", "link-samples", "destination-samples", "episodes"]
 
@@ -271,7 +273,8 @@ class League(Table):
         self.runs = Table(runs)
 
 
-def rank(controllers=None, *, threads=None, progress=None, **flags):
+def rank(controllers=_USUAL, *, seeds=None, classes=(), only=(), points=None, threads=None,
+         progress=None):
     """Scores algorithms on a matrix of paths, as ``whimbrel rank``. Nothing is stored.
 
     Args:
@@ -284,9 +287,9 @@ def rank(controllers=None, *, threads=None, progress=None, **flags):
     Returns:
         League
     """
-    words = _words({"controllers": controllers, "threads": threads, **flags})
+    names = [_list(values) for values in (controllers, classes, only)]
     with _Bar(progress) as bar:
-        return League(*_whimbrel.rank(words, bar))
+        return League(*_whimbrel.rank(names[0], seeds, names[1], names[2], points, threads, bar))
 
 
 class Reproduced(Table):
@@ -313,9 +316,8 @@ def reproduce(*ids, threads=None, progress=None, seeds=None, experiments=None):
     Returns:
         Reproduced
     """
-    flags = {"threads": threads, "seeds": seeds, "experiments": experiments}
     with _Bar(progress) as bar:
-        return Reproduced(*_whimbrel.reproduce([*_words(flags), "--", *ids], bar))
+        return Reproduced(*_whimbrel.reproduce(list(ids), seeds, experiments, threads, bar))
 
 
 def controllers():
@@ -349,6 +351,12 @@ def _swept(text, keys):
     if head is None:
         return text.rstrip("\n") + "\n\n[sweep]\n" + "".join(lines)
     return text[: head.end()] + "".join(lines) + text[head.end() :]
+
+
+def _list(values):
+    """Names: of one value, of values separated by commas, or of a list of values."""
+    values = values if isinstance(values, (list, tuple)) else [values]
+    return [one.strip() for value in values for one in _name(value).split(",")]
 
 
 def _words(flags):

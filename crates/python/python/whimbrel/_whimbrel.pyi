@@ -7,6 +7,9 @@ __version__: str
 SOURCE: str
 """A hash of the simulator's source: the same source gives the same bits."""
 
+USUAL: str
+"""The algorithms that `rank` scores by default, separated by commas."""
+
 Progress = Callable[[str, float, float], None] | None
 
 class NativeTable:
@@ -110,9 +113,21 @@ class Timeout:
 
 def advise(words: list[str], progress: Progress = None) -> tuple[str, NativeTable]: ...
 def rank(
-    words: list[str], progress: Progress = None
+    controllers: list[str],
+    seeds: int | None,
+    classes: list[str],
+    only: list[str],
+    points: Any | None,
+    threads: int | None,
+    progress: Progress = None,
 ) -> tuple[NativeTable, NativeTable, NativeTable]: ...
-def reproduce(words: list[str], progress: Progress = None) -> tuple[NativeTable, NativeTable]: ...
+def reproduce(
+    ids: list[str],
+    seeds: int | None,
+    experiments: Any | None,
+    threads: int | None,
+    progress: Progress = None,
+) -> tuple[NativeTable, NativeTable]: ...
 def controllers() -> NativeTable: ...
 def register(
     cls: type, name: str, summary: str, parameters: list[tuple[str, float]], source: str

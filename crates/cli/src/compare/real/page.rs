@@ -3,7 +3,7 @@
 use super::show::{COLUMNS, notes, row};
 use super::{Both, Path};
 use crate::atomic_file;
-use crate::page::made;
+use crate::provenance;
 use std::time::Instant;
 use whimbrel_cc::Spec;
 use whimbrel_report::figure::{Axis, Figure, Form, Panel, Plot, Series};
@@ -50,7 +50,7 @@ pub fn write(
     let report = Report {
         title: path.words(),
         summary: summary(all),
-        made: made(begin),
+        made: provenance::of_page(begin),
         sections: vec![section],
     };
     Ok(atomic_file::write(file, |to| {

@@ -1,30 +1,20 @@
 //! Experiments that share a scenario, and therefore its runs.
 
+use super::Plan;
 use super::result::{ExperimentResult, Reproduced};
 use super::task::Task;
 use crate::cache::Cache;
-use crate::page::over_time;
-use crate::runs::first_seeds;
+use crate::runs::{first_seeds, over_time, run_more};
+use crate::{Error, Observer};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 use whimbrel_sim::scenario::{Parameter, Scenario, Setting};
 use whimbrel_sim::sweep::{self, Run};
-use whimbrel_study::Observer;
-use whimbrel_study::runs::run_more;
 
 /// Expected run time of a scenario in seconds if no run time is known.
 const UNKNOWN: f64 = 5.0;
-
-/// Tells the observer the expected run time, in seconds, of all groups that have to run.
-pub fn announce(groups: &[Group<'_>], expected: &BTreeMap<String, f64>, observer: &dyn Observer) {
-    let to_run = groups.iter().filter(|group| group.must_run());
-    observer.begin(
-        to_run.map(|group| group.expected(expected)).sum(),
-        "experiments",
-    );
-}
 
 /// Tasks with the same scenario; at least one.
 pub struct Group<'a> {
@@ -56,7 +46,7 @@ impl<'a> Group<'a> {
     }
 
     /// Its expected run time in seconds: the known one, or else the median of all known ones.
-    fn expected(&self, known: &BTreeMap<String, f64>) -> f64 {
+    pub fn expected(&self, known: &BTreeMap<String, f64>) -> f64 {
         let mut all: Vec<f64> = known.values().copied().collect();
         all.sort_by(f64::total_cmp);
         let middle = all.get(all.len() / 2).copied().unwrap_or(UNKNOWN);
@@ -74,13 +64,11 @@ impl<'a> Group<'a> {
     pub fn reproduce(
         &self,
         cache: Option<&Cache>,
-        seeds: Option<&Setting>,
-        threads: Option<NonZeroUsize>,
-        expected: &BTreeMap<String, f64>,
+        plan: &Plan,
         observer: &dyn Observer,
-    ) -> anyhow::Result<Vec<ExperimentResult<'a>>> {
+    ) -> Result<Vec<ExperimentResult<'a>>, Error> {
         let mut fresh = if self.must_run() {
-            self.run(seeds, threads, expected, observer)?.into_iter()
+            self.run(plan, observer)?.into_iter()
         } else {
             Vec::new().into_iter()
         };
@@ -102,21 +90,15 @@ impl<'a> Group<'a> {
     }
 
     /// The results of the tasks to run, in order.
-    fn run(
-        &self,
-        seeds: Option<&Setting>,
-        threads: Option<NonZeroUsize>,
-        expected: &BTreeMap<String, f64>,
-        observer: &dyn Observer,
-    ) -> anyhow::Result<Vec<Reproduced>> {
+    fn run(&self, plan: &Plan, observer: &dyn Observer) -> Result<Vec<Reproduced>, Error> {
         let begin = Instant::now();
-        let seeds: Vec<Setting> = seeds.into_iter().cloned().collect();
+        let seeds: Vec<Setting> = plan.seeds.iter().cloned().collect();
         let scenario = self.tasks[0].experiment.scenario(&seeds)?;
         let over_time = OverTime::new(&scenario, self.to_run());
         let jobs = sweep::jobs(scenario.points());
-        let weight = self.expected(expected) / (jobs.len() + over_time.jobs()).max(1) as f64;
-        let runs = run_more(&jobs, threads, weight, observer)?;
-        let sampled = over_time.run(threads, weight, observer)?;
+        let weight = self.expected(&plan.expected) / (jobs.len() + over_time.jobs()).max(1) as f64;
+        let runs = run_more(&jobs, plan.threads, weight, observer)?;
+        let sampled = over_time.run(plan.threads, weight, observer)?;
         let seconds = begin.elapsed().as_secs_f64();
         let at = Timestamp::now();
         let assess = |(i, task): (usize, &Task)| {
@@ -173,7 +155,7 @@ impl OverTime {
         threads: Option<NonZeroUsize>,
         weight: f64,
         observer: &dyn Observer,
-    ) -> Result<Vec<Vec<Run<'_>>>, whimbrel_study::Error> {
+    ) -> Result<Vec<Vec<Run<'_>>>, Error> {
         let run = |few| run_more(&first_seeds(few), threads, weight, observer);
         self.few.iter().map(run).collect()
     }

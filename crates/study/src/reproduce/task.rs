@@ -2,13 +2,15 @@
 
 use super::result::Reproduced;
 use crate::cache::{Cache, Key};
-use std::collections::BTreeMap;
 use whimbrel_experiment::{Experiment, File, Library, LibraryError};
 use whimbrel_sim::scenario::Setting;
 
 /// An experiment to reproduce, with what is known before it runs.
+#[derive(Debug)]
 pub struct Task {
+    /// The experiment.
     pub experiment: Experiment,
+    /// Its files.
     pub files: Vec<File>,
     /// The key of its result in the cache.
     pub key: Option<Key>,
@@ -37,13 +39,4 @@ pub fn tasks(
         })
     };
     experiments.into_iter().map(task).collect()
-}
-
-/// Replaces expected run times by those of cached results: they are from this machine.
-pub fn learn(expected: &mut BTreeMap<String, f64>, tasks: &[Task]) {
-    for task in tasks {
-        if let Some(cached) = &task.cached {
-            expected.insert(task.experiment.scenario_id.clone(), cached.seconds);
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! The columns of the tables that `rank --save` writes.
+//! The columns of the tables of a ranking.
 
 use whimbrel_report::frame::Kind;
 

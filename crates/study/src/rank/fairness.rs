@@ -1,7 +1,7 @@
 //! Is an algorithm fair? The answer in two sentences, from the points where it shares a link.
 
+use super::Ranking;
 use whimbrel_rank::{Aim, Cell, League, Library};
-use whimbrel_report::fill;
 
 /// Neighbours that keep less are harmed: the least that a score asks for, beside a CUBIC that keeps
 /// all.
@@ -9,19 +9,18 @@ const KEPT: f64 = 0.8;
 /// Shares of a lower index are not equal: the threshold of the time to fair shares.
 const EQUAL: f64 = 0.9;
 
-/// Two sentences for each algorithm: beside other flows, and among its own kind. Empty without
-/// points where a link is shared.
-pub fn answer(library: &Library, league: &League, controllers: &[String]) -> String {
-    let sentences = controllers.iter().filter_map(|name| {
-        let beside = beside(library, &cells(library, league, name, is_share));
-        let among = among(library, &cells(library, league, name, is_own));
-        let both: Vec<String> = [beside, among].into_iter().flatten().collect();
-        (!both.is_empty()).then(|| fill(&format!("{name}: {}", both.join(" ")), " "))
-    });
-    let text: String = sentences.map(|one| format!("{one}\n")).collect();
-    match text.is_empty() {
-        true => text,
-        false => text + "\n",
+impl Ranking {
+    /// Two sentences for each requested algorithm: beside other flows, and among its own kind.
+    /// Empty without points where a link is shared.
+    pub fn fairness(&self) -> Vec<String> {
+        let (library, league) = (&self.library, &self.league);
+        let sentences = self.requested.iter().filter_map(|name| {
+            let beside = beside(library, &cells(library, league, name, is_share));
+            let among = among(library, &cells(library, league, name, is_own));
+            let both: Vec<String> = [beside, among].into_iter().flatten().collect();
+            (!both.is_empty()).then(|| format!("{name}: {}", both.join(" ")))
+        });
+        sentences.collect()
     }
 }
 

@@ -1,16 +1,14 @@
 //! The results of experiments as an HTML page: a section for each, grouped by paper.
 
 use super::result::{ExperimentResult, paper_title};
-use super::text::{duration, rows, when};
-use crate::page::made;
-use std::time::Instant;
+use super::words::{duration, rows, when};
 use whimbrel_cc::Spec;
 use whimbrel_cc::registry::Code;
 use whimbrel_experiment::{Asks, ClaimVerdict, Count};
 use whimbrel_report::page::{Column, Fact, Finding, Report, Section, Source, Table};
 
-/// The page; the work began at `begin`.
-pub fn page(all: &[ExperimentResult<'_>], begin: Instant) -> Report {
+/// The page; `made` says how the results were made.
+pub fn page(all: &[ExperimentResult<'_>], made: Vec<Fact>) -> Report {
     let (title, summary) = match all {
         [one] => (format!("{}, reproduced", one.id), String::new()),
         _ => ("The papers' figures, reproduced".to_owned(), summary(all)),
@@ -18,7 +16,7 @@ pub fn page(all: &[ExperimentResult<'_>], begin: Instant) -> Report {
     Report {
         title,
         summary,
-        made: made(begin),
+        made,
         sections: all.iter().map(section).collect(),
     }
 }

@@ -1,16 +1,16 @@
-//! `--save` and `--known`: what every run measured, as a file.
+//! What every run measured, as a file for a later ranking.
 
-use crate::atomic_file::AtomicFile;
-use crate::failure::BadInput;
+use crate::{BadInput, Error, Observer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::Path;
 use whimbrel_rank::{Library, Measures, Runs};
 
 /// The maximum size of a file that is read.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A file of `--save`.
+/// A file.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     /// The version of the matrix.
@@ -21,7 +21,7 @@ struct Saved {
 
 /// One run.
 #[derive(Serialize, Deserialize)]
-struct Run {
+pub struct Run {
     point: String,
     /// A hash of the point's file: a changed point is another point.
     content: String,
@@ -30,15 +30,8 @@ struct Run {
     measures: Measures,
 }
 
-/// All runs as objects, those of references included.
-///
-/// # Errors
-/// If a number cannot be written as JSON.
-pub fn records(library: &Library, runs: &Runs) -> anyhow::Result<serde_json::Value> {
-    Ok(serde_json::to_value(all_runs(library, runs))?)
-}
-
-fn all_runs(library: &Library, runs: &Runs) -> Vec<Run> {
+/// All runs, those of references included.
+pub fn records(library: &Library, runs: &Runs) -> Vec<Run> {
     let mut all = Vec::new();
     for ((id, algorithm), measures) in runs {
         let content = content(library, id).unwrap_or_default();
@@ -52,36 +45,37 @@ fn all_runs(library: &Library, runs: &Runs) -> Vec<Run> {
     all
 }
 
-/// Writes all runs, those of references included, for `--known`.
-pub fn write(file: AtomicFile, library: &Library, runs: &Runs) -> anyhow::Result<()> {
+/// Writes all runs, those of references included.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write(library: &Library, runs: &Runs, to: &mut dyn Write) -> io::Result<()> {
     let saved = Saved {
         version: library.version.clone(),
-        runs: all_runs(library, runs),
+        runs: records(library, runs),
     };
-    file.finish(|to| {
-        serde_json::to_writer(&mut *to, &saved)?;
-        writeln!(to)
-    })?;
-    Ok(())
+    serde_json::to_writer(&mut *to, &saved)?;
+    writeln!(to)
 }
 
 /// Reads the runs of a file at the points of the library, and the names of its algorithms. Runs at
 /// other points, or at points whose files have changed, are left out.
 ///
 /// # Errors
-/// If the file cannot be read, or is not of `--save`.
-pub fn read(path: &Path, library: &Library) -> anyhow::Result<(Runs, BTreeSet<String>)> {
-    let bad = |why: String| BadInput::new(format!("--known {}: {why}", path.display()));
+/// If the file cannot be read, or is not of a ranking.
+pub fn read(
+    path: &Path,
+    library: &Library,
+    observer: &dyn Observer,
+) -> Result<(Runs, BTreeSet<String>), Error> {
+    let bad = |why: String| BadInput::in_argument("known", format!("{}: {why}", path.display()));
     let about = std::fs::metadata(path).map_err(|error| bad(error.to_string()))?;
     if about.len() > MAX_BYTES {
         return Err(bad(format!("it is larger than {} MiB", MAX_BYTES >> 20)).into());
     }
     let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
-    let saved: Saved = serde_json::from_str(&text).map_err(|error| {
-        bad(format!(
-            "not a file of `whimbrel rank --save FILE.json`: {error}"
-        ))
-    })?;
+    let saved: Saved = serde_json::from_str(&text)
+        .map_err(|error| bad(format!("it has no runs of a ranking as JSON: {error}")))?;
     let mut runs = Runs::new();
     let mut names = BTreeSet::new();
     let mut changed = BTreeSet::new();
@@ -101,11 +95,11 @@ pub fn read(path: &Path, library: &Library) -> anyhow::Result<(Runs, BTreeSet<St
     }
     if !changed.is_empty() {
         let names: Vec<String> = changed.into_iter().collect();
-        eprintln!(
+        observer.note(&format!(
             "note: these points have changed since {} was written, and are run again: {}",
             path.display(),
             names.join(", ")
-        );
+        ));
     }
     if runs.is_empty() {
         return Err(bad("it has no runs at these points".to_owned()).into());

@@ -1,52 +1,40 @@
-//! `--report`: the ranking as a page, with a heat map for each class.
+//! A ranking as a page, with a heat map for each class.
 
-use super::show;
-use crate::atomic_file;
-use crate::page::made;
-use std::path::Path;
-use std::time::Instant;
+use super::{Ranking, measured};
 use whimbrel_rank::{Class, League, Library, MatrixPoint};
 use whimbrel_report::figure::{Axis, Categories, Figure, Heat, Plot};
 use whimbrel_report::page::{Column, Fact, Report, Section, Source, Table};
 
-/// Writes the page, with sections of curves at its end; the work began at `begin`.
-pub fn write(
-    path: &Path,
-    library: &Library,
-    league: &League,
-    curves: Vec<Section>,
-    begin: Instant,
-) -> anyhow::Result<()> {
-    let mut sections = vec![ranking(library, league)];
-    for class in Class::ALL {
-        let points: Vec<&MatrixPoint> = library
-            .points
-            .iter()
-            .filter(|point| point.class == class)
-            .collect();
-        if !points.is_empty() {
-            sections.push(of_class(class, &points, league));
+impl Ranking {
+    /// The page, with sections of [curves](Self::curves) at its end; `made` says how the results
+    /// were made.
+    pub fn page(&self, curves: Vec<Section>, made: Vec<Fact>) -> Report {
+        let (library, league) = (&self.library, &self.league);
+        let mut sections = vec![ranking(library, league)];
+        for class in Class::ALL {
+            let points = library.points.iter().filter(|point| point.class == class);
+            let points: Vec<&MatrixPoint> = points.collect();
+            if !points.is_empty() {
+                sections.push(of_class(class, &points, league));
+            }
+        }
+        sections.extend(curves);
+        let best = league.table.first();
+        Report {
+            title: "Which algorithm for which path".to_owned(),
+            summary: best.map_or(String::new(), |best| {
+                format!(
+                    "Best of {} algorithms at {} points: {}, with {:.3} of 1 (1: every goal met).",
+                    league.table.len(),
+                    library.points.len(),
+                    best.controller,
+                    best.all.mean
+                )
+            }),
+            made,
+            sections,
         }
     }
-    sections.extend(curves);
-    let best = league.table.first();
-    let report = Report {
-        title: "Which algorithm for which path".to_owned(),
-        summary: best.map_or(String::new(), |best| {
-            format!(
-                "Best of {} algorithms at {} points: {}, with {:.3} of 1 (1: every goal met).",
-                league.table.len(),
-                library.points.len(),
-                best.controller,
-                best.all.mean
-            )
-        }),
-        made: made(begin),
-        sections,
-    };
-    Ok(atomic_file::write(path, |to| {
-        whimbrel_report::html(&report, to)
-    })?)
 }
 
 fn column(name: &str, number: bool) -> Column {
@@ -186,7 +174,7 @@ fn of_class(class: Class, points: &[&MatrixPoint], league: &League) -> Section {
                 (*name).to_owned(),
                 format!("{:.3}", interval.mean),
                 half.map_or("-".to_owned(), |half| format!("{half:.3}")),
-                show::measured(cell, &point.aim),
+                measured(cell, &point.aim),
             ])
         })
     });

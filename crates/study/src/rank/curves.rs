@@ -1,9 +1,11 @@
-//! `--curves`: what a few algorithms do over time at each point, so that a score leads to curves.
+//! What a few algorithms do over time at each point, so that a score leads to curves.
 
+use super::Ranking;
 use crate::runs::{first_seeds, run_all, sampled};
+use crate::{Error, Observer};
 use std::num::NonZeroUsize;
 use whimbrel_rank::score::{BBR, CUBIC};
-use whimbrel_rank::{League, Library, MatrixPoint};
+use whimbrel_rank::{League, MatrixPoint};
 use whimbrel_report::figure::Figure;
 use whimbrel_report::figures::{Look, Setting, over_time};
 use whimbrel_report::page::{Section, Source};
@@ -13,33 +15,36 @@ use whimbrel_sim::sweep::Run;
 /// Algorithms with the highest scores that are drawn, besides CUBIC and BBR.
 const BEST: usize = 2;
 
-/// A section for each point, with the best algorithms, CUBIC and BBR over time.
-///
-/// # Errors
-/// If an algorithm cannot run at a point, or threads cannot be started.
-pub fn sections(
-    library: &Library,
-    league: &League,
-    threads: Option<NonZeroUsize>,
-) -> anyhow::Result<Vec<Section>> {
-    let mut scenarios: Vec<(&MatrixPoint, Vec<Scenario>)> = Vec::new();
-    for point in &library.points {
-        let of_name = |name: &String| Ok(sampled(&point.scenario(name, 1)?));
-        let all: anyhow::Result<Vec<Scenario>> = drawn(point, league).iter().map(of_name).collect();
-        scenarios.push((point, all?));
+impl Ranking {
+    /// A section of a page for each point, with the best algorithms, CUBIC and BBR over time.
+    ///
+    /// # Errors
+    /// If an algorithm cannot run at a point, or the observer stops it.
+    pub fn curves(
+        &self,
+        threads: Option<NonZeroUsize>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Section>, Error> {
+        let mut scenarios: Vec<(&MatrixPoint, Vec<Scenario>)> = Vec::new();
+        for point in &self.library.points {
+            let of_name = |name: &String| Ok(sampled(&point.scenario(name, 1)?));
+            let names = drawn(point, &self.league);
+            let all: Result<Vec<Scenario>, Error> = names.iter().map(of_name).collect();
+            scenarios.push((point, all?));
+        }
+        let jobs: Vec<_> = scenarios
+            .iter()
+            .flat_map(|(_, all)| all.iter().flat_map(first_seeds))
+            .collect();
+        let mut runs = run_all(&jobs, threads, observer)?.into_iter();
+        let mut sections = Vec::new();
+        for (point, all) in &scenarios {
+            let count = all.iter().map(|one| first_seeds(one).len()).sum();
+            let mine: Vec<Run<'_>> = runs.by_ref().take(count).collect();
+            sections.push(section(point, figure(point, &mine)));
+        }
+        Ok(sections)
     }
-    let jobs: Vec<_> = scenarios
-        .iter()
-        .flat_map(|(_, all)| all.iter().flat_map(first_seeds))
-        .collect();
-    let mut runs = run_all(&jobs, threads)?.into_iter();
-    let mut sections = Vec::new();
-    for (point, all) in &scenarios {
-        let count = all.iter().map(|one| first_seeds(one).len()).sum();
-        let mine: Vec<Run<'_>> = runs.by_ref().take(count).collect();
-        sections.push(section(point, figure(point, &mine)));
-    }
-    Ok(sections)
 }
 
 /// The algorithms that are drawn at a point, those with the highest scores first.

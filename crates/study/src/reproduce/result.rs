@@ -22,28 +22,39 @@ pub struct Reproduced {
 /// The result of an experiment, as JSON shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExperimentResult<'a> {
+    /// Its id: the file below experiments/, without the extension.
     pub id: &'a str,
+    /// The paper.
     pub paper: &'a str,
     /// The claim is ours and not in the paper's count.
     pub beyond: bool,
+    /// Where in the paper.
     pub place: &'a str,
+    /// What is claimed.
     pub claim: &'a str,
+    /// Open points of the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'a str>,
+    /// Whether the claim holds.
     pub verdict: ClaimVerdict,
+    /// Why.
     pub reason: String,
     /// The id of the scenario: its file below experiments/, without the extension.
     pub scenario: &'a str,
+    /// Its rows.
     pub rows: Vec<ResultRow>,
     /// Run time of the scenario; experiments that share a scenario share its runs.
     pub seconds: f64,
     /// The time when a cached result was computed; `None` for a new result.
     #[serde(rename = "kept")]
     pub cached: Option<Timestamp>,
+    /// Its figures.
     #[serde(skip)]
     pub figures: Vec<Figure>,
+    /// The experiment.
     #[serde(skip)]
     pub experiment: &'a Experiment,
+    /// Its files.
     #[serde(skip)]
     pub files: &'a [File],
 }
@@ -51,6 +62,7 @@ pub struct ExperimentResult<'a> {
 /// One row, as JSON shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResultRow {
+    /// The row as it was assessed.
     #[serde(flatten)]
     pub row: AssessedRow,
     /// The measured value minus the paper's number, in the unit below.
@@ -173,6 +185,9 @@ impl ResultRow {
 }
 
 /// Writes the results as JSON.
+///
+/// # Errors
+/// If they cannot be written.
 pub fn json(all: &[ExperimentResult<'_>], mut to: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut to, all)?;
     writeln!(to)
